@@ -1,0 +1,293 @@
+//! The quantities of the simulator.
+
+use std::fmt;
+use std::ops::{Add, Neg, Sub};
+
+use crate::text::{ParseQuantityError, Quantity, textual};
+use crate::time::Duration;
+
+textual!(Duration, BitRate, Bytes, Db, Probability, Angle, Speed, Frequency, Length);
+
+impl fmt::Debug for Duration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f)
+    }
+}
+
+impl Quantity for Duration {
+    const WHAT: &'static str = "a duration";
+    const UNITS: &'static [(&'static str, f64)] =
+        &[("s", 1e9), ("ms", 1e6), ("us", 1e3), ("µs", 1e3), ("ns", 1.0), ("min", 60e9), ("h", 3600e9)];
+    const EXAMPLE: &'static str = "40 ms";
+    const RANGE: (f64, f64, &'static str) = (0.0, 3.2e18, "zero or more, and at most 100 years");
+    fn from_base(value: f64) -> Self {
+        Duration::from_nanos(value.round() as u64)
+    }
+    fn to_base(self) -> f64 {
+        self.as_nanos() as f64
+    }
+}
+
+/// Bits per second, more than zero.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BitRate(u64);
+
+impl BitRate {
+    /// `bps` bits per second.
+    ///
+    /// # Panics
+    /// If `bps` is 0.
+    pub const fn from_bps(bps: u64) -> BitRate {
+        assert!(bps > 0);
+        BitRate(bps)
+    }
+
+    /// Bits per second.
+    pub const fn as_bps(self) -> u64 {
+        self.0
+    }
+
+    /// The time to send `bits`, rounded up to a whole nanosecond, so that a link never beats its rate.
+    pub const fn tx_time(self, bits: u64) -> Duration {
+        let nanos = match bits.checked_mul(1_000_000_000) {
+            Some(product) => product.div_ceil(self.0),
+            None => (bits as u128 * 1_000_000_000).div_ceil(self.0 as u128) as u64,
+        };
+        Duration::from_nanos(nanos)
+    }
+
+    /// The whole bytes that pass in `duration`.
+    pub const fn bytes_in(self, duration: Duration) -> Bytes {
+        Bytes((self.0 as u128 * duration.as_nanos() as u128 / 8_000_000_000) as u64)
+    }
+}
+
+impl Quantity for BitRate {
+    const WHAT: &'static str = "a bit rate";
+    const UNITS: &'static [(&'static str, f64)] = &[
+        ("Mbit/s", 1e6),
+        ("kbit/s", 1e3),
+        ("Gbit/s", 1e9),
+        ("bit/s", 1.0),
+        ("Mb/s", 1e6),
+        ("kb/s", 1e3),
+        ("Gb/s", 1e9),
+    ];
+    const EXAMPLE: &'static str = "50 Mbit/s";
+    const RANGE: (f64, f64, &'static str) = (1.0, 1e15, "at least 1 bit/s and at most 10^15 bit/s");
+    fn from_base(value: f64) -> Self {
+        BitRate(value.round() as u64)
+    }
+    fn to_base(self) -> f64 {
+        self.0 as f64
+    }
+}
+
+/// A number of bytes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Bytes(u64);
+
+impl Bytes {
+    /// `bytes` bytes.
+    pub const fn new(bytes: u64) -> Bytes {
+        Bytes(bytes)
+    }
+
+    /// How many.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// Eight for each.
+    pub const fn bits(self) -> u64 {
+        self.0 * 8
+    }
+}
+
+impl Quantity for Bytes {
+    const WHAT: &'static str = "a size";
+    const UNITS: &'static [(&'static str, f64)] =
+        &[("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("KiB", 1024.0), ("MiB", 1_048_576.0)];
+    const EXAMPLE: &'static str = "1448 B";
+    const RANGE: (f64, f64, &'static str) = (0.0, 1e18, "zero or more, and at most 10^18 bytes");
+    fn from_base(value: f64) -> Self {
+        Bytes(value.round() as u64)
+    }
+    fn to_base(self) -> f64 {
+        self.0 as f64
+    }
+}
+
+impl Add for Bytes {
+    type Output = Bytes;
+    fn add(self, rhs: Bytes) -> Bytes {
+        Bytes(self.0 + rhs.0)
+    }
+}
+
+/// Declares a quantity held as one `f64`.
+macro_rules! real {
+    ($(#[$meta:meta])* $name:ident, $what:literal, $units:expr, $example:literal, $range:expr, $from:ident, $as:ident, $unit:literal) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, PartialOrd, Default)]
+        pub struct $name(f64);
+
+        impl $name {
+            #[doc = concat!("From a value in ", $unit, ".")]
+            pub const fn $from(value: f64) -> Self {
+                $name(value)
+            }
+
+            #[doc = concat!("The value in ", $unit, ".")]
+            pub const fn $as(self) -> f64 {
+                self.0
+            }
+        }
+
+        impl Quantity for $name {
+            const WHAT: &'static str = $what;
+            const UNITS: &'static [(&'static str, f64)] = $units;
+            const EXAMPLE: &'static str = $example;
+            const RANGE: (f64, f64, &'static str) = $range;
+            fn from_base(value: f64) -> Self {
+                $name(value)
+            }
+            fn to_base(self) -> f64 {
+                self.0
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.write(f)
+            }
+        }
+    };
+}
+
+real!(
+    /// A ratio of powers in decibels: a signal-to-noise ratio, a gain, an attenuation.
+    Db, "a ratio in decibels", &[("dB", 1.0)], "10 dB", (-300.0, 300.0, "between -300 dB and 300 dB"), new, get, "decibels"
+);
+real!(
+    /// A probability or a share, 0 to 1.
+    Probability, "a probability", &[("%", 0.01)], "0.5 %", (0.0, 1.0, "between 0 % and 100 %"), new, get, "1 (0 to 1)"
+);
+real!(
+    /// An angle.
+    Angle, "an angle", &[("deg", 1.0), ("°", 1.0)], "40 deg", (-360.0, 360.0, "between -360 deg and 360 deg"), from_degrees, as_degrees, "degrees"
+);
+real!(
+    /// A speed.
+    Speed, "a speed", &[("km/h", 1.0 / 3.6), ("m/s", 1.0), ("km/s", 1e3)], "60 km/h", (0.0, 3e8, "zero or more"), from_mps, as_mps, "metres per second"
+);
+real!(
+    /// A frequency, more than zero.
+    Frequency, "a frequency", &[("GHz", 1e9), ("MHz", 1e6), ("kHz", 1e3), ("Hz", 1.0)], "2.2 GHz", (1e-9, 1e15, "more than 0 Hz"), from_hz, as_hz, "hertz"
+);
+real!(
+    /// A length.
+    Length, "a length", &[("km", 1e3), ("m", 1.0)], "800 km", (0.0, 1e12, "zero or more"), from_metres, as_metres, "metres"
+);
+
+impl Angle {
+    /// The value in radians.
+    pub fn as_radians(self) -> f64 {
+        self.0.to_radians()
+    }
+}
+
+impl Add for Db {
+    type Output = Db;
+    fn add(self, rhs: Db) -> Db {
+        Db(self.0 + rhs.0)
+    }
+}
+
+impl Sub for Db {
+    type Output = Db;
+    fn sub(self, rhs: Db) -> Db {
+        Db(self.0 - rhs.0)
+    }
+}
+
+impl Neg for Db {
+    type Output = Db;
+    fn neg(self) -> Db {
+        Db(-self.0)
+    }
+}
+
+impl fmt::Debug for BitRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f)
+    }
+}
+
+impl fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn reads_what_people_write() {
+        assert_eq!("50 Mbit/s".parse(), Ok(BitRate::from_bps(50_000_000)));
+        assert_eq!("1.5e3 kbit/s".parse(), Ok(BitRate::from_bps(1_500_000)));
+        assert_eq!("40ms".parse(), Ok(Duration::from_millis(40)));
+        assert_eq!("2 min".parse(), Ok(Duration::from_secs(120)));
+        assert_eq!("0.5 %".parse(), Ok(Probability::new(0.005)));
+        assert_eq!("-36.9 deg".parse(), Ok(Angle::from_degrees(-36.9)));
+        assert_eq!("72 km/h".parse(), Ok(Speed::from_mps(20.0)));
+        assert_eq!("1448 B".parse(), Ok(Bytes::new(1448)));
+    }
+
+    #[test]
+    fn says_what_is_wrong_and_what_is_allowed() {
+        let says = |error: ParseQuantityError| error.to_string();
+        assert_eq!(
+            says(BitRate::parse("50").unwrap_err()),
+            "\"50\" is not a bit rate: the unit is missing: one of Mbit/s, kbit/s, Gbit/s, bit/s, Mb/s, kb/s, Gb/s"
+        );
+        assert_eq!(
+            says(Db::parse("10 km").unwrap_err()),
+            "\"10 km\" is not a ratio in decibels: unknown unit \"km\": one of dB"
+        );
+        assert!(says(Duration::parse("-3 ms").unwrap_err()).ends_with("must be zero or more, and at most 100 years"));
+        assert!(says(BitRate::parse("0 bit/s").unwrap_err()).contains("at least 1 bit/s"));
+        assert!(says(Probability::parse("150 %").unwrap_err()).contains("between 0 % and 100 %"));
+        assert!(says(Db::parse("loud").unwrap_err()).contains("as in \"10 dB\""));
+        assert!(Db::parse("nan dB").is_err() && Db::parse("inf dB").is_err());
+    }
+
+    #[test]
+    fn transmission_time_rounds_up() {
+        assert_eq!(BitRate::from_bps(3).tx_time(1).as_nanos(), 333_333_334);
+        assert_eq!(BitRate::from_bps(50_000_000).tx_time(8920).as_nanos(), 178_400);
+        assert_eq!(BitRate::from_bps(1).tx_time(u64::MAX / 1_000_000_000).as_nanos(), 18_446_744_073_000_000_000);
+        assert_eq!(BitRate::from_bps(50_000_000).bytes_in(Duration::from_millis(160)), Bytes::new(1_000_000));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(nanos in 0u64..1_000_000_000_000_000, bps in 1u64..1_000_000_000_000, tenths in -3000i32..3000) {
+            let duration = Duration::from_nanos(nanos);
+            prop_assert_eq!(duration.to_string().parse(), Ok(duration));
+            let rate = BitRate::from_bps(bps);
+            prop_assert_eq!(rate.to_string().parse(), Ok(rate));
+            let db = Db::new(f64::from(tenths) / 10.0);
+            prop_assert_eq!(db.to_string().parse(), Ok(db));
+        }
+
+        #[test]
+        fn a_link_never_beats_its_rate(bits in 0u64..1_000_000_000, bps in 1u64..1_000_000_000) {
+            let time = BitRate::from_bps(bps).tx_time(bits);
+            prop_assert!(u128::from(time.as_nanos()) * u128::from(bps) >= u128::from(bits) * 1_000_000_000);
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! One line per algorithm: the registries from which scenarios, lists, documentation and tests are made.
+
+/// Declares the choices of an extension point, one line each: `"name" => Variant(Config)`.
+///
+/// It makes an enum that a scenario selects with `kind = "name"`, whose other keys are the fields of `Config` (a struct with
+/// `Deserialize`, `Serialize`, `JsonSchema` and `deny_unknown_fields`). The names, in order, are in `ALL`; summaries and
+/// options are the documentation comments, which the JSON schema carries.
+#[macro_export]
+macro_rules! registry {
+    ($(#[$meta:meta])* pub enum $name:ident { $($key:literal => $variant:ident($config:ty)),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq)]
+        #[derive($crate::__private::serde::Serialize, $crate::__private::serde::Deserialize)]
+        #[derive($crate::__private::schemars::JsonSchema)]
+        #[serde(tag = "kind", crate = "units::__private::serde")]
+        #[schemars(crate = "units::__private::schemars")]
+        pub enum $name {
+            $(
+                #[doc = concat!("`kind = \"", $key, "\"`")]
+                #[serde(rename = $key)]
+                #[schemars(title = $key)]
+                $variant($config),
+            )+
+        }
+
+        impl $name {
+            /// The names that `kind` accepts, in the order of the documentation.
+            pub const ALL: &'static [&'static str] = &[$($key),+];
+
+            /// The name of this choice.
+            pub fn kind(&self) -> &'static str {
+                match self { $(Self::$variant(_) => $key),+ }
+            }
+        }
+    };
+}

@@ -1,0 +1,123 @@
+//! Reading and writing quantities as people do: a number, a space, a unit.
+
+use std::fmt;
+
+/// A quantity that scenarios write as a string, such as `"50 Mbit/s"`.
+pub trait Quantity: Sized + Copy {
+    /// What it is, for messages: "a bit rate".
+    const WHAT: &'static str;
+    /// The units it accepts, each with its size in the base unit; the first that fits well is used for writing.
+    const UNITS: &'static [(&'static str, f64)];
+    /// An example for messages and the schema.
+    const EXAMPLE: &'static str;
+    /// The allowed range in the base unit, both ends included, and how to say it.
+    const RANGE: (f64, f64, &'static str);
+
+    /// From a value in the base unit that is within [`Quantity::RANGE`].
+    fn from_base(value: f64) -> Self;
+    /// The value in the base unit.
+    fn to_base(self) -> f64;
+
+    /// Reads `"10 dB"`; the space is optional, the unit is not.
+    ///
+    /// # Errors
+    /// Says what was given, which units are allowed, or which range.
+    fn parse(text: &str) -> Result<Self, ParseQuantityError> {
+        let refuse = |reason: String| ParseQuantityError { what: Self::WHAT, given: text.to_owned(), reason };
+        let text = text.trim();
+        let split =
+            text.find(|c: char| c.is_alphabetic() && c != 'e' && c != 'E' || "%°µ".contains(c)).unwrap_or(text.len());
+        let (number, unit) = (text[..split].trim(), text[split..].trim());
+        let units = || Self::UNITS.iter().map(|u| u.0).collect::<Vec<_>>().join(", ");
+        let value: f64 = number.replace('_', "").parse().map_err(|_| {
+            refuse(format!("write a number and a unit, as in \"{}\" (units: {})", Self::EXAMPLE, units()))
+        })?;
+        let scale = match Self::UNITS.iter().find(|u| u.0 == unit) {
+            Some(u) => u.1,
+            None if unit.is_empty() => return Err(refuse(format!("the unit is missing: one of {}", units()))),
+            None => return Err(refuse(format!("unknown unit \"{unit}\": one of {}", units()))),
+        };
+        let base = value * scale;
+        let (low, high, range) = Self::RANGE;
+        if base.is_finite() && base >= low && base <= high {
+            Ok(Self::from_base(base))
+        } else {
+            Err(refuse(format!("must be {range}")))
+        }
+    }
+
+    /// Writes the shortest text that reads back as the same value.
+    fn write(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let base = self.to_base();
+        let exact = |text: &String| Self::parse(text).is_ok_and(|q| q.to_base() == base);
+        let tidy = Self::UNITS.iter().map(|(unit, scale)| format!("{} {unit}", tidy(base / scale)));
+        let plain = Self::UNITS.iter().map(|(unit, scale)| format!("{} {unit}", base / scale));
+        match tidy.chain(plain).filter(exact).min_by_key(String::len) {
+            Some(text) => f.write_str(&text),
+            None => write!(f, "{} {}", base / Self::UNITS[0].1, Self::UNITS[0].0),
+        }
+    }
+}
+
+/// Rounds to 15 digits: division by a unit leaves noise in the last bits.
+fn tidy(value: f64) -> f64 {
+    format!("{value:.14e}").parse().unwrap_or(value)
+}
+
+/// Why a text is not the quantity that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{given}\" is not {what}: {reason}")]
+pub struct ParseQuantityError {
+    /// The kind of quantity.
+    pub what: &'static str,
+    /// The text as given.
+    pub given: String,
+    /// What is wrong and what is allowed.
+    pub reason: String,
+}
+
+/// Implements text, serde and schema for types with [`Quantity`].
+macro_rules! textual {
+    ($($name:ident),+) => {$(
+        impl std::str::FromStr for $name {
+            type Err = ParseQuantityError;
+            fn from_str(text: &str) -> Result<Self, ParseQuantityError> {
+                Self::parse(text)
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                self.write(f)
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                Self::parse(&text).map_err(serde::de::Error::custom)
+            }
+        }
+
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let units: Vec<_> = Self::UNITS.iter().map(|u| u.0).collect();
+                schemars::json_schema!({
+                    "type": "string",
+                    "description": format!("{} as text, for example \"{}\"; units: {}", Self::WHAT, Self::EXAMPLE, units.join(", ")),
+                    "examples": [Self::EXAMPLE],
+                })
+            }
+        }
+    )+};
+}
+pub(crate) use textual;
