@@ -16,7 +16,7 @@ macro_rules! registry {
         #[schemars(crate = "units::__private::schemars")]
         pub enum $name {
             $(
-                #[doc = concat!("`kind = \"", $key, "\"`")]
+                #[allow(missing_docs)] // the configuration's own comment is the summary, here and in the schema
                 #[serde(rename = $key)]
                 #[schemars(title = $key)]
                 $variant($config),
