@@ -9,9 +9,38 @@ mod registry;
 mod text;
 mod time;
 
-pub use quantity::{Angle, BitRate, Bytes, Db, Frequency, Length, Probability, Speed};
+pub use quantity::{Angle, BitRate, Bytes, Db, Frequency, Length, Probability, Speed, check_text};
 pub use text::{ParseQuantityError, Quantity};
 pub use time::{Duration, Time};
+
+/// Why a value of a configuration is refused. Displayed on one line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct FieldError {
+    /// The field's path within the configuration, as `source.latitude`; empty for the configuration as a whole.
+    pub field: String,
+    /// What was given and what is allowed.
+    pub message: String,
+}
+
+impl FieldError {
+    /// An error about `field`.
+    pub fn new(field: impl Into<String>, message: impl Into<String>) -> FieldError {
+        FieldError { field: field.into(), message: message.into() }
+    }
+
+    /// The same error, of a field of `parent`.
+    pub fn within(self, parent: &str) -> FieldError {
+        let field = if self.field.is_empty() { parent.to_owned() } else { format!("{parent}.{}", self.field) };
+        FieldError { field, ..self }
+    }
+}
+
+impl std::fmt::Display for FieldError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let message = self.message.split_whitespace().collect::<Vec<_>>().join(" ");
+        if self.field.is_empty() { f.write_str(&message) } else { write!(f, "{}: {message}", self.field) }
+    }
+}
 
 /// What the macros of this crate need by path.
 #[doc(hidden)]

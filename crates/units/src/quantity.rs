@@ -127,7 +127,7 @@ impl Add for Bytes {
 
 /// Declares a quantity held as one `f64`.
 macro_rules! real {
-    ($(#[$meta:meta])* $name:ident, $what:literal, $units:expr, $example:literal, $range:expr, $from:ident, $as:ident, $unit:literal) => {
+    ($(#[$meta:meta])* $name:ident, $what:literal, $units:expr, $example:literal, $range:expr, $from:ident, $as:ident, $unit:literal $(, bare: $bare:literal)?) => {
         $(#[$meta])*
         #[derive(Clone, Copy, PartialEq, PartialOrd, Default)]
         pub struct $name(f64);
@@ -149,6 +149,7 @@ macro_rules! real {
             const UNITS: &'static [(&'static str, f64)] = $units;
             const EXAMPLE: &'static str = $example;
             const RANGE: (f64, f64, &'static str) = $range;
+            $(const BARE: bool = $bare;)?
             fn from_base(value: f64) -> Self {
                 $name(value)
             }
@@ -171,7 +172,8 @@ real!(
 );
 real!(
     /// A probability or a share, 0 to 1.
-    Probability, "a probability", &[("%", 0.01)], "0.5 %", (0.0, 1.0, "between 0 % and 100 %"), new, get, "1 (0 to 1)"
+    Probability, "a probability (a percentage, or a number from 0 to 1)", &[("%", 0.01)], "0.5 %", (0.0, 1.0, "between 0 % and 100 %"), new, get, "1 (0 to 1)",
+    bare: true
 );
 real!(
     /// An angle.
@@ -242,6 +244,8 @@ mod tests {
         assert_eq!("40ms".parse(), Ok(Duration::from_millis(40)));
         assert_eq!("2 min".parse(), Ok(Duration::from_secs(120)));
         assert_eq!("0.5 %".parse(), Ok(Probability::new(0.005)));
+        assert_eq!(serde_json::from_str::<Probability>("0.2").ok(), Some(Probability::new(0.2)));
+        assert!(serde_json::from_str::<Duration>("40").unwrap_err().to_string().contains("the unit is missing"));
         assert_eq!("-36.9 deg".parse(), Ok(Angle::from_degrees(-36.9)));
         assert_eq!("72 km/h".parse(), Ok(Speed::from_mps(20.0)));
         assert_eq!("1448 B".parse(), Ok(Bytes::new(1448)));

@@ -12,6 +12,8 @@ pub trait Quantity: Sized + Copy {
     const EXAMPLE: &'static str;
     /// The allowed range in the base unit, both ends included, and how to say it.
     const RANGE: (f64, f64, &'static str);
+    /// Whether a bare number is understood, in the base unit.
+    const BARE: bool = false;
 
     /// From a value in the base unit that is within [`Quantity::RANGE`].
     fn from_base(value: f64) -> Self;
@@ -34,6 +36,7 @@ pub trait Quantity: Sized + Copy {
         })?;
         let scale = match Self::UNITS.iter().find(|u| u.0 == unit) {
             Some(u) => u.1,
+            None if unit.is_empty() && Self::BARE => 1.0,
             None if unit.is_empty() => return Err(refuse(format!("the unit is missing: one of {}", units()))),
             None => return Err(refuse(format!("unknown unit \"{unit}\": one of {}", units()))),
         };
@@ -64,6 +67,33 @@ fn tidy(value: f64) -> f64 {
     format!("{value:.14e}").parse().unwrap_or(value)
 }
 
+/// Reads a quantity from a text, or from a number as if it were written out (so that a missing unit is told as such).
+pub(crate) struct QuantityVisitor<Q>(pub(crate) std::marker::PhantomData<Q>);
+
+impl<Q: Quantity> serde::de::Visitor<'_> for QuantityVisitor<Q> {
+    type Value = Q;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} such as \"{}\"", Q::WHAT, Q::EXAMPLE)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Q, E> {
+        Q::parse(text).map_err(E::custom)
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Q, E> {
+        self.visit_str(&number.to_string())
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<Q, E> {
+        self.visit_str(&number.to_string())
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Q, E> {
+        self.visit_str(&number.to_string())
+    }
+}
+
 /// Why a text is not the quantity that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{given}\" is not {what}: {reason}")]
@@ -78,7 +108,18 @@ pub struct ParseQuantityError {
 
 /// Implements text, serde and schema for types with [`Quantity`].
 macro_rules! textual {
-    ($($name:ident),+) => {$(
+    ($($name:ident),+) => {
+        /// Reads `text` as the quantity type of this name ("BitRate"); `None` if there is no such type.
+        ///
+        /// A schema names the type of each field, so a scenario's texts can be checked before its types are built.
+        pub fn check_text(name: &str, text: &str) -> Option<Result<(), ParseQuantityError>> {
+            match name {
+                $(stringify!($name) => Some($name::parse(text).map(drop)),)+
+                _ => None,
+            }
+        }
+
+        $(
         impl std::str::FromStr for $name {
             type Err = ParseQuantityError;
             fn from_str(text: &str) -> Result<Self, ParseQuantityError> {
@@ -100,8 +141,7 @@ macro_rules! textual {
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = String::deserialize(deserializer)?;
-                Self::parse(&text).map_err(serde::de::Error::custom)
+                deserializer.deserialize_any(crate::text::QuantityVisitor(std::marker::PhantomData))
             }
         }
 
@@ -112,7 +152,7 @@ macro_rules! textual {
             fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
                 let units: Vec<_> = Self::UNITS.iter().map(|u| u.0).collect();
                 schemars::json_schema!({
-                    "type": "string",
+                    "type": if Self::BARE { serde_json::json!(["string", "number"]) } else { serde_json::json!("string") },
                     "description": format!("{} as text, for example \"{}\"; units: {}", Self::WHAT, Self::EXAMPLE, units.join(", ")),
                     "examples": [Self::EXAMPLE],
                 })
