@@ -1,0 +1,87 @@
+//! What the transmissions of one packet may expect.
+
+use std::f64::consts::PI;
+
+use units::{Db, Duration};
+
+use super::series::{DIRECT_DOPPLER, Motion, gain_db};
+use super::shadowing::Shadowing;
+use super::states::Track;
+use crate::normal::Normals;
+use crate::{TransmissionLaw, qpsk};
+
+/// Enough for probabilities within 0.3 %.
+const ROWS: usize = 32_768;
+
+/// Draws packets sent at independent, stationary places.
+///
+/// A row needs the processes at the instants of its transmissions alone, whose joint law is known: so rows are drawn from it,
+/// instead of being cut out of a series, whose neighbouring rows would say the same (the states of a series of 300 s last for
+/// 800 frames only). `shadowing` has a step of one spacing.
+pub(crate) fn draw(
+    mut track: impl Track,
+    mut shadowing: Shadowing,
+    mut normals: Normals,
+    motion: Motion,
+    reference: Db,
+    (spacing, transmissions): (Duration, usize),
+) -> TransmissionLaw {
+    let spacing_s = spacing.as_secs_f64();
+    let mixing = cholesky(transmissions, |lag| libm::j0(2.0 * PI * motion.doppler_hz * spacing_s * lag as f64));
+    let mut samples = Vec::with_capacity(ROWS * transmissions);
+    let mut independent = vec![[0.0; 2]; transmissions];
+    for _ in 0..ROWS {
+        track.restart();
+        shadowing.restart();
+        independent.fill_with(|| [normals.draw() * 0.5_f64.sqrt(), normals.draw() * 0.5_f64.sqrt()]);
+        for (i, weights) in mixing.iter().enumerate() {
+            let elapsed = spacing_s * i as f64;
+            let (loo, _) = track.at(motion.speed_mps * elapsed);
+            let mut multipath = [0.0; 2];
+            for (weight, part) in weights.iter().zip(&independent) {
+                multipath[0] += weight * part[0];
+                multipath[1] += weight * part[1];
+            }
+            let turns = motion.doppler_hz * DIRECT_DOPPLER * elapsed;
+            let gain = gain_db(loo, shadowing.step(), multipath, turns);
+            samples.push(qpsk::mutual_information(Db::new(reference.get() + gain)) as f32);
+        }
+    }
+    TransmissionLaw { transmissions, samples }
+}
+
+/// The lower triangle L with `L L^T` = the matrix of `correlation(|i - j|)`: L times independent numbers has this correlation.
+/// Where the matrix is singular to within rounding (a spacing of almost nothing) the new part of a number is 0.
+fn cholesky(size: usize, correlation: impl Fn(usize) -> f64) -> Vec<Vec<f64>> {
+    let mut rows: Vec<Vec<f64>> = Vec::with_capacity(size);
+    for i in 0..size {
+        let mut row: Vec<f64> = Vec::with_capacity(i + 1);
+        for (j, other) in rows.iter().enumerate() {
+            let known: f64 = row.iter().zip(other).map(|(a, b)| a * b).sum();
+            row.push(if other[j] > 1e-6 { (correlation(i - j) - known) / other[j] } else { 0.0 });
+        }
+        let known: f64 = row.iter().map(|a| a * a).sum();
+        row.push((1.0 - known).max(0.0).sqrt());
+        rows.push(row);
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cholesky_gives_the_correlation_back() {
+        for step in [0.0, 1e-9, 1e-3, 0.1, 2.0, 15.4] {
+            let correlation = |lag: usize| libm::j0(step * lag as f64);
+            let rows = cholesky(8, correlation);
+            for i in 0..8 {
+                for j in 0..=i {
+                    let product: f64 = rows[i].iter().zip(&rows[j]).map(|(a, b)| a * b).sum();
+                    assert!((product - correlation(i - j)).abs() < 1e-4, "step {step}, {i} {j}: {product}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! From a place and a motion to channels: what the land mobile satellite models share.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rand::Rng;
+use units::{Angle, Db, Duration, FieldError, Frequency, Speed, Time};
+
+use super::law;
+use super::multipath::{Multipath, Plan};
+use super::series::{Motion, Sample, Series};
+use super::shadowing::Shadowing;
+use super::states::Track;
+use crate::normal::Normals;
+use crate::{Channel, ChannelModel, ERASED, Observation, Streams, TransmissionLaw};
+
+/// Surroundings for which parameters are published.
+pub(crate) trait Site: fmt::Debug + Sync + 'static {
+    type Track: Track + 'static;
+
+    fn track(&'static self, rng: Box<dyn Rng + Send>) -> Self::Track;
+    fn state_name(&'static self, state: usize) -> &'static str;
+    /// Distance after which the shadowing has a correlation of 1/e.
+    fn shadowing_correlation_m(&self) -> f64;
+    /// The carriers in hertz for which the parameters hold.
+    fn band_hz(&self) -> std::ops::RangeInclusive<f64>;
+    /// What a reader should know of the parameters.
+    fn warnings(&self) -> Vec<String>;
+}
+
+/// A site and a way to move through it.
+#[derive(Debug)]
+pub(crate) struct FadingModel<S: 'static> {
+    site: &'static S,
+    motion: Motion,
+    reference_snr: Db,
+    carrier: Frequency,
+    plan: Arc<Plan>,
+}
+
+impl<S: Site> FadingModel<S> {
+    pub(crate) fn new(site: &'static S, motion: Motion, reference_snr: Db, carrier: Frequency) -> FadingModel<S> {
+        FadingModel { site, motion, reference_snr, carrier, plan: Arc::new(Plan::new(motion.cycles())) }
+    }
+}
+
+impl<S: Site> ChannelModel for FadingModel<S> {
+    fn build(&self, streams: &mut Streams<'_>) -> Box<dyn Channel> {
+        let track = self.site.track(streams("states"));
+        let shadowing = Shadowing::new(self.motion.step_m(), self.site.shadowing_correlation_m(), streams("shadowing"));
+        let multipath = Multipath::new(Arc::clone(&self.plan), streams("multipath"));
+        Box::new(FadingChannel {
+            series: Series::new(track, shadowing, multipath, self.motion),
+            step: self.motion.step,
+            reference_snr: self.reference_snr,
+            site: self.site,
+            held: None,
+        })
+    }
+
+    fn transmission_law(&self, spacing: Duration, transmissions: usize, streams: &mut Streams<'_>) -> TransmissionLaw {
+        let step_m = self.motion.speed_mps * spacing.as_secs_f64();
+        law::draw(
+            self.site.track(streams("law-states")),
+            Shadowing::new(step_m, self.site.shadowing_correlation_m(), streams("law-shadowing")),
+            Normals::new(streams("law-multipath")),
+            self.motion,
+            self.reference_snr,
+            (spacing, transmissions),
+        )
+    }
+
+    fn sampling_interval(&self) -> Option<Duration> {
+        Some(self.motion.step)
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let mut warnings = self.site.warnings();
+        let band = self.site.band_hz();
+        if !band.contains(&self.carrier.as_hz()) {
+            let (low, high) = (Frequency::from_hz(*band.start()), Frequency::from_hz(*band.end()));
+            warnings
+                .push(format!("the fading parameters hold from {low} to {high}, the carrier is at {}", self.carrier));
+        }
+        warnings
+    }
+
+    fn reference_snr(&self) -> Option<Db> {
+        Some(self.reference_snr)
+    }
+
+    fn doppler_hz(&self) -> Option<f64> {
+        Some(self.motion.doppler_hz)
+    }
+
+    fn speed_mps(&self) -> Option<f64> {
+        Some(self.motion.speed_mps)
+    }
+}
+
+struct FadingChannel<S: Site> {
+    series: Series<S::Track>,
+    step: Duration,
+    reference_snr: Db,
+    site: &'static S,
+    /// The last sample read.
+    held: Option<(u64, Sample)>,
+}
+
+impl<S: Site> FadingChannel<S> {
+    fn sample(&mut self, now: Time) -> Sample {
+        let index = now.as_nanos() / self.step.as_nanos();
+        match self.held {
+            Some((held, sample)) if held == index => sample,
+            _ => {
+                let sample = self.series.sample(index);
+                self.held = Some((index, sample));
+                sample
+            }
+        }
+    }
+}
+
+impl<S: Site> Channel for FadingChannel<S> {
+    fn burst_snr(&mut self, now: Time) -> Db {
+        Db::new((self.reference_snr.get() + self.sample(now).gain_db).max(ERASED.get()))
+    }
+
+    fn attenuation(&mut self, now: Time) -> Option<Db> {
+        Some(Db::new(-self.sample(now).gain_db))
+    }
+
+    fn observe(&mut self, now: Time) -> Observation {
+        let sample = self.sample(now);
+        Observation {
+            attenuation: Some(Db::new(-sample.gain_db)),
+            state: Some(self.site.state_name(sample.state)),
+            shadowing: Some(sample.shadowing),
+            multipath: Some(sample.multipath),
+        }
+    }
+}
+
+impl Motion {
+    /// The motion of a user; the sampling interval is checked if given and chosen if not.
+    pub(crate) fn new(
+        speed: Speed,
+        carrier: Frequency,
+        sampling_interval: Option<Duration>,
+    ) -> Result<Motion, FieldError> {
+        if speed.as_mps() <= 0.0 {
+            return Err(FieldError::new("speed", format!("{speed} is out of range: must be more than 0 km/h")));
+        }
+        let doppler_hz = speed.as_mps() * carrier.as_hz() / SPEED_OF_LIGHT_MPS;
+        // Whole nanoseconds; between 4 and 10 000 samples for a Doppler period.
+        let bound = |samples: f64| Duration::from_secs_f64((1.0 / (samples * doppler_hz)).clamp(1e-9, 1e9));
+        let (shortest, longest) = (bound(10_000.0), bound(4.0));
+        let step = match sampling_interval {
+            None => round_down(bound(8.0)).clamp(shortest, Duration::from_millis(10).max(shortest)),
+            Some(step) if (shortest..=longest).contains(&step) => step,
+            Some(step) => {
+                let allowed = format!("must be between {shortest} and {longest} at {speed}");
+                return Err(FieldError::new("sampling_interval", format!("{step} is out of range: {allowed}")));
+            }
+        };
+        Ok(Motion { speed_mps: speed.as_mps(), doppler_hz, step })
+    }
+}
+
+const SPEED_OF_LIGHT_MPS: f64 = 299_792_458.0;
+
+/// To 1, 2 or 5 times a power of ten nanoseconds.
+fn round_down(step: Duration) -> Duration {
+    let mut decade = 1;
+    while decade * 10 <= step.as_nanos() {
+        decade *= 10;
+    }
+    let digit = [5, 2, 1].into_iter().find(|digit| digit * decade <= step.as_nanos()).unwrap_or(1);
+    Duration::from_nanos(digit * decade)
+}
+
+/// The set for an elevation, or why there is none.
+pub(crate) fn at_elevation<S>(
+    elevation: Angle,
+    environment: &str,
+    sets: impl Iterator<Item = (f64, S)> + Clone,
+) -> Result<S, FieldError> {
+    let degrees = elevation.as_degrees();
+    let refuse = |message: String| FieldError::new("elevation", message);
+    if !(0.0..=90.0).contains(&degrees) {
+        return Err(refuse(format!("{degrees} deg is out of range: must be between 0 deg and 90 deg")));
+    }
+    let known: Vec<_> = sets.clone().map(|(known, _)| format!("{known} deg")).collect();
+    sets.into_iter().find(|(known, _)| (known - degrees).abs() < 1e-9).map(|(_, set)| set).ok_or_else(|| {
+        let known = known.join(" or ");
+        refuse(format!("no parameters are published for {environment} at {degrees} deg: must be {known}"))
+    })
+}

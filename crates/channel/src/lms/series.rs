@@ -1,0 +1,221 @@
+//! The three processes of the model, sampled at equal steps and put together.
+
+use std::f64::consts::{LN_10, PI};
+
+use units::Duration;
+
+use super::fft::Complexes;
+use super::multipath::Multipath;
+use super::parameters::Loo;
+use super::shadowing::Shadowing;
+use super::states::Track;
+
+/// The Doppler shift of the direct ray over the largest possible. Any value up to 1 is possible, depending on the direction of
+/// the satellite; the multipath has no preferred phase, so the law of the attenuation hardly depends on it.
+pub(crate) const DIRECT_DOPPLER: f64 = 0.5;
+
+/// How a user moves, and how finely it is sampled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Motion {
+    pub(crate) speed_mps: f64,
+    /// Maximum Doppler shift.
+    pub(crate) doppler_hz: f64,
+    pub(crate) step: Duration,
+}
+
+impl Motion {
+    pub(crate) fn step_m(self) -> f64 {
+        self.speed_mps * self.step.as_secs_f64()
+    }
+
+    /// Maximum Doppler shift in cycles per sample.
+    pub(crate) fn cycles(self) -> f64 {
+        self.doppler_hz * self.step.as_secs_f64()
+    }
+}
+
+/// A fading series of one user. Shadowing and multipath are made block by block, so memory does not grow; their draws do not
+/// depend on which samples are read. What costs exponentials is done for samples that are read.
+pub(crate) struct Series<T> {
+    track: T,
+    shadowing: Shadowing,
+    multipath: Multipath,
+    step_m: f64,
+    cycles: f64,
+    /// The index of the first sample after the block.
+    end: u64,
+    shadowing_block: Vec<f64>,
+    multipath_block: Complexes,
+}
+
+/// The channel at one instant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Sample {
+    /// Power gain relative to a line of sight.
+    pub(crate) gain_db: f64,
+    pub(crate) state: usize,
+    pub(crate) shadowing: f64,
+    pub(crate) multipath: [f64; 2],
+}
+
+impl<T: Track> Series<T> {
+    pub(crate) fn new(track: T, shadowing: Shadowing, multipath: Multipath, motion: Motion) -> Series<T> {
+        let hop = multipath.hop();
+        Series {
+            track,
+            shadowing,
+            multipath,
+            step_m: motion.step_m(),
+            cycles: motion.cycles(),
+            end: 0,
+            shadowing_block: vec![0.0; hop],
+            multipath_block: Complexes::zeros(hop),
+        }
+    }
+
+    /// The sample number `index`. Calls never go back.
+    pub(crate) fn sample(&mut self, index: u64) -> Sample {
+        if index >= self.end {
+            self.advance(index);
+        }
+        let within = self.shadowing_block.len() - (self.end - index) as usize;
+        let (loo, state) = self.track.at(index as f64 * self.step_m);
+        let shadowing = self.shadowing_block[within];
+        let multipath = [self.multipath_block.re[within], self.multipath_block.im[within]];
+        let turns = index as f64 * self.cycles * DIRECT_DOPPLER;
+        Sample { gain_db: gain_db(loo, shadowing, multipath, turns), state, shadowing, multipath }
+    }
+
+    /// Makes blocks until the one that holds `index`.
+    fn advance(&mut self, index: u64) {
+        let hop = self.shadowing_block.len() as u64;
+        let blocks = (index - self.end) / hop + 1;
+        for remaining in (0..blocks).rev() {
+            for value in &mut self.shadowing_block {
+                *value = self.shadowing.step();
+            }
+            // A block reaches into the next one, so the last two are made in full.
+            match remaining {
+                0 | 1 => self.multipath.next_block(&mut self.multipath_block),
+                _ => self.multipath.skip_block(),
+            }
+        }
+        self.end += blocks * hop;
+    }
+}
+
+/// The power gain `|A exp(i phi) + z|^2` in decibels (Loo 1985): `A` is the direct ray with its shadowing, which has turned
+/// by `turns`, and `z` the multipath.
+pub(crate) fn gain_db(loo: Loo, shadowing: f64, multipath: [f64; 2], turns: f64) -> f64 {
+    let direct = amplitude(loo.mean_db + loo.deviation_db * shadowing);
+    let diffuse = amplitude(loo.multipath_db);
+    let (sin, cos) = libm::sincos(2.0 * PI * (turns - turns.floor()));
+    let (re, im) = (direct * cos + diffuse * multipath[0], direct * sin + diffuse * multipath[1]);
+    (10.0 / LN_10 * libm::log(re * re + im * im)).max(-300.0)
+}
+
+/// 10^(dB / 20)
+fn amplitude(db: f64) -> f64 {
+    libm::exp(db * (LN_10 / 20.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    use crate::lms::multipath::Plan;
+    use crate::lms::parameters::{Environment, ParameterSet};
+    use crate::testing::streams;
+
+    /// A user who stays in one state.
+    struct Fixed(Loo);
+
+    impl Track for Fixed {
+        fn at(&mut self, _metres: f64) -> (Loo, usize) {
+            (self.0, 0)
+        }
+        fn restart(&mut self) {}
+    }
+
+    /// exp(-x) I0(x) to 2e-7: Abramowitz and Stegun 9.8.1 and 9.8.2.
+    fn scaled_i0(x: f64) -> f64 {
+        let polynomial = |t: f64, c: &[f64]| c.iter().rev().fold(0.0, |sum, c| sum * t + c);
+        if x < 3.75 {
+            let c = [1.0, 3.515_622_9, 3.089_942_4, 1.206_749_2, 0.265_973_2, 0.036_076_8, 0.004_581_3];
+            return libm::exp(-x) * polynomial((x / 3.75) * (x / 3.75), &c);
+        }
+        let c = [
+            0.398_942_28,
+            0.013_285_92,
+            0.002_253_19,
+            -0.001_575_65,
+            0.009_162_81,
+            -0.020_577_06,
+            0.026_355_37,
+            -0.016_476_33,
+            0.003_923_77,
+        ];
+        polynomial(3.75 / x, &c) / x.sqrt()
+    }
+
+    /// Loo's density of the amplitude r: `r / (b0 sqrt(2 pi) d0) * integral over z of 1/z exp(-(ln z - mu)^2 / (2 d0^2) -
+    /// (r^2 + z^2) / (2 b0)) I0(r z / b0)`, with `z = exp(mu + d0 t)` substituted.
+    fn loo_density(loo: Loo, r: f64) -> f64 {
+        let (mu, d0) = (loo.mean_db * LN_10 / 20.0, loo.deviation_db * LN_10 / 20.0);
+        let b0 = libm::pow(10.0, loo.multipath_db / 10.0) / 2.0;
+        const STEP: f64 = 0.05;
+        (-140..=140)
+            .map(|i| f64::from(i) * STEP)
+            .map(|t| {
+                let z = libm::exp(mu + d0 * t);
+                let exponent = -t * t / 2.0 - (r - z) * (r - z) / (2.0 * b0);
+                STEP / (2.0 * PI).sqrt() * libm::exp(exponent) * r / b0 * scaled_i0(r * z / b0)
+            })
+            .sum()
+    }
+
+    #[test]
+    fn amplitudes_in_a_state_have_loo_s_law() {
+        let set = ParameterSet::find(Environment::IntermediateTreeShadowed, 40.0);
+        let motion = Motion { speed_mps: 60.0 / 3.6, doppler_hz: 122.3, step: Duration::from_millis(2) };
+        for state in &set.states {
+            let loo = state.loo;
+            // Samples half a second (8 m) apart are independent.
+            const SAMPLES: usize = 20_000;
+            let shadowing = Shadowing::new(motion.step_m(), set.shadowing_correlation_m, streams(1)("shadowing"));
+            let multipath = Multipath::new(Arc::new(Plan::new(motion.cycles())), streams(1)("multipath"));
+            let mut series = Series::new(Fixed(loo), shadowing, multipath, motion);
+            let mut sample: Vec<f64> = (0..SAMPLES as u64).map(|i| amplitude(series.sample(i * 250).gain_db)).collect();
+            sample.sort_by(f64::total_cmp);
+
+            const STEP: f64 = 0.004;
+            let (mut cumulative, mut distance, mut before) = (0.0, 0.0_f64, 0.0);
+            for i in 1..1_000 {
+                let r = f64::from(i) * STEP;
+                let density = loo_density(loo, r);
+                cumulative += (before + density) / 2.0 * STEP;
+                before = density;
+                let share = sample.partition_point(|&amplitude| amplitude <= r) as f64 / SAMPLES as f64;
+                distance = distance.max((share - cumulative).abs());
+            }
+            assert!((cumulative - 1.0).abs() < 2e-3, "{}: the density holds {cumulative}", state.name);
+            // Kolmogorov and Smirnov, 1 %.
+            assert!(distance < 1.63 / (SAMPLES as f64).sqrt(), "{}: distance {distance}", state.name);
+        }
+    }
+
+    #[test]
+    fn a_gain_is_the_sum_of_two_rays() {
+        let loo = Loo { mean_db: -6.0, deviation_db: 2.0, multipath_db: -10.0 };
+        // In phase: 10^(-4/20) + 10^(-10/20); opposed: their difference; at right angles: their powers.
+        let power = |db: f64| libm::pow(10.0, db / 10.0);
+        let gain = |multipath, turns| power(gain_db(loo, 1.0, multipath, turns)).sqrt();
+        let (direct, diffuse) = (power(-4.0).sqrt(), power(-10.0).sqrt());
+        assert!((gain([1.0, 0.0], 3.0) - (direct + diffuse)).abs() < 1e-12);
+        assert!((gain([1.0, 0.0], 0.5) - (direct - diffuse)).abs() < 1e-12);
+        assert!((gain([0.0, 1.0], 7.0) - (direct * direct + diffuse * diffuse).sqrt()).abs() < 1e-12);
+        let nothing = Loo { mean_db: -3000.0, deviation_db: 0.0, multipath_db: -3000.0 };
+        assert_eq!(gain_db(nothing, 0.0, [0.0, 0.0], 0.0), -300.0);
+    }
+}

@@ -1,0 +1,363 @@
+//! The land mobile satellite channel of Recommendation ITU-R P.681-11: good and bad events of random length and depth.
+//!
+//! Simplified as [`crate::Lms`] is. The correlation distance of the shadowing is that of the good state throughout.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use rand::Rng;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Angle, Db, Duration, FieldError, Frequency, Speed};
+
+use crate::ChannelModel;
+use crate::lms::{FadingModel, Loo, Motion, Site, Track, at_elevation};
+use crate::normal::Normals;
+use crate::registry::{Entry, LoadError};
+
+/// Land mobile satellite fading in L and S band at 20 to 70 degrees: two states, by ITU-R P.681-11.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct P681 {
+    /// Surroundings of the user.
+    pub environment: P681Environment,
+    /// Elevation of the satellite; one for which the environment has published parameters.
+    pub elevation: Angle,
+    /// Speed of the user, more than zero.
+    pub speed: Speed,
+    /// Es/N0 of an unobstructed line of sight.
+    pub reference_snr: Db,
+    /// Carrier frequency, for the Doppler shift.
+    pub carrier: Frequency,
+    /// Time between two samples of the series, at most a quarter of a Doppler period. By default an eighth or less, and at
+    /// most 10 ms: 1 ms at 60 km/h and 2.2 GHz.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampling_interval: Option<Duration>,
+}
+
+/// Surroundings of the user, as P.681-11 names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum P681Environment {
+    /// Streets between tall buildings.
+    Urban,
+    /// Houses and gardens.
+    Suburban,
+    /// A village.
+    Village,
+    /// Roads through woods.
+    RuralWooded,
+    /// Residential streets.
+    Residential,
+}
+
+impl P681Environment {
+    /// The name in scenarios.
+    pub fn name(self) -> &'static str {
+        match self {
+            P681Environment::Urban => "urban",
+            P681Environment::Suburban => "suburban",
+            P681Environment::Village => "village",
+            P681Environment::RuralWooded => "rural-wooded",
+            P681Environment::Residential => "residential",
+        }
+    }
+}
+
+impl Default for P681 {
+    fn default() -> P681 {
+        P681 {
+            environment: P681Environment::Suburban,
+            elevation: Angle::from_degrees(30.0),
+            speed: Speed::from_mps(60.0 / 3.6),
+            reference_snr: Db::new(10.0),
+            carrier: Frequency::from_hz(2.2e9),
+            sampling_interval: None,
+        }
+    }
+}
+
+impl Entry for P681 {
+    fn check(&self) -> Result<(), FieldError> {
+        self.model().map(|_| ())
+    }
+
+    fn load(&self, _base_dir: &Path) -> Result<Box<dyn ChannelModel>, LoadError> {
+        Ok(Box::new(self.model()?))
+    }
+}
+
+impl P681 {
+    fn model(&self) -> Result<FadingModel<Parameters>, FieldError> {
+        let sites = Parameters::all().iter().filter(|site| site.environment == self.environment);
+        let site = at_elevation(self.elevation, self.environment.name(), sites.map(|site| (site.elevation_deg, site)))?;
+        let motion = Motion::new(self.speed, self.carrier, self.sampling_interval)?;
+        Ok(FadingModel::new(site, motion, self.reference_snr, self.carrier))
+    }
+}
+
+/// A row of the Recommendation's tables, from `parameters/p681.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    environment: P681Environment,
+    elevation_deg: f64,
+    shadowing_correlation_m: f64,
+    f1: f64,
+    f2: f64,
+    good: State,
+    bad: State,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct State {
+    log_length_mean: f64,
+    log_length_deviation: f64,
+    length_min_m: f64,
+    mean_db: f64,
+    mean_deviation_db: f64,
+    h1: f64,
+    h2: f64,
+    g1: f64,
+    g2: f64,
+}
+
+impl Parameters {
+    fn all() -> &'static [Parameters] {
+        #[derive(Deserialize)]
+        struct File {
+            site: Vec<Parameters>,
+        }
+        static SITES: OnceLock<Vec<Parameters>> = OnceLock::new();
+        // The file is part of the program: that it can be read is tested.
+        let read =
+            || toml::from_str::<File>(include_str!("../parameters/p681.toml")).expect("a valid parameter file").site;
+        SITES.get_or_init(read)
+    }
+
+    fn state(&self, state: usize) -> &State {
+        if state == GOOD { &self.good } else { &self.bad }
+    }
+
+    /// The share of the way in good events.
+    fn good_share(&self) -> f64 {
+        let (good, bad) = (self.good.mean_length_m(), self.bad.mean_length_m());
+        good / (good + bad)
+    }
+}
+
+const GOOD: usize = 0;
+const BAD: usize = 1;
+/// The mean attenuation of an event is between its 5 % and 95 % points if it is good, its 10 % and 90 % points if bad.
+const LIMITS: [f64; 2] = [1.644_853_626_951_472_2, 1.281_551_565_544_600_4];
+
+impl State {
+    /// The mean of the lognormal law above the shortest length.
+    fn mean_length_m(&self) -> f64 {
+        let (mean, deviation) = (self.log_length_mean, self.log_length_deviation);
+        let below = (libm::log(self.length_min_m) - mean) / deviation;
+        let above = |x: f64| 0.5 * libm::erfc(x / std::f64::consts::SQRT_2);
+        libm::exp(mean + deviation * deviation / 2.0) * above(below - deviation) / above(below)
+    }
+
+    fn draw_length_m(&self, log_mean: f64, normals: &mut Normals) -> f64 {
+        loop {
+            let length = libm::exp(log_mean + self.log_length_deviation * normals.draw());
+            if length >= self.length_min_m {
+                return length;
+            }
+        }
+    }
+
+    fn draw_loo(&self, limit: f64, normals: &mut Normals) -> Loo {
+        let deviate = loop {
+            let deviate = normals.draw();
+            if deviate.abs() < limit {
+                break deviate;
+            }
+        };
+        let mean_db = self.mean_db + self.mean_deviation_db * deviate;
+        // The regressions leave the possible range at their ends.
+        let deviation_db = (self.g1 * mean_db + self.g2).max(0.0);
+        let multipath_db = (self.h1 * mean_db + self.h2).min(0.0);
+        Loo { mean_db, deviation_db, multipath_db }
+    }
+}
+
+impl Site for Parameters {
+    type Track = Events;
+
+    fn track(&'static self, rng: Box<dyn Rng + Send>) -> Events {
+        Events::new(self, rng)
+    }
+
+    fn state_name(&'static self, state: usize) -> &'static str {
+        if state == GOOD { "good" } else { "bad" }
+    }
+
+    fn shadowing_correlation_m(&self) -> f64 {
+        self.shadowing_correlation_m
+    }
+
+    fn band_hz(&self) -> std::ops::RangeInclusive<f64> {
+        1.5e9..=3e9
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Good and bad events in turn.
+struct Events {
+    site: &'static Parameters,
+    normals: Normals,
+    state: usize,
+    start: f64,
+    end: f64,
+    loo: Loo,
+    before: Loo,
+    /// Length of the ramp at the start of the event.
+    ramp: f64,
+}
+
+impl Events {
+    fn new(site: &'static Parameters, rng: Box<dyn Rng + Send>) -> Events {
+        let (loo, before) = (Loo::default(), Loo::default());
+        let mut events =
+            Events { site, normals: Normals::new(rng), state: GOOD, start: 0.0, end: 0.0, loo, before, ramp: 0.0 };
+        events.restart();
+        events
+    }
+
+    /// The event after this one, `length` metres long.
+    fn enter(&mut self, state: usize, start: f64, length: f64) {
+        self.before = self.loo;
+        self.loo = self.site.state(state).draw_loo(LIMITS[state], &mut self.normals);
+        let gap = (self.loo.mean_db - self.before.mean_db).abs();
+        self.ramp = (self.site.f1 * gap + self.site.f2).clamp(0.0, length);
+        (self.state, self.start, self.end) = (state, start, start + length);
+    }
+}
+
+impl Track for Events {
+    fn at(&mut self, metres: f64) -> (Loo, usize) {
+        while metres >= self.end {
+            let next = GOOD + BAD - self.state;
+            let parameters = self.site.state(next);
+            let length = parameters.draw_length_m(parameters.log_length_mean, &mut self.normals);
+            self.enter(next, self.end, length);
+        }
+        let along = metres - self.start;
+        if along >= self.ramp {
+            return (self.loo, self.state);
+        }
+        let (old, new) = (1.0 - along / self.ramp, along / self.ramp);
+        (Loo::default().plus(old, self.before).plus(new, self.loo), self.state)
+    }
+
+    /// At a place of the way, long events are met in proportion to their length: if the logarithm of the length is normal, so
+    /// it is then, with the mean moved up by the variance.
+    fn restart(&mut self) {
+        let state = if self.normals.uniform() < self.site.good_share() { GOOD } else { BAD };
+        let parameters = self.site.state(state);
+        let variance = parameters.log_length_deviation * parameters.log_length_deviation;
+        let length = parameters.draw_length_m(parameters.log_length_mean + variance, &mut self.normals);
+        let start = -length * self.normals.uniform();
+        let other = GOOD + BAD - state;
+        self.loo = self.site.state(other).draw_loo(LIMITS[other], &mut self.normals);
+        self.enter(state, start, length);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::streams;
+
+    fn site(environment: P681Environment, elevation_deg: f64) -> &'static Parameters {
+        let mut sites = Parameters::all().iter();
+        sites.find(|site| site.environment == environment && site.elevation_deg == elevation_deg).unwrap()
+    }
+
+    #[test]
+    fn every_row_is_complete() {
+        assert_eq!(Parameters::all().len(), 23);
+        for row in Parameters::all() {
+            assert!(std::ptr::eq(row, site(row.environment, row.elevation_deg)), "two rows for the same place");
+            assert!(row.shadowing_correlation_m > 0.0 && row.good.mean_db > row.bad.mean_db, "{row:?}");
+            let mut events = Events::new(row, streams(1)("states"));
+            for i in 0..10_000 {
+                let (loo, _) = events.at(f64::from(i));
+                assert!(loo.deviation_db >= 0.0 && loo.multipath_db <= 0.0 && loo.mean_db < 3.0, "{row:?}: {loo:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn events_have_the_lengths_and_depths_of_the_table() {
+        let row = site(P681Environment::Urban, 60.0);
+        let mut events = Events::new(row, streams(2)("states"));
+        let (mut lengths, mut depths, mut counts) = ([0.0; 2], [0.0; 2], [0u32; 2]);
+        for _ in 0..200_000 {
+            let end = events.end;
+            events.at(end);
+            lengths[events.state] += events.end - events.start;
+            depths[events.state] += events.loo.mean_db;
+            counts[events.state] += 1;
+        }
+        for (state, parameters) in [(GOOD, &row.good), (BAD, &row.bad)] {
+            let count = f64::from(counts[state]);
+            let length = lengths[state] / count;
+            assert!((length / parameters.mean_length_m() - 1.0).abs() < 0.05, "state {state}: {length} m");
+            assert!(
+                (depths[state] / count - parameters.mean_db).abs() < 0.03,
+                "state {state}: {}",
+                depths[state] / count
+            );
+        }
+    }
+
+    #[test]
+    fn a_new_way_starts_stationary() {
+        let row = site(P681Environment::Village, 45.0);
+        let mut events = Events::new(row, streams(3)("states"));
+        const WAYS: u32 = 40_000;
+        for metres in [0.0, 3.0, 50.0] {
+            let (mut good, mut depth) = (0u32, 0.0);
+            for _ in 0..WAYS {
+                events.restart();
+                let (loo, state) = events.at(metres);
+                good += u32::from(state == GOOD);
+                depth += loo.mean_db;
+            }
+            let share = f64::from(good) / f64::from(WAYS);
+            assert!((share - row.good_share()).abs() < 0.01, "at {metres} m: {share} against {}", row.good_share());
+            // The same mean, ramps included, wherever one looks: -4.2 dB or so.
+            let depth = depth / f64::from(WAYS);
+            events.restart();
+            let along: f64 = (0..400_000).map(|i| events.at(f64::from(i)).0.mean_db).sum::<f64>() / 400_000.0;
+            assert!((depth - along).abs() < 0.15, "at {metres} m: {depth} against {along}");
+        }
+    }
+
+    #[test]
+    fn events_are_joined_by_ramps() {
+        let row = site(P681Environment::Suburban, 30.0);
+        let mut events = Events::new(row, streams(4)("states"));
+        for _ in 0..1000 {
+            let (end, old) = (events.end, events.loo);
+            let at = |x: f64, events: &mut Events| events.at(x).0.mean_db;
+            let border = at(end, &mut events);
+            if events.end - events.start == events.ramp {
+                continue; // a ramp as long as the event
+            }
+            let new = events.loo;
+            let ramp = row.f1 * (new.mean_db - old.mean_db).abs() + row.f2;
+            assert!((border - old.mean_db).abs() < 1e-9);
+            assert!((at(end + ramp / 2.0, &mut events) - (old.mean_db + new.mean_db) / 2.0).abs() < 1e-9);
+            assert_eq!(at((end + ramp * 1.001).min(events.end - 1e-9), &mut events), new.mean_db);
+        }
+    }
+}

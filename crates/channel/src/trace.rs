@@ -1,0 +1,319 @@
+//! A channel that replays an attenuation series from a file.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Db, Duration, FieldError, Time};
+
+use crate::registry::{Entry, LoadError};
+use crate::{Channel, ChannelModel, ERASED, Streams, TransmissionLaw, qpsk};
+
+/// Replays a measured or generated attenuation series.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Trace {
+    /// A CSV file of times in seconds and attenuations in decibels relative to a line of sight. The first line may be a
+    /// header; lines that begin with # and columns after the second are passed over. Times increase strictly; the first
+    /// one is the start of the run. A row holds until the next; the last row lasts as long as the one before it, then
+    /// the series repeats.
+    pub file: PathBuf,
+    /// Es/N0 where the attenuation is 0 dB.
+    pub reference_snr: Db,
+}
+
+/// Why a trace cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{}: {message}", path.display(), line.map(|line| format!(" line {line}")).unwrap_or_default())]
+pub struct TraceError {
+    /// The file.
+    pub path: PathBuf,
+    /// The line at fault, from 1; `None` if the whole file is.
+    pub line: Option<usize>,
+    /// What is wrong and what is expected.
+    pub message: String,
+}
+
+impl Entry for Trace {
+    fn check(&self) -> Result<(), FieldError> {
+        if self.file.as_os_str().is_empty() {
+            return Err(FieldError::new("file", "the name is empty: give the path of a CSV file".to_owned()));
+        }
+        Ok(())
+    }
+
+    fn load(&self, base_dir: &Path) -> Result<Box<dyn ChannelModel>, LoadError> {
+        let path = base_dir.join(&self.file);
+        let refuse = |line, message| TraceError { path: path.clone(), line, message };
+        let bytes = std::fs::read(&path).map_err(|error| refuse(None, format!("cannot be read: {error}")))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let line = 1 + valid.iter().filter(|&&byte| byte == b'\n').count();
+            refuse(Some(line), "is not UTF-8 text".to_owned())
+        })?;
+        let series = Series::parse(&text).map_err(|(line, message)| refuse(line, message))?;
+        Ok(Box::new(TraceModel { series: Arc::new(series), reference_snr: self.reference_snr }))
+    }
+}
+
+/// A trace in memory, shared by the users who replay it.
+#[derive(Debug)]
+struct TraceModel {
+    series: Arc<Series>,
+    reference_snr: Db,
+}
+
+impl ChannelModel for TraceModel {
+    fn build(&self, _streams: &mut Streams<'_>) -> Box<dyn Channel> {
+        Box::new(TraceChannel { series: Arc::clone(&self.series), reference_snr: self.reference_snr, row: 0 })
+    }
+
+    /// Packets sent at equal intervals over one period of the trace.
+    fn transmission_law(&self, spacing: Duration, transmissions: usize, _streams: &mut Streams<'_>) -> TransmissionLaw {
+        const ROWS: u64 = 32_768;
+        let mut samples = Vec::with_capacity(ROWS as usize * transmissions);
+        let period = u128::from(self.series.period);
+        for packet in 0..ROWS {
+            let start = (u128::from(packet) * period / u128::from(ROWS)) as u64;
+            for i in 0..transmissions {
+                let phase = (u128::from(start) + u128::from(spacing.as_nanos()) * i as u128) % period;
+                let row = self.series.row_at(phase as u64, 0);
+                let snr = snr(self.reference_snr, self.series.attenuations[row]);
+                samples.push(qpsk::mutual_information(snr) as f32);
+            }
+        }
+        TransmissionLaw { transmissions, samples }
+    }
+
+    fn sampling_interval(&self) -> Option<Duration> {
+        let shortest = self.series.starts.windows(2).map(|pair| pair[1] - pair[0]).min()?;
+        Some(Duration::from_nanos(shortest))
+    }
+
+    fn reference_snr(&self) -> Option<Db> {
+        Some(self.reference_snr)
+    }
+}
+
+struct TraceChannel {
+    series: Arc<Series>,
+    reference_snr: Db,
+    /// The row of the last call.
+    row: usize,
+}
+
+impl TraceChannel {
+    fn attenuation_db(&mut self, now: Time) -> f64 {
+        self.row = self.series.row_at(now.as_nanos() % self.series.period, self.row);
+        self.series.attenuations[self.row]
+    }
+}
+
+impl Channel for TraceChannel {
+    fn burst_snr(&mut self, now: Time) -> Db {
+        snr(self.reference_snr, self.attenuation_db(now))
+    }
+
+    fn attenuation(&mut self, now: Time) -> Option<Db> {
+        Some(Db::new(self.attenuation_db(now)))
+    }
+}
+
+fn snr(reference: Db, attenuation_db: f64) -> Db {
+    Db::new((reference.get() - attenuation_db).max(ERASED.get()))
+}
+
+#[derive(Debug, PartialEq)]
+struct Series {
+    /// Nanoseconds from the first row; the first is 0.
+    starts: Vec<u64>,
+    attenuations: Vec<f64>,
+    /// Nanoseconds after which the series repeats.
+    period: u64,
+}
+
+impl Series {
+    /// The row that holds at `phase` (below the period), found at once if it is near the row `hint`.
+    fn row_at(&self, phase: u64, hint: usize) -> usize {
+        let holds = |row: usize| {
+            self.starts.get(row).is_some_and(|&start| start <= phase)
+                && self.starts.get(row + 1).is_none_or(|&next| phase < next)
+        };
+        match [hint, hint + 1].into_iter().find(|&row| holds(row)) {
+            Some(row) => row,
+            None => self.starts.partition_point(|&start| start <= phase) - 1,
+        }
+    }
+
+    fn parse(text: &str) -> Result<Series, (Option<usize>, String)> {
+        let (mut starts, mut attenuations) = (Vec::new(), Vec::new());
+        let (mut origin, mut before) = (0.0, f64::NEG_INFINITY);
+        let mut header_allowed = true;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        for (number, line) in (1..).zip(text.lines()) {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let header = std::mem::take(&mut header_allowed) && is_header(line);
+            if header {
+                continue;
+            }
+            let at = |message| (Some(number), message);
+            let (time, attenuation) = row(line).map_err(at)?;
+            if starts.is_empty() {
+                origin = time;
+            }
+            if time <= before {
+                return Err(at(format!("time {time} s after {before} s: times must increase strictly")));
+            }
+            let start = Duration::from_secs_f64(time - origin).as_nanos();
+            if starts.last().is_some_and(|&last| start <= last) {
+                return Err(at(format!("time {time} s is less than a nanosecond after {before} s")));
+            }
+            before = time;
+            starts.push(start);
+            attenuations.push(attenuation);
+        }
+        let period = match *starts.as_slice() {
+            [] => return Err((None, "has no rows: expected time in s, attenuation in dB".to_owned())),
+            [only] => only + 1,
+            [.., before, last] => last + (last - before),
+        };
+        Ok(Series { starts, attenuations, period })
+    }
+}
+
+fn columns(line: &str) -> impl Iterator<Item = &str> {
+    let separator = [',', ';', '\t'].into_iter().find(|&c| line.contains(c)).unwrap_or(' ');
+    line.split(separator).map(str::trim).filter(|column| !column.is_empty())
+}
+
+/// A first line whose first column is no number, nor looks like one.
+fn is_header(line: &str) -> bool {
+    columns(line).next().is_some_and(|column| {
+        column.parse::<f64>().is_err() && column.starts_with(|c: char| c.is_alphabetic() || c == '"')
+    })
+}
+
+fn row(line: &str) -> Result<(f64, f64), String> {
+    let mut columns = columns(line);
+    let mut number = |what: &str, range: std::ops::RangeInclusive<f64>| {
+        let column =
+            columns.next().ok_or_else(|| format!("the {what} is missing: expected time in s, attenuation in dB"))?;
+        match column.parse::<f64>() {
+            Ok(value) if range.contains(&value) => Ok(value),
+            Ok(value) => Err(format!("the {what} {value} is not between {:e} and {:e}", range.start(), range.end())),
+            Err(_) => Err(format!("the {what} \"{column}\" is not a number")),
+        }
+    };
+    Ok((number("time in s", -1e9..=1e9)?, number("attenuation in dB", -300.0..=300.0)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::streams;
+    use proptest::prelude::*;
+
+    fn refusal(text: &str) -> (Option<usize>, String) {
+        Series::parse(text).unwrap_err()
+    }
+
+    fn channel(text: &str) -> TraceChannel {
+        TraceChannel { series: Arc::new(Series::parse(text).unwrap()), reference_snr: Db::new(10.0), row: 0 }
+    }
+
+    #[test]
+    fn a_row_holds_until_the_next_and_the_series_repeats() {
+        let mut channel = channel("time_s,attenuation_db\n# a comment\n5.0, 0\n5.5, 20.5\n\n6.5, -1\n");
+        let snr = |seconds: f64, channel: &mut TraceChannel| channel.burst_snr(Time::from_secs_f64(seconds)).get();
+        let expected = [(0.0, 10.0), (0.499, 10.0), (0.5, -10.5), (1.4, -10.5), (1.5, 11.0), (2.4, 11.0), (2.5, 10.0)];
+        for (seconds, expected) in expected {
+            assert_eq!(snr(seconds, &mut channel), expected, "at {seconds} s");
+        }
+        assert_eq!(snr(2.5 * 1000.0 + 1.0, &mut channel), -10.5);
+        assert_eq!(channel.attenuation(Time::from_secs_f64(2501.0)), Some(Db::new(20.5)));
+    }
+
+    #[test]
+    fn reads_what_tools_write() {
+        let plain = Series::parse("0,1\n1,2\n").unwrap();
+        for text in [
+            "\u{feff}0;1\r\n1;2\r\n",
+            "0 1\n1 2",
+            "t\ta\n0\t1\n1\t2",
+            "0.0,1.0,extra,7\n1e0,2e0,,\n",
+            "\"time\",x\n0,1\n1,2",
+        ] {
+            assert_eq!(Series::parse(text).unwrap(), plain, "{text:?}");
+        }
+        assert_eq!(channel("0, 3").burst_snr(Time::MAX), Db::new(7.0));
+    }
+
+    #[test]
+    fn says_which_line_is_wrong_and_why() {
+        assert_eq!(refusal("").0, None);
+        assert_eq!(refusal("time,attenuation\n").0, None);
+        assert_eq!(
+            refusal("0,1\n1,2\n1,3\n"),
+            (Some(3), "time 1 s after 1 s: times must increase strictly".to_owned())
+        );
+        assert_eq!(refusal("0,1\n0.5\n").0, Some(2));
+        assert!(refusal("0,1\n0.5\n").1.contains("attenuation in dB is missing"));
+        assert_eq!(refusal("0,1\n2,x\n"), (Some(2), "the attenuation in dB \"x\" is not a number".to_owned()));
+        assert!(refusal("0,1\n2,nan\n").1.contains("not between"));
+        assert_eq!(refusal("0,1\ninf,2\n").0, Some(2));
+        assert_eq!(refusal("1.2.3,4\n").0, Some(1), "a broken number is not a header");
+        assert_eq!(refusal("t,a\nu,b\n").0, Some(2), "one header only");
+        assert!(refusal("0,1\n1e-12,1\n").1.contains("less than a nanosecond"));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_named() {
+        let config = Trace { file: "no/such.csv".into(), reference_snr: Db::new(10.0) };
+        let error = FieldError::from(config.load(Path::new("base")).unwrap_err());
+        assert_eq!(error.field, "file");
+        assert!(
+            error.message.starts_with(&format!("{}: cannot be read", Path::new("base/no/such.csv").display())),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn the_law_weighs_rows_by_their_time() {
+        let series = Arc::new(Series::parse("0,0\n0.75,100\n1,100\n").unwrap()); // 0.75 s of 1.25 s are clear
+        let model = TraceModel { series, reference_snr: Db::new(30.0) };
+        let law = model.transmission_law(Duration::from_millis(250), 2, &mut streams(1));
+        let share = |first: bool, second: bool| {
+            let wanted = |row: &&[f32]| (row[0] > 0.5) == first && (row[1] > 0.5) == second;
+            law.samples.chunks(2).filter(wanted).count() as f64 / (law.samples.len() / 2) as f64
+        };
+        for (first, second, expected) in
+            [(true, true, 0.4), (true, false, 0.2), (false, true, 0.2), (false, false, 0.2)]
+        {
+            assert!((share(first, second) - expected).abs() < 1e-3);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(values in prop::collection::vec((1u64..5_000_000_000, -50.0f64..50.0), 2..50), hint in 0usize..60) {
+            let mut time = 0;
+            let mut text = String::new();
+            let mut rows = Vec::new();
+            for (gap, attenuation) in values {
+                text += &format!("{}.{:09},{attenuation}\n", time / 1_000_000_000, time % 1_000_000_000);
+                rows.push((time, attenuation));
+                time += gap;
+            }
+            let series = Series::parse(&text).unwrap();
+            for (row, &(start, attenuation)) in rows.iter().enumerate() {
+                prop_assert_eq!((series.starts[row], series.attenuations[row]), (start, attenuation));
+                prop_assert_eq!(series.row_at(start, hint), row);
+                prop_assert!(start == 0 || series.row_at(start - 1, hint) == row - 1);
+            }
+        }
+    }
+}

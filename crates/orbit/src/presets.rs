@@ -1,0 +1,69 @@
+//! Constellations known by name: data files, one each.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::constellation::Constellation;
+
+/// A constellation with a name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Preset {
+    /// The name that scenarios use.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub summary: String,
+    /// Its parameters.
+    pub constellation: Constellation,
+}
+
+/// The name of every preset with its file.
+const FILES: &[(&str, &str)] = &[
+    ("leo-66", include_str!("../presets/leo-66.toml")),
+    ("iridium-66", include_str!("../presets/iridium-66.toml")),
+    ("oneweb", include_str!("../presets/oneweb.toml")),
+    ("starlink-shell-1", include_str!("../presets/starlink-shell-1.toml")),
+    ("kuiper-630", include_str!("../presets/kuiper-630.toml")),
+];
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    summary: String,
+    constellation: Constellation,
+}
+
+/// Every preset, in the order of the documentation.
+pub fn presets() -> &'static [Preset] {
+    static PRESETS: LazyLock<Vec<Preset>> = LazyLock::new(|| {
+        let read = |&(name, text): &(&'static str, &str)| {
+            let File { summary, constellation } =
+                toml::from_str(text).unwrap_or_else(|error| panic!("preset {name}: {error}"));
+            Preset { name, summary, constellation }
+        };
+        FILES.iter().map(read).collect()
+    });
+    &PRESETS
+}
+
+/// The preset called `name`.
+pub fn preset(name: &str) -> Option<&'static Preset> {
+    presets().iter().find(|preset| preset.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_preset_is_sound_and_introduced_in_a_line() {
+        for Preset { name, summary, constellation } in presets() {
+            assert_eq!(constellation.check(), Ok(()), "{name}");
+            assert!(!summary.is_empty() && !summary.contains('\n') && summary.len() <= 110, "{name}: {summary}");
+            assert!(summary.contains(&constellation.satellites().to_string()), "{name}: {summary}");
+            assert_eq!(preset(name).unwrap().name, *name);
+            assert_eq!(presets().iter().filter(|other| other.name == *name).count(), 1);
+        }
+        assert_eq!(preset("leo66"), None);
+    }
+}

@@ -1,0 +1,172 @@
+//! Where the satellites are: circular two-body orbits.
+//!
+//! Frame: inertial, x through the Greenwich meridian at the reference instant, z through the north pole, metres.
+
+use crate::constellation::Constellation;
+
+/// A point or a direction: x, y, z.
+pub type Vector = [f64; 3];
+
+/// Gravitational parameter of the Earth, m^3/s^2 (WGS 84, NGA.STND.0036 table 3.1).
+pub const GRAVITATIONAL_PARAMETER: f64 = 3.986_004_418e14;
+/// Equatorial radius of the Earth, metres (WGS 84).
+pub const EARTH_RADIUS: f64 = 6_378_137.0;
+/// Rotation of the Earth, radians per second (WGS 84).
+pub const EARTH_ROTATION: f64 = 7.292_115e-5;
+/// Speed of light in vacuum, metres per second (exact).
+pub const SPEED_OF_LIGHT: f64 = 299_792_458.0;
+
+/// The orbits of a constellation, ready to be evaluated at any instant.
+#[derive(Clone, Debug)]
+pub struct Orbits {
+    radius: f64,
+    mean_motion: f64,
+    /// For each plane the directions to the ascending node and, in the plane, a quarter turn ahead of it.
+    planes: Vec<(Vector, Vector)>,
+    satellites_per_plane: usize,
+    /// Cosine and sine of each satellite's argument of latitude at the reference instant.
+    phases: Vec<(f64, f64)>,
+}
+
+impl Orbits {
+    /// The orbits of `constellation`, whose values must have passed [`Constellation::check`].
+    pub fn new(constellation: &Constellation) -> Orbits {
+        let radius = EARTH_RADIUS + constellation.altitude.as_metres();
+        let (sin_i, cos_i) = libm::sincos(constellation.inclination.as_radians());
+        let spacing = std::f64::consts::TAU / f64::from(constellation.satellites_per_plane);
+        let mut planes = Vec::with_capacity(constellation.planes as usize);
+        let mut phases = Vec::with_capacity(constellation.satellites() as usize);
+        for plane in 0..constellation.planes {
+            let node = constellation.first_node.as_radians() + f64::from(plane) * constellation.node_spacing_radians();
+            let (sin_node, cos_node) = libm::sincos(node);
+            planes.push(([cos_node, sin_node, 0.0], [-sin_node * cos_i, cos_node * cos_i, sin_i]));
+            for k in 0..constellation.satellites_per_plane {
+                let (sin, cos) = libm::sincos((f64::from(k) + constellation.phase_shift(plane)) * spacing);
+                phases.push((cos, sin));
+            }
+        }
+        Orbits {
+            radius,
+            mean_motion: (GRAVITATIONAL_PARAMETER / (radius * radius * radius)).sqrt(),
+            planes,
+            satellites_per_plane: constellation.satellites_per_plane as usize,
+            phases,
+        }
+    }
+
+    /// Distance of the satellites from the centre of the Earth, metres.
+    pub fn radius(&self) -> f64 {
+        self.radius
+    }
+
+    /// Angular speed on the orbit, radians per second.
+    pub fn mean_motion(&self) -> f64 {
+        self.mean_motion
+    }
+
+    /// Time of one revolution, seconds.
+    pub fn period(&self) -> f64 {
+        std::f64::consts::TAU / self.mean_motion
+    }
+
+    /// Number of satellites.
+    pub fn len(&self) -> usize {
+        self.phases.len()
+    }
+
+    /// Whether there is no satellite at all (a checked constellation has at least one).
+    pub fn is_empty(&self) -> bool {
+        self.phases.is_empty()
+    }
+
+    /// Writes the positions of all satellites, `seconds` after the reference instant, in the inertial frame, metres.
+    pub fn positions_at(&self, seconds: f64, positions: &mut Vec<Vector>) {
+        // One sine for all satellites: the angles on the orbit are added by the addition theorem.
+        let (sin, cos) = libm::sincos(self.mean_motion * seconds);
+        positions.clear();
+        for ((node, ahead), phases) in self.planes.iter().zip(self.phases.chunks(self.satellites_per_plane)) {
+            positions.extend(phases.iter().map(|&(cos_0, sin_0)| {
+                let along = self.radius * (cos_0 * cos - sin_0 * sin);
+                let across = self.radius * (sin_0 * cos + cos_0 * sin);
+                [
+                    node[0] * along + ahead[0] * across,
+                    node[1] * along + ahead[1] * across,
+                    node[2] * along + ahead[2] * across,
+                ]
+            }));
+        }
+    }
+}
+
+/// The same point in the other frame after the Earth has turned for `seconds`: from Earth-fixed to inertial.
+pub fn earth_fixed_to_inertial(point: Vector, seconds: f64) -> Vector {
+    let (sin, cos) = libm::sincos(EARTH_ROTATION * seconds);
+    [point[0] * cos - point[1] * sin, point[0] * sin + point[1] * cos, point[2]]
+}
+
+/// From inertial to Earth-fixed, `seconds` after the reference instant.
+pub fn inertial_to_earth_fixed(point: Vector, seconds: f64) -> Vector {
+    earth_fixed_to_inertial(point, -seconds)
+}
+
+/// The distance between two points, metres.
+pub fn distance(a: Vector, b: Vector) -> f64 {
+    let d = [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
+    dot(d, d).sqrt()
+}
+
+/// The scalar product.
+pub fn dot(a: Vector, b: Vector) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::presets::{preset, presets};
+    use units::{Angle, Length};
+
+    #[test]
+    fn periods_are_those_known() {
+        let mut constellation = preset("iridium-66").unwrap().constellation.clone();
+        // ns-2's Iridium example: 6026.9 s.
+        assert!((Orbits::new(&constellation).period() - 6026.9).abs() < 0.5);
+        // The geostationary orbit takes a sidereal day, 86164.0905 s; its radius is 42164.17 km.
+        constellation.altitude = Length::from_metres(42_164_170.0 - EARTH_RADIUS);
+        assert!((Orbits::new(&constellation).period() - 86_164.09).abs() < 0.1);
+    }
+
+    #[test]
+    fn sub_satellite_points_follow_spherical_trigonometry() {
+        use std::f64::consts::{FRAC_PI_2, TAU};
+        for preset in presets() {
+            let mut c = preset.constellation.clone();
+            c.first_node = Angle::from_degrees(20.0);
+            let orbits = Orbits::new(&c);
+            let mut positions = Vec::new();
+            for seconds in [0.0, 1.5, 777.0, 6000.0, 86_400.0] {
+                orbits.positions_at(seconds, &mut positions);
+                for (number, &position) in positions.iter().enumerate() {
+                    let (plane, k) = (number as u32 / c.satellites_per_plane, number as u32 % c.satellites_per_plane);
+                    // Alternate phasing of half a spacing, as all presets have it.
+                    let phase = (f64::from(k) + 0.5 * f64::from(plane % 2)) / f64::from(c.satellites_per_plane);
+                    let a = EARTH_RADIUS + c.altitude.as_metres();
+                    let motion = (GRAVITATIONAL_PARAMETER / (a * a * a)).sqrt();
+                    let u = TAU * phase + motion * seconds;
+                    // The triangle of node, foot on the equator and satellite.
+                    let latitude = libm::asin(libm::sin(c.inclination.as_radians()) * libm::sin(u));
+                    let east = libm::atan2(libm::cos(c.inclination.as_radians()) * libm::sin(u), libm::cos(u));
+                    let node = 20f64.to_radians() + f64::from(plane) * c.node_spacing_radians();
+                    let longitude = node + east - EARTH_ROTATION * seconds;
+                    let expected = [
+                        a * libm::cos(latitude) * libm::cos(longitude),
+                        a * libm::cos(latitude) * libm::sin(longitude),
+                        a * libm::cos(FRAC_PI_2 - latitude),
+                    ];
+                    let found = inertial_to_earth_fixed(position, seconds);
+                    assert!(distance(found, expected) < 0.01, "{} {number} at {seconds} s", preset.name);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Shortest routes over the inter-satellite links.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::links::Links;
+
+/// Finds shortest routes; its arrays are reused, so that a search allocates nothing once they have grown.
+#[derive(Clone, Debug, Default)]
+pub struct Router {
+    metres: Vec<f64>,
+    previous: Vec<u32>,
+    exits: Vec<f64>,
+    queue: BinaryHeap<Reverse<Entry>>,
+    route: Vec<u32>,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// A satellite to look at, ordered by the metres of the route over it: packed in one word, because comparing entries is most
+/// of the work. The metres are rounded down to a 1024th; a satellite reached again by a shorter way is queued again, so the
+/// rounding costs nothing but a needless look now and then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry(u64);
+
+const SATELLITE_BITS: u32 = 17;
+
+impl Entry {
+    fn new(metres: f64, satellite: u32) -> Entry {
+        Entry(((metres * 1024.0) as u64) << SATELLITE_BITS | u64::from(satellite))
+    }
+
+    fn metres(self) -> f64 {
+        (self.0 >> SATELLITE_BITS) as f64 / 1024.0
+    }
+
+    fn satellite(self) -> u32 {
+        (self.0 & ((1 << SATELLITE_BITS) - 1)) as u32
+    }
+}
+
+impl Router {
+    /// The length in metres of the shortest route that enters at one of `entries` and leaves at one of `exits` (each a
+    /// satellite and the metres to it from the ground), or nothing if none leads there. [`Router::route`] tells the way.
+    ///
+    /// `at_least(satellite)` is a lower bound of the metres left from there to the end, which no link shortens by more than
+    /// its length (the straight line will do; 0 makes it Dijkstra's algorithm, any other bound Hart, Nilsson and Raphael's A*).
+    pub fn shortest(
+        &mut self,
+        links: &Links,
+        entries: impl IntoIterator<Item = (u32, f64)>,
+        exits: impl IntoIterator<Item = (u32, f64)>,
+        at_least: impl Fn(u32) -> f64,
+    ) -> Option<f64> {
+        self.start(links, entries, &at_least);
+        self.exits.clear();
+        self.exits.resize(links.satellites(), f64::INFINITY);
+        exits.into_iter().for_each(|(satellite, metres)| self.exits[satellite as usize] = metres);
+        let (mut best, mut last) = (f64::INFINITY, NONE);
+        while let Some(Reverse(entry)) = self.queue.pop() {
+            if entry.metres() >= best {
+                break;
+            }
+            let satellite = entry.satellite();
+            let metres = self.metres[satellite as usize];
+            if entry.metres() > metres + at_least(satellite) {
+                continue; // a shorter way was found after this was queued
+            }
+            let total = metres + self.exits[satellite as usize];
+            if total < best {
+                (best, last) = (total, satellite);
+            }
+            self.relax(links, satellite, &at_least);
+        }
+        self.trace_back(last);
+        (last != NONE).then_some(best)
+    }
+
+    /// The metres of the shortest route from `entries` to every satellite; infinity where none leads.
+    pub fn distances(&mut self, links: &Links, entries: impl IntoIterator<Item = (u32, f64)>) -> &[f64] {
+        self.start(links, entries, &|_| 0.0);
+        while let Some(Reverse(entry)) = self.queue.pop() {
+            if entry.metres() <= self.metres[entry.satellite() as usize] {
+                self.relax(links, entry.satellite(), &|_| 0.0);
+            }
+        }
+        &self.metres
+    }
+
+    /// The satellites of the route that [`Router::shortest`] found last, first to last.
+    pub fn route(&self) -> &[u32] {
+        &self.route
+    }
+
+    fn start(&mut self, links: &Links, entries: impl IntoIterator<Item = (u32, f64)>, at_least: &impl Fn(u32) -> f64) {
+        let count = links.satellites();
+        self.metres.clear();
+        self.metres.resize(count, f64::INFINITY);
+        self.previous.clear();
+        self.previous.resize(count, NONE);
+        self.queue.clear();
+        for (satellite, metres) in entries {
+            self.metres[satellite as usize] = metres;
+            self.queue.push(Reverse(Entry::new(metres + at_least(satellite), satellite)));
+        }
+    }
+
+    fn relax(&mut self, links: &Links, satellite: u32, at_least: &impl Fn(u32) -> f64) {
+        let so_far = self.metres[satellite as usize];
+        for (neighbour, metres) in links.of(satellite) {
+            if so_far + metres < self.metres[neighbour as usize] {
+                self.metres[neighbour as usize] = so_far + metres;
+                self.previous[neighbour as usize] = satellite;
+                self.queue.push(Reverse(Entry::new(so_far + metres + at_least(neighbour), neighbour)));
+            }
+        }
+    }
+
+    fn trace_back(&mut self, last: u32) {
+        self.route.clear();
+        let mut satellite = last;
+        while satellite != NONE {
+            self.route.push(satellite);
+            satellite = self.previous[satellite as usize];
+        }
+        self.route.reverse();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::presets::presets;
+    use crate::propagation::{Orbits, distance};
+    use proptest::prelude::*;
+
+    /// All distances by Floyd and Warshall.
+    fn all_distances(links: &Links) -> Vec<Vec<f64>> {
+        let n = links.satellites();
+        let mut d = vec![vec![f64::INFINITY; n]; n];
+        for (s, row) in d.iter_mut().enumerate() {
+            row[s] = 0.0;
+            links.of(s as u32).for_each(|(t, metres)| row[t as usize] = row[t as usize].min(metres));
+        }
+        for over in 0..n {
+            for from in 0..n {
+                for to in 0..n {
+                    d[from][to] = d[from][to].min(d[from][over] + d[over][to]);
+                }
+            }
+        }
+        d
+    }
+
+    /// All distances from `entries`, by Bellman and Ford.
+    fn distances_from(links: &Links, entries: &[(u32, f64)]) -> Vec<f64> {
+        let mut d = vec![f64::INFINITY; links.satellites()];
+        entries.iter().for_each(|&(s, metres)| d[s as usize] = metres);
+        for _ in 0..links.satellites() {
+            for s in 0..links.satellites() {
+                for (t, metres) in links.of(s as u32) {
+                    d[t as usize] = d[t as usize].min(d[s] + metres);
+                }
+            }
+        }
+        d
+    }
+
+    fn length(links: &Links, route: &[u32]) -> f64 {
+        let link = |pair: &[u32]| {
+            let between = links.of(pair[0]).filter(|link| link.0 == pair[1]);
+            between.map(|link| link.1).fold(f64::INFINITY, f64::min)
+        };
+        route.windows(2).map(link).sum()
+    }
+
+    fn same(a: f64, b: f64) -> bool {
+        a == b || (a - b).abs() <= 1e-9 * a.abs().max(1.0)
+    }
+
+    proptest! {
+        #[test]
+        fn shortest_on_any_graph(
+            edges in prop::collection::vec((0u32..12, 0u32..12, 0u32..1000), 0..40),
+            entries in prop::collection::btree_map(0u32..12, 0u32..1000, 1..4),
+            exits in prop::collection::btree_map(0u32..12, 0u32..1000, 1..4),
+        ) {
+            let edges: Vec<_> = edges.into_iter().map(|(a, b, metres)| (a, b, f64::from(metres) / 7.0)).collect();
+            let links = Links::from_edges(12, &edges);
+            let ground = |ends: std::collections::BTreeMap<u32, u32>| {
+                ends.into_iter().map(|(s, metres)| (s, f64::from(metres) / 3.0)).collect::<Vec<_>>()
+            };
+            let (entries, exits) = (ground(entries), ground(exits));
+            let all = all_distances(&links);
+            let best = |to: u32| entries.iter().map(|&(s, up)| up + all[s as usize][to as usize]).fold(f64::INFINITY, f64::min);
+            let expected = exits.iter().map(|&(s, down)| best(s) + down).fold(f64::INFINITY, f64::min);
+
+            let mut router = Router::default();
+            let found = router.shortest(&links, entries.iter().copied(), exits.iter().copied(), |_| 0.0);
+            prop_assert!(same(found.unwrap_or(f64::INFINITY), expected), "{found:?} but {expected}");
+            if let Some(found) = found {
+                let (first, last) = (router.route()[0], *router.route().last().unwrap());
+                let up = entries.iter().find(|e| e.0 == first).unwrap().1;
+                let down = exits.iter().find(|e| e.0 == last).unwrap().1;
+                prop_assert!(same(up + length(&links, router.route()) + down, found));
+            } else {
+                prop_assert!(router.route().is_empty());
+            }
+            let reached = router.distances(&links, entries.iter().copied());
+            for s in 0..12 {
+                prop_assert!(same(reached[s as usize], best(s)));
+            }
+        }
+    }
+
+    #[test]
+    fn shortest_on_the_real_grids_with_and_without_a_bound() {
+        for preset in presets() {
+            let orbits = Orbits::new(&preset.constellation);
+            let mut links = Links::new(&preset.constellation, &orbits);
+            let mut positions = Vec::new();
+            let mut router = Router::default();
+            for round in 0..6u32 {
+                let seconds = f64::from(round) * 1234.5;
+                orbits.positions_at(seconds, &mut positions);
+                links.update(seconds, &positions);
+                let n = orbits.len() as u32;
+                let entries = [(round * 7 % n, 9e5), (round * 31 % n, 1.1e6)];
+                let expected = distances_from(&links, &entries);
+                let reached = router.distances(&links, entries);
+                assert!(reached.iter().zip(&expected).all(|(&a, &b)| same(a, b)), "{}", preset.name);
+                for to in (0..n).step_by(1 + n as usize / 40) {
+                    let goal = positions[to as usize];
+                    let exit = [(to, 0.0)];
+                    let straight = |s: u32| distance(positions[s as usize], goal);
+                    let found = router.shortest(&links, entries, exit, straight);
+                    assert!(same(found.unwrap_or(f64::INFINITY), expected[to as usize]), "{} to {to}", preset.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_way_that_is_shorter_by_less_than_the_order_shows_is_taken() {
+        let links = Links::from_edges(4, &[(0, 1, 1.0), (0, 2, 1.0001), (1, 3, 1.0002), (2, 3, 1.0)]);
+        let mut router = Router::default();
+        assert!(router.shortest(&links, [(0, 0.0)], [(3, 0.0)], |_| 0.0).is_some_and(|metres| same(metres, 2.0001)));
+        assert_eq!(router.route(), [0, 2, 3]);
+    }
+
+    #[test]
+    fn no_way_is_no_route() {
+        let links = Links::from_edges(3, &[(0, 1, 5.0)]);
+        let mut router = Router::default();
+        assert_eq!(router.shortest(&links, [(0, 1.0)], [(1, 1.0)], |_| 0.0), Some(7.0));
+        assert_eq!(router.shortest(&links, [(0, 1.0)], [(2, 1.0)], |_| 0.0), None);
+        assert!(router.route().is_empty());
+        assert_eq!(router.shortest(&links, [], [(2, 1.0)], |_| 0.0), None);
+    }
+}

@@ -1,0 +1,410 @@
+//! A one-way delay over time: what the simulator asks for every packet.
+
+use std::fmt;
+
+use units::{Duration, Time};
+
+/// The one-way propagation delay of a path over time, with what happened on the way.
+///
+/// The delay is linear between points and jumps where a route is replaced by one of another length. Without a route there
+/// is no delay (an outage). Before the first point and after the last one their values hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DelayTrace {
+    points: Vec<Point>,
+    legs: Vec<Leg>,
+    index: Index,
+    handovers: u64,
+    route_changes: u64,
+}
+
+/// What follows at an instant; of two points at one instant, the first ends what was before.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Point {
+    pub at: Time,
+    /// Nothing: from here to the next point there is no route.
+    pub delay: Option<Duration>,
+    /// Propagation delay from the last satellite to the user, of a path that has one.
+    pub last_link: Option<Duration>,
+}
+
+/// An interval with one route, or without any; it ends where the next begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leg {
+    /// Its begin.
+    pub from: Time,
+    /// Number of inter-satellite links on the route; nothing during an outage.
+    pub hops: Option<u32>,
+    /// The satellite that serves the source.
+    pub source_satellite: Option<u32>,
+    /// The satellite that serves the user.
+    pub user_satellite: Option<u32>,
+    /// What ended the leg before.
+    pub change: Change,
+}
+
+/// What distinguishes a leg from the one before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Change {
+    /// It is the first.
+    #[default]
+    None,
+    /// The same satellites serve both ends, another way between them.
+    Route,
+    /// Another satellite serves one of the ends, or none does.
+    Handover,
+}
+
+impl DelayTrace {
+    /// The same delay for ever.
+    pub fn fixed(delay: Duration) -> DelayTrace {
+        DelayTrace::build(vec![Point { at: Time::ZERO, delay: Some(delay), last_link: None }], Vec::new())
+    }
+
+    /// The delay through `points` (instant, one-way delay), linear in between.
+    ///
+    /// # Errors
+    /// If there is no point, or an instant is not after the one before.
+    pub fn from_points(points: &[(Time, Duration)]) -> Result<DelayTrace, TraceError> {
+        DelayTrace::from_rows(points.iter().enumerate().map(|(i, &(at, delay))| (Row::Point(i + 1), at, Some(delay))))
+    }
+
+    /// As [`DelayTrace::from_points`], with outages and the place of each row for messages.
+    pub(crate) fn from_rows(
+        rows: impl Iterator<Item = (Row, Time, Option<Duration>)>,
+    ) -> Result<DelayTrace, TraceError> {
+        let mut points: Vec<Point> = Vec::new();
+        for (row, at, delay) in rows {
+            match points.last() {
+                Some(before) if at <= before.at => {
+                    return Err(TraceError::TimeOrder { row, time: at, before: before.at });
+                }
+                // Into an outage the last delay holds.
+                Some(&Point { delay: Some(last), .. }) if delay.is_none() => {
+                    points.push(Point { at, delay: Some(last), last_link: None });
+                }
+                _ => {}
+            }
+            points.push(Point { at, delay, last_link: None });
+        }
+        match points.is_empty() {
+            true => Err(TraceError::Empty),
+            false => Ok(DelayTrace::build(points, Vec::new())),
+        }
+    }
+
+    /// From points in the order of time, at least one, and the legs of a constellation's route.
+    pub(crate) fn build(points: Vec<Point>, legs: Vec<Leg>) -> DelayTrace {
+        let index = Index::new(&points);
+        let (mut handovers, mut route_changes) = (0, 0);
+        let mut serving = [None, None];
+        for leg in &legs {
+            for (known, now) in serving.iter_mut().zip([leg.source_satellite, leg.user_satellite]) {
+                handovers += u64::from(known.is_some() && now.is_some() && *known != now);
+                *known = now.or(*known);
+            }
+            route_changes += u64::from(leg.change == Change::Route);
+        }
+        DelayTrace { points, legs, index, handovers, route_changes }
+    }
+
+    /// The one-way delay of what is sent at `now`; nothing during an outage.
+    pub fn delay(&self, now: Time) -> Option<Duration> {
+        self.value(now, |point| point.delay)
+    }
+
+    /// The part of [`DelayTrace::delay`] from the last satellite to the user; nothing during an outage and for paths that
+    /// know no satellite.
+    pub fn last_link_delay(&self, now: Time) -> Option<Duration> {
+        self.value(now, |point| point.last_link)
+    }
+
+    fn value(&self, now: Time, of: impl Fn(&Point) -> Option<Duration>) -> Option<Duration> {
+        let i = self.index.last_until(&self.points, now);
+        let point = &self.points[i];
+        let value = of(point)?;
+        match self.points.get(i + 1) {
+            Some(next) if now > point.at => {
+                let Some(end) = of(next) else { return Some(value) };
+                let share = now.since(point.at).as_nanos() as f64 / next.at.since(point.at).as_nanos() as f64;
+                let change = (end.as_nanos() as f64 - value.as_nanos() as f64) * share;
+                Some(Duration::from_nanos(value.as_nanos().saturating_add_signed(change.round() as i64)))
+            }
+            _ => Some(value),
+        }
+    }
+
+    /// The leg at `now`; nothing for paths that know no route.
+    pub fn leg(&self, now: Time) -> Option<&Leg> {
+        let after = self.legs.partition_point(|leg| leg.from <= now);
+        self.legs.get(after.saturating_sub(1))
+    }
+
+    /// The legs in the order of time; none for paths that know no route.
+    pub fn legs(&self) -> &[Leg] {
+        &self.legs
+    }
+
+    /// The points in the order of time, as (instant, delay from there on): a jump is two points at one instant.
+    pub fn points(&self) -> impl Iterator<Item = (Time, Option<Duration>)> {
+        self.points.iter().map(|point| (point.at, point.delay))
+    }
+
+    /// How often another satellite took over one of the ends.
+    pub fn handovers(&self) -> u64 {
+        self.handovers
+    }
+
+    /// How often the way between the same two serving satellites changed.
+    pub fn route_changes(&self) -> u64 {
+        self.route_changes
+    }
+
+    /// The shortest delay; nothing if there is never a route.
+    pub fn min(&self) -> Option<Duration> {
+        self.points.iter().filter_map(|point| point.delay).min()
+    }
+
+    /// The longest delay; nothing if there is never a route.
+    pub fn max(&self) -> Option<Duration> {
+        self.points.iter().filter_map(|point| point.delay).max()
+    }
+
+    /// The mean over the time with a route; nothing if there is never one.
+    pub fn mean(&self) -> Option<Duration> {
+        let (mut integral, mut time) = (0.0, 0.0);
+        for pair in self.points.windows(2) {
+            if let Some(begin) = pair[0].delay {
+                let seconds = pair[1].at.since(pair[0].at).as_secs_f64();
+                let end = pair[1].delay.unwrap_or(begin);
+                integral += seconds * 0.5 * (begin.as_secs_f64() + end.as_secs_f64());
+                time += seconds;
+            }
+        }
+        match time > 0.0 {
+            true => Some(Duration::from_secs_f64(integral / time)),
+            false => self.min(),
+        }
+    }
+
+    /// The time without a route.
+    pub fn outage(&self) -> Duration {
+        let without = self.points.windows(2).filter(|pair| pair[0].delay.is_none());
+        without.map(|pair| pair[1].at.since(pair[0].at)).sum()
+    }
+}
+
+/// Finds a point by its instant at a cost that does not grow with the trace: the time is cut into as many equal buckets as
+/// there are points, and each knows where its points begin.
+#[derive(Clone, Debug, PartialEq)]
+struct Index {
+    start: Time,
+    /// A bucket is this power of two of nanoseconds wide.
+    shift: u32,
+    /// For each bucket the last point at or before its begin; one more for the end.
+    first: Vec<u32>,
+}
+
+impl Index {
+    fn new(points: &[Point]) -> Index {
+        let start = points[0].at;
+        let span = points[points.len() - 1].at.since(start).as_nanos();
+        let width = (span / points.len() as u64).max(1);
+        let shift = width.ilog2();
+        let buckets = span >> shift;
+        let mut first = Vec::with_capacity(buckets as usize + 2);
+        let mut last = 0;
+        for bucket in 0..=buckets {
+            let begin = start + Duration::from_nanos(bucket << shift);
+            while points.get(last + 1).is_some_and(|point| point.at <= begin) {
+                last += 1;
+            }
+            first.push(last as u32);
+        }
+        first.push(points.len() as u32 - 1);
+        Index { start, shift, first }
+    }
+
+    /// The last point at or before `now`, or the first point.
+    fn last_until(&self, points: &[Point], now: Time) -> usize {
+        let bucket = (now.since(self.start).as_nanos() >> self.shift).min(self.first.len() as u64 - 2) as usize;
+        let (low, high) = (self.first[bucket] as usize, self.first[bucket + 1] as usize);
+        low + points[low + 1..=high].partition_point(|point| point.at <= now)
+    }
+}
+
+/// Where a row of a trace stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Row {
+    /// The point with this number, from 1.
+    Point(usize),
+    /// The line of the text with this number, from 1.
+    Line(usize),
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Row::Point(number) => write!(f, "point {number}"),
+            Row::Line(number) => write!(f, "line {number}"),
+        }
+    }
+}
+
+/// Why a trace of delays is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TraceError {
+    /// There is no row.
+    #[error("the trace is empty: it needs at least one row of time and delay")]
+    Empty,
+    /// Time does not go forward.
+    #[error("{row}: time {} s must be later than {} s, the time of the row before", seconds(*.time), seconds(*.before))]
+    TimeOrder {
+        /// Where.
+        row: Row,
+        /// The time given.
+        time: Time,
+        /// The time of the row before.
+        before: Time,
+    },
+    /// A value is no number, or out of range.
+    #[error("{row}: {column} \"{given}\" must be {allowed}")]
+    Value {
+        /// Where.
+        row: Row,
+        /// `time` or `delay`.
+        column: &'static str,
+        /// The text given.
+        given: String,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// A row has another number of columns than the trace.
+    #[error("{row}: {found} columns where {expected} are expected")]
+    Columns {
+        /// Where.
+        row: Row,
+        /// How many there are.
+        found: usize,
+        /// How many there should be.
+        expected: usize,
+    },
+    /// The header does not name what is needed.
+    #[error("{row}: the header \"{header}\" has no column {missing}")]
+    Header {
+        /// Where.
+        row: Row,
+        /// The header given.
+        header: String,
+        /// The accepted names of the missing column.
+        missing: &'static str,
+    },
+}
+
+fn seconds(time: Time) -> f64 {
+    time.as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    fn at(seconds: f64) -> Time {
+        Time::from_secs_f64(seconds)
+    }
+
+    #[test]
+    fn a_fixed_delay_never_changes() {
+        let trace = DelayTrace::fixed(ms(40));
+        for now in [Time::ZERO, at(7.0), Time::MAX] {
+            assert_eq!(trace.delay(now), Some(ms(40)));
+            assert_eq!(trace.last_link_delay(now), None);
+            assert_eq!(trace.leg(now), None);
+        }
+        assert_eq!((trace.min(), trace.mean(), trace.max()), (Some(ms(40)), Some(ms(40)), Some(ms(40))));
+        assert_eq!((trace.handovers(), trace.route_changes(), trace.outage()), (0, 0, Duration::ZERO));
+    }
+
+    #[test]
+    fn linear_between_points_and_constant_outside() {
+        let trace = DelayTrace::from_points(&[(at(1.0), ms(40)), (at(3.0), ms(60)), (at(4.0), ms(50))]).unwrap();
+        for (now, delay) in [(0.0, 40), (1.0, 40), (2.0, 50), (2.5, 55), (3.0, 60), (3.5, 55), (4.0, 50), (9.0, 50)] {
+            assert_eq!(trace.delay(at(now)), Some(ms(delay)), "{now} s");
+        }
+        assert_eq!(trace.mean(), Some(Duration::from_nanos(51_666_667)));
+        assert_eq!((trace.min(), trace.max()), (Some(ms(40)), Some(ms(60))));
+    }
+
+    #[test]
+    fn says_which_point_is_wrong() {
+        let says = |points: &[(Time, Duration)]| DelayTrace::from_points(points).unwrap_err().to_string();
+        assert_eq!(says(&[]), "the trace is empty: it needs at least one row of time and delay");
+        let back = says(&[(at(0.0), ms(1)), (at(2.5), ms(1)), (at(2.0), ms(1))]);
+        assert_eq!(back, "point 3: time 2 s must be later than 2.5 s, the time of the row before");
+        assert!(says(&[(at(1.0), ms(1)), (at(1.0), ms(2))]).starts_with("point 2: time 1 s must be later than 1 s"));
+    }
+
+    #[test]
+    fn counts_handovers_of_each_end_across_outages() {
+        let leg = |seconds: f64, serving: [Option<u32>; 2], change| Leg {
+            from: at(seconds),
+            hops: Some(1),
+            source_satellite: serving[0],
+            user_satellite: serving[1],
+            change,
+        };
+        let legs = vec![
+            leg(0.0, [Some(1), Some(5)], Change::None),
+            leg(1.0, [Some(1), Some(5)], Change::Route),
+            leg(2.0, [Some(2), Some(6)], Change::Handover), // both
+            leg(3.0, [None, Some(6)], Change::Handover),    // lost, which is no handover yet
+            leg(4.0, [Some(3), Some(6)], Change::Handover), // found another
+            leg(5.0, [Some(3), None], Change::Handover),
+            leg(6.0, [Some(3), Some(6)], Change::Handover), // the same again
+        ];
+        let point = Point { at: Time::ZERO, delay: None, last_link: None };
+        let trace = DelayTrace::build(vec![point], legs);
+        assert_eq!((trace.handovers(), trace.route_changes()), (3, 1));
+        assert_eq!(trace.leg(at(2.5)).unwrap().source_satellite, Some(2));
+        assert_eq!((trace.min(), trace.mean(), trace.delay(at(1.0))), (None, None, None));
+    }
+
+    proptest! {
+        /// Against a plain search from the first point, with jumps, outages and very uneven intervals.
+        #[test]
+        fn looking_up_is_searching(
+            rows in prop::collection::vec((0u64..40, 0u64..50, prop::option::weighted(0.8, 1u64..1000)), 1..60),
+            questions in prop::collection::vec((0usize..60, 0u64..3000), 50),
+        ) {
+            let mut now = 0;
+            let points: Vec<_> = rows.iter().map(|&(power, add, delay)| {
+                now += if power < 10 { 0 } else { (1u64 << power) + add };
+                Point { at: Time::from_nanos(now), delay: delay.map(Duration::from_micros), last_link: None }
+            }).collect();
+            let trace = DelayTrace::build(points.clone(), Vec::new());
+            for (near, offset) in questions {
+                let near = points[near % points.len()].at;
+                for now in [near + Duration::from_nanos(offset), near - Duration::from_nanos(offset)] {
+                    let i = points.iter().rposition(|point| point.at <= now.max(points[0].at)).unwrap();
+                    let expected = match (points[i].delay, points.get(i + 1)) {
+                        (Some(d), Some(&Point { at, delay: Some(end), .. })) if now > points[i].at => {
+                            let share = now.since(points[i].at).as_nanos() as i128;
+                            let whole = at.since(points[i].at).as_nanos() as i128;
+                            let change = (end.as_nanos() as i128 - d.as_nanos() as i128) * share;
+                            Some(d.as_nanos() as f64 + change as f64 / whole as f64)
+                        }
+                        (delay, _) => delay.map(|d| d.as_nanos() as f64),
+                    };
+                    match (trace.delay(now), expected) {
+                        (Some(found), Some(expected)) => prop_assert!((found.as_nanos() as f64 - expected).abs() <= 0.5001),
+                        (found, expected) => prop_assert_eq!(found.is_some(), expected.is_some()),
+                    }
+                }
+            }
+        }
+    }
+}
