@@ -1,1 +1,27 @@
-//! link
+//! The last hop: one satellite's downlink, shared by its users.
+//!
+//! A packet meets, in this order, a [`scheduler`] (who is sent next, and who is dropped), the serial transmitter, a
+//! reliability scheme ([`harq`]) over each user's [`channel`], and the [`reordering`] buffer of the user's terminal.
+//! [`LastHop`] is the machine that joins them. It reads no clock, knows no transport protocol, and numbers packets itself.
+//!
+//! What is simplified, and who could notice:
+//! * A burst meets one value of the channel, that of the instant when its first bit leaves. Bursts last a fraction of a
+//!   millisecond; a study of fading faster than that would notice.
+//! * The delay to the users is one constant and the same for all: users at the rim of a wide beam would notice.
+//! * Acknowledgments of the link layer take the same delay back, cost no capacity and are never lost.
+
+mod buffer;
+pub mod harq;
+mod last_hop;
+mod packet;
+pub mod reordering;
+mod report;
+pub mod scheduler;
+
+pub use buffer::{Buffer, Limit};
+pub use harq::{Harq, HarqConfig};
+pub use last_hop::{LastHop, LastHopConfig, LawRequest};
+pub use packet::{DropReason, Ecn, Output, PacketRef};
+pub use reordering::ReorderingConfig;
+pub use report::{HarqReport, LastHopReport, ReorderingReport};
+pub use scheduler::{Backlog, Scheduler, SchedulerConfig};

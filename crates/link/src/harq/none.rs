@@ -1,0 +1,82 @@
+//! No coding, no repetition: what arrives with an error is lost.
+
+use rand::Rng;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Db, Time};
+
+use super::{Burst, Coded, Feedback, Harq, HarqCounters, Reception, Verdict};
+use crate::packet::PacketRef;
+
+/// Sends each packet once, uncoded QPSK at its own size; one wrong bit loses it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct UncodedConfig {}
+
+/// See [`UncodedConfig`].
+pub struct Uncoded {
+    rng: Box<dyn Rng + Send>,
+    counters: HarqCounters,
+}
+
+impl Uncoded {
+    /// `rng` decides which packets have a wrong bit: one draw a packet, also where chance has no say.
+    pub fn new(rng: Box<dyn Rng + Send>) -> Uncoded {
+        Uncoded { rng, counters: HarqCounters::new(1) }
+    }
+}
+
+impl Harq for Uncoded {
+    fn may_start(&self, _user: u32) -> bool {
+        true
+    }
+
+    fn start(&mut self, _now: Time, packet: &PacketRef, _sequence: u64) -> Coded {
+        self.counters.started += 1;
+        Coded { process: 0, bits: packet.size * 8 }
+    }
+
+    fn poll_burst(&mut self, _now: Time) -> Option<Burst> {
+        None
+    }
+
+    fn has_burst(&self) -> bool {
+        false
+    }
+
+    fn receive(&mut self, _now: Time, burst: &Burst, snr: Db) -> Reception {
+        let draw = (self.rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64; // 0 <= draw < 1
+        self.counters.on_burst(burst.coded.bits);
+        let verdict = if draw < loss_probability(snr, burst.coded.bits) {
+            self.counters.on_failed(u64::from(burst.coded.bits));
+            Verdict::Failed
+        } else {
+            self.counters.on_decoded(1, &burst.packet, u64::from(burst.coded.bits));
+            Verdict::Decoded
+        };
+        Reception { verdict, answer: None }
+    }
+
+    fn handle_feedback(&mut self, _now: Time, feedback: Feedback) {
+        unreachable!("nobody said {feedback:?}");
+    }
+
+    fn undecided(&self) -> usize {
+        self.counters.undecided()
+    }
+
+    fn counters(&self) -> &HarqCounters {
+        &self.counters
+    }
+}
+
+/// The probability that at least one of `bits` independent bits is wrong: 1 - (1 - BER)^bits.
+pub fn loss_probability(snr: Db, bits: u32) -> f64 {
+    if snr >= channel::CLEAR {
+        0.0
+    } else if snr <= channel::ERASED {
+        1.0
+    } else {
+        -libm::expm1(f64::from(bits) * libm::log1p(-channel::qpsk::bit_error_rate(snr)))
+    }
+}

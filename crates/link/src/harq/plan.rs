@@ -1,0 +1,161 @@
+//! How many coded bits each transmission of adaptive HARQ carries.
+//!
+//! The sizes are fixed before the first burst, from the law of the channel at the reference signal-to-noise ratio: those with
+//! which the shares of packets decoded after transmissions 1, 2 … are the wanted ones. The joint law is used: the gains that
+//! the transmissions of one packet meet are alike.
+
+use std::borrow::Cow;
+
+use channel::TransmissionLaw;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Rounding of sums that must not turn a decoded packet into a lost one, in bits.
+const TOLERANCE: f64 = 1e-6;
+
+/// A code block: data bits in, coded bits out, and what it takes to decode.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Block {
+    /// Data bits, padding included.
+    pub data_bits: u32,
+    /// All coded bits there are; no bit is sent twice.
+    pub coded_bits: u32,
+    /// The mutual information it takes.
+    pub threshold: Threshold,
+}
+
+/// The mutual information per data bit at which a block is decoded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Threshold {
+    /// That of the code, which depends on the rate: [`channel::code::threshold`].
+    Code,
+    /// The same at every rate, in bits per data bit; an ideal code needs 1.
+    Constant(f64),
+}
+
+impl Block {
+    /// The mutual information, in bits, at which the block is decoded when `sent` coded bits were sent.
+    pub fn needed(&self, sent: f64) -> f64 {
+        let data = f64::from(self.data_bits);
+        match self.threshold {
+            Threshold::Constant(threshold) => threshold * data,
+            Threshold::Code => channel::code::threshold((data / sent.max(1.0)).min(1.0)) * data,
+        }
+    }
+
+    /// Whether `sent` coded bits that brought `information` bits of mutual information decode the block.
+    pub fn decodes(&self, sent: f64, information: f64) -> bool {
+        information + TOLERANCE >= self.needed(sent)
+    }
+
+    /// The coded bits to add, each bringing `per_bit` (0 to 1) of mutual information, until the block is decoded after
+    /// `sent` bits that brought `information`; infinite if none are enough.
+    ///
+    /// The code's threshold is a straight line in the rate, `a - b·K/N`. With N bits in all, `d = information - sent·c` and
+    /// `c = per_bit`, decoding starts where `d + c·N = (a - b·K/N)·K`: a quadratic in N, whose larger root is the answer,
+    /// for the left side minus the right is convex in N and negative at `sent`. Where N < K the rate counts as 1 and the
+    /// equation is linear.
+    pub fn missing(&self, sent: f64, information: f64, per_bit: f64) -> f64 {
+        if self.decodes(sent, information) {
+            return 0.0;
+        }
+        if per_bit <= 0.0 {
+            return f64::INFINITY;
+        }
+        let data = f64::from(self.data_bits);
+        let offset = information - sent * per_bit;
+        let (at_rate_0, at_rate_1) = match self.threshold {
+            Threshold::Constant(threshold) => return (threshold * data - information) / per_bit,
+            Threshold::Code => (channel::code::threshold(0.0), channel::code::threshold(1.0)),
+        };
+        let linear = (at_rate_1 * data - offset) / per_bit;
+        if sent < data && linear <= data {
+            return linear - sent;
+        }
+        let half = 0.5 * (at_rate_0 * data - offset) / per_bit;
+        let product = (at_rate_0 - at_rate_1) * data * data / per_bit;
+        half + (half * half - product).max(0.0).sqrt() - sent
+    }
+}
+
+/// The coded bits of each transmission.
+///
+/// Transmission i gets the `targets[i]`-quantile of the bits that packets still miss after the transmissions before it;
+/// the last, beyond the targets, gets all that is left. A transmission that would carry nothing (the channel is so good that
+/// its target is met before) is not made, so there may be fewer than `law.transmissions`.
+///
+/// # Panics
+/// If the law is empty or has fewer transmissions than `targets` and the last.
+pub fn plan(block: &Block, targets: &[f64], law: &TransmissionLaw) -> Vec<u32> {
+    assert!(targets.len() < law.transmissions && law.samples.len() >= law.transmissions);
+    let rows = law.samples.chunks_exact(law.transmissions);
+    // Each packet of the law: what it has received, or infinity once it is decoded.
+    let mut received = vec![0.0; rows.len()];
+    let mut missing = vec![0.0; rows.len()];
+    let mut sizes = Vec::with_capacity(targets.len() + 1);
+    let mut sent = 0;
+    for (transmission, &target) in targets.iter().enumerate() {
+        for ((missing, received), row) in missing.iter_mut().zip(&received).zip(rows.clone()) {
+            *missing = block.missing(f64::from(sent), *received, f64::from(row[transmission]));
+        }
+        let wanted = quantile(&mut missing, target).ceil();
+        let size = wanted.min(f64::from(block.coded_bits - sent)) as u32;
+        sent += size;
+        for (received, row) in received.iter_mut().zip(rows.clone()) {
+            *received += f64::from(size) * f64::from(row[transmission]);
+            if block.decodes(f64::from(sent), *received) {
+                *received = f64::INFINITY;
+            }
+        }
+        sizes.push(size);
+    }
+    sizes.push(block.coded_bits - sent);
+    sizes.retain(|&size| size > 0);
+    sizes
+}
+
+/// The quantile between order statistics, linear: definition 7 of Hyndman and Fan (1996). Reorders `values`.
+fn quantile(values: &mut [f64], share: f64) -> f64 {
+    let position = share * (values.len() - 1) as f64;
+    let (_, &mut low, above) = values.select_nth_unstable_by(position as usize, f64::total_cmp);
+    let part = position.fract();
+    let high = above.iter().copied().min_by(f64::total_cmp).unwrap_or(low);
+    if part == 0.0 || high == low { low } else { low + part * (high - low) }
+}
+
+impl Serialize for Threshold {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Threshold::Code => serializer.serialize_str("code"),
+            Threshold::Constant(value) => serializer.serialize_f64(*value),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Threshold {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Threshold, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Given {
+            Number(f64),
+            Text(String),
+        }
+        let allowed = "write \"code\" or the mutual information per data bit, a number such as 1.05";
+        match Given::deserialize(deserializer).map_err(|_| D::Error::custom(allowed))? {
+            Given::Number(value) => Ok(Threshold::Constant(value)),
+            Given::Text(text) if text == "code" => Ok(Threshold::Code),
+            Given::Text(text) => Err(D::Error::custom(format!("\"{text}\" is not a decoding threshold: {allowed}"))),
+        }
+    }
+}
+
+impl JsonSchema for Threshold {
+    fn schema_name() -> Cow<'static, str> {
+        "Threshold".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [{ "const": "code" }, { "type": "number", "minimum": 1, "maximum": 6 }] })
+    }
+}

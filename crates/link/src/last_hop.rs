@@ -1,0 +1,409 @@
+//! The machine that joins scheduler, transmitter, HARQ and reordering.
+
+use std::collections::VecDeque;
+
+use channel::{Channel, TransmissionLaw};
+use rand::Rng;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BitRate, Db, Duration, FieldError, Time};
+
+use crate::harq::{Burst, Coded, Feedback, Harq, HarqConfig, HarqCounters, Verdict};
+use crate::packet::{DropReason, Output, PacketRef};
+use crate::reordering::{Reordering, ReorderingConfig, ReorderingCounters};
+use crate::report::{HarqReport, LastHopReport, ReorderingReport, per_second};
+use crate::scheduler::{Backlog, Scheduler, SchedulerConfig, View};
+
+/// The last hop: a shared downlink from one satellite to its users.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LastHopConfig {
+    /// Coded bits that the transmitter sends in a second.
+    pub rate: BitRate,
+    /// Propagation from the satellite to a user, one way; feedback takes as long back.
+    pub delay: Duration,
+    /// Who is sent next.
+    #[serde(default)]
+    pub scheduler: SchedulerConfig,
+    /// What is done against a bad channel.
+    #[serde(default)]
+    pub harq: HarqConfig,
+    /// What is done against the disorder that repetitions make.
+    #[serde(default)]
+    pub reordering: ReorderingConfig,
+}
+
+/// The law that a reliability scheme plans from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LawRequest {
+    /// Transmissions of a packet.
+    pub transmissions: usize,
+    /// Time from one to the next.
+    pub spacing: Duration,
+}
+
+impl LastHopConfig {
+    /// Whether [`LastHop::new`] will accept this, under flows with this round-trip time without queueing.
+    ///
+    /// # Errors
+    /// If a value cannot be; the path is that below the last hop, `harq.targets`.
+    pub fn check(&self, base_rtt: Duration) -> Result<(), FieldError> {
+        self.scheduler.build(self.rate, base_rtt).map_err(|error| error.within("scheduler"))?;
+        self.harq.check().map_err(|error| error.within("harq"))
+    }
+
+    /// The law of the channel that [`LastHop::new`] needs, if it needs one.
+    pub fn law_request(&self) -> Option<LawRequest> {
+        let transmissions = self.harq.planned_transmissions()?;
+        Some(LawRequest { transmissions, spacing: self.delay * 2 })
+    }
+
+    /// The largest packet that the last hop can carry; `None` if any. Offering a larger one is a bug of the caller.
+    pub fn max_packet_bytes(&self) -> Option<u32> {
+        self.harq.max_packet_bytes()
+    }
+}
+
+/// See [`LastHopConfig`].
+///
+/// Call [`LastHop::handle_packet`] for each packet and [`LastHop::handle_timeout`] at [`LastHop::poll_timeout`], and take
+/// [`LastHop::poll_output`] after either until it is empty. What fell due between two calls is worked off at its own time, so
+/// a late call delays outputs but not the transmitter.
+pub struct LastHop {
+    rate: BitRate,
+    delay: Duration,
+    scheduler: Box<dyn Scheduler>,
+    harq: Box<dyn Harq>,
+    channels: Vec<Box<dyn Channel>>,
+    reordering: Reordering,
+    /// The number that the next packet of each flow gets.
+    numbering: Vec<u64>,
+    /// Packets in the scheduler.
+    queued: usize,
+    /// When the transmitter has sent what it sends.
+    free_at: Time,
+    /// When something is due next; [`Time::MAX`] if nothing is.
+    next: Time,
+    /// Whether a repetition waits for the transmitter.
+    repeats: bool,
+    /// When the transmitter looks for work again: when it is free, if something waits for that; else [`Time::MAX`].
+    looks_at: Time,
+    /// Whether the scheduler may give up packets that it took.
+    gives_up: bool,
+    /// The burst length last asked for, and the time that it takes: most are alike, and a division costs more.
+    last_tx: (u32, Duration),
+    /// Bursts on their way to the users. The delay is fixed, so they arrive in the order in which they were sent.
+    bursts: VecDeque<Flight>,
+    /// Feedback on its way to the satellite, with its arrival.
+    feedback: VecDeque<(Time, Feedback)>,
+    outputs: VecDeque<Output>,
+    counters: Counters,
+}
+
+#[derive(Clone, Copy)]
+struct Flight {
+    arrival: Time,
+    snr: Db,
+    burst: Burst,
+}
+
+#[derive(Default)]
+struct Counters {
+    offered_packets: u64,
+    offered_bytes: u64,
+    delivered_packets: u64,
+    delivered_bytes: u64,
+    dropped_overflow: u64,
+    dropped_timeout: u64,
+    dropped_harq: u64,
+    queue_packets_max: usize,
+    coded_bits: u64,
+    busy: Duration,
+}
+
+impl LastHop {
+    /// An idle last hop to one user for each of `channels`.
+    ///
+    /// `base_rtt`: the flows' round-trip time without queueing, from which a buffer in bandwidth-delay products follows.
+    /// `law`: what [`LastHopConfig::law_request`] asks for. `rng`: decides what chance decides in the reliability scheme.
+    ///
+    /// # Errors
+    /// As [`LastHopConfig::check`].
+    ///
+    /// # Panics
+    /// If a law is needed and not given.
+    pub fn new(
+        config: &LastHopConfig,
+        base_rtt: Duration,
+        channels: Vec<Box<dyn Channel>>,
+        law: Option<&TransmissionLaw>,
+        rng: Box<dyn Rng + Send>,
+    ) -> Result<LastHop, FieldError> {
+        config.check(base_rtt)?;
+        let scheduler = config.scheduler.build(config.rate, base_rtt)?;
+        let harq = config.harq.build(law, rng)?;
+        let reordering = Reordering::new(config.reordering.clone(), channels.len());
+        Ok(LastHop::from_parts(config.rate, config.delay, scheduler, harq, reordering, channels))
+    }
+
+    /// A last hop of parts made elsewhere: a scheduler that is not in the registry, for a quick try.
+    pub fn from_parts(
+        rate: BitRate,
+        delay: Duration,
+        scheduler: Box<dyn Scheduler>,
+        harq: Box<dyn Harq>,
+        reordering: Reordering,
+        channels: Vec<Box<dyn Channel>>,
+    ) -> LastHop {
+        let gives_up = scheduler.gives_up();
+        LastHop {
+            rate,
+            delay,
+            scheduler,
+            harq,
+            channels,
+            reordering,
+            numbering: Vec::new(),
+            queued: 0,
+            free_at: Time::ZERO,
+            next: Time::MAX,
+            repeats: false,
+            looks_at: Time::MAX,
+            gives_up,
+            last_tx: (0, Duration::ZERO),
+            bursts: VecDeque::new(),
+            feedback: VecDeque::new(),
+            outputs: VecDeque::new(),
+            counters: Counters::default(),
+        }
+    }
+
+    /// A packet arrives at the satellite.
+    pub fn handle_packet(&mut self, now: Time, packet: PacketRef) {
+        debug_assert!((packet.user as usize) < self.channels.len(), "no such user: {packet:?}");
+        self.work_until(now);
+        self.counters.offered_packets += 1;
+        self.counters.offered_bytes += u64::from(packet.size);
+        match self.scheduler.enqueue(now, packet) {
+            Ok(()) => {
+                self.queued += 1;
+                self.counters.queue_packets_max = self.counters.queue_packets_max.max(self.queued);
+            }
+            Err(reason) => self.outputs.push_back(Output::Dropped(packet, reason)),
+        }
+        self.collect_dropped();
+        self.transmit(now);
+        self.next = self.next_event();
+    }
+
+    /// Works off what is due.
+    #[inline]
+    pub fn handle_timeout(&mut self, now: Time) {
+        self.work_until(now);
+    }
+
+    /// The next packet that left, delivered or lost.
+    #[inline]
+    pub fn poll_output(&mut self) -> Option<Output> {
+        let output = self.outputs.pop_front()?;
+        self.counters.on_output(&output);
+        Some(output)
+    }
+
+    /// When [`LastHop::handle_timeout`] is to be called next.
+    ///
+    /// While bursts are under way nothing leaves before the first of them arrives, and what falls due until then is worked off
+    /// at its own time: so this is not the end of each burst, unless the scheduler may give packets up meanwhile.
+    #[inline]
+    pub fn poll_timeout(&self) -> Option<Time> {
+        match self.bursts.front() {
+            Some(flight) if !self.gives_up => Some(flight.arrival),
+            _ => (self.next < Time::MAX).then_some(self.next),
+        }
+    }
+
+    /// Packets inside: those that came in and have not been polled as an output.
+    pub fn in_flight(&self) -> usize {
+        self.queued + self.harq.undecided() + self.reordering.stored() + self.outputs.len()
+    }
+
+    /// What waits for the transmitter.
+    pub fn queue(&self) -> Backlog {
+        self.scheduler.backlog()
+    }
+
+    /// When the transmitter has sent what it sends; in the past if it is idle.
+    pub fn sending_until(&self) -> Time {
+        self.free_at
+    }
+
+    /// Coded bits of the bursts sent so far, the one being sent included.
+    pub fn coded_bits(&self) -> u64 {
+        self.counters.coded_bits
+    }
+
+    /// What the reliability scheme has counted so far.
+    pub fn harq(&self) -> &HarqCounters {
+        self.harq.counters()
+    }
+
+    /// What the reordering buffers have counted so far.
+    pub fn reordering(&self) -> &ReorderingCounters {
+        self.reordering.counters()
+    }
+
+    /// The attenuation of a user's channel; see [`Channel::attenuation`]. `now` never goes back, nor before it: call
+    /// [`LastHop::handle_timeout`] with it first.
+    pub fn attenuation(&mut self, now: Time, user: u32) -> Option<Db> {
+        self.channels[user as usize].attenuation(now)
+    }
+
+    /// The summary of a run that took `elapsed` from [`Time::ZERO`].
+    pub fn report(&self, elapsed: Duration) -> LastHopReport {
+        let counters = &self.counters;
+        // The part of the last burst that is still to be sent when the run ends.
+        let unsent = self.free_at.since(Time::ZERO + elapsed);
+        let unsent_bits = unsent.as_secs_f64() * self.rate.as_bps() as f64;
+        LastHopReport {
+            offered_packets: counters.offered_packets,
+            offered_bytes: counters.offered_bytes,
+            delivered_packets: counters.delivered_packets,
+            delivered_bytes: counters.delivered_bytes,
+            dropped_overflow: counters.dropped_overflow,
+            dropped_timeout: counters.dropped_timeout,
+            dropped_harq: counters.dropped_harq,
+            in_flight: self.in_flight(),
+            queue_packets_max: counters.queue_packets_max,
+            coded_bps: per_second((counters.coded_bits as f64 - unsent_bits).max(0.0), elapsed),
+            useful_bps: per_second(self.harq.counters().useful_bits as f64, elapsed),
+            utilisation: per_second(counters.busy.saturating_sub(unsent).as_secs_f64(), elapsed),
+            harq: HarqReport::new(self.harq.counters()),
+            reordering: ReorderingReport::new(self.reordering.counters()),
+        }
+    }
+
+    #[inline]
+    fn work_until(&mut self, now: Time) {
+        while self.next <= now && self.next < Time::MAX {
+            self.work_at(self.next);
+            self.next = self.next_event();
+        }
+    }
+
+    /// The next arrival at either end, or end of a burst for which something waits; [`Time::MAX`] if none.
+    #[inline]
+    fn next_event(&self) -> Time {
+        let burst = self.bursts.front().map_or(Time::MAX, |flight| flight.arrival);
+        let feedback = self.feedback.front().map_or(Time::MAX, |message| message.0);
+        burst.min(feedback).min(self.looks_at)
+    }
+
+    /// Works off what is due at `now`: receptions, then feedback, then the transmitter, which so knows all of it.
+    fn work_at(&mut self, now: Time) {
+        while let Some(&flight) = self.bursts.front().filter(|flight| flight.arrival <= now) {
+            self.bursts.pop_front();
+            self.receive(now, &flight);
+        }
+        while let Some(&(_, feedback)) = self.feedback.front().filter(|message| message.0 <= now) {
+            self.feedback.pop_front();
+            self.harq.handle_feedback(now, feedback);
+            self.repeats = self.harq.has_burst();
+        }
+        self.transmit(now);
+    }
+
+    fn receive(&mut self, now: Time, flight: &Flight) {
+        let Burst { packet, sequence, .. } = &flight.burst;
+        let reception = self.harq.receive(now, &flight.burst, flight.snr);
+        if let Some(answer) = reception.answer {
+            let feedback = Feedback { process: flight.burst.coded.process, answer };
+            self.feedback.push_back((now + self.delay, feedback));
+        }
+        match reception.verdict {
+            Verdict::Undecided => {}
+            Verdict::Decoded => self.reordering.handle_decoded(now, packet, *sequence, &mut self.outputs),
+            Verdict::Failed => {
+                self.outputs.push_back(Output::Dropped(*packet, DropReason::Harq));
+                self.reordering.handle_failed(now, packet, *sequence, &mut self.outputs);
+            }
+        }
+    }
+
+    #[inline]
+    fn transmit(&mut self, now: Time) {
+        while self.free_at <= now {
+            // Repetitions go before new packets.
+            let sent = if self.repeats { self.repeat(now) } else { self.queued > 0 && self.start_new(now) };
+            if !sent {
+                self.looks_at = Time::MAX; // until a packet comes, or feedback frees a process
+                return;
+            }
+        }
+        self.looks_at = if self.queued > 0 || self.repeats { self.free_at } else { Time::MAX };
+    }
+
+    fn repeat(&mut self, now: Time) -> bool {
+        let burst = self.harq.poll_burst(now);
+        self.repeats = self.harq.has_burst();
+        if let Some(burst) = &burst {
+            self.send(now, burst.coded, &burst.packet, burst.sequence);
+        }
+        burst.is_some()
+    }
+
+    fn start_new(&mut self, now: Time) -> bool {
+        let mut view = View::new(now, self.harq.as_ref(), &mut self.channels);
+        let selected = self.scheduler.select(now, &mut view);
+        self.collect_dropped();
+        let Some(packet) = &selected else { return false };
+        self.queued -= 1;
+        // Numbered when it is first sent, so that a packet dropped in the queue leaves no hole to wait for.
+        let flow = packet.flow as usize;
+        if flow >= self.numbering.len() {
+            self.numbering.resize(flow + 1, 0);
+        }
+        let sequence = self.numbering[flow];
+        self.numbering[flow] += 1;
+        let coded = self.harq.start(now, packet, sequence);
+        self.repeats = self.harq.has_burst();
+        self.send(now, coded, packet, sequence);
+        true
+    }
+
+    #[inline]
+    fn send(&mut self, now: Time, coded: Coded, packet: &PacketRef, sequence: u64) {
+        let snr = self.channels[packet.user as usize].burst_snr(now);
+        if self.last_tx.0 != coded.bits {
+            self.last_tx = (coded.bits, self.rate.tx_time(u64::from(coded.bits)));
+        }
+        self.free_at = now + self.last_tx.1;
+        self.counters.busy += self.last_tx.1;
+        self.counters.coded_bits += u64::from(coded.bits);
+        let burst = Burst { coded, packet: *packet, sequence };
+        self.bursts.push_back(Flight { arrival: self.free_at + self.delay, snr, burst });
+    }
+
+    /// What the scheduler gave up.
+    fn collect_dropped(&mut self) {
+        while self.gives_up
+            && let Some((packet, reason)) = self.scheduler.poll_dropped()
+        {
+            self.queued -= 1;
+            self.outputs.push_back(Output::Dropped(packet, reason));
+        }
+    }
+}
+
+impl Counters {
+    fn on_output(&mut self, output: &Output) {
+        match output {
+            Output::Delivered(packet) => {
+                self.delivered_packets += 1;
+                self.delivered_bytes += u64::from(packet.size);
+            }
+            Output::Dropped(_, DropReason::Overflow) => self.dropped_overflow += 1,
+            Output::Dropped(_, DropReason::Timeout) => self.dropped_timeout += 1,
+            Output::Dropped(_, DropReason::Harq) => self.dropped_harq += 1,
+        }
+    }
+}

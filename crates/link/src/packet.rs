@@ -1,0 +1,54 @@
+//! What the last hop sees of a packet, and what becomes of it.
+
+/// A packet as the last hop sees it: where it goes, how large it is, and a handle that only its owner understands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PacketRef {
+    /// The owner's handle; the last hop carries it and never looks at it.
+    pub id: u32,
+    /// The flow, numbered from 0 without large gaps. A flow belongs to one user.
+    pub flow: u32,
+    /// The user it goes to: an index into the channels given to [`crate::LastHop::new`].
+    pub user: u32,
+    /// Bytes, with all headers.
+    pub size: u32,
+    /// The congestion mark of its IP header.
+    pub ecn: Ecn,
+}
+
+/// Explicit congestion notification codepoint (RFC 3168 section 5).
+///
+/// As wide as its neighbours in [`PacketRef`]: padding would split the copies of a packet in two that wait for each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum Ecn {
+    /// The transport does not understand marks.
+    #[default]
+    NotEct,
+    /// ECN-capable, codepoint 0.
+    Ect0,
+    /// ECN-capable, codepoint 1.
+    Ect1,
+    /// Congestion experienced.
+    Ce,
+}
+
+/// What the last hop did with a packet; each packet that came in leaves once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// The packet left the user's terminal towards the transport layer.
+    Delivered(PacketRef),
+    /// The packet is lost.
+    Dropped(PacketRef, DropReason),
+}
+
+/// Why the last hop lost a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)] // as Ecn
+pub enum DropReason {
+    /// The queue was full.
+    Overflow,
+    /// It had waited in the queue longer than the scheduler's limit.
+    Timeout,
+    /// The receiver could not decode it.
+    Harq,
+}

@@ -1,0 +1,215 @@
+//! The reordering buffer of a user's terminal.
+//!
+//! Tauran, Lochin, Lacan, Arnal, Gineste, Clarac, Kuhn, "Making H-ARQ suitable for a mobile TCP receiver over LEO satellite
+//! constellations", WiSATS 2017, section 4.1; Tauran's thesis, section 4.4.1 and figure 4.6. A packet that is decoded in
+//! sequence is forwarded, and with it those that waited for it; another is stored. Two things empty the buffer towards the
+//! transport layer, which then finds the hole and repairs it: a packet that finds the buffer full, and a packet that could
+//! not be decoded.
+//!
+//! Where the texts leave a choice:
+//! * One buffer for each user, with its capacity counted over all of the user's flows, and an expected number for each flow.
+//!   A packet that cannot be decoded does not tell its number, hence not its flow: it empties the whole buffer.
+//! * The packet that finds the buffer full leaves with the stored ones, in its place. So a capacity of 0 stores nothing.
+//! * After a flush a flow expects the number after the highest forwarded, or after the undecodable one if that is higher. What
+//!   arrives below the expected number is late and forwarded at once; so nothing waits for what cannot come.
+
+use std::collections::VecDeque;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Duration, Time};
+
+use crate::packet::{Output, PacketRef};
+
+/// The reordering buffer of each user's terminal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReorderingConfig {
+    /// Whether there is one; without it packets are forwarded as they are decoded.
+    pub enabled: bool,
+    /// Packets that it stores for one user.
+    pub capacity: u32,
+}
+
+impl Default for ReorderingConfig {
+    fn default() -> ReorderingConfig {
+        ReorderingConfig { enabled: true, capacity: 125 }
+    }
+}
+
+/// The reordering buffers of all users.
+#[derive(Debug)]
+pub struct Reordering {
+    config: ReorderingConfig,
+    flows: Vec<Flow>,
+    users: Vec<Terminal>,
+    counters: ReorderingCounters,
+}
+
+/// What the reordering buffers count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReorderingCounters {
+    /// Packets that were stored because an earlier one was missing.
+    pub held_packets: u64,
+    /// The time that those which left again had been stored, added up.
+    pub wait: Duration,
+    /// How many have left again.
+    pub released_packets: u64,
+    /// Packets that arrived after the flow had stopped waiting for them.
+    pub late_packets: u64,
+    /// Times that a full buffer was emptied.
+    pub flushed_full: u64,
+    /// Times that a packet which could not be decoded emptied a buffer in which packets waited.
+    pub flushed_failed: u64,
+    /// Packets stored now, over all users.
+    pub stored: usize,
+    /// Most packets that one user's buffer has stored.
+    pub stored_max: usize,
+}
+
+#[derive(Debug, Default)]
+struct Flow {
+    /// The number that is forwarded next.
+    expected: u64,
+    /// Stored packets; place i is number `expected + i`. Place 0 is always empty, the last never.
+    stored: VecDeque<Option<Stored>>,
+    known: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Stored {
+    packet: PacketRef,
+    since: Time,
+}
+
+#[derive(Debug, Default)]
+struct Terminal {
+    flows: Vec<u32>,
+    stored: usize,
+}
+
+impl Reordering {
+    /// Empty buffers for `users` users.
+    pub fn new(config: ReorderingConfig, users: usize) -> Reordering {
+        let users = std::iter::repeat_with(Terminal::default).take(users).collect();
+        Reordering { config, flows: Vec::new(), users, counters: ReorderingCounters::default() }
+    }
+
+    /// `packet`, the `sequence`-th of its flow, is decoded; what can be forwarded is put in `outputs`.
+    pub fn handle_decoded(&mut self, now: Time, packet: &PacketRef, sequence: u64, outputs: &mut VecDeque<Output>) {
+        if !self.config.enabled {
+            outputs.push_back(Output::Delivered(*packet));
+            return;
+        }
+        let capacity = self.config.capacity as usize;
+        let flow = self.flow(packet);
+        if sequence < flow.expected {
+            outputs.push_back(Output::Delivered(*packet));
+            self.counters.late_packets += 1;
+        } else if sequence == flow.expected {
+            outputs.push_back(Output::Delivered(*packet));
+            flow.expected += 1;
+            if !flow.stored.is_empty() {
+                flow.stored.pop_front();
+                self.release_in_sequence(now, packet, outputs);
+            }
+        } else {
+            flow.store(sequence, Stored { packet: *packet, since: now });
+            let terminal = &mut self.users[packet.user as usize];
+            let full = terminal.stored == capacity;
+            terminal.stored += 1;
+            self.counters.stored += 1;
+            if full {
+                self.counters.flushed_full += 1;
+                self.flush(now, packet.user, outputs);
+            } else {
+                self.counters.held_packets += 1;
+                self.counters.stored_max = self.counters.stored_max.max(terminal.stored);
+            }
+        }
+    }
+
+    /// `packet`, the `sequence`-th of its flow, will never be decoded.
+    pub fn handle_failed(&mut self, now: Time, packet: &PacketRef, sequence: u64, outputs: &mut VecDeque<Output>) {
+        if !self.config.enabled {
+            return;
+        }
+        self.flow(packet);
+        if self.users[packet.user as usize].stored > 0 {
+            self.counters.flushed_failed += 1;
+            self.flush(now, packet.user, outputs);
+        }
+        let flow = self.flow(packet);
+        flow.expected = flow.expected.max(sequence + 1);
+    }
+
+    /// Packets stored now, over all users.
+    pub fn stored(&self) -> usize {
+        self.counters.stored
+    }
+
+    /// What was counted so far.
+    pub fn counters(&self) -> &ReorderingCounters {
+        &self.counters
+    }
+
+    fn flow(&mut self, packet: &PacketRef) -> &mut Flow {
+        let index = packet.flow as usize;
+        if index >= self.flows.len() {
+            self.flows.resize_with(index + 1, Flow::default);
+        }
+        let flow = &mut self.flows[index];
+        if !flow.known {
+            flow.known = true;
+            self.users[packet.user as usize].flows.push(packet.flow);
+        }
+        flow
+    }
+
+    /// Forwards the stored packets from the expected number on, up to the next that is missing.
+    fn release_in_sequence(&mut self, now: Time, packet: &PacketRef, outputs: &mut VecDeque<Output>) {
+        let flow = &mut self.flows[packet.flow as usize];
+        let mut released = 0;
+        while let Some(Some(stored)) = flow.stored.front().copied() {
+            flow.stored.pop_front();
+            flow.expected += 1;
+            released += 1;
+            self.counters.on_released(now, stored);
+            outputs.push_back(Output::Delivered(stored.packet));
+        }
+        self.users[packet.user as usize].stored -= released;
+    }
+
+    /// Forwards everything that is stored for a user, flow by flow, each in sequence.
+    fn flush(&mut self, now: Time, user: u32, outputs: &mut VecDeque<Output>) {
+        let terminal = &mut self.users[user as usize];
+        terminal.stored = 0;
+        for &index in &terminal.flows {
+            let flow = &mut self.flows[index as usize];
+            flow.expected += flow.stored.len() as u64;
+            for stored in flow.stored.drain(..).flatten() {
+                self.counters.on_released(now, stored);
+                outputs.push_back(Output::Delivered(stored.packet));
+            }
+        }
+    }
+}
+
+impl Flow {
+    fn store(&mut self, sequence: u64, stored: Stored) {
+        let place = (sequence - self.expected) as usize;
+        if place >= self.stored.len() {
+            self.stored.resize(place + 1, None);
+        }
+        let before = self.stored[place].replace(stored);
+        assert!(before.is_none(), "packet {sequence} of a flow was decoded twice");
+    }
+}
+
+impl ReorderingCounters {
+    fn on_released(&mut self, now: Time, stored: Stored) {
+        self.stored -= 1;
+        self.released_packets += 1;
+        self.wait += now.since(stored.since);
+    }
+}

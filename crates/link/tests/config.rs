@@ -1,0 +1,161 @@
+//! What a scenario may write, and what it is told when it may not.
+
+mod common;
+
+use common::{rng, uniform_block_fading};
+use link::{Buffer, HarqConfig, LastHop, LastHopConfig, Limit, SchedulerConfig};
+use serde_json::{Value, json};
+use units::{BitRate, Bytes, Duration};
+
+const RATE: BitRate = BitRate::from_bps(50_000_000);
+const RTT: Duration = Duration::from_millis(160);
+
+fn refusal(harq: Value) -> String {
+    let settings = json!({ "rate": "50 Mbit/s", "delay": "10 ms", "harq": harq });
+    let config: LastHopConfig = match serde_json::from_value(settings) {
+        Ok(config) => config,
+        Err(error) => return error.to_string(),
+    };
+    let law = uniform_block_fading(8, 10);
+    match LastHop::new(&config, RTT, Vec::new(), Some(&law), rng(1)) {
+        Ok(_) => panic!("accepted"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn the_scenarios_last_hop_is_read_and_written() {
+    let settings = json!({
+        "rate": "50 Mbit/s",
+        "delay": "10 ms",
+        "scheduler": { "kind": "droptail", "buffer": "1 bdp" },
+        "harq": { "kind": "adaptive", "transmissions": 4 },
+        "reordering": { "enabled": true, "capacity": 125 },
+    });
+    let config: LastHopConfig = serde_json::from_value(settings).unwrap();
+    assert_eq!((config.rate, config.delay), (RATE, Duration::from_millis(10)));
+    let written = serde_json::to_value(&config).unwrap();
+    assert_eq!(written["harq"]["threshold"], "code");
+    assert_eq!(written["harq"]["block"], "1115 B");
+    assert_eq!(written["scheduler"]["buffer"], "1 bdp");
+    assert_eq!(serde_json::from_value::<LastHopConfig>(written).unwrap(), config);
+    let short: LastHopConfig = serde_json::from_value(json!({ "rate": "50 Mbit/s", "delay": "10 ms" })).unwrap();
+    assert_eq!((&short.scheduler, &short.reordering), (&config.scheduler, &config.reordering));
+    assert_eq!(short.harq.kind(), "none");
+}
+
+#[test]
+fn unknown_keys_and_kinds_are_refused() {
+    let read = |settings: Value| serde_json::from_value::<LastHopConfig>(settings).unwrap_err().to_string();
+    assert!(read(json!({ "rate": "1 Mbit/s", "delay": "0 ms", "speed": 1 })).contains("unknown field `speed`"));
+    assert!(read(json!({ "delay": "0 ms" })).contains("missing field `rate`"));
+    assert!(read(json!({ "rate": "0 bit/s", "delay": "0 ms" })).contains("at least 1 bit/s"));
+    assert!(read(json!({ "rate": "1 bit/s", "delay": "-1 ms" })).contains("zero or more"));
+    assert!(refusal(json!({ "kind": "adaptiv" })).contains("`none` or `adaptive`"));
+    assert!(refusal(json!({ "kind": "none", "transmissions": 2 })).contains("unknown field `transmissions`"));
+    assert_eq!(SchedulerConfig::ALL, ["droptail"]);
+    assert_eq!(HarqConfig::ALL, ["none", "adaptive"]);
+}
+
+#[test]
+fn impossible_values_are_refused_with_their_path() {
+    let adaptive = |key: &str, value: Value| refusal(json!({ "kind": "adaptive", key: value }));
+    assert_eq!(adaptive("transmissions", json!(0)), "harq.transmissions: 0 given, 1 to 8 allowed");
+    assert_eq!(adaptive("transmissions", json!(9)), "harq.transmissions: 9 given, 1 to 8 allowed");
+    assert_eq!(
+        adaptive("targets", json!(["50 %"])),
+        "harq.targets: 1 given, one for each transmission but the last is needed: 3 for 4 transmissions"
+    );
+    let grow = "harq.targets: must grow, each more than 0 % and less than 100 %";
+    assert_eq!(adaptive("targets", json!(["50 %", "50 %", "80 %"])), grow);
+    assert_eq!(adaptive("targets", json!(["50 %", "70 %", "100 %"])), grow);
+    assert_eq!(adaptive("targets", json!(["0 %", "70 %", "90 %"])), grow);
+    assert_eq!(adaptive("block", json!("0 B")), "harq.block: 0 B given, 1 B to 100 kB allowed");
+    assert!(adaptive("codeword_bits", json!(8919)).starts_with("harq.codeword_bits: 8919 given, 1 to 64 for each"));
+    assert_eq!(
+        adaptive("codeword_bits", json!(8920)),
+        "harq.codeword_bits: 8920 given, even without noise it takes 9099"
+    );
+    assert!(adaptive("threshold", json!(0.9)).contains("no code needs less than 1"));
+    assert!(adaptive("threshold", json!("codes")).contains("write \"code\" or the mutual information"));
+    assert!(adaptive("threshold", json!(true)).contains("write \"code\" or the mutual information"));
+    assert_eq!(adaptive("processes", json!(0)), "harq.processes: 0 given, at least 1 needed");
+}
+
+#[test]
+fn buffers_are_stated_in_four_ways() {
+    let resolve = |text: &str| text.parse::<Buffer>().unwrap().resolve(RATE, RTT).unwrap();
+    assert_eq!(resolve("100 packets"), Limit::Packets(100));
+    assert_eq!(resolve("1 packet"), Limit::Packets(1));
+    assert_eq!(resolve("64 kB"), Limit::Bytes(64_000));
+    assert_eq!(resolve("64KiB"), Limit::Bytes(65_536));
+    assert_eq!(resolve("20 ms"), Limit::Bytes(125_000));
+    assert_eq!(resolve("1 bdp"), Limit::Bytes(1_000_000));
+    assert_eq!(resolve("0.5bdp"), Limit::Bytes(500_000));
+    assert_eq!(resolve(" 1e-1 bdp "), Limit::Bytes(100_000));
+}
+
+#[test]
+fn buffers_are_written_as_they_are_read() {
+    for text in ["100 packets", "1 packet", "64 kB", "20 ms", "1 bdp", "0.25 bdp"] {
+        let buffer: Buffer = text.parse().unwrap();
+        assert_eq!(buffer.to_string(), text);
+        assert_eq!(serde_json::from_value::<Buffer>(json!(text)).unwrap(), buffer);
+        assert_eq!(serde_json::to_value(buffer).unwrap(), json!(text));
+    }
+}
+
+#[test]
+fn impossible_buffers_are_refused() {
+    let says = |text: &str| text.parse::<Buffer>().unwrap_err().to_string();
+    let allowed = "write packets, bytes, a time at the rate of the link, or bandwidth-delay products, as in \
+         \"100 packets\", \"64 kB\", \"20 ms\" or \"1 bdp\"";
+    for text in ["", "100", "100 pkts", "five packets of crisps", "64 kbit", "bdp", "one bdp", "nan bdp s"] {
+        assert_eq!(says(text), format!("{text:?} is not a buffer size: {allowed}"));
+    }
+    for text in ["2.5 packets", "-3 packets", "5000000000 packets"] {
+        assert!(
+            says(text).ends_with("a whole number of packets, at least 1 and at most 4294967295, is needed"),
+            "{text}"
+        );
+    }
+    for text in ["0 packets", "0 kB", "0 ms", "0 bdp"] {
+        assert!(says(text).ends_with("a buffer without room would drop every packet"), "{text}");
+    }
+    for text in ["-1 bdp", "nan bdp", "inf bdp"] {
+        assert!(says(text).ends_with("the factor must be more than 0 and finite"), "{text}");
+    }
+    for text in ["-1 kB", "-20 ms"] {
+        assert!(says(text).contains("zero or more"), "{text}");
+    }
+    let resolve =
+        |text: &str, rtt| text.parse::<Buffer>().unwrap().resolve(RATE, rtt).map_err(|error| error.to_string());
+    assert_eq!(
+        resolve("1 bdp", Duration::ZERO).unwrap_err(),
+        format!("buffer: \"1 bdp\" is no byte at all at {RATE} and a base round-trip time of 0 s")
+    );
+    let config: LastHopConfig = serde_json::from_value(json!({ "rate": "50 Mbit/s", "delay": "10 ms" })).unwrap();
+    assert_eq!(config.check(Duration::ZERO).unwrap_err().field, "scheduler.buffer");
+    assert_eq!(config.check(RTT), Ok(()));
+    assert!(resolve("100 ns", RTT).unwrap_err().contains("no byte at all"));
+    assert!(resolve("1e12 bdp", RTT).unwrap_err().contains("more than 10^15 bytes"));
+    assert_eq!(resolve("1e6 MB", RTT), Ok(Limit::Bytes(1_000_000_000_000)));
+    assert_eq!(Buffer::Bytes(Bytes::new(1)).resolve(RATE, RTT), Ok(Limit::Bytes(1)));
+}
+
+/// The reference pages and `transorbit list` take summaries and options from the schema.
+#[test]
+fn the_schema_describes_every_kind_and_option() {
+    for schema in [schemars::schema_for!(SchedulerConfig), schemars::schema_for!(HarqConfig)] {
+        let schema = serde_json::to_value(schema).unwrap();
+        for kind in schema["oneOf"].as_array().unwrap() {
+            assert!(kind["title"].is_string(), "{kind}");
+        }
+        for config in schema["$defs"].as_object().unwrap().values().filter(|config| config["type"] == "object") {
+            assert!(config["description"].is_string(), "{config}");
+            for option in config["properties"].as_object().into_iter().flat_map(|options| options.values()) {
+                assert!(option["description"].is_string(), "{option}");
+            }
+        }
+    }
+}

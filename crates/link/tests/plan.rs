@@ -1,0 +1,183 @@
+//! The sizes of adaptive HARQ's transmissions, against laws whose quantiles are known and against the calibration in numpy.
+
+mod common;
+
+use channel::TransmissionLaw;
+use common::uniform_block_fading;
+use link::harq::adaptive::{Adaptive, AdaptiveConfig};
+use link::harq::plan::{Block, Threshold, plan};
+use proptest::prelude::*;
+use units::Probability;
+
+const CODE: Block = Block { data_bits: 8920, coded_bits: 53_520, threshold: Threshold::Code };
+const TARGETS: [f64; 3] = [0.5, 0.7, 0.85];
+
+fn ideal(threshold: f64) -> Block {
+    Block { threshold: Threshold::Constant(threshold), ..CODE }
+}
+
+/// 2000 packets of the intermediate-tree-shadowed channel at 40 degrees, 60 km/h and 10 dB (Perez-Fontan 2001): information per
+/// coded bit of four transmissions 20 ms apart. A systematic sample of 600 000, by the first two values.
+fn tree_shadowed() -> TransmissionLaw {
+    let text = include_str!("fixtures/its40_10db.csv");
+    let samples = text.split([',', '\n']).filter(|cell| !cell.is_empty()).map(|cell| cell.parse().unwrap()).collect();
+    TransmissionLaw { transmissions: 4, samples }
+}
+
+fn assert_near(sizes: &[u32], expected: &[f64], tolerance: impl Fn(f64) -> f64) {
+    let near = |(&size, &wanted): (&u32, &f64)| (f64::from(size) - wanted).abs() <= tolerance(wanted);
+    assert!(sizes.len() == expected.len() && sizes.iter().zip(expected).all(near), "{sizes:?} against {expected:?}");
+}
+
+/// Shares of packets decoded after each transmission, and the mean of the coded bits.
+fn outcome(block: &Block, sizes: &[u32], law: &TransmissionLaw) -> (Vec<usize>, f64) {
+    let mut decoded = vec![0; sizes.len() + 1];
+    let mut bits = 0.0;
+    for row in law.samples.chunks(law.transmissions) {
+        let (mut sent, mut information) = (0.0, 0.0);
+        let mut after = sizes.len();
+        for (transmission, &size) in sizes.iter().enumerate() {
+            sent += f64::from(size);
+            information += f64::from(size) * f64::from(row[transmission]);
+            if block.decodes(sent, information) {
+                after = transmission;
+                break;
+            }
+        }
+        decoded[after] += 1;
+        bits += sent;
+    }
+    (decoded, bits / (law.samples.len() / law.transmissions) as f64)
+}
+
+/// What numpy's quantiles give for the same 2000 packets, each size rounded up to whole bits before the next.
+#[test]
+fn agrees_with_numpy_on_the_same_packets() {
+    let law = tree_shadowed();
+    for (threshold, sizes, decoded, mean) in [
+        (1.0, [9942, 4626, 6187, 32_765], [1000, 400, 300, 275, 25], 19_025.85),
+        (1.1, [10_936, 5089, 6805, 30_690], [1000, 400, 300, 269, 31], 20_125.5),
+    ] {
+        let planned = plan(&ideal(threshold), &TARGETS, &law);
+        assert_eq!(planned, sizes);
+        let (outcome, bits) = outcome(&ideal(threshold), &planned, &law);
+        assert_eq!(outcome, decoded);
+        assert!((bits - mean).abs() < 0.01, "{bits} against {mean}");
+    }
+    // The code's threshold by trying every number of bits.
+    let planned = plan(&CODE, &TARGETS, &law);
+    assert_near(&planned, &[10_428.0, 5717.0, 7587.0, 29_788.0], |_| 2.0);
+    assert_eq!(outcome(&CODE, &planned, &law).0, [1000, 400, 300, 263, 37]);
+}
+
+/// The sizes and the success published for the whole law, which 2000 packets of it meet but for the sampling.
+#[test]
+fn agrees_with_the_calibration_of_the_channel() {
+    let law = tree_shadowed();
+    let planned = plan(&ideal(1.0), &TARGETS, &law);
+    assert_near(&planned, &[9940.0, 4550.0, 5965.0, 33_065.0], |wanted| 0.04 * wanted);
+    let (decoded, bits) = outcome(&ideal(1.0), &planned, &law);
+    assert!((bits - 18_994.0).abs() < 0.005 * 18_994.0, "{bits}");
+    let success = 100.0 * (1.0 - decoded[4] as f64 / 2000.0);
+    assert!((success - 98.92).abs() < 0.25, "{success} %");
+}
+
+#[test]
+fn block_fading_gives_quantiles_of_one_over_a_uniform_variable() {
+    // c uniform on 0 to 1: N_1 = K / (1/2), N_1 + N_2 = K / 0.3, and all in all K / 0.15 is more than there is.
+    let law = uniform_block_fading(4, 100_001);
+    let planned = plan(&ideal(1.0), &TARGETS, &law);
+    assert_near(&planned, &[17_840.0, 8920.0 / 0.3 - 17_840.0, 53_520.0 - 8920.0 / 0.3], |_| 2.0);
+}
+
+#[test]
+fn independent_draws_use_what_was_received_before() {
+    // First burst: 1 or 0.5 per bit, half of the packets each; then always 0.8. Half are decoded by 8920 bits or by 13 380
+    // (halfway between the order statistics of four packets); the others then miss 8920 - 6690 bits of information.
+    let samples = [[1.0, 0.8], [1.0, 0.8], [0.5, 0.8], [0.5, 0.8]].concat();
+    let law = TransmissionLaw { transmissions: 2, samples };
+    assert_eq!(plan(&ideal(1.0), &[0.5], &law), [13_380, 40_140]);
+    let three = TransmissionLaw { transmissions: 3, samples: [1.0, 0.8, 0.8, 0.5, 0.8, 0.8].repeat(50) };
+    let planned = plan(&ideal(1.0), &[0.4, 0.9], &three);
+    assert_eq!(planned[0], 8920);
+    assert_near(&planned[1..2], &[4460.0 / 0.8], |_| 1.0);
+}
+
+#[test]
+fn a_transmission_without_bits_is_not_made() {
+    let clear = TransmissionLaw { transmissions: 4, samples: vec![1.0; 400] };
+    assert_eq!(plan(&ideal(1.0), &TARGETS, &clear), [8920, 44_600]);
+    let deaf = TransmissionLaw { transmissions: 4, samples: vec![0.0; 400] };
+    assert_eq!(plan(&ideal(1.0), &TARGETS, &deaf), [53_520]);
+    // N^2 - 1.22 K N + 0.2 K^2 = 0
+    let whole = (8920.0 * (1.22 + (1.22f64 * 1.22 - 0.8).sqrt()) / 2.0).ceil();
+    assert_near(&plan(&CODE, &TARGETS, &clear)[..1], &[whole], |_| 0.0);
+    assert_eq!(plan(&CODE, &[], &TransmissionLaw { transmissions: 1, samples: vec![1.0; 5] }), [53_520]);
+}
+
+/// The threshold rises as more bits are sent, but a packet that is decoded needs no more.
+#[test]
+fn a_decoded_packet_stays_decoded() {
+    let samples = [[1.0, 0.0, 0.5, 0.5]; 60].into_iter().chain([[0.5; 4]; 40]).flatten().collect();
+    let law = TransmissionLaw { transmissions: 4, samples };
+    let planned = plan(&CODE, &[0.5, 0.7, 0.9], &law);
+    assert_eq!(planned.len(), 3, "the second decodes all others, so the third has nothing to carry: {planned:?}");
+}
+
+#[test]
+fn more_transmissions_halve_what_is_left() {
+    let law = uniform_block_fading(8, 10_001);
+    let with = |transmissions, targets: Option<&[f64]>| {
+        let targets = targets.map(|targets| targets.iter().map(|&target| Probability::new(target)).collect());
+        let config = AdaptiveConfig { transmissions, targets, codeword_bits: 500_000, ..AdaptiveConfig::default() };
+        Adaptive::new(&config, &law).unwrap().plan().to_vec()
+    };
+    assert_eq!(with(2, None), with(2, Some(&[0.5])));
+    assert_eq!(with(4, None), with(4, Some(&TARGETS)));
+    assert_eq!(with(7, None), with(7, Some(&[0.5, 0.7, 0.85, 0.925, 0.9625, 0.98125])));
+    assert_eq!(with(1, None), [500_000]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(5000) })]
+
+    /// The closed form is the fewest bits that decode, whatever was received before.
+    #[test]
+    fn missing_is_the_first_number_of_bits_that_decodes(
+        sent in 0u32..40_000, quality in 0.0f64..1.0, per_bit in 0.001f64..1.0, constant in prop::option::of(1.0f64..2.0)
+    ) {
+        let block = constant.map_or(CODE, ideal);
+        let sent = f64::from(sent);
+        let information = sent * quality;
+        let missing = block.missing(sent, information, per_bit);
+        prop_assert!(missing >= 0.0 && missing.is_finite());
+        let after = |bits: f64| block.decodes(sent + bits, information + bits * per_bit);
+        prop_assert!(after(missing + 1e-3));
+        for part in 0..200 {
+            let fewer = missing * f64::from(part) / 200.0 - 1e-2;
+            prop_assert!(fewer <= 0.0 || !after(fewer), "{} of {} decode", fewer, missing);
+        }
+    }
+
+    /// Whatever the law: no bit is sent twice or forgotten, and the targets are met as far as the bits reach.
+    #[test]
+    fn a_plan_meets_its_targets(
+        samples in prop::collection::vec(0.0f32..1.0, 4..400), constant in prop::option::of(1.0f64..1.3)
+    ) {
+        let rows = samples.len() / 4;
+        let law = TransmissionLaw { transmissions: 4, samples: samples[..4 * rows].to_vec() };
+        let block = constant.map_or(CODE, ideal);
+        let sizes = plan(&block, &TARGETS, &law);
+        prop_assert_eq!(sizes.iter().sum::<u32>(), 53_520);
+        prop_assert!(sizes.iter().all(|&size| size > 0) && sizes.len() <= 4);
+        if sizes.len() == 4 {
+            let (decoded, _) = outcome(&block, &sizes, &law);
+            let mut until = 0;
+            for (transmission, target) in TARGETS.into_iter().enumerate() {
+                until += decoded[transmission];
+                // The quantile lies between two order statistics: at least the packets up to the lower one are decoded.
+                prop_assert!(until > (target * (rows - 1) as f64) as usize, "{until} of {rows} after {transmission}");
+            }
+        }
+    }
+}
