@@ -1,0 +1,16 @@
+//! TCP, both halves of a connection (RFC 9293).
+//!
+//! What is simplified, and who could notice: sequence numbers are 64-bit stream offsets (the SYN is 0, data begin at 1) that
+//! never wrap: who exports segments cuts them to 32 bits. There is no urgent data, no simultaneous open and no TIME-WAIT.
+
+mod config;
+mod connection;
+mod info;
+mod recv;
+mod segment;
+mod send;
+
+pub use config::{DelayedAck, Profile, Settings, TcpConfig};
+pub use connection::{Connection, Transmit};
+pub use info::{CongestionState, Counters, Info, State};
+pub use segment::{Flags, SackBlocks, Segment, SynOptions};

@@ -1,0 +1,166 @@
+//! A segment as the machines exchange it.
+
+use std::ops::{BitOr, BitOrAssign};
+
+/// A TCP segment without its payload's bytes, which no model looks at.
+///
+/// Sequence numbers are offsets in the stream: the SYN is 0, data begin at 1, the FIN comes after the last byte.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segment {
+    /// Offset of the first byte (or of the SYN or FIN).
+    pub seq: u64,
+    /// Next offset expected from the other side; meaningful with [`Flags::ACK`].
+    pub ack: u64,
+    /// Receive window in bytes, scaling undone.
+    pub window: u64,
+    /// Bytes of payload.
+    pub len: u32,
+    /// Control bits.
+    pub flags: Flags,
+    /// Timestamps option (RFC 7323 section 3): (TSval, TSecr).
+    pub timestamps: Option<(u32, u32)>,
+    /// SACK option (RFC 2018).
+    pub sack: SackBlocks,
+    /// Options that only a SYN carries.
+    pub syn: Option<SynOptions>,
+}
+
+/// Options of a SYN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SynOptions {
+    /// Maximum segment size that the sender of the SYN can receive.
+    pub mss: u16,
+    /// Window scale shift (RFC 7323 section 2), if offered.
+    pub window_scale: Option<u8>,
+    /// SACK permitted (RFC 2018 section 2).
+    pub sack_permitted: bool,
+}
+
+/// IPv4 and TCP headers without options.
+const HEADERS: u32 = 20 + 20;
+
+impl Segment {
+    /// Bytes of the IPv4 and TCP headers with options.
+    #[inline]
+    pub fn header_bytes(&self) -> u32 {
+        let timestamps = if self.timestamps.is_some() { 12 } else { 0 }; // 10 and two of padding
+        let sack = match self.sack.len() {
+            0 => 0,
+            blocks => 4 + 8 * blocks as u32, // 2 and two of padding
+        };
+        let syn = self.syn.map_or(0, |syn| {
+            let scale = if syn.window_scale.is_some() { 4 } else { 0 };
+            4 + scale + if syn.sack_permitted && self.timestamps.is_none() { 4 } else { 0 }
+        });
+        HEADERS + timestamps + sack + syn
+    }
+
+    /// Bytes of the whole IP packet.
+    #[inline]
+    pub fn wire_bytes(&self) -> u32 {
+        self.header_bytes() + self.len
+    }
+
+    /// The offset after the segment: payload, SYN and FIN count.
+    #[inline]
+    pub fn end(&self) -> u64 {
+        let control = u64::from(self.flags.has(Flags::SYN)) + u64::from(self.flags.has(Flags::FIN));
+        self.seq + u64::from(self.len) + control
+    }
+}
+
+/// Control bits of a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags(u8);
+
+impl Flags {
+    /// No more data from the sender.
+    pub const FIN: Flags = Flags(0x01);
+    /// Opens the connection.
+    pub const SYN: Flags = Flags(0x02);
+    /// Resets the connection.
+    pub const RST: Flags = Flags(0x04);
+    /// Pass the data on at once.
+    pub const PSH: Flags = Flags(0x08);
+    /// The acknowledgment field is meaningful.
+    pub const ACK: Flags = Flags(0x10);
+    /// Congestion experienced echo (RFC 3168).
+    pub const ECE: Flags = Flags(0x40);
+    /// Congestion window reduced (RFC 3168).
+    pub const CWR: Flags = Flags(0x80);
+
+    /// Whether all bits of `other` are set.
+    #[inline]
+    pub const fn has(self, other: Flags) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// The bits as in the header.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+}
+
+impl BitOr for Flags {
+    type Output = Flags;
+    fn bitor(self, rhs: Flags) -> Flags {
+        Flags(self.0 | rhs.0)
+    }
+}
+
+impl BitOrAssign for Flags {
+    fn bitor_assign(&mut self, rhs: Flags) {
+        self.0 |= rhs.0;
+    }
+}
+
+/// Up to four SACK blocks, each the first offset received and the one after the last (RFC 2018 section 3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks {
+    blocks: [(u64, u64); 4],
+    len: u8,
+}
+
+impl SackBlocks {
+    /// The most blocks that the header has room for: four, or three beside timestamps.
+    pub const MAX: usize = 4;
+
+    /// Adds a block.
+    ///
+    /// # Panics
+    /// If there is no room, or the block is empty.
+    #[inline]
+    pub fn push(&mut self, start: u64, end: u64) {
+        assert!(start < end, "an empty block {start}:{end}");
+        self.blocks[self.len as usize] = (start, end);
+        self.len += 1;
+    }
+
+    /// The blocks in the order of the option.
+    #[inline]
+    pub fn as_slice(&self) -> &[(u64, u64)] {
+        &self.blocks[..self.len as usize]
+    }
+
+    /// How many.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+impl FromIterator<(u64, u64)> for SackBlocks {
+    fn from_iter<I: IntoIterator<Item = (u64, u64)>>(blocks: I) -> SackBlocks {
+        let mut sack = SackBlocks::default();
+        for (start, end) in blocks {
+            sack.push(start, end);
+        }
+        sack
+    }
+}

@@ -1,0 +1,171 @@
+//! Opening and closing.
+
+mod util;
+
+use transport::{Connection, Flags, Segment, Settings, State, SynOptions};
+use units::{Duration, Time};
+use util::{End, Fate, Pair, Script, at, ms, settings, syn_ack};
+
+fn is_syn(sent: &util::Sent) -> bool {
+    sent.transmit.segment.flags.has(Flags::SYN)
+}
+
+#[test]
+fn options_are_what_both_want() {
+    let client = Settings { timestamps: true, mss: 1400, ..settings() };
+    for (sack, timestamps, mss) in [(true, true, 1000), (true, false, 1000), (false, true, 600), (false, false, 600)] {
+        let server = Settings { sack, timestamps, mss, ..settings() };
+        let mut pair = Pair::new(client.clone(), server, ms(10), |_| Fate::Pass);
+        pair.client.write(10_000);
+        pair.run_until(at(1000));
+        let (syn, reply) = (pair.log[0].transmit.segment, pair.log[1].transmit.segment);
+        assert_eq!(syn.syn.unwrap(), SynOptions { mss: 1412, window_scale: Some(11), sack_permitted: true });
+        assert_eq!((syn.window, syn.timestamps.is_some()), (65_535, true));
+        let server_mss = mss as u16 + if timestamps { 12 } else { 0 };
+        assert_eq!(reply.syn.unwrap(), SynOptions { mss: server_mss, window_scale: Some(11), sack_permitted: sack });
+        assert_eq!(reply.timestamps.is_some(), timestamps);
+        let first = pair.data().next().unwrap().transmit.segment;
+        assert_eq!((first.seq, first.len), (1, mss));
+        assert_eq!(first.timestamps.is_some(), timestamps);
+        assert_eq!(pair.server.delivered_bytes(), 10_000);
+    }
+}
+
+#[test]
+fn a_window_without_scaling_is_65535() {
+    let mut script = Script::sender(settings(), ms(100), 1_000_000);
+    assert_eq!(script.count(), 10);
+    let mut server = Connection::listen(settings());
+    let options = SynOptions { mss: 1460, window_scale: None, sack_permitted: false };
+    let syn = Segment { flags: Flags::SYN, window: 65_535, syn: Some(options), ..Segment::default() };
+    server.handle_segment(Time::ZERO, &syn);
+    let reply = server.poll_transmit(Time::ZERO).unwrap().segment;
+    assert_eq!(reply.syn.unwrap().window_scale, None);
+    server.handle_segment(at(1), &Segment { seq: 1, ack: 1, len: 10, flags: Flags::ACK, ..Segment::default() });
+    assert_eq!(server.poll_transmit(at(1)).unwrap().segment.window, 65_535);
+}
+
+#[test]
+fn a_lost_syn_is_sent_again_after_1_2_4_seconds() {
+    let mut syns = 0;
+    let mut pair = Pair::new(settings(), settings(), ms(50), |sent| {
+        syns += u32::from(is_syn(sent) && sent.from == End::Client);
+        if syns <= 3 { Fate::Drop } else { Fate::Pass }
+    });
+    pair.client.write(5_000);
+    pair.run_until(at(7_050));
+    assert_eq!(pair.client.info().state, State::SynSent);
+    pair.run_until(at(7_100));
+    let times: Vec<_> = pair.log.iter().filter(|s| is_syn(s) && s.from == End::Client).map(|s| s.at).collect();
+    assert_eq!(times, [at(0), at(1000), at(3000), at(7000)]);
+    // RFC 6298 (5.7) and RFC 5681 section 3.1
+    assert_eq!(pair.client.info().rto, Duration::from_secs(3));
+    assert_eq!(pair.client.window_segments(), 1.0);
+    assert_eq!(pair.data().count(), 1);
+    pair.run_until(at(8_000));
+    assert_eq!(pair.server.delivered_bytes(), 5_000);
+    assert_eq!((pair.client.counters().syn_timeouts, pair.client.counters().rto_events), (3, 0));
+}
+
+#[test]
+fn a_lost_syn_ack_and_a_lost_third_segment_are_repaired() {
+    for lost in [1, 2] {
+        let mut number = 0;
+        let mut pair = Pair::new(settings(), settings(), ms(50), |_| {
+            number += 1;
+            if number - 1 == lost { Fate::Drop } else { Fate::Pass }
+        });
+        pair.run_until(at(10_000));
+        assert_eq!(pair.client.info().state, State::Established, "without segment {lost}");
+        assert_eq!(pair.server.info().state, State::Established, "without segment {lost}");
+        assert_eq!(pair.client.poll_timeout(), None);
+        assert_eq!(pair.server.poll_timeout(), None);
+    }
+}
+
+/// Karn: which of two SYN-ACKs is acknowledged is not known.
+#[test]
+fn a_syn_ack_sent_twice_measures_nothing() {
+    for syns in [1, 2] {
+        let mut server = Connection::listen(settings());
+        let options = SynOptions { mss: 1460, window_scale: None, sack_permitted: true };
+        let syn = Segment { flags: Flags::SYN, window: 65_535, syn: Some(options), ..Segment::default() };
+        for number in 0..syns {
+            server.handle_segment(at(10 * number), &syn);
+            assert_eq!(u64::from(server.poll_transmit(at(10 * number)).unwrap().transmission), number);
+        }
+        server.handle_segment(at(100), &Segment { seq: 1, ack: 1, flags: Flags::ACK, ..Segment::default() });
+        assert_eq!(server.info().srtt, (syns == 1).then_some(ms(100)));
+        assert_eq!(server.info().rto, if syns == 1 { ms(300) } else { ms(1000) });
+    }
+}
+
+#[test]
+fn both_sides_close_in_turn() {
+    let mut pair = Pair::new(settings(), settings(), ms(50), |_| Fate::Pass);
+    pair.client.write(2_500);
+    pair.client.close();
+    pair.run_until(at(1000));
+    assert_eq!(pair.client.info().state, State::FinWait2);
+    assert_eq!(pair.server.info().state, State::CloseWait);
+    assert_eq!(pair.server.delivered_bytes(), 2_500);
+    pair.server.write(700);
+    pair.server.close();
+    pair.run_until(at(2000));
+    assert_eq!(pair.client.delivered_bytes(), 700);
+    assert_eq!((pair.client.info().state, pair.server.info().state), (State::Closed, State::Closed));
+    assert_eq!((pair.client.poll_timeout(), pair.server.poll_timeout()), (None, None));
+    let fins = pair.log.iter().filter(|s| s.transmit.segment.flags.has(Flags::FIN));
+    let fins: Vec<_> = fins.map(|s| (s.from, s.transmit.segment.seq, s.transmit.segment.len)).collect();
+    assert_eq!(fins, [(End::Client, 2001, 500), (End::Server, 1, 700)], "the FIN rides on the last data");
+}
+
+#[test]
+fn both_sides_close_at_once() {
+    let mut pair = Pair::new(settings(), settings(), ms(50), |_| Fate::Pass);
+    pair.run_until(at(1000));
+    pair.client.close();
+    pair.server.close();
+    pair.run_until(at(1040));
+    assert_eq!((pair.client.info().state, pair.server.info().state), (State::FinWait1, State::FinWait1));
+    pair.run_until(at(1060));
+    assert_eq!((pair.client.info().state, pair.server.info().state), (State::Closing, State::Closing));
+    pair.run_until(at(2000));
+    assert_eq!((pair.client.info().state, pair.server.info().state), (State::Closed, State::Closed));
+}
+
+#[test]
+fn lost_fins_and_their_lost_acknowledgments_are_repaired() {
+    for lost in 0..6 {
+        let mut number = 0;
+        let mut pair = Pair::new(settings(), settings(), ms(50), |sent| {
+            number += u32::from(sent.at >= at(1000));
+            if number == lost + 1 && sent.at >= at(1000) { Fate::Drop } else { Fate::Pass }
+        });
+        pair.run_until(at(1000));
+        pair.client.write(3_000);
+        pair.client.close();
+        pair.server.close();
+        pair.run_until(at(60_000));
+        assert_eq!((pair.client.info().state, pair.server.info().state), (State::Closed, State::Closed), "{lost}");
+        assert_eq!(pair.server.delivered_bytes(), 3_000);
+        assert_eq!((pair.client.poll_timeout(), pair.server.poll_timeout()), (None, None));
+    }
+}
+
+#[test]
+fn a_repeated_syn_ack_is_acknowledged() {
+    let mut script = Script::sender(settings(), ms(100), 0);
+    assert_eq!(script.sends(), ["ack 1"]);
+    assert_eq!(script.handle(syn_ack(true, None)), ["ack 1"]);
+}
+
+#[test]
+fn a_reset_ends_everything() {
+    let mut script = Script::sender(settings(), ms(100), 50_000);
+    assert_eq!(script.count(), 10);
+    let reset = Segment { seq: 1, ack: 1, flags: Flags::RST | Flags::ACK, ..Segment::default() };
+    assert!(script.handle(reset).is_empty());
+    assert_eq!(script.connection.info().state, State::Closed);
+    assert_eq!(script.connection.poll_timeout(), None);
+}

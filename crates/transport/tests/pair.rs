@@ -1,0 +1,253 @@
+//! Two connections over pipes: windows round by round, and whatever a path can do to segments.
+
+mod util;
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use rand::{Rng, RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use transport::{CongestionConfig, CongestionState, Connection, Flags, Settings, State, TcpConfig};
+use units::{Duration, Time};
+use util::{End, Fate, Pair, Sent, at, ms, no_sack, settings};
+
+/// cwnd doubles each round trip: 10, 20, 40, 80.
+#[test]
+fn slow_start_doubles() {
+    let mut pair = Pair::new(settings(), settings(), ms(50), |_| Fate::Pass);
+    pair.client.write_for_ever();
+    for (round, window) in [10.0, 20.0, 40.0, 80.0].into_iter().enumerate() {
+        pair.run_until(at(150 + 100 * round as u64));
+        assert_eq!(pair.client.window_segments(), window);
+        assert_eq!(pair.client.info().in_flight_bytes, window as u64 * 1000);
+    }
+    let info = pair.client.info();
+    assert_eq!((info.srtt, info.min_rtt, info.slow_start_threshold), (Some(ms(100)), Some(ms(100)), None));
+}
+
+/// One loss at a window of 40: 20, then one segment more each round trip.
+#[test]
+fn newreno_halves_and_grows_by_one_each_round_trip() {
+    for settings in [settings(), no_sack()] {
+        let mut dropped = false;
+        let client = Settings { initial_window: 40_000, ..settings.clone() };
+        let mut pair = Pair::new(client, settings, ms(50), |sent: &Sent| {
+            let lost = sent.transmit.segment.len > 0 && sent.transmit.segment.seq == 1 && !dropped;
+            dropped |= lost;
+            if lost { Fate::Drop } else { Fate::Pass }
+        });
+        pair.client.write_for_ever();
+        pair.run_until(at(250));
+        assert_eq!(pair.client.info().congestion_state, CongestionState::Recovery);
+        assert_eq!(pair.client.info().window_bytes, 20_000);
+        pair.run_until(at(350));
+        assert_eq!(pair.client.info().congestion_state, CongestionState::Open);
+        for round in 0..10 {
+            assert_eq!(pair.client.window_segments().floor(), 20.0 + f64::from(round), "round {round}");
+            pair.run_until(at(450 + 100 * u64::from(round as u32)));
+        }
+        let counters = pair.client.counters();
+        assert_eq!((counters.dupack_events, counters.rto_events, counters.retransmitted_segments), (1, 0, 1));
+    }
+}
+
+/// Losses of one window are one event with SACK, repaired in one round trip; NewReno needs one each.
+#[test]
+fn several_losses_of_a_window() {
+    for (settings, rounds) in [(settings(), 1), (no_sack(), 3)] {
+        let client = Settings { initial_window: 40_000, ..settings.clone() };
+        let mut pair = Pair::new(client, settings, ms(50), |sent: &Sent| {
+            let lost = [1001, 4001, 7001].contains(&sent.transmit.segment.seq) && sent.transmit.transmission == 0;
+            if lost && sent.from == End::Client { Fate::Drop } else { Fate::Pass }
+        });
+        pair.client.write_for_ever();
+        pair.run_until(at(1000));
+        let again: Vec<Time> = pair.data().filter(|s| s.transmit.transmission > 0).map(|s| s.at).collect();
+        assert_eq!(again.len(), 3);
+        let spread = again[2].since(again[0]).as_nanos() / 100_000_000 + 1;
+        assert_eq!(spread, rounds, "{again:?}");
+        let counters = pair.client.counters();
+        assert_eq!((counters.dupack_events, counters.rto_events), (1, 0));
+    }
+}
+
+/// Reordering by less than the duplicate threshold is not taken for a loss, beyond it is.
+#[test]
+fn reordering_up_to_the_threshold() {
+    for (dupthresh, events) in [(3, 1), (6, 0)] {
+        let client = Settings { dupthresh, initial_window: 40_000, ..settings() };
+        let mut number = 0;
+        let mut pair = Pair::new(client, settings(), ms(50), |sent: &Sent| {
+            // data arrive 1 ms apart, and one segment is passed by four others
+            number += u64::from(sent.transmit.segment.len > 0);
+            Fate::Late(ms(number + if sent.transmit.segment.seq == 10_001 { 5 } else { 0 }))
+        });
+        pair.client.write(40_000);
+        pair.run_until(at(2000));
+        assert_eq!(pair.server.delivered_bytes(), 40_000);
+        assert_eq!(pair.client.counters().dupack_events, events);
+    }
+}
+
+/// Data both ways at once, with losses both ways.
+#[test]
+fn full_duplex() {
+    for settings in [settings(), no_sack(), Settings { delayed_ack: Some(ms(40)), timestamps: true, ..settings() }] {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
+        let mut pair = Pair::new(settings.clone(), settings, ms(20), |_| {
+            if random.random_bool(0.03) { Fate::Drop } else { Fate::Pass }
+        });
+        pair.client.write(500_000);
+        pair.server.write(400_000);
+        pair.client.close();
+        pair.server.close();
+        pair.run_until(at(600_000));
+        assert_eq!((pair.server.delivered_bytes(), pair.client.delivered_bytes()), (500_000, 400_000));
+        assert_eq!((pair.client.info().state, pair.server.info().state), (State::Closed, State::Closed));
+    }
+}
+
+/// A path: how likely it is that a segment is lost, doubled or late, and how late.
+#[derive(Clone, Debug)]
+struct Path {
+    seed: u64,
+    loss: f64,
+    ack_loss: f64,
+    twice: f64,
+    late: f64,
+    extra: u64,
+    /// Every so many segments the path takes 700 ms longer for a while.
+    spike: u64,
+}
+
+fn path() -> impl Strategy<Value = Path> {
+    let share = || prop_oneof![Just(0.0), 0.0..0.3];
+    (any::<u64>(), share(), share(), share(), share(), 1u64..200, prop_oneof![Just(u64::MAX), 20u64..200]).prop_map(
+        |(seed, loss, ack_loss, twice, late, extra, spike)| Path { seed, loss, ack_loss, twice, late, extra, spike },
+    )
+}
+
+impl Path {
+    fn fate(&self, random: &mut impl Rng, number: u64, sent: &Sent) -> Fate {
+        let loss = if sent.from == End::Client { self.loss } else { self.ack_loss };
+        let (lost, twice, late) = (random.random::<f64>(), random.random::<f64>(), random.random::<f64>());
+        let extra = ms(random.random_range(0..=self.extra));
+        if lost < loss {
+            Fate::Drop
+        } else if twice < self.twice {
+            Fate::Twice(extra)
+        } else if number % self.spike > self.spike - 10 {
+            Fate::Late(ms(700))
+        } else if late < self.late {
+            Fate::Late(extra)
+        } else {
+            Fate::Pass
+        }
+    }
+}
+
+fn stack() -> impl Strategy<Value = Settings> {
+    let delayed = prop_oneof![Just(None), Just(Some(ms(40)))];
+    (any::<(bool, bool, bool, bool)>(), 1u32..6, 1u64..30, delayed, prop_oneof![Just(64u64 << 20), 2_000u64..40_000])
+        .prop_map(|((sack, timestamps, limited_transmit, cubic), dupthresh, window, delayed_ack, receive_buffer)| {
+            Settings {
+                congestion: if cubic {
+                    TcpConfig::default().congestion
+                } else {
+                    CongestionConfig::NewReno(Default::default())
+                },
+                sack,
+                timestamps,
+                limited_transmit,
+                dupthresh,
+                initial_window: window * 1000,
+                delayed_ack,
+                receive_buffer,
+                ..settings()
+            }
+        })
+}
+
+/// Watches that a window of data makes the sender reduce its window once.
+#[derive(Default)]
+struct Reductions {
+    recoveries: u64,
+    timeouts: u64,
+    /// What was sent at the last one.
+    point: u64,
+    seen: usize,
+    nxt: u64,
+}
+
+impl Reductions {
+    fn observe(&mut self, client: &Connection, log: &[Sent]) {
+        let before = self.nxt;
+        let sent = log[self.seen..].iter().filter(|s| s.from == End::Client);
+        self.nxt = sent.map(|s| s.transmit.segment.end()).fold(self.nxt, u64::max);
+        self.seen = log.len();
+        let counters = client.counters();
+        if counters.dupack_events > self.recoveries {
+            let una = self.nxt - client.info().outstanding_bytes;
+            assert!(una >= self.point, "a second reduction for what was sent before {}", self.point);
+        }
+        if (counters.dupack_events, counters.rto_events) != (self.recoveries, self.timeouts) {
+            (self.recoveries, self.timeouts, self.point) = (counters.dupack_events, counters.rto_events, before);
+        }
+    }
+}
+
+fn check_counters<F: FnMut(&Sent) -> Fate>(pair: &Pair<F>, bytes: u64) {
+    let counters = pair.client.counters();
+    let sent = || pair.log.iter().filter(|s| s.from == End::Client);
+    let payload = |s: &Sent| u64::from(s.transmit.segment.len);
+    assert_eq!(counters.bytes_acked, bytes);
+    assert_eq!(counters.segments_sent, sent().count() as u64);
+    assert_eq!(counters.data_segments_sent, pair.data().count() as u64);
+    assert_eq!(counters.data_bytes_sent, pair.data().map(payload).sum::<u64>());
+    let is_syn = |s: &&Sent| s.transmit.segment.flags.has(Flags::SYN);
+    let again = sent().filter(|s| !is_syn(s) && s.transmit.transmission > 0);
+    assert_eq!(counters.retransmitted_segments, again.count() as u64);
+    // each copy is numbered, and the first copies are the stream in order
+    let mut copies = BTreeMap::new();
+    let mut next = 1;
+    for s in pair.data() {
+        let copy = copies.entry(s.transmit.segment.seq).or_insert(0);
+        assert_eq!(s.transmit.transmission, *copy);
+        *copy += 1;
+        if s.transmit.transmission == 0 {
+            assert_eq!(s.transmit.segment.seq, next);
+            next += payload(s);
+        }
+    }
+    assert_eq!(next, bytes + 1);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Whatever the path does, every byte arrives once and in order, and the books balance at each step.
+    #[test]
+    fn any_path_delivers_everything(path in path(), stack in stack(), bytes in 1u64..400_000) {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(path.seed);
+        let mut number = 0;
+        let mut pair = Pair::new(stack.clone(), stack, ms(30), |sent: &Sent| {
+            number += 1;
+            path.fate(&mut random, number, sent)
+        });
+        pair.client.write(bytes);
+        pair.client.close();
+        let end = Time::ZERO + Duration::from_secs(36_000);
+        let mut reductions = Reductions::default();
+        while pair.step(end) {
+            reductions.observe(&pair.client, &pair.log);
+            if pair.server.info().state == State::CloseWait {
+                pair.server.close();
+            }
+            prop_assert!(pair.log.len() < 100_000, "a storm of segments");
+        }
+        prop_assert_eq!(pair.server.delivered_bytes(), bytes);
+        prop_assert_eq!((pair.client.info().state, pair.server.info().state), (State::Closed, State::Closed));
+        prop_assert_eq!((pair.client.poll_timeout(), pair.server.poll_timeout()), (None, None));
+        check_counters(&pair, bytes);
+    }
+}
