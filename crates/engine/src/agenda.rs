@@ -191,9 +191,10 @@ impl Agenda {
 }
 
 impl Entry {
+    /// Time before order, as one number: compared without a branch.
     #[inline]
-    fn key(&self) -> (Time, u64) {
-        (self.at, self.order)
+    fn key(&self) -> u128 {
+        u128::from(self.at.as_nanos()) << 64 | u128::from(self.order)
     }
 }
 

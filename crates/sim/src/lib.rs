@@ -1,1 +1,17 @@
-//! sim
+//! Scenario to world to run to record: the only crate that knows all the others.
+//!
+//! A [`Scenario`] is text that can be edited; checking it gives a [`ScenarioConfig`]; a [`Simulation`] builds the world of
+//! one and runs it; its [`Record`] is what remains.
+
+mod record;
+mod scenario;
+mod tools;
+mod world;
+
+pub use record::{Column, Conservation, FlowSummary, PathSummary, Record, Summary, Table};
+pub use scenario::{
+    Choice, ChoiceOption, FlowConfig, RecordConfig, Registry, Scenario, ScenarioConfig, ScenarioError, TransportConfig,
+    registries, schema,
+};
+pub use tools::{ChannelTool, constellation_delay};
+pub use world::{RunError, Simulation};

@@ -1,0 +1,38 @@
+//! Runs one scenario to its end and prints its summary as JSON: the core without Python, for benchmarks and profilers.
+//!
+//! `cargo run --release -p transorbit-sim --example run -- scenarios/leo-tcp.toml [key=value …]`
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use sim::{Scenario, Simulation};
+use units::Time;
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let Some(file) = arguments.next() else {
+        eprintln!("usage: run SCENARIO [key=value …]");
+        return ExitCode::from(2);
+    };
+    match run(Path::new(&file), arguments) {
+        Ok(summary) => {
+            println!("{summary}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(file: &Path, edits: impl Iterator<Item = String>) -> Result<String, Box<dyn std::error::Error>> {
+    let text = std::fs::read_to_string(file)?;
+    let mut scenario = Scenario::from_toml(&text, file.parent().unwrap_or(Path::new(".")))?;
+    for edit in edits {
+        scenario = scenario.assign(&edit)?;
+    }
+    let mut simulation = Simulation::new(&scenario, None)?;
+    simulation.advance(Time::MAX)?;
+    Ok(serde_json::to_string(&simulation.finish(false)?.summary)?)
+}

@@ -1,0 +1,139 @@
+//! What is noted about one flow while it runs.
+
+use hdrhistogram::Histogram;
+use units::Time;
+
+use super::spurious::SpuriousCounter;
+
+/// Counts and averages of one flow; its size does not grow with time.
+#[derive(Debug)]
+pub(crate) struct FlowRecord {
+    pub(crate) sent_packets: u64,
+    pub(crate) received_packets: u64,
+    pub(crate) lost_packets: u64,
+    pub(crate) opened_at: Option<Time>,
+    pub(crate) last_delivery: Time,
+    pub(crate) delay: DelayRecord,
+    pub(crate) window: TimeAverage,
+    pub(crate) spurious: SpuriousCounter,
+}
+
+impl FlowRecord {
+    pub(crate) fn new() -> FlowRecord {
+        FlowRecord {
+            sent_packets: 0,
+            received_packets: 0,
+            lost_packets: 0,
+            opened_at: None,
+            last_delivery: Time::ZERO,
+            delay: DelayRecord::new(),
+            window: TimeAverage::default(),
+            spurious: SpuriousCounter::default(),
+        }
+    }
+}
+
+/// One-way delays of the packets of a flow, in the order of their arrival.
+#[derive(Debug)]
+pub(crate) struct DelayRecord {
+    /// Microseconds, to three digits.
+    histogram: Histogram<u32>,
+    sum_s: f64,
+    previous_s: Option<f64>,
+    changes_s: f64,
+}
+
+impl DelayRecord {
+    fn new() -> DelayRecord {
+        let histogram = Histogram::new(3).expect("three digits are within what the histogram allows");
+        DelayRecord { histogram, sum_s: 0.0, previous_s: None, changes_s: 0.0 }
+    }
+
+    /// A packet sent at `sent` arrives at `now`.
+    #[inline]
+    pub(crate) fn add(&mut self, sent: Time, now: Time) {
+        let delay = now.since(sent);
+        let seconds = delay.as_secs_f64();
+        self.histogram.record(delay.as_nanos() / 1000).expect("the histogram grows by itself");
+        self.sum_s += seconds;
+        if let Some(previous) = self.previous_s.replace(seconds) {
+            self.changes_s += (seconds - previous).abs();
+        }
+    }
+
+    pub(crate) fn mean_s(&self) -> Option<f64> {
+        let packets = self.histogram.len();
+        (packets > 0).then(|| self.sum_s / packets as f64)
+    }
+
+    pub(crate) fn p95_s(&self) -> Option<f64> {
+        (!self.histogram.is_empty()).then(|| self.histogram.value_at_quantile(0.95) as f64 * 1e-6)
+    }
+
+    /// Mean of the absolute difference between the delays of packets that arrive one after the other.
+    pub(crate) fn jitter_s(&self) -> Option<f64> {
+        let packets = self.histogram.len();
+        (packets > 1).then(|| self.changes_s / (packets - 1) as f64)
+    }
+}
+
+/// The average over time of a value that holds until it changes.
+#[derive(Debug, Default)]
+pub(crate) struct TimeAverage {
+    since: Option<Time>,
+    value: f64,
+    value_from: Time,
+    integral: f64,
+}
+
+impl TimeAverage {
+    /// From `now` on it is `value`.
+    #[inline]
+    pub(crate) fn set(&mut self, now: Time, value: f64) {
+        if self.since.is_none() {
+            self.since = Some(now);
+        } else if value == self.value {
+            return;
+        } else {
+            self.integral += self.value * now.since(self.value_from).as_secs_f64();
+        }
+        (self.value, self.value_from) = (value, now);
+    }
+
+    /// The average until `now`; `None` before the first value.
+    pub(crate) fn mean(&self, now: Time) -> Option<f64> {
+        let total = now.since(self.since?).as_secs_f64();
+        let integral = self.integral + self.value * now.since(self.value_from).as_secs_f64();
+        Some(if total > 0.0 { integral / total } else { self.value })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: f64) -> Time {
+        Time::from_secs_f64(seconds)
+    }
+
+    #[test]
+    fn a_time_average_weighs_values_by_how_long_they_held() {
+        let mut average = TimeAverage::default();
+        assert_eq!(average.mean(at(1.0)), None);
+        average.set(at(1.0), 10.0);
+        average.set(at(2.0), 40.0);
+        average.set(at(3.0), 40.0);
+        assert_eq!(average.mean(at(4.0)), Some(30.0));
+    }
+
+    #[test]
+    fn jitter_is_the_mean_change_between_arrivals() {
+        let mut delays = DelayRecord::new();
+        for (sent, arrived) in [(0.0, 0.1), (1.0, 1.3), (2.0, 2.1)] {
+            delays.add(at(sent), at(arrived));
+        }
+        assert!((delays.jitter_s().unwrap() - 0.2).abs() < 1e-12);
+        assert!((delays.mean_s().unwrap() - 0.5 / 3.0).abs() < 1e-12);
+        assert!((delays.p95_s().unwrap() - 0.3).abs() < 1e-3);
+    }
+}

@@ -1,0 +1,22 @@
+//! What a run leaves behind: a summary, tables of flows and series.
+
+pub(crate) mod flow;
+pub(crate) mod series;
+pub(crate) mod spurious;
+mod summary;
+mod table;
+
+pub(crate) use summary::flow_table;
+pub use summary::{Conservation, FlowSummary, PathSummary, Summary};
+pub use table::{Column, Table};
+
+/// The result of a run.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// The key numbers.
+    pub summary: Summary,
+    /// One row for each flow, the columns of [`FlowSummary`].
+    pub flows: Table,
+    /// One row for each instant and flow; empty if the scenario keeps no series.
+    pub series: Table,
+}

@@ -1,0 +1,135 @@
+//! The key numbers of a run, as the JSON summary has them. Every name ends in its unit.
+
+use std::collections::BTreeMap;
+
+use link::LastHopReport;
+use serde::Serialize;
+
+use super::table::Table;
+
+/// The key numbers of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// The title of the scenario.
+    pub title: String,
+    /// The root of the random streams.
+    pub seed: u64,
+    /// Simulated time.
+    pub simulated_s: f64,
+    /// Whether the run was stopped before its end.
+    pub partial: bool,
+    /// Two runs share it only if the same events happened at the same instants.
+    pub digest: String,
+    /// What to check before trusting the result.
+    pub warnings: Vec<String>,
+    /// One entry for each flow.
+    pub flows: Vec<FlowSummary>,
+    /// The hop from the last satellite to the users.
+    pub last_hop: LastHopReport,
+    /// The way to the last satellite.
+    pub path: PathSummary,
+    /// How many events made up the run.
+    pub events: u64,
+    /// Where all packets went.
+    pub conservation: Conservation,
+}
+
+/// The key numbers of a flow. A value that was never observed is `null`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowSummary {
+    /// Number of the flow, from 0.
+    pub id: u32,
+    /// Number of its user, from 0.
+    pub user: u32,
+    /// The transport, "tcp".
+    pub transport: String,
+    /// The congestion controller.
+    pub congestion: String,
+    /// Data that the receiving application got in order, per second between the opening of the flow and the end of the run
+    /// (or the last delivery of a finished transfer).
+    pub goodput_bps: f64,
+    /// Packets with data that the sender sent, retransmissions included.
+    pub sent_packets: u64,
+    /// Packets with data that arrived at the receiver, duplicates included.
+    pub received_packets: u64,
+    /// Packets sent again.
+    pub retransmitted_packets: u64,
+    /// Fast retransmissions entered (third duplicate acknowledgment, or its equivalent by SACK).
+    pub dupack_events: u64,
+    /// Expiries of the retransmission timer.
+    pub rto_events: u64,
+    /// Retransmissions of data of which an earlier copy had been or was later received.
+    pub spurious_retransmissions: u64,
+    /// Mean of the round-trip times that the sender measured.
+    pub rtt_mean_s: Option<f64>,
+    /// Mean time from sending to arrival of packets with data.
+    pub one_way_delay_mean_s: Option<f64>,
+    /// 95th percentile of it.
+    pub one_way_delay_p95_s: Option<f64>,
+    /// Mean absolute change of the one-way delay between packets that arrive one after the other.
+    pub jitter_s: Option<f64>,
+    /// Packets with data lost on the way, of those whose fate is known.
+    pub loss_ratio: f64,
+    /// The congestion window averaged over time.
+    pub cwnd_mean_packets: Option<f64>,
+    /// Data delivered in order.
+    pub delivered_bytes: u64,
+}
+
+/// The delay of the way from the source to the user (last link included where the path is a constellation).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PathSummary {
+    /// Shortest one-way delay.
+    pub one_way_delay_min_s: Option<f64>,
+    /// Mean one-way delay while there was a route.
+    pub one_way_delay_mean_s: Option<f64>,
+    /// Longest one-way delay.
+    pub one_way_delay_max_s: Option<f64>,
+    /// Changes of the serving satellite at either end.
+    pub handovers: u64,
+    /// Changes of the route between the ends.
+    pub route_changes: u64,
+    /// Share of the time without a route.
+    pub outage_ratio: f64,
+}
+
+/// Every packet, data and acknowledgments alike, is delivered, dropped or still under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Conservation {
+    /// Packets that either end sent.
+    pub created: u64,
+    /// Packets that arrived at the other end.
+    pub delivered: u64,
+    /// Packets lost on the way.
+    pub dropped: u64,
+    /// Packets under way when the run ended.
+    pub in_flight: u64,
+    /// Lost packets by cause.
+    pub dropped_by_reason: BTreeMap<&'static str, u64>,
+}
+
+/// One row for each flow.
+pub(crate) fn flow_table(flows: &[FlowSummary]) -> Table {
+    let mut table = Table::default();
+    let observed = |value: fn(&FlowSummary) -> Option<f64>| flows.iter().map(move |f| value(f).unwrap_or(f64::NAN));
+    let counted = |value: fn(&FlowSummary) -> u64| flows.iter().map(value);
+    table.count("id", counted(|f| u64::from(f.id)));
+    table.count("user", counted(|f| u64::from(f.user)));
+    table.text("transport", flows.iter().map(|f| f.transport.clone()));
+    table.text("congestion", flows.iter().map(|f| f.congestion.clone()));
+    table.float("goodput_bps", observed(|f| Some(f.goodput_bps)));
+    table.count("sent_packets", counted(|f| f.sent_packets));
+    table.count("received_packets", counted(|f| f.received_packets));
+    table.count("retransmitted_packets", counted(|f| f.retransmitted_packets));
+    table.count("dupack_events", counted(|f| f.dupack_events));
+    table.count("rto_events", counted(|f| f.rto_events));
+    table.count("spurious_retransmissions", counted(|f| f.spurious_retransmissions));
+    table.float("rtt_mean_s", observed(|f| f.rtt_mean_s));
+    table.float("one_way_delay_mean_s", observed(|f| f.one_way_delay_mean_s));
+    table.float("one_way_delay_p95_s", observed(|f| f.one_way_delay_p95_s));
+    table.float("jitter_s", observed(|f| f.jitter_s));
+    table.float("loss_ratio", observed(|f| Some(f.loss_ratio)));
+    table.float("cwnd_mean_packets", observed(|f| f.cwnd_mean_packets));
+    table.count("delivered_bytes", counted(|f| f.delivered_bytes));
+    table
+}

@@ -1,0 +1,138 @@
+//! A checked scenario: what a run is made from.
+
+use channel::ChannelConfig;
+use link::LastHopConfig;
+use orbit::PathConfig;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use traffic::TrafficConfig;
+use transport::TcpConfig;
+use units::Duration;
+
+use super::ScenarioError;
+
+/// A scenario with every default filled in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScenarioConfig {
+    /// What the scenario shows, for the titles of results.
+    #[serde(default)]
+    pub title: String,
+    /// How long the simulated time is.
+    pub duration: Duration,
+    /// The root of all random streams of the run.
+    #[serde(default = "one")]
+    pub seed: u64,
+    /// The long path between the sender and the last satellite.
+    pub path: PathConfig,
+    /// The radio channel of the last hop; every user has an independent one.
+    #[serde(default = "clear")]
+    pub channel: ChannelConfig,
+    /// The shared hop from the last satellite to the users.
+    pub last_hop: LastHopConfig,
+    /// Who sends what; each flow goes to a user of its own.
+    #[schemars(length(min = 1))]
+    pub flows: Vec<FlowConfig>,
+    /// What is recorded along the run; it does not change the run.
+    #[serde(default)]
+    pub record: RecordConfig,
+}
+
+/// Flows of the same kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FlowConfig {
+    /// How many flows of this kind.
+    #[serde(default = "one_flow")]
+    #[schemars(range(min = 1, max = 100_000))]
+    pub count: u32,
+    /// Each flow of this kind starts at a random instant within this time after its start, so that they do not march in step.
+    #[serde(default)]
+    pub start_spread: Duration,
+    /// The transport that carries the flow.
+    pub transport: TransportConfig,
+    /// What the application sends.
+    pub traffic: TrafficConfig,
+}
+
+units::registry! {
+    /// The transport of a flow.
+    pub enum TransportConfig {
+        "tcp" => Tcp(TcpConfig),
+    }
+}
+
+/// What is recorded along the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RecordConfig {
+    /// Whether time series are kept.
+    pub series: bool,
+    /// Time between two samples of the series.
+    pub interval: Duration,
+    /// The most samples that are kept: beyond it every other one is dropped and the interval doubles, so that the memory
+    /// does not grow with the duration.
+    #[schemars(range(min = 16))]
+    pub samples: u32,
+}
+
+impl Default for RecordConfig {
+    fn default() -> Self {
+        RecordConfig { series: true, interval: Duration::from_millis(100), samples: 10_000 }
+    }
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn one_flow() -> u32 {
+    1
+}
+
+fn clear() -> ChannelConfig {
+    ChannelConfig::Clear(channel::Clear::default())
+}
+
+impl ScenarioConfig {
+    /// Checks what no single type can: values against each other.
+    pub(super) fn check(&self) -> Result<(), ScenarioError> {
+        positive("duration", self.duration)?;
+        positive("record.interval", self.record.interval)?;
+        self.path.check().map_err(|error| error.within("path"))?;
+        self.channel.check().map_err(|error| error.within("channel"))?;
+        for (i, flow) in self.flows.iter().enumerate() {
+            let section = format!("flows.{i}.transport");
+            let TransportConfig::Tcp(tcp) = &flow.transport;
+            tcp.check().map_err(|error| error.within(&section))?;
+            let packet = tcp.packet_bytes(self.default_packet_bytes());
+            if let Some(block) = self.last_hop.max_packet_bytes().filter(|block| packet > *block) {
+                let message = format!(
+                    "a full packet of {packet} B with its headers does not fit the HARQ block of {block} B: use a smaller mss"
+                );
+                return Err(ScenarioError::new("mss", message).within(&section));
+            }
+        }
+        Ok(())
+    }
+
+    /// The same scenario with what profiles leave open written out.
+    pub(super) fn resolved(&self) -> ScenarioConfig {
+        let packet = self.default_packet_bytes();
+        let mut resolved = self.clone();
+        for flow in &mut resolved.flows {
+            let TransportConfig::Tcp(tcp) = &mut flow.transport;
+            *tcp = tcp.resolved(packet);
+        }
+        resolved
+    }
+
+    /// A full packet fills the HARQ block (1,115 B in the papers, also where there is no HARQ).
+    pub fn default_packet_bytes(&self) -> u32 {
+        self.last_hop.max_packet_bytes().unwrap_or(1_115)
+    }
+}
+
+fn positive(field: &str, duration: Duration) -> Result<(), ScenarioError> {
+    if duration.is_zero() { Err(ScenarioError::new(field, "must be more than 0 s")) } else { Ok(()) }
+}

@@ -1,0 +1,126 @@
+//! A scenario as people write it, and as the simulator uses it.
+//!
+//! [`Scenario`] holds the text's tables, to be edited and checked; [`ScenarioConfig`] is what remains after checking, with
+//! every default filled in.
+
+mod config;
+mod edit;
+mod registries;
+mod shape;
+
+use std::path::{Path, PathBuf};
+
+use channel::ChannelConfig;
+use serde_json::Value as Json;
+use toml::Table;
+
+pub use config::{FlowConfig, RecordConfig, ScenarioConfig, TransportConfig};
+/// What is wrong with a scenario: the dotted path of one field, what was given, what is allowed.
+pub use units::FieldError as ScenarioError;
+
+pub use registries::{Choice, ChoiceOption, Registry, registries, schema};
+
+/// A scenario that can be edited: TOML tables, not yet checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    table: Table,
+    /// Where relative paths of trace files start.
+    base: PathBuf,
+}
+
+impl Scenario {
+    /// Reads TOML text; `base` is the folder that relative file names in it start from.
+    ///
+    /// # Errors
+    /// The text is not TOML: names the line and column.
+    pub fn from_toml(text: &str, base: &Path) -> Result<Scenario, ScenarioError> {
+        let table = toml::from_str(text).map_err(|error: toml::de::Error| {
+            let before = error.span().map_or("", |span| &text[..span.start.min(text.len())]);
+            let line = before.matches('\n').count() + 1;
+            let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+            ScenarioError::new("", format!("not valid TOML at line {line}, column {column}: {}", error.message()))
+        })?;
+        Ok(Scenario { table, base: base.to_owned() })
+    }
+
+    /// A copy with the value at a dotted path replaced; a table replaces the table.
+    ///
+    /// # Errors
+    /// The path reaches into something that has no parts, or past the end of a list.
+    pub fn replace(&self, path: &str, value: toml::Value) -> Result<Scenario, ScenarioError> {
+        let mut edited = self.clone();
+        edit::set(&mut edited.table, path, value)?;
+        Ok(edited)
+    }
+
+    /// A copy edited as on the command line, `key.path=value`; the value is any TOML value, or bare words.
+    ///
+    /// # Errors
+    /// As [`Scenario::replace`], or the text is no assignment.
+    pub fn assign(&self, assignment: &str) -> Result<Scenario, ScenarioError> {
+        let (path, value) = edit::parse_assignment(assignment)?;
+        self.replace(&path, value)
+    }
+
+    /// Checks everything that can be known without running, and fills in the defaults.
+    ///
+    /// # Errors
+    /// The first field that is wrong.
+    pub fn config(&self) -> Result<ScenarioConfig, ScenarioError> {
+        let root = schema_with_definitions();
+        let table = shape::Shape { root, quantity }.apply(self.table.clone())?;
+        let config: ScenarioConfig =
+            table.try_into().map_err(|error: toml::de::Error| ScenarioError::new("", error.message()))?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Checks everything that can be known without running, and reads the files it names.
+    ///
+    /// # Errors
+    /// The first field that is wrong.
+    pub fn check(&self) -> Result<(), ScenarioError> {
+        crate::world::check(&self.config()?, &self.base)
+    }
+
+    /// The scenario as TOML with every default filled in.
+    ///
+    /// # Errors
+    /// The first field that is wrong.
+    pub fn resolved_toml(&self) -> Result<String, ScenarioError> {
+        self.check()?;
+        let resolved = self.config()?.resolved();
+        Ok(toml::to_string_pretty(&resolved).expect("a scenario is TOML"))
+    }
+
+    /// Where relative paths of trace files start.
+    pub fn base(&self) -> &Path {
+        &self.base
+    }
+}
+
+/// A channel given as the JSON of a scenario's `channel` table.
+pub(crate) fn channel_from_json(json: &str) -> Result<ChannelConfig, ScenarioError> {
+    let channel: toml::Value =
+        serde_json::from_str(json).map_err(|error| ScenarioError::new("channel", format!("no table: {error}")))?;
+    let root = schema_with_definitions();
+    let channel = shape::Shape { root, quantity }.apply_to("channel", channel)?;
+    let config: ChannelConfig =
+        channel.try_into().map_err(|error: toml::de::Error| ScenarioError::new("channel", error.message()))?;
+    config.check().map_err(|error| error.within("channel"))?;
+    Ok(config)
+}
+
+/// The schema of [`ScenarioConfig`] as the types give it, made once.
+fn schema_with_definitions() -> &'static Json {
+    static SCHEMA: std::sync::OnceLock<Json> = std::sync::OnceLock::new();
+    SCHEMA.get_or_init(|| schemars::schema_for!(ScenarioConfig).to_value())
+}
+
+/// The texts with units that a scenario may hold.
+fn quantity(definition: &str, text: &str) -> Option<Result<(), String>> {
+    match definition {
+        "Buffer" => Some(text.parse::<link::Buffer>().map(drop).map_err(|error| error.to_string())),
+        _ => Some(units::check_text(definition, text)?.map_err(|error| error.to_string())),
+    }
+}

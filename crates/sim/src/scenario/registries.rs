@@ -1,0 +1,183 @@
+//! What can be chosen in a scenario, read off its schema: for lists, reference pages, completion and editors.
+
+use serde::Serialize;
+use serde_json::{Value as Json, json};
+
+use super::schema_with_definitions;
+use super::shape::{listed, tagged_choices};
+
+/// An extension point: one key of the scenario and the names it accepts.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Registry {
+    /// The name of the list, as in `transorbit list channels`.
+    pub name: &'static str,
+    /// The key that chooses, such as `channel.kind`.
+    pub key: &'static str,
+    /// The choices, in the order of the documentation.
+    pub entries: Vec<Choice>,
+}
+
+/// One choice of a [`Registry`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Choice {
+    /// What the scenario writes.
+    pub name: String,
+    /// One line about it.
+    pub summary: String,
+    /// Its options.
+    pub options: Vec<ChoiceOption>,
+}
+
+/// One option of a [`Choice`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ChoiceOption {
+    /// The key.
+    pub name: String,
+    /// What it holds, in words.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Its default as the scenario would write it; `None` if the option must be given or its absence means something.
+    pub default: Option<String>,
+    /// What it does.
+    pub description: String,
+}
+
+/// Where in the schema each list stands. Lists of presets are not part of the schema and are added in [`registries`].
+const KEYS: &[(&str, &str)] = &[
+    ("paths", "path"),
+    ("channels", "channel"),
+    ("schedulers", "last_hop.scheduler"),
+    ("harq", "last_hop.harq"),
+    ("transports", "flows.0.transport"),
+    ("congestion", "flows.0.transport.congestion"),
+    ("profiles", "flows.0.transport.profile"),
+    ("traffic", "flows.0.traffic"),
+    ("environments", "channel.environment"),
+];
+
+/// All registries, in the order of a packet's journey, with the presets of constellations.
+pub fn registries() -> Vec<Registry> {
+    let root = schema_with_definitions();
+    let mut all: Vec<Registry> = KEYS.iter().map(|&(name, path)| registry(root, name, path)).collect();
+    let presets = orbit::presets().iter().map(|preset| Choice {
+        name: preset.name.to_owned(),
+        summary: preset.summary.clone(),
+        options: Vec::new(),
+    });
+    all.insert(1, Registry { name: "constellations", key: "path.constellation", entries: presets.collect() });
+    all
+}
+
+/// The JSON Schema (draft 2020-12) of a scenario file, for editors: short forms included.
+pub fn schema() -> Json {
+    let mut schema = schema_with_definitions().clone();
+    allow_short_forms(&mut schema);
+    schema["title"] = json!("Transorbit scenario");
+    schema
+}
+
+/// Wherever a table is chosen by `kind`, the bare name is accepted too.
+fn allow_short_forms(schema: &mut Json) {
+    if let Some(choices) = tagged_choices(schema) {
+        let names: Vec<String> = choices.iter().map(|c| c.0.to_owned()).collect();
+        let choices = schema["oneOf"].as_array_mut().expect("tagged choices are a list");
+        choices.push(json!({ "title": "by name, with default options", "enum": names }));
+    }
+    match schema {
+        Json::Object(map) => map.values_mut().for_each(allow_short_forms),
+        Json::Array(list) => list.iter_mut().for_each(allow_short_forms),
+        _ => {}
+    }
+}
+
+fn registry(root: &Json, name: &'static str, path: &'static str) -> Registry {
+    let schema = path.split('.').fold(root, |schema, step| descend(root, schema, step));
+    let entries = match tagged_choices(schema) {
+        Some(choices) => choices.into_iter().map(|(name, schema)| choice(root, name, schema)).collect(),
+        None => names_of(schema),
+    };
+    Registry { name, key: path, entries }
+}
+
+/// Entries of a key that takes a bare name.
+fn names_of(schema: &Json) -> Vec<Choice> {
+    let plain = |name: &Json, about: &Json| Choice {
+        name: name.as_str().unwrap_or_default().to_owned(),
+        summary: one_line(about),
+        options: Vec::new(),
+    };
+    match schema["oneOf"].as_array() {
+        Some(list) if list.iter().all(|c| c.get("const").is_some()) => {
+            list.iter().map(|c| plain(&c["const"], &c["description"])).collect()
+        }
+        _ => listed(schema).unwrap_or_default().into_iter().map(|name| plain(name, &Json::Null)).collect(),
+    }
+}
+
+fn choice(root: &Json, name: &str, schema: &Json) -> Choice {
+    let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
+    let properties = schema["properties"].as_object().into_iter().flatten().filter(|(key, _)| *key != "kind");
+    let options = properties.map(|(key, property)| ChoiceOption {
+        name: key.clone(),
+        kind: in_words(root, property),
+        default: match property.get("default") {
+            _ if required.contains(&key.as_str()) => None,
+            Some(Json::Null) | None => None,
+            Some(Json::String(text)) => Some(text.clone()),
+            Some(other) => Some(other.to_string()),
+        },
+        description: one_line(&property["description"]),
+    });
+    Choice { name: name.to_owned(), summary: one_line(&schema["description"]), options: options.collect() }
+}
+
+/// The schema of one key below a table, list or choice.
+fn descend<'a>(root: &'a Json, schema: &'a Json, step: &str) -> &'a Json {
+    let below = match tagged_choices(schema) {
+        Some(choices) => choices.iter().find_map(|(_, choice)| choice["properties"].get(step)),
+        None if schema.get("items").is_some() => schema.get("items"),
+        None => schema["properties"].get(step),
+    };
+    resolve(root, below.unwrap_or(&Json::Null))
+}
+
+/// Follows a reference, and looks through "or nothing".
+fn resolve<'a>(root: &'a Json, schema: &'a Json) -> &'a Json {
+    if let Some(name) = schema["$ref"].as_str().and_then(|r| r.rsplit('/').next()) {
+        return resolve(root, &root["$defs"][name]);
+    }
+    match schema["anyOf"].as_array().map(Vec::as_slice) {
+        Some([one, null]) if null["type"] == "null" => resolve(root, one),
+        _ => schema,
+    }
+}
+
+fn in_words(root: &Json, property: &Json) -> String {
+    let schema = resolve(root, property);
+    if let Some(names) = listed(schema).or_else(|| listed_kinds(schema)) {
+        let names: Vec<String> =
+            names.iter().map(|n| n.as_str().map_or_else(|| n.to_string(), str::to_owned)).collect();
+        return names.join(" | ");
+    }
+    if let Some(alternatives) = schema["anyOf"].as_array() {
+        let words: Vec<String> =
+            alternatives.iter().filter(|a| a["type"] != "null").map(|a| in_words(root, a)).collect();
+        return words.join(" | ");
+    }
+    match (schema["type"].as_str(), schema["examples"][0].as_str()) {
+        (Some("string"), Some(example)) => format!("as \"{example}\""),
+        (Some("string"), None) => "text".to_owned(),
+        (Some("object"), _) => "table".to_owned(),
+        (Some("array"), _) => format!("list of: {}", in_words(root, &schema["items"])),
+        (Some(kind), _) => kind.to_owned(),
+        (None, _) => "any".to_owned(),
+    }
+}
+
+fn listed_kinds(schema: &Json) -> Option<Vec<&Json>> {
+    tagged_choices(schema).map(|choices| choices.iter().map(|(_, c)| &c["properties"]["kind"]["const"]).collect())
+}
+
+fn one_line(text: &Json) -> String {
+    text.as_str().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
+}

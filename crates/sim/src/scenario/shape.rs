@@ -1,0 +1,247 @@
+//! Holds a scenario against its JSON schema, so that an error names the field, what was given and what is allowed.
+//!
+//! The schema is made from the configuration types, so there is no second list of keys. Serde alone would lose the path
+//! inside a `kind = "…"` table and could not tell the nearest valid name.
+
+use serde_json::{Map, Value as Json};
+use toml::{Table, Value};
+
+use super::ScenarioError;
+use super::edit::kind_table;
+
+/// Reads a text as the quantity that a schema definition names; `None` if it names none.
+pub(super) type QuantityCheck = fn(definition: &str, text: &str) -> Option<Result<(), String>>;
+
+/// A schema with its definitions.
+pub(super) struct Shape<'a> {
+    pub(super) root: &'a Json,
+    pub(super) quantity: QuantityCheck,
+}
+
+impl Shape<'_> {
+    /// Checks `table` and writes out its short forms (`"cubic"` for `{ kind = "cubic" }`).
+    pub(super) fn apply(&self, table: Table) -> Result<Table, ScenarioError> {
+        let mut value = Value::Table(table);
+        self.check(&mut value, self.root, "")?;
+        match value {
+            Value::Table(table) => Ok(table),
+            _ => unreachable!("checking keeps a table a table"),
+        }
+    }
+
+    /// As [`Shape::apply`] for the value of one key at the top.
+    pub(super) fn apply_to(&self, key: &str, mut value: Value) -> Result<Value, ScenarioError> {
+        self.check(&mut value, &self.root["properties"][key], key)?;
+        Ok(value)
+    }
+
+    fn check(&self, value: &mut Value, schema: &Json, path: &str) -> Result<(), ScenarioError> {
+        if let Some(definition) = schema["$ref"].as_str() {
+            let name = definition.rsplit('/').next().unwrap_or_default();
+            if let Some(result) = (self.quantity)(name, &as_text(value)) {
+                return result.map_err(|message| ScenarioError::new(path, message));
+            }
+            return self.check(value, &self.root["$defs"][name], path);
+        }
+        if let Some(choices) = tagged_choices(schema) {
+            return self.check_tagged(value, &choices, path);
+        }
+        if let Some(allowed) = listed(schema) {
+            return check_listed(value, &allowed, path);
+        }
+        if let Some(alternatives) = schema["anyOf"].as_array().or(schema["oneOf"].as_array()) {
+            return self.check_alternatives(value, alternatives, path);
+        }
+        match schema["type"].as_str() {
+            Some("object") => self.check_table(value, schema, path),
+            Some("array") => self.check_list(value, schema, path),
+            Some(kind) => check_scalar(value, kind, schema, path),
+            None => Ok(()),
+        }
+    }
+
+    /// A table whose `kind` selects which other keys it has; a bare string is short for the kind alone.
+    fn check_tagged(&self, value: &mut Value, choices: &[(&str, &Json)], path: &str) -> Result<(), ScenarioError> {
+        if let Value::String(kind) = value {
+            *value = Value::Table(kind_table(kind));
+        }
+        let names: Vec<&str> = choices.iter().map(|c| c.0).collect();
+        let key = join(path, "kind");
+        let Value::Table(table) = &*value else {
+            return Err(given(path, value, &format!("a table with `kind` = {}", list(&names))));
+        };
+        let kind = match table.get("kind") {
+            Some(Value::String(kind)) => kind,
+            Some(other) => return Err(given(&key, other, &list(&names))),
+            None => return Err(ScenarioError::new(key, format!("is missing: {}", list(&names)))),
+        };
+        match choices.iter().find(|c| c.0 == kind) {
+            Some((_, schema)) => self.check_table(value, schema, path),
+            None => Err(unknown(&key, &format!("\"{kind}\" is unknown"), kind, &names)),
+        }
+    }
+
+    fn check_table(&self, value: &mut Value, schema: &Json, path: &str) -> Result<(), ScenarioError> {
+        let empty = Map::new();
+        let properties = schema["properties"].as_object().unwrap_or(&empty);
+        let Value::Table(table) = value else {
+            return Err(given(path, value, "a table"));
+        };
+        for (key, value) in table.iter_mut() {
+            match properties.get(key) {
+                Some(schema) => self.check(value, schema, &join(path, key))?,
+                None => {
+                    let names: Vec<&str> = properties.keys().map(String::as_str).collect();
+                    return Err(unknown(&join(path, key), "is an unknown key", key, &names));
+                }
+            }
+        }
+        for key in schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str) {
+            if !table.contains_key(key) {
+                let about = properties[key]["description"].as_str().unwrap_or("it has no default");
+                return Err(ScenarioError::new(
+                    join(path, key),
+                    format!("is missing ({})", about.trim_end_matches('.')),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_list(&self, value: &mut Value, schema: &Json, path: &str) -> Result<(), ScenarioError> {
+        let Value::Array(entries) = value else {
+            return Err(given(path, value, "a list"));
+        };
+        let least = schema["minItems"].as_u64().unwrap_or(0) as usize;
+        if entries.len() < least {
+            return Err(ScenarioError::new(path, format!("has {} entries, needs at least {least}", entries.len())));
+        }
+        let mut checked = entries.iter_mut().enumerate();
+        checked.try_for_each(|(i, entry)| self.check(entry, &schema["items"], &join(path, &i.to_string())))
+    }
+
+    /// Several shapes are allowed: the first that fits, else the complaint of the last one of the value's own type.
+    fn check_alternatives(&self, value: &mut Value, alternatives: &[Json], path: &str) -> Result<(), ScenarioError> {
+        let mut complaint = None;
+        for alternative in alternatives.iter().filter(|a| a["type"] != "null") {
+            match self.check(value, alternative, path) {
+                Ok(()) => return Ok(()),
+                Err(error) if complaint.is_none() || self.same_type(value, alternative) => complaint = Some(error),
+                Err(_) => {}
+            }
+        }
+        complaint.map_or(Ok(()), Err)
+    }
+
+    fn same_type(&self, value: &Value, schema: &Json) -> bool {
+        let resolved = match schema["$ref"].as_str() {
+            Some(definition) => &self.root["$defs"][definition.rsplit('/').next().unwrap_or_default()],
+            None => schema,
+        };
+        let is_table = tagged_choices(resolved).is_some() || resolved["type"] == "object";
+        match value {
+            Value::Table(_) => is_table,
+            Value::String(_) => resolved["type"] == "string",
+            Value::Integer(_) | Value::Float(_) => resolved["type"] == "number" || resolved["type"] == "integer",
+            _ => false,
+        }
+    }
+}
+
+/// The choices of a `oneOf` whose entries are told apart by the constant of their `kind`.
+pub(super) fn tagged_choices(schema: &Json) -> Option<Vec<(&str, &Json)>> {
+    let choices = schema["oneOf"].as_array()?;
+    choices.iter().map(|c| Some((c["properties"]["kind"]["const"].as_str()?, c))).collect()
+}
+
+/// The constants that a schema allows, if it allows nothing else.
+pub(super) fn listed(schema: &Json) -> Option<Vec<&Json>> {
+    match (schema.get("const"), schema["enum"].as_array(), schema["oneOf"].as_array()) {
+        (Some(constant), ..) => Some(vec![constant]),
+        (_, Some(list), _) => Some(list.iter().collect()),
+        (.., Some(choices)) => {
+            let nested: Option<Vec<Vec<&Json>>> = choices.iter().map(listed).collect();
+            nested.map(|lists| lists.concat())
+        }
+        _ => None,
+    }
+}
+
+fn check_listed(value: &Value, allowed: &[&Json], path: &str) -> Result<(), ScenarioError> {
+    let names: Vec<String> = allowed.iter().map(|a| a.as_str().map_or_else(|| a.to_string(), str::to_owned)).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let matches = match value {
+        Value::String(text) => names.contains(&text.as_str()),
+        Value::Boolean(b) => allowed.iter().any(|a| a.as_bool() == Some(*b)),
+        _ => false,
+    };
+    match value {
+        _ if matches => Ok(()),
+        Value::String(text) => Err(unknown(path, &format!("\"{text}\" is unknown"), text, &names)),
+        other => Err(given(path, other, &list(&names))),
+    }
+}
+
+fn check_scalar(value: &Value, kind: &str, schema: &Json, path: &str) -> Result<(), ScenarioError> {
+    let number = match value {
+        Value::Integer(i) => Some(*i as f64),
+        Value::Float(f) if kind == "number" => Some(*f),
+        _ => None,
+    };
+    let (fits, wanted) = match kind {
+        "string" => (value.is_str(), "a text in quotes"),
+        "boolean" => (value.is_bool(), "true or false"),
+        "integer" => (number.is_some(), "a whole number"),
+        "number" => (number.is_some(), "a number"),
+        _ => (true, ""),
+    };
+    if !fits {
+        return Err(given(path, value, wanted));
+    }
+    let (low, high) = (schema["minimum"].as_f64(), schema["maximum"].as_f64());
+    match number {
+        Some(n) if low.is_some_and(|low| n < low) || high.is_some_and(|high| n > high) => {
+            let range = match (low, high) {
+                (Some(low), Some(high)) if high < 1e15 => format!("between {low} and {high}"),
+                (Some(low), _) => format!("{low} or more"),
+                (_, high) => format!("at most {}", high.unwrap_or(f64::MAX)),
+            };
+            Err(ScenarioError::new(path, format!("{value} was given: must be {range}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn given(path: &str, value: &Value, wanted: &str) -> ScenarioError {
+    let shown = match value {
+        Value::Table(_) => "a table".to_owned(),
+        Value::Array(_) => "a list".to_owned(),
+        other => other.to_string(),
+    };
+    ScenarioError::new(path, format!("{shown} was given, {wanted} is expected"))
+}
+
+fn unknown(path: &str, complaint: &str, name: &str, allowed: &[&str]) -> ScenarioError {
+    let nearest = allowed
+        .iter()
+        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
+        .filter(|(similarity, _)| *similarity > 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map_or(String::new(), |(_, candidate)| format!(", did you mean \"{candidate}\"?"));
+    ScenarioError::new(path, format!("{complaint}{nearest} (allowed: {})", allowed.join(", ")))
+}
+
+fn list(names: &[&str]) -> String {
+    format!("one of {}", names.join(", "))
+}
+
+fn as_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn join(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+}

@@ -1,0 +1,89 @@
+//! What can be asked without a run.
+
+use std::path::Path;
+
+use channel::ChannelModel;
+use engine::Streams;
+use orbit::{ConstellationChoice, ConstellationPath, Place};
+use units::Duration;
+
+use crate::record::Table;
+use crate::scenario::{ScenarioError, channel_from_json};
+use crate::world::{channel_streams, load_channel};
+
+/// One-way delay over a constellation between two places, (latitude, longitude) in degrees, on a grid of time.
+///
+/// # Errors
+/// Names what is wrong: the constellation's name, a place, the step.
+pub fn constellation_delay(
+    constellation: &str,
+    source: (f64, f64),
+    user: (f64, f64),
+    duration: Duration,
+    step: Duration,
+) -> Result<Table, ScenarioError> {
+    let place = |(latitude, longitude)| Place::from_degrees(latitude, longitude);
+    let path = ConstellationPath::new(ConstellationChoice::from(constellation), place(source), place(user));
+    let rows = ConstellationPath { step, ..path }.table(duration)?.rows;
+    let mut table = Table::default();
+    let satellite = |number: Option<u32>| number.map_or(f64::NAN, f64::from);
+    table.float("time_s", rows.iter().map(|row| row.time_s));
+    table.float("one_way_delay_s", rows.iter().map(|row| row.one_way_delay_s.unwrap_or(f64::NAN)));
+    table.float("hops", rows.iter().map(|row| satellite(row.hops)));
+    table.float("source_satellite", rows.iter().map(|row| satellite(row.source_satellite)));
+    table.float("user_satellite", rows.iter().map(|row| satellite(row.user_satellite)));
+    table.text("event", rows.iter().map(|row| row.event.to_owned()));
+    Ok(table)
+}
+
+/// A channel outside any run: what it would do to a user.
+pub struct ChannelTool {
+    model: Box<dyn ChannelModel>,
+    streams: Streams,
+}
+
+impl ChannelTool {
+    /// The channel of a scenario's `channel` table, given as JSON; relative file names start from `base`.
+    ///
+    /// # Errors
+    /// The first field that is wrong, or a file that cannot be read.
+    pub fn new(config_json: &str, base: &Path, seed: u64) -> Result<ChannelTool, ScenarioError> {
+        let config = channel_from_json(config_json)?;
+        Ok(ChannelTool { model: load_channel(&config, base)?, streams: Streams::new(seed) })
+    }
+
+    /// The series that user 0 of a run with this seed meets; without a step, as finely as the channel changes.
+    ///
+    /// # Errors
+    /// A duration or a step of no time.
+    pub fn generate(&self, duration: Duration, step: Option<Duration>) -> Result<Table, ScenarioError> {
+        positive("duration", duration)?;
+        step.map_or(Ok(()), |step| positive("step", step))?;
+        let mut streams = channel_streams(self.streams, 0);
+        let rows: Vec<_> = channel::generate(self.model.as_ref(), duration, step, &mut streams).collect();
+        let mut table = Table::default();
+        table.float("time_s", rows.iter().map(|row| row.time_s));
+        table.float("attenuation_db", rows.iter().map(|row| row.attenuation_db.unwrap_or(f64::NAN)));
+        table.float("snr_db", rows.iter().map(|row| row.snr_db));
+        table.float("mutual_information", rows.iter().map(|row| row.mutual_information));
+        table.text("state", rows.iter().map(|row| row.state.unwrap_or_default().to_owned()));
+        Ok(table)
+    }
+
+    /// Statistics over `duration` of the same series, as JSON; the keys end in their units.
+    ///
+    /// # Errors
+    /// A duration of no time.
+    pub fn stats(&self, duration: Duration) -> Result<String, ScenarioError> {
+        positive("duration", duration)?;
+        let stats = channel::measure(self.model.as_ref(), duration, &mut channel_streams(self.streams, 0));
+        Ok(serde_json::to_string(&stats).expect("statistics are JSON"))
+    }
+}
+
+fn positive(field: &str, duration: Duration) -> Result<(), ScenarioError> {
+    match duration.is_zero() {
+        true => Err(ScenarioError::new(field, "must be more than 0 s")),
+        false => Ok(()),
+    }
+}

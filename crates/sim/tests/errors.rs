@@ -1,0 +1,112 @@
+//! A bad scenario is refused in one line that names the field, what was given and what is allowed.
+
+mod util;
+
+use std::path::Path;
+
+use sim::Scenario;
+use util::{LABORATORY, LEO, scenario};
+
+fn complaint(base: &str, edits: &[&str]) -> String {
+    scenario(base, edits).check().expect_err("the scenario is bad").to_string()
+}
+
+#[test]
+fn names_the_field_and_what_is_allowed() {
+    for (base, edit, field, says) in [
+        (LEO, "channel.reference_snr=10 km", "channel.reference_snr", "unknown unit \"km\""),
+        (LEO, "channel.reference_snr=10", "channel.reference_snr", "the unit is missing"),
+        (LEO, "channel.elevation=95 deg", "channel.elevation", "95 deg"),
+        (LEO, "channel.elevatoin=40 deg", "channel.elevatoin", "did you mean \"elevation\"?"),
+        (LEO, "channel.kind=lmz", "channel.kind", "did you mean \"lms\"?"),
+        (LEO, "channel.environment=intermediate-tree", "channel.environment", "intermediate-tree-shadowed"),
+        (LEO, "path.constellation=leo66", "path.constellation", "leo-66"),
+        (LEO, "path.user.latitude=-96.9 deg", "path.user.latitude", "90 deg"),
+        (LEO, "last_hop.harq.transmissions=0", "last_hop.harq.transmissions", "0"),
+        (LEO, "last_hop.harq=incremental", "last_hop.harq.kind", "adaptive"),
+        (LEO, "flows.0.transport.mss=1448 B", "flows.0.transport.mss", "1115 B"),
+        (LABORATORY, "last_hop.rate=0 Mbit/s", "last_hop.rate", "at least 1 bit/s"),
+        (LABORATORY, "path.delay=-40 ms", "path.delay", "zero or more"),
+        (LABORATORY, "path.jitter.probability=2", "path.jitter.probability", "0"),
+        (LABORATORY, "duration=0 s", "duration", "more than 0 s"),
+        (LABORATORY, "seed=-1", "seed", "0 or more"),
+        (LABORATORY, "seed=one", "seed", "a whole number"),
+        (LABORATORY, "flows=[]", "flows", "at least 1"),
+        (LABORATORY, "flows.0.count=0", "flows.0.count", "between 1 and 100000"),
+        (
+            LABORATORY,
+            "flows.0.transport.congestion=cubik",
+            "flows.0.transport.congestion.kind",
+            "did you mean \"cubic\"?",
+        ),
+        (LABORATORY, "flows.0.transport.delayed_ack=soon", "flows.0.transport.delayed_ack", "soon"),
+        (LABORATORY, "last_hop.scheduler.buffer=many", "last_hop.scheduler.buffer", "1 bdp"),
+        (LABORATORY, "last_hop.scheduler.buffer=0 packets", "last_hop.scheduler.buffer", "packet"),
+        (LABORATORY, "channel={kind=\"bernoulli\", loss=\"120 %\"}", "channel.loss", "between 0 % and 100 %"),
+        (LABORATORY, "channel={kind=\"bernoulli\"}", "channel.loss", "is missing"),
+        (
+            LABORATORY,
+            "channel={kind=\"trace\", file=\"none.csv\", reference_snr=\"10 dB\"}",
+            "channel.file",
+            "none.csv",
+        ),
+        (LABORATORY, "path={kind=\"trace\", file=\"none.csv\"}", "path.file", "none.csv"),
+        (LABORATORY, "path={delay=\"40 ms\"}", "path.kind", "is missing"),
+        (LABORATORY, "record.interval=0 s", "record.interval", "more than 0 s"),
+        (LABORATORY, "lasthop.rate=3 Mbit/s", "lasthop", "did you mean \"last_hop\"?"),
+    ] {
+        let line = complaint(base, &[edit]);
+        assert!(line.starts_with(&format!("{field}: ")), "{edit}: {line}");
+        assert!(line.contains(says), "{edit}: {line}");
+        assert!(!line.contains('\n'), "{edit}: {line}");
+    }
+}
+
+#[test]
+fn a_missing_table_is_told_by_its_name() {
+    let line = Scenario::from_toml("duration = \"1 s\"", Path::new(".")).unwrap().check().unwrap_err().to_string();
+    assert!(line.contains("is missing"), "{line}");
+}
+
+#[test]
+fn text_that_is_not_toml_is_told_by_line_and_column() {
+    let error = Scenario::from_toml("title = 'x'\nduration = = 3", Path::new(".")).unwrap_err().to_string();
+    assert!(error.starts_with("not valid TOML at line 2, column 12"), "{error}");
+}
+
+#[test]
+fn a_resolved_scenario_is_a_scenario_that_resolves_to_itself() {
+    for base in [LEO, LABORATORY] {
+        let resolved = scenario(base, &[]).resolved_toml().unwrap();
+        let again = Scenario::from_toml(&resolved, Path::new(".")).unwrap();
+        assert_eq!(again.resolved_toml().unwrap(), resolved);
+    }
+}
+
+#[test]
+fn the_schema_has_a_place_for_every_registry() {
+    let registries = sim::registries();
+    let names: Vec<_> = registries.iter().map(|r| r.name).collect();
+    for name in [
+        "paths",
+        "constellations",
+        "channels",
+        "schedulers",
+        "harq",
+        "congestion",
+        "profiles",
+        "traffic",
+        "environments",
+    ] {
+        let registry = &registries[names.iter().position(|n| *n == name).expect(name)];
+        assert!(!registry.entries.is_empty(), "{name} is empty");
+        for entry in &registry.entries {
+            assert!(!entry.summary.is_empty(), "{name} {} has no summary", entry.name);
+            assert!(
+                entry.options.iter().all(|o| !o.description.is_empty()),
+                "{name} {} has options without words",
+                entry.name
+            );
+        }
+    }
+}

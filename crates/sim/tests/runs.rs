@@ -1,0 +1,122 @@
+//! What holds of every run, whatever its scenario.
+
+mod util;
+
+use proptest::prelude::*;
+use util::{LABORATORY, LEO, run, run_in_pieces};
+
+#[test]
+fn a_run_is_a_function_of_scenario_and_seed() {
+    let first = run(LEO, &[]);
+    assert_eq!(first.summary, run(LEO, &[]).summary);
+    assert_ne!(first.summary.digest, run(LEO, &["seed=2"]).summary.digest);
+    let threads: Vec<_> = (0..2).map(|_| std::thread::spawn(|| run(LEO, &[]).summary.digest)).collect();
+    for thread in threads {
+        assert_eq!(thread.join().unwrap(), first.summary.digest);
+    }
+}
+
+#[test]
+fn observing_and_cutting_a_run_into_pieces_change_nothing() {
+    let base = run(LEO, &[]).summary;
+    let unobserved = run(LEO, &["record.series=false"]).summary;
+    assert_eq!((&base.digest, base.events), (&unobserved.digest, unobserved.events));
+    let often = run(LEO, &["record.interval=1 ms", "record.samples=64"]).summary;
+    assert_eq!((&base.digest, base.events), (&often.digest, often.events));
+    assert_eq!(base, run_in_pieces(LEO, &[], 97).summary);
+}
+
+#[test]
+fn another_flow_moves_no_draw_of_the_first_users_channel() {
+    let attenuation = |edits: &[&str]| {
+        let record = run(LEO, edits);
+        let flows = edits.len() + 1;
+        let column = record.series.columns.iter().find(|c| c.0 == "attenuation_db").unwrap().1.clone();
+        match column {
+            sim::Column::Float(values) => values.into_iter().step_by(flows).collect::<Vec<_>>(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let alone = attenuation(&[]);
+    assert!(alone.len() > 100 && alone.iter().any(|a| *a > 5.0));
+    assert_eq!(alone, attenuation(&["flows.0.count=2"]));
+}
+
+#[test]
+fn series_add_up_to_the_summary() {
+    let record = run(LABORATORY, &["record.samples=32"]);
+    let column = |name: &str| match &record.series.columns.iter().find(|c| c.0 == name).unwrap().1 {
+        sim::Column::Float(values) => values.clone(),
+        sim::Column::Count(values) => values.iter().map(|v| *v as f64).collect(),
+        sim::Column::Text(_) => panic!("{name} is text"),
+    };
+    let (times, goodput) = (column("time_s"), column("goodput_bps"));
+    let bytes: f64 = times.windows(2).zip(&goodput[1..]).map(|(t, rate)| (t[1] - t[0]) * rate / 8.0).sum();
+    let flow = &record.summary.flows[0];
+    // The last sample lies up to one (doubled) interval before the end.
+    assert!(bytes <= flow.delivered_bytes as f64 && bytes > 0.9 * flow.delivered_bytes as f64);
+}
+
+#[test]
+fn a_finite_transfer_is_delivered_to_the_byte_and_closed() {
+    let record = run(LABORATORY, &["flows.0.traffic={kind=\"bulk\", size=\"100 kB\"}", "flows.0.count=3"]);
+    for flow in &record.summary.flows {
+        assert_eq!(flow.delivered_bytes, 100_000);
+        assert!(flow.goodput_bps > 1e6, "measured until the last byte, not until the end of the run");
+    }
+    assert_eq!(record.summary.conservation.in_flight, 0);
+}
+
+#[test]
+fn the_reordering_buffer_repairs_the_order_that_harq_breaks() {
+    let with = &run(LEO, &[]).summary;
+    let without = &run(LEO, &["last_hop.reordering.enabled=false"]).summary;
+    let share = |flow: &sim::FlowSummary| flow.dupack_events as f64 / flow.sent_packets as f64;
+    assert!(share(&with.flows[0]) * 3.0 < share(&without.flows[0]));
+    assert!(with.flows[0].goodput_bps > without.flows[0].goodput_bps);
+    assert!(with.last_hop.reordering.held_packets > 0);
+    assert_eq!(without.last_hop.reordering.held_packets, 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Conservation is checked at the end of each run: an error would panic in `run`.
+    #[test]
+    fn packets_are_conserved_and_goodput_is_within_the_rate(
+        seed in 0u64..1000,
+        flows in 1u32..6,
+        loss in 0.0f64..10.0,
+        buffer in 1u32..40,
+        jitter in 0.0f64..0.5,
+        delay_ms in 0u64..100,
+        kinds in (0usize..2, 0usize..2, any::<bool>(), any::<bool>(), any::<bool>()),
+    ) {
+        let (harq, congestion, reordering, sack, delayed_ack) = kinds;
+        let harq = ["none", "adaptive"][harq];
+        let edits = [
+            format!("seed={seed}"),
+            "duration=5 s".into(),
+            format!("flows.0.count={flows}"),
+            format!("channel={{kind=\"bernoulli\", loss=\"{loss} %\"}}"),
+            format!("last_hop.scheduler.buffer=\"{buffer} packets\""),
+            format!("path.jitter={{probability={jitter}, extra=\"15 ms\"}}"),
+            format!("path.delay=\"{delay_ms} ms\""),
+            format!("last_hop.harq={{kind=\"{harq}\"}}"),
+            format!("last_hop.reordering.enabled={reordering}"),
+            format!("flows.0.transport.congestion={}", ["cubic", "newreno"][congestion]),
+            format!("flows.0.transport.sack={sack}"),
+            format!("flows.0.transport.delayed_ack={delayed_ack}"),
+            "flows.0.transport.mss=\"1000 B\"".into(),
+        ];
+        let edits: Vec<&str> = edits.iter().map(String::as_str).collect();
+        let summary = run(LABORATORY, &edits).summary;
+        let total: f64 = summary.flows.iter().map(|flow| flow.goodput_bps).sum();
+        prop_assert!(total > 0.0 && total < 10e6);
+        for flow in &summary.flows {
+            prop_assert!(flow.spurious_retransmissions <= flow.retransmitted_packets);
+            prop_assert!(flow.received_packets <= flow.sent_packets);
+            prop_assert!(flow.retransmitted_packets <= flow.sent_packets);
+        }
+    }
+}
