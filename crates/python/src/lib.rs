@@ -1,1 +1,26 @@
-//! x
+//! The native module `transorbit._core`: conversions between the simulator and Python, and nothing else.
+
+mod scenario;
+mod simulation;
+mod table;
+mod tools;
+
+use pyo3::prelude::*;
+
+/// The simulator; use it through the package `transorbit`.
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::scenario::{Scenario, ScenarioError};
+    #[pymodule_export]
+    use super::simulation::{Record, Simulation, SimulationError};
+    #[pymodule_export]
+    use super::table::ArrowTable;
+    #[pymodule_export]
+    use super::tools::{channel_generate, channel_stats, constellation_delay, registries_json, schema_json, version};
+}
+
+/// Shortens `map_err` for the two errors a user can meet.
+pub(crate) fn refused(error: sim::ScenarioError) -> PyErr {
+    scenario::ScenarioError::new_err(error.to_string())
+}

@@ -1,0 +1,95 @@
+//! Runs and their results.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use units::Time;
+
+use crate::table::ArrowTable;
+
+pyo3::create_exception!(
+    _core,
+    SimulationError,
+    PyRuntimeError,
+    "A run that broke a promise of the simulator: a defect, please report it."
+);
+
+/// A run that is under way. Threads may share it: they take turns.
+#[pyclass(module = "transorbit._core", frozen)]
+pub(crate) struct Simulation {
+    inner: Mutex<sim::Simulation>,
+}
+
+impl Simulation {
+    fn locked(&self) -> MutexGuard<'_, sim::Simulation> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl Simulation {
+    /// Length of the run in simulated seconds.
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        self.locked().duration().as_secs_f64()
+    }
+
+    /// Simulated seconds that have passed.
+    #[getter]
+    fn now_s(&self) -> f64 {
+        self.locked().now().as_secs_f64()
+    }
+
+    /// The root of the random streams.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.locked().seed()
+    }
+
+    /// Runs until the given simulated time, at most to the end. Other Python threads run meanwhile.
+    fn advance(&self, py: Python<'_>, until_s: f64) -> PyResult<()> {
+        let until = Time::from_secs_f64(until_s);
+        py.detach(|| self.locked().advance(until)).map_err(broken)
+    }
+
+    /// The result up to now; `partial` marks it as that of a run stopped before its end.
+    #[pyo3(signature = (partial=false))]
+    fn finish(&self, py: Python<'_>, partial: bool) -> PyResult<Record> {
+        py.detach(|| self.locked().finish(partial)).map(|inner| Record { inner }).map_err(broken)
+    }
+}
+
+fn broken(error: sim::RunError) -> PyErr {
+    SimulationError::new_err(error.to_string())
+}
+
+impl From<sim::Simulation> for Simulation {
+    fn from(inner: sim::Simulation) -> Simulation {
+        Simulation { inner: Mutex::new(inner) }
+    }
+}
+
+/// The result of a run.
+#[pyclass(module = "transorbit._core", frozen)]
+pub(crate) struct Record {
+    inner: sim::Record,
+}
+
+#[pymethods]
+impl Record {
+    /// The key numbers as JSON.
+    fn summary_json(&self) -> String {
+        serde_json::to_string(&self.inner.summary).expect("a summary is JSON")
+    }
+
+    /// One row for each flow.
+    fn flows(&self) -> ArrowTable {
+        self.inner.flows.clone().into()
+    }
+
+    /// One row for each instant and flow.
+    fn series(&self) -> ArrowTable {
+        self.inner.series.clone().into()
+    }
+}
