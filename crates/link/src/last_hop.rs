@@ -218,8 +218,13 @@ impl LastHop {
     pub fn poll_timeout(&self) -> Option<Time> {
         match self.bursts.front() {
             Some(flight) if !self.gives_up => Some(flight.arrival),
-            _ => (self.next < Time::MAX).then_some(self.next),
+            _ => self.next_step(),
         }
+    }
+
+    /// When the next thing happens inside, for who looks at every burst: at or before [`LastHop::poll_timeout`].
+    pub fn next_step(&self) -> Option<Time> {
+        (self.next < Time::MAX).then_some(self.next)
     }
 
     /// Packets inside: those that came in and have not been polled as an output.

@@ -161,8 +161,8 @@ proptest! {
             let mut sent = Sent::default();
             for (id, arrival) in arrivals.iter().enumerate() {
                 let at = run.now + arrival.gap;
-                while let Some(next) = run.hop.poll_timeout().filter(|&next| next <= at) {
-                    run.run_until(next);
+                while let Some(next) = run.hop.next_step().filter(|&next| next <= at) {
+                    run.step_to(next);
                     sent.check(&run, rate * 1_000_000)?;
                 }
                 run.offer(at, packet(id as u32, arrival.flow, arrival.size));
@@ -248,7 +248,7 @@ impl Sent {
             let time = until.since(run.now).as_nanos();
             prop_assert_eq!(time, ((bits - self.bits) * 1_000_000_000).div_ceil(bps));
         }
-        let idle = until <= run.now && run.hop.poll_timeout() != Some(run.now);
+        let idle = until <= run.now && run.hop.next_step() != Some(run.now);
         let full = run.hop.harq().processes == 20;
         prop_assert!(!idle || run.hop.queue().packets == 0 || full, "idle while packets wait");
         *self = Sent { bits, until };

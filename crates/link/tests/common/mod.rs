@@ -115,11 +115,16 @@ impl Run {
     /// Steps to every wake-up before or at `until`.
     pub fn run_until(&mut self, until: Time) {
         while let Some(at) = self.hop.poll_timeout().filter(|&at| at <= until) {
-            assert!(at >= self.now, "woken in the past");
-            self.now = at;
-            self.hop.handle_timeout(at);
-            self.collect();
+            self.step_to(at);
         }
+    }
+
+    /// Wakes the last hop at `at`, whether it asked for it or not.
+    pub fn step_to(&mut self, at: Time) {
+        assert!(at >= self.now, "woken in the past");
+        self.now = at;
+        self.hop.handle_timeout(at);
+        self.collect();
     }
 
     pub fn finish(&mut self) {

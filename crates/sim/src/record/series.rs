@@ -144,10 +144,10 @@ mod tests {
         let mut series = Series::new(Duration::from_millis(100), 16, 2);
         let (mut now, mut step) = (Time::ZERO, 0);
         while now < Time::ZERO + Duration::from_secs(1000) {
-            step += 1;
             let flow = |f: u64| FlowSample { delivered_bytes: step * (f + 1), ..FlowSample::default() };
             series.add(now, HopSample { coded_bits: 10 * step, ..HopSample::default() }, (0..2).map(flow));
             now = series.next(now);
+            step += 1;
         }
         let table = series.table(4);
         let times = floats(&table, "time_s");

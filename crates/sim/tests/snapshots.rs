@@ -1,0 +1,44 @@
+//! Behaviour that must not drift: rounded key numbers and event digests of a few scenarios, side by side.
+//!
+//! A changed line is a question: say in the commit which behaviour changed and why.
+
+mod util;
+
+use util::{LABORATORY, LEO, run};
+
+fn row(name: &str, base: &str, edits: &[&str]) -> String {
+    let summary = run(base, edits).summary;
+    let flow = &summary.flows[0];
+    let goodput: f64 = summary.flows.iter().map(|flow| flow.goodput_bps).sum();
+    format!(
+        "{name:30} {} goodput {:5.0} kbit/s, sent {:6}, dupack {:3}, rto {:2}, spurious {:3}, owd {:5.1} ms, harq {:?}/{}\n",
+        summary.digest,
+        goodput / 1e3,
+        flow.sent_packets,
+        flow.dupack_events,
+        flow.rto_events,
+        flow.spurious_retransmissions,
+        1e3 * flow.one_way_delay_mean_s.unwrap_or(f64::NAN),
+        summary.last_hop.harq.decoded_after,
+        summary.last_hop.harq.failed,
+    )
+}
+
+#[test]
+fn runs_are_what_they_were() {
+    let jitter = "path.jitter={probability=0.2, extra=\"20 ms\"}";
+    let loss = "channel={kind=\"bernoulli\", loss=\"0.5 %\"}";
+    let rows = [
+        row("clear", LABORATORY, &[]),
+        row("newreno", LABORATORY, &["flows.0.transport.congestion=newreno"]),
+        row("loss", LABORATORY, &[loss]),
+        row("loss without sack", LABORATORY, &[loss, "flows.0.transport.sack=false"]),
+        row("jitter", LABORATORY, &[jitter]),
+        row("delayed ack", LABORATORY, &["flows.0.transport.delayed_ack=true"]),
+        row("four flows", LABORATORY, &["flows.0.count=4", "flows.0.start_spread=1 s"]),
+        row("leo", LEO, &[]),
+        row("leo without reordering", LEO, &["last_hop.reordering.enabled=false"]),
+        row("leo newreno 7 dB", LEO, &["flows.0.transport.congestion=newreno", "channel.reference_snr=7 dB"]),
+    ];
+    insta::assert_snapshot!(rows.concat());
+}
