@@ -20,7 +20,12 @@ pub struct Trace {
     /// the series repeats.
     pub file: PathBuf,
     /// Es/N0 where the attenuation is 0 dB.
+    #[serde(default = "ten_db")]
     pub reference_snr: Db,
+}
+
+fn ten_db() -> Db {
+    Db::new(10.0)
 }
 
 /// Why a trace cannot be used.

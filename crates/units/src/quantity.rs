@@ -277,6 +277,16 @@ mod tests {
         assert_eq!(BitRate::from_bps(50_000_000).bytes_in(Duration::from_millis(160)), Bytes::new(1_000_000));
     }
 
+    #[test]
+    fn writes_what_the_documentation_writes() {
+        let written =
+            |text: &str| [BitRate::parse(text).map(|q| q.to_string()), Angle::parse(text).map(|q| q.to_string())];
+        assert_eq!(written("50 Mb/s")[0].as_deref(), Ok("50 Mbit/s"));
+        assert_eq!(written("40 °")[1].as_deref(), Ok("40 deg"));
+        assert_eq!(Duration::from_micros(5).to_string(), "5 us");
+        assert_eq!(Duration::from_secs(600).to_string(), "600 s");
+    }
+
     proptest! {
         #[test]
         fn what_is_written_is_read_back(nanos in 0u64..1_000_000_000_000_000, bps in 1u64..1_000_000_000_000, tenths in -3000i32..3000) {

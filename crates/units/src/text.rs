@@ -6,7 +6,8 @@ use std::fmt;
 pub trait Quantity: Sized + Copy {
     /// What it is, for messages: "a bit rate".
     const WHAT: &'static str;
-    /// The units it accepts, each with its size in the base unit; the first that fits well is used for writing.
+    /// The units it accepts, each with its size in the base unit. Of units of the same size the first is written, the others
+    /// are only read.
     const UNITS: &'static [(&'static str, f64)];
     /// An example for messages and the schema.
     const EXAMPLE: &'static str;
@@ -53,8 +54,10 @@ pub trait Quantity: Sized + Copy {
     fn write(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let base = self.to_base();
         let exact = |text: &String| Self::parse(text).is_ok_and(|q| q.to_base() == base);
-        let tidy = Self::UNITS.iter().map(|(unit, scale)| format!("{} {unit}", tidy(base / scale)));
-        let plain = Self::UNITS.iter().map(|(unit, scale)| format!("{} {unit}", base / scale));
+        let is_alias = |i: usize| Self::UNITS[..i].iter().any(|(_, scale)| *scale == Self::UNITS[i].1);
+        let units = || (0..Self::UNITS.len()).filter(|&i| !is_alias(i)).map(|i| Self::UNITS[i]);
+        let tidy = units().map(|(unit, scale)| format!("{} {unit}", tidy(base / scale)));
+        let plain = units().map(|(unit, scale)| format!("{} {unit}", base / scale));
         match tidy.chain(plain).filter(exact).min_by_key(String::len) {
             Some(text) => f.write_str(&text),
             None => write!(f, "{} {}", base / Self::UNITS[0].1, Self::UNITS[0].0),

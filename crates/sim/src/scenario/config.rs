@@ -1,5 +1,7 @@
 //! A checked scenario: what a run is made from.
 
+use std::path::Path;
+
 use channel::ChannelConfig;
 use link::LastHopConfig;
 use orbit::PathConfig;
@@ -116,10 +118,18 @@ impl ScenarioConfig {
         Ok(())
     }
 
-    /// The same scenario with what profiles leave open written out.
-    pub(super) fn resolved(&self) -> ScenarioConfig {
+    /// The same scenario with what profiles leave open written out, and files named from the root, so that it means the same
+    /// wherever it is kept.
+    pub(super) fn resolved(&self, base: &Path) -> ScenarioConfig {
         let packet = self.default_packet_bytes();
         let mut resolved = self.clone();
+        let from_root = |file: &Path| std::path::absolute(base.join(file)).unwrap_or_else(|_| base.join(file));
+        if let PathConfig::Trace(trace) = &mut resolved.path {
+            trace.file = from_root(Path::new(&trace.file)).display().to_string();
+        }
+        if let ChannelConfig::Trace(trace) = &mut resolved.channel {
+            trace.file = from_root(&trace.file);
+        }
         for flow in &mut resolved.flows {
             let TransportConfig::Tcp(tcp) = &mut flow.transport;
             *tcp = tcp.resolved(packet);

@@ -10,6 +10,9 @@ pub(super) fn parse_assignment(assignment: &str) -> Result<(String, Value), Scen
         return Err(ScenarioError::new(assignment, "write key=value, as in channel.reference_snr=\"7 dB\""));
     };
     let (path, text) = (path.trim(), text.trim());
+    if path.is_empty() {
+        return Err(ScenarioError::new(assignment, "has no key before the =: write key=value"));
+    }
     let value = match toml::from_str::<Table>(&format!("value = {text}")) {
         Ok(mut table) if table.len() == 1 => table.remove("value").expect("its only key"),
         _ if text.is_empty() || text.starts_with(['[', '{', '"', '\'']) => {
@@ -112,6 +115,7 @@ mod tests {
                 .unwrap_err()
                 .contains("cannot reach into `transmissions`, which is 4")
         );
+        assert!(edited("=3").unwrap_err().starts_with("=3: has no key"));
         assert!(edited("seed").unwrap_err().contains("key=value"));
         assert!(edited("seed={").unwrap_err().contains("not a TOML value"));
         assert!(edited("a..b=1").unwrap_err().contains("dotted path"));

@@ -89,7 +89,7 @@ impl Scenario {
     /// The first field that is wrong.
     pub fn resolved_toml(&self) -> Result<String, ScenarioError> {
         self.check()?;
-        let resolved = self.config()?.resolved();
+        let resolved = self.config()?.resolved(&self.base);
         Ok(toml::to_string_pretty(&resolved).expect("a scenario is TOML"))
     }
 

@@ -164,6 +164,10 @@ fn in_words(root: &Json, property: &Json) -> String {
             alternatives.iter().filter(|a| a["type"] != "null").map(|a| in_words(root, a)).collect();
         return words.join(" | ");
     }
+    let numbers_too = schema["type"].as_array().is_some_and(|types| types.iter().any(|t| t == "number"));
+    if let Some(example) = schema["examples"][0].as_str().filter(|_| numbers_too) {
+        return format!("as \"{example}\", or a number");
+    }
     match (schema["type"].as_str(), schema["examples"][0].as_str()) {
         (Some("string"), Some(example)) => format!("as \"{example}\""),
         (Some("string"), None) => "text".to_owned(),
