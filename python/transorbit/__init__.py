@@ -1,0 +1,31 @@
+"""What TCP, QUIC, voice and web users experience over a satellite path.
+
+Example:
+    >>> import transorbit as to
+    >>> result = to.Scenario.load("scenarios/leo-tcp.toml").replace({"channel.reference_snr": "7 dB"}).run(seed=1)
+    >>> result.summary["flows"][0]["goodput_bps"]  # doctest: +SKIP
+    >>> result.series  # a polars table  # doctest: +SKIP
+    >>> result.save("results/at-7-dB")  # doctest: +SKIP
+
+The models are in the compiled core; this package reads scenarios, steps runs, and shows and keeps results.
+"""
+
+from transorbit import channel, constellation
+from transorbit._core import ScenarioError, SimulationError, version
+from transorbit.result import Result
+from transorbit.scenario import Interrupted, Scenario, registries, schema
+
+__version__ = version()
+
+__all__ = [
+    "Interrupted",
+    "Result",
+    "Scenario",
+    "ScenarioError",
+    "SimulationError",
+    "__version__",
+    "channel",
+    "constellation",
+    "registries",
+    "schema",
+]

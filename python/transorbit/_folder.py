@@ -1,0 +1,69 @@
+"""Folders that appear whole or not at all, and never replace what is not ours."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# What a result folder may hold. Anything else in it is somebody's work, which a new result must not delete.
+_OURS = {"scenario.toml", "summary.json", "provenance.json", "flows.parquet", "series.parquet", "plots", "PARTIAL"}
+
+
+def check_replaceable(directory: Path) -> None:
+    """Raise unless `directory` can be created, or is empty, or an earlier result, or a folder of plots.
+
+    Raises:
+        FileExistsError: it is a file, or holds something that a run did not write.
+        NotADirectoryError: a file stands where a folder above it would be.
+    """
+    if directory.is_dir():
+        names = {entry.name for entry in directory.iterdir()}
+        plots = all(Path(name).suffix in {".svg", ".png"} for name in names)
+        if plots and (not names or directory.name == "plots"):
+            return
+        if "summary.json" not in names or "provenance.json" not in names:
+            raise FileExistsError(f"{directory}: exists and is not a result folder")
+        if foreign := sorted(names - _OURS):
+            raise FileExistsError(
+                f"{directory}: holds {foreign[0]}, which is no part of a result; choose another folder"
+            )
+        return
+    if directory.exists() or directory.is_symlink():
+        raise FileExistsError(f"{directory}: exists and is not a folder")
+    above = next(parent for parent in directory.absolute().parents if parent.exists())
+    if not above.is_dir():
+        raise NotADirectoryError(f"{directory}: {above} is not a folder")
+
+
+@contextmanager
+def replacing(directory: Path) -> Iterator[Path]:
+    """Give a fresh folder to fill; if that succeeds it becomes `directory`, else nothing has happened.
+
+    Raises:
+        OSError: see `check_replaceable`, or the disk refuses.
+    """
+    check_replaceable(directory)
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    # Beside the target, so that renaming stays within one file system.
+    work = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
+    try:
+        fresh = work / "new"
+        fresh.mkdir()
+        yield fresh
+        old = work / "old"
+        if directory.is_dir():
+            directory.rename(old)
+        try:
+            fresh.rename(directory)
+        except BaseException:
+            if old.exists():
+                old.rename(directory)
+            raise
+    finally:
+        shutil.rmtree(work, ignore_errors=True)

@@ -1,0 +1,357 @@
+"""The commands. Each parses, calls the library, and shows; heavy imports wait until they are needed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import App, Parameter
+
+import transorbit as to
+from transorbit import _folder
+from transorbit.cli import UsageError, parse, show
+
+if TYPE_CHECKING:
+    from transorbit.result import Result
+
+
+def _examples(*commands: str) -> str:
+    return "\n".join(["Examples:", *(f"    {command}" for command in commands)])
+
+
+app = App(
+    name="transorbit",
+    version=to.__version__,
+    help="What TCP and its users experience over a satellite path.",
+    help_epilogue=_examples(
+        "transorbit run scenarios/leo-tcp.toml",
+        'transorbit run scenarios/leo-tcp.toml --set channel.reference_snr="7 dB"',
+        "transorbit check scenarios/leo-tcp.toml",
+        "transorbit list channels",
+        "transorbit constellation delay leo-66 --from 43.6,1.4 --to -36.9,174.8",
+    ),
+    help_format="plaintext",
+    version_flags=["--version"],
+)
+constellation = App(name="constellation", help="Satellite constellations: the delay of a path over them.")
+channel = App(name="channel", help="The radio channel of the last hop: its series and its statistics.")
+app.command(constellation)
+app.command(channel)
+
+Settings = Annotated[
+    list[str] | None,
+    Parameter(name="--set", negative="", help="Change a key, as in flows.0.count=3; the value is TOML. Repeatable."),
+]
+Csv = Annotated[Path | None, Parameter(name="--csv", help="Write the series to this file; - is standard output.")]
+Plot = Annotated[Path | None, Parameter(name="--plot", help="Draw it into this file: .svg, .png or .pdf.")]
+
+
+@app.command(
+    help_epilogue=_examples(
+        "transorbit run scenarios/leo-tcp.toml --out results/first",
+        "transorbit run scenarios/leo-tcp.toml --set flows.0.count=3 --json",
+    )
+)
+def run(
+    scenario: Path,
+    /,
+    *,
+    set_: Settings = None,
+    seed: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
+    out: Path | None = None,
+    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    quiet: Annotated[bool, Parameter(negative="")] = False,
+    plots: bool = True,
+) -> int:
+    """Simulate a scenario, print what happened and keep it in a result folder.
+
+    Args:
+        scenario: A scenario file.
+        seed: Replaces the scenario's seed: a whole number, zero or more.
+        out: The result folder; by default results/NAME. An earlier result there is replaced.
+        json_: Print the summary as JSON and nothing else; keeps a folder only with --out.
+        quiet: Print nothing.
+        plots: Draw the plots into the result folder.
+    """
+    ready = _load(scenario, set_)
+    directory = out if out or json_ else Path("results") / scenario.stem
+    if directory:
+        _folder.check_replaceable(directory)
+    result, stopped = _run(ready, None if seed is None else parse.seed(seed), bar=not quiet)
+    if json_:
+        print(json.dumps(result.summary, indent=2, ensure_ascii=False), flush=True)
+    elif not quiet:
+        print(show.summary(result), flush=True)
+    if directory:
+        result.save(directory, plots=plots)
+        if not (quiet or json_):
+            print(f"Result: {directory}")
+    if stopped:
+        print(f"transorbit: {stopped}; the result is partial", file=sys.stderr)
+        return 130
+    return 0
+
+
+@app.command
+def check(scenario: Path, /, *, set_: Settings = None) -> None:
+    """Validate a scenario and print it with every default filled in.
+
+    Args:
+        scenario: A scenario file.
+    """
+    ready = _load(scenario, set_)
+    print(ready.to_toml(), end="")
+
+
+@app.command(name="list")
+def list_(
+    registry: str | None = None, /, *, json_: Annotated[bool, Parameter(name="--json", negative="")] = False
+) -> None:
+    """List what a scenario can choose from: schedulers, congestion, channels and the rest.
+
+    Args:
+        registry: One of them, to see each entry's options; all of them by default.
+        json_: Print JSON.
+    """
+    registries = to.registries()
+    if registry is not None:
+        names = [entry["name"] for entry in registries]
+        if registry not in names:
+            raise UsageError(f"list: no registry {registry!r}: one of {', '.join(names)}")
+        registries = [entry for entry in registries if entry["name"] == registry]
+    if json_:
+        print(json.dumps(registries, indent=2, ensure_ascii=False))
+    else:
+        print(show.registries(registries, options=registry is not None))
+
+
+@app.command
+def schema() -> None:
+    """Print the JSON Schema of a scenario, for completion in editors."""
+    print(json.dumps(to.schema(), indent=2, ensure_ascii=False))
+
+
+@app.command
+def demo(scenario: Path = Path("scenarios/leo-tcp.toml"), /, *, out: Path = Path("results/demo")) -> int:
+    """Run a scenario with and without the reordering buffer, compare and draw them.
+
+    Args:
+        scenario: A scenario file whose last hop has HARQ.
+        out: The folder for both results and the comparison.
+    """
+    variants = {"with the reordering buffer": ("with-reordering", "true"), "without": ("without-reordering", "false")}
+    results: dict[str, Result] = {}
+    for label, (name, enabled) in variants.items():
+        ready = _load(scenario, [f"last_hop.reordering.enabled={enabled}"])
+        _folder.check_replaceable(out / name)
+        results[label], stopped = _run(ready, None, bar=True)
+        if stopped:
+            return 130
+    print(show.comparison(results), flush=True)
+    from transorbit import plots
+
+    for label, (name, _) in variants.items():
+        results[label].save(out / name)
+    plots.write(plots.compare_goodput(results), out / "goodput")
+    print(f"Results: {', '.join(str(out / name) for name, _ in variants.values())}")
+    print(f"Plots:   {out / 'goodput.png'} and the plots folder of each result (SVG and PNG)")
+    return 0
+
+
+@constellation.command(
+    help_epilogue=_examples(
+        "transorbit constellation delay leo-66 --from 43.6,1.4 --to -36.9,174.8 \\",
+        '    --duration "2 h" --step "1 s" --csv delay.csv --plot delay.svg',
+    )
+)
+def delay(
+    name: str,
+    /,
+    *,
+    from_: Annotated[str, Parameter(name="--from", allow_leading_hyphen=True)],
+    to_: Annotated[str, Parameter(name="--to", allow_leading_hyphen=True)],
+    duration: str = "600 s",
+    step: str = "1 s",
+    csv: Csv = None,
+    plot: Plot = None,
+) -> None:
+    """The one-way delay between two places over a constellation.
+
+    Args:
+        name: A constellation of `transorbit list constellations`.
+        from_: Latitude,longitude of one end in degrees, north and east positive.
+        to_: The other end.
+        duration: How long.
+        step: Time between samples.
+    """
+    _check_plot(plot)
+    trace = to.constellation.delay(
+        name,
+        source=parse.place("--from", from_),
+        user=parse.place("--to", to_),
+        duration_s=parse.seconds("--duration", duration),
+        step_s=parse.seconds("--step", step),
+    )
+    if csv != Path("-"):
+        print(show.delay(trace))
+    _write_csv(trace, csv)
+    if plot:
+        from transorbit import plots
+
+        title = f"{name}, {from_} to {to_}"
+        _write_plot(plots.constellation_delay(trace, title=title), plot)
+
+
+_ChannelOption = Annotated[str | None, Parameter(help="As in the scenario's [channel].")]
+
+
+@channel.command(
+    help_epilogue=_examples(
+        'transorbit channel generate --environment suburban --speed "30 km/h" \\',
+        '    --duration "60 s" --csv fading.csv',
+    )
+)
+def generate(
+    *,
+    scenario: Path | None = None,
+    kind: str = "lms",
+    environment: _ChannelOption = None,
+    elevation: _ChannelOption = None,
+    speed: _ChannelOption = None,
+    reference_snr: _ChannelOption = None,
+    set_: Settings = None,
+    duration: str = "60 s",
+    step: str | None = None,
+    seed: Annotated[str, Parameter(allow_leading_hyphen=True)] = "1",
+    csv: Csv = None,
+    plot: Plot = None,
+) -> None:
+    """Generate the channel that one user meets: attenuation, SNR and mutual information over time.
+
+    Args:
+        scenario: Take the channel of this scenario.
+        kind: A channel of `transorbit list channels`.
+        duration: How long.
+        step: Time between samples; by default what the channel's speed asks for.
+        seed: Root of the random draws.
+    """
+    _check_plot(plot)
+    config, base_dir = _channel(
+        scenario,
+        kind,
+        environment=environment,
+        elevation=elevation,
+        speed=speed,
+        reference_snr=reference_snr,
+        set_=set_,
+    )
+    series = to.channel.generate(
+        config,
+        duration_s=parse.seconds("--duration", duration),
+        step_s=None if step is None else parse.seconds("--step", step),
+        seed=parse.seed(seed),
+        base_dir=base_dir,
+    )
+    _write_csv(series, csv if csv or plot else Path("-"))
+    if plot:
+        from transorbit import plots
+
+        title = ", ".join(str(value) for key, value in config.items() if key != "kind") or str(config["kind"])
+        _write_plot(plots.channel(series, title=title), plot)
+
+
+@channel.command(
+    help_epilogue=_examples(
+        'transorbit channel stats --environment suburban --elevation "40 deg"',
+    )
+)
+def stats(
+    *,
+    scenario: Path | None = None,
+    kind: str = "lms",
+    environment: _ChannelOption = None,
+    elevation: _ChannelOption = None,
+    speed: _ChannelOption = None,
+    reference_snr: _ChannelOption = None,
+    set_: Settings = None,
+    duration: str = "600 s",
+    seed: Annotated[str, Parameter(allow_leading_hyphen=True)] = "1",
+    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> None:
+    """Print the statistics of a channel: quantiles of attenuation, time in each state, mutual information.
+
+    Args:
+        scenario: Take the channel of this scenario.
+        kind: A channel of `transorbit list channels`.
+        duration: How long a series is looked at.
+        seed: Root of the random draws.
+        json_: Print JSON.
+    """
+    config, base_dir = _channel(
+        scenario,
+        kind,
+        environment=environment,
+        elevation=elevation,
+        speed=speed,
+        reference_snr=reference_snr,
+        set_=set_,
+    )
+    numbers = to.channel.stats(
+        config, duration_s=parse.seconds("--duration", duration), seed=parse.seed(seed), base_dir=base_dir
+    )
+    print(json.dumps(numbers, indent=2) if json_ else show.tree(numbers))
+
+
+def _load(path: Path, settings: list[str] | None) -> to.Scenario:
+    scenario = to.Scenario.load(path).set(*(settings or []))
+    scenario.check()
+    return scenario
+
+
+def _run(scenario: to.Scenario, seed: int | None, *, bar: bool) -> tuple[Result, str | None]:
+    """The result and, if Ctrl-C ended it early, how far it came."""
+    with show.progress(enabled=bar) as progress:
+        try:
+            return scenario.run(seed=seed, progress=progress), None
+        except to.Interrupted as stop:
+            return stop.result, str(stop)
+
+
+def _channel(
+    path: Path | None, kind: str, *, set_: list[str] | None, **options: str | None
+) -> tuple[dict[str, Any], Path]:
+    """The channel table that the options describe, and where its trace file would be."""
+    given = {key: value for key, value in options.items() if value is not None}
+    if path is None:
+        if set_:
+            raise UsageError("--set: changes a scenario; give one with --scenario")
+        return {"kind": kind, **given}, Path()
+    import tomllib
+
+    scenario = (
+        to.Scenario.load(path).set(*(set_ or [])).replace({f"channel.{key}": value for key, value in given.items()})
+    )
+    scenario.check()
+    return tomllib.loads(scenario.to_toml())["channel"], path.parent
+
+
+def _write_csv(table: Any, path: Path | None) -> None:
+    if path == Path("-"):
+        sys.stdout.write(table.write_csv())
+    elif path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        table.write_csv(path)
+
+
+def _check_plot(path: Path | None) -> None:
+    if path and path.suffix.lower() not in {".svg", ".png", ".pdf"}:
+        raise UsageError(f"--plot: {path}: the name must end in .svg, .png or .pdf")
+
+
+def _write_plot(figure: Any, path: Path) -> None:
+    from transorbit import plots
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    plots.save(figure, path)

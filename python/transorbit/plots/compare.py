@@ -1,0 +1,45 @@
+"""Plots that set runs side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from transorbit.plots import style
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from matplotlib.figure import Figure
+
+    from transorbit.result import Result
+
+
+def compare_goodput(results: Mapping[str, Result], *, bin_s: float = 5.0) -> Figure:
+    """Goodput of all flows over time, a line for each labelled run, and its mean beside it.
+
+    Args:
+        results: label of each run.
+        bin_s: seconds averaged into a point.
+    """
+    until_s = max(result.summary["simulated_s"] for result in results.values())
+    with style.figure(title="Goodput", until_s=until_s, height=3.2) as (fig, [ax]):
+        for (label, result), color in zip(results.items(), style.CYCLE, strict=False):
+            total = (
+                result.series.with_columns((pl.col("time_s") / bin_s).floor() * bin_s)
+                .group_by("time_s", "flow", maintain_order=True)
+                .agg(pl.col("goodput_bps").mean())
+                .group_by("time_s", maintain_order=True)
+                .agg(pl.col("goodput_bps").sum() / 1e6)
+                .sort("time_s")
+            )
+            mean = sum(flow["goodput_bps"] for flow in result.summary["flows"]) / 1e6
+            ax.step(
+                total["time_s"], total["goodput_bps"], where="post", color=color, label=f"{label}: {mean:.3g} Mbit/s"
+            )
+            ax.axhline(mean, color=color, linewidth=0.9, linestyle=(0, (4, 3)))
+        ax.set_ylabel("Goodput (Mbit/s)")
+        ax.set_ylim(bottom=0)
+        style.above(ax)
+    return fig

@@ -1,0 +1,258 @@
+"""Plots of one run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from transorbit.plots import style
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from transorbit.result import Result
+
+# Up to this many flows get a line each; more become a band.
+_LINES = 6
+# Time bins of what is averaged before it is drawn.
+_BINS = 300
+_HARQ_BINS = 120
+# The first transmissions light to dark; the colour of failure apart.
+_DECODED = ("#c6dbef", "#7fb2d9", "#3a7fb8", "#0b4a86", "#062b52", "#041c36")
+
+
+def goodput(result: Result) -> Figure | None:
+    """Bytes handed to the receiving application over time, each flow and all together."""
+    series = _binned(result.series, _BINS, pl.col("goodput_bps").mean() / 1e6)
+    with _figure("Goodput", result) as (fig, [ax]):
+        flows = result.summary["flows"]
+        mean = sum(flow["goodput_bps"] for flow in flows) / 1e6
+        if len(flows) > 1:
+            total = series.group_by("time_s", maintain_order=True).agg(pl.col("goodput_bps").sum())
+            ax.plot(total["time_s"], total["goodput_bps"], color=style.BLACK, label=f"all {len(flows)} flows")
+        _lines(ax, series, "goodput_bps", result)
+        ax.axhline(mean, color=style.GREY, linewidth=0.9, linestyle=(0, (4, 3)), label=f"mean {mean:.3g} Mbit/s")
+        ax.set_ylabel("Goodput (Mbit/s)")
+        ax.set_ylim(bottom=0)
+        style.above(ax)
+    return fig
+
+
+def window(result: Result) -> Figure | None:
+    """The sender's window and slow-start threshold, and the round-trip time it measures."""
+    series = _binned(
+        result.series,
+        _BINS * 2,
+        pl.col("cwnd_packets").mean(),
+        pl.col("ssthresh_packets").mean(),
+        pl.col("srtt_s").mean() * 1e3,
+        pl.col("rto_s").mean() * 1e3,
+    )
+    if series["cwnd_packets"].null_count() == len(series):
+        return None
+    with _figure("Congestion window and round-trip time", result, rows=2, height=4.4) as (fig, [top, low]):
+        _lines(top, series, "cwnd_packets", result)
+        if _one(result):
+            top.plot(
+                series["time_s"],
+                # The threshold is unbounded until the first loss: drawn only where it says something.
+                series["ssthresh_packets"].clip(upper_bound=2 * float(series["cwnd_packets"].max() or 1)),  # type: ignore[arg-type]
+                color=style.ORANGE,
+                linewidth=0.9,
+                label="slow-start threshold",
+            )
+        top.set_ylabel("Window (packets)")
+        top.set_ylim(0, 1.08 * float(series["cwnd_packets"].max() or 1))  # type: ignore[arg-type]
+        style.above(top)
+        _lines(low, series, "srtt_s", result, label="smoothed RTT")
+        if _one(result):
+            low.plot(
+                series["time_s"], series["rto_s"], color=style.ORANGE, linewidth=0.9, label="retransmission timeout"
+            )
+        low.set_ylabel("Time (ms)" if _one(result) else "Smoothed RTT (ms)")
+        low.set_ylim(bottom=0)
+        style.above(low)
+    return fig
+
+
+def path_delay(result: Result) -> Figure | None:
+    """The one-way propagation delay of the long path: it drifts, and jumps when a route changes."""
+    series = _first_flow(result).drop_nulls("path_delay_s")
+    if series.is_empty():
+        return None
+    delay = series["path_delay_s"] * 1e3
+    with _figure("One-way delay of the path", result) as (fig, [ax]):
+        ax.plot(series["time_s"], delay, color=style.BLUE)
+        low, high = float(delay.min()), float(delay.max())  # type: ignore[arg-type]
+        room = max(0.12 * (high - low), 1.0)
+        ax.set_ylim(max(low - room, 0), high + room)
+        ax.set_ylabel("Delay (ms)")
+        handovers = result.summary["path"].get("handovers")
+        if handovers:
+            ax.set_title(f"{handovers} handovers", loc="right", fontsize=8, fontweight="normal")
+    return fig
+
+
+def harq(result: Result) -> Figure | None:
+    """How many transmissions the packets of each moment needed, under the channel's attenuation where it has one."""
+    attenuation = _first_flow(result).drop_nulls("attenuation_db")
+    counts = [name for name in result.series.columns if name.startswith("decoded_after_")]
+    fades = attenuation["attenuation_db"].n_unique() > 1
+    if not counts or not (fades or len(counts) > 1):
+        return None
+    shares = _shares(_first_flow(result), [*counts, "harq_failed"])
+    if not fades:
+        with _figure("HARQ outcome", result) as (fig, [low]):
+            _stack(low, shares)
+        return fig
+    with _figure("Attenuation and HARQ outcome", result, rows=2, height=4.8) as (fig, [top, low]):
+        _attenuation(top, attenuation)
+        _stack(low, shares)
+    return fig
+
+
+def queue(result: Result) -> Figure | None:
+    """The queue before the last hop, and the coded rate that leaves it."""
+    series = (
+        _bins(_first_flow(result), _BINS * 2)
+        .group_by("bin", maintain_order=True)
+        .agg(
+            pl.col("queue_packets").mean().alias("mean"),
+            pl.col("queue_packets").max().alias("max"),
+            pl.col("coded_bps").mean() / 1e6,
+        )
+    )
+    if series["mean"].null_count() == len(series):
+        return None
+    with _figure("Queue and load of the last hop", result, rows=2, height=4.4) as (fig, [top, low]):
+        top.fill_between(series["bin"], 0, series["max"], color=style.SKY, alpha=0.35, linewidth=0, label="largest")
+        top.plot(series["bin"], series["mean"], color=style.BLUE, label="mean")
+        top.set_ylabel("Queue (packets)")
+        top.set_ylim(bottom=0)
+        style.above(top)
+        low.plot(series["bin"], series["coded_bps"], color=style.GREEN)
+        low.set_ylabel("Coded rate sent (Mbit/s)")
+        low.set_ylim(bottom=0)
+    return fig
+
+
+def _attenuation(ax: Axes, series: pl.DataFrame) -> None:
+    """The median as a line inside most of the range, upside down: a deep fade points down."""
+    binned = (
+        _bins(series, _HARQ_BINS)
+        .group_by("bin", maintain_order=True)
+        .agg(
+            pl.col("attenuation_db").median().alias("median"),
+            pl.col("attenuation_db").quantile(0.05).alias("low"),
+            pl.col("attenuation_db").quantile(0.95).alias("high"),
+        )
+    )
+    ax.fill_between(
+        binned["bin"],
+        binned["low"],
+        binned["high"],
+        step="post",
+        color=style.SKY,
+        alpha=0.4,
+        linewidth=0,
+        label="5 to 95 %",
+    )
+    ax.step(binned["bin"], binned["median"], where="post", color=style.BLUE, label="median")
+    ax.invert_yaxis()
+    ax.set_ylabel("Attenuation (dB)")
+    style.above(ax)
+
+
+def _shares(series: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+    """Percent of the packets of each time bin by outcome; 0 where there was none."""
+    counts = _bins(series, _HARQ_BINS).group_by("bin", maintain_order=True).agg(pl.col(names).sum())
+    return counts.with_columns((pl.col(names) / pl.sum_horizontal(names) * 100).fill_nan(0))
+
+
+def _stack(ax: Axes, shares: pl.DataFrame) -> None:
+    """Shares on top of each other, the first transmission below, failure at the top."""
+    bins = shares["bin"]
+    edges = [*bins, float(bins[-1]) + (float(bins[1] - bins[0]) if len(bins) > 1 else 1.0)]
+    bottom = [0.0] * len(bins)
+    for index, name in enumerate(shares.columns[1:]):
+        failed = name == "harq_failed"
+        top = [start + share for start, share in zip(bottom, shares[name], strict=True)]
+        color = style.RED if failed else _DECODED[min(index, len(_DECODED) - 1)]
+        ax.stairs(top, edges, baseline=bottom, fill=True, color=color, label="never" if failed else f"{index + 1}")
+        bottom = top
+    ax.set_ylim(0, 100)
+    ax.set_ylabel("Packets decoded after\nn transmissions (%)")
+    ax.grid(visible=False)
+    style.above(ax)
+
+
+def _lines(ax: Axes, series: pl.DataFrame, column: str, result: Result, *, label: str | None = None) -> None:
+    """A line for each flow, or the median and the range of most of them."""
+    flows = result.summary["flows"]
+    if len(flows) <= _LINES:
+        for flow in flows:
+            own = series.filter(pl.col("flow") == flow["id"])
+            name = (
+                label
+                if label and len(flows) == 1
+                else f"flow {flow['id']} ({flow.get('congestion') or flow['transport']})"
+            )
+            ax.plot(own["time_s"], own[column], label=name)
+        return
+    spread = series.group_by("time_s", maintain_order=True).agg(
+        pl.col(column).median().alias("median"),
+        pl.col(column).quantile(0.1).alias("low"),
+        pl.col(column).quantile(0.9).alias("high"),
+    )
+    ax.fill_between(
+        spread["time_s"],
+        spread["low"],
+        spread["high"],
+        color=style.SKY,
+        alpha=0.4,
+        linewidth=0,
+        label="10 to 90 % of flows",
+    )
+    ax.plot(spread["time_s"], spread["median"], color=style.BLUE, label="median flow")
+
+
+def _binned(series: pl.DataFrame, bins: int, *columns: pl.Expr) -> pl.DataFrame:
+    """Each flow's columns, averaged in time bins when there are more rows than a plot can show."""
+    return (
+        _bins(series, bins)
+        .group_by("flow", "bin", maintain_order=True)
+        .agg(*columns)
+        .rename({"bin": "time_s"})
+        .sort("flow", "time_s")
+    )
+
+
+def _bins(series: pl.DataFrame, bins: int) -> pl.DataFrame:
+    """Adds `bin`, the start of each row's time bin; at most `bins` of them."""
+    times = series["time_s"]
+    span = float(times.max() or 0) - float(times.min() or 0)  # type: ignore[arg-type]
+    rows = times.n_unique()
+    width = span / min(bins, max(rows - 1, 1)) or 1.0
+    # A bin is a whole number of rows: uneven counts would show as ripples.
+    width = max(round(width / (span / max(rows - 1, 1) or 1.0)), 1) * (span / max(rows - 1, 1) or 1.0)
+    return series.with_columns(((pl.col("time_s") / width + 1e-9).floor() * width).alias("bin"))
+
+
+def _first_flow(result: Result) -> pl.DataFrame:
+    """The rows of the first flow: what belongs to the link or the path is the same in all of them."""
+    return result.series.filter(pl.col("flow") == pl.col("flow").min())
+
+
+def _one(result: Result) -> bool:
+    return len(result.summary["flows"]) == 1
+
+
+def _figure(
+    what: str, result: Result, *, rows: int = 1, height: float = 3.0
+) -> AbstractContextManager[tuple[Figure, list[Axes]]]:
+    title = f"{what}{' (stopped early)' if result.partial else ''}"
+    return style.figure(rows, title=title, until_s=result.summary["simulated_s"], height=height)

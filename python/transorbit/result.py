@@ -1,0 +1,166 @@
+"""What a run gives: a summary, tables, plots, and the folder that keeps them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from transorbit import _core, _folder
+from transorbit._frame import frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import polars as pl
+    from matplotlib.figure import Figure
+
+
+class Result:
+    """The outcome of one run.
+
+    Attributes:
+        summary: the numbers; keys and units are in `docs/definitions.md`.
+        scenario_toml: the scenario with every default filled in; running it again gives the same digest.
+        provenance: version, seed, scenario hash, machine and wall time.
+    """
+
+    def __init__(
+        self,
+        *,
+        summary: dict[str, Any],
+        scenario_toml: str,
+        provenance: dict[str, Any],
+        read_table: Callable[[str], pl.DataFrame],
+    ) -> None:
+        self.summary = summary
+        self.scenario_toml = scenario_toml
+        self.provenance = provenance
+        self._read_table = read_table
+
+    @classmethod
+    def from_record(cls, record: _core.Record, *, scenario_toml: str, provenance: dict[str, Any]) -> Result:
+        """From what the core recorded."""
+        return cls(
+            summary=json.loads(record.summary_json()),
+            scenario_toml=scenario_toml,
+            provenance=provenance,
+            read_table=lambda name: frame(record.flows() if name == "flows" else record.series()),
+        )
+
+    @classmethod
+    def load(cls, directory: str | Path) -> Result:
+        """Open a folder that `save` wrote.
+
+        Raises:
+            OSError: it is not there, or not a result folder.
+        """
+        directory = Path(directory)
+
+        def read_table(name: str) -> pl.DataFrame:
+            import polars as pl
+
+            return pl.read_parquet(directory / f"{name}.parquet")
+
+        return cls(
+            summary=json.loads((directory / "summary.json").read_text(encoding="utf-8")),
+            scenario_toml=(directory / "scenario.toml").read_text(encoding="utf-8"),
+            provenance=json.loads((directory / "provenance.json").read_text(encoding="utf-8")),
+            read_table=read_table,
+        )
+
+    @property
+    def title(self) -> str:
+        """What the scenario calls itself."""
+        return str(self.summary["title"])
+
+    @property
+    def partial(self) -> bool:
+        """Whether the run was stopped before its end."""
+        return bool(self.summary.get("partial", False))
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """One row for each flow, with the columns of the summary's `flows`."""
+        return self._read_table("flows")
+
+    @cached_property
+    def series(self) -> pl.DataFrame:
+        """One row for each flow and interval: window, delays, goodput, queue, channel and HARQ outcome."""
+        return self._read_table("series")
+
+    def plot(self, name: str) -> Figure:
+        """Draw one of `transorbit.plots.ALL`: "goodput", "window", "path-delay", "harq" or "queue".
+
+        Raises:
+            KeyError: there is no such plot.
+            ValueError: the run has nothing to show in it, such as "harq" without a fading channel.
+        """
+        from transorbit import plots
+
+        draw = plots.ALL[name]
+        figure = None if self.series.is_empty() else draw(self)
+        if figure is None:
+            raise ValueError(f"{name}: the run has nothing to show in this plot")
+        return figure
+
+    def save(self, directory: str | Path, *, plots: bool = True) -> Path:
+        """Write the result folder: scenario, summary, tables, provenance and, if wanted, plots.
+
+        The folder appears whole or not at all, and replaces an earlier result; the plots follow in the same manner.
+
+        Raises:
+            FileExistsError: `directory` holds something that is not a result.
+            OSError: it cannot be written.
+        """
+        directory = Path(directory)
+        with _folder.replacing(directory) as fresh:
+            (fresh / "scenario.toml").write_text(self.scenario_toml, encoding="utf-8")
+            (fresh / "summary.json").write_text(_json(self.summary), encoding="utf-8")
+            (fresh / "provenance.json").write_text(_json(self.provenance), encoding="utf-8")
+            self.flows.write_parquet(fresh / "flows.parquet")
+            self.series.write_parquet(fresh / "series.parquet")
+            if self.partial:
+                (fresh / "PARTIAL").write_text(
+                    f"Stopped by the user at {self.summary['simulated_s']:g} s of simulated time.\n", encoding="utf-8"
+                )
+        if plots:
+            self.save_plots(directory / "plots")
+        return directory
+
+    def save_plots(self, directory: str | Path) -> Path:
+        """Write every plot that the run has something to show in, as SVG and PNG."""
+        from transorbit import plots
+
+        directory = Path(directory)
+        with _folder.replacing(directory) as fresh:
+            for name, draw in plots.ALL.items():
+                figure = None if self.series.is_empty() else draw(self)
+                if figure is not None:
+                    plots.write(figure, fresh / name)
+        return directory
+
+    def __repr__(self) -> str:
+        marks = ", partial" if self.partial else ""
+        return f"Result({self.title!r}, seed={self.summary['seed']}, digest={self.summary['digest']!r}{marks})"
+
+
+def provenance(scenario_toml: str, seed: int, wall_s: float) -> dict[str, Any]:
+    """Where a result comes from."""
+    return {
+        "transorbit": _core.version(),
+        "seed": seed,
+        "scenario_sha256": hashlib.sha256(scenario_toml.encode()).hexdigest(),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "wall_s": round(wall_s, 3),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+    }
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

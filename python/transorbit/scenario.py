@@ -1,0 +1,153 @@
+"""Scenarios: what to simulate, read from TOML, changed by key, run to a result."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from transorbit import _core
+from transorbit.result import Result, provenance
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+# A step is at most this share of the run, and short enough that Ctrl-C and the progress bar answer at once.
+_LARGEST_STEP = 0.01
+_STEP_WALL_S = 0.1
+
+
+class Interrupted(KeyboardInterrupt):
+    """A run was stopped with Ctrl-C; `result` holds what it had until then, marked partial."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(f"stopped at {result.summary['simulated_s']:g} s of simulated time")
+        self.result = result
+
+
+class Scenario:
+    """A path, a channel, a last hop and the flows over them.
+
+    Scenarios are values: `replace` and `set` return changed copies. Quantities are text with a unit, as in the file.
+    """
+
+    def __init__(self, core: _core.Scenario) -> None:
+        self._core = core
+
+    @classmethod
+    def load(cls, path: str | Path) -> Scenario:
+        """Read a scenario file. Trace files that it names are found relative to its folder.
+
+        Raises:
+            ScenarioError: the file is not a scenario.
+            OSError: the file cannot be read.
+        """
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise _core.ScenarioError(f"{path}: not a text file in UTF-8 ({error.reason})") from None
+        return cls.from_toml(text, base_dir=path.parent)
+
+    @classmethod
+    def from_toml(cls, text: str, *, base_dir: str | Path = ".") -> Scenario:
+        """Read a scenario from TOML text; `base_dir` is where it looks for trace files.
+
+        Raises:
+            ScenarioError: the text is not TOML, or no scenario.
+        """
+        return cls(_core.Scenario.from_toml(text, str(base_dir)))
+
+    @property
+    def title(self) -> str:
+        """What the scenario calls itself."""
+        return self._core.title()
+
+    def replace(self, changes: Mapping[str, object]) -> Scenario:
+        """A copy with other values: keys are dotted paths (`flows.0.count`), tables replace tables.
+
+        Raises:
+            ScenarioError: a key that does not exist. Values are judged by `check` and `run`.
+        """
+        core = self._core
+        for path, value in changes.items():
+            core = core.replace(path, json.dumps(value, allow_nan=False))
+        return Scenario(core)
+
+    def set(self, *assignments: str) -> Scenario:
+        """A copy with other values, given as the command line does: `channel.reference_snr=7 dB`."""
+        core = self._core
+        for assignment in assignments:
+            core = core.set_toml(assignment)
+        return Scenario(core)
+
+    def check(self) -> None:
+        """Raise `ScenarioError` where a key, a unit or a value is wrong."""
+        self._core.check()
+
+    def to_toml(self) -> str:
+        """The scenario with every default filled in: runs the same, whatever later defaults are."""
+        return self._core.resolved_toml()
+
+    def run(self, *, seed: int | None = None, progress: Callable[[float], None] | None = None) -> Result:
+        """Simulate to the end.
+
+        The same scenario and seed give the same result on any machine. Other Python threads run meanwhile.
+
+        Args:
+            seed: replaces the scenario's own.
+            progress: called now and then with the share of the simulated time that has passed, 0 to 1.
+
+        Raises:
+            ScenarioError: the scenario is wrong.
+            Interrupted: Ctrl-C; its `result` is what was simulated until then.
+        """
+        started = time.perf_counter()
+        simulation = self._core.simulation(seed)
+
+        def result(*, partial: bool) -> Result:
+            record = simulation.finish(partial)
+            toml = self.replace({"seed": simulation.seed}).to_toml()
+            wall_s = time.perf_counter() - started
+            return Result.from_record(record, scenario_toml=toml, provenance=provenance(toml, simulation.seed, wall_s))
+
+        try:
+            _advance(simulation, progress)
+        except KeyboardInterrupt:
+            raise Interrupted(result(partial=True)) from None
+        return result(partial=False)
+
+    def __repr__(self) -> str:
+        try:
+            return f"Scenario({self.title!r})"
+        except _core.ScenarioError as error:
+            return f"Scenario(<{error}>)"
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of a scenario, for editors."""
+    schema: dict[str, Any] = json.loads(_core.schema_json())
+    return schema
+
+
+def registries() -> list[dict[str, Any]]:
+    """What a scenario can choose from: `name`, `key` and `entries` of each extension point."""
+    registries: list[dict[str, Any]] = json.loads(_core.registries_json())
+    return registries
+
+
+def _advance(simulation: _core.Simulation, progress: Callable[[float], None] | None) -> None:
+    """Step to the end; steps shrink and grow so that each takes a moment of real time."""
+    duration = simulation.duration_s
+    largest = step = duration * _LARGEST_STEP
+    while (now := simulation.now_s) < duration:
+        started = time.perf_counter()
+        simulation.advance(min(now + step, duration))
+        took = time.perf_counter() - started
+        if took > _STEP_WALL_S:
+            step = max(step / 2, largest / 4096)
+        elif took < _STEP_WALL_S / 4:
+            step = min(step * 2, largest)
+        if progress:
+            progress(simulation.now_s / duration)

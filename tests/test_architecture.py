@@ -1,0 +1,121 @@
+"""The boundaries of ARCHITECTURE.md, held against what cargo and Python say."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+
+# Which of the project's crates each crate may depend on. `sim` alone may know several stages.
+ALLOWED = {
+    "units": set(),
+    "engine": {"units"},
+    "orbit": {"units"},
+    "channel": {"units"},
+    "link": {"units", "channel"},
+    "access": {"units", "channel"},
+    "transport": {"units"},
+    "traffic": {"units"},
+    "sim": {"units", "engine", "orbit", "channel", "link", "access", "transport", "traffic"},
+    "python": {"units", "sim"},
+}
+# Crates that make random generators: stages are handed theirs.
+GENERATORS = re.compile(r"rand_(xoshiro|pcg|chacha|xorshift|mt)|getrandom|fastrand|oorandom")
+# What Python may not compute with: its numbers come from the core.
+NUMERIC = {"numpy", "scipy", "random", "math", "cmath", "numba", "sgp4"}
+
+
+@cache
+def packages() -> dict[str, dict[str, object]]:
+    """The workspace's packages by the name of their folder."""
+    metadata = subprocess.run(
+        ["cargo", "metadata", "--no-deps", "--format-version", "1", "--locked"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    return {Path(package["manifest_path"]).parent.name: package for package in json.loads(metadata)["packages"]}
+
+
+def dependencies(package: dict[str, object], *, development: bool) -> set[str]:
+    kinds = {None, "build"} | ({"dev"} if development else set())
+    return {entry["name"] for entry in package["dependencies"] if entry["kind"] in kinds}  # type: ignore[attr-defined]
+
+
+def test_every_crate_has_a_place_in_the_plan() -> None:
+    assert set(packages()) <= set(ALLOWED)
+    assert {package["name"] for package in packages().values()} == {f"transorbit-{name}" for name in packages()}
+
+
+@pytest.mark.parametrize("crate", sorted(ALLOWED))
+def test_crates_know_only_their_neighbours(crate: str) -> None:
+    if crate not in packages():
+        return
+    own = {
+        name.removeprefix("transorbit-")
+        for name in dependencies(packages()[crate], development=True)
+        if "transorbit-" in name
+    }
+
+    assert own <= ALLOWED[crate]
+
+
+def test_only_the_engine_makes_generators() -> None:
+    makers = {
+        crate: found
+        for crate, package in packages().items()
+        if (found := {name for name in dependencies(package, development=False) if GENERATORS.search(name)})
+    }
+
+    assert set(makers) == {"engine"}
+
+
+def test_every_crate_takes_the_workspace_lints() -> None:
+    for crate in packages():
+        manifest = (ROOT / "crates" / crate / "Cargo.toml").read_text()
+        assert "[lints]\nworkspace = true" in manifest, crate
+
+
+def test_nothing_lifts_the_bans_on_clocks_and_hash_order() -> None:
+    allowed = re.compile(r"allow\(clippy::disallowed_(methods|types)\)")
+    lifted = [str(path) for path in (ROOT / "crates").rglob("src/**/*.rs") if allowed.search(path.read_text())]
+
+    assert not lifted
+
+
+def test_links_and_transports_do_not_speak_of_each_other() -> None:
+    """A link that names a TCP segment, or a transport that names a satellite, has crossed a boundary."""
+    strangers = {
+        "link": r"\b(use|extern crate) (transport|traffic|orbit|engine|sim)\b|\b(Segment|TcpHeader|Sack)\b",
+        "transport": r"\b(use|extern crate) (link|channel|orbit|engine|sim)\b|\b(Satellite|Harq|Orbit)\b",
+    }
+    for crate, pattern in strangers.items():
+        for path in (ROOT / "crates" / crate / "src").rglob("*.rs"):
+            code = re.sub(r"//.*", "", path.read_text())
+            assert not re.search(pattern, code), path
+
+
+def test_python_computes_no_physics() -> None:
+    for path in (ROOT / "python/transorbit").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+            assert not {name.split(".")[0] for name in names} & NUMERIC, path
+
+
+def test_the_code_map_names_every_folder() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    block = re.search(r"```text\n(.*?)```", text, re.DOTALL)
+    assert block, "ARCHITECTURE.md has a code map"
+    mapped = set(re.findall(r"^ {0,2}([\w./-]+/)(?:\s|$)", block[1], re.MULTILINE))
+    listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    tracked = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    folders = {f"{path.split('/')[0]}/" for path in tracked if "/" in path}
+    crates = {f"{path.split('/')[1]}/" for path in tracked if path.startswith("crates/")}
+
+    assert mapped == folders | crates

@@ -1,0 +1,152 @@
+"""Wrong input: one line with the key's path, exit code 2, nothing written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conftest import Outcome
+
+Command = Callable[..., Outcome]
+
+LEO = "scenarios/leo-tcp.toml"
+LAB = "scenarios/lab-fixed.toml"
+
+# What is set, the path that the message must begin with, and what it must mention besides.
+WRONG_VALUES = [
+    ("chanel.kind=clear", "chanel", ["channel"]),
+    ("last_hop.sheduler={}", "last_hop.sheduler", ["scheduler"]),
+    ("channel.elevaton=40 deg", "channel.elevaton", ["elevation"]),
+    ("flows.0.transport.congestion=cubix", "flows.0.transport.congestion", ["cubix", "cubic"]),
+    ("channel.kind=lmz", "channel", ["lmz", "lms"]),
+    ("path.constellation=leo-67", "path.constellation", ["leo-67", "leo-66"]),
+    ("last_hop.scheduler.kind=dropptail", "last_hop.scheduler", ["dropptail", "droptail"]),
+    ("channel.environment=moon", "channel.environment", ["moon", "suburban"]),
+    ("duration=600 m", "duration", ["600 m", "unit"]),
+    ("duration=600", "duration", ["600"]),
+    ("duration=0 s", "duration", ["0 s"]),
+    ("last_hop.rate=50 Mbps", "last_hop.rate", ["50 Mbps", "Mbit/s"]),
+    ("last_hop.rate=0 bit/s", "last_hop.rate", ["0 bit/s"]),
+    ("last_hop.delay=-1 ms", "last_hop.delay", ["-1 ms"]),
+    ("last_hop.delay=10", "last_hop.delay", ["10"]),
+    ("channel.elevation=95 deg", "channel.elevation", ["95 deg", "90"]),
+    ("channel.speed=-3 km/h", "channel.speed", ["-3 km/h"]),
+    ("path.source.latitude=91 deg", "path.source.latitude", ["91 deg", "90"]),
+    ("flows.0.count=0", "flows.0.count", ["0"]),
+    ("flows.0.count=-1", "flows.0.count", ["-1"]),
+    ("flows.0.count=many", "flows.0.count", ["many"]),
+    ("flows.3.count=1", "flows.3", ["entries"]),
+    ("flows.0.transport.mss=0 B", "flows.0.transport.mss", ["0 B"]),
+    ("last_hop.harq.transmissions=0", "last_hop.harq.transmissions", ["0"]),
+    ("last_hop.reordering.capacity=-5", "last_hop.reordering.capacity", ["-5"]),
+    ("last_hop.scheduler.buffer=1 parsec", "last_hop.scheduler.buffer", ["1 parsec", "bdp"]),
+    ('path={ kind = "fixed" }', "path", ["delay"]),
+    ('path={ kind = "fixed", delay = "-40 ms" }', "path.delay", ["-40 ms"]),
+    ('path={ kind = "fixed", delay = "40 ms", jitter = { probability = 2, extra = "1 ms" } }', "path.jitter", ["2"]),
+    ('channel={ kind = "bernoulli", loss = "101 %" }', "channel.loss", ["101 %"]),
+    ('channel={ kind = "trace", file = "missing.csv" }', "channel.file", ["missing.csv"]),
+    ('path={ kind = "trace", file = "missing.csv" }', "path.file", ["missing.csv"]),
+    ("seed=-4", "seed", ["-4"]),
+    ("flows=[]", "flows", []),
+]
+
+
+@pytest.mark.parametrize(("assignment", "path", "mentions"), WRONG_VALUES, ids=[case[0] for case in WRONG_VALUES])
+def test_a_wrong_value_is_named(command: Command, here: Path, assignment: str, path: str, mentions: list[str]) -> None:
+    for verb in ("check", "run"):
+        done = command(verb, LEO, "--set", assignment)
+
+        line = _refused(done, here)
+        assert line.startswith(f"transorbit: {path}"), line
+        assert all(mention in line.removeprefix(f"transorbit: {path}") for mention in mentions), line
+
+
+TRACES = {
+    "time goes back": "0,0\n1,1\n0.5,2\n",
+    "time stands still": "0,0\n1,1\n1,2\n",
+    "not a number": "0,0\n1,deep\n",
+    "one column": "0\n1\n",
+    "infinite": "0,0\n1,inf\n",
+    "empty": "",
+    "only a header": "time,value\n",
+}
+
+
+@pytest.mark.parametrize("stage", ["channel", "path"])
+@pytest.mark.parametrize("fault", TRACES)
+def test_a_wrong_trace_is_named(command: Command, here: Path, stage: str, fault: str) -> None:
+    (here / "lab.toml").write_text(Path(LAB).read_text())
+    (here / "x.csv").write_text(TRACES[fault])
+
+    line = _refused(command("run", "lab.toml", "--set", f'{stage}={{ kind = "trace", file = "x.csv" }}'), here)
+
+    assert line.startswith(f"transorbit: {stage}.file"), line
+    assert "x.csv" in line
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["title = ", "[path\n", "a = 1\na = 2\n", "flows = 3\n", "", "\x00", "[[flows]]\n[[flows.count]]\n"],
+    ids=["no value", "open bracket", "twice", "wrong type", "nothing", "control character", "table for number"],
+)
+def test_what_is_no_scenario_is_refused(command: Command, here: Path, text: str) -> None:
+    (here / "broken.toml").write_text(text)
+
+    _refused(command("run", "broken.toml"), here)
+
+
+def test_a_syntax_error_tells_its_line(command: Command, here: Path) -> None:
+    (here / "broken.toml").write_text('title = "x"\nduration = \n')
+
+    assert "line 2" in _refused(command("run", "broken.toml"), here)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["run"], "SCENARIO"),
+        (["run", "missing.toml"], "missing.toml"),
+        (["run", "scenarios"], "scenarios"),
+        (["run", LEO, "--set", "duration"], "duration"),
+        (["run", LEO, "--set", "=3"], "key"),
+        (["run", LEO, "--set", "flows.x.count=3"], "flows.x"),
+        (["run", LEO, "--seed", "-1"], "--seed"),
+        (["run", LEO, "--seed", "1.5"], "--seed"),
+        (["run", LEO, "--seed", "one"], "--seed"),
+        (["run", LEO, "--seed", "99999999999999999999"], "--seed"),
+        (["run", LEO, "--fast"], "--fast"),
+        (["walk", LEO], "walk"),
+        (["list", "planets"], "schedulers"),
+        (["constellation", "delay", "leo-67", "--from", "0,0", "--to", "1,1"], "leo-66"),
+        (["constellation", "delay", "leo-66", "--from", "here", "--to", "1,1"], "--from"),
+        (["constellation", "delay", "leo-66", "--from", "0,0", "--to", "-91,1"], "--to"),
+        (["constellation", "delay", "leo-66", "--from", "0,0", "--to", "1,1", "--duration", "long"], "--duration"),
+        (["constellation", "delay", "leo-66", "--from", "0,0", "--to", "1,1", "--step", "0 s"], "--step"),
+        (["channel", "generate", "--elevation", "95 deg"], "elevation"),
+        (["channel", "stats", "--environment", "moon"], "environment"),
+        (["channel", "generate", "--plot", "x.gif"], "--plot"),
+        (["run", LEO, "--out", "scenarios/leo-tcp.toml"], "leo-tcp.toml"),
+        (["run", LEO, "--out", "scenarios/leo-tcp.toml/below"], "leo-tcp.toml"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_wrong_command_is_refused(command: Command, here: Path, arguments: list[str], says: str) -> None:
+    assert says in _refused(command(*arguments), here)
+
+
+def test_refusals_reach_the_shell(program: Command, here: Path) -> None:
+    assert "elevation" in _refused(program("run", LEO, "--set", "channel.elevation=95 deg"), here)
+
+
+def _refused(done: Outcome, here: Path) -> str:
+    """Checks how a refusal looks, and that it left nothing behind."""
+    assert done.code == 2
+    assert done.out == ""
+    [line] = done.err.splitlines()
+    assert line.startswith("transorbit: ")
+    assert "Traceback" not in line
+    written = {path.name for path in here.iterdir()} - {"scenarios", "lab.toml", "x.csv", "broken.toml"}
+    assert not written
+    return line

@@ -1,0 +1,300 @@
+"""The command line: what it prints where, what it writes, how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import tomllib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+import transorbit as to
+from conftest import PROGRAM, Outcome
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Command = Callable[..., Outcome]
+
+LEO = "scenarios/leo-tcp.toml"
+SHORT = ("--set", "duration=20 s")
+
+SUMMARY_KEYS = {
+    "title",
+    "seed",
+    "simulated_s",
+    "digest",
+    "warnings",
+    "flows",
+    "last_hop",
+    "path",
+    "events",
+    "conservation",
+}
+FLOW_KEYS = {
+    "id", "user", "transport", "congestion", "goodput_bps", "sent_packets", "received_packets",
+    "retransmitted_packets", "dupack_events", "rto_events", "spurious_retransmissions", "rtt_mean_s",
+    "one_way_delay_mean_s", "one_way_delay_p95_s", "jitter_s", "loss_ratio", "cwnd_mean_packets",
+}  # fmt: skip
+LAST_HOP_KEYS = {
+    "offered_packets", "dropped_overflow", "dropped_timeout", "coded_bps", "useful_bps", "utilisation", "harq",
+    "reordering",
+}  # fmt: skip
+HARQ_KEYS = {"decoded_after", "failed", "bits_per_packet_mean"}
+REORDERING_KEYS = {"held_packets", "wait_mean_s", "flushed_full", "flushed_failed"}
+PATH_KEYS = {"one_way_delay_min_s", "one_way_delay_mean_s", "one_way_delay_max_s", "handovers"}
+CONSERVATION_KEYS = {"created", "delivered", "dropped", "in_flight"}
+RESULT_FILES = {"scenario.toml", "summary.json", "provenance.json", "flows.parquet", "series.parquet", "plots"}
+PLOTS = {
+    f"{name}.{suffix}" for name in ("goodput", "window", "path-delay", "harq", "queue") for suffix in ("svg", "png")
+}
+
+
+def test_run_shows_a_summary_and_keeps_a_result_folder(command: Command, here: Path) -> None:
+    done = command("run", LEO, *SHORT)
+
+    assert (done.code, done.err) == (0, "")
+    assert "goodput" in done.out
+    assert "Result: results/leo-tcp" in done.out
+    folder = here / "results/leo-tcp"
+    assert {path.name for path in folder.iterdir()} == RESULT_FILES
+    assert {path.name for path in (folder / "plots").iterdir()} == PLOTS
+    assert all(path.stat().st_size > 1000 for path in (folder / "plots").iterdir())
+    assert [path.name for path in (here / "results").iterdir()] == ["leo-tcp"], "work folders are gone"
+
+
+def test_the_kept_scenario_runs_to_the_same_digest(command: Command) -> None:
+    command("run", LEO, *SHORT, "--seed", "5", "--no-plots", "--quiet", "--out", "first")
+    done = command("run", "first/scenario.toml", "--seed", "5", "--json")
+
+    assert json.loads(done.out)["digest"] == to.Result.load("first").summary["digest"]
+
+
+def test_json_is_the_summary_and_nothing_else(program: Command, here: Path) -> None:
+    done = program("run", LEO, *SHORT, "--json")
+
+    assert (done.code, done.err) == (0, "")
+    json.loads(done.out)
+    assert not (here / "results").exists(), "a folder only with --out"
+
+
+def test_json_with_a_folder(command: Command, here: Path) -> None:
+    done = command("run", LEO, *SHORT, "--json", "--no-plots", "--out", "kept")
+
+    assert json.loads(done.out) == json.loads((here / "kept/summary.json").read_text())
+    assert not (here / "kept/plots").exists()
+
+
+def test_the_summary_has_every_documented_key(command: Command) -> None:
+    summary = json.loads(command("run", LEO, *SHORT, "--json").out)
+
+    assert set(summary) >= SUMMARY_KEYS
+    assert all(set(flow) >= FLOW_KEYS for flow in summary["flows"])
+    assert set(summary["last_hop"]) >= LAST_HOP_KEYS
+    assert set(summary["last_hop"]["harq"]) >= HARQ_KEYS
+    assert len(summary["last_hop"]["harq"]["decoded_after"]) == 4
+    assert set(summary["last_hop"]["reordering"]) >= REORDERING_KEYS
+    assert set(summary["path"]) >= PATH_KEYS
+    assert set(summary["conservation"]) >= CONSERVATION_KEYS
+
+
+def test_every_packet_is_accounted_for(command: Command) -> None:
+    balance = json.loads(command("run", LEO, *SHORT, "--json").out)["conservation"]
+
+    dropped = balance["dropped"]
+    dropped = sum(dropped.values()) if isinstance(dropped, dict) else dropped
+    assert balance["created"] == balance["delivered"] + dropped + balance["in_flight"] > 0
+
+
+def test_quiet_prints_nothing(command: Command, here: Path) -> None:
+    done = command("run", LEO, *SHORT, "--quiet", "--no-plots")
+
+    assert (done.code, done.out, done.err) == (0, "", "")
+    assert (here / "results/leo-tcp/summary.json").exists()
+
+
+def test_a_result_is_replaced_whole(command: Command, here: Path) -> None:
+    command("run", LEO, *SHORT, "--quiet", "--out", "kept")
+    done = command("run", LEO, *SHORT, "--seed", "2", "--quiet", "--no-plots", "--out", "kept")
+
+    assert done.code == 0
+    assert to.Result.load("kept").summary["seed"] == 2
+    assert not (here / "kept/plots").exists(), "nothing of the earlier result is left"
+
+
+@pytest.mark.parametrize("name", ["a file", "a folder of other things", "a result with somebody's notes"])
+def test_what_is_not_ours_is_left_alone(command: Command, here: Path, name: str) -> None:
+    target = here / "target"
+    if name == "a file":
+        target.write_text("mine")
+    elif name == "a folder of other things":
+        target.mkdir()
+        (target / "summary.json").write_text("{}")
+    else:
+        command("run", LEO, *SHORT, "--quiet", "--no-plots", "--out", "target")
+        (target / "notes.md").write_text("mine")
+    before = _everything(here)
+
+    done = command("run", LEO, *SHORT, "--out", "target")
+
+    assert done.code == 2
+    assert done.err.startswith("transorbit: target: ")
+    assert _everything(here) == before
+
+
+def test_check_prints_a_scenario_with_every_default(command: Command, here: Path) -> None:
+    done = command("check", LEO, "--set", "channel.reference_snr=7 dB")
+
+    assert (done.code, done.err) == (0, "")
+    resolved = tomllib.loads(done.out)
+    assert resolved["channel"]["reference_snr"] == "7 dB"
+    (here / "resolved.toml").write_text(done.out)
+    assert command("check", "resolved.toml").out == done.out, "a resolved scenario resolves to itself"
+
+
+def test_list_knows_every_registry(command: Command) -> None:
+    registries = to.registries()
+    everything = command("list").out
+
+    assert {registry["name"] for registry in registries} >= {"schedulers", "congestion", "channels"}
+    for registry in registries:
+        one = command("list", registry["name"])
+        assert one.code == 0
+        for entry in registry["entries"]:
+            assert entry["name"] in everything
+            assert entry["name"] in one.out
+            assert entry["summary"].strip(), f"{registry['name']}: {entry['name']} says what it is"
+
+
+def test_schema_describes_the_scenario(command: Command) -> None:
+    schema = json.loads(command("schema").out)
+
+    assert {"path", "channel", "last_hop", "flows"} <= set(schema["properties"])
+
+
+def test_constellation_delay(command: Command, here: Path) -> None:
+    places = ("--from", "43.6,1.4", "--to", "-36.9,174.8")
+    done = command(
+        "constellation", "delay", "leo-66", *places, "--duration", "10 min", "--step", "10 s",
+        "--csv", "trace/delay.csv", "--plot", "delay.svg",
+    )  # fmt: skip
+
+    assert (done.code, done.err) == (0, "")
+    assert "one-way delay" in done.out
+    trace = pl.read_csv(here / "trace/delay.csv")
+    assert len(trace) in (60, 61)
+    assert trace["one_way_delay_s"].drop_nulls().is_between(0.04, 0.15).all()
+    assert "<svg" in (here / "delay.svg").read_text()[:1000]
+
+
+def test_channel_generate_writes_a_series_that_a_scenario_can_replay(command: Command, here: Path) -> None:
+    done = command(
+        "channel", "generate", "--duration", "5 s", "--seed", "3", "--csv", "fading.csv", "--plot", "fading.png"
+    )
+    assert (done.code, done.err) == (0, "")
+    assert (here / "fading.png").stat().st_size > 1000
+
+    series = pl.read_csv(here / "fading.csv")
+    assert {"time_s", "attenuation_db", "snr_db", "mutual_information"} <= set(series.columns)
+    series.select("time_s", "attenuation_db").write_csv(here / "trace.csv")
+    leo = (here / LEO).read_text()
+    (here / "replay.toml").write_text(leo.replace('"600 s"', '"4 s"'))
+    replay = '--set=channel={ kind = "trace", file = "trace.csv", reference_snr = "10 dB" }'
+    done = command("run", "replay.toml", replay, "--json")
+    assert (done.code, done.err) == (0, "")
+
+
+def test_channel_series_depends_on_its_seed_alone(command: Command) -> None:
+    first = command("channel", "generate", "--duration", "1 s", "--seed", "3").out
+
+    assert command("channel", "generate", "--duration", "1 s", "--seed", "3").out == first
+    assert command("channel", "generate", "--duration", "1 s", "--seed", "4").out != first
+
+
+def test_channel_stats(command: Command) -> None:
+    from_options = command("channel", "stats", "--speed", "60 km/h", "--elevation", "40 deg", "--json")
+    from_scenario = command("channel", "stats", "--scenario", LEO, "--json")
+
+    assert from_options.code == from_scenario.code == 0
+    assert json.loads(from_options.out) == json.loads(from_scenario.out)
+    assert command("channel", "stats").out
+
+
+def test_demo_compares_and_says_where(command: Command, here: Path) -> None:
+    text = (here / LEO).read_text().replace('"600 s"', '"30 s"')
+    (here / "short.toml").write_text(text)
+    done = command("demo", "short.toml", "--out", "demo")
+
+    assert (done.code, done.err) == (0, "")
+    assert "with the reordering buffer" in done.out
+    assert "demo/goodput.png" in done.out
+    assert {path.name for path in (here / "demo").iterdir()} == {
+        "goodput.png", "goodput.svg", "with-reordering", "without-reordering",
+    }  # fmt: skip
+
+
+def test_version_and_help(program: Command) -> None:
+    assert program("--version").out.strip() == to.__version__
+    assert "transorbit run" in program("--help").out
+    assert "transorbit run" in program("run", "--help").out
+
+
+def test_start_up_imports_nothing_heavy() -> None:
+    heavy = "{'polars', 'matplotlib', 'numpy', 'rich', 'cyclopts'}"
+    script = (
+        f"import sys, transorbit.cli; assert transorbit.cli.run(['--version']) == 0; print({heavy} & set(sys.modules))"
+    )
+    done = subprocess.run([PROGRAM.with_name("python"), "-c", script], capture_output=True, text=True, check=True)
+
+    assert done.stdout.splitlines()[-1] == "set()"
+
+
+def test_a_reader_that_leaves_early_is_no_error(here: Path) -> None:
+    script = f"'{PROGRAM}' channel generate --duration '60 s' | head -n 1"
+    done = subprocess.run(
+        ["/bin/bash", "-o", "pipefail", "-c", script], capture_output=True, text=True, check=False, cwd=here
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_ctrl_c_leaves_a_marked_partial_result(here: Path) -> None:
+    ours, theirs = pty.openpty()
+    arguments = [PROGRAM, "run", LEO, "--set", "duration=50 h", "--out", "stopped", "--no-plots"]
+    process = subprocess.Popen(arguments, cwd=here, stdout=subprocess.PIPE, stderr=theirs, text=True)
+    os.close(theirs)
+    shown = b""
+    while not re.search(rb"[1-9][0-9]?%", shown):
+        shown += os.read(ours, 1024)
+    process.send_signal(signal.SIGINT)
+    _drain(ours)
+    out, _ = process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    assert {path.name for path in (here / "stopped").iterdir()} == RESULT_FILES - {"plots"} | {"PARTIAL"}
+    result = to.Result.load(here / "stopped")
+    assert result.partial
+    assert result.summary["warnings"]
+    assert 0 < result.summary["simulated_s"] < 180_000
+    assert result.series["time_s"].max() <= result.summary["simulated_s"]
+    assert "Result: stopped" in out
+
+
+def _drain(terminal: int) -> None:
+    """Reads until the other end has closed, so that it never waits for us."""
+    try:
+        while os.read(terminal, 1024):
+            pass
+    except OSError:
+        os.close(terminal)
+
+
+def _everything(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}

@@ -1,0 +1,153 @@
+"""What would rot unseen: stubs, reference pages, links, examples, the change log."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import shlex
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import transorbit as to
+from conftest import ROOT, Outcome
+from transorbit import _core, _reference
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+def tracked() -> list[Path]:
+    """The project's files: those in git, and those that are about to be."""
+    listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return [ROOT / name for name in names.split("\0") if name and (ROOT / name).is_file()]
+
+
+def blocks(page: Path, language: str) -> Iterator[str]:
+    for block in re.finditer(rf"^```{language}\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE):
+        yield block[1]
+
+
+def test_the_stub_says_what_the_binary_has() -> None:
+    import ast
+
+    stub = ast.parse((ROOT / "python/transorbit/_core.pyi").read_text())
+    classes = {node.name: node for node in stub.body if isinstance(node, ast.ClassDef)}
+    functions = {node.name: node for node in stub.body if isinstance(node, ast.FunctionDef)}
+
+    public = {name for name in dir(_core) if not name.startswith("_")}
+    assert public == set(classes) | set(functions)
+    for name, function in functions.items():
+        assert _parameters(getattr(_core, name)) == _written(function), name
+    for name, node in classes.items():
+        written = {item.name: item for item in node.body if isinstance(item, ast.FunctionDef)}
+        offered = {key for key in vars(getattr(_core, name)) if not key.startswith("__")}
+        assert offered == {key for key in written if not key.startswith("__")}, name
+        for key, function in written.items():
+            assert hasattr(getattr(_core, name), key), f"{name}.{key}"
+            member = inspect.getattr_static(getattr(_core, name), key)
+            if callable(member) and not key.startswith("__"):
+                assert [p for p in _parameters(member) if p != "self"] == [p for p in _written(function) if p != "self"]
+
+
+def _parameters(function: Callable[..., object]) -> list[str]:
+    return list(inspect.signature(function).parameters)
+
+
+def _written(function: object) -> list[str]:
+    return [argument.arg for argument in function.args.args]  # type: ignore[attr-defined]
+
+
+def test_the_reference_pages_are_those_of_the_registries(tmp_path: Path) -> None:
+    _reference.write(tmp_path)
+    made = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    kept = {path.name: path.read_text() for path in (ROOT / "docs/reference").iterdir()}
+
+    assert made == kept, "run `make reference`"
+
+
+def test_the_definitions_cover_every_key_of_the_summary(leo: to.Scenario) -> None:
+    text = (ROOT / "docs/definitions.md").read_text()
+    defined = set(re.findall(r"`([a-z0-9_]+)`", text))
+    result = leo.run()
+
+    def keys(value: object) -> Iterator[str]:
+        if isinstance(value, dict):
+            for key, item in value.items():
+                yield key
+                yield from keys(item)
+        elif isinstance(value, list):
+            for item in value:
+                yield from keys(item)
+
+    summary = {key: value for key, value in result.summary.items() if key != "conservation"}
+    assert set(keys(summary)) - defined == set()
+    assert {re.sub(r"_\d+$", "_n", column) for column in result.series.columns} - defined == set()
+
+
+def test_the_change_log_has_this_version() -> None:
+    assert f"## {to.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+    assert tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"] == to.__version__
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+        if not re.match(r"https?://|#", target):
+            assert (page.parent / target.split("#")[0]).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_python_examples_run(page: Path, here: Path) -> None:
+    for code in blocks(page, "python"):
+        exec(compile(code, str(page), "exec"), {})  # noqa: S102 - our own documentation, in an empty folder
+    assert here.exists()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_shell_examples_run(page: Path, command: Callable[..., Outcome]) -> None:
+    for block in blocks(page, "sh"):
+        for line in block.replace("\\\n", " ").splitlines():
+            words = shlex.split(line, comments=True)
+            if words and words[0].rsplit("/")[-1] == "transorbit" and not set(words) & {"|", ">", "$"}:
+                done = command(*words[1:])
+                assert done.code == 0, f"{line}: {done.err}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_scenario_examples_are_valid(page: Path) -> None:
+    for text in blocks(page, "toml"):
+        table = tomllib.loads(text)
+        if "flows" in table and "path" in table:
+            to.Scenario.from_toml(text, base_dir=ROOT / "scenarios").check()
+
+
+def test_nothing_tracked_depends_on_one_machine() -> None:
+    absolute = re.compile(r"(?<![\w.~$}/-])/(work|root|home|Users|opt|mnt|tmp)/")
+    unfinished = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b|\bunimpl" + r"emented!|\bto" + r"do!\(")
+    numbered = re.compile(r"\bissue #?\d", re.IGNORECASE)
+    for path in tracked():
+        if path.suffix in {".png", ".svg", ".gz", ".parquet"} or path.name in {"uv.lock", "Cargo.lock"}:
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            for pattern in (absolute, unfinished, numbered):
+                assert not (pattern.search(line) and path != Path(__file__)), f"{path}:{number}: {line.strip()}"
+
+
+def test_lock_files_name_the_public_registries_only() -> None:
+    hosts = set(re.findall(r"https?://([^/\"]+)", (ROOT / "uv.lock").read_text()))
+    assert hosts == {"pypi.org", "files.pythonhosted.org"}
+    sources = set(re.findall(r'^source = "([^"]+)"', (ROOT / "Cargo.lock").read_text(), re.MULTILINE))
+    assert sources == {"registry+https://github.com/rust-lang/crates.io-index"}
+
+
+def test_no_tracked_file_is_large() -> None:
+    large = {str(path.relative_to(ROOT)): path.stat().st_size for path in tracked() if path.stat().st_size > 1 << 20}
+
+    assert not large

@@ -1,0 +1,152 @@
+"""Results: tables that agree with the summary, folders that read back, plots that draw."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import matplotlib.figure
+import polars as pl
+import pytest
+
+import transorbit as to
+from transorbit import plots
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def result() -> to.Result:
+    from conftest import ROOT
+
+    return to.Scenario.load(ROOT / "scenarios/leo-tcp.toml").replace({"duration": "60 s"}).run(seed=1)
+
+
+def test_flows_are_the_summary_as_a_table(result: to.Result) -> None:
+    assert result.flows.to_dicts() == result.summary["flows"]
+
+
+def test_series_cover_the_run(result: to.Result) -> None:
+    series = result.series
+
+    assert {
+        "time_s", "flow", "cwnd_packets", "ssthresh_packets", "srtt_s", "rto_s", "goodput_bps", "in_flight_packets",
+        "queue_packets", "coded_bps", "attenuation_db", "path_delay_s", "decoded_after_1", "decoded_after_2",
+        "decoded_after_3", "decoded_after_4", "harq_failed",
+    } <= set(series.columns)  # fmt: skip
+    assert series["time_s"].is_sorted()
+    assert series["time_s"].max() == pytest.approx(60, abs=1)
+    assert series["flow"].unique().to_list() == [0]
+
+
+def test_series_and_summary_tell_the_same(result: to.Result) -> None:
+    harq = result.summary["last_hop"]["harq"]
+    counted = [result.series[f"decoded_after_{n}"].sum() for n in range(1, 5)]
+    mean = result.series["goodput_bps"].mean()
+
+    assert counted == harq["decoded_after"]
+    assert result.series["harq_failed"].sum() == harq["failed"]
+    assert mean == pytest.approx(result.summary["flows"][0]["goodput_bps"], rel=0.03)
+
+
+def test_a_result_reads_back(result: to.Result, tmp_path: Path) -> None:
+    result.save(tmp_path / "kept", plots=False)
+
+    again = to.Result.load(tmp_path / "kept")
+
+    assert again.summary == result.summary
+    assert again.scenario_toml == result.scenario_toml
+    assert again.provenance == result.provenance
+    assert again.flows.equals(result.flows)
+    assert again.series.equals(result.series)
+
+
+def test_provenance_says_where_it_comes_from(result: to.Result) -> None:
+    assert result.provenance["transorbit"] == to.__version__
+    assert result.provenance["seed"] == 1
+    assert len(result.provenance["scenario_sha256"]) == 64
+    assert result.provenance["wall_s"] > 0
+
+
+def test_summary_json_is_plain_json(result: to.Result, tmp_path: Path) -> None:
+    text = (result.save(tmp_path / "kept", plots=False) / "summary.json").read_text()
+
+    def refuse(constant: str) -> float:
+        raise AssertionError(f"{constant} is no JSON")
+
+    assert json.loads(text, parse_constant=refuse) == result.summary
+    assert text.startswith('{\n  "title"')
+
+
+def test_every_plot_draws(result: to.Result, tmp_path: Path) -> None:
+    for name in plots.ALL:
+        figure = result.plot(name)
+        assert isinstance(figure, matplotlib.figure.Figure)
+        for axes in figure.axes:
+            assert axes.get_ylabel(), f"{name}: an axis without a label"
+            assert axes.has_data(), f"{name}: an empty panel"
+    assert {path.stem for path in result.save_plots(tmp_path / "plots").iterdir()} == set(plots.ALL)
+
+
+def test_the_same_result_gives_the_same_plot_files(result: to.Result, tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        plots.write(plots.harq(result), tmp_path / name)  # type: ignore[arg-type]
+
+    for suffix in ("svg", "png"):
+        assert (tmp_path / f"first.{suffix}").read_bytes() == (tmp_path / f"second.{suffix}").read_bytes()
+
+
+def test_plots_that_have_nothing_to_show_are_left_out(lab: to.Scenario, tmp_path: Path) -> None:
+    result = lab.run()
+
+    drawn = {path.stem for path in result.save_plots(tmp_path / "plots").iterdir()}
+
+    assert {"goodput", "window", "queue"} <= drawn
+    assert "harq" not in drawn
+    with pytest.raises(ValueError, match="nothing to show"):
+        result.plot("harq")
+
+
+def test_without_series_there_are_no_plots(lab: to.Scenario, tmp_path: Path) -> None:
+    result = lab.replace({"record.series": False}).run()
+
+    folder = result.save(tmp_path / "kept")
+
+    assert result.series.is_empty()
+    assert not list((folder / "plots").iterdir())
+    assert to.Result.load(folder).flows.equals(result.flows)
+
+
+def test_many_flows_draw_as_a_band(lab: to.Scenario) -> None:
+    result = lab.replace({"flows.0.count": 12}).run()
+
+    assert len(result.flows) == 12
+    labels = [text.get_text() for text in result.plot("goodput").axes[0].get_legend().get_texts()]
+    assert "median flow" in labels
+    assert "all 12 flows" in labels
+
+
+def test_a_short_partial_result_still_draws(leo: to.Scenario, tmp_path: Path) -> None:
+    def stop(_: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(to.Interrupted) as caught:
+        leo.replace({"duration": "1 s"}).run(progress=stop)
+
+    caught.value.result.save(tmp_path / "stopped")
+    assert (tmp_path / "stopped/PARTIAL").exists()
+
+
+def test_a_clear_fixed_path_is_filled(lab: to.Scenario) -> None:
+    flow = lab.replace({"duration": "60 s"}).run().summary["flows"][0]
+
+    assert flow["goodput_bps"] > 0.90 * 50e6
+    assert flow["loss_ratio"] < 0.01
+
+
+def test_constellation_delay_is_a_table() -> None:
+    trace = to.constellation.delay("leo-66", source=(43.6, 1.4), user=(-36.9, 174.8), duration_s=60, step_s=1)
+
+    assert trace.columns == ["time_s", "one_way_delay_s", "hops", "source_satellite", "user_satellite", "event"]
+    assert isinstance(trace, pl.DataFrame)
