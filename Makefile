@@ -1,0 +1,58 @@
+# A thin shell over cargo and uv. On a new machine: Rust, Python 3.11 or later with its venv module, and make.
+V := .venv
+UV_VERSION := 0.13.8
+UV := $(V)/bin/uv
+BIN := $(V)/bin
+
+# The first Python that is new enough and can make an environment; `make setup PY=python3.13` overrules.
+PY ?= $(shell for p in python3.11 python3 python3.12 python3.13 python3.14; do \
+	$$p -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+
+export UV_PROJECT_ENVIRONMENT := $(CURDIR)/$(V)
+export UV_PYTHON_DOWNLOADS := never
+unexport VIRTUAL_ENV
+SYNC := $(UV) sync --frozen --inexact
+
+.PHONY: help setup demo test bench reference pictures format clean
+
+help: ## List what there is to make
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | column -t -s '|' 2>/dev/null \
+		|| grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST)
+
+$(UV):
+	@test -n "$(PY)" || { echo "make setup: needs Python 3.11 or later with its venv module (Debian: python3-venv)" >&2; exit 2; }
+	$(PY) -m venv $(V)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+
+setup: $(UV) ## Build everything into .venv; .venv/bin/transorbit is the program
+	@command -v cargo >/dev/null || { echo "make setup: needs Rust (cargo)" >&2; exit 2; }
+	$(SYNC)
+
+demo: setup ## Run scenarios/leo-tcp.toml with and without the reordering buffer, and draw it
+	$(BIN)/transorbit demo scenarios/leo-tcp.toml --out results/demo
+
+test: setup ## Every check: format, lint, types, Rust and Python tests
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	cargo test --workspace --locked --quiet
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check --quiet
+	$(BIN)/mypy
+	$(BIN)/pytest
+
+bench: setup ## Measure the speed of the core and write benches/RESULTS.md
+	$(BIN)/python benches/measure.py
+
+reference: setup ## Write docs/reference from the registries
+	$(BIN)/python -m transorbit._reference docs/reference
+
+pictures: demo ## Draw the picture of README.md again
+	cp results/demo/goodput.png docs/images/leo-tcp-goodput.png
+
+format: setup ## Format the code
+	cargo fmt --all
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix --quiet
+
+clean: ## Remove what was built
+	rm -rf $(V) target results

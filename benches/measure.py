@@ -1,0 +1,98 @@
+"""Speed of the core on whole scenarios: CPU time, wall time, peak memory, instructions per delivered packet.
+
+Run with `make bench`. Each scenario runs in a process of its own, so that memory is that of the run alone. Instructions
+are counted by valgrind's callgrind where it is installed: they repeat exactly, where seconds do not. Writes
+benches/RESULTS.md.
+"""
+
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RUNNER = ROOT / "target" / "release" / "examples" / "run"
+
+# name, scenario, edits, and what is asked of it (CPU seconds; 0 = nothing)
+CASES = [
+    ("100 CUBIC flows, 50 Mbit/s, 100 s", "bottleneck-100.toml", ["record.series=false"], 0.15),
+    ("the same, with series", "bottleneck-100.toml", [], 0),
+    ("LEO, LMS channel, Adaptive-HARQ, 600 s", "leo-tcp.toml", [], 0.5),
+    ("the same, 6000 s", "leo-tcp.toml", ["duration=6000 s"], 0),
+    ("one flow on a clear 50 Mbit/s link, 60 s", "lab-fixed.toml", ["record.series=false"], 0),
+]
+RUNS = 7
+
+
+@dataclass
+class Measured:
+    """What one process used."""
+
+    cpu_s: float
+    wall_s: float
+    peak_mib: float
+    packets: int
+
+
+def run(scenario: str, edits: list[str]) -> Measured:
+    """Run once and ask the operating system what it took."""
+    with tempfile.TemporaryFile("w+") as output:
+        start = time.perf_counter()
+        process = subprocess.Popen([RUNNER, ROOT / "scenarios" / scenario, *edits], stdout=output)
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - start
+        if status != 0:
+            sys.exit(f"{scenario} failed")
+        output.seek(0)
+        summary = json.load(output)
+    packets = sum(flow["received_packets"] for flow in summary["flows"])
+    return Measured(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024, packets)
+
+
+def instructions(scenario: str, edits: list[str]) -> int | None:
+    """Instructions of one run, or None without valgrind."""
+    valgrind = shutil.which("valgrind")
+    if valgrind is None:
+        return None
+    command = [valgrind, "--tool=callgrind", "--callgrind-out-file=/dev/null", RUNNER, ROOT / "scenarios" / scenario]
+    result = subprocess.run([*command, *edits], capture_output=True, text=True, check=True)
+    collected = re.search(r"Collected : (\d+)", result.stderr)
+    return int(collected[1]) if collected else None
+
+
+def main() -> None:
+    """Measure every case and write the table."""
+    build = ["cargo", "build", "--release", "--locked", "--quiet", "-p", "transorbit-sim", "--example", "run"]
+    subprocess.run(build, check=True, cwd=ROOT)
+    lines = [
+        "# Speed of the core",
+        "",
+        f"`make bench`: the median of {RUNS} runs of each scenario, one core, the smallest in brackets.",
+        "",
+        "| scenario | CPU s | asked | wall s | peak MiB | delivered packets | instructions per packet |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for name, scenario, edits, asked in CASES:
+        runs = [run(scenario, edits) for _ in range(RUNS)]
+        cpu = sorted(r.cpu_s for r in runs)
+        packets = runs[0].packets
+        counted = instructions(scenario, edits)
+        per_packet = f"{counted / packets:,.0f}" if counted else "no valgrind"
+        lines.append(
+            f"| {name} | {statistics.median(cpu):.3f} ({cpu[0]:.3f}) | {asked or ''} "
+            f"| {statistics.median(r.wall_s for r in runs):.3f} | {max(r.peak_mib for r in runs):.1f} "
+            f"| {packets:,} | {per_packet} |"
+        )
+        print(lines[-1], flush=True)
+    (ROOT / "benches" / "RESULTS.md").write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
