@@ -285,6 +285,7 @@ mod tests {
         assert_eq!(written("40 °")[1].as_deref(), Ok("40 deg"));
         assert_eq!(Duration::from_micros(5).to_string(), "5 us");
         assert_eq!(Duration::from_secs(600).to_string(), "600 s");
+        assert_eq!(Duration::from_millis(200).to_string(), "200 ms");
     }
 
     proptest! {

@@ -50,7 +50,7 @@ pub trait Quantity: Sized + Copy {
         }
     }
 
-    /// Writes the shortest text that reads back as the same value.
+    /// Writes the shortest text that reads back as the same value; a number below 1 counts as longer, so 200 ms is not 0.2 s.
     fn write(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let base = self.to_base();
         let exact = |text: &String| Self::parse(text).is_ok_and(|q| q.to_base() == base);
@@ -58,7 +58,8 @@ pub trait Quantity: Sized + Copy {
         let units = || (0..Self::UNITS.len()).filter(|&i| !is_alias(i)).map(|i| Self::UNITS[i]);
         let tidy = units().map(|(unit, scale)| format!("{} {unit}", tidy(base / scale)));
         let plain = units().map(|(unit, scale)| format!("{} {unit}", base / scale));
-        match tidy.chain(plain).filter(exact).min_by_key(String::len) {
+        match tidy.chain(plain).filter(exact).min_by_key(|text| text.len() + if text.starts_with("0.") { 2 } else { 0 })
+        {
             Some(text) => f.write_str(&text),
             None => write!(f, "{} {}", base / Self::UNITS[0].1, Self::UNITS[0].0),
         }

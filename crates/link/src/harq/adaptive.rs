@@ -70,6 +70,12 @@ impl AdaptiveConfig {
         self.resolve().map(|_| ())
     }
 
+    /// The same configuration with nothing left open.
+    pub fn resolved(&self) -> AdaptiveConfig {
+        let targets = self.targets().into_iter().map(Probability::new).collect();
+        AdaptiveConfig { targets: Some(targets), ..self.clone() }
+    }
+
     fn targets(&self) -> Vec<f64> {
         match &self.targets {
             Some(targets) => targets.iter().map(|target| target.get()).collect(),

@@ -60,6 +60,14 @@ impl HarqConfig {
         }
     }
 
+    /// The same configuration with nothing left open, for whoever wants to see what a run uses.
+    pub fn resolved(&self) -> HarqConfig {
+        match self {
+            HarqConfig::None(config) => HarqConfig::None(config.clone()),
+            HarqConfig::Adaptive(config) => HarqConfig::Adaptive(config.resolved()),
+        }
+    }
+
     /// The number of transmissions whose joint law the scheme plans from, if it plans.
     pub fn planned_transmissions(&self) -> Option<usize> {
         match self {

@@ -130,6 +130,7 @@ impl ScenarioConfig {
         if let ChannelConfig::Trace(trace) = &mut resolved.channel {
             trace.file = from_root(&trace.file);
         }
+        resolved.last_hop.harq = resolved.last_hop.harq.resolved();
         for flow in &mut resolved.flows {
             let TransportConfig::Tcp(tcp) = &mut flow.transport;
             *tcp = tcp.resolved(packet);
