@@ -13,7 +13,7 @@ export UV_PYTHON_DOWNLOADS := never
 unexport VIRTUAL_ENV
 SYNC := $(UV) sync --frozen --inexact
 
-.PHONY: help setup demo test bench reference pictures format clean
+.PHONY: help setup demo test bench validation reference pictures format clean
 
 help: ## List what there is to make
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | column -t -s '|' 2>/dev/null \
@@ -42,6 +42,9 @@ test: setup ## Every check: format, lint, types, Rust and Python tests
 
 bench: setup ## Measure the speed of the core and write benches/RESULTS.md
 	$(BIN)/python benches/measure.py
+
+validation: setup ## Write our tables beside the published ones into docs/validation
+	$(BIN)/python papers/tauran-2018/chapter_4.py
 
 reference: setup ## Write docs/reference from the registries
 	$(BIN)/python -m transorbit._reference docs/reference

@@ -129,7 +129,10 @@ def test_a_result_is_replaced_whole(command: Command, here: Path) -> None:
     assert not (here / "kept/plots").exists(), "nothing of the earlier result is left"
 
 
-@pytest.mark.parametrize("name", ["a file", "a folder of other things", "a result with somebody's notes"])
+@pytest.mark.parametrize(
+    "name",
+    ["a file", "a folder of other things", "a result with somebody's notes", "a result with somebody's plot"],
+)
 def test_what_is_not_ours_is_left_alone(command: Command, here: Path, name: str) -> None:
     target = here / "target"
     if name == "a file":
@@ -139,7 +142,9 @@ def test_what_is_not_ours_is_left_alone(command: Command, here: Path, name: str)
         (target / "summary.json").write_text("{}")
     else:
         command("run", LEO, *SHORT, "--quiet", "--no-plots", "--out", "target")
-        (target / "notes.md").write_text("mine")
+        mine = target / ("notes.md" if name.endswith("notes") else "plots/mine.png")
+        mine.parent.mkdir(exist_ok=True)
+        mine.write_text("mine")
     before = _everything(here)
 
     done = command("run", LEO, *SHORT, "--out", "target")
@@ -147,6 +152,14 @@ def test_what_is_not_ours_is_left_alone(command: Command, here: Path, name: str)
     assert done.code == 2
     assert done.err.startswith("transorbit: target: ")
     assert _everything(here) == before
+
+
+def test_a_folder_of_somebodys_plots_is_left_alone(command: Command, here: Path) -> None:
+    (here / "plots").mkdir()
+    (here / "plots/mine.png").write_text("mine")
+
+    assert command("run", LEO, *SHORT, "--out", "plots").code == 2
+    assert (here / "plots/mine.png").read_text() == "mine"
 
 
 def test_check_prints_a_scenario_with_every_default(command: Command, here: Path) -> None:

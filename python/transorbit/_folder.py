@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # What a result folder may hold. Anything else in it is somebody's work, which a new result must not delete.
-_OURS = {"scenario.toml", "summary.json", "provenance.json", "flows.parquet", "series.parquet", "plots", "PARTIAL"}
+_FILES = {"scenario.toml", "summary.json", "provenance.json", "flows.parquet", "series.parquet", "PARTIAL"}
 
 
 def check_replaceable(directory: Path) -> None:
@@ -24,12 +24,12 @@ def check_replaceable(directory: Path) -> None:
     """
     if directory.is_dir():
         names = {entry.name for entry in directory.iterdir()}
-        plots = all(Path(name).suffix in {".svg", ".png"} for name in names)
-        if plots and (not names or directory.name == "plots"):
+        if not names or (directory.name == "plots" and names <= _plots()):
             return
         if "summary.json" not in names or "provenance.json" not in names:
             raise FileExistsError(f"{directory}: exists and is not a result folder")
-        if foreign := sorted(names - _OURS):
+        inside = {entry.relative_to(directory).as_posix() for entry in directory.rglob("*")}
+        if foreign := sorted(inside - _FILES - {"plots"} - {f"plots/{name}" for name in _plots()}):
             raise FileExistsError(
                 f"{directory}: holds {foreign[0]}, which is no part of a result; choose another folder"
             )
@@ -39,6 +39,12 @@ def check_replaceable(directory: Path) -> None:
     above = next(parent for parent in directory.absolute().parents if parent.exists())
     if not above.is_dir():
         raise NotADirectoryError(f"{directory}: {above} is not a folder")
+
+
+def _plots() -> set[str]:
+    from transorbit import plots
+
+    return {f"{name}{suffix}" for name in plots.ALL for suffix in (".svg", ".png")}
 
 
 @contextmanager

@@ -140,7 +140,7 @@ def registries() -> list[dict[str, Any]]:
 def _advance(simulation: _core.Simulation, progress: Callable[[float], None] | None) -> None:
     """Step to the end; steps shrink and grow so that each takes a moment of real time."""
     duration = simulation.duration_s
-    largest = step = duration * _LARGEST_STEP
+    largest = step = max(duration * _LARGEST_STEP, 1e-9)
     while (now := simulation.now_s) < duration:
         started = time.perf_counter()
         simulation.advance(min(now + step, duration))

@@ -22,7 +22,7 @@ pub struct Livelock {
     pub wakes: u32,
 }
 
-/// The wake-ups of all machines, ordered by time, then phase, then the order in which they were asked for.
+/// The wake-ups of all machines, ordered by time, then phase, then the order in which they were (first) asked for.
 #[derive(Debug)]
 pub struct Agenda {
     heap: Vec<Entry>,

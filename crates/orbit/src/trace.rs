@@ -159,6 +159,14 @@ impl DelayTrace {
         self.route_changes
     }
 
+    /// The first `until` of it, and no more: what a run that ended then has seen.
+    pub fn cut(&self, until: Time) -> DelayTrace {
+        let at = |at| Point { at, delay: self.delay(at), last_link: self.last_link_delay(at) };
+        let within = self.points.iter().filter(|point| point.at > Time::ZERO && point.at < until);
+        let points = [at(Time::ZERO)].into_iter().chain(within.copied()).chain([at(until)]).collect();
+        DelayTrace::build(points, self.legs.iter().filter(|leg| leg.from <= until).copied().collect())
+    }
+
     /// The shortest delay; nothing if there is never a route.
     pub fn min(&self) -> Option<Duration> {
         self.points.iter().filter_map(|point| point.delay).min()

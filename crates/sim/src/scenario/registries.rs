@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use super::schema_with_definitions;
-use super::shape::{listed, tagged_choices};
+use super::shape::{listed, tagged_choices, type_of};
 
 /// An extension point: one key of the scenario and the names it accepts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -91,11 +91,20 @@ fn allow_short_forms(schema: &mut Json) {
 }
 
 fn registry(root: &Json, name: &'static str, path: &'static str) -> Registry {
-    let schema = path.split('.').fold(root, |schema, step| descend(root, schema, step));
-    let entries = match tagged_choices(schema) {
-        Some(choices) => choices.into_iter().map(|(name, schema)| choice(root, name, schema)).collect(),
-        None => names_of(schema),
-    };
+    let schemas = path
+        .split('.')
+        .fold(vec![root], |schemas, step| schemas.into_iter().flat_map(|schema| descend(root, schema, step)).collect());
+    let mut entries: Vec<Choice> = Vec::new();
+    for schema in schemas {
+        let more = match tagged_choices(schema) {
+            Some(choices) => choices.into_iter().map(|(name, schema)| choice(root, name, schema)).collect(),
+            None => names_of(schema),
+        };
+        // Two kinds may share a name, such as an environment that both have parameters for.
+        entries.extend(
+            more.into_iter().filter(|new| entries.iter().all(|known| known.name != new.name)).collect::<Vec<_>>(),
+        );
+    }
     Registry { name, key: path, entries }
 }
 
@@ -131,14 +140,14 @@ fn choice(root: &Json, name: &str, schema: &Json) -> Choice {
     Choice { name: name.to_owned(), summary: one_line(&schema["description"]), options: options.collect() }
 }
 
-/// The schema of one key below a table, list or choice.
-fn descend<'a>(root: &'a Json, schema: &'a Json, step: &str) -> &'a Json {
-    let below = match tagged_choices(schema) {
-        Some(choices) => choices.iter().find_map(|(_, choice)| choice["properties"].get(step)),
-        None if schema.get("items").is_some() => schema.get("items"),
-        None => schema["properties"].get(step),
+/// The schemas of one key below a table or a list, or below each choice that has it.
+fn descend<'a>(root: &'a Json, schema: &'a Json, step: &str) -> Vec<&'a Json> {
+    let below: Vec<&Json> = match tagged_choices(schema) {
+        Some(choices) => choices.iter().filter_map(|(_, choice)| choice["properties"].get(step)).collect(),
+        None if schema.get("items").is_some() => schema.get("items").into_iter().collect(),
+        None => schema["properties"].get(step).into_iter().collect(),
     };
-    resolve(root, below.unwrap_or(&Json::Null))
+    below.into_iter().map(|schema| resolve(root, schema)).collect()
 }
 
 /// Follows a reference, and looks through "or nothing".
@@ -168,7 +177,7 @@ fn in_words(root: &Json, property: &Json) -> String {
     if let Some(example) = schema["examples"][0].as_str().filter(|_| numbers_too) {
         return format!("as \"{example}\", or a number");
     }
-    match (schema["type"].as_str(), schema["examples"][0].as_str()) {
+    match (type_of(schema), schema["examples"][0].as_str()) {
         (Some("string"), Some(example)) => format!("as \"{example}\""),
         (Some("string"), None) => "text".to_owned(),
         (Some("object"), _) => "table".to_owned(),

@@ -52,7 +52,7 @@ impl Shape<'_> {
         if let Some(alternatives) = schema["anyOf"].as_array().or(schema["oneOf"].as_array()) {
             return self.check_alternatives(value, alternatives, path);
         }
-        match schema["type"].as_str() {
+        match type_of(schema) {
             Some("object") => self.check_table(value, schema, path),
             Some("array") => self.check_list(value, schema, path),
             Some(kind) => check_scalar(value, kind, schema, path),
@@ -141,11 +141,18 @@ impl Shape<'_> {
         let is_table = tagged_choices(resolved).is_some() || resolved["type"] == "object";
         match value {
             Value::Table(_) => is_table,
-            Value::String(_) => resolved["type"] == "string",
-            Value::Integer(_) | Value::Float(_) => resolved["type"] == "number" || resolved["type"] == "integer",
+            Value::String(_) => type_of(resolved) == Some("string"),
+            Value::Integer(_) | Value::Float(_) => matches!(type_of(resolved), Some("number" | "integer")),
             _ => false,
         }
     }
+}
+
+/// The one type that a schema allows, "or nothing" aside; `None` if there are several.
+pub(super) fn type_of(schema: &Json) -> Option<&str> {
+    let Some(types) = schema["type"].as_array() else { return schema["type"].as_str() };
+    let mut types = types.iter().filter_map(Json::as_str).filter(|name| *name != "null");
+    types.next().filter(|_| types.next().is_none())
 }
 
 /// The choices of a `oneOf` whose entries are told apart by the constant of their `kind`.

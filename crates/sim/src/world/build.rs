@@ -11,7 +11,6 @@ use units::{Duration, Time};
 
 use super::path::LongPath;
 use super::{BACKWARD, Drops, FIRST_FLOW, FORWARD, Flow, LINK, Packets, Pipe, Role, SAMPLER, World};
-use crate::record::flow::FlowRecord;
 use crate::record::series::Series;
 use crate::scenario::{ScenarioConfig, ScenarioError, TransportConfig};
 
@@ -113,6 +112,7 @@ fn last_hop(
     LastHop::new(&config.last_hop, base_rtt, channels, law.as_ref(), rng).map_err(|error| error.within("last_hop"))
 }
 
+/// The flows in the order of the scenario, each to a user of its own.
 fn flows(config: &ScenarioConfig, streams: &Streams) -> Vec<Flow> {
     let packet = config.default_packet_bytes();
     let kinds = config.flows.iter().flat_map(|flow| std::iter::repeat_n(flow, flow.count as usize));
@@ -121,7 +121,7 @@ fn flows(config: &ScenarioConfig, streams: &Streams) -> Vec<Flow> {
         // Drawn from even when the spread is zero: another spread moves no other draw.
         let share: f64 = streams.stream("flow.start", id as u64).random();
         let source = kind.traffic.build(kind.start_spread.mul_f64(share));
-        Flow::new(tcp.resolve(packet), tcp.congestion.kind(), source, FlowRecord::new())
+        Flow::new(id as u32, tcp.resolve(packet), tcp.congestion.kind(), source)
     };
     kinds.enumerate().map(flow).collect()
 }

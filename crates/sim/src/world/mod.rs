@@ -53,6 +53,9 @@ impl Simulation {
     /// The first field that is wrong, or a file that cannot be read.
     pub fn new(scenario: &Scenario, seed: Option<u64>) -> Result<Simulation, ScenarioError> {
         let config = scenario.config()?;
+        if let Some(seed) = seed.filter(|seed| i64::try_from(*seed).is_err()) {
+            return Err(ScenarioError::new("seed", format!("{seed} was given, at most {} is allowed", i64::MAX)));
+        }
         Simulation::from_config(config, scenario.base().to_owned(), seed)
     }
 
@@ -95,6 +98,7 @@ impl Simulation {
     /// # Errors
     /// If a packet appeared or vanished.
     pub fn finish(&mut self, partial: bool) -> Result<Record, RunError> {
+        self.world.link.handle_timeout(self.world.now); // so that its counters are those of now
         self.world.record(&self.config, self.seed, partial)
     }
 }
@@ -106,7 +110,7 @@ const SAMPLER: MachineId = MachineId(3);
 /// Each flow has three machines from here on: source, sender, receiver.
 const FIRST_FLOW: u32 = 4;
 
-/// What a machine does when it wakes; of those that wake at the same instant, the earlier role goes first.
+/// What a machine does when it wakes; of those that wake at the same instant, the lower phase goes first.
 #[derive(Clone, Copy)]
 enum Role {
     Deliver,
@@ -171,6 +175,8 @@ impl Drops {
 
 /// Both ends of a flow, and what is noted about it.
 struct Flow {
+    /// Whose channel the flow crosses.
+    user: u32,
     settings: Settings,
     congestion: &'static str,
     source: Box<dyn Source>,
@@ -181,9 +187,9 @@ struct Flow {
 }
 
 impl Flow {
-    fn new(settings: Settings, congestion: &'static str, source: Box<dyn Source>, record: FlowRecord) -> Flow {
+    fn new(user: u32, settings: Settings, congestion: &'static str, source: Box<dyn Source>) -> Flow {
         let receiver = Connection::listen(settings.clone());
-        Flow { settings, congestion, source, sender: None, receiver, record }
+        Flow { user, settings, congestion, source, sender: None, receiver, record: FlowRecord::new() }
     }
 }
 
@@ -286,6 +292,7 @@ impl World {
                 Some(delay) => self.forward.push(now + delay, packet),
                 None => {
                     self.drops.no_route += 1;
+                    self.digest.event(now, Event::Dropped as u8, index as u32, segment.seq);
                     lose(&mut self.packets, &mut flow.record, packet);
                 }
             }
@@ -307,6 +314,7 @@ impl World {
                 Some(delay) => self.backward.push(now + delay + self.hop_delay, packet),
                 None => {
                     self.drops.no_route += 1;
+                    self.digest.event(now, Event::Dropped as u8, index as u32, !segment.ack);
                     self.packets.release(packet);
                 }
             }
@@ -319,7 +327,8 @@ impl World {
         while let Some(id) = self.forward.pop_due(now) {
             let packet = self.packets.get(id);
             let (flow, size) = (packet.flow, packet.segment.wire_bytes());
-            self.link.handle_packet(now, PacketRef { id, flow, user: flow, size, ecn: Ecn::NotEct });
+            let user = self.flows[flow as usize].user;
+            self.link.handle_packet(now, PacketRef { id, flow, user, size, ecn: Ecn::NotEct });
             self.leave_last_hop(now);
         }
         self.agenda.wake_at(FORWARD, self.forward.poll_timeout());
@@ -392,8 +401,8 @@ impl World {
             *counter = decoded;
         }
         let link = &mut self.link;
-        let flows = self.flows.iter().enumerate().map(|(i, flow)| {
-            let attenuation = link.attenuation(now, i as u32);
+        let flows = self.flows.iter().map(|flow| {
+            let attenuation = link.attenuation(now, flow.user);
             flow_sample(flow, attenuation.map_or(f32::NAN, |attenuation| attenuation.get() as f32))
         });
         series.add(now, hop, flows);

@@ -25,7 +25,7 @@ impl World {
             digest: self.digest.to_string(),
             warnings: self.warnings_of(config, &flows, partial),
             last_hop,
-            path: self.path_summary(config.duration),
+            path: self.path_summary(),
             events: self.digest.events(),
             conservation,
             flows,
@@ -47,8 +47,9 @@ impl World {
         Ok(Conservation { created, delivered, dropped, in_flight, dropped_by_reason })
     }
 
-    fn path_summary(&self, duration: Duration) -> PathSummary {
-        let trace = self.path.trace();
+    fn path_summary(&self) -> PathSummary {
+        let trace = self.path.trace().cut(self.now);
+        let elapsed = self.now.since(Time::ZERO).as_secs_f64();
         let seconds = |delay: Option<Duration>| delay.map(|delay| delay.as_secs_f64());
         PathSummary {
             one_way_delay_min_s: seconds(trace.min()),
@@ -56,7 +57,7 @@ impl World {
             one_way_delay_max_s: seconds(trace.max()),
             handovers: trace.handovers(),
             route_changes: trace.route_changes(),
-            outage_ratio: trace.outage().as_secs_f64() / duration.as_secs_f64(),
+            outage_ratio: if elapsed > 0.0 { trace.outage().as_secs_f64() / elapsed } else { 0.0 },
         }
     }
 
@@ -87,7 +88,7 @@ fn summarise(id: u32, flow: &Flow, now: Time) -> FlowSummary {
     let settled = record.received_packets + record.lost_packets;
     FlowSummary {
         id,
-        user: id,
+        user: flow.user,
         transport: "tcp".to_owned(),
         congestion: flow.congestion.to_owned(),
         goodput_bps: if active > 0.0 { delivered_bytes as f64 * 8.0 / active } else { 0.0 },
@@ -102,7 +103,7 @@ fn summarise(id: u32, flow: &Flow, now: Time) -> FlowSummary {
         one_way_delay_p95_s: record.delay.p95_s(),
         jitter_s: record.delay.jitter_s(),
         loss_ratio: if settled > 0 { record.lost_packets as f64 / settled as f64 } else { 0.0 },
-        cwnd_mean_packets: record.window.mean(now),
+        cwnd_mean_packets: record.window.mean(end),
         delivered_bytes,
     }
 }

@@ -332,7 +332,8 @@ impl Scoreboard {
 
     /// Moves the frontier of IsLost (RFC 6675 section 4): a slot is lost with `dupthresh` SACKed segments above it.
     ///
-    /// The RFC counts discontiguous sequences, or more than `dupthresh - 1` full segments' bytes: either means so many segments.
+    /// A deliberate deviation: the RFC counts discontiguous sequences, or more than `dupthresh - 1` full segments' bytes; this
+    /// counts segments, as Linux does. They differ for several small segments in a row, which no bulk transfer sends.
     #[inline]
     pub(in crate::tcp) fn detect_losses(&mut self) {
         while self.above > 0 {
