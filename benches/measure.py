@@ -74,7 +74,8 @@ def main() -> None:
     lines = [
         "# Speed of the core",
         "",
-        f"`make bench`: the median of {RUNS} runs of each scenario, one core, the smallest in brackets.",
+        f"`make bench`: the median of {RUNS} runs of each scenario, the smallest in brackets, on one core of a virtual",
+        "machine that shares its processor with others: seconds vary by a third from hour to hour, instructions do not.",
         "",
         "| scenario | CPU s | asked | wall s | peak MiB | delivered packets | instructions per packet |",
         "| --- | --- | --- | --- | --- | --- | --- |",

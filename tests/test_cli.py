@@ -154,6 +154,26 @@ def test_what_is_not_ours_is_left_alone(command: Command, here: Path, name: str)
     assert _everything(here) == before
 
 
+def test_demo_leaves_what_is_not_its_own_alone(command: Command, here: Path) -> None:
+    (here / "target").mkdir()
+    (here / "target/mine.png").write_text("mine")
+
+    done = command("demo", LEO, "--out", "target")
+
+    assert done.code == 2
+    assert done.err.startswith("transorbit: target: holds mine.png")
+
+
+def test_any_channel_can_be_looked_at(command: Command) -> None:
+    noise = command("channel", "generate", "--kind", "bernoulli", "--set", "channel.loss=10 %", "--csv", "-")
+    clear = command("channel", "generate", "--scenario", LEO, "--kind", "clear", "--duration", "1 s", "--csv", "-")
+
+    assert noise.code == clear.code == 0
+    assert noise.out.startswith("time_s,attenuation_db,snr_db")
+    assert "-300" in noise.out, "some bursts are erased"
+    assert {line.split(",")[1] for line in clear.out.splitlines()[1:]} == {"0.0"}
+
+
 def test_a_folder_of_somebodys_plots_is_left_alone(command: Command, here: Path) -> None:
     (here / "plots").mkdir()
     (here / "plots/mine.png").write_text("mine")

@@ -114,7 +114,7 @@ def test_without_series_there_are_no_plots(lab: to.Scenario, tmp_path: Path) -> 
     folder = result.save(tmp_path / "kept")
 
     assert result.series.is_empty()
-    assert not list((folder / "plots").iterdir())
+    assert not (tmp_path / "kept/plots").exists()
     assert to.Result.load(folder).flows.equals(result.flows)
 
 

@@ -128,7 +128,7 @@ class Result:
                 (fresh / "PARTIAL").write_text(
                     f"Stopped by the user at {self.summary['simulated_s']:g} s of simulated time.\n", encoding="utf-8"
                 )
-        if plots:
+        if plots and not self.series.is_empty():
             self.save_plots(directory / "plots")
         return directory
 

@@ -48,7 +48,10 @@ class Scenario:
             text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
             raise _core.ScenarioError(f"{path}: not a text file in UTF-8 ({error.reason})") from None
-        return cls.from_toml(text, base_dir=path.parent)
+        try:
+            return cls.from_toml(text, base_dir=path.parent)
+        except _core.ScenarioError as error:
+            raise _core.ScenarioError(f"{path}: {error}") from None
 
     @classmethod
     def from_toml(cls, text: str, *, base_dir: str | Path = ".") -> Scenario:
@@ -72,7 +75,11 @@ class Scenario:
         """
         core = self._core
         for path, value in changes.items():
-            core = core.replace(path, json.dumps(value, allow_nan=False))
+            try:
+                text = json.dumps(value, allow_nan=False)
+            except (TypeError, ValueError) as error:
+                raise _core.ScenarioError(f"{path}: {value!r} is no value for a scenario: {error}") from None
+            core = core.replace(path, text)
         return Scenario(core)
 
     def set(self, *assignments: str) -> Scenario:
@@ -103,6 +110,8 @@ class Scenario:
             ScenarioError: the scenario is wrong.
             Interrupted: Ctrl-C; its `result` is what was simulated until then.
         """
+        if seed is not None and not 0 <= seed < 2**63:
+            raise _core.ScenarioError(f"seed: {seed} was given, a whole number from 0 to {2**63 - 1} is expected")
         started = time.perf_counter()
         simulation = self._core.simulation(seed)
 
@@ -138,15 +147,16 @@ def registries() -> list[dict[str, Any]]:
 
 
 def _advance(simulation: _core.Simulation, progress: Callable[[float], None] | None) -> None:
-    """Step to the end; steps shrink and grow so that each takes a moment of real time."""
+    """Step to the end; steps begin small, shrink and grow so that each takes a moment of real time."""
     duration = simulation.duration_s
-    largest = step = max(duration * _LARGEST_STEP, 1e-9)
+    largest = max(duration * _LARGEST_STEP, 1e-9)
+    step = max(largest / 4096, 1e-9)
     while (now := simulation.now_s) < duration:
         started = time.perf_counter()
         simulation.advance(min(now + step, duration))
         took = time.perf_counter() - started
         if took > _STEP_WALL_S:
-            step = max(step / 2, largest / 4096)
+            step = max(step / 2, 1e-9)
         elif took < _STEP_WALL_S / 4:
             step = min(step * 2, largest)
         if progress:

@@ -59,6 +59,12 @@ impl ChannelTool {
     pub fn generate(&self, duration: Duration, step: Option<Duration>) -> Result<Table, ScenarioError> {
         positive("duration", duration)?;
         step.map_or(Ok(()), |step| positive("step", step))?;
+        let fine = step.or(self.model.sampling_interval()).unwrap_or(Duration::from_millis(1));
+        let count = duration.as_nanos() / fine.as_nanos().max(1);
+        if count > MOST_ROWS {
+            let message = format!("{duration} in steps of {fine} are {count} rows, at most {MOST_ROWS} are made");
+            return Err(ScenarioError::new("duration", message));
+        }
         let mut streams = channel_streams(self.streams, 0);
         let rows: Vec<_> = channel::generate(self.model.as_ref(), duration, step, &mut streams).collect();
         let mut table = Table::default();
@@ -80,6 +86,9 @@ impl ChannelTool {
         Ok(serde_json::to_string(&stats).expect("statistics are JSON"))
     }
 }
+
+/// The most rows of a series: some gigabytes.
+const MOST_ROWS: u64 = 20_000_000;
 
 fn positive(field: &str, duration: Duration) -> Result<(), ScenarioError> {
     match duration.is_zero() {

@@ -39,6 +39,13 @@ fn names_the_field_and_what_is_allowed() {
             "flows.0.transport.congestion.kind",
             "did you mean \"cubic\"?",
         ),
+        (LABORATORY, "record.samples=1000000000", "record.samples", "between 16 and 10000000"),
+        (
+            LABORATORY,
+            "last_hop.reordering.capacity=1000000000000",
+            "last_hop.reordering.capacity",
+            "between 0 and 4294967295",
+        ),
         (LABORATORY, "flows.0.transport.sack=maybe", "flows.0.transport.sack", "true or false"),
         (LABORATORY, "flows.0.transport.dupthresh=three", "flows.0.transport.dupthresh", "a whole number"),
         (LABORATORY, "flows.0.transport.dupthresh=0", "flows.0.transport.dupthresh", "between 1 and 1000"),

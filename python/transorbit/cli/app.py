@@ -44,7 +44,10 @@ Settings = Annotated[
     list[str] | None,
     Parameter(name="--set", negative="", help="Change a key, as in flows.0.count=3; the value is TOML. Repeatable."),
 ]
-Csv = Annotated[Path | None, Parameter(name="--csv", help="Write the series to this file; - is standard output.")]
+Csv = Annotated[
+    Path | None,
+    Parameter(name="--csv", allow_leading_hyphen=True, help="Write the series to this file; - is standard output."),
+]
 Plot = Annotated[Path | None, Parameter(name="--plot", help="Draw it into this file: .svg, .png or .pdf.")]
 
 
@@ -143,11 +146,15 @@ def demo(scenario: Path = Path("scenarios/leo-tcp.toml"), /, *, out: Path = Path
     """
     variants = {"with the reordering buffer": ("with-reordering", "true"), "without": ("without-reordering", "false")}
     results: dict[str, Result] = {}
+    ours = {name for name, _ in variants.values()} | {"goodput.svg", "goodput.png"}
+    if out.is_dir() and (foreign := sorted({entry.name for entry in out.iterdir()} - ours)):
+        raise FileExistsError(f"{out}: holds {foreign[0]}, which is no part of a demo; choose another folder")
     for label, (name, enabled) in variants.items():
         ready = _load(scenario, [f"last_hop.reordering.enabled={enabled}"])
         _folder.check_replaceable(out / name)
         results[label], stopped = _run(ready, None, bar=True)
         if stopped:
+            print(f"transorbit: {stopped}; nothing is kept", file=sys.stderr)
             return 130
     print(show.comparison(results), flush=True)
     from transorbit import plots
@@ -216,7 +223,7 @@ _ChannelOption = Annotated[str | None, Parameter(help="As in the scenario's [cha
 def generate(
     *,
     scenario: Path | None = None,
-    kind: str = "lms",
+    kind: str | None = None,
     environment: _ChannelOption = None,
     elevation: _ChannelOption = None,
     speed: _ChannelOption = None,
@@ -232,7 +239,7 @@ def generate(
 
     Args:
         scenario: Take the channel of this scenario.
-        kind: A channel of `transorbit list channels`.
+        kind: A channel of `transorbit list channels`; by default that of the scenario, else lms.
         duration: How long.
         step: Time between samples; by default what the channel's speed asks for.
         seed: Root of the random draws.
@@ -270,7 +277,7 @@ def generate(
 def stats(
     *,
     scenario: Path | None = None,
-    kind: str = "lms",
+    kind: str | None = None,
     environment: _ChannelOption = None,
     elevation: _ChannelOption = None,
     speed: _ChannelOption = None,
@@ -284,7 +291,7 @@ def stats(
 
     Args:
         scenario: Take the channel of this scenario.
-        kind: A channel of `transorbit list channels`.
+        kind: A channel of `transorbit list channels`; by default that of the scenario, else lms.
         duration: How long a series is looked at.
         seed: Root of the random draws.
         json_: Print JSON.
@@ -319,22 +326,28 @@ def _run(scenario: to.Scenario, seed: int | None, *, bar: bool) -> tuple[Result,
             return stop.result, str(stop)
 
 
+# Any scenario will do where only its channel is looked at.
+_ANY = """
+duration = "1 s"
+path     = { kind = "fixed", delay = "0 ms" }
+last_hop = { rate = "1 Mbit/s", delay = "10 ms" }
+flows    = [{ transport = "tcp", traffic = "bulk" }]
+"""
+
+
 def _channel(
-    path: Path | None, kind: str, *, set_: list[str] | None, **options: str | None
+    path: Path | None, kind: str | None, *, set_: list[str] | None, **options: str | None
 ) -> tuple[dict[str, Any], Path]:
     """The channel table that the options describe, and where its trace file would be."""
-    given = {key: value for key, value in options.items() if value is not None}
-    if path is None:
-        if set_:
-            raise UsageError("--set: changes a scenario; give one with --scenario")
-        return {"kind": kind, **given}, Path()
     import tomllib
 
-    scenario = (
-        to.Scenario.load(path).set(*(set_ or [])).replace({f"channel.{key}": value for key, value in given.items()})
-    )
+    given = {key: value for key, value in options.items() if value is not None}
+    scenario = to.Scenario.from_toml(_ANY) if path is None else to.Scenario.load(path)
+    if kind is not None or path is None:
+        scenario = scenario.replace({"channel": {"kind": kind or "lms"}})
+    scenario = scenario.replace({f"channel.{key}": value for key, value in given.items()}).set(*(set_ or []))
     scenario.check()
-    return tomllib.loads(scenario.to_toml())["channel"], path.parent
+    return tomllib.loads(scenario.to_toml())["channel"], Path() if path is None else path.parent
 
 
 def _write_csv(table: Any, path: Path | None) -> None:

@@ -232,14 +232,15 @@ def _binned(series: pl.DataFrame, bins: int, *columns: pl.Expr) -> pl.DataFrame:
 
 
 def _bins(series: pl.DataFrame, bins: int) -> pl.DataFrame:
-    """Adds `bin`, the start of each row's time bin; at most `bins` of them."""
+    """Adds `bin`, the start of each row's time bin; at most `bins` of them. A row stands for the interval before it."""
     times = series["time_s"]
     span = float(times.max() or 0) - float(times.min() or 0)  # type: ignore[arg-type]
     rows = times.n_unique()
     width = span / min(bins, max(rows - 1, 1)) or 1.0
     # A bin is a whole number of rows: uneven counts would show as ripples.
     width = max(round(width / (span / max(rows - 1, 1) or 1.0)), 1) * (span / max(rows - 1, 1) or 1.0)
-    return series.with_columns(((pl.col("time_s") / width + 1e-9).floor() * width).alias("bin"))
+    number = ((pl.col("time_s") / width - 1e-9).ceil() - 1).clip(lower_bound=0)
+    return series.with_columns((number * width).alias("bin"))
 
 
 def _first_flow(result: Result) -> pl.DataFrame:

@@ -27,6 +27,8 @@ BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK = (
 )
 CYCLE = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK)
 GREY = "#777777"
+# The most entries of a legend that fit beside a title.
+_BESIDE_TITLE = 3
 
 _STYLE: Any = {
     "figure.dpi": 110,
@@ -94,7 +96,9 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def above(ax: Axes, *, columns: int = 6) -> None:
-    """Put the legend above the panel, at the right, out of the data's way."""
+    """Put the legend above the panel, at the right, out of the data's way, and below the title if it is long."""
+    if len(ax.get_legend_handles_labels()[0]) > _BESIDE_TITLE:
+        ax.set_title(ax.get_title(loc="left"), pad=22)
     ax.legend(
         loc="lower right",
         bbox_to_anchor=(1.0, 1.0),

@@ -69,7 +69,7 @@ pub struct FlowSummary {
     /// Mean absolute change of the one-way delay between packets that arrive one after the other.
     pub jitter_s: Option<f64>,
     /// Packets with data lost on the way, of those whose fate is known.
-    pub loss_ratio: f64,
+    pub loss_ratio: Option<f64>,
     /// The congestion window averaged over time.
     pub cwnd_mean_packets: Option<f64>,
     /// Data delivered in order.
@@ -128,7 +128,7 @@ pub(crate) fn flow_table(flows: &[FlowSummary]) -> Table {
     table.float("one_way_delay_mean_s", observed(|f| f.one_way_delay_mean_s));
     table.float("one_way_delay_p95_s", observed(|f| f.one_way_delay_p95_s));
     table.float("jitter_s", observed(|f| f.jitter_s));
-    table.float("loss_ratio", observed(|f| Some(f.loss_ratio)));
+    table.float("loss_ratio", observed(|f| f.loss_ratio));
     table.float("cwnd_mean_packets", observed(|f| f.cwnd_mean_packets));
     table.count("delivered_bytes", counted(|f| f.delivered_bytes));
     table

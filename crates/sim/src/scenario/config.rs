@@ -74,7 +74,7 @@ pub struct RecordConfig {
     pub interval: Duration,
     /// The most samples that are kept: beyond it every other one is dropped and the interval doubles, so that the memory
     /// does not grow with the duration.
-    #[schemars(range(min = 16))]
+    #[schemars(range(min = 16, max = 10_000_000))]
     pub samples: u32,
 }
 
@@ -83,6 +83,9 @@ impl Default for RecordConfig {
         RecordConfig { series: true, interval: Duration::from_millis(100), samples: 10_000 }
     }
 }
+
+/// Samples of flows that series may keep: some gigabytes.
+const MOST_SAMPLES: u64 = 20_000_000;
 
 fn one() -> u64 {
     1
@@ -101,6 +104,14 @@ impl ScenarioConfig {
     pub(super) fn check(&self) -> Result<(), ScenarioError> {
         positive("duration", self.duration)?;
         positive("record.interval", self.record.interval)?;
+        let flows: u64 = self.flows.iter().map(|flow| u64::from(flow.count)).sum();
+        if self.record.series && u64::from(self.record.samples) * flows > MOST_SAMPLES {
+            let message = format!(
+                "{} for each of {flows} flows would not fit the memory: at most {MOST_SAMPLES} in all, or record.series = false",
+                self.record.samples
+            );
+            return Err(ScenarioError::new("record.samples", message));
+        }
         self.path.check().map_err(|error| error.within("path"))?;
         self.channel.check().map_err(|error| error.within("channel"))?;
         for (i, flow) in self.flows.iter().enumerate() {

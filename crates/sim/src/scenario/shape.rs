@@ -195,17 +195,22 @@ fn check_scalar(value: &Value, kind: &str, schema: &Json, path: &str) -> Result<
         Value::Float(f) if kind == "number" => Some(*f),
         _ => None,
     };
-    let (fits, wanted) = match kind {
+    let (is_kind, wanted) = match kind {
         "string" => (value.is_str(), "a text in quotes"),
         "boolean" => (value.is_bool(), "true or false"),
         "integer" => (number.is_some(), "a whole number"),
         "number" => (number.is_some(), "a number"),
         _ => (true, ""),
     };
-    if !fits {
+    if !is_kind {
         return Err(given(path, value, wanted));
     }
-    let (low, high) = (schema["minimum"].as_f64(), schema["maximum"].as_f64());
+    let fits = match schema["format"].as_str() {
+        Some("uint8") => Some(f64::from(u8::MAX)),
+        Some("uint32") => Some(f64::from(u32::MAX)),
+        _ => None,
+    };
+    let (low, high) = (schema["minimum"].as_f64(), schema["maximum"].as_f64().or(fits));
     match number {
         Some(n) if low.is_some_and(|low| n < low) || high.is_some_and(|high| n > high) => {
             let range = match (low, high) {

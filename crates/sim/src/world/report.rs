@@ -102,7 +102,7 @@ fn summarise(id: u32, flow: &Flow, now: Time) -> FlowSummary {
         one_way_delay_mean_s: record.delay.mean_s(),
         one_way_delay_p95_s: record.delay.p95_s(),
         jitter_s: record.delay.jitter_s(),
-        loss_ratio: if settled > 0 { record.lost_packets as f64 / settled as f64 } else { 0.0 },
+        loss_ratio: (settled > 0).then(|| record.lost_packets as f64 / settled as f64),
         cwnd_mean_packets: record.window.mean(end),
         delivered_bytes,
     }
