@@ -75,7 +75,7 @@ def main() -> None:
         "# Speed of the core",
         "",
         f"`make bench`: the median of {RUNS} runs of each scenario, the smallest in brackets, on one core of a virtual",
-        "machine that shares its processor with others: seconds vary by a third from hour to hour, instructions do not.",
+        "machine that shares its processor with others: seconds vary by a third within hours, instructions do not.",
         "",
         "| scenario | CPU s | asked | wall s | peak MiB | delivered packets | instructions per packet |",
         "| --- | --- | --- | --- | --- | --- | --- |",
