@@ -60,7 +60,8 @@ def test_laboratory_variants_run(tmp_path: Path, variant: str) -> None:
 
     result = to.Scenario.load(tmp_path / "leo.toml").set("duration=5 s", variant).run()
 
-    assert result.summary["conservation"]["created"] > 0
+    # Uncoded packets do not survive this channel; the others do.
+    assert (result.summary["flows"][0]["received_packets"] > 100) == ('"none"' not in variant)
 
 
 def test_replace_changes_a_copy(leo: to.Scenario) -> None:

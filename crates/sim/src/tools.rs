@@ -8,7 +8,7 @@ use orbit::{ConstellationChoice, ConstellationPath, Place};
 use units::Duration;
 
 use crate::record::Table;
-use crate::scenario::{ScenarioError, channel_from_json};
+use crate::scenario::{ScenarioError, channel_from_json, positive};
 use crate::world::{channel_streams, load_channel};
 
 /// One-way delay over a constellation between two places, (latitude, longitude) in degrees, on a grid of time.
@@ -89,10 +89,3 @@ impl ChannelTool {
 
 /// The most rows of a series: some gigabytes.
 const MOST_ROWS: u64 = 20_000_000;
-
-fn positive(field: &str, duration: Duration) -> Result<(), ScenarioError> {
-    match duration.is_zero() {
-        true => Err(ScenarioError::new(field, "must be more than 0 s")),
-        false => Ok(()),
-    }
-}

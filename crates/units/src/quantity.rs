@@ -55,11 +55,6 @@ impl BitRate {
         };
         Duration::from_nanos(nanos)
     }
-
-    /// The whole bytes that pass in `duration`.
-    pub const fn bytes_in(self, duration: Duration) -> Bytes {
-        Bytes((self.0 as u128 * duration.as_nanos() as u128 / 8_000_000_000) as u64)
-    }
 }
 
 impl Quantity for BitRate {
@@ -274,7 +269,6 @@ mod tests {
         assert_eq!(BitRate::from_bps(3).tx_time(1).as_nanos(), 333_333_334);
         assert_eq!(BitRate::from_bps(50_000_000).tx_time(8920).as_nanos(), 178_400);
         assert_eq!(BitRate::from_bps(1).tx_time(u64::MAX / 1_000_000_000).as_nanos(), 18_446_744_073_000_000_000);
-        assert_eq!(BitRate::from_bps(50_000_000).bytes_in(Duration::from_millis(160)), Bytes::new(1_000_000));
     }
 
     #[test]

@@ -155,6 +155,7 @@ impl ScenarioConfig {
     }
 }
 
-fn positive(field: &str, duration: Duration) -> Result<(), ScenarioError> {
+/// Refuses a duration of no time.
+pub(crate) fn positive(field: &str, duration: Duration) -> Result<(), ScenarioError> {
     if duration.is_zero() { Err(ScenarioError::new(field, "must be more than 0 s")) } else { Ok(()) }
 }

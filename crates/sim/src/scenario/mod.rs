@@ -14,6 +14,7 @@ use channel::ChannelConfig;
 use serde_json::Value as Json;
 use toml::Table;
 
+pub(crate) use config::positive;
 pub use config::{FlowConfig, RecordConfig, ScenarioConfig, TransportConfig};
 /// What is wrong with a scenario: the dotted path of one field, what was given, what is allowed.
 pub use units::FieldError as ScenarioError;
