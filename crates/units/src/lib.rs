@@ -4,11 +4,13 @@
 //! quantity is a string with its unit, `"50 Mbit/s"`, `"40 ms"`, `"10 dB"`; each type knows how to read and write itself,
 //! says in its JSON schema what it accepts, and explains what it refuses.
 
+mod ecn;
 mod quantity;
 mod registry;
 mod text;
 mod time;
 
+pub use ecn::Ecn;
 pub use quantity::{Angle, BitRate, Bytes, Db, Frequency, Length, Probability, Speed, check_text};
 pub use text::{ParseQuantityError, Quantity};
 pub use time::{Duration, Time};
