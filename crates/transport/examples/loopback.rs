@@ -1,11 +1,11 @@
 //! Two connections and a pipe: `loopback [segments] [one in so many is lost] [receive window in
-//! segments] [initial window in segments]`. Prints what was delivered.
+//! segments] [initial window in segments] [profile]`. Prints what was delivered.
 //!
 //! It is the bench of the connection itself: send, receive, acknowledge and process, with nothing else around.
 
 use std::collections::VecDeque;
 
-use transport::{CongestionConfig, Connection, Segment, TcpConfig};
+use transport::{CongestionConfig, Connection, Profile, Segment, TcpConfig};
 use units::{Bytes, Duration, Time};
 
 fn main() {
@@ -14,17 +14,19 @@ fn main() {
     let (segments, one_in) = (number(1_000_000), number(0));
     let window = number(1000); // what the receiver offers, in segments
     let initial = number(10); // segments
+    let profile = arguments.next().unwrap_or_else(|| "classic".to_owned());
 
     let config = TcpConfig {
+        profile: Profile::ALL.into_iter().find(|p| p.name() == profile).expect("a profile"),
         initial_window: Some(initial as u32),
         congestion: CongestionConfig::NewReno(Default::default()),
         receive_buffer: Some(Bytes::new(window * 1448)),
         ..TcpConfig::default()
     };
     let settings = config.resolve(1500);
-    let mut client = Connection::connect(settings.clone(), Time::ZERO);
-    let mut server = Connection::listen(settings);
-    client.write_for_ever();
+    let mut client = Connection::connect(settings.clone(), Time::ZERO, 0);
+    let mut server = Connection::listen(settings, 0);
+    client.write_for_ever(Time::ZERO);
 
     let mut there = Pipe::default();
     let mut back = Pipe::default();

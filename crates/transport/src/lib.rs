@@ -6,6 +6,6 @@ mod tcp;
 
 pub use congestion::{CongestionConfig, CongestionController, NewRenoConfig};
 pub use tcp::{
-    CongestionState, Connection, Counters, DelayedAck, Flags, Info, Profile, SackBlocks, Segment, Settings, State,
-    SynOptions, TcpConfig, Transmit,
+    ByteCounting, CongestionState, Connection, Counters, DelayedAck, Dupthresh, Flags, Info, Profile, RtoFloor,
+    SackBlocks, Segment, Settings, State, SynOptions, TcpConfig, Transmit, profile_table,
 };

@@ -16,7 +16,7 @@ fn options_are_what_both_want() {
     for (sack, timestamps, mss) in [(true, true, 1000), (true, false, 1000), (false, true, 600), (false, false, 600)] {
         let server = Settings { sack, timestamps, mss, ..settings() };
         let mut pair = Pair::new(client.clone(), server, ms(10), |_| Fate::Pass);
-        pair.client.write(10_000);
+        pair.client.write(pair.now, 10_000);
         pair.run_until(at(1000));
         let (syn, reply) = (pair.log[0].transmit.segment, pair.log[1].transmit.segment);
         assert_eq!(syn.syn.unwrap(), SynOptions { mss: 1412, window_scale: Some(11), sack_permitted: true });
@@ -35,7 +35,7 @@ fn options_are_what_both_want() {
 fn a_window_without_scaling_is_65535() {
     let mut script = Script::sender(settings(), ms(100), 1_000_000);
     assert_eq!(script.count(), 10);
-    let mut server = Connection::listen(settings());
+    let mut server = Connection::listen(settings(), 0);
     let options = SynOptions { mss: 1460, window_scale: None, sack_permitted: false };
     let syn = Segment { flags: Flags::SYN, window: 65_535, syn: Some(options), ..Segment::default() };
     server.handle_segment(Time::ZERO, &syn);
@@ -52,7 +52,7 @@ fn a_lost_syn_is_sent_again_after_1_2_4_seconds() {
         syns += u32::from(is_syn(sent) && sent.from == End::Client);
         if syns <= 3 { Fate::Drop } else { Fate::Pass }
     });
-    pair.client.write(5_000);
+    pair.client.write(pair.now, 5_000);
     pair.run_until(at(7_050));
     assert_eq!(pair.client.info().state, State::SynSent);
     pair.run_until(at(7_100));
@@ -87,7 +87,7 @@ fn a_lost_syn_ack_and_a_lost_third_segment_are_repaired() {
 #[test]
 fn a_syn_ack_sent_twice_measures_nothing() {
     for syns in [1, 2] {
-        let mut server = Connection::listen(settings());
+        let mut server = Connection::listen(settings(), 0);
         let options = SynOptions { mss: 1460, window_scale: None, sack_permitted: true };
         let syn = Segment { flags: Flags::SYN, window: 65_535, syn: Some(options), ..Segment::default() };
         for number in 0..syns {
@@ -103,13 +103,13 @@ fn a_syn_ack_sent_twice_measures_nothing() {
 #[test]
 fn both_sides_close_in_turn() {
     let mut pair = Pair::new(settings(), settings(), ms(50), |_| Fate::Pass);
-    pair.client.write(2_500);
+    pair.client.write(pair.now, 2_500);
     pair.client.close();
     pair.run_until(at(1000));
     assert_eq!(pair.client.info().state, State::FinWait2);
     assert_eq!(pair.server.info().state, State::CloseWait);
     assert_eq!(pair.server.delivered_bytes(), 2_500);
-    pair.server.write(700);
+    pair.server.write(pair.now, 700);
     pair.server.close();
     pair.run_until(at(2000));
     assert_eq!(pair.client.delivered_bytes(), 700);
@@ -143,7 +143,7 @@ fn lost_fins_and_their_lost_acknowledgments_are_repaired() {
             if number == lost + 1 && sent.at >= at(1000) { Fate::Drop } else { Fate::Pass }
         });
         pair.run_until(at(1000));
-        pair.client.write(3_000);
+        pair.client.write(pair.now, 3_000);
         pair.client.close();
         pair.server.close();
         pair.run_until(at(60_000));

@@ -4,7 +4,7 @@ mod util;
 
 use proptest::prelude::*;
 use rangemap::RangeSet;
-use transport::{Flags, Segment, Settings};
+use transport::{DelayedAck, Flags, Segment, Settings};
 use util::{Script, ms, no_sack, settings};
 
 /// A receiver whose left edge is `edge`.
@@ -76,7 +76,7 @@ fn without_sack_there_are_no_blocks() {
 /// RFC 9293 section 3.10.7.4, RFC 5681 section 4.2.
 #[test]
 fn duplicates_and_gaps_are_acknowledged_at_once() {
-    let mut script = Script::receiver(Settings { delayed_ack: Some(ms(40)), ..settings() });
+    let mut script = Script::receiver(Settings { delayed_ack: DelayedAck::After(ms(40)), ..settings() });
     assert!(script.data(1, 1000).is_empty());
     assert_eq!(script.data(1, 1000), ["ack 1001"], "a duplicate");
     assert_eq!(script.data(2001, 1000), ["ack 1001 sack 2001:3001"], "out of order");
@@ -88,7 +88,7 @@ fn duplicates_and_gaps_are_acknowledged_at_once() {
 /// RFC 1122 section 4.2.3.2: every second full segment, or after the delay.
 #[test]
 fn delayed_acknowledgments() {
-    let mut script = Script::receiver(Settings { delayed_ack: Some(ms(40)), ..settings() });
+    let mut script = Script::receiver(Settings { delayed_ack: DelayedAck::After(ms(40)), ..settings() });
     assert!(script.data(1, 1000).is_empty());
     assert_eq!(script.after(10).data(1001, 1000), ["ack 2001"]);
     assert_eq!(script.connection.poll_timeout(), None);
@@ -98,7 +98,7 @@ fn delayed_acknowledgments() {
     assert!(script.after(30).data(3201, 1000).is_empty(), "less than two full segments");
     assert_eq!(script.timeout(), (10, vec!["ack 4201".to_owned()]), "counted from the first");
     assert!(script.data(4201, 1000).is_empty());
-    script.connection.write(300);
+    script.write(300);
     assert_eq!(script.sends(), ["1:301"], "rides on data");
     assert_eq!(script.last.unwrap().ack, 5201);
     let fin =
@@ -109,7 +109,8 @@ fn delayed_acknowledgments() {
 /// RFC 7323 section 4.3: the timestamp of the earliest segment that is not acknowledged.
 #[test]
 fn rfc_7323_delayed_acknowledgments_echo_the_first() {
-    let mut script = Script::receiver(Settings { timestamps: true, delayed_ack: Some(ms(40)), ..settings() });
+    let mut script =
+        Script::receiver(Settings { timestamps: true, delayed_ack: DelayedAck::After(ms(40)), ..settings() });
     script.stamped(1, 500, 1);
     assert_eq!(script.stamped(501, 10, 2).or(script.stamped(511, 500, 3)), Some(1));
 }
@@ -136,7 +137,7 @@ fn paws_refuses_old_timestamps() {
 
 #[test]
 fn data_beyond_the_window_are_refused() {
-    let mut script = Script::receiver(Settings { receive_buffer: 4096, ..settings() });
+    let mut script = Script::receiver(Settings { receive_buffer: units::Bytes::new(4096), ..settings() });
     assert_eq!(script.data(4098, 1000), ["ack 1"]);
     assert_eq!(script.data(3097, 1500), ["ack 1 sack 3097:4097"], "the rest is cut off");
     assert!(!script.connection.has_received(4097));

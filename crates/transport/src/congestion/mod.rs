@@ -1,107 +1,285 @@
 //! Congestion controllers: how much may be on its way.
 //!
-//! A controller is told what happened in small samples and answers with a window. It never reaches into the connection,
-//! which alone decides what is lost and when to enter and leave recovery. Windows are in bytes; a controller knows the
-//! segment size.
+//! The sender owns the [`Window`] and alone decides what is lost and when a reduction begins, ends and is undone. A controller is
+//! told what happened in small samples; it opens the window, says how far a loss closes it, and may take over altogether
+//! ([`CongestionController::drives`]). It never reaches into the connection. Windows count segments.
 
+mod bbr;
+mod bbr3;
 mod cubic;
+mod filter;
+mod hybla;
+mod hystart;
 mod newreno;
+mod noordwijk;
+mod peach;
 #[cfg(test)]
 mod tests;
+mod vegas;
+mod westwood;
 mod window;
 
-pub use cubic::{Cubic, CubicConfig};
+pub use bbr::{Bbr, BbrConfig};
+pub use bbr3::{Bbr3, Bbr3Config};
+pub use cubic::{Cubic, CubicConfig, CubicRule};
+pub use hybla::{Hybla, HyblaConfig};
+pub use hystart::HyStart;
 pub use newreno::{NewReno, NewRenoConfig};
+pub use noordwijk::{Noordwijk, NoordwijkConfig};
+pub use peach::{Peach, PeachConfig};
 use units::{BitRate, Duration, FieldError, Time};
+pub use vegas::{Vegas, VegasConfig};
+pub use westwood::{Westwood, WestwoodConfig};
+pub use window::Window;
 
-/// New data was acknowledged, cumulatively or selectively.
+use crate::tcp::{CongestionState, Profile};
+
+/// An acknowledgment brought news. All counts are in segments.
 #[derive(Clone, Copy, Debug)]
 pub struct AckSample {
-    /// When the acknowledgment arrived.
+    /// When it arrived.
     pub now: Time,
-    /// Bytes by which the cumulative acknowledgment advanced.
-    pub acked: u64,
-    /// Bytes newly known to be delivered: newly acknowledged, cumulatively or selectively, each counted once.
-    pub delivered: u64,
-    /// All bytes known to be delivered since the connection opened.
+    /// Segments newly acknowledged cumulatively.
+    pub acked: u32,
+    /// Segments newly known to be delivered, cumulatively or selectively, each counted once.
+    pub delivered: u32,
+    /// Segments newly taken for lost.
+    pub lost: u32,
+    /// All segments known to be delivered since the connection opened.
     pub delivered_total: u64,
-    /// Bytes on their way before this acknowledgment (RFC 6675 pipe).
-    pub in_flight_before: u64,
-    /// Bytes on their way after it.
-    pub in_flight: u64,
-    /// A round-trip time measured by this acknowledgment.
+    /// All segments ever taken for lost.
+    pub lost_total: u64,
+    /// Segments on their way before this acknowledgment.
+    pub in_flight_before: u32,
+    /// Segments on their way after it.
+    pub in_flight: u32,
+    /// SND.UNA and SND.NXT after it, as stream offsets: for controllers that count round trips by sequence.
+    pub una: u64,
+    /// See `una`.
+    pub nxt: u64,
+    /// A round-trip time measured by this acknowledgment, of the newest segment that it tells of.
     pub rtt: Option<Duration>,
     /// Smoothed round-trip time (RFC 6298); zero before the first measurement.
     pub srtt: Duration,
     /// Shortest round-trip time measured so far; zero before the first measurement.
     pub min_rtt: Duration,
-    /// Whether the window was full: if not, the application or the receiver limits, and the window must not grow
-    /// (RFC 7661, RFC 9002 section 7.8).
+    /// The delivery rate measured by it, for controllers that ask ([`CongestionController::wants_rate`]).
+    pub rate: Option<RateSample>,
+    /// Whether the window was full: if not, the application or the receiver limits, and the window must not grow (RFC 7661).
     pub window_limited: bool,
-    /// Whether the connection is in fast recovery: the window is then not to grow by the normal rules.
-    pub in_recovery: bool,
+    /// What the sender thinks of the path after this acknowledgment.
+    pub state: CongestionState,
+    /// It echoes a congestion mark (RFC 3168 ECE).
+    pub ece: bool,
+    /// Payload bytes of a full segment.
+    pub mss: u32,
 }
 
-/// Loss was detected, and a recovery begins.
+/// A delivery rate (draft-cheng-iccrg-delivery-rate-estimation). All counts are in segments.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateSample {
+    /// Segments delivered between the sending of the newest segment that the acknowledgment tells of and now.
+    pub delivered: u32,
+    /// Segments taken for lost in the same time.
+    pub lost: u32,
+    /// [`AckSample::delivered_total`] when that segment was sent: a round trip ends when it reaches that of the round's start.
+    pub prior_delivered: u64,
+    /// Segments on their way when that segment had been sent, it included.
+    pub tx_in_flight: u32,
+    /// The longer of the times it took to send them and to have them acknowledged; `None` where neither can be told (shorter
+    /// than the shortest round-trip time).
+    pub interval: Option<Duration>,
+    /// Whether the application left the path idle in that time: the rate may then be too low.
+    pub app_limited: bool,
+    /// Whether that segment was a retransmission.
+    pub retransmitted: bool,
+}
+
+/// A segment that is taken for lost, for controllers that ask for rates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LostSegment {
+    /// Segments on their way when it had been sent, it included.
+    pub tx_in_flight: u32,
+    /// Segments taken for lost since it was sent, it included.
+    pub lost_since: u32,
+    /// Whether the application left the path idle when it was sent.
+    pub app_limited: bool,
+}
+
+/// Why the window is to be reduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A segment is lost: a fast recovery begins, or a tail loss probe repaired the loss.
+    Loss,
+    /// A congestion mark was echoed.
+    Mark,
+    /// The retransmission timer expired.
+    Timeout,
+}
+
+/// A reduction begins, once for each loss event.
 #[derive(Clone, Copy, Debug)]
-pub struct LossSample {
-    /// When it was detected.
+pub struct Congestion {
+    /// When.
     pub now: Time,
-    /// Bytes on their way just before (RFC 5681 FlightSize).
-    pub in_flight: u64,
+    /// Why.
+    pub cause: Cause,
+    /// The segments to reduce from: the window as Linux does, or FlightSize as RFC 5681 equation (4), as the profile says.
+    pub from: u32,
+    /// Segments on their way.
+    pub in_flight: u32,
     /// Smoothed round-trip time; zero before the first measurement.
     pub srtt: Duration,
     /// Shortest round-trip time measured so far; zero before the first measurement.
     pub min_rtt: Duration,
+    /// Payload bytes of a full segment.
+    pub mss: u32,
+}
+
+/// What else happens to a sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A segment goes out after nothing was on its way.
+    Starts {
+        /// The application, not the window, had left it so; or nothing was delivered yet.
+        app_limited: bool,
+    },
+    /// The retransmission timer expired; [`CongestionController::threshold`] was asked before if this is a new loss event.
+    TimedOut,
+    /// A reduction is over: the window is at the threshold.
+    Recovered,
+    /// A reduction was undone: the loss was none.
+    Undone,
+    /// Nothing was sent for longer than a retransmission time-out, and the window fell to the restart window (RFC 5681
+    /// section 4.1).
+    Restarted,
 }
 
 /// The rules of a window.
 pub trait CongestionController: Send {
-    /// New data was acknowledged.
-    fn on_ack(&mut self, sample: &AckSample);
+    /// An acknowledgment acknowledged data while the window may grow: neither in fast recovery nor in a reduction for a mark. Where
+    /// [`drives`](CongestionController::drives) is true, it is called on every acknowledgment with news instead.
+    fn on_ack(&mut self, window: &mut Window, sample: &AckSample);
 
-    /// Fast recovery begins: reduces the window, once for each recovery.
-    fn on_loss(&mut self, sample: &LossSample);
+    /// The slow start threshold, in segments and at least 2, with which a reduction begins. The sender takes the window there.
+    fn threshold(&mut self, window: &Window, congestion: &Congestion) -> u32;
 
-    /// The retransmission timer expired; `first` is false for a repeated expiry of the same data. The window becomes
-    /// one segment (RFC 5681 section 3.1).
-    fn on_timeout(&mut self, sample: &LossSample, first: bool);
+    /// The connection is established, and no data have been sent yet: the initial window may be set. `srtt` is the round-trip time
+    /// of the handshake, zero if it was not measured.
+    fn on_established(&mut self, _window: &mut Window, _now: Time, _srtt: Duration) {}
 
-    /// Fast recovery is over.
-    fn on_recovered(&mut self, now: Time);
+    /// An acknowledgment with news, in whatever state: called before [`on_ack`](CongestionController::on_ack), to measure.
+    fn on_measure(&mut self, _window: &mut Window, _sample: &AckSample) {}
 
-    /// Nothing was sent for longer than a retransmission time-out: the window falls to at most `restart` bytes
-    /// (RFC 5681 section 4.1).
-    fn on_idle(&mut self, now: Time, restart: u64);
+    /// Something else happened.
+    fn on_event(&mut self, _window: &mut Window, _now: Time, _event: Event) {}
 
-    /// The congestion window in bytes, at least one segment.
-    fn window(&self) -> u64;
+    /// The window that a reduction is undone to; `before` is that at the beginning of the reduction.
+    fn undo(&mut self, window: &Window, before: u32) -> u32 {
+        window.size.max(before)
+    }
 
-    /// The slow start threshold in bytes; `u64::MAX` while there is none.
-    fn slow_start_threshold(&self) -> u64;
+    /// Whether the controller alone moves the window, also in recovery: the sender then neither reduces it nor spreads a reduction
+    /// (it only takes it to the segments on their way, and one more, when the retransmission timer expires).
+    fn drives(&self) -> bool {
+        false
+    }
 
-    /// The rate to space segments at, for controllers that pace.
+    /// Whether samples are to carry delivery rates, and [`on_lost`](CongestionController::on_lost) is to be called.
+    fn wants_rate(&self) -> bool {
+        false
+    }
+
+    /// A segment is taken for lost.
+    fn on_lost(&mut self, _window: &mut Window, _lost: &LostSegment) {}
+
+    /// The rate to space segments at, for a controller that sets one; the sender then paces whatever the profile says.
     fn pacing_rate(&self) -> Option<BitRate> {
         None
     }
+
+    /// Whether new data wait whatever the window, for a controller that sends in bursts; retransmissions do not.
+    fn holds(&self) -> bool {
+        false
+    }
+
+    /// New data or a retransmission goes out; `in_flight` counts it.
+    fn on_sent(&mut self, _window: &mut Window, _now: Time, _in_flight: u32) {}
+
+    /// Whether a dummy segment (TCP Peach: a copy of low priority, marked in the header, that the receiver acknowledges at once)
+    /// is to be sent now; each `true` sends one.
+    fn poll_dummy(&mut self, _window: &Window, _now: Time) -> bool {
+        false
+    }
+
+    /// A dummy segment was acknowledged.
+    fn on_dummy_ack(&mut self, _window: &mut Window, _now: Time, _state: CongestionState) {}
+
+    /// When [`handle_timeout`](CongestionController::handle_timeout) is to be called, if it keeps time itself.
+    fn poll_timeout(&self) -> Option<Time> {
+        None
+    }
+
+    /// That time is reached.
+    fn handle_timeout(&mut self, _window: &mut Window, _now: Time, _in_flight: u32) {}
 }
 
 /// What a controller is built for.
 #[derive(Clone, Copy, Debug)]
 pub struct Start {
     /// Payload bytes of a full segment.
-    pub segment: u64,
-    /// Initial window in bytes.
-    pub window: u64,
+    pub mss: u32,
+    /// The initial window in segments.
+    pub window: u32,
+    /// A number that differs between connections of one run, for controllers with a random phase.
+    pub entropy: u64,
 }
 
-units::registry! {
-    /// How the congestion window moves.
-    pub enum CongestionConfig {
-        "cubic" => Cubic(CubicConfig),
-        "newreno" => NewReno(NewRenoConfig),
-        "reno" => Reno(NewRenoConfig),
+/// The options of a controller: what its line in the registry refers to.
+trait Options {
+    /// Whether the options make sense: the first that does not, and why.
+    fn check(&self) -> Result<(), FieldError> {
+        Ok(())
     }
+
+    /// Fills in what is not given and differs between profiles.
+    fn resolve(&mut self, _profile: Profile) {}
+
+    /// A controller at the start of a connection; what is not given is that of the classic profile.
+    fn build(&self, start: Start) -> Box<dyn CongestionController>;
+}
+
+/// Declares the registry and finds the [`Options`] of each line.
+macro_rules! controllers {
+    ($($name:literal => $variant:ident($config:ty),)+) => {
+        units::registry! {
+            /// How the congestion window moves.
+            pub enum CongestionConfig { $($name => $variant($config)),+ }
+        }
+
+        impl CongestionConfig {
+            fn options(&self) -> &dyn Options {
+                match self { $(CongestionConfig::$variant(config) => config),+ }
+            }
+
+            fn options_mut(&mut self) -> &mut dyn Options {
+                match self { $(CongestionConfig::$variant(config) => config),+ }
+            }
+        }
+    };
+}
+
+controllers! {
+    "cubic" => Cubic(CubicConfig),
+    "newreno" => NewReno(NewRenoConfig),
+    "reno" => Reno(NewRenoConfig),
+    "hybla" => Hybla(HyblaConfig),
+    "westwood" => Westwood(WestwoodConfig),
+    "vegas" => Vegas(VegasConfig),
+    "bbr" => Bbr(BbrConfig),
+    "bbr3" => Bbr3(Bbr3Config),
+    "peach" => Peach(PeachConfig),
+    "noordwijk" => Noordwijk(NoordwijkConfig),
 }
 
 impl CongestionConfig {
@@ -111,17 +289,40 @@ impl CongestionConfig {
     ///
     /// The first option that does not, and why.
     pub fn check(&self) -> Result<(), FieldError> {
-        match self {
-            CongestionConfig::Cubic(config) => config.check(),
-            CongestionConfig::NewReno(config) | CongestionConfig::Reno(config) => config.check(),
-        }
+        self.options().check()
+    }
+
+    /// The same with nothing left open: what is not given is as the profile's stack has it.
+    #[must_use]
+    pub fn resolved(&self, profile: Profile) -> CongestionConfig {
+        let mut config = self.clone();
+        config.options_mut().resolve(profile);
+        config
     }
 
     /// A controller at the start of a connection.
     pub fn build(&self, start: Start) -> Box<dyn CongestionController> {
-        match self {
-            CongestionConfig::Cubic(config) => Box::new(Cubic::new(config, start)),
-            CongestionConfig::NewReno(config) | CongestionConfig::Reno(config) => Box::new(NewReno::new(config, start)),
-        }
+        self.options().build(start)
     }
+}
+
+/// Refuses a share of the window that is not a reduction.
+fn check_beta(beta: f64) -> Result<(), FieldError> {
+    if beta > 0.0 && beta < 1.0 {
+        return Ok(());
+    }
+    Err(FieldError::new(
+        "beta",
+        format!("{beta} is the share of the window kept on loss: must be between 0 and 1, exclusive"),
+    ))
+}
+
+/// The whole segments in a share of a window, at least 2.
+fn share(segments: u32, beta: f64) -> u32 {
+    ((f64::from(segments) * beta) as u32).max(2)
+}
+
+/// At least 1 bit/s.
+fn bit_rate(bits_per_second: f64) -> BitRate {
+    BitRate::from_bps((bits_per_second as u64).max(1))
 }

@@ -1,51 +1,41 @@
-//! The congestion window and slow start threshold of RFC 5681, as the loss-based controllers share them.
+//! The congestion window and slow start threshold, in segments as Linux and ns-2 count them.
 
-use units::FieldError;
-
-use super::Start;
-
-/// A congestion window in bytes that opens by slow start and closes on loss. How it grows in congestion avoidance is
-/// the controller's own matter.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Window {
-    pub(super) segment: u64,
-    pub(super) size: u64,
-    pub(super) threshold: u64,
-    /// Share of the data in flight that is kept on loss.
-    beta: f64,
-    /// RFC 3465 L, in bytes: what one acknowledgment may count for in slow start.
-    limit: u64,
-    /// L after a timeout is one segment (RFC 3465 section 2.3), until slow start ends.
+/// The window of a sender. The sender owns it: its loss recovery moves it during a reduction, the controller at all other times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Congestion window, at least one segment.
+    pub size: u32,
+    /// Slow start threshold; [`Window::NO_THRESHOLD`] while there is none.
+    pub threshold: u32,
+    /// Segments acknowledged in congestion avoidance that have not yet opened the window.
+    counted: u32,
+    /// RFC 3465 L: the segments that one acknowledgment may count for in slow start.
+    limit: u32,
+    /// L is one segment (RFC 3465 section 2.3) until the slow start after a timeout ends.
     after_timeout: bool,
-    /// The window before the recovery under way; 0 outside recovery.
-    reduced_from: u64,
 }
 
 impl Window {
-    pub(super) fn new(start: Start, beta: f64, abc: u32) -> Window {
-        assert!(start.segment > 0, "a segment carries data");
-        Window {
-            segment: start.segment,
-            size: start.window.max(start.segment),
-            threshold: u64::MAX,
-            beta,
-            limit: start.segment.saturating_mul(u64::from(abc)),
-            after_timeout: false,
-            reduced_from: 0,
-        }
+    /// The threshold before the first reduction.
+    pub const NO_THRESHOLD: u32 = u32::MAX;
+
+    /// A window at the start of a connection; `limit` is L of RFC 3465, or [`u32::MAX`] to count all that is acknowledged.
+    pub fn new(size: u32, limit: u32) -> Window {
+        Window { size: size.max(1), threshold: Window::NO_THRESHOLD, counted: 0, limit, after_timeout: false }
     }
 
     /// RFC 5681 section 3.1: slow start while cwnd < ssthresh.
-    pub(super) fn in_slow_start(&self) -> bool {
+    #[inline]
+    pub fn in_slow_start(&self) -> bool {
         self.size < self.threshold
     }
 
-    /// RFC 5681 section 3.1, equation (2), with the limit L of RFC 3465 section 2.2. The window stops at the threshold,
-    /// and the acknowledged bytes it had no use for are returned: they count for congestion avoidance.
-    pub(super) fn slow_start(&mut self, acked: u64) -> u64 {
-        let limit = if self.after_timeout { self.segment } else { self.limit };
-        let growth = acked.min(limit).min(self.threshold - self.size);
-        self.size = self.size.saturating_add(growth);
+    /// RFC 5681 section 3.1, equation (2), with the limit L of RFC 3465 section 2.2. The window stops at the threshold, and the
+    /// acknowledged segments it had no use for are returned: they count for congestion avoidance.
+    #[inline]
+    pub fn slow_start(&mut self, acked: u32) -> u32 {
+        let growth = self.countable(acked).min(self.threshold - self.size);
+        self.size += growth;
         if self.in_slow_start() {
             return 0;
         }
@@ -53,61 +43,50 @@ impl Window {
         acked - growth
     }
 
-    /// Fast recovery begins. RFC 5681 section 3.2, steps 2 and 3; data sent by limited transmit, which exceed the
-    /// window, do not count. The window is not inflated: the connection counts what is in flight. A window below the
-    /// smallest threshold, two segments, stays: a loss must not open it.
-    pub(super) fn reduce(&mut self, in_flight: u64) {
-        self.reduced_from = self.size;
+    /// How many of the acknowledged segments slow start may count: at most L of RFC 3465.
+    #[inline]
+    pub fn countable(&self, acked: u32) -> u32 {
+        let limit = if self.after_timeout && self.limit != u32::MAX { 1 } else { self.limit };
+        acked.min(limit)
+    }
+
+    /// Slow start ends here: congestion avoidance goes on from the present window.
+    pub fn end_slow_start(&mut self) {
+        self.threshold = self.size.max(2);
         self.after_timeout = false;
-        self.threshold = self.threshold_after(in_flight.min(self.size));
-        self.size = self.size.min(self.threshold);
     }
 
-    /// The retransmission timer expired. RFC 5681 section 3.1: ssthresh follows equation (4) on the first expiry and is
-    /// held on repeated ones, cwnd is one segment. When the timer ends a recovery, the data sent during it, beyond the
-    /// window it began with, do not count, or a timeout would raise the threshold.
-    pub(super) fn collapse(&mut self, in_flight: u64, first: bool) {
-        if first {
-            self.threshold = self.threshold_after(in_flight.min(self.size.max(self.reduced_from)));
+    /// Additive increase: one segment more for each `per` acknowledged (RFC 5681 section 3.1 and RFC 3465 section 2.1 for `per`
+    /// the window).
+    #[inline]
+    pub fn add_one_per(&mut self, per: u32, acked: u32) {
+        // What was counted towards a window that has become smaller opens it by one segment only.
+        if self.counted >= per {
+            self.counted = 0;
+            self.grow(1);
         }
-        self.size = self.segment;
+        self.counted = self.counted.saturating_add(acked);
+        if self.counted >= per {
+            self.grow(self.counted / per);
+            self.counted %= per;
+        }
+    }
+
+    /// Opens the window by `segments`, which the controller has counted itself.
+    #[inline]
+    pub fn grow(&mut self, segments: u32) {
+        self.size = self.size.saturating_add(segments);
+    }
+
+    /// Forgets what was counted towards the next segment.
+    pub fn restart_count(&mut self) {
+        self.counted = 0;
+    }
+
+    /// The retransmission timer expired and the window became `size`.
+    pub(crate) fn collapse(&mut self, size: u32) {
+        self.size = size.max(1);
+        self.counted = 0;
         self.after_timeout = true;
-        self.reduced_from = 0;
     }
-
-    pub(super) fn recovered(&mut self) {
-        self.reduced_from = 0;
-    }
-
-    /// RFC 5681 section 4.1: after an idle time the window is min(RW, cwnd). Returns whether it fell.
-    pub(super) fn restart(&mut self, restart: u64) -> bool {
-        let before = self.size;
-        self.size = before.min(restart.max(self.segment));
-        self.size < before
-    }
-
-    /// RFC 5681 section 3.1, equation (4), with a share of `beta` in the place of one half.
-    fn threshold_after(&self, in_flight: u64) -> u64 {
-        ((in_flight as f64 * self.beta) as u64).max(2 * self.segment)
-    }
-}
-
-/// Refuses a share of the window that is not a reduction.
-pub(super) fn check_beta(beta: f64) -> Result<(), FieldError> {
-    if beta > 0.0 && beta < 1.0 {
-        return Ok(());
-    }
-    Err(FieldError::new(
-        "beta",
-        format!("{beta} is the share of the window kept on loss: must be between 0 and 1, exclusive"),
-    ))
-}
-
-/// Refuses an L of RFC 3465 under which slow start would stand still.
-pub(super) fn check_abc(abc: u32) -> Result<(), FieldError> {
-    const LARGEST: u32 = 1024;
-    if (1..=LARGEST).contains(&abc) {
-        return Ok(());
-    }
-    Err(FieldError::new("abc", format!("{abc} segments per acknowledgment: must be 1 to {LARGEST}")))
 }

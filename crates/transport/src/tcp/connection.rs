@@ -1,28 +1,35 @@
 //! A connection: handshake, the two halves, and teardown (RFC 9293).
 //!
 //! After each `handle_*` or application call, `poll_transmit` is to be called until it gives nothing, and the connection woken at
-//! `poll_timeout`. Simplified, beside what the module says: a connection never gives up retransmitting, never sends a reset, and
-//! has no Nagle algorithm (what the application writes at once goes at once).
+//! `poll_timeout`. Simplified, beside what the module says: a connection never gives up retransmitting, and resets only when its
+//! application leaves data unread or aborts.
 
-use units::{Duration, Time};
+use std::sync::Arc;
+
+use units::{Duration, Ecn, Time};
 
 use super::config::Settings;
 use super::info::{CongestionState, Counters, Info, State};
 use super::recv::Receiver;
 use super::segment::{Flags, SackBlocks, Segment, SynOptions};
-use super::send::{Ack, Outgoing, Sender, timestamp};
+use super::send::{Ack, Agreed, Outgoing, Sender, timestamp};
 
 /// One end of a TCP connection.
 pub struct Connection {
-    settings: Settings,
+    settings: Arc<Settings>,
     state: State,
     handshake: Handshake,
     /// Timestamps are in use.
     timestamps: bool,
+    /// Congestion marks are in use (RFC 3168).
+    ecn: bool,
     send: Sender,
     recv: Receiver,
-    /// The peer reset the connection.
+    /// Either side reset the connection; if it was ours, the reset is to be sent.
     reset: bool,
+    reset_due: bool,
+    /// Dummy segments (TCP Peach) that arrived and are not acknowledged yet.
+    dummies_to_acknowledge: u32,
     counters: Counters,
 }
 
@@ -47,6 +54,8 @@ struct Handshake {
     sent: u32,
     sent_at: Time,
     peer: Option<SynOptions>,
+    /// The peer's SYN asked for congestion marks, and we do so too.
+    ece: bool,
 }
 
 /// RFC 6298 (5.7): the time-out for data after a SYN was lost.
@@ -57,26 +66,38 @@ const UNSCALED: u64 = 65_535;
 const TIMESTAMPS: u32 = 12;
 
 impl Connection {
-    /// Opens a connection: a SYN goes out first.
-    pub fn connect(settings: Settings, now: Time) -> Connection {
-        let mut connection = Connection::new(settings, State::SynSent, now);
+    /// Opens a connection: a SYN goes out first. `entropy` is a number that differs between the connections of a run, for
+    /// controllers with a random phase.
+    pub fn connect(settings: impl Into<Arc<Settings>>, now: Time, entropy: u64) -> Connection {
+        let mut connection = Connection::new(settings.into(), State::SynSent, now, entropy);
         connection.handshake.due = true;
         connection
     }
 
     /// Waits for a connection.
-    pub fn listen(settings: Settings) -> Connection {
-        Connection::new(settings, State::Listen, Time::ZERO)
+    pub fn listen(settings: impl Into<Arc<Settings>>, entropy: u64) -> Connection {
+        Connection::new(settings.into(), State::Listen, Time::ZERO, entropy)
     }
 
-    fn new(settings: Settings, state: State, now: Time) -> Connection {
+    fn new(settings: Arc<Settings>, state: State, now: Time, entropy: u64) -> Connection {
         Connection {
             state,
-            handshake: Handshake { due: false, timer: Time::MAX, expiries: 0, sent: 0, sent_at: now, peer: None },
+            handshake: Handshake {
+                due: false,
+                timer: Time::MAX,
+                expiries: 0,
+                sent: 0,
+                sent_at: now,
+                peer: None,
+                ece: false,
+            },
             timestamps: settings.timestamps,
-            send: Sender::new(&settings),
-            recv: Receiver::new(settings.receive_buffer, settings.delayed_ack),
+            ecn: false,
+            send: Sender::new(&settings, entropy),
+            recv: Receiver::new(&settings),
             reset: false,
+            reset_due: false,
+            dummies_to_acknowledge: 0,
             counters: Counters::default(),
             settings,
         }
@@ -111,6 +132,7 @@ impl Connection {
         }
         self.recv.handle_timeout(now);
         self.send.handle_timeout(now, &mut self.counters);
+        self.send.count(&mut self.counters);
     }
 
     /// The next segment to be sent, if any may go now.
@@ -118,7 +140,7 @@ impl Connection {
         match self.state {
             State::Listen => return None,
             State::SynSent | State::SynReceived => return self.poll_handshake(now),
-            _ if self.reset => return None,
+            _ if self.reset => return self.poll_reset(now),
             _ => {}
         }
         if !self.recv.ack_alone()
@@ -126,7 +148,17 @@ impl Connection {
         {
             return Some(self.transmit(now, &outgoing));
         }
-        self.recv.ack_due().then(|| self.acknowledgment(now))
+        if self.recv.ack_due() {
+            return Some(self.acknowledgment(now));
+        }
+        if self.dummies_to_acknowledge > 0 {
+            self.dummies_to_acknowledge -= 1;
+            let mut segment = self.segment(now, self.send.nxt(), Flags::ACK | Flags::DUMMY);
+            segment.window = self.recv.window();
+            self.counters.segments_sent += 1;
+            return Some(Transmit { segment, transmission: 0 });
+        }
+        None
     }
 
     /// When [`Connection::handle_timeout`] is to be called next.
@@ -137,21 +169,53 @@ impl Connection {
     }
 
     /// The application has `bytes` more to send.
-    pub fn write(&mut self, bytes: u64) {
-        self.send.write(bytes);
+    pub fn write(&mut self, now: Time, bytes: u64) {
+        self.send.write(now, bytes);
     }
 
     /// The application never runs out of data.
-    pub fn write_for_ever(&mut self) {
-        self.send.write_for_ever();
+    pub fn write_for_ever(&mut self, now: Time) {
+        self.send.write(now, u64::MAX);
     }
 
-    /// The application has written all: a FIN follows.
+    /// Whether small writes wait while others are unacknowledged (RFC 9293 section 3.7.4).
+    pub fn set_nagle(&mut self, on: bool) {
+        self.send.set_nagle(on);
+    }
+
+    /// From now on the receiving application reads only by [`Connection::read`]; before it reads at once.
+    pub fn hold_reads(&mut self) {
+        self.recv.hold_reads();
+    }
+
+    /// The application reads up to `bytes`; how many it got. The window offered may open.
+    pub fn read(&mut self, bytes: u64) -> u64 {
+        self.recv.read(bytes)
+    }
+
+    /// In-order bytes that wait for [`Connection::read`].
+    #[inline]
+    pub fn readable(&self) -> u64 {
+        self.recv.readable()
+    }
+
+    /// The application has written all: a FIN follows. If it leaves data unread the connection is reset instead (RFC 1122 section
+    /// 4.2.2.13).
     pub fn close(&mut self) {
+        if self.recv.readable() > 0 {
+            return self.abort();
+        }
         self.send.close();
     }
 
-    /// In-order payload that the receiving application has taken: it reads at once.
+    /// Ends the connection at once; the peer gets a reset.
+    pub fn abort(&mut self) {
+        let synchronized = !matches!(self.state, State::Listen | State::SynSent | State::Closed);
+        self.give_up();
+        self.reset_due = synchronized;
+    }
+
+    /// In-order payload that has arrived.
     #[inline]
     pub fn delivered_bytes(&self) -> u64 {
         self.recv.delivered()
@@ -167,17 +231,27 @@ impl Connection {
         let mut info = Info {
             state: self.state,
             congestion_state: CongestionState::Open,
-            window_bytes: 0,
+            window: 0,
             slow_start_threshold: None,
+            una: 0,
+            nxt: 0,
+            unacked: 0,
+            sacked: 0,
+            lost: 0,
+            retransmitted: 0,
+            reordering: 0,
+            reordering_seen: 0,
+            total_retransmitted: 0,
+            delivered: 0,
+            backoff: 0,
+            consecutive_timeouts: 0,
+            probes: 0,
             srtt: None,
             rttvar: None,
             rto: Duration::ZERO,
             min_rtt: None,
-            in_flight_bytes: 0,
-            outstanding_bytes: 0,
+            pacing_rate: None,
             unsent_bytes: 0,
-            sacked_bytes: 0,
-            lost_bytes: 0,
             mss: 0,
         };
         self.send.describe(&mut info);
@@ -209,6 +283,9 @@ impl Connection {
 
     fn handle_syn(&mut self, now: Time, segment: &Segment) {
         let Some(options) = segment.syn.filter(|_| !segment.flags.has(Flags::ACK)) else { return };
+        // RFC 3168 section 6.1.1: a SYN asks with both bits.
+        self.handshake.ece = self.settings.ecn && segment.flags.has(Flags::ECE) && segment.flags.has(Flags::CWR);
+        self.ecn = self.handshake.ece;
         self.accept_options(now, segment, options);
         self.send.start_window(segment.seq, 0, segment.window);
         self.state = State::SynReceived;
@@ -217,9 +294,10 @@ impl Connection {
 
     fn handle_syn_ack(&mut self, now: Time, segment: &Segment) {
         if segment.flags.has(Flags::RST) && segment.ack == 1 {
-            return self.abort();
+            return self.give_up();
         }
         let Some(options) = segment.syn.filter(|_| segment.flags.has(Flags::ACK) && segment.ack == 1) else { return };
+        self.ecn = self.settings.ecn && segment.flags.has(Flags::ECE) && !segment.flags.has(Flags::CWR);
         self.accept_options(now, segment, options);
         self.send.start_window(segment.seq, segment.ack, segment.window);
         self.establish(now);
@@ -230,19 +308,17 @@ impl Connection {
     fn accept_options(&mut self, now: Time, segment: &Segment, options: SynOptions) {
         self.handshake.peer = Some(options);
         self.timestamps &= segment.timestamps.is_some();
-        let window = match options.window_scale {
-            Some(_) => {
-                let shift = self.window_shift();
-                self.settings.receive_buffer >> shift << shift
-            }
-            None => self.settings.receive_buffer.min(UNSCALED),
+        let (window, unit) = match options.window_scale {
+            Some(_) => (self.settings.receive_buffer.get(), 1 << self.window_shift()),
+            None => (self.settings.receive_buffer.get().min(UNSCALED), 1),
         };
-        self.recv.open(now, window, segment.timestamps.filter(|_| self.timestamps).map(|stamps| stamps.0));
+        let timestamp = segment.timestamps.filter(|_| self.timestamps).map(|stamps| stamps.0);
+        self.recv.open(now, (window, unit), timestamp, self.ecn);
     }
 
     /// RFC 7323 section 2.3: so many that the receive buffer fits 16 bits.
     fn window_shift(&self) -> u8 {
-        let bits = u64::BITS - self.settings.receive_buffer.leading_zeros();
+        let bits = u64::BITS - self.settings.receive_buffer.get().leading_zeros();
         let shift = bits.saturating_sub(16);
         shift.min(14) as u8
     }
@@ -250,18 +326,42 @@ impl Connection {
     /// Our SYN is acknowledged.
     fn establish(&mut self, now: Time) {
         let Some(peer) = self.handshake.peer else { return };
-        let options = if self.timestamps { TIMESTAMPS } else { 0 };
-        let mss = u32::from(peer.mss).saturating_sub(options).min(self.settings.mss).max(1);
+        // A segment takes up the room that the timestamps would have had, if the peer does not want them.
+        let (own, options) = if self.timestamps { (self.settings.mss, TIMESTAMPS) } else { (self.advertised_mss(), 0) };
+        let mss = u32::from(peer.mss).saturating_sub(options).min(own).max(1);
         let syn_lost = self.handshake.expiries > 0;
-        self.send.open(&self.settings, u64::from(mss), self.settings.sack && peer.sack_permitted, syn_lost);
+        self.send.open(
+            now,
+            &Agreed {
+                mss: u64::from(mss),
+                sack: self.settings.sack && peer.sack_permitted,
+                timestamps: self.timestamps,
+                ecn: self.ecn,
+                syn_lost,
+                // Karn: which of several SYNs was answered is not known.
+                rtt: (self.handshake.sent == 1).then(|| now.since(self.handshake.sent_at)),
+            },
+        );
         if syn_lost {
             self.send.rtt().restart(RTO_AFTER_SYN_LOSS);
-        } else if self.handshake.sent == 1 {
-            self.send.rtt().measured(now.since(self.handshake.sent_at));
         }
+        self.recv.establish(self.send.rtt().rto());
         self.handshake.timer = Time::MAX;
         self.handshake.due = false;
         self.state = State::Established;
+    }
+
+    /// RFC 6691: timestamps do not count.
+    fn advertised_mss(&self) -> u32 {
+        self.settings.mss + if self.settings.timestamps { TIMESTAMPS } else { 0 }
+    }
+
+    fn poll_reset(&mut self, now: Time) -> Option<Transmit> {
+        if !std::mem::take(&mut self.reset_due) {
+            return None;
+        }
+        self.counters.segments_sent += 1;
+        Some(Transmit { segment: self.segment(now, self.send.nxt(), Flags::RST | Flags::ACK), transmission: 0 })
     }
 
     fn poll_handshake(&mut self, now: Time) -> Option<Transmit> {
@@ -272,14 +372,18 @@ impl Connection {
         let mut flags = Flags::SYN;
         if peer.is_some() {
             flags |= Flags::ACK;
+            if self.handshake.ece {
+                flags |= Flags::ECE;
+            }
+        } else if self.settings.ecn && self.handshake.expiries == 0 {
+            flags |= Flags::ECE | Flags::CWR;
         }
         // A SYN-ACK repeats the options that both want (RFC 7323 sections 2.2 and 3.2); its window is not scaled yet.
         let offer_scale = peer.is_none_or(|peer| peer.window_scale.is_some());
-        let mss = self.settings.mss + if self.settings.timestamps { TIMESTAMPS } else { 0 };
         let mut segment = self.segment(now, 0, flags);
-        segment.window = self.settings.receive_buffer.min(UNSCALED);
+        segment.window = self.settings.receive_buffer.get().min(UNSCALED);
         segment.syn = Some(SynOptions {
-            mss: mss.min(65_535) as u16,
+            mss: self.advertised_mss().min(65_535) as u16,
             window_scale: offer_scale.then(|| self.window_shift()),
             sack_permitted: self.settings.sack && peer.is_none_or(|peer| peer.sack_permitted),
         });
@@ -297,19 +401,31 @@ impl Connection {
             return;
         }
         if segment.flags.has(Flags::RST) {
-            return self.abort();
+            return self.give_up();
         }
-        if segment.flags.has(Flags::ACK) {
-            let ack = Ack {
-                seq: segment.seq,
-                ack: segment.ack,
-                window: segment.window,
-                sack: &segment.sack,
-                echo: segment.timestamps.map(|stamps| stamps.1),
-                bare: segment.end() == segment.seq,
-            };
-            self.send.handle_ack(now, &ack, &mut self.counters);
+        if segment.flags.has(Flags::DUMMY) {
+            return self.handle_dummy(now, segment);
         }
+        if !segment.flags.has(Flags::ACK) {
+            return; // RFC 9293 section 3.10.7.4
+        }
+        if segment.ack > self.send.nxt() {
+            return self.recv.acknowledge(); // of something that was never sent: answered, and not looked at further
+        }
+        if segment.ecn == Ecn::Ce {
+            self.counters.marks_received += 1;
+        }
+        let ack = Ack {
+            seq: segment.seq,
+            ack: segment.ack,
+            window: segment.window,
+            sack: &segment.sack,
+            echo: segment.timestamps.map(|stamps| stamps.1).filter(|_| self.timestamps),
+            bare: segment.end() == segment.seq,
+            ece: segment.flags.has(Flags::ECE),
+        };
+        self.send.handle_ack(now, &ack, &mut self.counters);
+        self.send.count(&mut self.counters);
         if segment.len > 0 || segment.flags.has(Flags::FIN) {
             self.recv.handle_data(now, segment);
         }
@@ -318,7 +434,17 @@ impl Connection {
         }
     }
 
-    fn abort(&mut self) {
+    /// A dummy segment of TCP Peach is acknowledged at once, and its acknowledgment told to the controller.
+    #[cold]
+    fn handle_dummy(&mut self, now: Time, segment: &Segment) {
+        if segment.len > 0 {
+            self.dummies_to_acknowledge += 1;
+        } else {
+            self.send.handle_dummy_ack(now);
+        }
+    }
+
+    fn give_up(&mut self) {
         self.state = State::Closed;
         self.reset = true;
         self.handshake.timer = Time::MAX;
@@ -342,14 +468,26 @@ impl Connection {
 
     #[inline]
     fn transmit(&mut self, now: Time, outgoing: &Outgoing) -> Transmit {
-        let (seq, len, fin, transmission) = match *outgoing {
-            Outgoing::Data { seq, len, fin, transmission } => (seq, len, fin, transmission),
-            Outgoing::Probe { seq } => (seq, 0, false, 0),
+        let (seq, len, fin, transmission, push, cwr) = match *outgoing {
+            Outgoing::Data { seq, len, fin, transmission, push, cwr } => (seq, len, fin, transmission, push, cwr),
+            Outgoing::Probe { seq } => (seq, 0, false, 0, false, false),
+            Outgoing::Dummy { seq, len } => return self.dummy(now, seq, len),
         };
-        let flags = if fin { Flags::ACK | Flags::FIN } else { Flags::ACK };
+        let mut flags = Flags::ACK;
+        for (set, flag) in [(fin, Flags::FIN), (push && len > 0, Flags::PSH), (cwr, Flags::CWR)] {
+            if set {
+                flags |= flag;
+            }
+        }
         let mut segment = self.segment(now, seq, flags);
         segment.len = len;
+        if self.ecn && len > 0 && transmission == 0 {
+            segment.ecn = Ecn::Ect0; // RFC 3168 section 6.1.5: not on retransmissions
+        }
         self.recv.on_acknowledged();
+        if len > 0 {
+            self.recv.on_data_sent(now);
+        }
         let counters = &mut self.counters;
         counters.segments_sent += 1;
         counters.data_segments_sent += u64::from(len > 0);
@@ -359,6 +497,15 @@ impl Connection {
             self.follow_teardown();
         }
         Transmit { segment, transmission }
+    }
+
+    /// A dummy segment: a copy that only its mark tells from data.
+    #[cold]
+    fn dummy(&mut self, now: Time, seq: u64, len: u32) -> Transmit {
+        let mut segment = self.segment(now, seq, Flags::ACK | Flags::DUMMY);
+        segment.len = len;
+        self.counters.segments_sent += 1;
+        Transmit { segment, transmission: 0 }
     }
 
     fn acknowledgment(&mut self, now: Time) -> Transmit {
@@ -374,12 +521,14 @@ impl Connection {
 
     #[inline]
     fn segment(&self, now: Time, seq: u64, flags: Flags) -> Segment {
+        let flags = if self.recv.echoes_mark() { flags | Flags::ECE } else { flags };
         Segment {
             seq,
             ack: self.recv.next(),
             window: self.recv.window(),
             len: 0,
             flags,
+            ecn: Ecn::NotEct,
             timestamps: if self.timestamps { Some((timestamp(now), self.recv.echo())) } else { None },
             sack: SackBlocks::default(),
             syn: None,

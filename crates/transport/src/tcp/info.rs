@@ -1,6 +1,6 @@
 //! What can be seen of a connection.
 
-use units::Duration;
+use units::{BitRate, Duration};
 
 /// State of a connection (RFC 9293 section 3.3.2). After the last FIN it is closed at once: there is no TIME-WAIT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub enum CongestionState {
     Open,
     /// Duplicate or selective acknowledgments, too few for a loss.
     Disorder,
+    /// A reduction for a congestion mark, without loss.
+    Cwr,
     /// Fast recovery.
     Recovery,
     /// The retransmission timer expired.
@@ -47,10 +49,36 @@ pub struct Info {
     pub state: State,
     /// State of loss recovery.
     pub congestion_state: CongestionState,
-    /// Congestion window.
-    pub window_bytes: u64,
-    /// Slow start threshold; `None` while there is none.
-    pub slow_start_threshold: Option<u64>,
+    /// Congestion window in segments.
+    pub window: u32,
+    /// Slow start threshold in segments; `None` while there is none.
+    pub slow_start_threshold: Option<u32>,
+    /// First offset not acknowledged (SND.UNA).
+    pub una: u64,
+    /// First offset not sent (SND.NXT).
+    pub nxt: u64,
+    /// Segments sent and not acknowledged cumulatively (RFC 5681 FlightSize).
+    pub unacked: u32,
+    /// Segments of them known to have arrived; without SACK as many as duplicate acknowledgments tell.
+    pub sacked: u32,
+    /// Segments of them taken for lost, retransmitted or not.
+    pub lost: u32,
+    /// Retransmissions on their way.
+    pub retransmitted: u32,
+    /// Segments by which data may come out of order without being taken for lost.
+    pub reordering: u32,
+    /// How often data came out of order.
+    pub reordering_seen: u32,
+    /// Segments ever sent again.
+    pub total_retransmitted: u64,
+    /// Segments known to be delivered, the SYN and duplicates that the peer reported included.
+    pub delivered: u64,
+    /// Doublings of the retransmission time-out.
+    pub backoff: u32,
+    /// Time-outs in a row without progress.
+    pub consecutive_timeouts: u32,
+    /// Window probes in a row without an answer.
+    pub probes: u32,
     /// Smoothed round-trip time; `None` before the first measurement.
     pub srtt: Option<Duration>,
     /// Variation of the round-trip time.
@@ -59,16 +87,10 @@ pub struct Info {
     pub rto: Duration,
     /// Shortest round-trip time.
     pub min_rtt: Option<Duration>,
-    /// Bytes on their way (RFC 6675 pipe).
-    pub in_flight_bytes: u64,
-    /// Bytes sent and not acknowledged cumulatively (RFC 5681 FlightSize).
-    pub outstanding_bytes: u64,
+    /// The rate at which segments are spaced, if they are.
+    pub pacing_rate: Option<BitRate>,
     /// Bytes that the application wrote and that were never sent.
     pub unsent_bytes: u64,
-    /// Bytes of the outstanding ones that are selectively acknowledged.
-    pub sacked_bytes: u64,
-    /// Bytes of the outstanding ones that are taken for lost, retransmitted or not.
-    pub lost_bytes: u64,
     /// Payload bytes of a full segment.
     pub mss: u32,
 }
@@ -96,6 +118,12 @@ pub struct Counters {
     pub rto_events: u64,
     /// Expiries of the timer for a SYN.
     pub syn_timeouts: u64,
+    /// Expiries of the tail loss probe timer.
+    pub tail_probes: u64,
+    /// Reductions of the window that were undone.
+    pub undone_reductions: u64,
+    /// Segments that arrived with a congestion mark.
+    pub marks_received: u64,
     /// Probes of a zero window.
     pub window_probes: u64,
     /// Measurements of the round-trip time, the handshake's left out.

@@ -10,7 +10,7 @@ mod recv;
 mod segment;
 mod send;
 
-pub use config::{DelayedAck, Profile, Settings, TcpConfig};
+pub use config::{ByteCounting, DelayedAck, Dupthresh, Profile, RtoFloor, Settings, TcpConfig, profile_table};
 pub use connection::{Connection, Transmit};
 pub use info::{CongestionState, Counters, Info, State};
 pub use segment::{Flags, SackBlocks, Segment, SynOptions};

@@ -1,11 +1,14 @@
-//! The receive half: reassembly, acknowledgments, SACK blocks (RFC 2018) and the timestamp to echo (RFC 7323).
+//! The receive half: reassembly, acknowledgments, SACK and D-SACK blocks (RFC 2018, RFC 2883), the echo of congestion marks (RFC
+//! 3168) and of timestamps (RFC 7323).
 //!
-//! The application reads at once, so the window offered is always the whole buffer. D-SACK (RFC 2883) is not sent.
+//! Unless it is told otherwise the application reads at once, so that the window offered is the whole buffer. Linux also thins out
+//! duplicate acknowledgments that come within a millisecond; this does not.
 
 use std::collections::VecDeque;
 
-use units::{Duration, Time};
+use units::{Duration, Ecn, Time};
 
+use super::config::{DelayedAck, Settings};
 use super::segment::{Flags, SackBlocks, Segment};
 
 /// What has arrived, and what is to be said about it.
@@ -19,15 +22,35 @@ pub(super) struct Receiver {
     recent: SackBlocks,
     /// Offset of the FIN, once seen.
     fin: Option<u64>,
-    /// Bytes of the receive window.
-    window: u64,
+    /// Bytes of the receive buffer, the unit in which its free part can be told, and the right edge of the window offered.
+    buffer: u64,
+    unit: u64,
+    edge: u64,
+    /// In-order bytes that the application has read, if it does not read at once.
+    read: Option<u64>,
     delayed_ack: Option<Duration>,
+    /// Acknowledgments that still go at once.
+    quick: u32,
+    quick_acks: u32,
+    /// The application answers what it gets: acknowledgments can ride on its data.
+    answers: bool,
+    dsack: bool,
+    /// The duplicate to report with the next acknowledgment.
+    duplicate: Option<(u64, u64)>,
+    ecn: bool,
+    /// A mark arrived and the sender has not said that it reduced its window.
+    echo_mark: bool,
     /// Largest segment seen: what a full one is.
     full: u32,
     due: Due,
     timer: Time,
     /// The acknowledgment sent last (Last.ACK.sent).
     acked: u64,
+    /// The window offered with it.
+    offered: u64,
+    last_arrival: Option<Time>,
+    /// A pause of the peer after which its window may be small again.
+    long_pause: Duration,
     /// TS.Recent and when it was set, if timestamps are in use.
     ts_recent: Option<(u32, Time)>,
 }
@@ -48,28 +71,95 @@ enum Due {
 const PAWS_IDLE: Duration = Duration::from_secs(24 * 24 * 3600);
 
 impl Receiver {
-    pub(super) fn new(window: u64, delayed_ack: Option<Duration>) -> Receiver {
+    pub(super) fn new(settings: &Settings) -> Receiver {
         Receiver {
             next: 0,
             ranges: VecDeque::new(),
             recent: SackBlocks::default(),
             fin: None,
-            window,
-            delayed_ack,
+            buffer: settings.receive_buffer.get(),
+            unit: 1,
+            edge: 0,
+            read: None,
+            delayed_ack: match settings.delayed_ack {
+                DelayedAck::Off => None,
+                DelayedAck::After(delay) => Some(delay),
+            },
+            quick: settings.quick_acks,
+            answers: false,
+            quick_acks: settings.quick_acks,
+            dsack: settings.dsack,
+            duplicate: None,
+            ecn: false,
+            echo_mark: false,
             full: 0,
             due: Due::No,
             timer: Time::MAX,
             acked: 0,
+            offered: 0,
+            last_arrival: None,
+            long_pause: settings.initial_rto,
             ts_recent: None,
         }
     }
 
-    /// The peer's SYN arrived, with a timestamp if both sides use them.
-    pub(super) fn open(&mut self, now: Time, window: u64, timestamp: Option<u32>) {
+    /// The peer's SYN arrived, with a timestamp if both sides use them. The window is given in bytes and in the unit that its scale
+    /// can tell.
+    pub(super) fn open(&mut self, now: Time, (buffer, unit): (u64, u64), timestamp: Option<u32>, ecn: bool) {
         self.next = 1;
         self.acked = 1; // the next segment sent says so
-        self.window = window;
+        (self.buffer, self.unit) = (buffer, unit);
+        self.slide();
+        self.offered = self.window();
         self.ts_recent = timestamp.map(|value| (value, now));
+        self.ecn = ecn;
+    }
+
+    /// The handshake is over, with this retransmission time-out: after a pause as long the peer's window may have started over.
+    pub(super) fn establish(&mut self, rto: Duration) {
+        self.long_pause = rto;
+    }
+
+    /// Moves the right edge of the window as far as the buffer is free; it never moves back.
+    #[inline]
+    fn slide(&mut self) {
+        let free = self.buffer.saturating_sub(self.readable()) / self.unit * self.unit;
+        self.edge = self.edge.max(self.next + free);
+    }
+
+    /// From now on the application reads by [`Receiver::read`] only.
+    pub(super) fn hold_reads(&mut self) {
+        self.read.get_or_insert(self.delivered());
+    }
+
+    /// The application reads up to `bytes`; how many it got. A window that at least doubles is told at once, and so is what a delayed
+    /// acknowledgment holds back beyond a segment.
+    pub(super) fn read(&mut self, bytes: u64) -> u64 {
+        let got = bytes.min(self.readable());
+        let Some(read) = &mut self.read else { return 0 };
+        *read += got;
+        let before = self.window();
+        self.slide();
+        let now = self.window();
+        if got > 0 && 2 * before <= self.buffer && now > 0 && now >= 2 * before {
+            self.acknowledge();
+        }
+        if self.due == Due::Later && self.next - self.acked > u64::from(self.full) {
+            self.acknowledge();
+        }
+        got
+    }
+
+    /// In-order bytes that wait for the application.
+    #[inline]
+    pub(super) fn readable(&self) -> u64 {
+        self.read.map_or(0, |read| self.delivered() - read)
+    }
+
+    /// Whether acknowledgments are to echo a congestion mark (RFC 3168 section 6.1.3).
+    #[inline]
+    pub(super) fn echoes_mark(&self) -> bool {
+        self.echo_mark
     }
 
     /// Next offset expected.
@@ -81,7 +171,10 @@ impl Receiver {
     /// Bytes of the receive window.
     #[inline]
     pub(super) fn window(&self) -> u64 {
-        self.window
+        if self.read.is_none() {
+            return self.buffer / self.unit * self.unit;
+        }
+        self.edge.saturating_sub(self.next) / self.unit * self.unit
     }
 
     /// The timestamp to echo; 0 if none is known.
@@ -123,7 +216,8 @@ impl Receiver {
             self.refuse(segment);
             return false;
         }
-        if segment.end() < self.acked || segment.seq > self.next + self.window || segment.flags.has(Flags::SYN) {
+        if segment.end() < self.acked || segment.seq > self.next + self.window().max(1) || segment.flags.has(Flags::SYN)
+        {
             self.refuse(segment);
             return false;
         }
@@ -138,9 +232,12 @@ impl Receiver {
     }
 
     fn refuse(&mut self, segment: &Segment) {
-        let is_probe = segment.seq + 1 == self.next;
+        let is_probe = self.next.checked_sub(1) == Some(segment.seq);
         if segment.end() > segment.seq || is_probe {
             self.due = Due::Alone;
+            if segment.end() <= self.next {
+                self.note_duplicate(segment.seq, segment.end());
+            }
         }
     }
 
@@ -148,21 +245,38 @@ impl Receiver {
     #[inline]
     pub(super) fn handle_data(&mut self, now: Time, segment: &Segment) {
         let fin = segment.flags.has(Flags::FIN);
-        let edge = self.next + self.window + u64::from(fin); // a FIN needs no window
+        if self.ecn {
+            self.follow_marks(segment);
+        }
+        let edge = self.next + self.window() + u64::from(fin); // a FIN needs no window
         let (start, end) = (segment.seq, segment.end().min(edge));
-        if fin && end == segment.end() {
+        // Nothing comes after the FIN that was seen first.
+        let end = end.min(self.fin.map_or(end, |fin| fin + 1));
+        if fin && end == segment.end() && end > self.next {
             self.fin.get_or_insert(end - 1);
         }
         self.full = self.full.max(segment.len);
         if end <= self.next || start >= end {
+            self.note_duplicate(start, segment.end().min(self.next));
+            self.go_quick(self.quick_acks);
             self.due = Due::Alone; // a duplicate: RFC 9293 section 3.10.7.4
             return;
         }
         if start > self.next {
+            self.note_overlap(start, end);
             let merged = self.insert(start, end);
             self.report(merged);
             self.due = Due::Alone; // out of order: RFC 5681 section 4.2
             return;
+        }
+        if start < self.next {
+            self.note_duplicate(start, self.next);
+        }
+        if self.quick_acks > 0 {
+            if self.last_arrival.is_some_and(|last| now.since(last) > self.long_pause) {
+                self.quick = self.quick_acks;
+            }
+            self.last_arrival = Some(now);
         }
         self.next = end;
         if self.ranges.is_empty() {
@@ -172,22 +286,73 @@ impl Receiver {
             // Fills a hole in part or whole: RFC 5681 section 4.2. Blocks that remain go without data.
             self.due = self.due.max(if self.ranges.is_empty() { Due::Now } else { Due::Alone });
         }
-        if self.finished() {
+        if self.finished() || self.duplicate.is_some() {
             self.due = self.due.max(Due::Now);
         }
     }
 
     #[inline]
     fn acknowledge_in_order(&mut self, now: Time) {
-        let second = self.next - self.acked >= 2 * u64::from(self.full);
+        let mut second = self.next - self.acked >= 2 * u64::from(self.full);
+        if self.read.is_some() {
+            // As in Linux: a window that has not grown is told by whoever reads.
+            let free = self.buffer.saturating_sub(self.readable()) / self.unit * self.unit;
+            second = self.next - self.acked > u64::from(self.full) && free > self.offered;
+        }
         match self.delayed_ack {
-            Some(delay) if !second => {
+            Some(delay) if !second && (self.quick == 0 || self.answers) => {
                 if self.due == Due::No {
                     self.due = Due::Later;
                     self.timer = now + delay;
                 }
             }
             _ => self.due = self.due.max(Due::Now),
+        }
+    }
+
+    /// The next acknowledgments go at once, if any may.
+    fn go_quick(&mut self, acknowledgments: u32) {
+        self.quick = self.quick.max(acknowledgments.min(self.quick_acks));
+        self.answers = false;
+    }
+
+    /// The application sent data: soon after some arrived, it answers them, and quick acknowledgments end (as in Linux).
+    #[inline]
+    pub(super) fn on_data_sent(&mut self, now: Time) {
+        if let (Some(delay), Some(last)) = (self.delayed_ack, self.last_arrival)
+            && now.since(last) < delay
+        {
+            self.answers = true;
+        }
+    }
+
+    /// RFC 3168 section 6.1.3: a mark is echoed until the sender says that it reduced its window.
+    fn follow_marks(&mut self, segment: &Segment) {
+        if segment.flags.has(Flags::CWR) {
+            self.echo_mark = false;
+            self.due = self.due.max(Due::Now);
+        }
+        if segment.ecn == Ecn::Ce && !self.echo_mark {
+            self.echo_mark = true;
+            self.go_quick(2); // the sender's window may be small
+        }
+    }
+
+    fn note_duplicate(&mut self, start: u64, end: u64) {
+        if self.dsack && start < end {
+            self.duplicate = Some((start, end));
+        }
+    }
+
+    /// What of `start..end` has arrived before, out of order.
+    fn note_overlap(&mut self, start: u64, end: u64) {
+        if !self.dsack {
+            return;
+        }
+        let from = self.ranges.partition_point(|range| range.1 <= start);
+        let until = self.ranges.partition_point(|range| range.0 < end);
+        if from < until {
+            self.note_duplicate(start.max(self.ranges[from].0), end.min(self.ranges[until - 1].1));
         }
     }
 
@@ -234,10 +399,13 @@ impl Receiver {
         self.recent = std::iter::once(newest).chain(kept).collect();
     }
 
-    /// The SACK option of an acknowledgment.
+    /// The SACK option of an acknowledgment: a duplicate first (RFC 2883 section 4).
     pub(super) fn sack(&self) -> SackBlocks {
         let room = if self.ts_recent.is_some() { SackBlocks::MAX - 1 } else { SackBlocks::MAX };
-        if self.recent.len() <= room { self.recent } else { self.recent.as_slice()[..room].iter().copied().collect() }
+        if self.duplicate.is_none() && self.recent.len() <= room {
+            return self.recent;
+        }
+        self.duplicate.into_iter().chain(self.recent.as_slice().iter().copied()).take(room).collect()
     }
 
     /// Asks for an acknowledgment at once.
@@ -261,6 +429,11 @@ impl Receiver {
     #[inline]
     pub(super) fn on_acknowledged(&mut self) {
         self.acked = self.next;
+        self.duplicate = None;
+        self.quick = self.quick.saturating_sub(1);
+        if self.read.is_some() {
+            self.offered = self.window();
+        }
         self.due = Due::No;
         self.timer = Time::MAX;
     }

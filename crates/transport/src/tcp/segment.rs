@@ -2,6 +2,8 @@
 
 use std::ops::{BitOr, BitOrAssign};
 
+use units::Ecn;
+
 /// A TCP segment without its payload's bytes, which no model looks at.
 ///
 /// Sequence numbers are offsets in the stream: the SYN is 0, data begin at 1, the FIN comes after the last byte.
@@ -17,6 +19,8 @@ pub struct Segment {
     pub len: u32,
     /// Control bits.
     pub flags: Flags,
+    /// Congestion mark of the IP header.
+    pub ecn: Ecn,
     /// Timestamps option (RFC 7323 section 3): (TSval, TSecr).
     pub timestamps: Option<(u32, u32)>,
     /// SACK option (RFC 2018).
@@ -65,13 +69,13 @@ impl Segment {
     #[inline]
     pub fn end(&self) -> u64 {
         let control = u64::from(self.flags.has(Flags::SYN)) + u64::from(self.flags.has(Flags::FIN));
-        self.seq + u64::from(self.len) + control
+        self.seq.saturating_add(u64::from(self.len) + control)
     }
 }
 
 /// Control bits of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flags(u8);
+pub struct Flags(u16);
 
 impl Flags {
     /// No more data from the sender.
@@ -88,6 +92,8 @@ impl Flags {
     pub const ECE: Flags = Flags(0x40);
     /// Congestion window reduced (RFC 3168).
     pub const CWR: Flags = Flags(0x80);
+    /// A dummy segment of TCP Peach, or the acknowledgment of one: one of the reserved bits.
+    pub const DUMMY: Flags = Flags(0x800);
 
     /// Whether all bits of `other` are set.
     #[inline]
@@ -96,7 +102,7 @@ impl Flags {
     }
 
     /// The bits as in the header.
-    pub const fn bits(self) -> u8 {
+    pub const fn bits(self) -> u16 {
         self.0
     }
 }

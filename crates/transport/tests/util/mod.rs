@@ -5,7 +5,9 @@
 use std::collections::BTreeMap;
 
 use rangemap::RangeSet;
-use transport::{CongestionConfig, Connection, Flags, NewRenoConfig, SackBlocks, Segment, Settings, State, SynOptions};
+use transport::{
+    CongestionConfig, Connection, Flags, Info, NewRenoConfig, SackBlocks, Segment, Settings, State, SynOptions,
+};
 use transport::{TcpConfig, Transmit};
 use units::{Bytes, Duration, Time};
 
@@ -46,8 +48,8 @@ impl Script {
     /// A client after a handshake of `rtt`, with `bytes` to send.
     pub fn sender(settings: Settings, rtt: Duration, bytes: u64) -> Script {
         let (sack, timestamps) = (settings.sack, settings.timestamps);
-        let mut connection = Connection::connect(settings, Time::ZERO);
-        connection.write(bytes);
+        let mut connection = Connection::connect(settings, Time::ZERO, 0);
+        connection.write(Time::ZERO, bytes);
         let syn = connection.poll_transmit(Time::ZERO).expect("a SYN").segment;
         assert!(syn.flags.has(Flags::SYN) && connection.poll_transmit(Time::ZERO).is_none());
         let now = Time::ZERO + rtt;
@@ -60,7 +62,7 @@ impl Script {
     pub fn receiver(settings: Settings) -> Script {
         let timestamps = settings.timestamps;
         let stamps = timestamps.then_some((0, 0));
-        let mut connection = Connection::listen(settings);
+        let mut connection = Connection::listen(settings, 0);
         let options = SynOptions { mss: 1460, window_scale: Some(7), sack_permitted: true };
         let syn =
             Segment { flags: Flags::SYN, window: 65_535, syn: Some(options), timestamps: stamps, ..Segment::default() };
@@ -72,6 +74,11 @@ impl Script {
         connection.handle_segment(Time::ZERO, &ack);
         assert_eq!(connection.info().state, State::Established);
         Script { connection, now: Time::ZERO, last: None, timestamps }
+    }
+
+    /// The application writes.
+    pub fn write(&mut self, bytes: u64) {
+        self.connection.write(self.now, bytes);
     }
 
     pub fn after(&mut self, millis: u64) -> &mut Script {
@@ -138,6 +145,11 @@ impl Script {
     }
 }
 
+/// Segments on their way.
+pub fn in_flight(info: &Info) -> u32 {
+    info.unacked + info.retransmitted - info.sacked - info.lost
+}
+
 /// The SYN-ACK of a peer with a large window.
 pub fn syn_ack(sack: bool, timestamps: Option<(u32, u32)>) -> Segment {
     let options = SynOptions { mss: 1460, window_scale: Some(10), sack_permitted: sack };
@@ -200,6 +212,11 @@ pub struct Sent {
     pub transmit: Transmit,
 }
 
+/// A segment with payload that is no dummy.
+pub fn is_data(transmit: &Transmit) -> bool {
+    transmit.segment.len > 0 && !transmit.segment.flags.has(Flags::DUMMY)
+}
+
 /// Client and server over pipes of fixed delay.
 pub struct Pair<F> {
     pub client: Connection,
@@ -211,15 +228,27 @@ pub struct Pair<F> {
     told_ack: u64,
     delay: Duration,
     fate: F,
+    steps_at_once: u32,
     on_way: BTreeMap<(Time, u64), (End, Segment)>,
 }
 
 impl<F: FnMut(&Sent) -> Fate> Pair<F> {
     pub fn new(client: Settings, server: Settings, delay: Duration, fate: F) -> Pair<F> {
-        let client = Connection::connect(client, Time::ZERO);
-        let server = Connection::listen(server);
+        let client = Connection::connect(client, Time::ZERO, 0);
+        let server = Connection::listen(server, 0);
         let (log, on_way) = (Vec::new(), BTreeMap::new());
-        Pair { client, server, now: Time::ZERO, log, told: RangeSet::new(), told_ack: 0, delay, fate, on_way }
+        Pair {
+            client,
+            server,
+            now: Time::ZERO,
+            log,
+            told: RangeSet::new(),
+            told_ack: 0,
+            delay,
+            fate,
+            steps_at_once: 0,
+            on_way,
+        }
     }
 
     fn pump(&mut self) {
@@ -230,7 +259,7 @@ impl<F: FnMut(&Sent) -> Fate> Pair<F> {
             };
             while let Some(transmit) = end.poll_transmit(self.now) {
                 let sent = Sent { at: self.now, from, transmit };
-                if from == End::Client && transmit.segment.len > 0 {
+                if from == End::Client && is_data(&transmit) {
                     let range = transmit.segment.seq..transmit.segment.seq + u64::from(transmit.segment.len);
                     assert!(!self.told.overlaps(&range), "{range:?} is sent though it has arrived");
                 }
@@ -262,6 +291,8 @@ impl<F: FnMut(&Sent) -> Fate> Pair<F> {
             return false;
         };
         assert!(next >= self.now, "time runs backwards");
+        self.steps_at_once = if next > self.now { 0 } else { self.steps_at_once + 1 };
+        assert!(self.steps_at_once < 100_000, "time stands still at {next}: {:?}", self.client.info());
         self.now = next;
         if arrival == Some(next) {
             let (_, (to, segment)) = self.on_way.pop_first().expect("an arrival");
@@ -291,6 +322,6 @@ impl<F: FnMut(&Sent) -> Fate> Pair<F> {
 
     /// The client's segments with data.
     pub fn data(&self) -> impl Iterator<Item = &Sent> {
-        self.log.iter().filter(|sent| sent.from == End::Client && sent.transmit.segment.len > 0)
+        self.log.iter().filter(|sent| sent.from == End::Client && is_data(&sent.transmit))
     }
 }

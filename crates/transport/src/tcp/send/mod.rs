@@ -1,68 +1,105 @@
-//! The send half: what may be sent when, and the retransmission and persist timers.
+//! The send half: what may be sent when.
+//!
+//! The rules are those of Linux 6.18 in our words, each behind its switch of the profile; with all switches off what is left is
+//! RFC 5681, RFC 6582, RFC 6675 and RFC 6298. `transmit` sends, `ack` reads what an acknowledgment says, `recovery` draws the
+//! conclusions, `reduction` moves the window, `timers` waits.
 
+mod ack;
+mod check;
+mod pacing;
+mod rack;
+mod ranges;
+mod rate;
 mod recovery;
+mod reduction;
 mod rtt;
 mod scoreboard;
+mod timers;
+mod transmit;
+
+use std::sync::Arc;
 
 use units::{Duration, Time};
 
-use super::config::Settings;
+use super::config::{ByteCounting, Dupthresh, Settings};
 use super::info::{CongestionState, Counters, Info};
 use super::segment::SackBlocks;
-use crate::congestion::{AckSample, CongestionController, Start};
-
+use crate::congestion::{CongestionController, Event, Start, Window};
+use pacing::Pacing;
+use rack::Rack;
+use rate::RateSampler;
 pub(super) use rtt::Rtt;
-use scoreboard::{News, Scoreboard, Slot};
+use scoreboard::Scoreboard;
+use timers::{Timer, TimerKind};
+pub(super) use transmit::Outgoing;
 
 /// Everything about the way out.
 pub(super) struct Sender {
+    settings: Arc<Settings>,
     board: Scoreboard,
     rtt: Rtt,
+    window: Window,
     controller: Box<dyn CongestionController>,
+    /// What the controller answers once for all.
+    drives: bool,
+    wants_rate: bool,
+    entropy: u64,
+    sampler: RateSampler,
+    rack: Rack,
+    pacing: Pacing,
     /// Largest payload that the path and the peer take.
     mss: u64,
     sack: bool,
-    limited_transmit: bool,
-    dupthresh: u32,
-    initial_window: u64,
+    timestamps: bool,
+    initial_window: u32,
 
     /// Offset after the last byte that the application wrote.
     end: u64,
     /// A FIN follows the last byte.
     fin: Fin,
+    nagle: bool,
+    /// Offset after the last segment that was not full.
+    small_end: u64,
     /// Right edge of the peer's window, and the segment that said so (RFC 9293 SND.WL1, SND.WL2).
     edge: u64,
     edge_from: (u64, u64),
     /// The largest window that the peer offered.
     largest_window: u64,
+    ecn: EcnState,
 
     state: CongestionState,
-    /// Duplicate acknowledgments since the cumulative one last advanced.
-    dupacks: u32,
-    /// What was sent when the last recovery began: losses below it belong to that one (RFC 6675 RecoveryPoint, RFC 6582 recover).
-    recovery_point: u64,
-    /// The rescue retransmission of this recovery was used (RFC 6675 RescueRxt).
-    rescued: bool,
-    /// By how much duplicate acknowledgments extend the window without SACK (RFC 6582); negative after a partial one.
-    inflation: i64,
-    /// This recovery has seen a partial acknowledgment (RFC 6582 section 3.2 step 3 restarts the timer on the first only).
-    partial: bool,
-    /// The oldest segment goes again, whatever the window says.
-    resend_front: bool,
+    /// What was sent when the last reduction began: losses below it belong to that one.
+    high_seq: u64,
+    /// Segments by which data may come out of order without being taken for lost, and how often that was seen.
+    reordering: u32,
+    reordering_seen: u32,
+    undo: Undo,
+    prr: Prr,
+    /// Whether the time-out under way may turn out to be spurious (RFC 5682).
+    frto: bool,
+    tlp: Tlp,
+    /// What the last acknowledgment allows.
+    rexmit: Rexmit,
+    /// What goes out next, whatever the window says.
+    forced: Forced,
 
-    timer: Time,
-    timer_kind: TimerKind,
-    /// SND.UNA at the last expiry.
-    expired_at: Option<u64>,
-    /// A window probe is to be sent.
-    probe: bool,
+    timer: Timer,
+    /// Time-outs in a row without an acknowledgment that advanced.
+    timeouts: u32,
+    probes: u32,
     /// A segment is to be cut to the window that there is: the persist timer overrides silly window avoidance.
     cut: bool,
 
-    last_sent: Option<Time>,
-    /// Whether the window, not the application or the peer, held back data last.
-    window_limited: bool,
+    usage: Usage,
     delivered: u64,
+    retransmitted: u64,
+    /// Duplicates that the peer reported.
+    duplicates: u64,
+    fast_recoveries: u64,
+    undone: u64,
+    /// Of the acknowledgment at hand: its round-trip time, and whether it told of a lost retransmission.
+    latest_rtt: Option<Duration>,
+    lost_again: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,24 +109,79 @@ enum Fin {
     Sent,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum TimerKind {
-    Retransmission,
-    Persist,
+/// RFC 3168 at the sender.
+#[derive(Clone, Copy, Debug, Default)]
+struct EcnState {
+    on: bool,
+    /// The next new segment says that the window was reduced.
+    cwr_due: bool,
 }
 
-/// What goes out next.
-pub(super) enum Outgoing {
-    Data {
-        seq: u64,
-        len: u32,
-        fin: bool,
-        transmission: u32,
-    },
-    /// A segment without data before the window, which the peer must answer.
-    Probe {
-        seq: u64,
-    },
+/// What is needed to take a reduction back.
+#[derive(Clone, Copy, Debug, Default)]
+struct Undo {
+    /// SND.UNA when the reduction began; `None` when it cannot be undone.
+    marker: Option<u64>,
+    /// Retransmissions that no duplicate was reported of; `None` before the first.
+    retransmissions: Option<u32>,
+    /// Timestamp of the first retransmission; 0 if there was none.
+    stamp: u32,
+    /// The window and the threshold before; a threshold of `None` forbids the undo.
+    window: u32,
+    threshold: Option<u32>,
+}
+
+/// Proportional rate reduction (RFC 6937): segments delivered and sent since it began.
+#[derive(Clone, Copy, Debug, Default)]
+struct Prr {
+    delivered: u32,
+    out: u32,
+}
+
+/// The tail loss probe under way: SND.NXT after it, and whether it was a retransmission.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tlp {
+    high: Option<u64>,
+    retransmission: bool,
+}
+
+/// What may be sent besides new data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rexmit {
+    /// No retransmission.
+    None,
+    /// What is lost.
+    Lost,
+    /// New data first, to find out whether a time-out was spurious (RFC 5682 step 2b).
+    New,
+}
+
+/// What goes out whatever the window says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Forced {
+    Nothing,
+    /// The oldest segment.
+    Head,
+    /// A tail loss probe.
+    Tail,
+    /// A probe of the peer's window.
+    WindowProbe,
+}
+
+/// How much of the window is used (RFC 7661, as in Linux).
+#[derive(Clone, Copy, Debug)]
+struct Usage {
+    /// Segments of new data sent since the last pause, and whether a tail probe is among them.
+    burst: u32,
+    probing: bool,
+    /// Whether the window was full in this round trip, the most that was outstanding, and where the round trip ends.
+    limited: bool,
+    most_out: u32,
+    until: u64,
+    /// The most that was outstanding since the window was full last, and when that was.
+    used: u32,
+    full_at: Time,
+    last_sent: Option<Time>,
 }
 
 /// What an acknowledgment says of our data.
@@ -103,351 +195,143 @@ pub(super) struct Ack<'a> {
     pub echo: Option<u32>,
     /// Whether the segment carries neither data nor SYN nor FIN.
     pub bare: bool,
+    /// It echoes a congestion mark.
+    pub ece: bool,
 }
 
 impl Sender {
     /// The send half when the SYN, at offset 0, is the only thing sent.
-    pub(super) fn new(settings: &Settings) -> Sender {
+    pub(super) fn new(settings: &Arc<Settings>, entropy: u64) -> Sender {
         let mss = u64::from(settings.mss);
+        let initial_window = settings.initial_window;
+        let start = Start { mss: settings.mss, window: initial_window, entropy };
+        let controller = settings.congestion.build(start);
         Sender {
-            board: Scoreboard::new(1, mss, settings.dupthresh),
-            rtt: Rtt::new(settings.initial_rto, settings.min_rto, settings.max_rto),
-            controller: settings.congestion.build(Start { segment: mss, window: settings.initial_window }),
+            board: Scoreboard::new(1, mss),
+            rtt: Rtt::new(settings),
+            window: Window::new(initial_window, counting_limit(settings)),
+            drives: controller.drives(),
+            wants_rate: controller.wants_rate(),
+            controller,
+            entropy,
+            sampler: RateSampler::new(),
+            rack: Rack::new(),
+            pacing: Pacing::default(),
             mss,
             sack: settings.sack,
-            limited_transmit: settings.limited_transmit,
-            dupthresh: settings.dupthresh,
-            initial_window: settings.initial_window,
+            timestamps: settings.timestamps,
+            initial_window,
             end: 1,
             fin: Fin::None,
+            nagle: settings.nagle,
+            small_end: 0,
             edge: 1,
             edge_from: (0, 0),
             largest_window: 0,
+            ecn: EcnState::default(),
             state: CongestionState::Open,
-            dupacks: 0,
-            recovery_point: 0,
-            rescued: false,
-            inflation: 0,
-            partial: false,
-            resend_front: false,
-            timer: Time::MAX,
-            timer_kind: TimerKind::Retransmission,
-            expired_at: None,
-            probe: false,
+            high_seq: 1,
+            reordering: initial_reordering(settings),
+            reordering_seen: 0,
+            undo: Undo::default(),
+            prr: Prr::default(),
+            frto: false,
+            tlp: Tlp::default(),
+            rexmit: Rexmit::None,
+            forced: Forced::Nothing,
+            timer: Timer::default(),
+            timeouts: 0,
+            probes: 0,
             cut: false,
-            last_sent: None,
-            window_limited: false,
+            usage: Usage {
+                burst: 0,
+                probing: false,
+                limited: false,
+                most_out: 0,
+                until: 1,
+                used: 0,
+                full_at: Time::ZERO,
+                last_sent: None,
+            },
             delivered: 0,
+            retransmitted: 0,
+            duplicates: 0,
+            fast_recoveries: 0,
+            undone: 0,
+            latest_rtt: None,
+            lost_again: false,
+            settings: Arc::clone(settings),
         }
     }
 
-    /// The handshake settled the segment size, SACK and the window. A lost SYN makes the initial window one segment
-    /// (RFC 5681 section 3.1).
-    pub(super) fn open(&mut self, settings: &Settings, mss: u64, sack: bool, syn_lost: bool) {
-        let segments = settings.initial_window / u64::from(settings.mss);
-        let initial_window = if syn_lost { mss } else { segments * mss };
-        if (mss, initial_window) != (self.mss, self.initial_window) {
-            self.controller = settings.congestion.build(Start { segment: mss, window: initial_window });
-            self.board = Scoreboard::new(1, mss, self.dupthresh);
+    /// What the handshake settled. A lost SYN makes the initial window one segment (RFC 5681 section 3.1).
+    pub(super) fn open(&mut self, now: Time, agreed: &Agreed) {
+        let initial_window = if agreed.syn_lost { 1 } else { self.settings.initial_window };
+        if (agreed.mss, initial_window) != (self.mss, self.initial_window) {
+            let start = Start { mss: agreed.mss as u32, window: initial_window, entropy: self.entropy };
+            self.controller = self.settings.congestion.build(start);
+            self.window = Window::new(initial_window, counting_limit(&self.settings));
+            self.board = Scoreboard::new(1, agreed.mss);
         }
-        (self.mss, self.initial_window, self.sack) = (mss, initial_window, sack);
-    }
-
-    pub(super) fn write(&mut self, bytes: u64) {
-        if self.fin == Fin::None {
-            self.end = self.end.saturating_add(bytes);
+        (self.mss, self.initial_window) = (agreed.mss, initial_window);
+        (self.sack, self.timestamps) = (agreed.sack, agreed.timestamps);
+        self.ecn.on = agreed.ecn;
+        self.delivered = 1; // the SYN
+        self.usage.full_at = now;
+        if let Some(rtt) = agreed.rtt {
+            self.rtt.note_min(now, rtt);
+            self.rtt.measured(rtt, 1, 1);
         }
+        self.controller.on_established(&mut self.window, now, self.rtt.srtt());
     }
 
-    pub(super) fn write_for_ever(&mut self) {
-        self.write(u64::MAX);
+    /// The application has `bytes` more. After an idle time the window starts over (RFC 5681 section 4.1): as in Linux (RFC 2861) it
+    /// halves for each time-out that has passed, down to the initial window.
+    pub(super) fn write(&mut self, now: Time, bytes: u64) {
+        if self.fin != Fin::None || bytes == 0 {
+            return;
+        }
+        if !self.board.outstanding() {
+            self.restart_after_idle(now);
+        }
+        let waiting = self.end.saturating_sub(self.board.nxt());
+        let counts = self.board.counts();
+        if self.wants_rate && waiting < self.mss && self.has_room() && counts.lost <= counts.resent {
+            self.sampler.on_app_limited(self.delivered, self.board.in_flight());
+        }
+        self.end = self.end.saturating_add(bytes);
     }
 
+    fn restart_after_idle(&mut self, now: Time) {
+        let Some(last) = self.usage.last_sent else { return };
+        let (idle, rto) = (now.since(last), self.rtt.rto());
+        if !self.settings.slow_start_after_idle || self.drives || idle <= rto {
+            return;
+        }
+        let restart = self.initial_window.min(self.window.size);
+        let halvings = ((idle.as_nanos() - 1) / rto.as_nanos().max(1)).min(31);
+        self.window.threshold = self.threshold_now();
+        self.window.size = (self.window.size >> halvings).max(restart);
+        (self.usage.full_at, self.usage.used) = (now, 0);
+        self.controller.on_event(&mut self.window, now, Event::Restarted);
+    }
+
+    /// The application has written all: a FIN follows.
     pub(super) fn close(&mut self) {
         if self.fin == Fin::None {
             self.fin = Fin::Wanted;
         }
     }
 
+    pub(super) fn set_nagle(&mut self, on: bool) {
+        self.nagle = on;
+    }
+
     /// The window of a SYN or of the acknowledgment of ours.
     pub(super) fn start_window(&mut self, seq: u64, ack: u64, window: u64) {
-        self.edge = ack.max(1) + window;
+        self.edge = ack.max(1).saturating_add(window);
         self.edge_from = (seq, ack);
         self.largest_window = self.largest_window.max(window);
-    }
-
-    /// What goes out next, if anything may.
-    #[inline]
-    pub(super) fn poll(&mut self, now: Time) -> Option<Outgoing> {
-        // A side that only receives is asked after each segment.
-        if self.is_quiet() { None } else { self.poll_data(now) }
-    }
-
-    /// Whether there is nothing to send and nothing on its way.
-    #[inline]
-    fn is_quiet(&self) -> bool {
-        !self.board.outstanding() && self.end <= self.board.nxt() && self.fin != Fin::Wanted
-    }
-
-    fn poll_data(&mut self, now: Time) -> Option<Outgoing> {
-        if self.probe {
-            self.probe = false;
-            return Some(Outgoing::Probe { seq: self.board.una() - 1 });
-        }
-        if self.resend_front {
-            self.resend_front = false;
-            if let Some(number) = self.board.front_waits() {
-                return Some(self.resend(now, number));
-            }
-        }
-        if !self.board.outstanding() {
-            self.restart_after_idle(now);
-        }
-        let room = self.room();
-        if room < self.mss as i64 {
-            self.window_limited = self.end > self.board.nxt() || self.board.lost_bytes() > 0;
-            return None;
-        }
-        self.window_limited = false;
-        if let Some(number) = self.next_lost() {
-            return Some(self.resend(now, number));
-        }
-        self.next_new(now).or_else(|| self.next_speculative(now))
-    }
-
-    /// Bytes that the congestion window has left; negative if it is overdrawn.
-    #[inline]
-    fn room(&self) -> i64 {
-        let window = self.controller.window() as i64;
-        let outstanding = (self.board.nxt() - self.board.una()) as i64;
-        if self.state == CongestionState::Open {
-            return window - self.board.pipe() as i64;
-        }
-        if self.state == CongestionState::Loss || self.sack && (self.limited_transmit || self.in_recovery()) {
-            return window - self.board.pipe() as i64;
-        }
-        window + self.inflation - outstanding
-    }
-
-    /// New data, or the FIN, as far as the peer's window and the application let it.
-    #[inline]
-    fn next_new(&mut self, now: Time) -> Option<Outgoing> {
-        let nxt = self.board.nxt();
-        let waiting = self.end.saturating_sub(nxt); // beyond the end once the FIN is sent
-        if waiting == 0 {
-            let fin = self.fin == Fin::Wanted;
-            return if fin { Some(self.send(now, 0, true)) } else { None };
-        }
-        let mut len = waiting.min(self.mss);
-        let usable = self.edge.saturating_sub(nxt);
-        if usable < len {
-            // RFC 9293 section 3.8.6.2.1: a segment is cut only if the window was never larger, or nothing else gets it going.
-            if usable == 0 || !(self.cut || usable >= self.largest_window / 2) {
-                self.start_persist(now);
-                return None;
-            }
-            len = usable;
-        }
-        self.cut = false;
-        let fin = self.fin == Fin::Wanted && len == waiting;
-        Some(self.send(now, len, fin))
-    }
-
-    #[inline]
-    fn send(&mut self, now: Time, len: u64, fin: bool) -> Outgoing {
-        if fin {
-            self.fin = Fin::Sent;
-        }
-        let slot = self.board.send(now, len, fin);
-        self.sent(now, slot)
-    }
-
-    fn resend(&mut self, now: Time, number: u64) -> Outgoing {
-        let slot = self.board.resend(now, number);
-        // The careful variant of RFC 6675 section 6, for the segment that the timer waits for. RFC 6582 restarts it once only.
-        if slot.seq == self.board.una() && (self.sack || !self.partial) {
-            self.start_timer(now);
-        }
-        self.sent(now, slot)
-    }
-
-    #[inline]
-    fn sent(&mut self, now: Time, slot: Slot) -> Outgoing {
-        self.last_sent = Some(now);
-        if self.timer == Time::MAX || self.timer_kind == TimerKind::Persist {
-            self.start_timer(now); // RFC 6298 (5.1)
-        }
-        Outgoing::Data {
-            seq: slot.seq,
-            len: u32::from(slot.len),
-            fin: slot.fin(),
-            transmission: u32::from(slot.transmissions) - 1,
-        }
-    }
-
-    /// RFC 5681 section 4.1: after an RTO without sending, the window starts over.
-    #[cold]
-    fn restart_after_idle(&mut self, now: Time) {
-        let idle = self.last_sent.is_some_and(|sent| now.since(sent) > self.rtt.rto());
-        if idle && self.end > self.board.nxt() {
-            self.controller.on_idle(now, self.initial_window);
-            self.last_sent = Some(now);
-        }
-    }
-
-    /// An acknowledgment of something between SND.UNA and SND.NXT, or with a new window.
-    pub(super) fn handle_ack(&mut self, now: Time, ack: &Ack, counters: &mut Counters) {
-        let una = self.board.una();
-        if ack.ack < una || ack.ack > self.board.nxt() {
-            return;
-        }
-        let advanced = ack.ack > una;
-        if !advanced && self.is_quiet() {
-            self.update_window(now, ack);
-            return;
-        }
-        let window_changed = self.update_window(now, ack);
-        let in_flight_before = self.board.pipe();
-        let mut news = News::default();
-        if advanced {
-            self.board.advance(ack.ack, &mut news);
-        }
-        if self.sack && !ack.sack.is_empty() {
-            self.board.sack(ack.sack, &mut news);
-            self.board.detect_losses();
-        }
-        let rtt = self.measure(now, &news, ack.echo.filter(|_| advanced), counters);
-        if advanced {
-            self.on_advance(now);
-        }
-        self.delivered += news.delivered;
-        counters.bytes_acked += news.acked;
-        if news.delivered > 0 || news.acked > 0 {
-            self.controller.on_ack(&AckSample {
-                now,
-                acked: news.acked,
-                delivered: news.delivered,
-                delivered_total: self.delivered,
-                in_flight_before,
-                in_flight: self.board.pipe(),
-                rtt,
-                srtt: self.rtt.srtt(),
-                min_rtt: self.rtt.min(),
-                window_limited: self.window_limited,
-                in_recovery: self.in_recovery(),
-            });
-        }
-        // RFC 6675 section 2 with SACK, RFC 5681 section 2 without
-        let duplicate =
-            if self.sack { news.sacked } else { !advanced && ack.bare && !window_changed && self.board.outstanding() };
-        if advanced || duplicate || self.state != CongestionState::Open {
-            self.follow_recovery(now, advanced, duplicate, &news, counters);
-        }
-    }
-
-    /// RFC 9293 section 3.10.7.4: the window is taken from the newest segment. Whether it changed.
-    #[inline]
-    fn update_window(&mut self, now: Time, ack: &Ack) -> bool {
-        let (seq, last_ack) = self.edge_from;
-        if ack.seq < seq || ack.seq == seq && ack.ack < last_ack {
-            return false;
-        }
-        let changed = self.edge != last_ack + ack.window;
-        self.edge = ack.ack + ack.window;
-        self.edge_from = (ack.seq, ack.ack);
-        self.largest_window = self.largest_window.max(ack.window);
-        if self.timer_kind == TimerKind::Persist && self.timer != Time::MAX {
-            self.follow_persist(now);
-        }
-        changed
-    }
-
-    /// A round-trip time, if the acknowledgment tells one.
-    ///
-    /// Segments sent only once are timed by when they were sent; by Karn's rule others are not, but the echoed timestamp of the
-    /// acknowledgment tells (RFC 7323 section 4.1). The estimator takes the oldest segment, so that delayed acknowledgments count
-    /// in, the controller the newest.
-    #[inline]
-    fn measure(&mut self, now: Time, news: &News, echo: Option<u32>, counters: &mut Counters) -> Option<Duration> {
-        let (oldest, newest) = match (news.sent, echo) {
-            (Some((first, last)), _) if !news.resent => (now.since(first), now.since(last)),
-            (_, Some(echo)) => {
-                let age = echo_age(now, echo)?;
-                (age, age)
-            }
-            _ => return None,
-        };
-        self.rtt.measured(oldest);
-        counters.rtt_samples += 1;
-        counters.rtt_sum += newest;
-        Some(newest)
-    }
-
-    /// The cumulative acknowledgment advanced (RFC 6298 (5.2), (5.3)).
-    #[inline]
-    fn on_advance(&mut self, now: Time) {
-        self.expired_at = None;
-        if !self.board.outstanding() {
-            self.timer = Time::MAX;
-        } else if self.sack || !self.in_recovery() || !self.partial {
-            self.start_timer(now);
-        }
-    }
-
-    #[inline]
-    fn start_timer(&mut self, now: Time) {
-        self.timer = now + self.rtt.rto();
-        self.timer_kind = TimerKind::Retransmission;
-    }
-
-    /// The peer's window holds back data: if nothing is on its way that would be answered, the persist timer runs.
-    #[cold]
-    fn start_persist(&mut self, now: Time) {
-        if !self.board.outstanding() && self.timer == Time::MAX {
-            self.timer = now + self.rtt.rto();
-            self.timer_kind = TimerKind::Persist;
-        }
-    }
-
-    /// The peer answered a probe: the window is open again, or the next probe comes later.
-    #[cold]
-    fn follow_persist(&mut self, now: Time) {
-        let usable = self.edge.saturating_sub(self.board.nxt());
-        let wanted = self.end.saturating_sub(self.board.nxt()).min(self.mss);
-        if usable >= wanted || usable >= self.largest_window / 2 && usable > 0 {
-            self.timer = Time::MAX;
-            self.rtt.forget_backoff();
-        } else if self.timer <= now {
-            self.timer = now + self.rtt.rto();
-        }
-    }
-
-    /// When [`Sender::handle_timeout`] is to be called; [`Time::MAX`] for never.
-    #[inline]
-    pub(super) fn timer(&self) -> Time {
-        self.timer
-    }
-
-    pub(super) fn handle_timeout(&mut self, now: Time, counters: &mut Counters) {
-        if self.timer > now {
-            return;
-        }
-        match self.timer_kind {
-            TimerKind::Retransmission => self.expire(now, counters),
-            TimerKind::Persist => {
-                self.rtt.back_off();
-                self.timer = now + self.rtt.rto();
-                self.cut = self.edge > self.board.nxt();
-                self.probe = !self.cut;
-                counters.window_probes += u64::from(self.probe);
-            }
-        }
-    }
-
-    /// Ends all timers: the connection is over.
-    pub(super) fn stop(&mut self) {
-        self.timer = Time::MAX;
-        self.probe = false;
     }
 
     /// Whether the FIN was sent and acknowledged.
@@ -458,11 +342,6 @@ impl Sender {
     /// Whether the FIN was sent.
     pub(super) fn fin_sent(&self) -> bool {
         self.fin == Fin::Sent
-    }
-
-    #[inline]
-    fn in_recovery(&self) -> bool {
-        self.state == CongestionState::Recovery
     }
 
     /// Next offset to be sent.
@@ -477,43 +356,86 @@ impl Sender {
         self.sack
     }
 
+    /// A dummy segment was acknowledged.
+    pub(super) fn handle_dummy_ack(&mut self, now: Time) {
+        self.controller.on_dummy_ack(&mut self.window, now, self.state);
+    }
+
     pub(super) fn rtt(&mut self) -> &mut Rtt {
         &mut self.rtt
     }
 
+    /// Brings the counters that are kept here up to date.
+    #[inline]
+    pub(super) fn count(&self, counters: &mut Counters) {
+        counters.dupack_events = self.fast_recoveries;
+        counters.undone_reductions = self.undone;
+    }
+
     /// Fills in what the send half knows.
     pub(super) fn describe(&self, info: &mut Info) {
-        let threshold = self.controller.slow_start_threshold();
         let known = |duration: Duration| Some(duration).filter(|d| !d.is_zero());
+        let counts = self.board.counts();
         info.congestion_state = self.state;
-        info.window_bytes = self.controller.window();
-        info.slow_start_threshold = Some(threshold).filter(|&t| t != u64::MAX);
+        info.window = self.window.size;
+        info.slow_start_threshold = Some(self.window.threshold).filter(|&t| t != Window::NO_THRESHOLD);
         info.srtt = known(self.rtt.srtt());
         info.rttvar = known(self.rtt.srtt()).map(|_| self.rtt.rttvar());
         info.rto = self.rtt.rto();
         info.min_rtt = known(self.rtt.min());
-        info.in_flight_bytes = self.board.pipe();
-        info.outstanding_bytes = self.board.nxt() - self.board.una();
+        (info.una, info.nxt) = (self.board.una(), self.board.nxt());
+        info.unacked = self.board.out();
+        info.sacked = counts.sacked;
+        info.lost = counts.lost;
+        info.retransmitted = counts.resent;
+        info.reordering = self.reordering;
+        info.reordering_seen = self.reordering_seen;
+        info.total_retransmitted = self.retransmitted;
+        info.delivered = self.delivered;
+        info.backoff = self.rtt.backoff();
+        info.consecutive_timeouts = self.timeouts;
+        info.probes = self.probes;
+        info.pacing_rate = self.is_paced().then(|| self.pacing_rate());
         info.unsent_bytes = self.end.saturating_sub(self.board.nxt());
-        info.sacked_bytes = self.board.sacked_bytes();
-        info.lost_bytes = self.board.lost_bytes();
         info.mss = self.mss as u32;
     }
 
     #[inline]
     pub(super) fn window_segments(&self) -> f64 {
-        self.controller.window() as f64 / self.mss as f64
+        f64::from(self.window.size)
     }
 
     pub(super) fn check(&self) {
-        self.board.check();
-        assert!(self.controller.window() >= self.mss, "a window below a segment");
-        assert_eq!(
-            self.board.outstanding(),
-            self.timer != Time::MAX && self.timer_kind == TimerKind::Retransmission,
-            "timer"
-        );
-        assert!(self.in_recovery() || self.timer_kind == TimerKind::Persist || self.inflation <= 2 * self.mss as i64);
+        self.board.check(!self.sack);
+        assert!(self.window.size >= 1, "a window below a segment");
+        assert!(self.window.threshold >= 2, "a threshold below two segments");
+        let guarded = !matches!(self.timer.kind, TimerKind::None | TimerKind::Persist);
+        assert_eq!(self.board.outstanding(), guarded, "timer {:?}", self.timer);
+    }
+}
+
+/// What a handshake settles.
+pub(super) struct Agreed {
+    pub mss: u64,
+    pub sack: bool,
+    pub timestamps: bool,
+    pub ecn: bool,
+    pub syn_lost: bool,
+    /// The round-trip time of the handshake, if it tells one.
+    pub rtt: Option<Duration>,
+}
+
+fn counting_limit(settings: &Settings) -> u32 {
+    match settings.abc {
+        ByteCounting::AtMost(segments) => segments,
+        ByteCounting::All => u32::MAX,
+    }
+}
+
+fn initial_reordering(settings: &Settings) -> u32 {
+    match settings.dupthresh {
+        Dupthresh::Fixed(segments) => segments,
+        Dupthresh::Adaptive => 3,
     }
 }
 
@@ -523,7 +445,8 @@ pub(super) fn timestamp(now: Time) -> u32 {
     (now.as_nanos() / 1_000_000 + 1) as u32
 }
 
-/// How long ago a timestamp that is echoed was sent, at least the clock's tick.
-fn echo_age(now: Time, echo: u32) -> Option<Duration> {
-    (echo != 0).then(|| Duration::from_millis(u64::from(timestamp(now).wrapping_sub(echo)).max(1)))
+/// Whether timestamp `a` is older than `b`, modulo 2^32.
+#[inline]
+pub(super) fn is_before(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) < 0
 }

@@ -1,146 +1,401 @@
-//! Loss recovery: RFC 6675 with SACK, RFC 6582 without, and the retransmission timer of RFC 6298 under both.
-//!
-//! The window is the controller's. In a recovery with SACK data may go while the pipe has room for a segment (RFC 6675 section 5
-//! (C)); a rule that spreads the reduction, as proportional rate reduction, has its place in [`Sender::room`].
+//! From what an acknowledgment says to what is lost, and to the state of recovery.
 
 use units::Time;
 
-use super::scoreboard::News;
-use super::{Outgoing, Sender};
-use crate::congestion::LossSample;
+use super::ack::{Before, News};
+use super::scoreboard::{LOST, RESENT};
+use super::{Dupthresh, Forced, Rexmit, Sender, TimerKind, is_before};
 use crate::tcp::info::{CongestionState, Counters};
 
+/// Linux lets the reordering degree grow to so many segments.
+const MAX_REORDERING: u32 = 300;
+
 impl Sender {
-    /// Moves between open, disorder, recovery and loss after an acknowledgment.
-    pub(super) fn follow_recovery(
-        &mut self,
-        now: Time,
-        advanced: bool,
-        duplicate: bool,
-        news: &News,
-        counters: &mut Counters,
-    ) {
-        if advanced {
-            self.dupacks = 0;
+    /// Moves between the states after an acknowledgment that is not plain progress. `duplicates` are duplicate acknowledgments.
+    pub(super) fn follow(&mut self, now: Time, before: &Before, duplicates: u32, news: &mut News) {
+        self.rexmit = Rexmit::None;
+        if news.ece {
+            self.undo.threshold = None; // the reduction is asked for: no undo
         }
-        self.dupacks += u32::from(duplicate);
         match self.state {
-            CongestionState::Recovery | CongestionState::Loss if self.board.una() >= self.recovery_point => {
-                if self.in_recovery() {
-                    self.controller.on_recovered(now);
-                }
+            CongestionState::Open => self.undo.stamp = 0,
+            _ if self.board.una() < self.high_seq => {}
+            CongestionState::Cwr if self.board.una() > self.high_seq => {
+                self.end_reduction(now);
                 self.state = CongestionState::Open;
-                self.inflation = 0;
-                self.resend_front = false;
             }
-            CongestionState::Recovery if !self.sack => return self.follow_newreno(advanced, duplicate, news.acked),
-            CongestionState::Recovery | CongestionState::Loss => return,
-            CongestionState::Open | CongestionState::Disorder => {}
+            CongestionState::Recovery => {
+                self.board_reset_guessed();
+                if self.try_undo_recovery(now, news) {
+                    return;
+                }
+                self.end_reduction(now);
+            }
+            _ => {}
         }
-        if self.is_loss() {
-            self.enter_recovery(now, counters);
-        } else if self.dupacks > 0 || self.board.sacked_bytes() > 0 {
-            self.state = CongestionState::Disorder;
-            // RFC 3042: two segments beyond the window at most. With SACK the pipe makes that room.
-            let extra = if self.limited_transmit && !self.sack { self.dupacks.min(2) } else { 0 };
-            self.inflation = i64::from(extra) * self.mss as i64;
-        } else {
-            self.state = CongestionState::Open;
-            self.inflation = 0;
-        }
-    }
-
-    /// Whether a segment is lost that no earlier recovery is about (RFC 6675 section 5; RFC 6582 section 3.2 step 1). With SACK
-    /// that recovery ends at its point, and acknowledgments of older data bring no new duplicates.
-    #[inline]
-    fn is_loss(&self) -> bool {
-        let told = self.dupacks >= self.dupthresh && self.board.outstanding();
-        if self.sack { told || self.board.front_lost() } else { told && self.board.una() > self.recovery_point }
-    }
-
-    fn enter_recovery(&mut self, now: Time, counters: &mut Counters) {
-        counters.dupack_events += 1;
-        let sample = self.loss_sample(now);
-        self.controller.on_loss(&sample);
-        self.state = CongestionState::Recovery;
-        self.recovery_point = self.board.nxt();
-        self.rescued = false;
-        self.partial = false;
-        self.inflation = if self.sack { 0 } else { i64::from(self.dupacks) * self.mss as i64 };
-        self.board.lose_front();
-        self.board.restart();
-        self.resend_front = true;
-    }
-
-    /// Within a recovery of RFC 6582: section 3.2 steps 2 and 3.
-    fn follow_newreno(&mut self, advanced: bool, duplicate: bool, acked: u64) {
-        let mss = self.mss as i64;
-        if advanced {
-            self.partial = true;
-            let back = if acked >= self.mss { mss } else { 0 };
-            // The window never falls below a segment: a large partial acknowledgment empties the pipe as well.
-            self.inflation = (self.inflation - acked as i64 + back).max(mss - self.controller.window() as i64);
-            self.board.lose_front();
-            self.resend_front = true;
-        } else if duplicate {
-            self.inflation += mss;
-        }
-    }
-
-    /// The retransmission timer expired (RFC 6298 (5.4) to (5.6), RFC 6675 section 5.1).
-    pub(super) fn expire(&mut self, now: Time, counters: &mut Counters) {
-        counters.rto_events += 1;
-        let una = self.board.una();
-        let first = self.expired_at != Some(una);
-        self.expired_at = Some(una);
-        let sample = self.loss_sample(now);
-        self.controller.on_timeout(&sample, first);
-        self.state = CongestionState::Loss;
-        self.recovery_point = self.board.nxt();
-        self.dupacks = 0;
-        self.inflation = 0;
-        self.partial = false;
-        self.board.lose_all();
-        self.resend_front = true;
-        self.rtt.back_off();
-        self.start_timer(now);
-    }
-
-    /// FlightSize of RFC 5681 is what was sent and is not acknowledged cumulatively.
-    fn loss_sample(&self, now: Time) -> LossSample {
-        LossSample {
-            now,
-            in_flight: self.board.nxt() - self.board.una(),
-            srtt: self.rtt.srtt(),
-            min_rtt: self.rtt.min(),
-        }
-    }
-
-    /// NextSeg rule 1. After a time-out only what was sent before it goes again: a loss beyond reduces the window anew first.
-    #[inline]
-    pub(super) fn next_lost(&mut self) -> Option<u64> {
         match self.state {
-            CongestionState::Open | CongestionState::Disorder => None,
-            CongestionState::Recovery => self.board.next_lost(u64::MAX),
-            CongestionState::Loss => self.board.next_lost(self.recovery_point),
+            CongestionState::Recovery => {
+                if !self.follow_in_recovery(now, before, duplicates, news) {
+                    return;
+                }
+            }
+            CongestionState::Loss => {
+                self.follow_in_loss(now, duplicates, news);
+                self.identify_losses(now, news);
+                if self.state != CongestionState::Open && !news.resent_lost {
+                    return;
+                }
+                if self.follow_calm(now, duplicates, news) {
+                    self.rexmit = Rexmit::Lost;
+                }
+                return;
+            }
+            _ => {
+                if !self.follow_calm(now, duplicates, news) {
+                    return;
+                }
+            }
+        }
+        self.rexmit = Rexmit::Lost;
+    }
+
+    /// In fast recovery. False if nothing is to be retransmitted for this acknowledgment.
+    fn follow_in_recovery(&mut self, now: Time, before: &Before, duplicates: u32, news: &mut News) -> bool {
+        if !news.advanced {
+            self.guess_sacked(duplicates);
+        } else if self.undo.marker.is_some() && self.is_delayed(news.echo) {
+            // The hole was filled by a delayed original, not by the retransmission.
+            self.note_reordering_by(before.una);
+            if self.board.counts().resent > 0 {
+                return false;
+            }
+            if !self.any_resent() {
+                self.undo.stamp = 0;
+            }
+            self.undo(now, true);
+            self.keep_open();
+        }
+        if self.try_undo_by_duplicates(now) {
+            self.try_to_open(now, news);
+        }
+        self.identify_losses(now, news);
+        if self.state != CongestionState::Recovery {
+            if self.board.counts().lost == 0 {
+                return false;
+            }
+            self.enter_recovery(now, news.ece);
+        }
+        true
+    }
+
+    /// In open, disorder or the reduction for a mark. Whether a recovery begins.
+    fn follow_calm(&mut self, now: Time, duplicates: u32, news: &mut News) -> bool {
+        if !self.sack {
+            if news.advanced {
+                self.board_reset_guessed();
+            }
+            self.guess_sacked(duplicates);
+        }
+        if matches!(self.state, CongestionState::Open | CongestionState::Disorder) {
+            self.try_undo_by_duplicates(now);
+        }
+        self.identify_losses(now, news);
+        if self.board.counts().lost == 0 {
+            self.try_to_open(now, news);
+            return false;
+        }
+        self.enter_recovery(now, news.ece);
+        if !self.settings.prr {
+            self.forced = Forced::Head; // the fast retransmission goes whatever the window says
+        }
+        true
+    }
+
+    /// After a time-out: F-RTO (RFC 5682 section 3.1) and the retransmission of what is lost.
+    fn follow_in_loss(&mut self, now: Time, duplicates: u32, news: &News) {
+        let recovered = self.board.una() >= self.high_seq;
+        if news.advanced && self.try_undo_loss(now, news, false) {
+            return;
+        }
+        if self.frto {
+            // Step 3b: data never sent again were acknowledged, so not all were lost.
+            if news.original_acked && self.try_undo_loss(now, news, true) {
+                return;
+            }
+            if self.board.nxt() > self.high_seq {
+                if news.sacked || duplicates > 0 {
+                    self.frto = false; // step 3a: the loss was real
+                }
+            } else if news.advanced && !recovered {
+                self.high_seq = self.board.nxt();
+                if self.has_unsent() && self.edge > self.board.nxt() {
+                    self.rexmit = Rexmit::New; // step 2b
+                    return;
+                }
+                self.frto = false;
+            }
+        }
+        if recovered {
+            self.try_undo_recovery(now, news);
+            return;
+        }
+        if !self.sack {
+            if self.board.nxt() > self.high_seq && duplicates > 0 {
+                self.guess_sacked(duplicates);
+            } else if news.advanced {
+                self.board_reset_guessed();
+            }
+        }
+        self.rexmit = Rexmit::Lost;
+    }
+
+    /// Finds what is lost: by RACK, by counting, or without SACK by duplicate acknowledgments.
+    fn identify_losses(&mut self, now: Time, news: &mut News) {
+        if !self.board.outstanding() {
+            return;
+        }
+        self.lost_again = false;
+        if !self.sack {
+            self.lose_head_by_duplicates(news.advanced);
+        } else if self.settings.rack {
+            if self.rack.take_advanced() && self.detect_by_rack(now) {
+                news.set_timer = false;
+            }
+        } else {
+            while let Some(number) = self.board.next_counted_lost(self.reordering, self.settings.fack) {
+                self.lose(number);
+            }
+            let mut from = 0;
+            while self.settings.fack
+                && let Some(number) = self.board.next_overtaken(from)
+            {
+                self.lose(number);
+                from = number + 1;
+            }
+        }
+        news.resent_lost |= self.lost_again;
+    }
+
+    /// RFC 5681 section 3.2 and RFC 6582: the oldest segment is lost after enough duplicates, and again at each partial
+    /// acknowledgment.
+    fn lose_head_by_duplicates(&mut self, advanced: bool) {
+        let recovering = matches!(self.state, CongestionState::Recovery | CongestionState::Loss);
+        let told = !recovering && self.board.counts().sacked >= self.reordering;
+        if told || self.state == CongestionState::Recovery && advanced {
+            let head = self.board.front_number();
+            self.lose(head);
+            if recovering && !self.settings.prr {
+                self.forced = Forced::Head;
+            }
         }
     }
 
-    /// NextSeg rules 3 and 4: there is room and no new data to fill it.
-    #[inline]
-    pub(super) fn next_speculative(&mut self, now: Time) -> Option<Outgoing> {
-        if !self.sack || !self.in_recovery() {
-            return None;
+    /// RFC 8985 section 6.2 step 5. Whether the reordering timer was started.
+    pub(super) fn detect_by_rack(&mut self, now: Time) -> bool {
+        let window = self.reordering_window();
+        let mut longest = units::Duration::ZERO;
+        let mut next = self.board.oldest_sent();
+        while let Some(number) = next {
+            next = self.board.sent_after(number);
+            let slot = self.board.get(number);
+            if slot.is(LOST) && !slot.is(RESENT) {
+                continue;
+            }
+            if !self.rack.overtook(slot) {
+                break;
+            }
+            let wait = (slot.sent_at + self.rack.rtt() + window).since(now);
+            if wait.is_zero() {
+                self.lose(number);
+                self.board.leave_order(number);
+            } else {
+                longest = longest.max(wait);
+            }
         }
-        if let Some(number) = self.board.next_speculative() {
-            return Some(self.resend(now, number));
+        if longest.is_zero() {
+            return false;
         }
-        if self.rescued {
-            return None;
+        self.start_reordering_timer(now, longest);
+        true
+    }
+
+    /// RFC 8985 section 6.2 step 4: none while no reordering was seen and losses are being repaired or told by duplicates.
+    fn reordering_window(&self) -> units::Duration {
+        let told = self.board.counts().sacked >= self.reordering;
+        let recovering = matches!(self.state, CongestionState::Recovery | CongestionState::Loss);
+        if self.reordering_seen == 0 && (told || recovering) {
+            return units::Duration::ZERO;
         }
-        self.rescued = true;
-        let number = self.board.last_unsacked()?;
-        let slot = self.board.rescue(now, number);
-        Some(self.sent(now, slot))
+        self.rack.window(self.rtt.min(), self.rtt.srtt())
+    }
+
+    /// Back to open, unless something is still missing; or a reduction for a mark.
+    fn try_to_open(&mut self, now: Time, news: &News) {
+        if !self.any_resent() {
+            self.undo.stamp = 0;
+        }
+        if news.ece {
+            self.enter_cwr(now);
+        }
+        if self.state != CongestionState::Cwr {
+            self.keep_open();
+        }
+    }
+
+    pub(super) fn keep_open(&mut self) {
+        let counts = self.board.counts();
+        let left = counts.sacked + counts.lost > 0 || self.any_resent();
+        let state = if left { CongestionState::Disorder } else { CongestionState::Open };
+        if self.state != state {
+            self.state = state;
+            self.high_seq = self.board.nxt();
+        }
+    }
+
+    /// Whether a retransmission is on its way, or the oldest segment was sent again.
+    pub(super) fn any_resent(&self) -> bool {
+        self.board.counts().resent > 0 || self.board.front().is_some_and(|front| front.was_resent())
+    }
+
+    /// The retransmission timer expired (RFC 6298 (5.4) to (5.6)).
+    pub(super) fn expire(&mut self, now: Time, counters: &mut Counters) {
+        if !self.board.outstanding() {
+            return;
+        }
+        counters.rto_events += 1;
+        self.enter_loss(now);
+        if self.edge > self.board.una() {
+            self.timeouts += 1; // a peer that has closed its window is there: as Linux, no time-out in a row
+        }
+        self.forced = Forced::Head;
+        self.rexmit = Rexmit::Lost;
+        self.rtt.back_off();
+        self.start_rto(now);
+    }
+
+    fn enter_loss(&mut self, now: Time) {
+        let fresh = !matches!(self.state, CongestionState::Recovery | CongestionState::Loss);
+        self.lose_all(now);
+        let again = self.state == CongestionState::Loss && self.timeouts == 0;
+        let calm = matches!(self.state, CongestionState::Open | CongestionState::Disorder);
+        if calm || self.high_seq <= self.board.una() || again {
+            self.begin_timeout(now);
+        }
+        self.collapse(now);
+        if self.settings.dupthresh == Dupthresh::Adaptive && calm && self.board.counts().sacked >= 3 {
+            self.reordering = self.reordering.min(3);
+        }
+        self.state = CongestionState::Loss;
+        self.high_seq = self.board.nxt();
+        self.tlp.high = None;
+        self.ecn.cwr_due |= self.ecn.on;
+        self.frto = self.settings.frto && (fresh || self.timeouts > 0);
+    }
+
+    /// Takes everything for lost that is not known to have arrived, copies included (RFC 6675 section 5.1); with RACK not what was
+    /// sent within the last round trip.
+    fn lose_all(&mut self, now: Time) {
+        self.board_reset_guessed();
+        let head = self.board.front_number();
+        for number in self.board.numbers() {
+            let recent = self.settings.rack
+                && self.sack
+                && number != head
+                && !(self.board.get(number).sent_at + self.rack.rtt()).since(now).is_zero();
+            if !recent {
+                self.lose(number);
+            }
+        }
+        self.board.restart();
+    }
+
+    /// What the tail loss probe found out (RFC 8985 section 7.4).
+    pub(super) fn follow_tail_probe(&mut self, now: Time, ack: u64, news: &News) {
+        let Some(high) = self.tlp.high.filter(|&high| ack >= high) else { return };
+        if !self.tlp.retransmission || news.probe_duplicate {
+            self.tlp.high = None; // new data arrived, or both copies did
+        } else if ack > high {
+            self.reduce_for_probe(now); // it repaired a loss
+        } else if !(news.advanced || news.data || news.window_update || news.sacked) {
+            self.tlp.high = None; // a duplicate acknowledgment: both copies arrived
+        }
+    }
+
+    /// Data from `seq` on came after data sent later: reordering, of so many segments.
+    pub(super) fn note_reordering(&mut self, seq: u64) {
+        let forward = self.board.forward();
+        if seq >= forward {
+            return;
+        }
+        let degree = (forward - seq).div_ceil(self.mss) as u32;
+        if self.settings.dupthresh == Dupthresh::Adaptive && degree > self.reordering {
+            self.reordering = degree.min(MAX_REORDERING);
+        }
+        self.reordering_seen += 1;
+    }
+
+    /// A hole at `una` was filled late.
+    fn note_reordering_by(&mut self, una: u64) {
+        if self.sack {
+            self.note_reordering(una);
+        }
+    }
+
+    /// Without SACK: each duplicate acknowledgment tells of a segment beyond the hole.
+    fn guess_sacked(&mut self, duplicates: u32) {
+        if self.sack || duplicates == 0 {
+            return;
+        }
+        let before = self.board.counts().sacked;
+        self.board.set_guessed_sacked(before + duplicates);
+        self.limit_guessed(0);
+        self.delivered += u64::from(self.board.counts().sacked.saturating_sub(before));
+    }
+
+    /// Without SACK: one acknowledged segment filled the hole, the others had been told of.
+    pub(super) fn settle_guessed(&mut self, acked: u32) {
+        let guessed = self.board.counts().sacked;
+        self.delivered += u64::from(acked.saturating_sub(guessed).max(1));
+        self.board.set_guessed_sacked(guessed.saturating_sub(acked - 1));
+        self.limit_guessed(acked);
+    }
+
+    /// More duplicates than segments can be out means that data came out of order.
+    fn limit_guessed(&mut self, acked: u32) {
+        let (out, counts) = (self.board.out(), self.board.counts());
+        let holes = counts.lost.max(1).min(out);
+        if counts.sacked + holes <= out {
+            return;
+        }
+        self.board.set_guessed_sacked(out - holes);
+        if self.settings.dupthresh == Dupthresh::Adaptive {
+            self.reordering = (out + acked).min(MAX_REORDERING);
+        }
+        self.reordering_seen += 1;
+    }
+
+    pub(super) fn board_reset_guessed(&mut self) {
+        if !self.sack {
+            self.board.set_guessed_sacked(0);
+        }
+    }
+
+    /// The peer acknowledges data and has dropped what follows, which it had acknowledged selectively.
+    #[cold]
+    pub(super) fn forget_reneged(&mut self) {
+        self.board.forget_sacked();
+        for number in self.board.numbers() {
+            self.lose(number);
+        }
+        self.timer.kind = TimerKind::Retransmission;
+    }
+
+    /// Whether the acknowledgment answers a segment sent before the first retransmission (RFC 3522), or nothing was retransmitted.
+    pub(super) fn is_delayed(&self, echo: u32) -> bool {
+        if self.undo.stamp == 0 {
+            // Without SACK the stamp is also forgotten while the end of a recovery is waited for.
+            return self.sack && (self.settings.eifel || self.settings.dsack);
+        }
+        self.settings.eifel && self.timestamps && echo != 0 && is_before(echo, self.undo.stamp)
     }
 }

@@ -1,0 +1,477 @@
+//! BBR, version 1 (Cardwell et al., ACM Queue 14, 2016; draft-cardwell-iccrg-bbr-congestion-control-00), as Linux 6 has it: with
+//! the allowance for aggregated acknowledgments.
+//!
+//! Simplified: traffic policers are not told from congestion (Linux looks for one where losses recur at a steady rate), so behind one
+//! BBR keeps probing above the policed rate. What is on its way is not reckoned at the instant of departure.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BitRate, Duration, Time};
+
+use super::filter::{MaxFilter, fraction};
+use super::{
+    AckSample, Congestion, CongestionController, CongestionState, Event, Options, RateSample, Start, Window, bit_rate,
+};
+
+/// A model of the path's bandwidth and round-trip time that paces segments; losses do not slow it (version 1, as in Linux).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BbrConfig {}
+
+impl Options for BbrConfig {
+    fn build(&self, start: Start) -> Box<dyn CongestionController> {
+        Box::new(Bbr::new(start))
+    }
+}
+
+/// 2 / ln 2: the smallest gain with which the rate can double each round trip.
+const HIGH_GAIN: f64 = 2.885;
+/// Gains of the eight round trips of a probing cycle.
+const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+/// Twice what the path holds, for delayed and aggregated acknowledgments.
+const WINDOW_GAIN: f64 = 2.0;
+/// Round trips over which the largest delivery rate is the bandwidth.
+const BANDWIDTH_ROUNDS: usize = 10;
+/// The shortest round-trip time is looked for anew after so long.
+const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
+/// The window then, and for how long.
+const MIN_WINDOW: u32 = 4;
+const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
+/// The path is full when the rate has grown by less than a quarter in each of three round trips.
+const FULL_GROWTH: f64 = 1.25;
+const FULL_ROUNDS: u32 = 3;
+/// The rate stays one percent below the estimate, so that queues drain.
+const MARGIN: f64 = 0.99;
+/// Aggregation is remembered for five to ten round trips, and allowed for up to a tenth of a second's worth.
+const AGGREGATION_ROUNDS: u32 = 5;
+const MAX_AGGREGATION: f64 = 0.1;
+/// After so many segments the measurement of aggregation begins anew.
+const AGGREGATION_RESET: u64 = 1 << 20;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// The rate grows until the path is full.
+    Startup,
+    /// The queue that this left is drained.
+    Drain,
+    /// Around the bandwidth, with a gain of the cycle.
+    ProbeBw,
+    /// Four segments, to see the round-trip time without a queue.
+    ProbeRtt,
+}
+
+/// The BBR controller. Bandwidths are in segments per second.
+#[derive(Clone, Debug)]
+pub struct Bbr {
+    start: Start,
+    pub(super) mode: Mode,
+    bandwidth: MaxFilter<BANDWIDTH_ROUNDS>,
+    min_rtt: Option<Duration>,
+    min_rtt_at: Option<Time>,
+    rounds: u64,
+    /// The delivered total at which the round ends.
+    round_end: u64,
+    round_start: bool,
+    pacing_gain: f64,
+    window_gain: f64,
+    /// Segments per second.
+    pacing: f64,
+    seen_rtt: bool,
+    full_bandwidth: f64,
+    full_rounds: u32,
+    full: bool,
+    phase: usize,
+    phase_at: Time,
+    /// Random numbers drawn.
+    drawn: u64,
+    /// The round-trip time is probed until then, once what is on its way has fallen, and for a round trip at least.
+    probe_rtt_until: Option<Time>,
+    probe_rtt_round: bool,
+    /// Samples of segments sent before this total was delivered are too low: they were limited by the probe.
+    limited_until: u64,
+    idle_restart: bool,
+    previous: CongestionState,
+    conserves: bool,
+    /// The window before a recovery or a probe of the round-trip time.
+    prior_window: u32,
+    aggregation: Aggregation,
+}
+
+impl Bbr {
+    /// A controller at the start of a connection.
+    pub fn new(start: Start) -> Bbr {
+        let mut bbr = Bbr {
+            start,
+            mode: Mode::Startup,
+            bandwidth: MaxFilter::new(),
+            min_rtt: None,
+            min_rtt_at: None,
+            rounds: 0,
+            round_end: 0,
+            round_start: false,
+            pacing_gain: HIGH_GAIN,
+            window_gain: HIGH_GAIN,
+            pacing: 0.0,
+            seen_rtt: false,
+            full_bandwidth: 0.0,
+            full_rounds: 0,
+            full: false,
+            phase: 0,
+            phase_at: Time::ZERO,
+            drawn: 0,
+            probe_rtt_until: None,
+            probe_rtt_round: false,
+            limited_until: 0,
+            idle_restart: false,
+            previous: CongestionState::Open,
+            conserves: false,
+            prior_window: 0,
+            aggregation: Aggregation::default(),
+        };
+        bbr.initial_pacing(start.window, Duration::ZERO);
+        bbr
+    }
+
+    fn initial_pacing(&mut self, window: u32, srtt: Duration) {
+        let rtt = if srtt.is_zero() { Duration::from_millis(1) } else { srtt };
+        self.seen_rtt = !srtt.is_zero();
+        self.pacing = f64::from(window) / rtt.as_secs_f64() * HIGH_GAIN * MARGIN;
+    }
+
+    fn update_model(&mut self, window: &mut Window, sample: &AckSample) {
+        self.update_bandwidth(sample);
+        if self.round_start {
+            self.aggregation.on_round();
+        }
+        if let Some(rate) = &sample.rate
+            && rate.interval.is_some()
+        {
+            self.aggregation.on_ack(sample, self.bandwidth.max(), window.size);
+        }
+        self.update_phase(sample);
+        self.check_full(sample);
+        self.check_drain(window, sample);
+        self.update_min_rtt(window, sample);
+        (self.pacing_gain, self.window_gain) = match self.mode {
+            Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
+            Mode::Drain => (1.0 / HIGH_GAIN, HIGH_GAIN),
+            Mode::ProbeBw => (CYCLE[self.phase], WINDOW_GAIN),
+            Mode::ProbeRtt => (1.0, 1.0),
+        };
+    }
+
+    /// The bandwidth is the largest delivery rate of ten round trips. The application's pauses only ever make it too low.
+    fn update_bandwidth(&mut self, sample: &AckSample) {
+        self.round_start = false;
+        let Some((rate, interval)) = measured(sample) else { return };
+        if rate.prior_delivered >= self.round_end {
+            self.round_end = sample.delivered_total;
+            self.rounds += 1;
+            self.round_start = true;
+            self.conserves = false;
+        }
+        let bandwidth = f64::from(rate.delivered) / interval.as_secs_f64();
+        self.bandwidth.advance(self.rounds);
+        if !self.app_limited(rate) || bandwidth >= self.bandwidth.max() {
+            self.bandwidth.update(self.rounds, bandwidth);
+        }
+    }
+
+    fn app_limited(&self, rate: &RateSample) -> bool {
+        rate.app_limited || rate.prior_delivered < self.limited_until
+    }
+
+    /// A phase of the cycle lasts a round-trip time; the one that probes goes on until the path holds more or loses something, and
+    /// the one that drains ends early when the queue is gone.
+    fn update_phase(&mut self, sample: &AckSample) {
+        if self.mode != Mode::ProbeBw {
+            return;
+        }
+        let elapsed = self.min_rtt.is_none_or(|rtt| sample.now.since(self.phase_at) > rtt);
+        let before = sample.in_flight_before;
+        let over = match CYCLE[self.phase] {
+            1.0 => elapsed,
+            gain if gain > 1.0 => elapsed && (sample.lost > 0 || before >= self.in_flight_at(gain)),
+            _ => elapsed || before <= self.in_flight_at(1.0),
+        };
+        if over {
+            self.next_phase(sample.now);
+        }
+    }
+
+    fn next_phase(&mut self, now: Time) {
+        self.phase = (self.phase + 1) % CYCLE.len();
+        self.phase_at = now;
+    }
+
+    fn check_full(&mut self, sample: &AckSample) {
+        let limited = sample.rate.as_ref().is_some_and(|rate| self.app_limited(rate));
+        if self.full || !self.round_start || limited {
+            return;
+        }
+        let bandwidth = self.bandwidth.max();
+        if bandwidth >= self.full_bandwidth * FULL_GROWTH {
+            self.full_bandwidth = bandwidth;
+            self.full_rounds = 0;
+            return;
+        }
+        self.full_rounds += 1;
+        self.full = self.full_rounds >= FULL_ROUNDS;
+    }
+
+    fn check_drain(&mut self, window: &mut Window, sample: &AckSample) {
+        if self.mode == Mode::Startup && self.full {
+            self.mode = Mode::Drain;
+            window.threshold = self.in_flight_at(1.0).max(2);
+        }
+        if self.mode == Mode::Drain && sample.in_flight <= self.in_flight_at(1.0) {
+            self.enter_probe_bw(sample.now);
+        }
+    }
+
+    /// The cycle begins at any phase but the one that drains.
+    fn enter_probe_bw(&mut self, now: Time) {
+        self.mode = Mode::ProbeBw;
+        self.drawn += 1;
+        self.phase = CYCLE.len() - 1 - (fraction(self.start.entropy, self.drawn) * 7.0) as usize;
+        self.next_phase(now);
+    }
+
+    fn update_min_rtt(&mut self, window: &mut Window, sample: &AckSample) {
+        let expired = self.min_rtt_at.is_some_and(|at| sample.now > at + MIN_RTT_WINDOW);
+        if let Some(rtt) = sample.rtt
+            && (expired || self.min_rtt.is_none_or(|least| rtt < least))
+        {
+            self.min_rtt = Some(rtt);
+            self.min_rtt_at = Some(sample.now);
+        }
+        if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
+            self.save_window(window);
+            self.mode = Mode::ProbeRtt;
+            self.probe_rtt_until = None;
+        }
+        if self.mode == Mode::ProbeRtt {
+            self.probe_rtt(window, sample);
+        }
+        if sample.delivered > 0 {
+            self.idle_restart = false;
+        }
+    }
+
+    fn probe_rtt(&mut self, window: &mut Window, sample: &AckSample) {
+        self.limited_until = sample.delivered_total + u64::from(sample.in_flight.max(1));
+        if self.probe_rtt_until.is_some() {
+            self.probe_rtt_round |= self.round_start;
+            if self.probe_rtt_round {
+                self.check_probe_rtt_done(window, sample.now);
+            }
+        } else if sample.in_flight <= MIN_WINDOW {
+            self.probe_rtt_until = Some(sample.now + PROBE_RTT_TIME);
+            self.probe_rtt_round = false;
+            self.round_end = sample.delivered_total;
+        }
+    }
+
+    fn check_probe_rtt_done(&mut self, window: &mut Window, now: Time) {
+        if self.probe_rtt_until.is_none_or(|until| now <= until) {
+            return;
+        }
+        self.min_rtt_at = Some(now);
+        window.size = window.size.max(self.prior_window);
+        if self.full {
+            self.enter_probe_bw(now);
+        } else {
+            self.mode = Mode::Startup;
+        }
+    }
+
+    /// The rate follows the estimate; until the path is known to be full, upwards only.
+    fn set_pacing(&mut self, gain: f64) {
+        let rate = self.bandwidth.max() * gain * MARGIN;
+        if self.full || rate > self.pacing {
+            self.pacing = rate;
+        }
+    }
+
+    fn set_window(&mut self, window: &mut Window, sample: &AckSample) {
+        if sample.delivered > 0 && !self.recover(window, sample) {
+            let target = self.quantize(self.product(self.window_gain).saturating_add(self.aggregated()));
+            if self.full {
+                window.size = window.size.saturating_add(sample.delivered).min(target);
+            } else if window.size < target || sample.delivered_total < u64::from(self.start.window) {
+                window.grow(sample.delivered);
+            }
+            window.size = window.size.max(MIN_WINDOW);
+        }
+        if self.mode == Mode::ProbeRtt {
+            window.size = window.size.min(MIN_WINDOW);
+        }
+    }
+
+    /// The window in a recovery and after it; whether this is all. In its first round trip a segment is sent for each delivered.
+    fn recover(&mut self, window: &mut Window, sample: &AckSample) -> bool {
+        let (previous, state) = (self.previous, sample.state);
+        self.previous = state;
+        window.size = window.size.saturating_sub(sample.lost).max(1);
+        let conserving = sample.in_flight.saturating_add(sample.delivered);
+        if state == CongestionState::Recovery && previous != CongestionState::Recovery {
+            self.conserves = true;
+            self.round_end = sample.delivered_total;
+            window.size = conserving;
+        } else if repairs(previous) && !repairs(state) {
+            window.size = window.size.max(self.prior_window);
+            self.conserves = false;
+        }
+        if self.conserves {
+            window.size = window.size.max(conserving);
+        }
+        self.conserves
+    }
+
+    fn save_window(&mut self, window: &Window) {
+        let kept = repairs(self.previous) || self.mode == Mode::ProbeRtt;
+        self.prior_window = if kept { self.prior_window.max(window.size) } else { window.size };
+    }
+
+    /// What the path holds, times `gain`; the initial window before a round-trip time was measured.
+    fn product(&self, gain: f64) -> u32 {
+        let Some(rtt) = self.min_rtt else { return self.start.window };
+        (self.bandwidth.max() * rtt.as_secs_f64() * gain).ceil() as u32
+    }
+
+    /// Allows for the bursts that a sender hands to its network card, and for delayed acknowledgments: Linux' budget.
+    fn quantize(&self, segments: u32) -> u32 {
+        let least = if self.bits() < 1_200_000.0 { 1.0 } else { 2.0 };
+        let burst = (self.bits() / 8.0 / 1024.0 / f64::from(self.start.mss.max(1))).floor();
+        let even = segments.saturating_add(3 * burst.clamp(least, 127.0) as u32).saturating_add(1) & !1;
+        even.saturating_add(if self.mode == Mode::ProbeBw && self.phase == 0 { 2 } else { 0 })
+    }
+
+    fn in_flight_at(&self, gain: f64) -> u32 {
+        self.quantize(self.product(gain))
+    }
+
+    fn aggregated(&self) -> u32 {
+        if !self.full {
+            return 0;
+        }
+        self.aggregation.max().min((self.bandwidth.max() * MAX_AGGREGATION) as u32)
+    }
+
+    fn bits(&self) -> f64 {
+        self.pacing * 8.0 * f64::from(self.start.mss)
+    }
+}
+
+impl CongestionController for Bbr {
+    fn on_ack(&mut self, window: &mut Window, sample: &AckSample) {
+        self.update_model(window, sample);
+        if !self.seen_rtt && !sample.srtt.is_zero() {
+            self.initial_pacing(window.size, sample.srtt);
+        }
+        self.set_pacing(self.pacing_gain);
+        self.set_window(window, sample);
+    }
+
+    /// A loss changes no threshold.
+    fn threshold(&mut self, window: &Window, _congestion: &Congestion) -> u32 {
+        self.save_window(window);
+        window.threshold
+    }
+
+    fn on_established(&mut self, window: &mut Window, now: Time, srtt: Duration) {
+        self.initial_pacing(window.size, srtt);
+        self.min_rtt_at = Some(now);
+        self.min_rtt = (!srtt.is_zero()).then_some(srtt);
+    }
+
+    fn on_event(&mut self, window: &mut Window, now: Time, event: Event) {
+        match event {
+            Event::Starts { app_limited: true } => {
+                self.idle_restart = true;
+                self.aggregation.restart(now);
+                match self.mode {
+                    Mode::ProbeBw => self.set_pacing(1.0),
+                    Mode::ProbeRtt => self.check_probe_rtt_done(window, now),
+                    Mode::Startup | Mode::Drain => (),
+                }
+            }
+            Event::TimedOut => {
+                self.previous = CongestionState::Loss;
+                self.full_bandwidth = 0.0;
+            }
+            Event::Undone => {
+                self.full_bandwidth = 0.0;
+                self.full_rounds = 0;
+            }
+            Event::Starts { .. } | Event::Recovered | Event::Restarted => (),
+        }
+    }
+
+    fn undo(&mut self, window: &Window, _before: u32) -> u32 {
+        window.size
+    }
+
+    fn drives(&self) -> bool {
+        true
+    }
+
+    fn wants_rate(&self) -> bool {
+        true
+    }
+
+    fn pacing_rate(&self) -> Option<BitRate> {
+        Some(bit_rate(self.bits()))
+    }
+}
+
+/// Whether a retransmission is under way.
+pub(super) fn repairs(state: CongestionState) -> bool {
+    matches!(state, CongestionState::Recovery | CongestionState::Loss)
+}
+
+/// The rate of a sample with its time.
+pub(super) fn measured(sample: &AckSample) -> Option<(&RateSample, Duration)> {
+    let rate = sample.rate.as_ref()?;
+    Some((rate, rate.interval.filter(|interval| !interval.is_zero())?))
+}
+
+/// Segments acknowledged beyond what the bandwidth explains.
+#[derive(Clone, Debug, Default)]
+struct Aggregation {
+    since: Time,
+    acked: u64,
+    /// The largest of this and of the last few round trips.
+    extra: [u32; 2],
+    rounds: u32,
+}
+
+impl Aggregation {
+    fn restart(&mut self, now: Time) {
+        self.since = now;
+        self.acked = 0;
+    }
+
+    fn on_round(&mut self) {
+        self.rounds += 1;
+        if self.rounds >= AGGREGATION_ROUNDS {
+            self.rounds = 0;
+            self.extra = [0, self.extra[0]];
+        }
+    }
+
+    fn on_ack(&mut self, sample: &AckSample, bandwidth: f64, window: u32) {
+        let mut expected = (bandwidth * sample.now.since(self.since).as_secs_f64()) as u64;
+        if self.acked <= expected || self.acked + u64::from(sample.delivered) >= AGGREGATION_RESET {
+            self.restart(sample.now);
+            expected = 0;
+        }
+        self.acked += u64::from(sample.delivered);
+        let extra = self.acked.saturating_sub(expected).min(u64::from(window)) as u32;
+        self.extra[0] = self.extra[0].max(extra);
+    }
+
+    fn max(&self) -> u32 {
+        self.extra[0].max(self.extra[1])
+    }
+}

@@ -1,0 +1,484 @@
+//! BBR, version 3 (draft-ietf-ccwg-bbr, the text of August 2026). Names in parentheses are those of its pseudocode.
+//!
+//! Simplified: there is no response to ECN marks (the draft has none either), a host offloads nothing beyond two segments or a
+//! millisecond, and the sender counts as having selective acknowledgments. The discontiguous losses that end STARTUP are counted by
+//! acknowledgments that tell of some, as in Linux.
+
+mod model;
+mod probe;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BitRate, Duration, Time};
+
+use self::model::Model;
+use super::bbr::{measured, repairs};
+use super::{
+    AckSample, Cause, Congestion, CongestionController, CongestionState, Event, LostSegment, Options, Start, Window,
+    bit_rate,
+};
+
+/// The model of BBR with bounds from losses: it probes more rarely, leaves room, and shares with others (version 3).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Bbr3Config {}
+
+impl Options for Bbr3Config {
+    fn build(&self, start: Start) -> Box<dyn CongestionController> {
+        Box::new(Bbr3::new(start))
+    }
+}
+
+/// 4 ln 2: the smallest gain with which the rate can double each round trip (StartupPacingGain).
+const STARTUP_GAIN: f64 = 2.77;
+/// DrainPacingGain, and the round trips after which a drain ends in any case.
+const DRAIN_GAIN: f64 = 0.5;
+const DRAIN_ROUNDS: u64 = 3;
+/// DefaultCwndGain, and that of ProbeBW_UP.
+const WINDOW_GAIN: f64 = 2.0;
+const UP_WINDOW_GAIN: f64 = 2.25;
+/// The rate stays one percent below the estimate (PacingMarginPercent).
+const MARGIN: f64 = 0.99;
+/// LossThresh: the share of losses that probing may cause.
+const LOSS_THRESHOLD: f64 = 0.02;
+/// Beta: what a round trip with loss leaves at least.
+const BETA: f64 = 0.7;
+/// Headroom: the share of the safe volume that is left free.
+const HEADROOM: f64 = 0.15;
+/// MinPipeCwnd.
+const MIN_WINDOW: u32 = 4;
+/// StartupFullLossCnt.
+const FULL_LOSSES: u32 = 6;
+/// The path is full when the rate has grown by less than a quarter in each of three round trips.
+const FULL_GROWTH: f64 = 1.25;
+const FULL_ROUNDS: u32 = 3;
+/// ProbeRTTCwndGain, ProbeRTTDuration, ProbeRTTInterval and MinRTTFilterLen.
+const PROBE_RTT_GAIN: f64 = 0.5;
+const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
+const PROBE_RTT_INTERVAL: Duration = Duration::from_secs(5);
+const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
+/// A volume without bound.
+const NO_BOUND: u32 = u32::MAX;
+
+/// The states of the draft.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Startup,
+    Drain,
+    Down,
+    Cruise,
+    Refill,
+    Up,
+    ProbeRtt,
+}
+
+impl State {
+    fn pacing_gain(self) -> f64 {
+        match self {
+            State::Startup => STARTUP_GAIN,
+            State::Drain => DRAIN_GAIN,
+            State::Down => 0.9,
+            State::Cruise | State::Refill | State::ProbeRtt => 1.0,
+            State::Up => 1.25,
+        }
+    }
+
+    fn window_gain(self) -> f64 {
+        match self {
+            State::Up => UP_WINDOW_GAIN,
+            State::ProbeRtt => PROBE_RTT_GAIN,
+            _ => WINDOW_GAIN,
+        }
+    }
+
+    fn probes_bandwidth(self) -> bool {
+        matches!(self, State::Down | State::Cruise | State::Refill | State::Up)
+    }
+
+    /// Whether it accelerates (IsProbingBW): losses then bound the volume, not the rate.
+    fn accelerates(self) -> bool {
+        matches!(self, State::Startup | State::Refill | State::Up)
+    }
+}
+
+/// What acknowledgments say about a probe (ack_phase).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Feedback {
+    None,
+    Refilling,
+    Starting,
+    Arriving,
+    Stopping,
+}
+
+/// The BBRv3 controller. Bandwidths are in segments per second, volumes in segments.
+#[derive(Clone, Debug)]
+pub struct Bbr3 {
+    start: Start,
+    pub(super) state: State,
+    model: Model,
+    /// Segments per second.
+    pacing: f64,
+    /// Whether pacing was set from a measured round-trip time.
+    seen_rtt: bool,
+    /// Whether the path was ever full, and whether it is in this acceleration (full_bw_reached, full_bw_now).
+    full_reached: bool,
+    full_now: bool,
+    full_bandwidth: f64,
+    full_rounds: u32,
+    drain_round: u64,
+    /// Acknowledgments in this round trip that told of losses, and whether a whole round of the recovery has passed.
+    loss_events: u32,
+    recovery_round: Option<u64>,
+    cycle: Cycle,
+    idle_restart: bool,
+    previous: CongestionState,
+    prior_window: u32,
+    probe_rtt: ProbeRtt,
+    undo: Undo,
+}
+
+/// The cycle of probes for bandwidth.
+#[derive(Clone, Copy, Debug)]
+struct Cycle {
+    feedback: Feedback,
+    /// Samples come from a probe that has not yet lost too much (is_bw_probe_sample).
+    is_probe_sample: bool,
+    /// When the last acknowledgment came: losses are told of without a time.
+    now: Time,
+    /// When the cycle began, how long until the next probe, and the round trips since the last.
+    since: Time,
+    wait: Duration,
+    rounds: u64,
+    /// Random numbers drawn.
+    drawn: u64,
+    /// How the safe volume is raised: the round trips it has been, segments acknowledged, and how many are for one more.
+    up_rounds: u32,
+    up_acked: u32,
+    up_per: u32,
+    /// prev_probe_too_high and prev_probe_precautionary.
+    too_high: bool,
+    precautionary: bool,
+}
+
+/// The probe of the round-trip time.
+#[derive(Clone, Copy, Debug)]
+struct ProbeRtt {
+    /// probe_rtt_min_delay and its stamp.
+    least: Option<Duration>,
+    at: Option<Time>,
+    expired: bool,
+    until: Option<Time>,
+    round_done: bool,
+}
+
+/// What a loss changed, should it have been none.
+#[derive(Clone, Copy, Debug, Default)]
+struct Undo {
+    state: Option<State>,
+    bandwidth: f64,
+    shortterm: u32,
+    longterm: u32,
+}
+
+impl Bbr3 {
+    /// A controller at the start of a connection.
+    pub fn new(start: Start) -> Bbr3 {
+        let mut bbr = Bbr3 {
+            start,
+            state: State::Startup,
+            model: Model::new(),
+            pacing: 0.0,
+            seen_rtt: false,
+            full_reached: false,
+            full_now: false,
+            full_bandwidth: 0.0,
+            full_rounds: 0,
+            drain_round: 0,
+            loss_events: 0,
+            recovery_round: None,
+            cycle: Cycle {
+                feedback: Feedback::None,
+                is_probe_sample: false,
+                now: Time::ZERO,
+                since: Time::ZERO,
+                wait: Duration::ZERO,
+                rounds: 0,
+                drawn: 0,
+                up_rounds: 0,
+                up_acked: 0,
+                up_per: NO_BOUND,
+                too_high: false,
+                precautionary: false,
+            },
+            idle_restart: false,
+            previous: CongestionState::Open,
+            prior_window: 0,
+            probe_rtt: ProbeRtt { least: None, at: None, expired: false, until: None, round_done: false },
+            undo: Undo::default(),
+        };
+        bbr.initial_pacing(start.window, Duration::ZERO);
+        bbr
+    }
+
+    /// InitPacingRate
+    fn initial_pacing(&mut self, window: u32, srtt: Duration) {
+        let rtt = if srtt.is_zero() { Duration::from_millis(1) } else { srtt };
+        self.seen_rtt = !srtt.is_zero();
+        self.pacing = f64::from(window) / rtt.as_secs_f64() * STARTUP_GAIN;
+    }
+
+    /// UpdateModelAndState
+    fn update(&mut self, window: &mut Window, sample: &AckSample) {
+        self.model.begin_ack(sample);
+        if self.model.round_start {
+            self.cycle.rounds += 1;
+        }
+        if self.model.loss_round_start {
+            if !self.state.accelerates() && self.model.loss_in_round {
+                self.model.lower_bounds(window.size);
+            }
+            self.model.loss_in_round = false;
+        }
+        self.model.update_aggregation(sample, window.size, self.full_reached);
+        self.check_full(sample);
+        self.check_startup(sample);
+        if self.state == State::Drain
+            && (sample.in_flight <= self.in_flight_at(self.model.bandwidth, 1.0)
+                || self.model.rounds > self.drain_round + DRAIN_ROUNDS)
+        {
+            self.start_down(sample.now);
+        }
+        self.update_cycle(window, sample);
+        self.update_min_rtt(sample);
+        self.check_probe_rtt(window, sample);
+        self.model.end_ack(sample);
+        if self.model.round_start {
+            self.loss_events = 0;
+        }
+    }
+
+    /// CheckFullBWReached
+    fn check_full(&mut self, sample: &AckSample) {
+        if self.full_now || !self.model.round_start {
+            return;
+        }
+        let Some((rate, interval)) = measured(sample) else { return };
+        if self.model.app_limited(rate) {
+            return;
+        }
+        let bandwidth = f64::from(rate.delivered) / interval.as_secs_f64();
+        if bandwidth >= self.full_bandwidth * FULL_GROWTH {
+            self.look_for_full(bandwidth);
+            return;
+        }
+        self.full_rounds += 1;
+        self.full_now = self.full_rounds >= FULL_ROUNDS;
+        self.full_reached |= self.full_now;
+    }
+
+    /// ResetFullBW, with `bandwidth` as the baseline.
+    fn look_for_full(&mut self, bandwidth: f64) {
+        self.full_bandwidth = bandwidth;
+        self.full_rounds = 0;
+        self.full_now = false;
+    }
+
+    /// CheckStartupDone with CheckStartupHighLoss: a whole round trip of recovery, more than 2 % lost in at least six places.
+    fn check_startup(&mut self, sample: &AckSample) {
+        if self.state != State::Startup {
+            return;
+        }
+        self.loss_events += u32::from(sample.lost > 0);
+        if sample.state != CongestionState::Recovery {
+            self.recovery_round = None;
+        } else if self.recovery_round.is_none() {
+            self.recovery_round = Some(self.model.rounds);
+            self.loss_events = u32::from(sample.lost > 0);
+        }
+        let whole_round = self.recovery_round.is_some_and(|round| self.model.rounds > round);
+        let high = sample.rate.as_ref().is_some_and(|rate| too_high(rate.lost, rate.tx_in_flight));
+        if !self.full_reached && self.model.round_start && whole_round && high && self.loss_events >= FULL_LOSSES {
+            self.undo.state = Some(State::Startup);
+            self.full_reached = true;
+            let held = self.model.product(1.0, self.start.window);
+            self.model.longterm = held.max(self.model.inflight_latest);
+        }
+        if self.full_reached {
+            self.state = State::Drain;
+            self.drain_round = self.model.rounds;
+        }
+    }
+
+    /// SetPacingRateWithGain
+    fn set_pacing(&mut self, gain: f64) {
+        let rate = gain * self.model.bandwidth * MARGIN;
+        if self.full_reached || rate > self.pacing {
+            self.pacing = rate;
+        }
+    }
+
+    /// SetCwnd
+    fn set_window(&mut self, window: &mut Window, sample: &AckSample) {
+        let product = self.model.product(self.state.window_gain(), self.start.window);
+        let most = self.quantize(product.saturating_add(self.model.extra_acked()));
+        if self.full_reached {
+            window.size = window.size.saturating_add(sample.delivered).min(most);
+        } else if window.size < most || sample.delivered_total < u64::from(self.start.window) {
+            window.grow(sample.delivered);
+        }
+        window.size = window.size.max(MIN_WINDOW);
+        if self.state == State::ProbeRtt {
+            window.size = window.size.min(self.probe_rtt_window());
+        }
+        let bound = match self.state {
+            State::Down | State::Refill | State::Up => self.model.longterm,
+            State::ProbeRtt | State::Cruise => self.model.with_headroom(),
+            State::Startup | State::Drain => NO_BOUND,
+        };
+        window.size = window.size.min(bound.min(self.model.shortterm).max(MIN_WINDOW));
+    }
+
+    /// QuantizationBudget: three times what the host hands out at once.
+    fn quantize(&self, volume: u32) -> u32 {
+        let mss = f64::from(self.start.mss.max(1));
+        let quantum = (self.pacing * 0.001).min(65_536.0 / mss).max(2.0);
+        let volume = volume.max((3.0 * quantum) as u32).max(MIN_WINDOW);
+        volume.saturating_add(if self.state == State::Up { 2 } else { 0 })
+    }
+
+    /// Inflight
+    fn in_flight_at(&self, bandwidth: f64, gain: f64) -> u32 {
+        self.quantize(self.model.product_of(bandwidth, gain, self.start.window))
+    }
+
+    /// TargetInflight
+    fn target(&self, window: &Window) -> u32 {
+        self.model.product(1.0, self.start.window).min(window.size)
+    }
+
+    fn save_window(&mut self, window: &Window) {
+        let kept = repairs(self.previous) || self.state == State::ProbeRtt;
+        self.prior_window = if kept { self.prior_window.max(window.size) } else { window.size };
+    }
+
+    /// SaveStateUponLoss
+    fn save_for_undo(&mut self, window: &Window) {
+        self.save_window(window);
+        self.undo = Undo {
+            state: None,
+            bandwidth: self.model.bandwidth_shortterm,
+            shortterm: self.model.shortterm,
+            longterm: self.model.longterm,
+        };
+    }
+
+    /// HandleSpuriousLossDetection
+    fn take_back(&mut self, window: &mut Window) {
+        window.size = window.size.max(self.prior_window);
+        self.model.loss_in_round = false;
+        self.look_for_full(0.0);
+        let undo = std::mem::take(&mut self.undo);
+        self.model.bandwidth_shortterm = self.model.bandwidth_shortterm.max(undo.bandwidth);
+        self.model.shortterm = self.model.shortterm.max(undo.shortterm);
+        self.model.longterm = self.model.longterm.max(undo.longterm);
+        let stays = self.state == State::ProbeRtt;
+        match undo.state {
+            Some(State::Startup) if self.state != State::Startup => {
+                self.full_reached = false;
+                if !stays {
+                    self.state = State::Startup;
+                }
+            }
+            Some(State::Up) if self.state != State::Up && !stays => self.start_refill(),
+            _ => (),
+        }
+    }
+}
+
+impl CongestionController for Bbr3 {
+    fn on_ack(&mut self, window: &mut Window, sample: &AckSample) {
+        if repairs(self.previous) && !repairs(sample.state) {
+            window.size = window.size.max(self.prior_window);
+        }
+        self.previous = sample.state;
+        self.cycle.now = sample.now;
+        self.update(window, sample);
+        if !self.seen_rtt && !sample.srtt.is_zero() {
+            self.initial_pacing(window.size, sample.srtt);
+        }
+        self.set_pacing(self.state.pacing_gain());
+        self.set_window(window, sample);
+    }
+
+    /// A loss changes no threshold.
+    fn threshold(&mut self, window: &Window, congestion: &Congestion) -> u32 {
+        if congestion.cause != Cause::Mark {
+            self.save_for_undo(window);
+        }
+        window.threshold
+    }
+
+    fn on_established(&mut self, window: &mut Window, now: Time, srtt: Duration) {
+        self.initial_pacing(window.size, srtt);
+        if !srtt.is_zero() {
+            self.model.min_rtt = Some(srtt);
+            self.model.min_rtt_at = now;
+        }
+    }
+
+    /// HandleRestartFromIdle
+    fn on_event(&mut self, window: &mut Window, now: Time, event: Event) {
+        match event {
+            Event::Starts { app_limited: true } => {
+                self.idle_restart = true;
+                self.model.restart_aggregation(now);
+                if self.state.probes_bandwidth() {
+                    self.set_pacing(1.0);
+                } else if self.state == State::ProbeRtt {
+                    self.check_probe_rtt_done(window, now);
+                }
+            }
+            Event::TimedOut => self.previous = CongestionState::Loss,
+            Event::Undone => self.take_back(window),
+            Event::Starts { .. } | Event::Recovered | Event::Restarted => (),
+        }
+    }
+
+    fn undo(&mut self, window: &Window, _before: u32) -> u32 {
+        window.size
+    }
+
+    fn drives(&self) -> bool {
+        true
+    }
+
+    fn wants_rate(&self) -> bool {
+        true
+    }
+
+    /// HandleLostPacket
+    fn on_lost(&mut self, window: &mut Window, lost: &LostSegment) {
+        if !self.model.loss_in_round {
+            self.model.begin_loss_round();
+            self.save_for_undo(window);
+        }
+        if !self.cycle.is_probe_sample || !too_high(lost.lost_since, lost.tx_in_flight) {
+            return;
+        }
+        // InflightAtLoss: how much of what was on its way when it was sent went through with few enough losses.
+        let before = f64::from(lost.tx_in_flight.saturating_sub(1));
+        let lost_before = f64::from(lost.lost_since.saturating_sub(1));
+        let prefix = (LOSS_THRESHOLD * before - lost_before) / (1.0 - LOSS_THRESHOLD);
+        self.handle_too_high(window, (before + prefix).max(0.0) as u32, lost.app_limited);
+    }
+
+    fn pacing_rate(&self) -> Option<BitRate> {
+        Some(bit_rate(self.pacing * 8.0 * f64::from(self.start.mss)))
+    }
+}
+
+/// IsInflightTooHigh
+fn too_high(lost: u32, tx_in_flight: u32) -> bool {
+    f64::from(lost) > f64::from(tx_in_flight) * LOSS_THRESHOLD
+}

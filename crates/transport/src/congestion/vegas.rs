@@ -1,0 +1,148 @@
+//! TCP Vegas (Brakmo and Peterson, IEEE Journal on Selected Areas in Communications 13, 1995): the window stays where a few
+//! segments wait in the queue. Once a round trip; otherwise, and outside of the open state, it is Reno's.
+//!
+//! The number in the queue is cwnd - floor(cwnd * base / rtt), so that it is whole as the window is; Linux rounds the other way, and
+//! lets the queue grow by up to one segment more. Vegas' finer retransmission timer is left out, as everywhere today.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Duration, FieldError, Time};
+
+use super::{
+    AckSample, Congestion, CongestionController, CongestionState, Event, Options, Start, Window, newreno, share,
+};
+
+/// A window that keeps two to four segments in the queue, by the round-trip time (Brakmo and Peterson).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct VegasConfig {
+    /// Segments in the queue below which the window grows by one in a round trip.
+    pub alpha: u32,
+    /// Segments in the queue above which it falls by one; at least `alpha`.
+    pub beta: u32,
+    /// Segments in the queue above which slow start ends.
+    pub gamma: u32,
+}
+
+impl Default for VegasConfig {
+    fn default() -> VegasConfig {
+        VegasConfig { alpha: 2, beta: 4, gamma: 1 }
+    }
+}
+
+impl Options for VegasConfig {
+    fn check(&self) -> Result<(), FieldError> {
+        if self.beta < self.alpha {
+            return Err(FieldError::new("beta", format!("{} segments: less than alpha, {}", self.beta, self.alpha)));
+        }
+        Ok(())
+    }
+
+    fn build(&self, _start: Start) -> Box<dyn CongestionController> {
+        Box::new(Vegas::new(self))
+    }
+}
+
+/// The Vegas controller.
+#[derive(Clone, Debug)]
+pub struct Vegas {
+    config: VegasConfig,
+    /// The shortest round-trip time of the connection, or since it was last idle.
+    base: Duration,
+    round: Round,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    /// The offset whose acknowledgment ends it.
+    end: Option<u64>,
+    min_rtt: Duration,
+    samples: u32,
+}
+
+impl Round {
+    const NONE: Round = Round { end: None, min_rtt: Duration::MAX, samples: 0 };
+}
+
+impl Vegas {
+    /// A controller at the start of a connection.
+    pub fn new(config: &VegasConfig) -> Vegas {
+        Vegas { config: config.clone(), base: Duration::MAX, round: Round::NONE }
+    }
+
+    /// Once a round trip. One whose round-trip times are too few to know a delayed acknowledgment from a queue is Reno's.
+    fn adjust(&self, window: &mut Window, round: &Round, acked: u32) {
+        if round.samples <= 2 {
+            return newreno::grow(window, acked);
+        }
+        let expected = u64::from(window.size) * self.base.as_nanos() / round.min_rtt.as_nanos().max(1);
+        let expected = expected.min(u64::from(window.size)) as u32;
+        let queued = window.size - expected;
+        if window.in_slow_start() {
+            if queued > self.config.gamma {
+                window.size = window.size.min(expected + 1);
+                window.threshold = below(window);
+            } else {
+                window.slow_start(acked);
+            }
+        } else if queued > self.config.beta {
+            window.size -= 1;
+            window.threshold = below(window);
+        } else if queued < self.config.alpha {
+            window.grow(1);
+        }
+        window.size = window.size.max(2);
+        // So that a path with room again is not left to linear growth from far below.
+        if window.threshold != Window::NO_THRESHOLD {
+            window.threshold = window.threshold.max(window.size / 2 + window.size / 4);
+        }
+    }
+}
+
+impl CongestionController for Vegas {
+    fn on_ack(&mut self, window: &mut Window, sample: &AckSample) {
+        if sample.state != CongestionState::Open {
+            self.round = Round::NONE;
+            if sample.window_limited {
+                newreno::grow(window, sample.delivered);
+            }
+            return;
+        }
+        let ended = self.round.end.is_some_and(|end| sample.una > end);
+        if ended || self.round.end.is_none() {
+            let round = self.round;
+            self.round = Round { end: Some(sample.nxt), ..Round::NONE };
+            if ended && sample.window_limited {
+                return self.adjust(window, &round, sample.delivered);
+            }
+        }
+        if sample.window_limited && window.in_slow_start() {
+            window.slow_start(sample.delivered);
+        }
+    }
+
+    /// Half the window, as Reno.
+    fn threshold(&mut self, _window: &Window, congestion: &Congestion) -> u32 {
+        share(congestion.from, 0.5)
+    }
+
+    fn on_measure(&mut self, _window: &mut Window, sample: &AckSample) {
+        if let Some(rtt) = sample.rtt {
+            self.base = self.base.min(rtt);
+            self.round.min_rtt = self.round.min_rtt.min(rtt);
+            self.round.samples += 1;
+        }
+    }
+
+    fn on_event(&mut self, _window: &mut Window, _now: Time, event: Event) {
+        match event {
+            // The path may be another one.
+            Event::Starts { .. } | Event::Restarted => *self = Vegas::new(&self.config),
+            Event::TimedOut | Event::Recovered | Event::Undone => self.round = Round::NONE,
+        }
+    }
+}
+
+fn below(window: &Window) -> u32 {
+    window.threshold.min(window.size.saturating_sub(1)).max(2)
+}

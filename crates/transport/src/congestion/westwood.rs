@@ -1,0 +1,107 @@
+//! Westwood+ (Grieco and Mascolo, ACM Computer Communication Review 34, 2004): after a loss the window is what the path has been
+//! carrying. The filter of the bandwidth is that of Linux.
+//!
+//! Where the estimate asks for more than the window is when a recovery begins, the window stays: a loss never opens it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Duration, Time};
+
+use super::{AckSample, Cause, Congestion, CongestionController, Event, Options, Start, Window, newreno};
+
+/// Reno's growth; a loss leaves the estimated bandwidth times the shortest round-trip time (Grieco and Mascolo).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WestwoodConfig {}
+
+impl Options for WestwoodConfig {
+    fn build(&self, _start: Start) -> Box<dyn CongestionController> {
+        Box::new(Westwood::new())
+    }
+}
+
+/// The bandwidth is measured over a round trip, and over no less.
+const MIN_INTERVAL: Duration = Duration::from_millis(50);
+
+/// The Westwood+ controller.
+#[derive(Clone, Debug)]
+pub struct Westwood {
+    /// Segments acknowledged since `since`.
+    acked: u64,
+    since: Option<Time>,
+    rtt: Duration,
+    min_rtt: Duration,
+    /// A timeout: the next round-trip time is the shortest.
+    forget: bool,
+    /// Segments per second after one and after two filters, once measured.
+    bandwidth: Option<(f64, f64)>,
+}
+
+impl Default for Westwood {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Westwood {
+    /// A controller at the start of a connection.
+    pub fn new() -> Westwood {
+        Westwood { acked: 0, since: None, rtt: Duration::ZERO, min_rtt: Duration::ZERO, forget: true, bandwidth: None }
+    }
+
+    /// Two cascaded filters that keep seven eighths; the first measurement is taken as it is.
+    fn filter(&mut self, rate: f64) {
+        self.bandwidth = Some(match self.bandwidth {
+            None => (rate, rate),
+            Some((once, twice)) => {
+                let once = (7.0 * once + rate) / 8.0;
+                (once, (7.0 * twice + once) / 8.0)
+            }
+        });
+    }
+
+    /// The estimate of the bandwidth in segments per second.
+    pub fn bandwidth(&self) -> Option<f64> {
+        self.bandwidth.map(|(_, twice)| twice)
+    }
+}
+
+impl CongestionController for Westwood {
+    fn on_ack(&mut self, window: &mut Window, sample: &AckSample) {
+        if sample.window_limited {
+            newreno::grow(window, sample.delivered);
+        }
+    }
+
+    /// max(2, bandwidth * shortest round-trip time).
+    fn threshold(&mut self, window: &Window, congestion: &Congestion) -> u32 {
+        let Some(bandwidth) = self.bandwidth() else { return (congestion.from / 2).max(2) };
+        let estimate = (bandwidth * self.min_rtt.as_secs_f64()) as u32;
+        let most = if congestion.cause == Cause::Timeout { u32::MAX } else { window.size };
+        estimate.min(most).max(2)
+    }
+
+    fn on_measure(&mut self, _window: &mut Window, sample: &AckSample) {
+        if let Some(rtt) = sample.rtt {
+            self.rtt = rtt;
+        }
+        let since = *self.since.get_or_insert(sample.now);
+        let elapsed = sample.now.since(since);
+        if !self.rtt.is_zero() && elapsed > self.rtt.max(MIN_INTERVAL) {
+            self.filter(self.acked as f64 / elapsed.as_secs_f64());
+            self.acked = 0;
+            self.since = Some(sample.now);
+        }
+        self.acked += u64::from(sample.delivered);
+        if !self.rtt.is_zero() {
+            self.min_rtt = if self.forget { self.rtt } else { self.min_rtt.min(self.rtt) };
+            self.forget = false;
+        }
+    }
+
+    fn on_event(&mut self, _window: &mut Window, _now: Time, event: Event) {
+        if event == Event::TimedOut {
+            self.forget = true;
+        }
+    }
+}

@@ -1,0 +1,408 @@
+//! What an acknowledgment says: blocks, cumulative advance, round-trip times, delivery.
+
+use units::{Duration, Time};
+
+use super::scoreboard::{LOST, RESENT, SACKED, Slot};
+use super::{Ack, Sender, TimerKind, is_before, timestamp};
+use crate::congestion::{AckSample, RateSample};
+use crate::tcp::SackBlocks;
+use crate::tcp::info::{CongestionState, Counters};
+
+/// What an acknowledgment newly says.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct News {
+    /// The cumulative acknowledgment advanced, by so many segments and bytes.
+    pub advanced: bool,
+    pub acked: u32,
+    /// It carries data or a new window: then it is no duplicate.
+    pub data: bool,
+    pub window_update: bool,
+    /// It echoes a congestion mark.
+    pub ece: bool,
+    /// A block told of data not known to have arrived.
+    pub sacked: bool,
+    /// It reports a duplicate; of a tail loss probe.
+    pub duplicate: bool,
+    pub probe_duplicate: bool,
+    /// Data that were sent again were acknowledged cumulatively.
+    pub resent_acked: bool,
+    /// Data sent before the last reduction and never again were acknowledged.
+    pub original_acked: bool,
+    /// A retransmission was lost.
+    pub resent_lost: bool,
+    /// The timer is to start anew.
+    pub set_timer: bool,
+    /// The timestamp that it echoes.
+    pub echo: u32,
+    /// When the first and the last of the segments sent only once that it acknowledges left: cumulatively and by blocks.
+    acked_sent: Option<(Time, Time)>,
+    sacked_sent: Option<(Time, Time)>,
+    /// The lowest offset that came late.
+    late: Option<u64>,
+}
+
+impl News {
+    /// Whether it shows data, a window or progress: otherwise it may be a duplicate acknowledgment (RFC 5681 section 2).
+    fn is_no_duplicate(&self) -> bool {
+        self.data || self.window_update || self.acked > 0
+    }
+
+    fn is_late(&mut self, seq: u64) {
+        self.late = Some(self.late.map_or(seq, |late| late.min(seq)));
+    }
+}
+
+fn extend(times: &mut Option<(Time, Time)>, sent_at: Time) {
+    *times = Some((times.map_or(sent_at, |times| times.0), sent_at));
+}
+
+impl Sender {
+    /// An acknowledgment, of nothing beyond SND.NXT.
+    pub(in crate::tcp) fn handle_ack(&mut self, now: Time, ack: &Ack, counters: &mut Counters) {
+        let una = self.board.una();
+        if ack.ack < una {
+            return self.handle_old_ack(now, ack);
+        }
+        let mut news = News {
+            advanced: ack.ack > una,
+            data: !ack.bare,
+            ece: self.ecn.on && ack.ece,
+            echo: ack.echo.unwrap_or(0),
+            ..News::default()
+        };
+        if !news.advanced && self.is_quiet() && (ack.sack.is_empty() || !self.settings.dsack) {
+            self.probes = 0;
+            self.update_window(now, ack);
+            return;
+        }
+        let before = Before {
+            una,
+            out: self.board.out(),
+            in_flight: self.board.in_flight(),
+            delivered: self.delivered,
+            lost: self.board.lost_total(),
+            forward: if self.sack { self.board.forward() } else { una },
+        };
+        self.probes = 0;
+        if news.advanced {
+            self.timeouts = 0;
+        }
+        news.window_update = self.update_window(now, ack);
+        self.board.move_una(ack.ack);
+        if self.sack && !ack.sack.is_empty() {
+            self.read_blocks(now, ack.sack, una, &mut news);
+        }
+        if before.out == 0 {
+            if news.duplicate {
+                self.follow(now, &before, 0, &mut news);
+            }
+            self.follow_tail_probe(now, ack.ack, &news);
+            return;
+        }
+        self.read_advance(now, &before, &mut news, counters);
+        if self.settings.rack
+            && let Some(prior) = self.sampler.prior_delivered(self.delivered)
+        {
+            self.rack.adapt(prior, self.delivered);
+        }
+        self.follow_tail_probe(now, ack.ack, &news);
+        let alert = news.sacked || news.ece || news.duplicate;
+        if !news.is_no_duplicate() || alert || self.state != CongestionState::Open {
+            let duplicate = !(news.advanced || news.is_no_duplicate() || news.duplicate);
+            self.follow(now, &before, u32::from(duplicate), &mut news);
+        } else {
+            self.rexmit = super::Rexmit::None;
+        }
+        if news.set_timer {
+            self.set_timer(now);
+        }
+        self.control(now, &before, &news);
+    }
+
+    /// An acknowledgment that was overtaken may still bring blocks.
+    #[cold]
+    fn handle_old_ack(&mut self, now: Time, ack: &Ack) {
+        if !self.sack || ack.sack.is_empty() {
+            return;
+        }
+        let una = self.board.una();
+        let before = Before {
+            una,
+            out: self.board.out(),
+            in_flight: self.board.in_flight(),
+            delivered: self.delivered,
+            lost: self.board.lost_total(),
+            forward: self.board.forward(),
+        };
+        let mut news = News { echo: ack.echo.unwrap_or(0), ..News::default() };
+        self.read_blocks(now, ack.sack, una, &mut news);
+        self.follow(now, &before, 0, &mut news);
+    }
+
+    /// RFC 9293 section 3.10.7.4: the window is taken from the newest segment. Whether it changed.
+    #[inline]
+    fn update_window(&mut self, now: Time, ack: &Ack) -> bool {
+        let (seq, last_ack) = self.edge_from;
+        if ack.seq < seq || ack.seq == seq && ack.ack < last_ack {
+            return false;
+        }
+        let changed = self.edge != last_ack.saturating_add(ack.window);
+        self.edge = ack.ack.saturating_add(ack.window);
+        self.edge_from = (ack.seq, ack.ack);
+        self.largest_window = self.largest_window.max(ack.window);
+        if self.timer.kind == TimerKind::Persist {
+            self.follow_persist(now);
+        }
+        changed
+    }
+
+    /// Takes in SACK blocks (RFC 2018) and the report of a duplicate in the first of them (RFC 2883). SND.UNA has moved already,
+    /// from `una`.
+    fn read_blocks(&mut self, now: Time, blocks: &SackBlocks, una: u64, news: &mut News) {
+        let duplicate = self.settings.dsack.then(|| self.duplicate_of(blocks)).flatten();
+        if let Some(range) = duplicate {
+            self.read_duplicate(range, una, news);
+        }
+        let ranges = self.board.news_of(blocks);
+        for &(start, end) in ranges.as_slice() {
+            for number in self.board.within(start, end) {
+                if !self.board.get(number).is(SACKED) {
+                    self.read_sacked(now, number, news);
+                }
+            }
+        }
+        if let Some(late) = news.late
+            && (self.state != CongestionState::Loss || self.undo.marker.is_some())
+        {
+            self.note_reordering(late);
+        }
+    }
+
+    /// The duplicate that the first block reports: it lies below the acknowledgment, or within the second block.
+    fn duplicate_of(&self, blocks: &SackBlocks) -> Option<(u64, u64)> {
+        let blocks = blocks.as_slice();
+        let &(start, end) = blocks.first()?;
+        let below = start < self.board.una();
+        let within = blocks.get(1).is_some_and(|second| second.0 <= start && end <= second.1);
+        (below || within).then_some((start, end))
+    }
+
+    fn read_duplicate(&mut self, (start, end): (u64, u64), una: u64, news: &mut News) {
+        let bytes = end - start;
+        let segments = bytes.div_ceil(self.mss).max(1) as u32;
+        if bytes <= self.mss && self.tlp.high == Some(end) {
+            news.probe_duplicate = true;
+        }
+        self.duplicates += u64::from(segments);
+        if self.duplicates > self.retransmitted {
+            return; // the network duplicated it
+        }
+        if self.reordering_seen > 0 && !news.probe_duplicate {
+            self.rack.on_duplicate();
+        }
+        news.duplicate = true;
+        self.delivered += u64::from(segments);
+        let Some(marker) = self.undo.marker else { return };
+        let open = self.undo.retransmissions.filter(|&open| open > 0);
+        if end <= una {
+            if let Some(open) = open.filter(|_| end > marker) {
+                self.undo.retransmissions = Some(open.saturating_sub(segments));
+            }
+            return;
+        }
+        for number in self.board.within(start, end) {
+            let slot = *self.board.get(number);
+            if !slot.was_resent() {
+                continue;
+            }
+            if let Some(open) = self.undo.retransmissions.filter(|&open| open > 0 && slot.end() > marker) {
+                self.undo.retransmissions = Some(open - 1);
+            }
+            if slot.is(SACKED) {
+                news.is_late(slot.seq);
+            }
+            if slot.end() > self.board.una() {
+                self.board.forget_resent(number);
+            }
+        }
+    }
+
+    /// A block newly covers slot `number`.
+    fn read_sacked(&mut self, now: Time, number: u64, news: &mut News) {
+        let slot = *self.board.get(number);
+        if slot.end() <= self.board.una() {
+            return;
+        }
+        self.note_delivered(now, &slot);
+        if !slot.is(RESENT) && !slot.was_resent() {
+            if slot.seq < self.board.forward() {
+                news.is_late(slot.seq);
+            }
+            news.original_acked |= slot.end() <= self.high_seq;
+            extend(&mut news.sacked_sent, slot.sent_at);
+        }
+        self.board.mark_sacked(number);
+        news.sacked = true;
+        self.delivered += 1;
+    }
+
+    /// A segment is known to be delivered for the first time.
+    #[inline]
+    fn note_delivered(&mut self, now: Time, slot: &Slot) {
+        if self.settings.rack {
+            self.rack.on_delivered(now, slot, self.rtt.min());
+        }
+        if self.samples_rate() {
+            self.sampler.on_delivered(slot);
+        }
+    }
+
+    #[inline]
+    fn samples_rate(&self) -> bool {
+        self.wants_rate || self.settings.rack
+    }
+
+    /// Takes out what is acknowledged cumulatively.
+    fn read_advance(&mut self, now: Time, before: &Before, news: &mut News, counters: &mut Counters) {
+        let mut lowest_late = None;
+        while let Some(slot) = self.board.pop_acknowledged() {
+            news.acked += 1;
+            counters.bytes_acked += u64::from(slot.len);
+            if slot.was_resent() {
+                news.resent_acked = true;
+            } else if !slot.is(SACKED) {
+                extend(&mut news.acked_sent, slot.sent_at);
+                lowest_late.get_or_insert(slot.seq);
+                news.original_acked |= slot.end() <= self.high_seq;
+            }
+            if !slot.is(SACKED) && self.sack {
+                self.delivered += 1;
+                let spurious = slot.was_resent() && news.echo != 0 && is_before(news.echo, timestamp(slot.sent_at));
+                if self.settings.rack && !spurious {
+                    self.rack.on_delivered(now, &slot, self.rtt.min());
+                }
+            }
+            if !slot.is(SACKED) && self.samples_rate() {
+                self.sampler.on_delivered(&slot);
+            }
+        }
+        if self.board.front().is_some_and(|front| front.is(SACKED)) {
+            self.forget_reneged();
+        }
+        let measured = self.measure(now, news, counters);
+        if news.acked > 0 {
+            news.set_timer = true;
+            if !self.sack {
+                self.settle_guessed(news.acked);
+                news.original_acked &= !news.resent_acked;
+            } else if let Some(late) = lowest_late.filter(|&late| late < before.forward) {
+                self.note_reordering(late);
+            }
+        } else if let (true, Some((first, _)), Some(front)) = (measured, news.sacked_sent, self.board.front()) {
+            // What was SACKed left after the oldest segment was sent last: the time-out need not move on for it.
+            news.set_timer |= first < front.sent_at;
+        }
+    }
+
+    /// Round-trip times, if the acknowledgment tells any. Whether it did.
+    ///
+    /// Segments sent only once are timed by when they were sent; by Karn's rule others are not, but the echoed timestamp of the
+    /// acknowledgment tells (RFC 7323 section 4.1). The estimator takes the oldest segment, so that delayed acknowledgments count
+    /// in, the minimum and the controller the newest.
+    fn measure(&mut self, now: Time, news: &mut News, counters: &mut Counters) -> bool {
+        let mut oldest = news.acked_sent.filter(|_| !news.resent_acked).map(|sent| now.since(sent.0));
+        let mut newest = news.acked_sent.filter(|_| !news.resent_acked).map(|sent| now.since(sent.1));
+        if let Some((first, last)) = news.sacked_sent {
+            newest = Some(now.since(last));
+            oldest = oldest.or(Some(now.since(first)));
+        }
+        if oldest.is_none() && news.acked > 0 && self.timestamps {
+            oldest = echo_age(now, news.echo);
+            newest = oldest;
+        }
+        let (Some(oldest), Some(newest)) = (oldest, newest) else { return false };
+        self.rtt.note_min(now, newest);
+        self.rtt.measured(oldest, self.board.una(), self.board.nxt());
+        self.latest_rtt = Some(newest);
+        counters.rtt_samples += 1;
+        counters.rtt_sum += newest;
+        true
+    }
+
+    /// Tells the controller, and moves the window by its rules or those of a reduction.
+    fn control(&mut self, now: Time, before: &Before, news: &News) {
+        let delivered = (self.delivered - before.delivered) as u32;
+        let lost = (self.board.lost_total() - before.lost) as u32;
+        let rtt = self.latest_rtt.take();
+        let rate = self.rate_sample(now, delivered);
+        if delivered == 0 && news.acked == 0 && lost == 0 && !news.ece {
+            return;
+        }
+        let sample = AckSample {
+            now,
+            acked: news.acked,
+            delivered,
+            lost,
+            delivered_total: self.delivered,
+            lost_total: self.board.lost_total(),
+            in_flight_before: before.in_flight,
+            in_flight: self.board.in_flight(),
+            una: self.board.una(),
+            nxt: self.board.nxt(),
+            rtt,
+            srtt: self.rtt.srtt(),
+            min_rtt: self.rtt.min(),
+            rate,
+            window_limited: self.is_window_limited(),
+            state: self.state,
+            ece: news.ece,
+            mss: self.mss as u32,
+        };
+        self.controller.on_measure(&mut self.window, &sample);
+        if self.drives {
+            self.controller.on_ack(&mut self.window, &sample);
+        } else if self.in_reduction() {
+            self.reduce(delivered, lost, news.advanced);
+        } else if news.acked > 0 || self.reordering > 3 && news.sacked {
+            self.controller.on_ack(&mut self.window, &sample);
+        }
+    }
+
+    #[inline]
+    fn rate_sample(&mut self, now: Time, delivered: u32) -> Option<RateSample> {
+        if !self.samples_rate() {
+            return None;
+        }
+        let (total, lost) = (self.delivered, self.board.lost_total());
+        let sample = self.sampler.sample(now, total, lost, delivered > 0, self.rtt.min());
+        sample.filter(|_| self.wants_rate)
+    }
+
+    /// Takes slot `number` for lost. Whether that is new.
+    pub(super) fn lose(&mut self, number: u64) -> bool {
+        let resent = self.board.get(number).is(LOST);
+        let is_new = self.board.mark_lost(number);
+        if is_new && self.wants_rate {
+            let lost = self.board.get(number).state.lost_segment(self.board.lost_total());
+            self.controller.on_lost(&mut self.window, &lost);
+        }
+        self.lost_again |= is_new && resent;
+        is_new
+    }
+}
+
+/// The state before an acknowledgment.
+pub(super) struct Before {
+    pub una: u64,
+    out: u32,
+    in_flight: u32,
+    delivered: u64,
+    lost: u64,
+    /// Offset after the highest byte known to have arrived.
+    forward: u64,
+}
+
+/// How long ago a timestamp that is echoed was sent, at least the clock's tick.
+fn echo_age(now: Time, echo: u32) -> Option<Duration> {
+    (echo != 0).then(|| Duration::from_millis(u64::from(timestamp(now).wrapping_sub(echo)).max(1)))
+}

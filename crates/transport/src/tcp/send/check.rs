@@ -1,0 +1,44 @@
+//! The books of the scoreboard, added up anew.
+
+use units::Time;
+
+use super::scoreboard::{Counts, LOST, ORDERED, RESENT, SACKED, Scoreboard};
+
+impl Scoreboard {
+    /// Recomputes every sum and mark from the slots; `guessed` if the sacked count is of duplicate acknowledgments.
+    ///
+    /// # Panics
+    /// If one of them is wrong.
+    pub fn check(&self, guessed: bool) {
+        let count = |mark: u8| self.slots.iter().filter(|s| s.is(mark)).count() as u32;
+        let expected = Counts {
+            sacked: if guessed { self.counts.sacked } else { count(SACKED) },
+            lost: count(LOST),
+            resent: count(RESENT),
+        };
+        assert_eq!(self.counts, expected, "counts");
+        assert_eq!(self.slots.front().map_or(self.una, |slot| slot.seq), self.una, "SND.UNA");
+        let mut at = self.una;
+        let mut above = 0;
+        for (number, slot) in (self.first..).zip(&self.slots) {
+            assert_eq!(slot.seq, at, "slots follow one another");
+            at = slot.end();
+            assert!(slot.marks & (SACKED | LOST) != SACKED | LOST, "slot {number} is SACKed and lost");
+            let waiting = slot.marks & (LOST | RESENT) == LOST;
+            assert!(number >= self.cursor || !waiting, "lost slot {number} was passed over");
+            above += u32::from(number >= self.frontier && slot.is(SACKED));
+        }
+        assert_eq!(at, self.nxt, "SND.NXT");
+        assert_eq!(self.above, above, "SACKed from the frontier on");
+        let mut ordered = 0;
+        let mut next = self.oldest_sent();
+        let mut last = Time::ZERO;
+        while let Some(number) = next {
+            assert!(self.get(number).sent_at >= last, "slot {number} was sent before its predecessor");
+            last = self.get(number).sent_at;
+            ordered += 1;
+            next = self.sent_after(number);
+        }
+        assert_eq!(ordered, count(ORDERED), "the order of sending");
+    }
+}

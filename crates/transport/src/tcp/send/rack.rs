@@ -1,0 +1,106 @@
+//! RACK (RFC 8985 section 6): what was sent a reordering window before something that has arrived is lost.
+
+use units::{Duration, Time};
+
+use super::scoreboard::{Slot, is_after};
+
+/// The state of RFC 8985 section 5.2.
+#[derive(Debug, Default)]
+pub(super) struct Rack {
+    /// The place in the order of sending of the segment sent last of those delivered, and its round-trip time. The place, not the
+    /// instant: several segments are sent in one.
+    newest: Option<u32>,
+    rtt: Duration,
+    /// It may tell of new losses.
+    advanced: bool,
+    /// Reordering window in quarters of the shortest round-trip time.
+    steps: u32,
+    /// Recoveries for which they persist.
+    persist: u32,
+    /// A duplicate was reported in this round trip.
+    dsack_seen: bool,
+    /// Segments delivered when the window grew last.
+    grown_at: u64,
+}
+
+/// Recoveries without a duplicate after which the reordering window starts over (RFC 8985 section 6.2).
+const PERSIST: u32 = 16;
+
+impl Rack {
+    pub fn new() -> Rack {
+        Rack { steps: 1, ..Rack::default() }
+    }
+
+    /// A segment was delivered (RFC 8985 section 6.2 steps 1 and 2). One that was sent again and answered faster than any round trip
+    /// tells nothing: its original arrived.
+    #[inline]
+    pub fn on_delivered(&mut self, now: Time, slot: &Slot, min_rtt: Duration) {
+        let rtt = now.since(slot.sent_at);
+        if slot.was_resent() && rtt < min_rtt {
+            return;
+        }
+        self.advanced = true;
+        self.rtt = rtt;
+        if self.newest.is_none_or(|newest| is_after(slot.order, newest)) {
+            self.newest = Some(slot.order);
+        }
+    }
+
+    /// Whether something was delivered since the last look; to be taken once for each.
+    pub fn take_advanced(&mut self) -> bool {
+        std::mem::take(&mut self.advanced)
+    }
+
+    /// Losses are to be looked for again: an undo took them back.
+    pub fn look_again(&mut self) {
+        self.advanced = true;
+    }
+
+    /// Whether `slot` was sent before the newest segment delivered.
+    #[inline]
+    pub fn overtook(&self, slot: &Slot) -> bool {
+        self.newest.is_some_and(|newest| is_after(newest, slot.order))
+    }
+
+    /// How long after its sending a segment that was overtaken is lost, without the reordering window.
+    #[inline]
+    pub fn rtt(&self) -> Duration {
+        self.rtt
+    }
+
+    /// The reordering window beyond which a gap counts as a loss, while reordering is to be tolerated (RFC 8985 section 6.2 step 4).
+    pub fn window(&self, min_rtt: Duration, srtt: Duration) -> Duration {
+        (min_rtt / 4 * u64::from(self.steps)).min(srtt)
+    }
+
+    /// A duplicate was reported that is no answer to a tail loss probe.
+    pub fn on_duplicate(&mut self) {
+        self.dsack_seen = true;
+    }
+
+    /// An acknowledgment of segments sent when `prior` had been delivered: the window grows at most once for each round trip with a
+    /// duplicate.
+    pub fn adapt(&mut self, prior: u64, delivered: u64) {
+        if prior < self.grown_at {
+            self.dsack_seen = false;
+        }
+        if self.dsack_seen {
+            self.steps = (self.steps + 1).min(255);
+            self.dsack_seen = false;
+            self.grown_at = delivered;
+            self.persist = PERSIST;
+        } else if self.persist == 0 {
+            self.steps = 1;
+        }
+    }
+
+    /// A recovery ended without an undo.
+    pub fn on_recovered(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+    }
+
+    /// A recovery was undone by duplicates: the window persists longer.
+    pub fn on_undone(&mut self) {
+        self.persist = (self.persist + 1).min(PERSIST);
+    }
+}

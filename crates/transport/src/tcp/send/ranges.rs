@@ -1,0 +1,27 @@
+//! A few ranges of offsets, in order.
+
+/// Up to as many ranges as blocks can bring, in ascending order.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct NewRanges {
+    ranges: [(u64, u64); 20],
+    len: usize,
+}
+
+impl NewRanges {
+    pub fn insert(&mut self, range: (u64, u64)) {
+        if self.len == self.ranges.len() {
+            return;
+        }
+        let mut at = self.len;
+        while at > 0 && self.ranges[at - 1].0 > range.0 {
+            self.ranges[at] = self.ranges[at - 1];
+            at -= 1;
+        }
+        self.ranges[at] = range;
+        self.len += 1;
+    }
+
+    pub fn as_slice(&self) -> &[(u64, u64)] {
+        &self.ranges[..self.len]
+    }
+}

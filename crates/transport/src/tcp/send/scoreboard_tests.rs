@@ -1,0 +1,185 @@
+//! Marks and sums, told segment by segment.
+
+use super::*;
+
+/// Ten segments of 1000 bytes from offset 1 on.
+fn ten() -> Scoreboard {
+    let mut board = Scoreboard::new(1, 1000);
+    for _ in 0..10 {
+        send(&mut board, 1000);
+    }
+    board
+}
+
+fn send(board: &mut Scoreboard, len: u64) {
+    board.send(Time::ZERO, len, false, SentState::default());
+}
+
+fn resend(board: &mut Scoreboard, number: u64) {
+    board.resend(Time::ZERO, number, SentState::default(), false);
+    board.check(false);
+}
+
+/// Marks what the blocks newly cover; how many segments that is.
+fn sack(board: &mut Scoreboard, blocks: &[(u64, u64)]) -> usize {
+    let mut fresh = 0;
+    for &(start, end) in board.news_of(&blocks.iter().copied().collect()).as_slice() {
+        for number in board.within(start, end) {
+            if !board.get(number).is(SACKED) {
+                board.mark_sacked(number);
+                fresh += 1;
+            }
+        }
+    }
+    board.check(false);
+    fresh
+}
+
+fn count_losses(board: &mut Scoreboard, dupthresh: u32, forward: bool) -> Vec<u64> {
+    let mut lost = Vec::new();
+    while let Some(number) = board.next_counted_lost(dupthresh, forward) {
+        assert!(board.mark_lost(number));
+        lost.push(board.get(number).seq);
+    }
+    board.check(false);
+    lost
+}
+
+fn acknowledge(board: &mut Scoreboard, ack: u64) -> usize {
+    board.move_una(ack);
+    let gone = std::iter::from_fn(|| board.pop_acknowledged()).count();
+    board.check(false);
+    gone
+}
+
+/// RFC 6675 IsLost: with the third segment above it.
+#[test]
+fn three_sacked_segments_tell_a_loss() {
+    let mut board = ten();
+    sack(&mut board, &[(1001, 3001)]);
+    assert_eq!((count_losses(&mut board, 3, false), board.in_flight()), (vec![], 8));
+    sack(&mut board, &[(1001, 4001)]);
+    assert_eq!((count_losses(&mut board, 3, false), board.in_flight()), (vec![1], 6));
+    assert_eq!((board.next_lost(), board.lost_total()), (Some(0), 1));
+}
+
+/// Mathis and Mahdavi 1996: the highest block tells, however few arrived.
+#[test]
+fn forward_acknowledgment_looks_at_the_highest_block_only() {
+    let mut board = ten();
+    sack(&mut board, &[(4001, 5001)]);
+    assert!(count_losses(&mut board, 3, false).is_empty(), "one segment above");
+    assert_eq!(count_losses(&mut board, 3, true), [1, 1001], "three and more below the fifth");
+    resend(&mut board, 0);
+    assert_eq!(board.next_overtaken(0), None);
+    send(&mut board, 1000);
+    sack(&mut board, &[(10_001, 11_001), (4001, 5001)]);
+    assert_eq!(board.next_overtaken(0), Some(0), "what was sent after the retransmission has arrived");
+}
+
+/// Segments 2, 6, 7 and 8 are SACKed, 1, 3, 4 and 5 lost: 9 and 10 are on their way. Retransmissions join them, and leave when SACKed.
+#[test]
+fn in_flight_of_sacked_lost_and_retransmitted() {
+    let mut board = ten();
+    sack(&mut board, &[(5001, 8001), (1001, 2001)]);
+    assert_eq!((count_losses(&mut board, 3, false), board.in_flight()), (vec![1, 2001, 3001, 4001], 2));
+    for expected in [0, 2, 3] {
+        assert_eq!(board.next_lost(), Some(expected));
+        resend(&mut board, expected);
+    }
+    assert_eq!(board.in_flight(), 5);
+    assert_eq!(sack(&mut board, &[(2001, 3001), (5001, 8001), (1001, 2001)]), 1);
+    assert_eq!((board.in_flight(), board.next_lost()), (4, Some(4)));
+}
+
+#[test]
+fn a_retransmission_can_be_lost_too() {
+    let mut board = ten();
+    assert!(board.mark_lost(0));
+    assert!(!board.mark_lost(0), "it is already");
+    resend(&mut board, 0);
+    assert_eq!(board.in_flight(), 10);
+    assert!(board.mark_lost(0), "now its copy");
+    assert_eq!((board.in_flight(), board.next_lost(), board.lost_total()), (9, Some(0), 2));
+}
+
+/// An undo takes the marks back, and counting begins anew.
+#[test]
+fn losses_can_be_taken_back() {
+    let mut board = ten();
+    sack(&mut board, &[(2001, 6001)]);
+    assert_eq!(count_losses(&mut board, 3, false), [1, 1001]);
+    resend(&mut board, 0);
+    board.unmark_lost();
+    board.check(false);
+    assert_eq!((board.counts().lost, board.next_lost(), board.in_flight()), (0, None, 7));
+    assert_eq!(count_losses(&mut board, 3, false), [1, 1001]);
+    assert_eq!(board.next_lost(), Some(1), "the copy of the first is still on its way");
+}
+
+/// Blocks that were in the acknowledgment before bring nothing, nor do those outside what is outstanding.
+#[test]
+fn only_news_is_read() {
+    let mut board = ten();
+    assert_eq!(sack(&mut board, &[(1001, 3001)]), 2);
+    assert_eq!(sack(&mut board, &[(1001, 4001)]), 1);
+    assert_eq!(sack(&mut board, &[(1001, 4001)]), 0);
+    assert_eq!(sack(&mut board, &[(6001, 8001), (1001, 5001)]), 3);
+    assert_eq!(sack(&mut board, &[(9001, 11_001)]), 0, "beyond what was sent");
+    assert_eq!(acknowledge(&mut board, 5001), 5);
+    assert_eq!(sack(&mut board, &[(1, 1001)]), 0);
+    assert_eq!((board.out(), board.counts().sacked), (5, 2));
+}
+
+/// The order of sending, within an instant too, is that of the last transmissions.
+#[test]
+fn the_order_of_sending() {
+    let mut board = ten();
+    resend(&mut board, 3);
+    board.leave_order(1);
+    sack(&mut board, &[(1, 1001)]);
+    let mut order = Vec::new();
+    let mut next = board.oldest_sent();
+    while let Some(number) = next {
+        order.push(number);
+        next = board.sent_after(number);
+    }
+    assert_eq!(order, [2, 4, 5, 6, 7, 8, 9, 3]);
+    assert!(is_after(board.get(3).order, board.get(9).order));
+}
+
+/// RFC 6675 NextSeg rules 3 and 4.
+#[test]
+fn speculative_and_rescue_candidates() {
+    let mut board = ten();
+    sack(&mut board, &[(7001, 9001)]);
+    for number in 0..7 {
+        assert_eq!(board.next_speculative(), Some(number));
+        let before = board.in_flight();
+        resend(&mut board, number);
+        assert_eq!(board.in_flight(), before + 1, "both copies may be on their way");
+    }
+    assert_eq!((board.next_speculative(), board.last_unsacked()), (None, Some(9)));
+    let before = board.in_flight();
+    board.resend(Time::ZERO, 9, SentState::default(), true);
+    assert_eq!(board.in_flight(), before);
+}
+
+#[test]
+fn an_acknowledgment_within_a_segment_keeps_the_rest() {
+    let mut board = ten();
+    assert_eq!(acknowledge(&mut board, 1501), 1);
+    assert_eq!((board.front().unwrap().seq, board.out()), (1501, 9));
+    assert_eq!(sack(&mut board, &[(2001, 3001)]), 1);
+}
+
+/// RFC 2018 section 8: what was SACKed may be dropped by the receiver.
+#[test]
+fn a_peer_may_renege() {
+    let mut board = ten();
+    sack(&mut board, &[(1001, 6001)]);
+    board.forget_sacked();
+    board.check(false);
+    assert_eq!((board.in_flight(), board.forward()), (10, 1));
+    assert_eq!(sack(&mut board, &[(1001, 6001)]), 5, "and may acknowledge it again");
+}

@@ -1,0 +1,203 @@
+//! Timers: retransmission (RFC 6298), tail loss probe and reordering (RFC 8985), persist (RFC 9293 section 3.8.6.1). As in Linux one
+//! is armed at a time.
+
+use units::{Duration, Time};
+
+use super::rtt::round_up;
+use super::{Forced, Rexmit, Sender};
+use crate::tcp::info::{CongestionState, Counters};
+
+/// The timer that is armed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timer {
+    pub kind: TimerKind,
+    pub at: Time,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TimerKind {
+    None,
+    Retransmission,
+    /// Tail loss probe.
+    Probe,
+    /// A segment that was overtaken is lost then.
+    Reordering,
+    Persist,
+}
+
+impl Default for Timer {
+    fn default() -> Timer {
+        Timer { kind: TimerKind::None, at: Time::MAX }
+    }
+}
+
+/// The shortest time that Linux lets a probe or a reordered segment wait beyond what was computed.
+const SLACK: Duration = Duration::from_millis(2);
+
+impl Sender {
+    /// When [`Sender::handle_timeout`] is to be called; [`Time::MAX`] for never.
+    #[inline]
+    pub(in crate::tcp) fn timer(&self) -> Time {
+        let own = self.timer.at.min(self.pacing.wake_at());
+        self.controller.poll_timeout().map_or(own, |at| own.min(at))
+    }
+
+    pub(in crate::tcp) fn handle_timeout(&mut self, now: Time, counters: &mut Counters) {
+        if self.controller.poll_timeout().is_some_and(|at| at <= now) {
+            self.controller.handle_timeout(&mut self.window, now, self.board.in_flight());
+        }
+        if self.timer.at > now {
+            return;
+        }
+        match self.timer.kind {
+            TimerKind::None => {}
+            TimerKind::Retransmission => self.expire(now, counters),
+            TimerKind::Probe => self.probe_tail(now, counters),
+            TimerKind::Reordering => self.expire_reordering(now),
+            TimerKind::Persist => self.probe_window(now, counters),
+        }
+    }
+
+    fn arm(&mut self, kind: TimerKind, at: Time) {
+        self.timer = Timer { kind, at };
+    }
+
+    /// Ends all timers: the connection is over.
+    pub(in crate::tcp) fn stop(&mut self) {
+        self.timer = Timer::default();
+        self.forced = Forced::Nothing;
+    }
+
+    #[inline]
+    pub(super) fn start_rto(&mut self, now: Time) {
+        self.arm(TimerKind::Retransmission, now + self.rtt.rto());
+    }
+
+    /// RFC 6298 (5.1) to (5.3), with the time that a probe or reordering timer has used up taken off.
+    pub(super) fn rearm_rto(&mut self, now: Time) {
+        let Some(front) = self.board.front() else {
+            if self.timer.kind != TimerKind::Persist {
+                self.timer = Timer::default();
+            }
+            return;
+        };
+        let at = match self.timer.kind {
+            TimerKind::Probe | TimerKind::Reordering => {
+                let due = front.sent_at + self.rtt.rto();
+                now + round_up(due.since(now).max(Duration::from_micros(1)), self.settings.timer_tick)
+            }
+            _ => now + self.rtt.rto(),
+        };
+        self.arm(TimerKind::Retransmission, at);
+    }
+
+    /// New data went out, the first on their way if `idle`.
+    pub(super) fn on_new_data(&mut self, now: Time, idle: bool) {
+        if idle || self.timer.kind == TimerKind::Probe {
+            self.rearm_rto(now);
+        }
+    }
+
+    /// Data were acknowledged: the tail is guarded by a probe, or by the time-out.
+    #[inline]
+    pub(super) fn set_timer(&mut self, now: Time) {
+        if !self.schedule_probe(now, true) {
+            self.rearm_rto(now);
+        }
+    }
+
+    /// RFC 8985 section 7.2: a probe after two round trips, if nothing is in doubt. `advancing` if the time-out starts anew now.
+    pub(super) fn schedule_probe(&mut self, now: Time, advancing: bool) -> bool {
+        let calm = matches!(self.state, CongestionState::Open | CongestionState::Cwr);
+        if !self.settings.tlp || !self.sack || !calm {
+            return false;
+        }
+        let Some(front) = self.board.front() else { return false };
+        let rto = self.rtt.rto();
+        let srtt = self.rtt.srtt();
+        let mut wait = if srtt.is_zero() {
+            self.settings.initial_rto
+        } else {
+            // One segment alone may wait for a delayed acknowledgment.
+            let more = if self.board.out() == 1 { self.settings.min_rto } else { SLACK };
+            round_up(srtt * 2 + more, self.settings.timer_tick)
+        };
+        let left = if advancing { rto } else { (front.sent_at + rto).since(now) };
+        if !left.is_zero() {
+            wait = wait.min(round_up(left, self.settings.timer_tick));
+        }
+        self.arm(TimerKind::Probe, now + wait);
+        true
+    }
+
+    /// The probe timer expired: one probe for each tail.
+    fn probe_tail(&mut self, now: Time, counters: &mut Counters) {
+        if self.tlp.high.is_some() {
+            return self.rearm_rto(now);
+        }
+        counters.tail_probes += 1;
+        self.tlp.retransmission = false;
+        self.forced = Forced::Tail;
+        self.rearm_rto(now); // in case there is nothing to probe with
+        self.timer.kind = TimerKind::Probe;
+    }
+
+    /// Waits until a segment that was overtaken is lost.
+    pub(super) fn start_reordering_timer(&mut self, now: Time, wait: Duration) {
+        self.arm(TimerKind::Reordering, now + round_up(wait + SLACK, self.settings.timer_tick));
+    }
+
+    fn expire_reordering(&mut self, now: Time) {
+        let before = self.board.in_flight();
+        let lost_before = self.board.lost_total();
+        self.detect_by_rack(now);
+        if before != self.board.in_flight() {
+            if self.state != CongestionState::Recovery {
+                self.enter_recovery(now, false);
+                if !self.drives {
+                    self.reduce(1, (self.board.lost_total() - lost_before) as u32, false);
+                }
+            }
+            self.rexmit = Rexmit::Lost;
+        }
+        if self.timer.at <= now {
+            self.rearm_rto(now);
+        }
+    }
+
+    /// The peer's window holds back data: if nothing is on its way that would be answered, the persist timer runs.
+    #[cold]
+    pub(super) fn start_persist(&mut self, now: Time) {
+        if !self.board.outstanding() && self.timer.at == Time::MAX {
+            self.arm(TimerKind::Persist, now + self.rtt.rto());
+        }
+    }
+
+    /// The peer answered a probe: the window is open again, or the next probe comes later.
+    #[cold]
+    pub(super) fn follow_persist(&mut self, now: Time) {
+        let usable = self.edge.saturating_sub(self.board.nxt());
+        let wanted = self.end.saturating_sub(self.board.nxt()).min(self.mss);
+        if wanted == 0 {
+            return;
+        }
+        if usable >= wanted || usable >= self.largest_window / 2 && usable > 0 {
+            self.timer = Timer::default();
+            self.rtt.forget_backoff();
+            self.probes = 0;
+        } else if self.timer.at <= now {
+            self.timer.at = now + self.rtt.rto();
+        }
+    }
+
+    fn probe_window(&mut self, now: Time, counters: &mut Counters) {
+        self.rtt.back_off();
+        self.timer.at = now + self.rtt.rto();
+        self.cut = self.edge > self.board.nxt();
+        if !self.cut {
+            self.forced = Forced::WindowProbe;
+            self.probes += 1;
+            counters.window_probes += 1;
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! What goes out next: retransmissions, new data, probes.
+
+use units::Time;
+
+use super::scoreboard::{SACKED, Slot};
+use super::timers::TimerKind;
+use super::{Fin, Forced, Rexmit, Sender, timestamp};
+use crate::congestion::Event;
+use crate::tcp::info::CongestionState;
+
+/// What goes out next.
+pub(in crate::tcp) enum Outgoing {
+    Data {
+        seq: u64,
+        len: u32,
+        fin: bool,
+        transmission: u32,
+        /// It empties the send queue.
+        push: bool,
+        /// It says that the window was reduced (RFC 3168).
+        cwr: bool,
+    },
+    /// A segment without data before the window, which the peer must answer.
+    Probe { seq: u64 },
+    /// A copy of what was sent last (TCP Peach).
+    Dummy { seq: u64, len: u32 },
+}
+
+impl Sender {
+    /// What goes out next, if anything may.
+    #[inline]
+    pub(in crate::tcp) fn poll(&mut self, now: Time) -> Option<Outgoing> {
+        self.pacing.wake = false;
+        // A side that only receives is asked after each segment.
+        if self.is_quiet() && self.usage.burst == 0 {
+            return None;
+        }
+        let outgoing = self.next(now);
+        if outgoing.is_none() {
+            self.end_burst(now);
+        }
+        outgoing
+    }
+
+    /// Whether there is nothing to send and nothing on its way.
+    #[inline]
+    pub(super) fn is_quiet(&self) -> bool {
+        !self.board.outstanding() && !self.has_unsent()
+    }
+
+    /// Whether new data or a FIN wait to be sent.
+    #[inline]
+    pub(super) fn has_unsent(&self) -> bool {
+        self.end > self.board.nxt() || self.fin == Fin::Wanted
+    }
+
+    #[inline]
+    fn next(&mut self, now: Time) -> Option<Outgoing> {
+        if self.forced != Forced::Nothing {
+            let forced = std::mem::replace(&mut self.forced, Forced::Nothing);
+            let outgoing = self.next_forced(now, forced);
+            if outgoing.is_some() {
+                return outgoing;
+            }
+        }
+        if !self.has_room() {
+            return self.next_dummy(now);
+        }
+        if self.is_paced() && self.pacing.holds(now) {
+            self.pacing.wake = self.has_unsent() || self.board.counts().lost > self.board.counts().resent;
+            return None;
+        }
+        if self.rexmit == Rexmit::Lost
+            && let Some(number) = self.next_lost()
+        {
+            return Some(self.resend(now, number, false));
+        }
+        if self.controller.holds() {
+            return self.next_dummy(now);
+        }
+        if let Some(new) = self.next_new(now) {
+            return Some(new);
+        }
+        if self.rexmit == Rexmit::New && self.board.nxt() <= self.high_seq {
+            // RFC 5682 step 2: without new data there is no telling
+            self.frto = false;
+            self.rexmit = Rexmit::Lost;
+            let number = self.next_lost()?;
+            return Some(self.resend(now, number, false));
+        }
+        self.next_speculative(now).or_else(|| self.next_dummy(now))
+    }
+
+    /// What is lost and not on its way again, unless the peer's window has shrunk below it: only the oldest segment goes then.
+    #[inline]
+    fn next_lost(&mut self) -> Option<u64> {
+        let number = self.board.next_lost()?;
+        self.fits_window(number).then_some(number)
+    }
+
+    #[inline]
+    fn fits_window(&self, number: u64) -> bool {
+        self.board.get(number).seq < self.edge || number == self.board.front_number()
+    }
+
+    /// Whether the congestion window has room for a segment.
+    #[inline]
+    pub(super) fn has_room(&self) -> bool {
+        let on_their_way = if self.state == CongestionState::Disorder && !self.settings.limited_transmit {
+            self.board.out() // what is acknowledged selectively makes no room yet (before RFC 3042)
+        } else {
+            self.board.in_flight()
+        };
+        on_their_way < self.window.size
+    }
+
+    #[cold]
+    fn next_forced(&mut self, now: Time, forced: Forced) -> Option<Outgoing> {
+        match forced {
+            Forced::Nothing => None,
+            Forced::WindowProbe => Some(Outgoing::Probe { seq: self.board.una() - 1 }),
+            Forced::Head => {
+                let number = self.board.front_number();
+                let front = self.board.front()?;
+                (!front.is(SACKED)).then(|| self.resend(now, number, false))
+            }
+            Forced::Tail => {
+                self.usage.probing = true;
+                let outgoing = self.next_new(now).or_else(|| {
+                    let number = self.board.last_number()?;
+                    self.tlp.retransmission = !self.board.get(number).is(SACKED) && self.fits_window(number);
+                    self.tlp.retransmission.then(|| self.resend(now, number, true))
+                });
+                if outgoing.is_some() {
+                    self.tlp.high = Some(self.board.nxt());
+                    self.timer.kind = TimerKind::None; // the time-out starts from now
+                }
+                self.rearm_rto(now);
+                outgoing
+            }
+        }
+    }
+
+    /// New data, or the FIN, as far as the peer's window and the application let it.
+    #[inline]
+    fn next_new(&mut self, now: Time) -> Option<Outgoing> {
+        let nxt = self.board.nxt();
+        let waiting = self.end.saturating_sub(nxt); // beyond the end once the FIN is sent
+        if waiting == 0 {
+            let fin = self.fin == Fin::Wanted;
+            return if fin { Some(self.send(now, 0, true)) } else { None };
+        }
+        let mut len = waiting.min(self.mss);
+        let usable = self.edge.saturating_sub(nxt);
+        if usable < len {
+            // RFC 9293 section 3.8.6.2.1: a segment is cut only if the window was never larger, or nothing else gets it going.
+            if usable == 0 || !(self.cut || usable >= self.largest_window / 2) {
+                self.start_persist(now);
+                return None;
+            }
+            len = usable;
+        }
+        let fin = self.fin == Fin::Wanted && len == waiting;
+        if len < self.mss && !fin && self.nagle && !self.cut && self.small_is_out() {
+            return None;
+        }
+        self.cut = false;
+        Some(self.send(now, len, fin))
+    }
+
+    /// Nagle's algorithm (RFC 9293 section 3.7.4) as modified by Minshall: a small segment waits for another small one only.
+    fn small_is_out(&self) -> bool {
+        self.board.outstanding() && self.small_end > self.board.una()
+    }
+
+    #[inline]
+    fn send(&mut self, now: Time, len: u64, fin: bool) -> Outgoing {
+        if fin {
+            self.fin = Fin::Sent;
+        }
+        let (idle, in_flight) = (!self.board.outstanding(), self.board.in_flight());
+        self.announce_start(now, in_flight);
+        let state = self.sampler.on_send(now, in_flight, idle, self.delivered, self.board.lost_total());
+        let slot = self.board.send(now, len, fin, state);
+        if len < self.mss {
+            self.small_end = slot.end();
+        }
+        self.usage.burst += 1;
+        if self.in_reduction() {
+            self.prr.out += 1;
+        }
+        if idle || self.timer.kind != TimerKind::Retransmission {
+            self.on_new_data(now, idle);
+        }
+        let cwr = self.ecn.cwr_due && len > 0;
+        self.ecn.cwr_due &= !cwr;
+        self.sent(now, &slot, cwr)
+    }
+
+    #[inline]
+    fn announce_start(&mut self, now: Time, in_flight: u32) {
+        if in_flight == 0 {
+            let app_limited = self.sampler.is_app_limited();
+            self.controller.on_event(&mut self.window, now, Event::Starts { app_limited });
+        }
+    }
+
+    /// Sends slot `number` again; a `probe` of the tail does not count as on its way.
+    fn resend(&mut self, now: Time, number: u64, probe: bool) -> Outgoing {
+        let (idle, in_flight) = (false, self.board.in_flight());
+        self.announce_start(now, in_flight);
+        let state = self.sampler.on_send(now, in_flight, idle, self.delivered, self.board.lost_total());
+        let slot = self.board.resend(now, number, state, probe);
+        self.retransmitted += 1;
+        if !probe {
+            if self.undo.stamp == 0 {
+                self.undo.stamp = timestamp(now);
+            }
+            self.undo.retransmissions = Some(self.undo.retransmissions.unwrap_or(0) + 1);
+            if self.in_reduction() {
+                self.prr.out += 1;
+            }
+            if number == self.board.front_number() && self.timer.kind != TimerKind::Reordering {
+                self.start_rto(now);
+            }
+        }
+        self.sent(now, &slot, false)
+    }
+
+    #[inline]
+    fn sent(&mut self, now: Time, slot: &Slot, cwr: bool) -> Outgoing {
+        self.usage.last_sent = Some(now);
+        self.pace(now, u64::from(slot.len));
+        self.controller.on_sent(&mut self.window, now, self.board.in_flight());
+        Outgoing::Data {
+            seq: slot.seq,
+            len: u32::from(slot.len),
+            fin: slot.fin(),
+            transmission: u32::from(slot.transmissions) - 1,
+            push: slot.end() >= self.end,
+            cwr,
+        }
+    }
+
+    /// RFC 6675 NextSeg rules 3 and 4, for a recovery by counting: there is room and no new data to fill it.
+    #[inline]
+    fn next_speculative(&mut self, now: Time) -> Option<Outgoing> {
+        if self.state != CongestionState::Recovery || !self.sack || self.settings.rack || self.settings.prr {
+            return None;
+        }
+        if let Some(number) = self.board.next_speculative() {
+            return Some(self.resend(now, number, false));
+        }
+        let number = self.board.last_unsacked()?;
+        if self.board.get(number).was_resent() {
+            return None;
+        }
+        Some(self.resend(now, number, true))
+    }
+
+    fn next_dummy(&mut self, now: Time) -> Option<Outgoing> {
+        let last = self.board.last_number()?;
+        if !self.controller.poll_dummy(&self.window, now) {
+            return None;
+        }
+        let slot = self.board.get(last);
+        Some(Outgoing::Dummy { seq: slot.seq, len: u32::from(slot.len) })
+    }
+
+    /// Nothing more may go for now: notes whether the window was the limit, and guards the tail.
+    fn end_burst(&mut self, now: Time) {
+        let sent = std::mem::take(&mut self.usage.burst);
+        let probing = std::mem::take(&mut self.usage.probing);
+        if sent == 0 && !self.has_unsent() {
+            return;
+        }
+        let limited = self.board.in_flight() >= self.window.size;
+        if sent > 0 || limited {
+            self.validate_window(now, limited);
+        }
+        if sent > 0 && !probing {
+            self.schedule_probe(now, false);
+        }
+    }
+}
