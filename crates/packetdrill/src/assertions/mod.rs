@@ -1,0 +1,135 @@
+//! The statements between `%{` and `}%`: as much of Python as scripts use.
+//!
+//! Assignments (`x = 1`, `x += 2`), `assert condition, message` and `print(values)`, parted by line ends or `;`, with `\` to
+//! continue a line and `#` for comments; expressions with numbers, texts, names, arithmetic, chained comparisons, `and`, `or`,
+//! `not`, tuples, `%` of a text, and the functions `abs`, `int`, `min` and `max`.
+
+mod expression;
+mod tokens;
+mod value;
+
+use std::collections::BTreeMap;
+
+use expression::Parser;
+use tokens::{Token, tokens};
+pub use value::Value;
+
+/// Why statements do not hold, or cannot be said to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Problem {
+    /// They are wrong: an assertion that fails, or a statement that is none.
+    Wrong(String),
+    /// A name or statement that the language has and this evaluator has not.
+    Unsupported(String),
+}
+
+/// Where names get their values.
+pub trait Names {
+    /// The value of a name that the script has not assigned; `None` if there is none.
+    ///
+    /// # Errors
+    /// That the name means something which cannot be told here.
+    fn value(&self, name: &str) -> Result<Option<Value>, Problem>;
+}
+
+/// Variables that a script's statements have assigned; they live as long as the script.
+#[derive(Default)]
+pub struct Statements {
+    variables: BTreeMap<String, Value>,
+    printed: Vec<String>,
+}
+
+impl Statements {
+    /// Runs a block of statements.
+    ///
+    /// # Errors
+    /// The first statement that fails.
+    pub fn run(&mut self, code: &str, names: &dyn Names) -> Result<(), Problem> {
+        let tokens = tokens(code)?;
+        for statement in tokens.split(|token| *token == Token::Next).filter(|tokens| !tokens.is_empty()) {
+            self.statement(statement, names)?;
+        }
+        Ok(())
+    }
+
+    /// What `print` has been called with, one line for each call.
+    pub fn printed(&self) -> &[String] {
+        &self.printed
+    }
+
+    fn statement(&mut self, tokens: &[Token], names: &dyn Names) -> Result<(), Problem> {
+        if let Token::Name(word) = &tokens[0] {
+            match word.as_str() {
+                "assert" => return self.assert(&tokens[1..], names),
+                "if" | "for" | "while" | "def" | "import" | "from" | "try" | "with" | "del" | "return" => {
+                    return Err(Problem::Unsupported(format!("statement `{word}`")));
+                }
+                "print" => {
+                    let value = self.whole(&tokens[1..], names)?;
+                    self.printed.push(value.to_string());
+                    return Ok(());
+                }
+                _ => {}
+            }
+            if let Some(Token::Sign(sign)) = tokens.get(1) {
+                match *sign {
+                    "=" => {
+                        let value = self.whole(&tokens[2..], names)?;
+                        self.variables.insert(word.clone(), value);
+                        return Ok(());
+                    }
+                    "+=" | "-=" | "*=" => {
+                        let before = self.lookup(word, names)?;
+                        let value = self.whole(&tokens[2..], names)?;
+                        let value = before.arithmetic(&sign[..1], &value)?;
+                        self.variables.insert(word.clone(), value);
+                        return Ok(());
+                    }
+                    _ => {}
+                }
+            }
+        }
+        self.whole(tokens, names).map(drop)
+    }
+
+    fn assert(&self, tokens: &[Token], names: &dyn Names) -> Result<(), Problem> {
+        let mut parser = Parser::new(tokens, self, names);
+        let condition = parser.expression()?;
+        let message = if parser.accept(",") { Some(parser.tuple()?) } else { None };
+        parser.end()?;
+        if condition.truth() {
+            return Ok(());
+        }
+        let text = tokens::text_of(parser.before_comma());
+        let message = message.map_or(String::new(), |message| format!(": {message}"));
+        let seen = parser.seen();
+        let seen = if seen.is_empty() { String::new() } else { format!(" ({})", seen.join(", ")) };
+        Err(Problem::Wrong(format!("assertion `{text}` does not hold{message}{seen}")))
+    }
+
+    fn whole(&self, tokens: &[Token], names: &dyn Names) -> Result<Value, Problem> {
+        let mut parser = Parser::new(tokens, self, names);
+        let value = parser.tuple()?;
+        parser.end()?;
+        Ok(value)
+    }
+
+    fn lookup(&self, name: &str, names: &dyn Names) -> Result<Value, Problem> {
+        if let Some(value) = self.variables.get(name) {
+            return Ok(value.clone());
+        }
+        match name {
+            "True" => return Ok(Value::Int(1)),
+            "False" => return Ok(Value::Int(0)),
+            _ => {}
+        }
+        match names.value(name)? {
+            Some(value) => Ok(value),
+            None => Err(Problem::Wrong(format!("name `{name}` is not known"))),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

@@ -1,0 +1,64 @@
+//! A test tool for the transport: it runs [packetdrill](https://github.com/google/packetdrill) scripts in virtual time, and
+//! replays conversations recorded from a kernel.
+//!
+//! [`script`] reads the language, [`run`] plays a script against a connection, [`assertions`] evaluates the statements between
+//! `%{` and `}%`, [`trace`] replays recordings. Only [`host`] touches the connection.
+//!
+//! What is simplified, and who could notice: a script sees one connection at a time and one application; there is no network
+//! device, so commands that change routes, queues or links end in `SKIP`, except those that name pacing; calls take no time; the
+//! layout of options in outbound headers is that of Linux, as the machines' segments have none.
+
+pub mod assertions;
+pub mod host;
+pub mod run;
+pub mod script;
+pub mod trace;
+
+use std::path::{Path, PathBuf};
+
+/// The files that a path of the command line stands for: itself, or all with one of the `endings` in the folder, sorted.
+///
+/// # Errors
+/// That the folder or file cannot be read, or has no such files.
+pub fn files(path: &Path, endings: &[&str]) -> std::io::Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        path.metadata()?;
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut entries = std::fs::read_dir(path)?.collect::<std::io::Result<Vec<_>>>()?;
+    entries.sort_by_key(std::fs::DirEntry::path);
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(files(&path, endings)?);
+        } else if endings.iter().any(|ending| path.to_string_lossy().ends_with(ending)) {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
+/// What became of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It holds.
+    Pass,
+    /// It does not, or cannot be read: where and why.
+    Fail(String),
+    /// It uses this construct, which is not covered.
+    Skip(String),
+    /// It does not hold, for this known cause.
+    Known(String),
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Verdict::Pass => f.write_str("PASS"),
+            Verdict::Fail(reason) => write!(f, "FAIL {reason}"),
+            Verdict::Skip(construct) => write!(f, "SKIP {construct}"),
+            Verdict::Known(cause) => write!(f, "KNOWN {cause}"),
+        }
+    }
+}

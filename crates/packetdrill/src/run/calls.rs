@@ -1,0 +1,538 @@
+//! What the application of a script does.
+
+use transport::State;
+use units::Time;
+
+use super::clock::Window;
+use super::{Host, Runner, Stop, fail, skip};
+use crate::script::{Call, Event, Expr, Packet};
+
+/// A file descriptor.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Socket {
+    role: Role,
+    nonblocking: bool,
+    nodelay: bool,
+    /// `TCP_MAXSEG`
+    max_segment: Option<i64>,
+    /// `SO_SNDBUF` as the kernel keeps it: doubled.
+    send_buffer: Option<u64>,
+    written: u64,
+    no_more_writes: bool,
+    no_more_reads: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Role {
+    #[default]
+    Fresh,
+    Listening,
+    Connected,
+    Closed,
+}
+
+/// A call that has not returned.
+#[derive(Clone, Debug)]
+pub(super) struct Blocked {
+    pub line: u32,
+    call: Call,
+    wait: Wait,
+    window: Window,
+}
+
+/// What a call waits for.
+#[derive(Clone, Debug)]
+enum Wait {
+    Accept,
+    Connect,
+    Read { fd: i64, most: u64 },
+    Write { fd: i64, left: u64, total: u64 },
+    Poll { fd: i64, asked: Vec<String>, expected: Option<Vec<String>>, until: Option<Time> },
+}
+
+/// How a call returns: the result and the error's name.
+type Returned = (i64, Option<&'static str>);
+
+/// O_RDWR and O_NONBLOCK as numbers.
+const READ_WRITE: i64 = 0x2;
+const NONBLOCK: i64 = 0x800;
+/// Options of sockets that change nothing here.
+const WITHOUT_EFFECT: [&str; 7] =
+    ["SO_REUSEADDR", "SO_REUSEPORT", "SO_PRIORITY", "IP_TOS", "IPV6_TCLASS", "IP_MTU_DISCOVER", "IP_TTL"];
+
+impl Runner {
+    pub(super) fn call(&mut self, call: &Call, event: &Event) -> Result<(), Stop> {
+        self.unblock()?;
+        let wait = match call.name.as_str() {
+            "socket" => return self.socket(call),
+            "bind" => return returns(call, (0, None)),
+            "listen" => return self.listen(call),
+            "accept" | "accept4" => Wait::Accept,
+            "connect" => {
+                self.connect(call)?;
+                Wait::Connect
+            }
+            "write" | "send" | "sendto" => match self.write(call)? {
+                Ok(wait) => wait,
+                Err(returned) => return returns(call, returned),
+            },
+            "read" | "recv" | "recvfrom" => {
+                let fd = self.descriptor(call)?;
+                Wait::Read { fd, most: number(call, 2)? as u64 }
+            }
+            "poll" => self.poll(call)?,
+            "close" => return self.close(call),
+            "shutdown" => return self.shutdown(call),
+            "setsockopt" => return self.set_option(call),
+            "getsockopt" => return self.option_value(call),
+            "fcntl" => return self.control(call),
+            "ioctl" => return self.inquire(call),
+            name => return skip(format!("call {name}")),
+        };
+        self.wait_for(call, event, wait)
+    }
+
+    /// Returns at once if the call can, and leaves it blocked if the script says that it blocks.
+    fn wait_for(&mut self, call: &Call, event: &Event, mut wait: Wait) -> Result<(), Stop> {
+        let now = self.clock.now;
+        let window = call.until.map(|until| self.clock.end_of_call(now, event.when, until));
+        match (self.try_wait(&mut wait)?, window) {
+            (Some(returned), None) => returns(call, returned),
+            (Some(returned), Some(window)) => {
+                window.check(&format!("the return of {}", call.name), now)?;
+                returns(call, returned)
+            }
+            (None, Some(window)) => {
+                self.blocked = Some(Blocked { line: event.line, call: call.clone(), wait, window });
+                Ok(())
+            }
+            (None, None) => {
+                let returned = match wait {
+                    Wait::Connect => (-1, Some("EINPROGRESS")),
+                    Wait::Write { left, total, .. } if left < total => ((total - left) as i64, None),
+                    _ => (-1, Some("EAGAIN")),
+                };
+                if !self.sockets.values().any(|socket| socket.nonblocking) {
+                    return fail(format!("{} blocks, which the script does not expect", call.name));
+                }
+                returns(call, returned)
+            }
+        }
+    }
+
+    /// When a blocked call gives up by itself.
+    pub(super) fn call_timeout(&self) -> Option<Time> {
+        match &self.blocked.as_ref()?.wait {
+            Wait::Poll { until, .. } => until.filter(|at| *at > self.clock.now),
+            _ => None,
+        }
+    }
+
+    /// Lets a blocked call return if it can.
+    pub(super) fn try_blocked(&mut self) -> Result<(), Stop> {
+        let Some(mut blocked) = self.blocked.take() else { return Ok(()) };
+        let Some(returned) = self.try_wait(&mut blocked.wait)? else {
+            self.blocked = Some(blocked);
+            return Ok(());
+        };
+        blocked
+            .window
+            .check(&format!("the return of {} (line {})", blocked.call.name, blocked.line), self.clock.now)?;
+        returns(&blocked.call, returned)
+    }
+
+    /// Waits until no call is blocked.
+    pub(super) fn unblock(&mut self) -> Result<(), Stop> {
+        while let Some(blocked) = &self.blocked {
+            let (latest, name, line) = (blocked.window.latest(), blocked.call.name.clone(), blocked.line);
+            match self.next_wake(latest) {
+                Some(next) => self.step(next, false)?,
+                None => return fail(format!("{name} (line {line}) does not return until {}", blocked.window.text())),
+            }
+        }
+        Ok(())
+    }
+
+    fn try_wait(&mut self, wait: &mut Wait) -> Result<Option<Returned>, Stop> {
+        let now = self.clock.now;
+        let reset = self.reset;
+        let state = self.host.as_ref().map(|host| host.info().state);
+        let open = !matches!(state, None | Some(State::Listen | State::SynSent | State::SynReceived));
+        match wait {
+            Wait::Accept if open && !self.accepted => {
+                self.accepted = true;
+                let fd = self.free_descriptor();
+                Ok(Some((fd, None)))
+            }
+            Wait::Accept => Ok(None),
+            Wait::Connect if reset => Ok(Some((-1, Some("ECONNREFUSED")))),
+            Wait::Connect => Ok(open.then_some((0, None))),
+            Wait::Read { fd, most } => {
+                let socket = self.sockets.get(fd).cloned().unwrap_or_default();
+                let Some(host) = self.host.as_mut() else { return Ok(Some((-1, Some("ENOTCONN")))) };
+                if host.readable() > 0 {
+                    return Ok(Some((host.read(now, *most) as i64, None)));
+                }
+                if reset {
+                    return Ok(Some((-1, Some("ECONNRESET"))));
+                }
+                Ok((peer_finished(state) || socket.no_more_reads).then_some((0, None)))
+            }
+            Wait::Write { fd, left, total } => {
+                let Some(host) = self.host.as_mut() else { return Ok(Some((-1, Some("EPIPE")))) };
+                let Some(socket) = self.sockets.get_mut(fd) else { return Ok(Some((-1, Some("EBADF")))) };
+                let waiting = socket.written.saturating_sub(host.acknowledged());
+                let room = socket.send_buffer.map_or(u64::MAX, |buffer| buffer.saturating_sub(waiting));
+                let taken = room.min(*left);
+                if taken > 0 {
+                    socket.written += taken;
+                    *left -= taken;
+                    host.write(now, taken);
+                }
+                Ok((*left == 0).then_some((*total as i64, None)))
+            }
+            Wait::Poll { fd, asked, expected, until } => {
+                let (fd, asked, expected, until) = (*fd, asked.clone(), expected.clone(), *until);
+                let ready: Vec<String> = self.ready(fd).into_iter().filter(|event| asked.contains(event)).collect();
+                if ready.is_empty() {
+                    return Ok(until.is_some_and(|until| until <= now).then_some((0, None)));
+                }
+                match expected {
+                    Some(expected) if expected != ready => {
+                        fail(format!("expected the events {}, found {}", expected.join("|"), ready.join("|")))
+                    }
+                    _ => Ok(Some((1, None))),
+                }
+            }
+        }
+    }
+
+    /// What `poll` would say of a descriptor, in the order of the events' names.
+    fn ready(&self, fd: i64) -> Vec<String> {
+        let Some(host) = &self.host else { return Vec::new() };
+        let socket = self.sockets.get(&fd).cloned().unwrap_or_default();
+        let state = host.info().state;
+        let open = !matches!(state, State::Listen | State::SynSent | State::SynReceived);
+        let events = if socket.role == Role::Listening {
+            [("POLLIN", open && !self.accepted), ("POLLOUT", false), ("POLLHUP", false), ("POLLRDHUP", false)]
+        } else {
+            let finished = peer_finished(Some(state));
+            let room =
+                socket.send_buffer.is_none_or(|buffer| socket.written.saturating_sub(host.acknowledged()) < buffer);
+            [
+                ("POLLIN", host.readable() > 0 || finished),
+                ("POLLOUT", open && room && !self.reset),
+                ("POLLHUP", self.reset || state == State::Closed),
+                ("POLLRDHUP", finished),
+            ]
+        };
+        events.into_iter().filter(|(_, ready)| *ready).map(|(name, _)| name.to_owned()).collect()
+    }
+
+    fn free_descriptor(&mut self) -> i64 {
+        let fd = (3..).find(|fd| !self.sockets.contains_key(fd)).unwrap_or(3);
+        let nonblocking = false;
+        self.sockets.insert(fd, Socket { role: Role::Connected, nonblocking, ..Socket::default() });
+        fd
+    }
+
+    fn socket(&mut self, call: &Call) -> Result<(), Stop> {
+        if call
+            .args
+            .iter()
+            .any(|arg| matches!(arg, Expr::Symbols(names) if names.iter().any(|name| name == "SOCK_DGRAM")))
+        {
+            return skip("datagram socket");
+        }
+        let Expr::Int(fd) = call.result else {
+            return fail("expected the number of a descriptor as the result of socket");
+        };
+        self.sockets.insert(fd, Socket::default());
+        Ok(())
+    }
+
+    fn listen(&mut self, call: &Call) -> Result<(), Stop> {
+        let fd = self.descriptor(call)?;
+        self.socket_mut(fd)?.role = Role::Listening;
+        self.open_passively()?;
+        returns(call, (0, None))
+    }
+
+    fn open_passively(&mut self) -> Result<(), Stop> {
+        let settings = self.stack.settings(false).map_err(Stop::Fail)?;
+        self.host = Some(Host::passive(settings));
+        (self.accepted, self.reset) = (false, false);
+        Ok(())
+    }
+
+    /// A SYN to a machine whose connection is over opens another one.
+    pub(super) fn listen_again(&mut self, packet: &Packet) -> Result<(), Stop> {
+        let over = self.host.as_ref().is_some_and(|host| host.info().state == State::Closed);
+        let listening = self.sockets.values().any(|socket| socket.role == Role::Listening);
+        if over && listening && packet.flags.syn && !packet.flags.ack {
+            self.open_passively()?;
+        }
+        Ok(())
+    }
+
+    /// Sends a SYN, unless that has happened.
+    fn connect(&mut self, call: &Call) -> Result<(), Stop> {
+        let fd = self.descriptor(call)?;
+        let now = self.clock.now;
+        let socket = self.socket_mut(fd)?;
+        if socket.role == Role::Connected {
+            return Ok(());
+        }
+        socket.role = Role::Connected;
+        let nodelay = socket.nodelay;
+        let settings = self.stack.settings(true).map_err(Stop::Fail)?;
+        let mut host = Host::active(settings, now);
+        if nodelay {
+            host.set_nagle(now, false);
+        }
+        self.host = Some(host);
+        (self.accepted, self.reset) = (true, false);
+        Ok(())
+    }
+
+    fn write(&mut self, call: &Call) -> Result<Result<Wait, Returned>, Stop> {
+        let fd = self.descriptor(call)?;
+        if let Some(Expr::Symbols(flags)) = call.args.get(3)
+            && let Some(flag) = flags.iter().find(|flag| !matches!(flag.as_str(), "MSG_NOSIGNAL" | "MSG_DONTWAIT"))
+        {
+            return skip(format!("flag {flag}"));
+        }
+        if matches!(call.args.get(1), Some(Expr::Symbols(names)) if names == &["NULL"]) {
+            return Ok(Err((-1, Some("EFAULT"))));
+        }
+        let total = number(call, 2)?;
+        let reset = self.reset;
+        let socket = self.socket_mut(fd)?;
+        if socket.no_more_writes || socket.role == Role::Closed {
+            return Ok(Err((-1, Some("EPIPE"))));
+        }
+        if reset {
+            return Ok(Err((-1, Some("ECONNRESET"))));
+        }
+        let total = u64::try_from(total).map_err(|_| Stop::Fail(format!("expected bytes to write, found {total}")))?;
+        Ok(Ok(Wait::Write { fd, left: total, total }))
+    }
+
+    fn poll(&mut self, call: &Call) -> Result<Wait, Stop> {
+        let Some(Expr::List(list)) = call.args.first() else { return fail("expected a list of descriptors in poll") };
+        let [Expr::Struct(members)] = list.as_slice() else { return skip("poll of several descriptors") };
+        let names = |member: &str| {
+            members.iter().find(|(name, _)| name == member).map(|(_, value)| match value {
+                Expr::Symbols(names) => names.clone(),
+                _ => Vec::new(),
+            })
+        };
+        let Some((_, Expr::Int(fd))) = members.iter().find(|(name, _)| name == "fd") else {
+            return fail("expected a member fd in poll");
+        };
+        let asked = names("events").unwrap_or_default();
+        let expected = names("revents").filter(|names| !names.is_empty());
+        let timeout = number(call, 2)?;
+        let until = u64::try_from(timeout).ok().map(|ms| self.clock.now + units::Duration::from_millis(ms));
+        Ok(Wait::Poll { fd: *fd, asked, expected, until })
+    }
+
+    fn close(&mut self, call: &Call) -> Result<(), Stop> {
+        let fd = self.descriptor(call)?;
+        let now = self.clock.now;
+        let socket = self.socket_mut(fd)?;
+        let finish = socket.role == Role::Connected && !socket.no_more_writes;
+        socket.role = Role::Closed;
+        socket.no_more_writes = true;
+        if finish && let Some(host) = &mut self.host {
+            host.close(now);
+        }
+        returns(call, (0, None))
+    }
+
+    fn shutdown(&mut self, call: &Call) -> Result<(), Stop> {
+        let fd = self.descriptor(call)?;
+        let now = self.clock.now;
+        let (read, write) = match symbol(call, 1)? {
+            "SHUT_RD" => (true, false),
+            "SHUT_WR" => (false, true),
+            "SHUT_RDWR" => (true, true),
+            other => return fail(format!("expected SHUT_RD, SHUT_WR or SHUT_RDWR, found {other}")),
+        };
+        let socket = self.socket_mut(fd)?;
+        socket.no_more_reads |= read;
+        let finish = write && !socket.no_more_writes;
+        socket.no_more_writes |= write;
+        if finish && let Some(host) = &mut self.host {
+            host.close(now);
+        }
+        returns(call, (0, None))
+    }
+
+    fn set_option(&mut self, call: &Call) -> Result<(), Stop> {
+        let fd = self.descriptor(call)?;
+        let now = self.clock.now;
+        let option = symbol(call, 2)?;
+        match option {
+            _ if WITHOUT_EFFECT.contains(&option) => {}
+            "SO_SNDBUF" => {
+                let bytes = listed(call, 3)?;
+                self.socket_mut(fd)?.send_buffer = Some(2 * bytes.clamp(0, i64::from(u32::MAX)) as u64);
+            }
+            "TCP_NODELAY" => {
+                let on = listed(call, 3)? != 0;
+                let socket = self.socket_mut(fd)?;
+                socket.nodelay = on;
+                if socket.role == Role::Connected
+                    && let Some(host) = &mut self.host
+                {
+                    host.set_nagle(now, !on);
+                }
+            }
+            "TCP_CONGESTION" if self.host.is_none() => {
+                let Some(Expr::Text(name)) = call.args.get(3) else {
+                    return fail("expected a text for TCP_CONGESTION");
+                };
+                let mut table = toml::Table::new();
+                table.insert("kind".into(), toml::Value::String(name.clone()));
+                self.stack.set("congestion", toml::Value::Table(table));
+            }
+            "TCP_MAXSEG" if self.host.is_none() => {
+                let bytes = listed(call, 3)?.clamp(0, 65_535);
+                self.socket_mut(fd)?.max_segment = Some(bytes);
+                self.stack.limit_segments(bytes);
+            }
+            "SO_RCVBUF" if self.host.is_none() => {
+                let bytes = listed(call, 3)?.clamp(0, 1 << 40);
+                self.stack.set("receive_buffer", toml::Value::String(format!("{} B", 2 * bytes)));
+            }
+            other => return skip(format!("option {other}")),
+        }
+        returns(call, (0, None))
+    }
+
+    fn option_value(&mut self, call: &Call) -> Result<(), Stop> {
+        let fd = self.descriptor(call)?;
+        let option = symbol(call, 2)?.to_owned();
+        let expected = listed(call, 3)?;
+        let socket = self.socket_mut(fd)?.clone();
+        let value = match option.as_str() {
+            "SO_ERROR" => 0,
+            "SO_SNDBUF" => socket.send_buffer.map_or(expected, |bytes| bytes as i64),
+            "TCP_NODELAY" => i64::from(socket.nodelay),
+            "TCP_MAXSEG" => match &self.host {
+                Some(host) => i64::from(host.info().mss),
+                None => match socket.max_segment {
+                    Some(bytes) => bytes,
+                    None => return skip("TCP_MAXSEG without a connection"),
+                },
+            },
+            other => return skip(format!("option {other}")),
+        };
+        if value != expected {
+            return fail(format!("expected {option} {expected}, found {value}"));
+        }
+        returns(call, (0, None))
+    }
+
+    fn control(&mut self, call: &Call) -> Result<(), Stop> {
+        let fd = self.descriptor(call)?;
+        let command = symbol(call, 1)?.to_owned();
+        let flags = match call.args.get(2) {
+            Some(Expr::Symbols(names)) => Some(names.iter().any(|name| name == "O_NONBLOCK")),
+            Some(Expr::Int(number)) => Some(number & NONBLOCK != 0),
+            _ => None,
+        };
+        let socket = self.socket_mut(fd)?;
+        match (command.as_str(), flags) {
+            ("F_SETFL", Some(nonblocking)) => socket.nonblocking = nonblocking,
+            ("F_GETFL", _) => {
+                let flags = READ_WRITE | if socket.nonblocking { NONBLOCK } else { 0 };
+                return returns(call, (flags, None));
+            }
+            _ => return skip(format!("fcntl {command}")),
+        }
+        returns(call, (0, None))
+    }
+
+    fn inquire(&mut self, call: &Call) -> Result<(), Stop> {
+        let fd = self.descriptor(call)?;
+        let what = symbol(call, 1)?.to_owned();
+        let expected = listed(call, 2)?;
+        let written = self.socket_mut(fd)?.written;
+        let Some(host) = &self.host else { return fail("ioctl without a connection") };
+        let value = match what.as_str() {
+            "SIOCINQ" | "FIONREAD" => host.readable() as i64,
+            "SIOCOUTQ" => written.saturating_sub(host.acknowledged()) as i64,
+            other => return skip(format!("ioctl {other}")),
+        };
+        if value != expected {
+            return fail(format!("expected {what} {expected}, found {value}"));
+        }
+        returns(call, (0, None))
+    }
+
+    fn descriptor(&self, call: &Call) -> Result<i64, Stop> {
+        match call.args.first() {
+            Some(Expr::Int(fd)) if self.sockets.contains_key(fd) => Ok(*fd),
+            Some(Expr::Int(fd)) => fail(format!("{} of the descriptor {fd}, which is not open", call.name)),
+            _ => fail(format!("expected a descriptor as the first argument of {}", call.name)),
+        }
+    }
+
+    fn socket_mut(&mut self, fd: i64) -> Result<&mut Socket, Stop> {
+        self.sockets.get_mut(&fd).ok_or_else(|| Stop::Fail(format!("the descriptor {fd} is not open")))
+    }
+}
+
+/// Whether the peer will send no more.
+fn peer_finished(state: Option<State>) -> bool {
+    matches!(state, Some(State::CloseWait | State::Closing | State::LastAck | State::Closed))
+}
+
+/// Compares what a call returned with what the script expects.
+fn returns(call: &Call, (result, error): Returned) -> Result<(), Stop> {
+    let found = match error {
+        Some(error) => format!("{result} {error}"),
+        None => result.to_string(),
+    };
+    let right = match call.result {
+        Expr::Whatever => true,
+        Expr::Int(expected) => {
+            expected == result && (call.errno.as_deref() == error || call.errno.is_none() && result != -1)
+        }
+        _ => return fail(format!("expected a number as the result of {}", call.name)),
+    };
+    if right {
+        return Ok(());
+    }
+    let expected = match (&call.result, &call.errno) {
+        (Expr::Int(number), Some(error)) => format!("{number} {error}"),
+        (Expr::Int(number), None) => number.to_string(),
+        _ => "a number".into(),
+    };
+    fail(format!("expected {} to return {expected}, it returned {found}", call.name))
+}
+
+fn number(call: &Call, at: usize) -> Result<i64, Stop> {
+    match call.args.get(at) {
+        Some(Expr::Int(number)) => Ok(*number),
+        _ => fail(format!("expected a number as argument {} of {}", at + 1, call.name)),
+    }
+}
+
+fn symbol(call: &Call, at: usize) -> Result<&str, Stop> {
+    match call.args.get(at) {
+        Some(Expr::Symbols(names)) if names.len() == 1 => Ok(&names[0]),
+        _ => fail(format!("expected a symbol as argument {} of {}", at + 1, call.name)),
+    }
+}
+
+/// The number in `[number]`, or the number alone.
+fn listed(call: &Call, at: usize) -> Result<i64, Stop> {
+    let Some(Expr::List(list)) = call.args.get(at) else { return number(call, at) };
+    match list.as_slice() {
+        [Expr::Int(number)] => Ok(*number),
+        _ => fail(format!("expected one number in argument {} of {}", at + 1, call.name)),
+    }
+}

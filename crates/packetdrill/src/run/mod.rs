@@ -1,0 +1,287 @@
+//! Scripts against a connection, in virtual time.
+//!
+//! Time moves only from one event to the next, and timers fire at their instants on the way; at the instant of an event they
+//! fire before it. The machines run with a clock tick of 1 ms, which is what published scripts are written for.
+
+mod calls;
+mod clock;
+mod names;
+mod packets;
+mod sysctl;
+
+use std::collections::BTreeMap;
+
+use calls::{Blocked, Socket};
+use clock::Clock;
+use packets::Stamps;
+pub use sysctl::Stack;
+use units::{Duration, Time};
+
+use crate::Verdict;
+use crate::assertions::{Problem, Statements};
+use crate::host::{Host, Sent, Stuck};
+use crate::script::{Action, Event, FileOption, Script, ScriptError, parse};
+
+/// How scripts are run.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Compare PSH too, and let nothing unexpected be under way when a packet arrives.
+    pub strict: bool,
+    /// Symbols and their values, which go before those of a file.
+    pub defines: Vec<(String, String)>,
+    /// Options of files, which go before those of a file.
+    pub overrides: Vec<(String, String)>,
+}
+
+/// Names of the options that a file, or the command line, may have.
+pub const OPTIONS: [&str; 18] = [
+    "tolerance_usecs",
+    "tolerance_percent",
+    "mss",
+    "tcp_ts_tick_usecs",
+    "strict_segments",
+    "define",
+    "ip_version",
+    "local_ip",
+    "remote_ip",
+    "gateway_ip",
+    "netmask_ip",
+    "bind_port",
+    "connect_port",
+    "init_scripts",
+    "speed",
+    "mtu",
+    "verbose",
+    "dry_run",
+];
+
+/// Why a script stops early, and not yet where.
+enum Stop {
+    Fail(String),
+    Skip(String),
+}
+
+impl From<Stuck> for Stop {
+    fn from(stuck: Stuck) -> Stop {
+        Stop::Fail(format!("the connection wants to be woken at {} without end", stuck.0))
+    }
+}
+
+impl From<Problem> for Stop {
+    fn from(problem: Problem) -> Stop {
+        match problem {
+            Problem::Wrong(message) => Stop::Fail(message),
+            Problem::Unsupported(construct) => Stop::Skip(construct),
+        }
+    }
+}
+
+fn fail<T>(message: impl Into<String>) -> Result<T, Stop> {
+    Err(Stop::Fail(message.into()))
+}
+
+fn skip<T>(construct: impl Into<String>) -> Result<T, Stop> {
+    Err(Stop::Skip(construct.into()))
+}
+
+/// Runs the script in `text`.
+pub fn run(text: &str, options: &Options) -> Verdict {
+    let script = match parse(text, &options.defines) {
+        Ok(script) => script,
+        Err(error @ ScriptError::Syntax(..)) => return Verdict::Fail(error.to_string()),
+        Err(error @ ScriptError::Unsupported(..)) => return Verdict::Skip(error.to_string()),
+    };
+    let mut runner = Runner::new(options.strict);
+    match runner.play(&script, &options.overrides) {
+        Ok(()) => Verdict::Pass,
+        Err((line, Stop::Fail(reason))) => Verdict::Fail(format!("line {line}: {reason}")),
+        Err((line, Stop::Skip(construct))) => Verdict::Skip(format!("{construct} (line {line})")),
+    }
+}
+
+/// What the options of a file say.
+struct Rules {
+    strict: bool,
+    strict_segments: bool,
+    /// Payload of the segments that a longer inbound packet stands for.
+    mss: Option<u32>,
+    /// Length of a tick of the script's timestamps; `None` does not compare their values.
+    stamp_tick: Option<Duration>,
+}
+
+/// A script at work.
+struct Runner {
+    rules: Rules,
+    clock: Clock,
+    stack: Stack,
+    host: Option<Host>,
+    sockets: BTreeMap<i64, Socket>,
+    blocked: Option<Blocked>,
+    stamps: Stamps,
+    statements: Statements,
+    /// When data last arrived.
+    data_received: Time,
+    /// The application has taken the connection.
+    accepted: bool,
+    /// The peer has reset it.
+    reset: bool,
+}
+
+impl Runner {
+    fn new(strict: bool) -> Runner {
+        Runner {
+            rules: Rules { strict, strict_segments: false, mss: None, stamp_tick: None },
+            clock: Clock::default(),
+            stack: Stack::linux(),
+            host: None,
+            sockets: BTreeMap::new(),
+            blocked: None,
+            stamps: Stamps::default(),
+            statements: Statements::default(),
+            data_received: Time::ZERO,
+            accepted: false,
+            reset: false,
+        }
+    }
+
+    fn play(&mut self, script: &Script, overrides: &[(String, String)]) -> Result<(), (u32, Stop)> {
+        for option in &script.options {
+            if !overrides.iter().any(|(name, _)| *name == option.name) {
+                self.option(option).map_err(|stop| (option.line, stop))?;
+            }
+        }
+        for (name, value) in overrides {
+            let option = FileOption { line: 0, name: name.clone(), value: value.clone() };
+            self.option(&option).map_err(|stop| (0, stop))?;
+        }
+        for (line, text) in &script.setup {
+            self.stack.run(text).map_err(|construct| (*line, Stop::Skip(construct)))?;
+        }
+        for (at, event) in script.events.iter().enumerate() {
+            let last = at + 1 == script.events.len();
+            self.event(event, last).map_err(|stop| (event.line, stop))?;
+        }
+        let line = self.blocked.as_ref().map_or(0, |blocked| blocked.line);
+        self.unblock().map_err(|stop| (line, stop))
+    }
+
+    fn option(&mut self, option: &FileOption) -> Result<(), Stop> {
+        let wrong = |what: &str| Stop::Fail(format!("--{}: expected {what}, found {:?}", option.name, option.value));
+        let number = |what: &str| option.value.parse::<u64>().map_err(|_| wrong(what));
+        match option.name.as_str() {
+            "tolerance_usecs" => {
+                self.clock.tolerance = Duration::from_micros(number("microseconds")?.min(1_000_000_000))
+            }
+            "tolerance_percent" => {
+                let percent = option.value.parse().ok().filter(|percent| (0.0..=100.0).contains(percent));
+                self.clock.percent = percent.ok_or_else(|| wrong("a percentage"))?;
+            }
+            "mss" => self.rules.mss = Some(number("bytes")?.clamp(1, 65_535) as u32),
+            "tcp_ts_tick_usecs" => {
+                let tick = number("microseconds")?.min(1_000_000);
+                self.rules.stamp_tick = (tick > 0).then_some(Duration::from_micros(tick));
+            }
+            "strict_segments" => self.rules.strict_segments = true,
+            "define" => {}
+            "ip_version" if option.value.starts_with("ipv4") || option.value == "ipv6" => {}
+            "ip_version" | "mtu" => return skip(format!("option --{}={}", option.name, option.value)),
+            name if OPTIONS.contains(&name) => {} // addresses and the like, of which the machines know nothing
+            name => return skip(format!("option --{name}")),
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, event: &Event, last: bool) -> Result<(), Stop> {
+        let inbound = matches!(event.action, Action::Inbound(_));
+        let window = self.clock.window(event.when, inbound)?;
+        if let Action::Outbound(packet) = &event.action {
+            let sent = self.expect(packet, &window)?;
+            self.clock.done(window.start.unwrap_or(sent), false);
+            return Ok(());
+        }
+        let start = window.start.unwrap_or(self.clock.now);
+        self.advance(start)?;
+        match &event.action {
+            Action::Inbound(packet) => self.inject(packet)?,
+            Action::Call(call) => self.call(call, event)?,
+            Action::Code(code) => {
+                let names = self.names();
+                self.statements.run(code, &names)?;
+            }
+            Action::Command(text) => self.command(text, last)?,
+            Action::Outbound(_) => {}
+        }
+        self.clock.done(start, inbound);
+        Ok(())
+    }
+
+    /// Options are read when a connection opens; a machine under way cannot be told others.
+    fn command(&mut self, text: &str, last: bool) -> Result<(), Stop> {
+        let mut stack = self.stack.clone();
+        let result = stack.run(text);
+        if last {
+            return Ok(()); // it tidies up
+        }
+        result.map_err(Stop::Skip)?;
+        if self.host.is_some() && stack != self.stack {
+            return skip(format!("command while a connection is open: {}", text.trim()));
+        }
+        self.stack = stack;
+        Ok(())
+    }
+
+    /// Lets time pass up to `until`.
+    fn advance(&mut self, until: Time) -> Result<(), Stop> {
+        while let Some(next) = self.next_wake(until) {
+            self.step(next, false)?;
+        }
+        self.clock.now = self.clock.now.max(until);
+        Ok(())
+    }
+
+    /// Wakes the machine up to `until`, or until it has sent something, and lets a blocked call return.
+    fn step(&mut self, until: Time, stop_at_sent: bool) -> Result<(), Stop> {
+        let mut at = until.max(self.clock.now);
+        if let Some(host) = &mut self.host {
+            host.advance(self.clock.now, until, stop_at_sent)?;
+            if let Some(sent) = host.peek_sent().filter(|_| stop_at_sent) {
+                at = sent.at.max(self.clock.now);
+            }
+        }
+        self.clock.now = at;
+        self.try_blocked()
+    }
+
+    /// The next segment that the machine sends, not later than `until`; it stays where it is.
+    fn await_sent(&mut self, until: Time) -> Result<Option<Sent>, Stop> {
+        loop {
+            let Some(host) = &self.host else { return Ok(None) };
+            if let Some(sent) = host.peek_sent() {
+                return Ok(Some(*sent));
+            }
+            let Some(next) = self.next_wake(until) else { return Ok(None) };
+            self.step(next, true)?;
+        }
+    }
+
+    /// The same, taken.
+    fn next_sent(&mut self, until: Time) -> Result<Option<Sent>, Stop> {
+        let sent = self.await_sent(until)?;
+        if sent.is_some()
+            && let Some(host) = &mut self.host
+        {
+            host.take_sent();
+        }
+        Ok(sent)
+    }
+
+    /// When something happens by itself, if not later than `until`.
+    fn next_wake(&self, until: Time) -> Option<Time> {
+        let wake = self.host.as_ref().and_then(Host::wake);
+        [wake, self.call_timeout()].into_iter().flatten().min().filter(|at| *at <= until)
+    }
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

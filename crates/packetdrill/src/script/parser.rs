@@ -1,0 +1,352 @@
+//! Tokens to a script.
+
+use units::Duration;
+
+use super::ast::{Action, Call, Event, Expr, Script, When};
+use super::lexer::{FileOption, Kind, Token, tokens};
+use super::{ScriptError, packet};
+
+/// Reads a script; `defines` are symbols given on the command line, which go before those of the file.
+///
+/// # Errors
+/// The line and what was expected there, or the construct that is not covered.
+pub fn parse(text: &str, defines: &[(String, String)]) -> Result<Script, ScriptError> {
+    let tokens = substitute(tokens(text)?, defines)?;
+    let mut parser = Parser { tokens, at: 0 };
+    let mut script = Script::default();
+    while let Kind::Option(option) = parser.peek().clone() {
+        parser.advance();
+        script.options.push(option);
+    }
+    while let Kind::Command(text) = parser.peek().clone() {
+        script.setup.push((parser.line(), text));
+        parser.advance();
+    }
+    loop {
+        match parser.peek().clone() {
+            Kind::End => break,
+            // What cleans up a machine after the script leaves no trace in a simulation.
+            Kind::Command(_) => {
+                parser.advance();
+                match parser.peek() {
+                    Kind::End | Kind::Command(_) => {}
+                    other => {
+                        return parser.error(format!("expected the end of the file after its command, found {other}"));
+                    }
+                }
+            }
+            _ => script.events.push(parser.event()?),
+        }
+    }
+    if script.events.is_empty() {
+        return parser.error("expected an event, found none");
+    }
+    Ok(script)
+}
+
+/// Puts the values of `--define=NAME=value` in the place of the names.
+fn substitute(tokens: Vec<Token>, given: &[(String, String)]) -> Result<Vec<Token>, ScriptError> {
+    let mut symbols: Vec<(String, Vec<Kind>)> = Vec::new();
+    let mut define = |line: u32, name: &str, value: &str| -> Result<(), ScriptError> {
+        if symbols.iter().any(|(known, _)| known == name) {
+            return Ok(());
+        }
+        let mut kinds: Vec<Kind> = self::tokens(value)
+            .map_err(|_| ScriptError::Syntax(line, format!("--define: {value:?} is not text of a script")))?
+            .into_iter()
+            .map(|token| token.kind)
+            .collect();
+        kinds.pop(); // the end
+        symbols.push((name.to_owned(), kinds));
+        Ok(())
+    };
+    for (name, value) in given {
+        define(0, name, value)?;
+    }
+    for token in &tokens {
+        if let Kind::Option(FileOption { line, name, value }) = &token.kind
+            && name == "define"
+        {
+            match value.split_once('=') {
+                Some((name, value)) => define(*line, name, value)?,
+                None => return Err(ScriptError::Syntax(*line, "--define: expected NAME=value".into())),
+            }
+        }
+    }
+    let mut all = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        match &token.kind {
+            Kind::Word(word) if symbols.iter().any(|(name, _)| name == word) => {
+                let found = symbols.iter().find(|(name, _)| name == word);
+                let values = found.map_or(&[][..], |(_, kinds)| kinds);
+                all.extend(values.iter().map(|kind| Token { line: token.line, kind: kind.clone() }));
+            }
+            _ => all.push(token),
+        }
+    }
+    Ok(all)
+}
+
+pub(super) struct Parser {
+    tokens: Vec<Token>,
+    at: usize,
+}
+
+impl Parser {
+    pub(super) fn peek(&self) -> &Kind {
+        &self.tokens[self.at].kind
+    }
+
+    pub(super) fn line(&self) -> u32 {
+        self.tokens[self.at].line
+    }
+
+    /// The end stays where it is, however often it is taken.
+    pub(super) fn advance(&mut self) {
+        self.at = (self.at + 1).min(self.tokens.len() - 1);
+    }
+
+    pub(super) fn error<T>(&self, message: impl Into<String>) -> Result<T, ScriptError> {
+        Err(ScriptError::Syntax(self.line(), message.into()))
+    }
+
+    pub(super) fn unsupported<T>(&self, construct: impl Into<String>) -> Result<T, ScriptError> {
+        Err(ScriptError::Unsupported(self.line(), construct.into()))
+    }
+
+    pub(super) fn expected<T>(&self, what: &str) -> Result<T, ScriptError> {
+        self.error(format!("expected {what}, found {}", self.peek()))
+    }
+
+    /// Takes `sign` if it is next.
+    pub(super) fn accept(&mut self, sign: char) -> bool {
+        let found = *self.peek() == Kind::Sign(sign);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    pub(super) fn expect(&mut self, sign: char) -> Result<(), ScriptError> {
+        if self.accept(sign) { Ok(()) } else { self.expected(&format!("`{sign}`")) }
+    }
+
+    pub(super) fn accept_word(&mut self, word: &str) -> bool {
+        let found = matches!(self.peek(), Kind::Word(found) if found == word);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    pub(super) fn word(&mut self, what: &str) -> Result<String, ScriptError> {
+        let Kind::Word(word) = self.peek() else { return self.expected(what) };
+        let word = word.clone();
+        self.advance();
+        Ok(word)
+    }
+
+    /// A whole number from 0 to `max`.
+    pub(super) fn number(&mut self, what: &str, max: u64) -> Result<u64, ScriptError> {
+        let Kind::Int(number) = *self.peek() else { return self.expected(what) };
+        match u64::try_from(number) {
+            Ok(number) if number <= max => {
+                self.advance();
+                Ok(number)
+            }
+            _ => self.error(format!("expected {what} from 0 to {max}, found {number}")),
+        }
+    }
+
+    fn event(&mut self) -> Result<Event, ScriptError> {
+        let line = self.line();
+        let (when, until) = self.time()?;
+        let action = match self.peek().clone() {
+            Kind::Sign('<') => {
+                self.advance();
+                Action::Inbound(packet::inbound(self)?)
+            }
+            Kind::Sign('>') => {
+                self.advance();
+                Action::Outbound(packet::outbound(self)?)
+            }
+            Kind::Word(_) => Action::Call(self.call(until)?),
+            Kind::Code(code) => {
+                self.advance();
+                Action::Code(code)
+            }
+            Kind::Command(command) => {
+                self.advance();
+                Action::Command(command)
+            }
+            _ => return self.expected("`<`, `>`, a call, code or a command after the time"),
+        };
+        let outbound = matches!(action, Action::Outbound(_));
+        if !outbound && !matches!(when, When::At(_) | When::After(_)) {
+            let message = "a range of times or `*` stands only before an outbound packet";
+            return Err(ScriptError::Syntax(line, message.into()));
+        }
+        if until.is_some() && !matches!(action, Action::Call(_)) {
+            return Err(ScriptError::Syntax(line, "`...` in a time stands only before a call".into()));
+        }
+        Ok(Event { line, when, action })
+    }
+
+    /// The time, and the end of a blocking call.
+    fn time(&mut self) -> Result<(When, Option<Duration>), ScriptError> {
+        if self.accept('*') {
+            return Ok((When::Any, None));
+        }
+        let relative = self.accept('+');
+        let start = self.seconds()?;
+        let second = |parser: &mut Parser| {
+            let plus = parser.accept('+');
+            if plus && !relative {
+                return parser.error("expected a time without `+`, as the first is without");
+            }
+            let end = parser.seconds()?;
+            if end < start {
+                return parser.error("expected a second time that is not before the first");
+            }
+            Ok(end)
+        };
+        if self.accept('~') {
+            let end = second(self)?;
+            return Ok((if relative { When::AfterRange(start, end) } else { When::AtRange(start, end) }, None));
+        }
+        let until = if *self.peek() == Kind::Ellipsis {
+            self.advance();
+            Some(second(self)?)
+        } else {
+            None
+        };
+        Ok((if relative { When::After(start) } else { When::At(start) }, until))
+    }
+
+    /// Seconds to the nearest microsecond.
+    fn seconds(&mut self) -> Result<Duration, ScriptError> {
+        let seconds = match *self.peek() {
+            Kind::Int(number) => number as f64,
+            Kind::Float(number) => number,
+            _ => return self.expected("a time in seconds"),
+        };
+        if seconds > 1e6 {
+            return self.error(format!("expected a time of at most 1000000 s, found {seconds}"));
+        }
+        self.advance();
+        Ok(Duration::from_micros((seconds * 1e6).round() as u64))
+    }
+
+    fn call(&mut self, until: Option<Duration>) -> Result<Call, ScriptError> {
+        let name = self.word("a call")?;
+        self.expect('(')?;
+        let args = self.list(')')?;
+        self.expect('=')?;
+        let result = self.expr()?;
+        let mut errno = None;
+        if let Kind::Word(word) = self.peek().clone()
+            && word.starts_with('E')
+        {
+            self.advance();
+            errno = Some(word);
+        }
+        if self.accept('(') {
+            self.remark()?;
+        }
+        Ok(Call { until, name, args, result, errno })
+    }
+
+    /// Skips what stands in parentheses behind a result.
+    fn remark(&mut self) -> Result<(), ScriptError> {
+        while *self.peek() != Kind::Sign(')') {
+            if *self.peek() == Kind::End {
+                return self.expected("`)`");
+            }
+            self.advance();
+        }
+        self.expect(')')
+    }
+
+    /// Expressions up to `end`, which is taken.
+    fn list(&mut self, end: char) -> Result<Vec<Expr>, ScriptError> {
+        let mut list = Vec::new();
+        while !self.accept(end) {
+            if !list.is_empty() {
+                self.expect(',')?;
+                if self.accept(end) {
+                    break;
+                }
+            }
+            list.push(self.expr()?);
+        }
+        Ok(list)
+    }
+
+    fn expr(&mut self) -> Result<Expr, ScriptError> {
+        match self.peek().clone() {
+            Kind::Ellipsis => {
+                self.advance();
+                Ok(Expr::Whatever)
+            }
+            Kind::Int(number) => {
+                self.advance();
+                Ok(Expr::Int(number))
+            }
+            Kind::Sign('-') => {
+                self.advance();
+                let Kind::Int(number) = *self.peek() else { return self.expected("a number after `-`") };
+                self.advance();
+                Ok(Expr::Int(-number))
+            }
+            Kind::Text(text) => {
+                self.advance();
+                Ok(Expr::Text(text))
+            }
+            Kind::Sign('[') => {
+                self.advance();
+                Ok(Expr::List(self.list(']')?))
+            }
+            Kind::Sign('{') => {
+                self.advance();
+                self.members()
+            }
+            Kind::Word(word) => {
+                self.advance();
+                if self.accept('(') {
+                    return Ok(Expr::Function(word, self.list(')')?));
+                }
+                let mut symbols = vec![word];
+                while self.accept('|') {
+                    symbols.push(self.word("a symbol after `|`")?);
+                }
+                Ok(Expr::Symbols(symbols))
+            }
+            _ => self.expected("a value"),
+        }
+    }
+
+    fn members(&mut self) -> Result<Expr, ScriptError> {
+        let mut members = Vec::new();
+        while !self.accept('}') {
+            if !members.is_empty() {
+                self.expect(',')?;
+            }
+            let value = self.expr()?;
+            if self.accept('=') {
+                let name = match value {
+                    Expr::Symbols(mut names) if names.len() == 1 => names.remove(0),
+                    Expr::Function(name, _) => name,
+                    _ => return self.error("expected the name of a member before `=`"),
+                };
+                members.push((name, self.expr()?));
+            } else {
+                members.push((String::new(), value));
+            }
+        }
+        Ok(Expr::Struct(members))
+    }
+}
+
+#[cfg(test)]
+#[path = "parser_tests.rs"]
+mod tests;

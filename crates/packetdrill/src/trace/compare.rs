@@ -1,0 +1,188 @@
+//! What counts as the same.
+
+use transport::{CongestionState, Flags};
+use units::{Duration, Ecn};
+
+use super::file::{Info, Packet};
+use crate::host::Sent;
+
+/// How far the two may be apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Segments that one of the two may have sent and the other not yet, when something arrives.
+    pub ahead: usize,
+    /// Difference of windows and thresholds in segments; `None` does not compare them.
+    pub window: Option<u32>,
+    /// Difference of the counts of segments lost, retransmitted and selectively acknowledged.
+    pub counts: Option<u32>,
+    /// Whether the state must be the same.
+    pub state: bool,
+    /// Whether segments must come in the same order; if not, each must come within the bound of `ahead`.
+    pub order: bool,
+    /// How many phases of the kernel's clock are tried, a quarter of a millisecond apart: where its ticks of 4 ms began is not
+    /// recorded, and CUBIC looks at its curve once a tick.
+    pub phases: u64,
+}
+
+impl Bounds {
+    /// Those for a congestion control.
+    pub fn of(congestion: &str) -> Bounds {
+        match congestion {
+            "reno" => Bounds { ahead: 0, window: Some(0), counts: Some(0), state: true, order: true, phases: 1 },
+            "cubic" => Bounds { ahead: 1, window: Some(1), counts: Some(1), state: true, order: true, phases: 16 },
+            _ => Bounds { ahead: 8, window: Some(4), counts: None, state: true, order: false, phases: 1 },
+        }
+    }
+}
+
+/// Something that is not the same.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// Line of the recording.
+    pub line: usize,
+    /// Milliseconds on its clock.
+    pub at: f64,
+    /// What: `segment`, `window`, `state`, `counts` or `rto`.
+    pub kind: &'static str,
+    /// What the kernel has.
+    pub kernel: String,
+    /// What we have.
+    pub ours: String,
+}
+
+impl std::fmt::Display for Difference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Difference { line, at, kind, kernel, ours } = self;
+        write!(f, "{at:.3} ms (line {line}): {kind}: kernel {kernel}; ours {ours}")
+    }
+}
+
+/// A threshold that no window reaches, as the kernel shows it.
+const NO_THRESHOLD: u32 = 0x7fff_ffff;
+/// A tick of the recording kernel's clock.
+const TICK: Duration = Duration::from_millis(4);
+
+/// The values that are not the same: the kind, and the two as text.
+///
+/// The kernel's time-out counts no back-off of zero window probes, ours does.
+pub(super) fn infos(
+    kernel: &Info,
+    ours: &transport::Info,
+    bounds: Bounds,
+    rto: bool,
+) -> Vec<(&'static str, String, String)> {
+    let mut differences = Vec::new();
+    let mut number = |kind: &'static str, name: &str, a: u32, b: u32, most: Option<u32>| {
+        if most.is_some_and(|most| a.abs_diff(b) > most) {
+            differences.push((kind, format!("{name} {a}"), format!("{b}")));
+        }
+    };
+    let state = match ours.congestion_state {
+        CongestionState::Open => 0,
+        CongestionState::Disorder => 1,
+        CongestionState::Cwr => 2,
+        CongestionState::Recovery => 3,
+        CongestionState::Loss => 4,
+    };
+    number("state", "state", kernel.ca.into(), state, bounds.state.then_some(0));
+    number("window", "cwnd", kernel.snd_cwnd, ours.window, bounds.window);
+    let threshold = ours.slow_start_threshold.unwrap_or(NO_THRESHOLD);
+    number("window", "ssthresh", kernel.snd_ssthresh, threshold, bounds.window);
+    number("counts", "sacked", kernel.sacked, ours.sacked, bounds.counts);
+    number("counts", "lost", kernel.lost, ours.lost, bounds.counts);
+    number("counts", "retrans", kernel.retrans, ours.retransmitted, bounds.counts);
+    number("counts", "reordering", kernel.reordering, ours.reordering, bounds.counts.map(|_| 0));
+    number("counts", "backoff", kernel.backoff, ours.backoff, bounds.counts);
+    number("counts", "probes", kernel.probes, ours.probes, bounds.counts);
+    number("counts", "timeouts", kernel.rexmits, ours.consecutive_timeouts, bounds.counts);
+    let probing = if kernel.unacked == 0 && ours.unsent_bytes > 0 { ours.backoff.min(20) } else { 0 };
+    let micros = ((ours.rto.as_nanos() / 1000) >> probing).min(u64::from(u32::MAX)) as u32;
+    let kernels = kernel.rto.min(u64::from(u32::MAX)) as u32;
+    number("rto", "rto (us)", kernels, micros, rto.then_some((TICK.as_nanos() / 1000) as u32));
+    differences
+}
+
+/// A segment as both sides are compared and shown.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Shape {
+    flags: String,
+    seq: u64,
+    len: u32,
+    /// How often it was sent before; of bare acknowledgments always 0.
+    transmission: u32,
+    /// Acknowledgment number and blocks; of data not compared, as the other direction has none.
+    ack: Option<(u64, Vec<(u64, u64)>)>,
+    ecn: u8,
+}
+
+impl Shape {
+    pub(super) fn of_kernel(packet: &Packet, transmission: u32) -> Shape {
+        let mut flags: Vec<char> = packet.flags.chars().filter(|flag| *flag != 'P').collect();
+        flags.sort_unstable();
+        let bare = packet.len == 0;
+        Shape {
+            flags: flags.into_iter().collect(),
+            seq: packet.seq,
+            len: packet.len,
+            transmission: if bare { 0 } else { transmission },
+            ack: bare.then(|| (packet.ack, packet.options.sack.clone())),
+            ecn: packet.options.ecn,
+        }
+    }
+
+    pub(super) fn of_ours(sent: &Sent) -> Shape {
+        let segment = &sent.segment;
+        let letters = [
+            (Flags::SYN, 'S'),
+            (Flags::FIN, 'F'),
+            (Flags::RST, 'R'),
+            (Flags::ECE, 'E'),
+            (Flags::CWR, 'W'),
+            (Flags::ACK, '.'),
+        ];
+        let mut flags: Vec<char> =
+            letters.into_iter().filter(|(flag, _)| segment.flags.has(*flag)).map(|(_, letter)| letter).collect();
+        flags.sort_unstable();
+        let bare = segment.len == 0;
+        Shape {
+            flags: flags.into_iter().collect(),
+            seq: segment.seq,
+            len: segment.len,
+            transmission: if bare { 0 } else { sent.transmission },
+            ack: bare.then(|| (segment.ack, segment.sack.as_slice().to_vec())),
+            ecn: match segment.ecn {
+                Ecn::NotEct => 0,
+                Ecn::Ect1 => 1,
+                Ecn::Ect0 => 2,
+                Ecn::Ce => 3,
+            },
+        }
+    }
+}
+
+impl Shape {
+    /// Whether both carry the same data as the same transmission, whatever their flags.
+    pub(super) fn same_data(&self, other: &Shape) -> bool {
+        self.seq == other.seq
+            && self.len == other.len
+            && self.transmission == other.transmission
+            && self.ack == other.ack
+    }
+}
+
+impl std::fmt::Display for Shape {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Shape { flags, seq, len, transmission, ack, ecn } = self;
+        write!(f, "{flags} {seq}:{}({len})", seq + u64::from(*len))?;
+        if *transmission > 0 {
+            write!(f, " retransmission {transmission}")?;
+        }
+        if let Some((ack, sack)) = ack {
+            write!(f, " ack {ack}")?;
+            for (start, end) in sack {
+                write!(f, " {start}:{end}")?;
+            }
+        }
+        if *ecn > 0 { write!(f, " ecn {ecn}") } else { Ok(()) }
+    }
+}

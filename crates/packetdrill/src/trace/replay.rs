@@ -1,0 +1,354 @@
+//! A recording through a connection.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use transport::{Flags, SackBlocks, Segment, SynOptions};
+use units::{Duration, Ecn, Time};
+
+use super::compare::{Bounds, Difference, Shape, infos};
+use super::file::{Header, Line, Packet, Recording, What, instant};
+use crate::host::Host;
+use crate::run::Stack;
+
+/// The tick of the recording kernel's clock.
+const TICK: &str = "4 ms";
+/// Where the recording's clock has its zero on ours, or up to a tick later: late enough for the handshake before it.
+const ORIGIN: Time = Time::from_nanos(1_000_000_000);
+/// The step in which phases of the kernel's clock are tried.
+const PHASE: Duration = Duration::from_micros(250);
+/// The shift that the peer offers; its SYN's options are not recorded.
+const PEER_SHIFT: u8 = 8;
+/// A kernel's timer fires late by up to this share of its time, and two ticks.
+const LATENESS: u64 = 8;
+const TICKS: Duration = Duration::from_millis(8);
+/// Our timer may be due so much later than the kernel's: round-trip times are measured within a tick.
+const EARLY: Duration = Duration::from_millis(5);
+/// So long after it was sent a segment is recorded at most.
+const RECORDING: Duration = Duration::from_micros(500);
+/// What one instant of a machine may take of wake-ups.
+const MAX_WAKES: u32 = 100;
+
+/// Replays a recording; returns what differs by more than `bounds`, the first only unless `all`.
+///
+/// # Errors
+/// That the recording's settings are not ours to make.
+pub fn replay(recording: &Recording, bounds: Bounds, all: bool) -> Result<Vec<Difference>, String> {
+    let mut best: Option<Vec<Difference>> = None;
+    for phase in 0..bounds.phases {
+        let found = replay_at(recording, ORIGIN + PHASE * phase, bounds, all)?;
+        if found.is_empty() {
+            return Ok(found);
+        }
+        let from = |differences: &[Difference]| differences.first().map_or(f64::INFINITY, |first| first.at);
+        if best.as_deref().is_none_or(|best| from(&found) > from(best)) {
+            best = Some(found);
+        }
+    }
+    Ok(best.unwrap_or_default())
+}
+
+fn replay_at(recording: &Recording, origin: Time, bounds: Bounds, all: bool) -> Result<Vec<Difference>, String> {
+    let mut replay = Replay::new(recording, origin, bounds)?;
+    for line in &recording.lines {
+        replay.line(line);
+        if !replay.differences.is_empty() && (!all || replay.out_of_step) {
+            return Ok(replay.differences);
+        }
+    }
+    replay.finish();
+    Ok(replay.differences)
+}
+
+struct Replay<'a> {
+    header: &'a Header,
+    /// Where the recording's clock has its zero on ours.
+    origin: Time,
+    bounds: Bounds,
+    host: Host,
+    /// What the kernel sent and we have not yet, and the other way round.
+    kernel: VecDeque<KernelSent>,
+    ours: VecDeque<OurSent>,
+    /// How often the kernel sent the segment that begins at a sequence number.
+    transmissions: BTreeMap<u64, u32>,
+    /// The kernel's timestamps and ours.
+    stamps: BTreeMap<u32, u32>,
+    now: Time,
+    /// When the handshake was, of which the recording's clock knows only the end.
+    syn: Time,
+    differences: Vec<Difference>,
+    /// A segment was sent later by one than by the other, and from then on both measure other round-trip times.
+    apart: bool,
+    /// The segments differ: whatever follows is of no use.
+    out_of_step: bool,
+}
+
+/// A segment of the kernel's that we have not sent yet.
+#[derive(Clone)]
+struct KernelSent {
+    shape: Shape,
+    number: usize,
+    at: f64,
+    stamp: Option<u32>,
+}
+
+/// A segment of ours that the kernel has not sent yet.
+#[derive(Clone)]
+struct OurSent {
+    shape: Shape,
+    at: Time,
+    stamp: Option<u32>,
+}
+
+impl<'a> Replay<'a> {
+    fn new(recording: &'a Recording, origin: Time, bounds: Bounds) -> Result<Replay<'a>, String> {
+        let header = &recording.header;
+        let mut stack = Stack::linux();
+        for (name, value) in &header.sysctl {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            stack.assign(&format!("net.ipv4.{name}"), &value)?;
+        }
+        stack.assign("net.ipv4.tcp_congestion_control", &header.cc)?;
+        stack.set("timer_tick", toml::Value::String(TICK.into()));
+        let host = Host::passive(stack.settings(false)?);
+        // The handshake took as long as the kernel measured.
+        let measured = recording.lines.iter().find_map(|line| match &line.what {
+            What::Info(info) => Some(info.rtt),
+            _ => None,
+        });
+        let ack = recording.lines.iter().filter(|line| matches!(line.what, What::In(_))).nth(1);
+        let syn = match (measured, ack) {
+            (Some(rtt), Some(ack)) => instant(origin, ack.at) - Duration::from_micros(rtt),
+            _ => instant(origin, recording.lines.first().map_or(0.0, |line| line.at)),
+        };
+        Ok(Replay {
+            header,
+            origin,
+            bounds,
+            host,
+            kernel: VecDeque::new(),
+            ours: VecDeque::new(),
+            transmissions: BTreeMap::new(),
+            stamps: BTreeMap::new(),
+            now: Time::ZERO,
+            syn,
+            differences: Vec::new(),
+            apart: false,
+            out_of_step: false,
+        })
+    }
+
+    fn line(&mut self, line: &Line) {
+        let mut at = instant(self.origin, line.at);
+        match &line.what {
+            What::In(packet) => {
+                if packet.flags.starts_with('S') {
+                    at = self.syn;
+                }
+                self.catch_up(at);
+                self.settle(line, self.bounds.ahead);
+                let segment = self.segment(packet);
+                self.now = self.now.max(at);
+                self.host.inject(self.now, &segment);
+            }
+            What::Write(bytes) => {
+                self.catch_up(at);
+                self.settle(line, self.bounds.ahead);
+                self.now = self.now.max(at);
+                self.host.write(self.now, *bytes);
+            }
+            What::Read(bytes) => {
+                self.catch_up(at);
+                self.settle(line, self.bounds.ahead);
+                self.now = self.now.max(at);
+                self.host.read(self.now, *bytes);
+            }
+            What::Out(packet) => {
+                self.kernel_sent(packet, line);
+                self.catch_up(at);
+                self.answer(at);
+            }
+            What::Info(info) => {
+                let ours = self.host.info();
+                for (kind, kernel, ours) in infos(info, &ours, self.bounds, !self.apart) {
+                    self.differ(line, kind, kernel, ours);
+                }
+            }
+            What::Path => {}
+        }
+        self.collect();
+        self.pair();
+    }
+
+    /// The recording is over: whatever is still due would have been seen.
+    fn finish(&mut self) {
+        let Some(last) = self.lines_end() else { return };
+        let line = Line { number: 0, at: last, what: What::Path };
+        self.catch_up(instant(self.origin, last));
+        self.collect();
+        self.pair();
+        self.settle(&line, self.bounds.ahead);
+    }
+
+    fn lines_end(&self) -> Option<f64> {
+        (self.header.dur > 0.0).then_some(self.header.dur * 1e3)
+    }
+
+    fn kernel_sent(&mut self, packet: &Packet, line: &Line) {
+        let transmission = self.transmissions.entry(packet.seq).or_insert(0);
+        let shape = Shape::of_kernel(packet, *transmission);
+        *transmission += u32::from(packet.len > 0);
+        let stamp = packet.options.ts.map(|(value, _)| value);
+        self.kernel.push_back(KernelSent { shape, number: line.number, at: line.at, stamp });
+    }
+
+    /// Fires what is due so long before `at` that no kernel's timer would be as late.
+    fn catch_up(&mut self, at: Time) {
+        for _ in 0..MAX_WAKES {
+            let Some(wake) = self.host.wake() else { return };
+            let late = wake.since(self.now) / LATENESS + TICKS;
+            if wake + late >= at {
+                return;
+            }
+            self.now = self.now.max(wake);
+            self.host.fire(self.now);
+            self.collect();
+            self.pair();
+        }
+    }
+
+    /// The kernel sent something: if nothing of ours stands against it and a timer of ours is due, it fires.
+    fn answer(&mut self, at: Time) {
+        for _ in 0..MAX_WAKES {
+            self.collect();
+            let Some(wake) = self.host.wake().filter(|wake| *wake <= at + EARLY) else { return };
+            if self.ours.len() >= self.kernel.len() {
+                return;
+            }
+            self.now = self.now.max(at - RECORDING).max(wake);
+            self.host.fire(self.now);
+        }
+    }
+
+    fn collect(&mut self) {
+        while let Some(sent) = self.host.take_sent() {
+            let stamp = sent.segment.timestamps.map(|(value, _)| value);
+            self.ours.push_back(OurSent { shape: Shape::of_ours(&sent), at: sent.at, stamp });
+        }
+    }
+
+    /// Takes what is the same off both queues.
+    fn pair(&mut self) {
+        let mut at = 0;
+        while let (Some(ours), Some(first)) = (self.ours.get(at), self.kernel.front()) {
+            let found = if self.bounds.order {
+                Some(0).filter(|_| first.shape == ours.shape)
+            } else {
+                self.kernel.iter().position(|kernel| kernel.shape.same_data(&ours.shape))
+            };
+            match found {
+                Some(found) => {
+                    let kernel = self.kernel.remove(found);
+                    let ours = self.ours.remove(at);
+                    if let (Some(kernel), Some(ours)) =
+                        (kernel.and_then(|kernel| kernel.stamp), ours.and_then(|ours| ours.stamp))
+                    {
+                        // The two clocks tick at different instants: of several of ours the latest stands for the kernel's, so
+                        // that an original does not seem to be older than a retransmission within the same tick.
+                        self.stamps.insert(kernel, ours);
+                    }
+                }
+                None if self.bounds.order => {
+                    let (number, at) = (first.number, first.at);
+                    let (kernel, ours) = (first.shape.to_string(), ours.shape.to_string());
+                    return self.segments_differ(number, at, kernel, ours);
+                }
+                None => at += 1,
+            }
+        }
+    }
+
+    /// Something arrives: one of the two may not be further than `ahead`.
+    fn settle(&mut self, line: &Line, ahead: usize) {
+        self.collect();
+        self.pair();
+        self.apart |= !self.kernel.is_empty() || !self.ours.is_empty();
+        if self.kernel.len() > ahead
+            && let Some(kernel) = self.kernel.front().cloned()
+        {
+            return self.segments_differ(kernel.number, kernel.at, kernel.shape.to_string(), "nothing".into());
+        }
+        if self.ours.len() > ahead
+            && let Some(ours) = self.ours.front().cloned()
+        {
+            let at = ours.at.since(self.origin).as_secs_f64() * 1e3;
+            self.segments_differ(line.number, line.at, "nothing".into(), format!("{} at {at:.3} ms", ours.shape));
+        }
+    }
+
+    fn segments_differ(&mut self, line: usize, at: f64, kernel: String, ours: String) {
+        if !self.out_of_step {
+            self.out_of_step = true;
+            self.differences.push(Difference { line, at, kind: "segment", kernel, ours });
+        }
+    }
+
+    fn differ(&mut self, line: &Line, kind: &'static str, kernel: String, ours: String) {
+        self.differences.push(Difference { line: line.number, at: line.at, kind, kernel, ours });
+    }
+
+    fn segment(&self, packet: &Packet) -> Segment {
+        let letters = [
+            ('S', Flags::SYN),
+            ('F', Flags::FIN),
+            ('R', Flags::RST),
+            ('P', Flags::PSH),
+            ('.', Flags::ACK),
+            ('E', Flags::ECE),
+            ('W', Flags::CWR),
+        ];
+        let set = letters.into_iter().filter(|(letter, _)| packet.flags.contains(*letter));
+        let flags = set.fold(Flags::default(), |flags, (_, flag)| flags | flag);
+        let syn = flags.has(Flags::SYN).then_some(SynOptions {
+            mss: self.header.mss,
+            window_scale: Some(PEER_SHIFT),
+            sack_permitted: self.header.sack != 0,
+        });
+        let shift = if syn.is_some() { 0 } else { self.host.peers_shift() };
+        // A SYN's own timestamp is not recorded; the first acknowledgment's tells that the peer has a clock.
+        let stamp = if syn.is_some() && self.header.ts != 0 { Some((PEER_CLOCK, 0)) } else { packet.options.ts };
+        Segment {
+            seq: packet.seq,
+            ack: packet.ack,
+            window: u64::from(packet.window) << shift,
+            len: packet.len,
+            flags,
+            ecn: match packet.options.ecn {
+                1 => Ecn::Ect1,
+                2 => Ecn::Ect0,
+                3 => Ecn::Ce,
+                _ => Ecn::NotEct,
+            },
+            timestamps: stamp.map(|(value, echo)| (value, self.our_stamp(echo))),
+            sack: packet
+                .options
+                .sack
+                .iter()
+                .copied()
+                .filter(|(start, end)| start < end)
+                .take(4)
+                .collect::<SackBlocks>(),
+            syn,
+        }
+    }
+
+    /// Ours for a timestamp that the kernel sent.
+    fn our_stamp(&self, kernel: u32) -> u32 {
+        match self.stamps.get(&kernel) {
+            Some(ours) => *ours,
+            None => 0,
+        }
+    }
+}
+
+/// What a peer's clock showed when it sent its SYN.
+const PEER_CLOCK: u32 = 1000;
