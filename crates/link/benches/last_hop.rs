@@ -26,10 +26,16 @@ fn main() {
     let none = json!({ "rate": "50 Mbit/s", "delay": "10 ms", "scheduler": buffer });
     let adaptive =
         json!({ "rate": "50 Mbit/s", "delay": "10 ms", "scheduler": buffer, "harq": { "kind": "adaptive" } });
+    let managed = |queue: serde_json::Value| json!({ "rate": "50 Mbit/s", "delay": "10 ms", "scheduler": buffer, "queue": queue });
+    let marking = managed(json!({ "kind": "droptail", "mark_above": "5 ms" }));
+    let (red, codel) = (managed(json!({ "kind": "red" })), managed(json!({ "kind": "codel" })));
     for (name, settings, load) in [
         ("none, half loaded", &none, 0.5),
         ("none, full", &none, 1.0),
         ("none, overloaded twice", &none, 2.0),
+        ("marking threshold, overloaded twice", &marking, 2.0),
+        ("red, overloaded twice", &red, 2.0),
+        ("codel, overloaded twice", &codel, 2.0),
         ("adaptive with reordering, half loaded", &adaptive, 0.2),
         ("adaptive with reordering, overloaded", &adaptive, 1.0),
     ] {
@@ -44,11 +50,12 @@ fn main() {
 fn measure(settings: &serde_json::Value, load: f64) -> f64 {
     let config: LastHopConfig = serde_json::from_value(settings.clone()).expect("valid");
     let rng = |seed| Box::new(Xoshiro256PlusPlus::seed_from_u64(seed));
+    let mut streams = |_: &'static str, _: u64| -> Box<dyn Rng + Send> { rng(1) };
     let fading = config.law_request().is_some();
     let channel: Box<dyn Channel> = if fading { Box::new(Fading(rng(2))) } else { Box::new(Clear) };
     let law = fading.then(law);
     let mut hop =
-        LastHop::new(&config, Duration::from_millis(160), vec![channel], law.as_ref(), rng(1)).expect("valid");
+        LastHop::new(&config, Duration::from_millis(160), vec![channel], law.as_ref(), &mut streams).expect("valid");
     let gap = config.rate.tx_time(1115 * 8).mul_f64(1.0 / load);
     let started = Instant::now();
     let (mut at, mut outputs) = (Time::ZERO, 0);

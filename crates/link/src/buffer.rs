@@ -36,6 +36,16 @@ impl Buffer {
     /// # Errors
     /// If no byte, or more than 10^15, would fit.
     pub fn resolve(self, rate: BitRate, base_rtt: Duration) -> Result<Limit, FieldError> {
+        self.resolve_as("buffer", rate, base_rtt)
+    }
+
+    /// As [`Buffer::resolve`] for the option `field`.
+    pub(crate) fn resolve_as(
+        self,
+        field: &'static str,
+        rate: BitRate,
+        base_rtt: Duration,
+    ) -> Result<Limit, FieldError> {
         let bytes = match self {
             Buffer::Packets(packets) => return Ok(Limit::Packets(packets)),
             Buffer::Bytes(bytes) => bytes.get() as f64,
@@ -47,7 +57,7 @@ impl Buffer {
         }
         let size = if bytes < 1.0 { "no byte at all" } else { "more than 10^15 bytes" };
         let reason = format!("\"{self}\" is {size} at {rate} and a base round-trip time of {base_rtt}");
-        Err(FieldError::new("buffer", reason))
+        Err(FieldError::new(field, reason))
     }
 }
 
@@ -57,6 +67,22 @@ impl Limit {
         match self {
             Limit::Packets(packets) => backlog.packets < packets as usize,
             Limit::Bytes(bytes) => backlog.bytes + u64::from(size) <= bytes,
+        }
+    }
+
+    /// How many packets or bytes.
+    pub fn count(self) -> u64 {
+        match self {
+            Limit::Packets(packets) => u64::from(packets),
+            Limit::Bytes(bytes) => bytes,
+        }
+    }
+
+    /// What waits, in packets or bytes as this is.
+    pub fn measure(self, backlog: Backlog) -> u64 {
+        match self {
+            Limit::Packets(_) => backlog.packets as u64,
+            Limit::Bytes(_) => backlog.bytes,
         }
     }
 }

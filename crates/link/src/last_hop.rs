@@ -10,6 +10,7 @@ use units::{BitRate, Db, Duration, FieldError, Time};
 
 use crate::harq::{Burst, Coded, Feedback, Harq, HarqConfig, HarqCounters, Verdict};
 use crate::packet::{DropReason, Output, PacketRef};
+use crate::queue::{Queue, QueueConfig};
 use crate::reordering::{Reordering, ReorderingConfig, ReorderingCounters};
 use crate::report::{HarqReport, LastHopReport, ReorderingReport, per_second};
 use crate::scheduler::{Backlog, Scheduler, SchedulerConfig, View};
@@ -25,6 +26,9 @@ pub struct LastHopConfig {
     /// Who is sent next.
     #[serde(default)]
     pub scheduler: SchedulerConfig,
+    /// Which packets are marked or dropped before a queue is full.
+    #[serde(default)]
+    pub queue: QueueConfig,
     /// What is done against a bad channel.
     #[serde(default)]
     pub harq: HarqConfig,
@@ -48,7 +52,8 @@ impl LastHopConfig {
     /// # Errors
     /// If a value cannot be; the path is that below the last hop, `harq.targets`.
     pub fn check(&self, base_rtt: Duration) -> Result<(), FieldError> {
-        self.scheduler.build(self.rate, base_rtt).map_err(|error| error.within("scheduler"))?;
+        self.scheduler.check(self.rate, base_rtt).map_err(|error| error.within("scheduler"))?;
+        self.queue.check(self.rate, base_rtt).map_err(|error| error.within("queue"))?;
         self.harq.check().map_err(|error| error.within("harq"))
     }
 
@@ -114,6 +119,7 @@ struct Counters {
     delivered_packets: u64,
     delivered_bytes: u64,
     dropped_overflow: u64,
+    dropped_early: u64,
     dropped_timeout: u64,
     dropped_harq: u64,
     queue_packets_max: usize,
@@ -125,7 +131,8 @@ impl LastHop {
     /// An idle last hop to one user for each of `channels`.
     ///
     /// `base_rtt`: the flows' round-trip time without queueing, from which a buffer in bandwidth-delay products follows.
-    /// `law`: what [`LastHopConfig::law_request`] asks for. `rng`: decides what chance decides in the reliability scheme.
+    /// `law`: what [`LastHopConfig::law_request`] asks for. `streams`: a generator for each purpose and its number: `harq`,
+    /// and `queue` for each queue.
     ///
     /// # Errors
     /// As [`LastHopConfig::check`].
@@ -137,11 +144,16 @@ impl LastHop {
         base_rtt: Duration,
         channels: Vec<Box<dyn Channel>>,
         law: Option<&TransmissionLaw>,
-        rng: Box<dyn Rng + Send>,
+        streams: &mut dyn FnMut(&'static str, u64) -> Box<dyn Rng + Send>,
     ) -> Result<LastHop, FieldError> {
         config.check(base_rtt)?;
-        let scheduler = config.scheduler.build(config.rate, base_rtt)?;
-        let harq = config.harq.build(law, rng)?;
+        let harq = config.harq.build(law, streams("harq", 0))?;
+        let mut numbers = 0..;
+        let mut queue = |limit| {
+            let rng = streams("queue", numbers.next().expect("endless"));
+            Queue::new(limit, config.queue.build(config.rate, base_rtt, rng).expect("checked above"))
+        };
+        let scheduler = config.scheduler.build(config.rate, base_rtt, &mut queue)?;
         let reordering = Reordering::new(config.reordering.clone(), channels.len());
         Ok(LastHop::from_parts(config.rate, config.delay, scheduler, harq, reordering, channels))
     }
@@ -275,8 +287,10 @@ impl LastHop {
             delivered_packets: counters.delivered_packets,
             delivered_bytes: counters.delivered_bytes,
             dropped_overflow: counters.dropped_overflow,
+            dropped_early: counters.dropped_early,
             dropped_timeout: counters.dropped_timeout,
             dropped_harq: counters.dropped_harq,
+            marked_packets: self.scheduler.marked(),
             in_flight: self.in_flight(),
             queue_packets_max: counters.queue_packets_max,
             coded_bps: per_second((counters.coded_bits as f64 - unsent_bits).max(0.0), elapsed),
@@ -407,6 +421,7 @@ impl Counters {
                 self.delivered_bytes += u64::from(packet.size);
             }
             Output::Dropped(_, DropReason::Overflow) => self.dropped_overflow += 1,
+            Output::Dropped(_, DropReason::Early) => self.dropped_early += 1,
             Output::Dropped(_, DropReason::Timeout) => self.dropped_timeout += 1,
             Output::Dropped(_, DropReason::Harq) => self.dropped_harq += 1,
         }

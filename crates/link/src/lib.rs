@@ -1,7 +1,7 @@
 //! The last hop: one satellite's downlink, shared by its users.
 //!
-//! A packet meets, in this order, a [`scheduler`] (who is sent next, and who is dropped), the serial transmitter, a
-//! reliability scheme ([`harq`]) over each user's [`channel`], and the [`reordering`] buffer of the user's terminal.
+//! A packet meets, in this order, a [`queue`] (which is marked or dropped) and its [`scheduler`] (who is sent next), the
+//! serial transmitter, a reliability scheme ([`harq`]) over each user's [`channel`], and the [`reordering`] buffer of the user's terminal.
 //! [`LastHop`] is the machine that joins them. It reads no clock, knows no transport protocol, and numbers packets itself.
 //!
 //! What is simplified, and who could notice:
@@ -14,6 +14,7 @@ mod buffer;
 pub mod harq;
 mod last_hop;
 mod packet;
+pub mod queue;
 pub mod reordering;
 mod report;
 pub mod scheduler;
@@ -21,7 +22,9 @@ pub mod scheduler;
 pub use buffer::{Buffer, Limit};
 pub use harq::{Harq, HarqConfig};
 pub use last_hop::{LastHop, LastHopConfig, LawRequest};
-pub use packet::{DropReason, Ecn, Output, PacketRef};
+pub use packet::{DropReason, Output, PacketRef};
+pub use queue::{Queue, QueueConfig, QueueManager};
 pub use reordering::ReorderingConfig;
 pub use report::{HarqReport, LastHopReport, ReorderingReport};
 pub use scheduler::{Backlog, Scheduler, SchedulerConfig};
+pub use units::Ecn;

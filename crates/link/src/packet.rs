@@ -1,5 +1,7 @@
 //! What the last hop sees of a packet, and what becomes of it.
 
+use units::Ecn;
+
 /// A packet as the last hop sees it: where it goes, how large it is, and a handle that only its owner understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PacketRef {
@@ -15,27 +17,10 @@ pub struct PacketRef {
     pub ecn: Ecn,
 }
 
-/// Explicit congestion notification codepoint (RFC 3168 section 5).
-///
-/// As wide as its neighbours in [`PacketRef`]: padding would split the copies of a packet in two that wait for each other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[repr(u32)]
-pub enum Ecn {
-    /// The transport does not understand marks.
-    #[default]
-    NotEct,
-    /// ECN-capable, codepoint 0.
-    Ect0,
-    /// ECN-capable, codepoint 1.
-    Ect1,
-    /// Congestion experienced.
-    Ce,
-}
-
 /// What the last hop did with a packet; each packet that came in leaves once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// The packet left the user's terminal towards the transport layer.
+    /// The packet left the user's terminal towards the transport layer, perhaps with a mark that it had not when it came.
     Delivered(PacketRef),
     /// The packet is lost.
     Dropped(PacketRef, DropReason),
@@ -47,6 +32,8 @@ pub enum Output {
 pub enum DropReason {
     /// The queue was full.
     Overflow,
+    /// The queue's manager dropped it although there was room.
+    Early,
     /// It had waited in the queue longer than the scheduler's limit.
     Timeout,
     /// The receiver could not decode it.

@@ -20,10 +20,14 @@ pub struct LastHopReport {
     pub delivered_bytes: u64,
     /// Packets lost because the queue was full.
     pub dropped_overflow: u64,
+    /// Packets lost because the queue's manager dropped them although there was room.
+    pub dropped_early: u64,
     /// Packets lost because they had waited too long in the queue.
     pub dropped_timeout: u64,
     /// Packets lost because they could not be decoded.
     pub dropped_harq: u64,
+    /// Packets that the queue's manager marked (congestion experienced).
+    pub marked_packets: u64,
     /// Packets that are still inside.
     pub in_flight: usize,
     /// Most packets that waited in the queue.

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{rng, uniform_block_fading};
-use link::{Buffer, HarqConfig, LastHop, LastHopConfig, Limit, SchedulerConfig};
+use common::{streams, uniform_block_fading};
+use link::{Buffer, HarqConfig, LastHop, LastHopConfig, Limit, QueueConfig, SchedulerConfig};
 use serde_json::{Value, json};
 use units::{BitRate, Bytes, Duration};
 
@@ -17,7 +17,7 @@ fn refusal(harq: Value) -> String {
         Err(error) => return error.to_string(),
     };
     let law = uniform_block_fading(8, 10);
-    match LastHop::new(&config, RTT, Vec::new(), Some(&law), rng(1)) {
+    match LastHop::new(&config, RTT, Vec::new(), Some(&law), &mut streams) {
         Ok(_) => panic!("accepted"),
         Err(error) => error.to_string(),
     }
@@ -146,7 +146,9 @@ fn impossible_buffers_are_refused() {
 /// The reference pages and `transorbit list` take summaries and options from the schema.
 #[test]
 fn the_schema_describes_every_kind_and_option() {
-    for schema in [schemars::schema_for!(SchedulerConfig), schemars::schema_for!(HarqConfig)] {
+    for schema in
+        [schemars::schema_for!(SchedulerConfig), schemars::schema_for!(QueueConfig), schemars::schema_for!(HarqConfig)]
+    {
         let schema = serde_json::to_value(schema).unwrap();
         for kind in schema["oneOf"].as_array().unwrap() {
             assert!(kind["title"].is_string(), "{kind}");

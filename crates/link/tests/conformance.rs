@@ -1,4 +1,4 @@
-//! What every reliability scheme and every scheduler of the registries must do, alone and joined in a last hop.
+//! What every reliability scheme, scheduler and queue manager of the registries must do, alone and joined in a last hop.
 
 mod common;
 
@@ -8,7 +8,10 @@ use channel::{CLEAR, Channel, ERASED};
 use common::{Run, Scripted, Wild, rng, uniform_block_fading};
 use link::harq::{Answer, Burst, Feedback, Verdict};
 use link::scheduler::View;
-use link::{DropReason, Ecn, Harq, HarqConfig, LastHop, Output, PacketRef, Scheduler, SchedulerConfig};
+use link::{
+    DropReason, Ecn, Harq, HarqConfig, LastHop, Output, PacketRef, Queue, QueueConfig, QueueManager, Scheduler,
+    SchedulerConfig,
+};
 use proptest::prelude::*;
 use rand::Rng;
 use serde_json::json;
@@ -16,15 +19,34 @@ use units::{BitRate, Db, Duration, Time};
 
 const USERS: u32 = 4;
 
-/// Two flows for each user.
+/// Two flows for each user; every other packet can be marked.
 fn packet(id: u32, flow: u32, size: u32) -> PacketRef {
-    PacketRef { id, flow, user: flow / 2, size, ecn: Ecn::Ect0 }
+    PacketRef { id, flow, user: flow / 2, size, ecn: if id.is_multiple_of(2) { Ecn::Ect0 } else { Ecn::NotEct } }
 }
 
-fn scheduler(kind: &str) -> Box<dyn Scheduler> {
+const RATE: BitRate = BitRate::from_bps(8_000_000);
+const RTT: Duration = Duration::from_millis(20);
+
+/// Options with which managers act on the short queues of these tests.
+fn queue_json(kind: &str) -> serde_json::Value {
+    match kind {
+        "droptail" => json!({ "kind": kind, "mark_above": "2 packets" }),
+        "red" => json!({ "kind": kind, "min": "1 packet", "max": "3 packets", "weight": 0.5 }),
+        "codel" => json!({ "kind": kind, "target": "1 ms", "interval": "5 ms" }),
+        other => json!({ "kind": other }),
+    }
+}
+
+fn manager(kind: &str) -> Option<Box<dyn QueueManager>> {
+    let config: QueueConfig = serde_json::from_value(queue_json(kind)).expect("valid options");
+    assert_eq!(config.kind(), kind);
+    config.build(RATE, RTT, rng(9)).unwrap()
+}
+
+fn scheduler(kind: &str, queue: &str) -> Box<dyn Scheduler> {
     let config: SchedulerConfig = serde_json::from_value(json!({ "kind": kind })).expect("every option has a default");
     assert_eq!(config.kind(), kind);
-    config.build(BitRate::from_bps(8_000_000), Duration::from_millis(20)).unwrap()
+    config.build(RATE, RTT, &mut |limit| Queue::new(limit, manager(queue))).unwrap()
 }
 
 fn harq(kind: &str) -> Box<dyn Harq> {
@@ -64,8 +86,8 @@ proptest! {
     fn a_scheduler_conserves_packets_and_order(
         arrivals in arrivals(), departures in prop::collection::vec(any::<bool>(), 400), seed in any::<u8>()
     ) {
-        for kind in SchedulerConfig::ALL {
-            let (mut scheduler, harq) = (scheduler(kind), harq("none"));
+        for (kind, queue) in schedulers() {
+            let (mut scheduler, harq) = (scheduler(kind, queue), harq("none"));
             let mut channels = wild_channels(u64::from(seed));
             let (mut waiting, mut now) = (BTreeMap::<u32, VecDeque<PacketRef>>::new(), Time::ZERO);
             let mut departures = departures.iter();
@@ -81,7 +103,7 @@ proptest! {
                 }
                 let packets: usize = waiting.values().map(VecDeque::len).sum();
                 let bytes: u64 = waiting.values().flatten().map(|packet| u64::from(packet.size)).sum();
-                prop_assert_eq!((scheduler.backlog().packets, scheduler.backlog().bytes), (packets, bytes), "{}", kind);
+                prop_assert_eq!((scheduler.backlog().packets, scheduler.backlog().bytes), (packets, bytes), "{} {}", kind, queue);
             }
             while scheduler.backlog().packets > 0 {
                 take_one(scheduler.as_mut(), harq.as_ref(), &mut channels, now, &mut waiting)?;
@@ -149,12 +171,12 @@ proptest! {
     fn a_last_hop_conserves_packets_and_keeps_its_rate(
         arrivals in arrivals(), reordering in any::<bool>(), rate in 1u64..100, delay in 0u64..30, seed in any::<u8>()
     ) {
-        for (scheduler, harq) in kinds() {
+        for (scheduler, queue, harq) in kinds() {
             let harq = if harq == "adaptive" { json!({ "kind": harq, "processes": 20 }) } else { json!({ "kind": harq }) };
             let capacity = seed % 30;
             let settings = json!({
                 "rate": format!("{rate} Mbit/s"), "delay": format!("{delay} ms"), "scheduler": { "kind": scheduler },
-                "harq": harq, "reordering": { "enabled": reordering, "capacity": capacity },
+                "queue": queue_json(queue), "harq": harq, "reordering": { "enabled": reordering, "capacity": capacity },
             });
             let law = uniform_block_fading(4, 200);
             let mut run = Run::of(settings, wild_channels(u64::from(seed)), Some(&law));
@@ -196,13 +218,17 @@ proptest! {
     }
 }
 
-fn kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
-    SchedulerConfig::ALL.iter().flat_map(|scheduler| HarqConfig::ALL.iter().map(move |harq| (*scheduler, *harq)))
+fn schedulers() -> impl Iterator<Item = (&'static str, &'static str)> {
+    SchedulerConfig::ALL.iter().flat_map(|scheduler| QueueConfig::ALL.iter().map(move |queue| (*scheduler, *queue)))
+}
+
+fn kinds() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    schedulers().flat_map(|(scheduler, queue)| HarqConfig::ALL.iter().map(move |harq| (scheduler, queue, *harq)))
 }
 
 fn forget_dropped(scheduler: &mut dyn Scheduler, waiting: &mut BTreeMap<u32, VecDeque<PacketRef>>) {
     while let Some((packet, reason)) = scheduler.poll_dropped() {
-        assert_ne!(reason, DropReason::Harq);
+        assert!(matches!(reason, DropReason::Early | DropReason::Timeout), "{reason:?}");
         let flow = waiting.get_mut(&packet.flow).unwrap();
         let place = flow.iter().position(|waiting| waiting.id == packet.id).expect("it was waiting");
         flow.remove(place);
@@ -226,9 +252,17 @@ fn take_one(
                 Some((packet.id, packet.size)),
                 "the flow's first"
             );
+            check_mark(packet)?;
         }
         None => prop_assert_eq!(scheduler.backlog().packets, 0, "idle while packets wait"),
     }
+    Ok(())
+}
+
+/// Only a packet whose transport understands marks gets one.
+fn check_mark(left: PacketRef) -> Result<(), TestCaseError> {
+    let came = packet(left.id, left.flow, left.size);
+    prop_assert!(left.ecn == came.ecn || (left.ecn == Ecn::Ce && came.ecn.is_capable()), "{:?}", left);
     Ok(())
 }
 
@@ -258,7 +292,7 @@ impl Sent {
 
 fn check_end(run: &Run, arrivals: &[Arrival]) -> Result<(), TestCaseError> {
     let mut left: Vec<u32> = Vec::new();
-    let (mut delivered, mut dropped) = (0u64, BTreeMap::new());
+    let (mut delivered, mut marked, mut dropped) = (0u64, 0u64, BTreeMap::new());
     for (_, output) in &run.log {
         let packet = match output {
             Output::Delivered(packet) => {
@@ -271,6 +305,8 @@ fn check_end(run: &Run, arrivals: &[Arrival]) -> Result<(), TestCaseError> {
             }
         };
         prop_assert_eq!(packet.size, arrivals[packet.id as usize].size);
+        check_mark(*packet)?;
+        marked += u64::from(packet.ecn == Ecn::Ce);
         left.push(packet.id);
     }
     left.sort_unstable();
@@ -278,6 +314,8 @@ fn check_end(run: &Run, arrivals: &[Arrival]) -> Result<(), TestCaseError> {
     let report = run.hop.report(Duration::from_secs(100));
     let drops = |reason: &str| dropped.get(reason).copied().unwrap_or(0u64);
     prop_assert_eq!(report.dropped_overflow, drops("Overflow"));
+    prop_assert_eq!(report.dropped_early, drops("Early"));
+    prop_assert_eq!(report.marked_packets, marked);
     prop_assert_eq!(report.dropped_timeout, drops("Timeout"));
     prop_assert_eq!((report.dropped_harq, report.harq.failed), (drops("Harq"), drops("Harq")));
     prop_assert_eq!(report.delivered_bytes, delivered);
@@ -305,11 +343,11 @@ fn feedback_takes_its_time() {
 
 #[test]
 fn the_same_seed_gives_the_same_run() {
-    for (scheduler, harq) in kinds() {
+    for (scheduler, queue, harq) in kinds() {
         let run = || {
             let settings = json!({
                 "rate": "10 Mbit/s", "delay": "10 ms",
-                "scheduler": { "kind": scheduler }, "harq": { "kind": harq },
+                "scheduler": { "kind": scheduler }, "queue": { "kind": queue }, "harq": { "kind": harq },
             });
             let law = uniform_block_fading(4, 200);
             let mut run = Run::of(settings, wild_channels(3), Some(&law));

@@ -1,16 +1,15 @@
-//! First in, first out; a packet that finds no room is dropped.
-
-use std::collections::VecDeque;
+//! First in, first out, whoever the packets are for.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Time;
 
 use super::{Backlog, Scheduler, View};
-use crate::buffer::{Buffer, Limit};
+use crate::buffer::Buffer;
 use crate::packet::{DropReason, PacketRef};
+use crate::queue::Queue;
 
-/// One queue for all users, first in first out; drops the packet that finds it full.
+/// One queue for all users, first in first out; drops the packet that finds it full, and what its queue manager drops.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DropTailConfig {
@@ -26,40 +25,45 @@ impl Default for DropTailConfig {
 }
 
 /// See [`DropTailConfig`].
-#[derive(Debug)]
 pub struct DropTail {
-    queue: VecDeque<PacketRef>,
-    bytes: u64,
-    limit: Limit,
+    queue: Queue,
 }
 
 impl DropTail {
-    /// An empty queue.
-    pub fn new(limit: Limit) -> DropTail {
-        DropTail { queue: VecDeque::new(), bytes: 0, limit }
+    /// All packets in `queue`.
+    pub fn new(queue: Queue) -> DropTail {
+        DropTail { queue }
     }
 }
 
 impl Scheduler for DropTail {
-    fn enqueue(&mut self, _now: Time, packet: PacketRef) -> Result<(), DropReason> {
-        if !self.limit.admits(self.backlog(), packet.size) {
-            return Err(DropReason::Overflow);
-        }
-        self.bytes += u64::from(packet.size);
-        self.queue.push_back(packet);
-        Ok(())
+    fn enqueue(&mut self, now: Time, packet: PacketRef) -> Result<(), DropReason> {
+        self.queue.push(now, packet)
     }
 
-    fn select(&mut self, _now: Time, view: &mut View<'_>) -> Option<PacketRef> {
-        if !view.may_start(self.queue.front()?.user) {
-            return None;
+    fn select(&mut self, now: Time, view: &mut View<'_>) -> Option<PacketRef> {
+        while view.may_start(self.queue.front()?.user) {
+            let packet = self.queue.pop(now);
+            if packet.is_some() {
+                return packet;
+            }
         }
-        let packet = self.queue.pop_front()?;
-        self.bytes -= u64::from(packet.size);
-        Some(packet)
+        None
+    }
+
+    fn gives_up(&self) -> bool {
+        self.queue.gives_up()
+    }
+
+    fn poll_dropped(&mut self) -> Option<(PacketRef, DropReason)> {
+        self.queue.poll_dropped()
     }
 
     fn backlog(&self) -> Backlog {
-        Backlog { packets: self.queue.len(), bytes: self.bytes }
+        self.queue.backlog()
+    }
+
+    fn marked(&self) -> u64 {
+        self.queue.marked()
     }
 }

@@ -1,16 +1,18 @@
 //! Who is sent next, and who is dropped before it is sent.
 //!
 //! A scheduler holds the packets that wait for the transmitter. A new one is a file here, a line in the registry, and
-//! passes the conformance test of this crate. Queue managers (which packet of one queue is dropped or marked, and when)
-//! get a folder of their own, `aqm/`, when there is more than the tail drop of [`crate::Limit`].
+//! passes the conformance test of this crate. Which packet of one queue is dropped or marked, and when, is for the queue's
+//! manager to say: see [`crate::queue`].
 
 pub mod droptail;
 
 use channel::Channel;
 use units::{BitRate, Db, Duration, FieldError, Time};
 
+use crate::buffer::Limit;
 use crate::harq::Harq;
 use crate::packet::{DropReason, PacketRef};
+use crate::queue::Queue;
 use droptail::{DropTail, DropTailConfig};
 
 units::registry! {
@@ -21,13 +23,29 @@ units::registry! {
 }
 
 impl SchedulerConfig {
-    /// The scheduler, for a link of `rate` and flows whose round-trip time without queueing is `base_rtt`.
+    /// Whether the scheduler can be built.
     ///
     /// # Errors
     /// If a value cannot be.
-    pub fn build(&self, rate: BitRate, base_rtt: Duration) -> Result<Box<dyn Scheduler>, FieldError> {
+    pub fn check(&self, rate: BitRate, base_rtt: Duration) -> Result<(), FieldError> {
+        match self {
+            SchedulerConfig::DropTail(config) => config.buffer.resolve(rate, base_rtt).map(drop),
+        }
+    }
+
+    /// The scheduler, for a link of `rate` and flows whose round-trip time without queueing is `base_rtt`. It asks `queue`
+    /// for each queue that it needs.
+    ///
+    /// # Errors
+    /// As [`SchedulerConfig::check`].
+    pub fn build(
+        &self,
+        rate: BitRate,
+        base_rtt: Duration,
+        queue: &mut dyn FnMut(Limit) -> Queue,
+    ) -> Result<Box<dyn Scheduler>, FieldError> {
         Ok(match self {
-            SchedulerConfig::DropTail(config) => Box::new(DropTail::new(config.buffer.resolve(rate, base_rtt)?)),
+            SchedulerConfig::DropTail(config) => Box::new(DropTail::new(queue(config.buffer.resolve(rate, base_rtt)?))),
         })
     }
 }
@@ -65,6 +83,11 @@ pub trait Scheduler: Send {
 
     /// What waits.
     fn backlog(&self) -> Backlog;
+
+    /// Packets that its queues have marked.
+    fn marked(&self) -> u64 {
+        0
+    }
 }
 
 /// What waits in a queue.

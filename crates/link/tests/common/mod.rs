@@ -14,6 +14,11 @@ pub fn rng(seed: u64) -> Box<dyn Rng + Send> {
     Box::new(Xoshiro256PlusPlus::seed_from_u64(seed))
 }
 
+/// The streams of a last hop: independent, and those of the reliability scheme as [`rng`] of 1.
+pub fn streams(purpose: &'static str, number: u64) -> Box<dyn Rng + Send> {
+    rng(1 + number + if purpose == "harq" { 0 } else { 1000 })
+}
+
 pub fn ms(millis: u64) -> Time {
     Time::ZERO + Duration::from_millis(millis)
 }
@@ -101,7 +106,7 @@ impl Run {
 
     /// A last hop to users with these channels; base round-trip time 160 ms.
     pub fn of(json: serde_json::Value, channels: Vec<Box<dyn Channel>>, law: Option<&TransmissionLaw>) -> Run {
-        Run::new(LastHop::new(&config(json), Duration::from_millis(160), channels, law, rng(1)).unwrap())
+        Run::new(LastHop::new(&config(json), Duration::from_millis(160), channels, law, &mut streams).unwrap())
     }
 
     pub fn offer(&mut self, now: Time, packet: PacketRef) {

@@ -1,0 +1,153 @@
+//! Controlled delay: acts on how long packets waited, not on how many wait.
+//!
+//! RFC 8289, the pseudo-code of its section 5. Where that drops, a packet that can be marked is marked instead, one each time
+//! the control law comes due (as RFC 8290 does). The pseudo-code takes the next packet itself after a drop; here each call
+//! decides on one packet and the queue asks again for the next, so that a scheduler may choose another user in between.
+//!
+//! What is simplified, and who could notice: the transmitter of the last hop counts coded bits, so with HARQ the packets of
+//! one burst time are fewer than the RFC's; the interval and the target are the user's to set.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Duration, FieldError, Time};
+
+use super::{Decision, QueueManager};
+use crate::packet::PacketRef;
+use crate::scheduler::Backlog;
+
+/// Marks or drops when packets have waited too long for a whole interval, faster the longer it lasts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CodelConfig {
+    /// A wait that is acceptable for ever: 5 to 10 % of the interval (RFC 8289 section 4.3).
+    pub target: Duration,
+    /// How long the wait may stay above the target before it acts: about the longest round-trip time (RFC 8289 section
+    /// 4.2). Paths over satellites ask for more than the default.
+    pub interval: Duration,
+    /// Whether packets that can be marked are, instead of dropped.
+    pub ecn: bool,
+    /// A queue of no more than this is left alone.
+    pub full_packet: Bytes,
+}
+
+impl Default for CodelConfig {
+    fn default() -> CodelConfig {
+        CodelConfig {
+            target: Duration::from_millis(5),
+            interval: Duration::from_millis(100),
+            ecn: true,
+            full_packet: Bytes::new(1500),
+        }
+    }
+}
+
+impl CodelConfig {
+    /// Whether the manager can be built.
+    pub(super) fn check(&self) -> Result<(), FieldError> {
+        if self.interval.is_zero() {
+            return Err(FieldError::new("interval", "must be more than 0 s"));
+        }
+        if self.target >= self.interval {
+            let reason = format!("{} given, less than the interval of {} needed", self.target, self.interval);
+            return Err(FieldError::new("target", reason));
+        }
+        Ok(())
+    }
+}
+
+/// See [`CodelConfig`].
+#[derive(Debug)]
+pub struct Codel {
+    config: CodelConfig,
+    /// When the wait will have been above the target for an interval; `None` while it is below.
+    first_above: Option<Time>,
+    /// Whether it is dropping or marking.
+    dropping: bool,
+    /// When the control law comes due.
+    drop_next: Time,
+    /// The packet before was dropped by the control law, which advances if this one still waited too long.
+    law_due: bool,
+    /// Signals since it started, and how many there were when it last started.
+    count: u32,
+    last_count: u32,
+}
+
+impl Codel {
+    /// At rest.
+    ///
+    /// # Errors
+    /// If a value cannot be.
+    pub fn new(config: &CodelConfig) -> Result<Codel, FieldError> {
+        config.check()?;
+        Ok(Codel {
+            config: config.clone(),
+            first_above: None,
+            dropping: false,
+            drop_next: Time::ZERO,
+            law_due: false,
+            count: 0,
+            last_count: 0,
+        })
+    }
+
+    /// Whether packets have waited longer than the target for an interval (the function `dodequeue` of the RFC).
+    fn waited_too_long(&mut self, now: Time, waited: Duration, left: Backlog) -> bool {
+        if waited < self.config.target || left.bytes <= self.config.full_packet.get() {
+            self.first_above = None;
+            return false;
+        }
+        match self.first_above {
+            Some(at) => now >= at,
+            None => {
+                self.first_above = Some(now + self.config.interval);
+                false
+            }
+        }
+    }
+
+    /// The time of the next signal: an interval divided by the square root of their number (section 4.4).
+    fn control_law(&self, from: Time) -> Time {
+        from + self.config.interval.mul_f64(1.0 / f64::from(self.count).sqrt())
+    }
+
+    /// Starts dropping at the rate it had when it stopped, if that was a short while ago.
+    fn start(&mut self, now: Time) {
+        let since_last = self.count - self.last_count;
+        let recently = now.since(self.drop_next) < self.config.interval * 16;
+        self.count = if since_last > 1 && recently { since_last } else { 1 };
+        self.dropping = true;
+        self.drop_next = self.control_law(now);
+        self.last_count = self.count;
+    }
+}
+
+impl QueueManager for Codel {
+    fn on_departure(&mut self, now: Time, packet: &PacketRef, waited: Duration, left: Backlog) -> Decision {
+        let law_due = std::mem::take(&mut self.law_due);
+        if !self.waited_too_long(now, waited, left) {
+            self.dropping = false;
+            return Decision::Pass;
+        }
+        let decision = Decision::signal(packet, self.config.ecn);
+        if !self.dropping {
+            self.start(now);
+            return decision;
+        }
+        if law_due {
+            self.drop_next = self.control_law(self.drop_next);
+        }
+        if now < self.drop_next {
+            return Decision::Pass;
+        }
+        self.count += 1;
+        match decision {
+            Decision::Drop => self.law_due = true,
+            _ => self.drop_next = self.control_law(self.drop_next),
+        }
+        decision
+    }
+
+    fn drops_at_departure(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,50 @@
+//! Nothing is dropped before the queue is full; marks, if wanted, above one threshold.
+//!
+//! The threshold is that of Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.1 (RFC 8257 section 3.1):
+//! a packet that finds more than K in the queue, now and not on average, is marked.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BitRate, Duration, FieldError, Time};
+
+use super::{Decision, QueueManager};
+use crate::buffer::{Buffer, Limit};
+use crate::packet::PacketRef;
+use crate::scheduler::Backlog;
+
+/// Drops only what finds the queue full; above a threshold it marks the packets whose transport understands marks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DropTailConfig {
+    /// A packet that finds more than this in the queue is marked, if it can be: packets, bytes, time at the rate of the
+    /// link, or bandwidth-delay products. Without it nothing is marked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mark_above: Option<Buffer>,
+}
+
+impl DropTailConfig {
+    /// The threshold, if there is one.
+    pub(super) fn resolve(&self, rate: BitRate, base_rtt: Duration) -> Result<Option<Limit>, FieldError> {
+        self.mark_above.map(|buffer| buffer.resolve_as("mark_above", rate, base_rtt)).transpose()
+    }
+}
+
+/// See [`DropTailConfig`].
+#[derive(Debug)]
+pub struct Threshold {
+    mark_above: Limit,
+}
+
+impl Threshold {
+    /// Marks what finds more than `mark_above`.
+    pub fn new(mark_above: Limit) -> Threshold {
+        Threshold { mark_above }
+    }
+}
+
+impl QueueManager for Threshold {
+    fn on_arrival(&mut self, _now: Time, packet: &PacketRef, waiting: Backlog) -> Decision {
+        let above = self.mark_above.measure(waiting) > self.mark_above.count();
+        if above && packet.ecn.is_capable() { Decision::Mark } else { Decision::Pass }
+    }
+}

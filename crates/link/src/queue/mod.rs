@@ -1,0 +1,234 @@
+//! One queue before the transmitter, and its manager: which packet is marked or dropped before the queue is full.
+//!
+//! A [`Queue`] holds packets first in first out up to its limit. A [`QueueManager`] sees each packet come and go and
+//! decides; it never touches the packets. A scheduler makes one queue, or one for each user, each with a manager of its
+//! own. A new manager is a file here, a line in the registry, and passes the conformance test of this crate.
+//!
+//! A mark is the congestion-experienced codepoint of RFC 3168, and only a packet whose transport understands marks gets
+//! one: to the others the same decision is a loss.
+
+pub mod codel;
+pub mod droptail;
+pub mod red;
+
+use std::collections::VecDeque;
+
+use rand::Rng;
+use units::{BitRate, Duration, Ecn, FieldError, Time};
+
+use crate::buffer::Limit;
+use crate::packet::{DropReason, PacketRef};
+use crate::scheduler::Backlog;
+use codel::{Codel, CodelConfig};
+use droptail::{DropTailConfig, Threshold};
+use red::{Red, RedConfig};
+
+units::registry! {
+    /// The queue managers of the last hop.
+    pub enum QueueConfig {
+        "droptail" => DropTail(DropTailConfig),
+        "red" => Red(RedConfig),
+        "codel" => Codel(CodelConfig),
+    }
+}
+
+impl Default for QueueConfig {
+    fn default() -> QueueConfig {
+        QueueConfig::DropTail(DropTailConfig::default())
+    }
+}
+
+impl QueueConfig {
+    /// Whether the manager can be built for a link of `rate` and flows whose round-trip time without queueing is
+    /// `base_rtt`.
+    ///
+    /// # Errors
+    /// If a value cannot be.
+    pub fn check(&self, rate: BitRate, base_rtt: Duration) -> Result<(), FieldError> {
+        match self {
+            QueueConfig::DropTail(config) => config.resolve(rate, base_rtt).map(drop),
+            QueueConfig::Red(config) => config.resolve(rate, base_rtt).map(drop),
+            QueueConfig::Codel(config) => config.check(),
+        }
+    }
+
+    /// The manager of one queue; `None` if nothing but the limit acts. `rng` decides what chance decides.
+    ///
+    /// # Errors
+    /// As [`QueueConfig::check`].
+    pub fn build(
+        &self,
+        rate: BitRate,
+        base_rtt: Duration,
+        rng: Box<dyn Rng + Send>,
+    ) -> Result<Option<Box<dyn QueueManager>>, FieldError> {
+        Ok(match self {
+            QueueConfig::DropTail(config) => {
+                let mark_above = config.resolve(rate, base_rtt)?;
+                mark_above.map(|limit| Box::new(Threshold::new(limit)) as Box<dyn QueueManager>)
+            }
+            QueueConfig::Red(config) => Some(Box::new(Red::new(config, rate, base_rtt, rng)?)),
+            QueueConfig::Codel(config) => Some(Box::new(Codel::new(config)?)),
+        })
+    }
+}
+
+/// Decides which packets of one queue are marked or dropped although there is room.
+pub trait QueueManager: Send {
+    /// `packet` arrives where `waiting` waits before it. Also asked for a packet that then finds no room.
+    fn on_arrival(&mut self, now: Time, packet: &PacketRef, waiting: Backlog) -> Decision {
+        let _ = (now, packet, waiting);
+        Decision::Pass
+    }
+
+    /// `packet` leaves after it `waited` so long; `left` waits behind it. If it is dropped, the next one is asked for.
+    fn on_departure(&mut self, now: Time, packet: &PacketRef, waited: Duration, left: Backlog) -> Decision {
+        let _ = (now, packet, waited, left);
+        Decision::Pass
+    }
+
+    /// Whether [`QueueManager::on_departure`] may drop; asked once.
+    fn drops_at_departure(&self) -> bool {
+        false
+    }
+}
+
+/// What becomes of a packet. A mark is only for those whose [`Ecn::is_capable`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It goes on as it is.
+    Pass,
+    /// It goes on with a mark.
+    Mark,
+    /// It is lost.
+    Drop,
+}
+
+impl Decision {
+    /// Tells the sender of `packet` of congestion: by a mark if `ecn` is in use and the packet can carry it, else by a loss.
+    pub fn signal(packet: &PacketRef, ecn: bool) -> Decision {
+        if ecn && packet.ecn.is_capable() { Decision::Mark } else { Decision::Drop }
+    }
+}
+
+/// A first-in-first-out queue with a limit and, perhaps, a manager.
+pub struct Queue {
+    packets: VecDeque<PacketRef>,
+    /// When each came; kept for a manager only.
+    arrivals: VecDeque<Time>,
+    bytes: u64,
+    limit: Limit,
+    manager: Option<Box<dyn QueueManager>>,
+    dropped: VecDeque<(PacketRef, DropReason)>,
+    marked: u64,
+}
+
+impl Queue {
+    /// An empty queue of at most `limit`.
+    pub fn new(limit: Limit, manager: Option<Box<dyn QueueManager>>) -> Queue {
+        Queue {
+            packets: VecDeque::new(),
+            arrivals: VecDeque::new(),
+            bytes: 0,
+            limit,
+            manager,
+            dropped: VecDeque::new(),
+            marked: 0,
+        }
+    }
+
+    /// Takes a packet, or says why not.
+    ///
+    /// # Errors
+    /// The reason for which the packet is dropped.
+    #[inline]
+    pub fn push(&mut self, now: Time, packet: PacketRef) -> Result<(), DropReason> {
+        if self.manager.is_some() {
+            return self.push_managed(now, packet);
+        }
+        self.admit(packet)
+    }
+
+    /// The packet that [`Queue::pop`] looks at next.
+    #[inline]
+    pub fn front(&self) -> Option<&PacketRef> {
+        self.packets.front()
+    }
+
+    /// Takes out the first packet. `None` if there is none or the manager has dropped it: then ask [`Queue::front`] again.
+    #[inline]
+    pub fn pop(&mut self, now: Time) -> Option<PacketRef> {
+        let packet = self.packets.pop_front()?;
+        self.bytes -= u64::from(packet.size);
+        if self.manager.is_some() { self.pop_managed(now, packet) } else { Some(packet) }
+    }
+
+    /// A packet that the manager has dropped after it was taken.
+    pub fn poll_dropped(&mut self) -> Option<(PacketRef, DropReason)> {
+        self.dropped.pop_front()
+    }
+
+    /// Whether there may be any for [`Queue::poll_dropped`].
+    pub fn gives_up(&self) -> bool {
+        self.manager.as_ref().is_some_and(|manager| manager.drops_at_departure())
+    }
+
+    /// What waits.
+    #[inline]
+    pub fn backlog(&self) -> Backlog {
+        Backlog { packets: self.packets.len(), bytes: self.bytes }
+    }
+
+    /// Packets that this queue has marked.
+    pub fn marked(&self) -> u64 {
+        self.marked
+    }
+
+    #[inline]
+    fn admit(&mut self, packet: PacketRef) -> Result<(), DropReason> {
+        if !self.limit.admits(self.backlog(), packet.size) {
+            return Err(DropReason::Overflow);
+        }
+        self.bytes += u64::from(packet.size);
+        self.packets.push_back(packet);
+        Ok(())
+    }
+
+    // Apart from the common case, which is to stay small.
+    #[inline(never)]
+    fn push_managed(&mut self, now: Time, mut packet: PacketRef) -> Result<(), DropReason> {
+        let waiting = self.backlog();
+        let manager = self.manager.as_mut().expect("asked for by push");
+        match manager.on_arrival(now, &packet, waiting) {
+            Decision::Drop => return Err(DropReason::Early),
+            // A packet that finds no room is lost, not marked.
+            Decision::Mark if self.limit.admits(waiting, packet.size) => self.mark(&mut packet),
+            Decision::Mark | Decision::Pass => {}
+        }
+        self.admit(packet)?;
+        self.arrivals.push_back(now);
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn pop_managed(&mut self, now: Time, mut packet: PacketRef) -> Option<PacketRef> {
+        let left = self.backlog();
+        let came = self.arrivals.pop_front().expect("one for each packet");
+        let manager = self.manager.as_mut().expect("asked for by pop");
+        match manager.on_departure(now, &packet, now.since(came), left) {
+            Decision::Pass => {}
+            Decision::Mark => self.mark(&mut packet),
+            Decision::Drop => {
+                self.dropped.push_back((packet, DropReason::Early));
+                return None;
+            }
+        }
+        Some(packet)
+    }
+
+    fn mark(&mut self, packet: &mut PacketRef) {
+        debug_assert!(packet.ecn.is_capable(), "{packet:?} cannot carry a mark");
+        self.marked += u64::from(packet.ecn != Ecn::Ce);
+        packet.ecn = Ecn::Ce;
+    }
+}
