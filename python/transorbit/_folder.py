@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import weakref
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # What a result folder may hold. Anything else in it is somebody's work, which a new result must not delete.
-_FILES = {"scenario.toml", "summary.json", "provenance.json", "flows.parquet", "series.parquet", "PARTIAL"}
+_FILES = {
+    "scenario.toml",
+    "summary.json",
+    "provenance.json",
+    "flows.parquet",
+    "series.parquet",
+    "packets-sender.pcapng",
+    "packets-gateway.pcapng",
+    "packets-satellite.pcapng",
+    "packets-receiver.pcapng",
+    "PARTIAL",
+}
 
 
 def check_replaceable(directory: Path) -> None:
@@ -45,6 +57,25 @@ def _plots() -> set[str]:
     from transorbit import plots
 
     return {f"{name}{suffix}" for name in plots.ALL for suffix in (".svg", ".png")}
+
+
+class Scratch:
+    """A folder for files that are written before it is known where they stay; it goes when this object does."""
+
+    def __init__(self, above: Path | None) -> None:
+        if above:
+            above.mkdir(parents=True, exist_ok=True)
+        self.path = Path(tempfile.mkdtemp(prefix=".packets.", dir=above))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
+def keep(file: Path, directory: Path) -> None:
+    """Put `file` into `directory` too, without a second copy of its bytes where the disk allows it."""
+    target = directory / file.name
+    try:
+        target.hardlink_to(file)
+    except OSError:
+        shutil.copyfile(file, target)
 
 
 @contextmanager

@@ -31,12 +31,31 @@ def _page(registry: dict[str, Any]) -> str:
         lines += ["| name | what it is |", "| --- | --- |"]
         lines += [f"| `{entry['name']}` | {_cell(entry['summary'])} |" for entry in registry["entries"]]
         return "\n".join(lines) + "\n"
+    if _shares_options(registry):
+        return "\n".join(lines + _side_by_side(registry)) + "\n"
     for entry in registry["entries"]:
         lines += [f"## `{entry['name']}`\n", " ".join(entry["summary"].split()) + "\n"]
         if entry["options"]:
             lines += ["| option | type | default | what it does |", "| --- | --- | --- | --- |"]
             lines += [_row(option) for option in entry["options"]] + [""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _shares_options(registry: dict[str, Any]) -> bool:
+    """Whether the entries have the same options and differ in their values only."""
+    names = [[option["name"] for option in entry["options"]] for entry in registry["entries"]]
+    return len(names) > 1 and all(other == names[0] for other in names)
+
+
+def _side_by_side(registry: dict[str, Any]) -> list[str]:
+    entries = registry["entries"]
+    names = [f"`{entry['name']}`" for entry in entries]
+    lines = [f"- {name}: {' '.join(entry['summary'].split())}" for name, entry in zip(names, entries, strict=True)]
+    lines += ["", f"| option | {' | '.join(names)} | what it does |", "| --- |" + " --- |" * (len(names) + 1)]
+    for options in zip(*(entry["options"] for entry in entries), strict=True):
+        values = " | ".join(f"`{_cell(str(option['default']))}`" for option in options)
+        lines.append(f"| `{options[0]['name']}` | {values} | {_cell(options[0]['description'])} |")
+    return lines
 
 
 def _row(option: dict[str, Any]) -> str:

@@ -27,6 +27,7 @@ class Result:
         summary: the numbers; keys and units are in `docs/definitions.md`.
         scenario_toml: the scenario with every default filled in; running it again gives the same digest.
         provenance: version, seed, scenario hash, machine and wall time.
+        captures: files with the packets by place ("sender", "satellite", "receiver"), if the scenario records them.
     """
 
     def __init__(
@@ -36,21 +37,34 @@ class Result:
         scenario_toml: str,
         provenance: dict[str, Any],
         read_table: Callable[[str], pl.DataFrame],
+        captures: dict[str, Path] | None = None,
     ) -> None:
         self.summary = summary
         self.scenario_toml = scenario_toml
         self.provenance = provenance
+        self.captures = captures or {}
+        self._scratch: _folder.Scratch | None = None
         self._read_table = read_table
 
     @classmethod
-    def from_record(cls, record: _core.Record, *, scenario_toml: str, provenance: dict[str, Any]) -> Result:
-        """From what the core recorded."""
-        return cls(
+    def from_record(
+        cls,
+        record: _core.Record,
+        *,
+        scenario_toml: str,
+        provenance: dict[str, Any],
+        scratch: _folder.Scratch | None = None,
+    ) -> Result:
+        """From what the core recorded; `scratch` holds the packets."""
+        result = cls(
             summary=json.loads(record.summary_json()),
             scenario_toml=scenario_toml,
             provenance=provenance,
             read_table=lambda name: frame(record.flows() if name == "flows" else record.series()),
+            captures=_captures(scratch.path) if scratch else None,
         )
+        result._scratch = scratch
+        return result
 
     @classmethod
     def load(cls, directory: str | Path) -> Result:
@@ -71,6 +85,7 @@ class Result:
             scenario_toml=(directory / "scenario.toml").read_text(encoding="utf-8"),
             provenance=json.loads((directory / "provenance.json").read_text(encoding="utf-8")),
             read_table=read_table,
+            captures=_captures(directory),
         )
 
     @property
@@ -109,7 +124,7 @@ class Result:
         return figure
 
     def save(self, directory: str | Path, *, plots: bool = True) -> Path:
-        """Write the result folder: scenario, summary, tables, provenance and, if wanted, plots.
+        """Write the result folder: scenario, summary, tables, packets, provenance and, if wanted, plots.
 
         The folder appears whole or not at all, and replaces an earlier result; the plots follow in the same manner.
 
@@ -124,6 +139,8 @@ class Result:
             (fresh / "provenance.json").write_text(_json(self.provenance), encoding="utf-8")
             self.flows.write_parquet(fresh / "flows.parquet")
             self.series.write_parquet(fresh / "series.parquet")
+            for file in self.captures.values():
+                _folder.keep(file, fresh)
             if self.partial:
                 (fresh / "PARTIAL").write_text(
                     f"Stopped by the user at {self.summary['simulated_s']:g} s of simulated time.\n", encoding="utf-8"
@@ -160,6 +177,11 @@ def provenance(scenario_toml: str, seed: int, wall_s: float) -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(),
     }
+
+
+def _captures(directory: Path) -> dict[str, Path]:
+    files = sorted(directory.glob("packets-*.pcapng"))
+    return {file.stem.removeprefix("packets-"): file for file in files}
 
 
 def _json(value: object) -> str:

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _core
+from transorbit import _core, _folder
 from transorbit.result import Result, provenance
 
 if TYPE_CHECKING:
@@ -97,7 +97,13 @@ class Scenario:
         """The scenario with every default filled in: runs the same, whatever later defaults are."""
         return self._core.resolved_toml()
 
-    def run(self, *, seed: int | None = None, progress: Callable[[float], None] | None = None) -> Result:
+    def run(
+        self,
+        *,
+        seed: int | None = None,
+        progress: Callable[[float], None] | None = None,
+        scratch: str | Path | None = None,
+    ) -> Result:
         """Simulate to the end.
 
         The same scenario and seed give the same result on any machine. Other Python threads run meanwhile.
@@ -105,21 +111,29 @@ class Scenario:
         Args:
             seed: replaces the scenario's own.
             progress: called now and then with the share of the simulated time that has passed, 0 to 1.
+            scratch: where the packets of a scenario with `record.packets` are written until the result is saved: on the
+                disk of the result, ideally. By default the system's folder for temporary files.
 
         Raises:
             ScenarioError: the scenario is wrong.
+            OSError: the packets cannot be written.
             Interrupted: Ctrl-C; its `result` is what was simulated until then.
         """
         if seed is not None and not 0 <= seed < 2**63:
             raise _core.ScenarioError(f"seed: {seed} was given, a whole number from 0 to {2**63 - 1} is expected")
         started = time.perf_counter()
         simulation = self._core.simulation(seed)
+        packets = None
+        if simulation.wants_packets:
+            packets = _folder.Scratch(Path(scratch) if scratch else None)
+            simulation.record_packets(packets.path)
 
         def result(*, partial: bool) -> Result:
             record = simulation.finish(partial)
             toml = self.replace({"seed": simulation.seed}).to_toml()
             wall_s = time.perf_counter() - started
-            return Result.from_record(record, scenario_toml=toml, provenance=provenance(toml, simulation.seed, wall_s))
+            origin = provenance(toml, simulation.seed, wall_s)
+            return Result.from_record(record, scenario_toml=toml, provenance=origin, scratch=packets)
 
         try:
             _advance(simulation, progress)

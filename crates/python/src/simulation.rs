@@ -1,8 +1,9 @@
 //! Runs and their results.
 
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use units::Time;
 
@@ -47,6 +48,17 @@ impl Simulation {
         self.locked().seed()
     }
 
+    /// Whether the scenario asks for the packets.
+    #[getter]
+    fn wants_packets(&self) -> bool {
+        self.locked().wants_packets()
+    }
+
+    /// From now on writes every packet into files in this folder, if the scenario asks for it.
+    fn record_packets(&self, directory: PathBuf) -> PyResult<()> {
+        Ok(self.locked().record_packets(&directory)?)
+    }
+
     /// Runs until the given simulated time, at most to the end. Other Python threads run meanwhile.
     fn advance(&self, py: Python<'_>, until_s: f64) -> PyResult<()> {
         let until = Time::from_secs_f64(until_s);
@@ -61,7 +73,10 @@ impl Simulation {
 }
 
 fn broken(error: sim::RunError) -> PyErr {
-    SimulationError::new_err(error.to_string())
+    match error {
+        sim::RunError::Capture(_) => PyOSError::new_err(error.to_string()),
+        _ => SimulationError::new_err(error.to_string()),
+    }
 }
 
 impl From<sim::Simulation> for Simulation {

@@ -1,6 +1,8 @@
 //! Runs one scenario to its end and prints its summary as JSON: the core without Python, for benchmarks and profilers.
 //!
-//! `cargo run --release -p transorbit-sim --example run -- scenarios/leo-tcp.toml [key=value …]`
+//! `cargo run --release -p transorbit-sim --example run -- scenarios/leo-tcp.toml [key=value …] [--packets FOLDER]`
+//!
+//! The folder takes the packets of a scenario with `record.packets = "pcapng"`.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -11,7 +13,7 @@ use units::Time;
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let Some(file) = arguments.next() else {
-        eprintln!("usage: run SCENARIO [key=value …]");
+        eprintln!("usage: run SCENARIO [key=value …] [--packets FOLDER]");
         return ExitCode::from(2);
     };
     match run(Path::new(&file), arguments) {
@@ -26,13 +28,20 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(file: &Path, edits: impl Iterator<Item = String>) -> Result<String, Box<dyn std::error::Error>> {
+fn run(file: &Path, mut arguments: impl Iterator<Item = String>) -> Result<String, Box<dyn std::error::Error>> {
     let text = std::fs::read_to_string(file)?;
     let mut scenario = Scenario::from_toml(&text, file.parent().unwrap_or(Path::new(".")))?;
-    for edit in edits {
-        scenario = scenario.assign(&edit)?;
+    let mut packets = None;
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--packets" => packets = Some(arguments.next().ok_or("--packets needs a folder")?),
+            edit => scenario = scenario.assign(edit)?,
+        }
     }
     let mut simulation = Simulation::new(&scenario, None)?;
+    if let Some(folder) = packets {
+        simulation.record_packets(Path::new(&folder))?;
+    }
     simulation.advance(Time::MAX)?;
     Ok(serde_json::to_string(&simulation.finish(false)?.summary)?)
 }

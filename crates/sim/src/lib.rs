@@ -3,15 +3,17 @@
 //! A [`Scenario`] is text that can be edited; checking it gives a [`ScenarioConfig`]; a [`Simulation`] builds the world of
 //! one and runs it; its [`Record`] is what remains.
 
+mod capture;
+mod packet;
 mod record;
 mod scenario;
 mod tools;
 mod world;
 
-pub use record::{Column, Conservation, FlowSummary, PathSummary, Record, Summary, Table};
+pub use record::{Column, Conservation, FlowSummary, PathSummary, PepSummary, Record, Summary, Table};
 pub use scenario::{
-    Choice, ChoiceOption, FlowConfig, RecordConfig, Registry, Scenario, ScenarioConfig, ScenarioError, TransportConfig,
-    registries, schema,
+    Choice, ChoiceOption, FlowConfig, PacketCapture, PepConfig, RecordConfig, Registry, Scenario, ScenarioConfig,
+    ScenarioError, TransportConfig, registries, schema,
 };
 pub use tools::{ChannelTool, constellation_delay};
 pub use world::{RunError, Simulation};

@@ -82,7 +82,11 @@ def run(
     directory = out if out or json_ else Path("results") / scenario.stem
     if directory:
         _folder.check_replaceable(directory)
-    result, stopped = _run(ready, None if seed is None else parse.seed(seed), bar=not quiet)
+    elif _records_packets(ready):
+        print("transorbit: without --out there is no folder for the packets; none are written", file=sys.stderr)
+        ready = ready.set("record.packets=none")
+    above = directory.absolute().parent if directory else None
+    result, stopped = _run(ready, None if seed is None else parse.seed(seed), bar=not quiet, scratch=above)
     if json_:
         print(json.dumps(result.summary, indent=2, ensure_ascii=False), flush=True)
     elif not quiet:
@@ -152,7 +156,7 @@ def demo(scenario: Path = Path("scenarios/leo-tcp.toml"), /, *, out: Path = Path
     for label, (name, enabled) in variants.items():
         ready = _load(scenario, [f"last_hop.reordering.enabled={enabled}"])
         _folder.check_replaceable(out / name)
-        results[label], stopped = _run(ready, None, bar=True)
+        results[label], stopped = _run(ready, None, bar=True, scratch=out)
         if stopped:
             print(f"transorbit: {stopped}; nothing is kept", file=sys.stderr)
             return 130
@@ -317,11 +321,17 @@ def _load(path: Path, settings: list[str] | None) -> to.Scenario:
     return scenario
 
 
-def _run(scenario: to.Scenario, seed: int | None, *, bar: bool) -> tuple[Result, str | None]:
+def _records_packets(scenario: to.Scenario) -> bool:
+    import tomllib
+
+    return bool(tomllib.loads(scenario.to_toml())["record"]["packets"] != "none")
+
+
+def _run(scenario: to.Scenario, seed: int | None, *, bar: bool, scratch: Path | None) -> tuple[Result, str | None]:
     """The result and, if Ctrl-C ended it early, how far it came."""
     with show.progress(enabled=bar) as progress:
         try:
-            return scenario.run(seed=seed, progress=progress), None
+            return scenario.run(seed=seed, progress=progress, scratch=scratch), None
         except to.Interrupted as stop:
             return stop.result, str(stop)
 

@@ -43,6 +43,7 @@ def summary(result: Result) -> str:
         *_flows(numbers["flows"]),
         "",
         *_last_hop(numbers["last_hop"]),
+        *_proxies(numbers["flows"]),
         *_path(numbers["path"]),
         *(f"warning: {warning}" for warning in numbers["warnings"]),
     ]
@@ -178,9 +179,11 @@ def _flows(flows: list[dict[str, Any]]) -> list[str]:
 
 
 def _last_hop(hop: dict[str, Any]) -> list[str]:
+    managed = [f"{hop['dropped_early']} dropped early, "] if hop["dropped_early"] else []
+    managed += [f"{hop['marked_packets']} marked, "] if hop["marked_packets"] else []
     lines = [
         f"last hop    {hop['offered_packets']} packets offered, {hop['dropped_overflow']} dropped by a full queue, "
-        f"{hop['dropped_timeout']} too old; {100 * hop['utilisation']:.1f} % busy"
+        f"{''.join(managed)}{hop['dropped_timeout']} too old; {100 * hop['utilisation']:.1f} % busy"
     ]
     harq = hop["harq"]
     if len(harq["decoded_after"]) == 1:
@@ -197,6 +200,15 @@ def _last_hop(hop: dict[str, Any]) -> list[str]:
             f"flushed {buffer['flushed_full']} times full, {buffer['flushed_failed']} times after a failure"
         )
     return lines
+
+
+def _proxies(flows: list[dict[str, Any]]) -> list[str]:
+    held = [flow["pep"]["held_bytes_max"] for flow in flows if "pep" in flow]
+    if not held:
+        return []
+    return [
+        f"proxy       {len(held)} of {len(flows)} flows split at the gateway, which held {max(held)} B of one at most"
+    ]
 
 
 def _path(path: dict[str, Any]) -> list[str]:

@@ -3,6 +3,7 @@
 use hdrhistogram::Histogram;
 use units::Time;
 
+use super::order::OrderCounter;
 use super::spurious::SpuriousCounter;
 
 /// Counts and averages of one flow; its size does not grow with time.
@@ -11,11 +12,13 @@ pub(crate) struct FlowRecord {
     pub(crate) sent_packets: u64,
     pub(crate) received_packets: u64,
     pub(crate) lost_packets: u64,
+    pub(crate) marked_packets: u64,
     pub(crate) opened_at: Option<Time>,
     pub(crate) last_delivery: Time,
     pub(crate) delay: DelayRecord,
     pub(crate) window: TimeAverage,
     pub(crate) spurious: SpuriousCounter,
+    pub(crate) order: OrderCounter,
 }
 
 impl FlowRecord {
@@ -24,11 +27,13 @@ impl FlowRecord {
             sent_packets: 0,
             received_packets: 0,
             lost_packets: 0,
+            marked_packets: 0,
             opened_at: None,
             last_delivery: Time::ZERO,
             delay: DelayRecord::new(),
             window: TimeAverage::default(),
             spurious: SpuriousCounter::default(),
+            order: OrderCounter::default(),
         }
     }
 }

@@ -1,13 +1,15 @@
 //! What a run leaves behind: a summary, tables of flows and series.
 
 pub(crate) mod flow;
+pub(crate) mod order;
+pub(crate) mod recorder;
 pub(crate) mod series;
 pub(crate) mod spurious;
 mod summary;
 mod table;
 
 pub(crate) use summary::flow_table;
-pub use summary::{Conservation, FlowSummary, PathSummary, Summary};
+pub use summary::{Conservation, FlowSummary, PathSummary, PepSummary, Summary};
 pub use table::{Column, Table};
 
 /// The result of a run.

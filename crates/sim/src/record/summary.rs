@@ -60,6 +60,12 @@ pub struct FlowSummary {
     pub rto_events: u64,
     /// Retransmissions of data of which an earlier copy had been or was later received.
     pub spurious_retransmissions: u64,
+    /// Acknowledgments that told the sender nothing new while data were outstanding (RFC 5681 section 2).
+    pub duplicate_acks: u64,
+    /// First transmissions of data that arrived after one that was sent later (RFC 4737 section 3.3).
+    pub reordered_packets: u64,
+    /// Packets with data that arrived with a congestion mark from the last hop.
+    pub marked_packets: u64,
     /// Mean of the round-trip times that the sender measured.
     pub rtt_mean_s: Option<f64>,
     /// Mean time from sending to arrival of packets with data.
@@ -74,6 +80,29 @@ pub struct FlowSummary {
     pub cwnd_mean_packets: Option<f64>,
     /// Data delivered in order.
     pub delivered_bytes: u64,
+    /// What the proxy did; only where there is one. The other numbers are then those of the connection from the gateway to
+    /// the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pep: Option<PepSummary>,
+}
+
+/// The proxy of a flow: the connection from the server to the gateway, and what the gateway held.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PepSummary {
+    /// The congestion controller of the server.
+    pub congestion: String,
+    /// Packets with data that the server sent, retransmissions included.
+    pub sent_packets: u64,
+    /// Packets that the server sent again.
+    pub retransmitted_packets: u64,
+    /// Expiries of the server's retransmission timer.
+    pub rto_events: u64,
+    /// Mean of the round-trip times that the server measured.
+    pub rtt_mean_s: Option<f64>,
+    /// Data that reached the gateway.
+    pub relayed_bytes: u64,
+    /// Most data that the gateway held: arrived from the server and not acknowledged by the user.
+    pub held_bytes_max: u64,
 }
 
 /// The delay of the way from the source to the user (last link included where the path is a constellation).
@@ -96,7 +125,7 @@ pub struct PathSummary {
 /// Every packet, data and acknowledgments alike, is delivered, dropped or still under way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Conservation {
-    /// Packets that either end sent.
+    /// Packets that either end of a connection sent.
     pub created: u64,
     /// Packets that arrived at the other end.
     pub delivered: u64,
@@ -124,6 +153,9 @@ pub(crate) fn flow_table(flows: &[FlowSummary]) -> Table {
     table.count("dupack_events", counted(|f| f.dupack_events));
     table.count("rto_events", counted(|f| f.rto_events));
     table.count("spurious_retransmissions", counted(|f| f.spurious_retransmissions));
+    table.count("duplicate_acks", counted(|f| f.duplicate_acks));
+    table.count("reordered_packets", counted(|f| f.reordered_packets));
+    table.count("marked_packets", counted(|f| f.marked_packets));
     table.float("rtt_mean_s", observed(|f| f.rtt_mean_s));
     table.float("one_way_delay_mean_s", observed(|f| f.one_way_delay_mean_s));
     table.float("one_way_delay_p95_s", observed(|f| f.one_way_delay_p95_s));

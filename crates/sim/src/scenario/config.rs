@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use channel::ChannelConfig;
-use link::LastHopConfig;
+use link::{Buffer, LastHopConfig};
 use orbit::PathConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,6 +55,32 @@ pub struct FlowConfig {
     pub transport: TransportConfig,
     /// What the application sends.
     pub traffic: TrafficConfig,
+    /// A proxy that splits the connection at the gateway, where the path begins; without it there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pep: Option<PepConfig>,
+}
+
+/// A performance-enhancing proxy (RFC 3135) at the gateway: the server's connection ends there, and another one goes on over
+/// the satellites with options of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PepConfig {
+    /// One-way delay between the server and the gateway, before that of the path.
+    pub delay: Duration,
+    /// The transport from the gateway to the user; by default that of the flow, which is otherwise the server's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transport: Option<TransportConfig>,
+    /// What the gateway holds at most of a flow, from its arrival to the user's acknowledgment: packets, bytes, time at the
+    /// rate of the last hop, or bandwidth-delay products of the satellite part.
+    #[serde(default = "two_bdp")]
+    pub buffer: Buffer,
+}
+
+impl FlowConfig {
+    /// The transport over the satellites.
+    pub(crate) fn satellite_transport(&self) -> &TransportConfig {
+        self.pep.as_ref().and_then(|pep| pep.transport.as_ref()).unwrap_or(&self.transport)
+    }
 }
 
 units::registry! {
@@ -76,11 +102,30 @@ pub struct RecordConfig {
     /// does not grow with the duration.
     #[schemars(range(min = 16, max = 10_000_000))]
     pub samples: u32,
+    /// Whether every packet is written into files, one for each place where packets are looked at.
+    pub packets: PacketCapture,
+}
+
+/// How packets are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PacketCapture {
+    /// Not at all.
+    #[default]
+    None,
+    /// As `packets-sender.pcapng`, `packets-satellite.pcapng` and `packets-receiver.pcapng` in the result folder, for
+    /// Wireshark and tshark.
+    Pcapng,
 }
 
 impl Default for RecordConfig {
     fn default() -> Self {
-        RecordConfig { series: true, interval: Duration::from_millis(100), samples: 10_000 }
+        RecordConfig {
+            series: true,
+            interval: Duration::from_millis(100),
+            samples: 10_000,
+            packets: PacketCapture::None,
+        }
     }
 }
 
@@ -93,6 +138,10 @@ fn one() -> u64 {
 
 fn one_flow() -> u32 {
     1
+}
+
+fn two_bdp() -> Buffer {
+    Buffer::Bdp(2.0)
 }
 
 fn clear() -> ChannelConfig {
@@ -115,8 +164,14 @@ impl ScenarioConfig {
         self.path.check().map_err(|error| error.within("path"))?;
         self.channel.check().map_err(|error| error.within("channel"))?;
         for (i, flow) in self.flows.iter().enumerate() {
-            let section = format!("flows.{i}.transport");
             let TransportConfig::Tcp(tcp) = &flow.transport;
+            tcp.check().map_err(|error| error.within(&format!("flows.{i}.transport")))?;
+            let (tcp, section) = match &flow.pep {
+                Some(PepConfig { transport: Some(TransportConfig::Tcp(tcp)), .. }) => {
+                    (tcp, format!("flows.{i}.pep.transport"))
+                }
+                _ => (tcp, format!("flows.{i}.transport")),
+            };
             tcp.check().map_err(|error| error.within(&section))?;
             let packet = tcp.packet_bytes(self.default_packet_bytes());
             if let Some(block) = self.last_hop.max_packet_bytes().filter(|block| packet > *block) {
@@ -143,6 +198,10 @@ impl ScenarioConfig {
         }
         resolved.last_hop.harq = resolved.last_hop.harq.resolved();
         for flow in &mut resolved.flows {
+            if let Some(pep) = &mut flow.pep {
+                let TransportConfig::Tcp(tcp) = pep.transport.get_or_insert_with(|| flow.transport.clone());
+                *tcp = tcp.resolved(packet);
+            }
             let TransportConfig::Tcp(tcp) = &mut flow.transport;
             *tcp = tcp.resolved(packet);
         }

@@ -15,7 +15,7 @@ use serde_json::Value as Json;
 use toml::Table;
 
 pub(crate) use config::positive;
-pub use config::{FlowConfig, RecordConfig, ScenarioConfig, TransportConfig};
+pub use config::{FlowConfig, PacketCapture, PepConfig, RecordConfig, ScenarioConfig, TransportConfig};
 /// What is wrong with a scenario: the dotted path of one field, what was given, what is allowed.
 pub use units::FieldError as ScenarioError;
 

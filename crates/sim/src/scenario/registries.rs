@@ -47,6 +47,7 @@ const KEYS: &[(&str, &str)] = &[
     ("paths", "path"),
     ("channels", "channel"),
     ("schedulers", "last_hop.scheduler"),
+    ("queues", "last_hop.queue"),
     ("harq", "last_hop.harq"),
     ("transports", "flows.0.transport"),
     ("congestion", "flows.0.transport.congestion"),
@@ -59,6 +60,7 @@ const KEYS: &[(&str, &str)] = &[
 pub fn registries() -> Vec<Registry> {
     let root = schema_with_definitions();
     let mut all: Vec<Registry> = KEYS.iter().map(|&(name, path)| registry(root, name, path)).collect();
+    add_profiles(&mut all);
     let presets = orbit::presets().iter().map(|preset| Choice {
         name: preset.name.to_owned(),
         summary: preset.summary.clone(),
@@ -66,6 +68,20 @@ pub fn registries() -> Vec<Registry> {
     });
     all.insert(1, Registry { name: "constellations", key: "path.constellation", entries: presets.collect() });
     all
+}
+
+/// What each profile of TCP makes of the options that are left open: those of the transport, with the values of its table.
+fn add_profiles(all: &mut [Registry]) {
+    let tcp =
+        all.iter().find(|registry| registry.name == "transports").map(|registry| registry.entries[0].options.clone());
+    let profiles = all.iter_mut().find(|registry| registry.name == "profiles");
+    let (Some(tcp), Some(profiles)) = (tcp, profiles) else { return };
+    for (name, values) in transport::profile_table() {
+        let Some(option) = tcp.iter().find(|option| option.name == name) else { continue };
+        for (entry, value) in profiles.entries.iter_mut().zip(values) {
+            entry.options.push(ChoiceOption { default: Some(value), ..option.clone() });
+        }
+    }
 }
 
 /// The JSON Schema (draft 2020-12) of a scenario file, for editors: short forms included.

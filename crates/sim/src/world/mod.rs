@@ -3,40 +3,46 @@
 //! ```text
 //! source ► sender ► forward pipe ► last hop ► receiver ► backward pipe ► sender
 //! ```
+//!
+//! With a proxy the source writes to a server, and a terrestrial pipe joins it to the gateway, which is the sender.
 
 mod build;
-mod packets;
+mod ends;
+mod flow;
 mod path;
 mod pipe;
 mod report;
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub(crate) use build::{channel_streams, check, load_channel};
-use engine::{Agenda, Digest, Livelock, MachineId};
-use link::{DropReason, Ecn, LastHop, Output, PacketRef};
-use packets::{Packet, Packets};
+use engine::{Agenda, Livelock, MachineId};
+use flow::Flow;
+use link::{LastHop, Output, PacketRef};
 use path::LongPath;
 use pipe::Pipe;
-use traffic::{Action, Source};
-use transport::{Connection, Settings};
-use units::{Duration, Time};
+use traffic::Action;
+use units::{Duration, Ecn, Time};
 
+use crate::capture::Capture;
+use crate::packet::{Leg, Packet, Packets, Way};
 use crate::record::Record;
-use crate::record::flow::FlowRecord;
-use crate::record::series::{FlowSample, HopSample, Series};
-use crate::scenario::{Scenario, ScenarioConfig, ScenarioError};
+use crate::record::recorder::{Loss, Recorder};
+use crate::record::series::HopSample;
+use crate::scenario::{PacketCapture, Scenario, ScenarioConfig, ScenarioError};
 
-/// Why a run stopped: always a defect of the simulator.
+/// Why a run stopped.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RunError {
-    /// Time did not move.
+    /// Time did not move: a defect of the simulator.
     #[error(transparent)]
     Livelock(#[from] Livelock),
-    /// Packets appeared or vanished.
+    /// Packets appeared or vanished: a defect of the simulator.
     #[error("packets are not conserved: {0}")]
     Conservation(String),
+    /// The packets could not be written.
+    #[error("cannot write the packets: {0}")]
+    Capture(String),
 }
 
 /// A run of a scenario.
@@ -69,6 +75,25 @@ impl Simulation {
         Ok(Simulation { config, seed, world })
     }
 
+    /// Whether the scenario asks for the packets: then give a folder to [`Simulation::record_packets`].
+    pub fn wants_packets(&self) -> bool {
+        self.config.record.packets != PacketCapture::None
+    }
+
+    /// From now on writes every packet into files in `directory`, if the scenario asks for it. Without this call nothing is
+    /// written. The files are complete after [`Simulation::finish`].
+    ///
+    /// # Errors
+    /// A file cannot be created.
+    pub fn record_packets(&mut self, directory: &Path) -> std::io::Result<()> {
+        if self.wants_packets() {
+            let flows = self.world.flows.iter().map(|flow| (flow.user, flow.pep.is_some()));
+            let capture = Capture::create(directory, self.seed, self.config.last_hop.delay, flows)?;
+            self.world.recorder.capture = Some(capture);
+        }
+        Ok(())
+    }
+
     /// Length of the run.
     pub fn duration(&self) -> Duration {
         self.config.duration
@@ -96,9 +121,12 @@ impl Simulation {
     /// The result up to now; `partial` marks it as that of a run stopped before its end.
     ///
     /// # Errors
-    /// If a packet appeared or vanished.
+    /// If a packet appeared or vanished, or the packets could not be written.
     pub fn finish(&mut self, partial: bool) -> Result<Record, RunError> {
         self.world.link.handle_timeout(self.world.now); // so that its counters are those of now
+        if let Some(capture) = &mut self.world.recorder.capture {
+            capture.finish(self.world.now).map_err(|error| RunError::Capture(error.to_string()))?;
+        }
         self.world.record(&self.config, self.seed, partial)
     }
 }
@@ -106,103 +134,43 @@ impl Simulation {
 const FORWARD: MachineId = MachineId(0);
 const LINK: MachineId = MachineId(1);
 const BACKWARD: MachineId = MachineId(2);
-const SAMPLER: MachineId = MachineId(3);
-/// Each flow has three machines from here on: source, sender, receiver.
-const FIRST_FLOW: u32 = 4;
+const TERRESTRIAL: MachineId = MachineId(3);
+const SAMPLER: MachineId = MachineId(4);
+/// Each flow has three machines from here on: source, sender, receiver. Each flow with a proxy has two more after those of
+/// all flows: server, and the gateway's end towards it.
+const FIRST_FLOW: u32 = 5;
 
 /// What a machine does when it wakes; of those that wake at the same instant, the lower phase goes first.
 #[derive(Clone, Copy)]
 enum Role {
     Deliver,
-    Source,
-    Sender,
-    Receiver,
+    Act,
     Sample,
 }
 
 impl Role {
     fn phase(self) -> u8 {
-        match self {
-            Role::Deliver => 0,
-            Role::Source | Role::Sender | Role::Receiver => 1,
-            Role::Sample => 2,
-        }
+        self as u8
     }
-}
-
-/// Kinds of events in the digest.
-#[derive(Clone, Copy)]
-enum Event {
-    Sent,
-    Delivered,
-    Dropped,
-    Acted,
-    TimedOut,
 }
 
 struct World {
     agenda: Agenda,
-    digest: Digest,
     now: Time,
     packets: Packets,
     path: LongPath,
     hop_delay: Duration,
+    /// From the sender to the last satellite, and all the way back.
     forward: Pipe,
     link: LastHop,
     backward: Pipe,
+    /// Between servers and the gateway, both ways.
+    terrestrial: Pipe,
     flows: Vec<Flow>,
-    delivered: u64,
-    drops: Drops,
-    series: Option<Series>,
+    /// The flows with a proxy, by [`flow::Pep::number`].
+    with_pep: Vec<u32>,
+    recorder: Recorder,
     warnings: Vec<String>,
-}
-
-/// Lost packets by cause.
-#[derive(Default)]
-struct Drops {
-    overflow: u64,
-    timeout: u64,
-    harq: u64,
-    no_route: u64,
-}
-
-impl Drops {
-    fn by_reason(&self) -> BTreeMap<&'static str, u64> {
-        let Drops { overflow, timeout, harq, no_route } = *self;
-        BTreeMap::from([("overflow", overflow), ("timeout", timeout), ("harq", harq), ("no_route", no_route)])
-    }
-}
-
-/// Both ends of a flow, and what is noted about it.
-struct Flow {
-    /// Whose channel the flow crosses.
-    user: u32,
-    settings: Settings,
-    congestion: &'static str,
-    source: Box<dyn Source>,
-    /// Nothing before the application opens the connection.
-    sender: Option<Connection>,
-    receiver: Connection,
-    record: FlowRecord,
-}
-
-impl Flow {
-    fn new(user: u32, settings: Settings, congestion: &'static str, source: Box<dyn Source>) -> Flow {
-        let receiver = Connection::listen(settings.clone());
-        Flow { user, settings, congestion, source, sender: None, receiver, record: FlowRecord::new() }
-    }
-}
-
-fn source_machine(flow: usize) -> MachineId {
-    MachineId(FIRST_FLOW + 3 * flow as u32)
-}
-
-fn sender_machine(flow: usize) -> MachineId {
-    MachineId(FIRST_FLOW + 3 * flow as u32 + 1)
-}
-
-fn receiver_machine(flow: usize) -> MachineId {
-    MachineId(FIRST_FLOW + 3 * flow as u32 + 2)
 }
 
 impl World {
@@ -210,7 +178,7 @@ impl World {
         for (i, flow) in self.flows.iter().enumerate() {
             self.agenda.wake_at(source_machine(i), flow.source.poll_timeout());
         }
-        self.agenda.wake_at(SAMPLER, self.series.as_ref().map(|_| Time::ZERO));
+        self.agenda.wake_at(SAMPLER, self.recorder.series.as_ref().map(|_| Time::ZERO));
     }
 
     fn run_until(&mut self, until: Time) -> Result<(), Livelock> {
@@ -223,112 +191,116 @@ impl World {
                     self.leave_last_hop(now);
                 }
                 BACKWARD => self.arrive_at_sender(now),
+                TERRESTRIAL => self.arrive_on_the_ground(now),
                 SAMPLER => self.sample(now),
-                MachineId(flow) => {
-                    let (flow, role) = ((flow - FIRST_FLOW) / 3, (flow - FIRST_FLOW) % 3);
-                    match role {
-                        0 => self.act(now, flow as usize),
-                        1 => self.time_out_sender(now, flow as usize),
-                        _ => self.time_out_receiver(now, flow as usize),
-                    }
-                }
+                MachineId(machine) => self.wake_flow(now, machine - FIRST_FLOW),
             }
         }
         self.now = until;
         Ok(())
     }
 
+    fn wake_flow(&mut self, now: Time, machine: u32) {
+        let flows = self.flows.len() as u32;
+        if machine < 3 * flows {
+            let index = (machine / 3) as usize;
+            match machine % 3 {
+                0 => self.act(now, index),
+                1 => self.time_out(now, index, Leg::Satellite, Way::Forward),
+                _ => self.time_out(now, index, Leg::Satellite, Way::Backward),
+            }
+        } else {
+            let machine = machine - 3 * flows;
+            let index = self.with_pep[machine as usize / 2] as usize;
+            let way = if machine.is_multiple_of(2) { Way::Forward } else { Way::Backward };
+            self.time_out(now, index, Leg::Terrestrial, way);
+        }
+    }
+
     /// The application of a flow does what is due.
     fn act(&mut self, now: Time, index: usize) {
         let flow = &mut self.flows[index];
+        let leg = flow.first_leg();
         while let Some(action) = flow.source.poll_action(now) {
-            self.digest.event(now, Event::Acted as u8, index as u32, 0);
-            if action == Action::Open {
-                flow.sender = Some(Connection::connect(flow.settings.clone(), now));
-                flow.record.opened_at = Some(now);
-            }
-            let sender = flow.sender.as_mut().expect("a source opens first");
-            match action {
-                Action::Open => {}
-                Action::Write(bytes) => sender.write(bytes.get()),
-                Action::WriteForEver => sender.write_for_ever(),
-                Action::Close => sender.close(),
-            }
+            self.recorder.acted(now, index, action == Action::Open);
+            flow.ends_mut(leg).act(now, action);
         }
         self.agenda.wake_at(source_machine(index), flow.source.poll_timeout());
-        self.send(now, index);
+        self.send(now, index, leg, Way::Forward);
     }
 
-    fn time_out_sender(&mut self, now: Time, index: usize) {
-        self.digest.event(now, Event::TimedOut as u8, index as u32, 0);
-        if let Some(sender) = &mut self.flows[index].sender {
-            sender.handle_timeout(now);
+    fn time_out(&mut self, now: Time, index: usize, leg: Leg, way: Way) {
+        self.recorder.timed_out(now, index, leg, way);
+        self.flows[index].ends_mut(leg).handle_timeout(now, way);
+        self.send(now, index, leg, way);
+    }
+
+    /// Sends what one end of a connection has to send: that whose packets go `way`.
+    #[inline]
+    fn send(&mut self, now: Time, index: usize, leg: Leg, way: Way) {
+        match leg {
+            Leg::Satellite => self.send_over_satellites(now, index, way),
+            Leg::Terrestrial => self.send_on_the_ground(now, index, way),
         }
-        self.send(now, index);
     }
 
-    fn time_out_receiver(&mut self, now: Time, index: usize) {
-        self.digest.event(now, Event::TimedOut as u8, index as u32, 1);
-        self.flows[index].receiver.handle_timeout(now);
-        self.acknowledge(now, index);
-    }
-
-    /// Sends what the sender of a flow has to send.
-    fn send(&mut self, now: Time, index: usize) {
-        let flow = &mut self.flows[index];
-        let Some(sender) = &mut flow.sender else { return };
-        while let Some(transmit) = sender.poll_transmit(now) {
-            let (segment, copy) = (transmit.segment, transmit.transmission);
-            if segment.len > 0 {
-                flow.record.sent_packets += 1;
-                if copy > 0 {
-                    let received = flow.receiver.has_received(segment.seq);
-                    flow.record.spurious.on_retransmission(segment.seq, copy, received);
-                }
-            }
-            self.digest.event(now, Event::Sent as u8, index as u32, segment.seq);
-            let packet = self.packets.add(Packet { segment, flow: index as u32, copy, sent: now });
-            match self.path.forward_delay(now) {
-                Some(delay) => self.forward.push(now + delay, packet),
-                None => {
-                    self.drops.no_route += 1;
-                    self.digest.event(now, Event::Dropped as u8, index as u32, segment.seq);
-                    lose(&mut self.packets, &mut flow.record, packet);
+    fn send_over_satellites(&mut self, now: Time, index: usize, way: Way) {
+        let ends = &mut self.flows[index].satellite;
+        while let Some((payload, copy)) = ends.poll_transmit(now, way) {
+            let packet = self.packets.make(payload, index, (Leg::Satellite, way), copy, now);
+            self.recorder.sent(now, &packet, || ends.has_received(payload.sequence()));
+            let id = self.packets.add(packet);
+            let delay = match way {
+                Way::Forward => self.path.forward_delay(now),
+                Way::Backward => self.path.delay(now).map(|delay| delay + self.hop_delay),
+            };
+            match (delay, way) {
+                (Some(delay), Way::Forward) => self.forward.push(now + delay, id),
+                (Some(delay), Way::Backward) => self.backward.push(now + delay, id),
+                (None, _) => {
+                    self.recorder.dropped(now, &packet, payload.digest_word(way), Loss::NoRoute);
+                    self.packets.release(id);
                 }
             }
         }
-        flow.record.window.set(now, sender.window_segments());
-        self.agenda.wake_at(sender_machine(index), sender.poll_timeout());
-        self.agenda.wake_at(FORWARD, self.forward.poll_timeout());
-    }
-
-    /// Sends what the receiver of a flow has to send.
-    fn acknowledge(&mut self, now: Time, index: usize) {
-        let receiver = &mut self.flows[index].receiver;
-        while let Some(transmit) = receiver.poll_transmit(now) {
-            let segment = transmit.segment;
-            self.digest.event(now, Event::Sent as u8, index as u32, !segment.ack);
-            let copy = transmit.transmission;
-            let packet = self.packets.add(Packet { segment, flow: index as u32, copy, sent: now });
-            match self.path.delay(now) {
-                Some(delay) => self.backward.push(now + delay + self.hop_delay, packet),
-                None => {
-                    self.drops.no_route += 1;
-                    self.digest.event(now, Event::Dropped as u8, index as u32, !segment.ack);
-                    self.packets.release(packet);
+        match way {
+            Way::Forward => {
+                if let Some(packets) = ends.window_packets() {
+                    self.recorder.window(now, index, packets);
                 }
+                self.agenda.wake_at(sender_machine(index), ends.poll_timeout(way));
+                self.agenda.wake_at(FORWARD, self.forward.poll_timeout());
+            }
+            Way::Backward => {
+                self.agenda.wake_at(receiver_machine(index), ends.poll_timeout(way));
+                self.agenda.wake_at(BACKWARD, self.backward.poll_timeout());
             }
         }
-        self.agenda.wake_at(receiver_machine(index), receiver.poll_timeout());
-        self.agenda.wake_at(BACKWARD, self.backward.poll_timeout());
+    }
+
+    fn send_on_the_ground(&mut self, now: Time, index: usize, way: Way) {
+        let flows = self.flows.len() as u32;
+        let Some(pep) = &mut self.flows[index].pep else { return };
+        while let Some((payload, copy)) = pep.terrestrial.poll_transmit(now, way) {
+            let packet = self.packets.make(payload, index, (Leg::Terrestrial, way), copy, now);
+            self.recorder.sent(now, &packet, || false);
+            let id = self.packets.add(packet);
+            self.terrestrial.push(now + pep.delay, id);
+        }
+        let place = 2 * pep.number + u32::from(way == Way::Backward);
+        let machine = MachineId(FIRST_FLOW + 3 * flows + place);
+        self.agenda.wake_at(machine, pep.terrestrial.poll_timeout(way));
+        self.agenda.wake_at(TERRESTRIAL, self.terrestrial.poll_timeout());
     }
 
     fn arrive_at_last_hop(&mut self, now: Time) {
         while let Some(id) = self.forward.pop_due(now) {
             let packet = self.packets.get(id);
-            let (flow, size) = (packet.flow, packet.segment.wire_bytes());
-            let user = self.flows[flow as usize].user;
-            self.link.handle_packet(now, PacketRef { id, flow, user, size, ecn: Ecn::NotEct });
+            self.recorder.at_hop(now, packet);
+            let Packet { flow, payload, .. } = packet;
+            let user = self.flows[*flow as usize].user;
+            let reference = PacketRef { id, flow: *flow, user, size: payload.wire_bytes(), ecn: payload.ecn() };
+            self.link.handle_packet(now, reference);
             self.leave_last_hop(now);
         }
         self.agenda.wake_at(FORWARD, self.forward.poll_timeout());
@@ -337,58 +309,78 @@ impl World {
     fn leave_last_hop(&mut self, now: Time) {
         while let Some(output) = self.link.poll_output() {
             match output {
-                Output::Delivered(packet) => self.arrive_at_receiver(now, packet),
-                Output::Dropped(packet, reason) => {
-                    match reason {
-                        DropReason::Overflow => self.drops.overflow += 1,
-                        DropReason::Timeout => self.drops.timeout += 1,
-                        DropReason::Harq => self.drops.harq += 1,
+                Output::Delivered(PacketRef { id, ecn, .. }) => {
+                    if ecn == Ecn::Ce {
+                        self.carry_mark(now, id);
                     }
-                    self.digest.event(now, Event::Dropped as u8, packet.flow, u64::from(packet.id));
-                    lose(&mut self.packets, &mut self.flows[packet.flow as usize].record, packet.id);
+                    self.arrive(now, id);
+                }
+                Output::Dropped(PacketRef { id, .. }, reason) => {
+                    let loss = Loss::LastHop(reason);
+                    self.recorder.dropped(now, self.packets.get(id), u64::from(id), loss);
+                    self.packets.release(id);
                 }
             }
         }
         self.agenda.wake_at(LINK, self.link.poll_timeout());
     }
 
-    fn arrive_at_receiver(&mut self, now: Time, packet: PacketRef) {
-        let index = packet.flow as usize;
-        let Packet { segment, copy, sent, .. } = self.packets.get(packet.id);
-        self.delivered += 1;
-        self.digest.event(now, Event::Delivered as u8, packet.flow, segment.seq);
-        let Flow { receiver, record, .. } = &mut self.flows[index];
-        let before = receiver.delivered_bytes();
-        receiver.handle_segment(now, segment);
-        if segment.len > 0 {
-            record.received_packets += 1;
-            record.delay.add(*sent, now);
-            record.spurious.on_arrival(segment.seq, *copy);
-            if receiver.delivered_bytes() > before {
-                record.last_delivery = now;
-            }
+    /// A packet leaves the last hop with a mark.
+    fn carry_mark(&mut self, now: Time, id: u32) {
+        let packet = self.packets.get_mut(id);
+        if packet.payload.ecn() != Ecn::Ce {
+            packet.payload.set_ecn(Ecn::Ce);
+            self.recorder.marked(now, packet);
         }
-        self.packets.release(packet.id);
-        self.acknowledge(now, index);
     }
 
     fn arrive_at_sender(&mut self, now: Time) {
         while let Some(id) = self.backward.pop_due(now) {
-            let Packet { segment, flow, .. } = self.packets.get(id);
-            let index = *flow as usize;
-            self.delivered += 1;
-            self.digest.event(now, Event::Delivered as u8, *flow, !segment.ack);
-            if let Some(sender) = &mut self.flows[index].sender {
-                sender.handle_segment(now, segment);
-            }
-            self.packets.release(id);
-            self.send(now, index);
+            self.arrive(now, id);
         }
         self.agenda.wake_at(BACKWARD, self.backward.poll_timeout());
     }
 
+    fn arrive_on_the_ground(&mut self, now: Time) {
+        while let Some(id) = self.terrestrial.pop_due(now) {
+            self.arrive(now, id);
+        }
+        self.agenda.wake_at(TERRESTRIAL, self.terrestrial.poll_timeout());
+    }
+
+    /// A packet arrives at the end that it was sent to, which answers.
+    #[inline]
+    fn arrive(&mut self, now: Time, id: u32) {
+        let packet = self.packets.get(id);
+        let (index, leg, way) = (packet.flow as usize, packet.leg, packet.way);
+        let ends = self.flows[index].ends_mut(leg);
+        let before = ends.delivered_bytes();
+        ends.handle_packet(now, way, &packet.payload);
+        self.recorder.delivered(now, packet, ends.delivered_bytes() > before);
+        self.packets.release(id);
+        self.send(now, index, leg, way.back());
+        if self.flows[index].pep.is_some() {
+            self.relay(now, index, leg, way);
+        }
+    }
+
+    /// What a packet that went `way` over `leg` means for the other connection of the proxy.
+    fn relay(&mut self, now: Time, index: usize, leg: Leg, way: Way) {
+        let Flow { satellite, pep: Some(pep), .. } = &mut self.flows[index] else { return };
+        match (leg, way) {
+            (Leg::Terrestrial, Way::Forward) => {
+                pep.relay(now, satellite);
+                self.send(now, index, Leg::Satellite, Way::Forward);
+            }
+            (Leg::Satellite, Way::Backward) if pep.release(satellite) => {
+                self.send(now, index, Leg::Terrestrial, Way::Backward);
+            }
+            _ => {}
+        }
+    }
+
     fn sample(&mut self, now: Time) {
-        let Some(series) = &mut self.series else { return };
+        let Some(series) = &mut self.recorder.series else { return };
         self.link.handle_timeout(now); // so that what it shows is that of now
         let mut hop = HopSample {
             queue_packets: self.link.queue().packets as u32,
@@ -403,7 +395,7 @@ impl World {
         let link = &mut self.link;
         let flows = self.flows.iter().map(|flow| {
             let attenuation = link.attenuation(now, flow.user);
-            flow_sample(flow, attenuation.map_or(f32::NAN, |attenuation| attenuation.get() as f32))
+            flow.satellite.sample(attenuation.map_or(f32::NAN, |attenuation| attenuation.get() as f32))
         });
         series.add(now, hop, flows);
         let next = series.next(now);
@@ -411,41 +403,14 @@ impl World {
     }
 }
 
-fn flow_sample(flow: &Flow, attenuation_db: f32) -> FlowSample {
-    let delivered_bytes = flow.receiver.delivered_bytes();
-    let Some(sender) = &flow.sender else {
-        let none = f32::NAN;
-        return FlowSample {
-            cwnd_packets: none,
-            ssthresh_packets: none,
-            srtt_s: none,
-            rto_s: none,
-            in_flight_packets: 0.0,
-            attenuation_db,
-            delivered_bytes,
-            retransmitted_packets: 0,
-        };
-    };
-    let info = sender.info();
-    let packets = |bytes: u64| bytes as f32 / info.mss as f32;
-    FlowSample {
-        cwnd_packets: packets(info.window_bytes),
-        ssthresh_packets: info.slow_start_threshold.map_or(f32::NAN, packets),
-        srtt_s: info.srtt.map_or(f32::NAN, |srtt| srtt.as_secs_f64() as f32),
-        rto_s: info.rto.as_secs_f64() as f32,
-        in_flight_packets: packets(info.in_flight_bytes),
-        attenuation_db,
-        delivered_bytes,
-        retransmitted_packets: sender.counters().retransmitted_segments,
-    }
+fn source_machine(flow: usize) -> MachineId {
+    MachineId(FIRST_FLOW + 3 * flow as u32)
 }
 
-/// A packet of a flow towards its user is lost.
-fn lose(packets: &mut Packets, record: &mut FlowRecord, id: u32) {
-    let Packet { segment, copy, .. } = packets.get(id);
-    if segment.len > 0 {
-        record.lost_packets += 1;
-        record.spurious.on_loss(segment.seq, *copy);
-    }
-    packets.release(id);
+fn sender_machine(flow: usize) -> MachineId {
+    MachineId(FIRST_FLOW + 3 * flow as u32 + 1)
+}
+
+fn receiver_machine(flow: usize) -> MachineId {
+    MachineId(FIRST_FLOW + 3 * flow as u32 + 2)
 }

@@ -1,10 +1,11 @@
 //! From a world at its end to a record.
 
-use transport::State;
 use units::{Duration, Time};
 
-use super::{Flow, RunError, World};
-use crate::record::{Conservation, FlowSummary, PathSummary, Record, Summary, Table, flow_table};
+use super::flow::{Flow, Pep};
+use super::{RunError, World};
+use crate::record::flow::FlowRecord;
+use crate::record::{Conservation, FlowSummary, PathSummary, PepSummary, Record, Summary, Table, flow_table};
 use crate::scenario::ScenarioConfig;
 
 impl World {
@@ -12,21 +13,22 @@ impl World {
     pub(super) fn record(&self, config: &ScenarioConfig, seed: u64, partial: bool) -> Result<Record, RunError> {
         let conservation = self.conservation()?;
         let elapsed = self.now.since(Time::ZERO);
+        let flows = self.flows.iter().zip(&self.recorder.flows).enumerate();
         let flows: Vec<FlowSummary> =
-            self.flows.iter().enumerate().map(|(id, flow)| summarise(id as u32, flow, self.now)).collect();
+            flows.map(|(id, (flow, record))| summarise(id as u32, flow, record, self.now)).collect();
         let last_hop = self.link.report(elapsed);
-        let series = self.series.as_ref();
+        let series = self.recorder.series.as_ref();
         let series = series.map_or_else(Table::default, |series| series.table(last_hop.harq.decoded_after.len()));
         let summary = Summary {
             title: config.title.clone(),
             seed,
             simulated_s: elapsed.as_secs_f64(),
             partial,
-            digest: self.digest.to_string(),
+            digest: self.recorder.digest.to_string(),
             warnings: self.warnings_of(config, &flows, partial),
             last_hop,
             path: self.path_summary(),
-            events: self.digest.events(),
+            events: self.recorder.digest.events(),
             conservation,
             flows,
         };
@@ -35,11 +37,12 @@ impl World {
 
     /// Counts every packet in two ways: by the world's ledger, and by asking the machines that hold packets.
     fn conservation(&self) -> Result<Conservation, RunError> {
-        let dropped_by_reason = self.drops.by_reason();
+        let dropped_by_reason = self.recorder.drops.by_reason();
         let dropped = dropped_by_reason.values().sum();
-        let (created, delivered, in_flight) = (self.packets.created(), self.delivered, self.packets.in_flight());
-        let held = (self.forward.len() + self.link.in_flight() + self.backward.len()) as u64;
-        if created != delivered + dropped + in_flight || held != in_flight {
+        let (created, delivered, in_flight) =
+            (self.packets.created(), self.recorder.delivered, self.packets.in_flight());
+        let held = self.forward.len() + self.link.in_flight() + self.backward.len() + self.terrestrial.len();
+        if created != delivered + dropped + in_flight || held as u64 != in_flight {
             return Err(RunError::Conservation(format!(
                 "{created} created, {delivered} delivered, {dropped} dropped, {in_flight} under way, {held} held"
             )));
@@ -66,8 +69,8 @@ impl World {
         if partial {
             warnings.push(format!("stopped after {} of {}: a partial result", self.now, config.duration));
         }
-        if self.drops.no_route > 0 {
-            warnings.push(format!("{} packets were lost for want of a route", self.drops.no_route));
+        if self.recorder.drops.no_route > 0 {
+            warnings.push(format!("{} packets were lost for want of a route", self.recorder.drops.no_route));
         }
         let silent = flows.iter().filter(|flow| flow.received_packets == 0).count();
         if silent > 0 {
@@ -77,13 +80,10 @@ impl World {
     }
 }
 
-fn summarise(id: u32, flow: &Flow, now: Time) -> FlowSummary {
-    let record = &flow.record;
-    let counters = flow.sender.as_ref().map(|sender| *sender.counters()).unwrap_or_default();
-    let delivered_bytes = flow.receiver.delivered_bytes();
-    let finished =
-        flow.sender.as_ref().is_some_and(|sender| matches!(sender.info().state, State::FinWait2 | State::Closed));
-    let end = if finished { record.last_delivery } else { now };
+fn summarise(id: u32, flow: &Flow, record: &FlowRecord, now: Time) -> FlowSummary {
+    let counters = flow.satellite.counters();
+    let delivered_bytes = flow.satellite.delivered_bytes();
+    let end = if flow.satellite.has_finished() { record.last_delivery } else { now };
     let active = end.since(record.opened_at.unwrap_or(end)).as_secs_f64();
     let settled = record.received_packets + record.lost_packets;
     FlowSummary {
@@ -98,12 +98,33 @@ fn summarise(id: u32, flow: &Flow, now: Time) -> FlowSummary {
         dupack_events: counters.dupack_events,
         rto_events: counters.rto_events,
         spurious_retransmissions: record.spurious.count(),
-        rtt_mean_s: (counters.rtt_samples > 0).then(|| counters.rtt_sum.as_secs_f64() / counters.rtt_samples as f64),
+        duplicate_acks: record.order.duplicate_acks(),
+        reordered_packets: record.order.reordered(),
+        marked_packets: record.marked_packets,
+        rtt_mean_s: mean_s(counters.rtt_sum, counters.rtt_samples),
         one_way_delay_mean_s: record.delay.mean_s(),
         one_way_delay_p95_s: record.delay.p95_s(),
         jitter_s: record.delay.jitter_s(),
         loss_ratio: (settled > 0).then(|| record.lost_packets as f64 / settled as f64),
         cwnd_mean_packets: record.window.mean(end),
         delivered_bytes,
+        pep: flow.pep.as_deref().map(summarise_pep),
     }
+}
+
+fn summarise_pep(pep: &Pep) -> PepSummary {
+    let counters = pep.terrestrial.counters();
+    PepSummary {
+        congestion: pep.congestion.to_owned(),
+        sent_packets: counters.data_segments_sent,
+        retransmitted_packets: counters.retransmitted_segments,
+        rto_events: counters.rto_events,
+        rtt_mean_s: mean_s(counters.rtt_sum, counters.rtt_samples),
+        relayed_bytes: pep.terrestrial.delivered_bytes(),
+        held_bytes_max: pep.held_max,
+    }
+}
+
+fn mean_s(sum: Duration, count: u64) -> Option<f64> {
+    (count > 0).then(|| sum.as_secs_f64() / count as f64)
 }

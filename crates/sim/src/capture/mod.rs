@@ -1,0 +1,243 @@
+//! Packet captures: what Wireshark would have seen at the sender, at the last satellite and at the receiver.
+//!
+//! One pcapng file for each place, nanosecond timestamps of simulated time (which begins at 1970-01-01 00:00:00), Ethernet,
+//! IPv4 and TCP headers as on the wire. Frames are cut after their headers (the length on the wire is noted), because the
+//! payload is nothing but zeros; the checksums are those of the whole packet. Nothing is kept in memory but the
+//! acknowledgments on their way up to the satellite.
+
+mod frame;
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::time::Duration as StdDuration;
+
+use engine::Streams;
+use frame::{Frame, Host, Numbers};
+use pcap_file::pcapng::PcapNgWriter;
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption, InterfaceTsResolution,
+};
+use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
+use pcap_file::{DataLink, Endianness};
+use rand::Rng;
+use units::{Duration, Time};
+
+use crate::packet::{Leg, Packet, Payload, Way};
+
+/// Captures of a run.
+pub(crate) struct Capture {
+    sender: PacketFile,
+    /// The gateway's side of the satellites, if a flow has a proxy.
+    gateway: Option<PacketFile>,
+    satellite: PacketFile,
+    receiver: PacketFile,
+    flows: Vec<FlowHosts>,
+    /// From the users up to the satellite.
+    hop_delay: Duration,
+    /// Packets that have not reached the satellite yet. The delay is fixed, so they do so in the order in which they were sent.
+    climbing: VecDeque<(Time, Frame)>,
+    /// The first error, after which nothing more is written.
+    error: Option<io::Error>,
+}
+
+/// What turns the packets of a flow into frames.
+struct FlowHosts {
+    server: Host,
+    user: Host,
+    has_pep: bool,
+    /// Of the connection over the satellites, and of that on the ground.
+    satellite: Numbers,
+    terrestrial: Numbers,
+}
+
+impl Capture {
+    /// Creates the files in `directory`. `flows`: the user of each, and whether it has a proxy.
+    ///
+    /// # Errors
+    /// A file cannot be created.
+    pub(crate) fn create(
+        directory: &Path,
+        seed: u64,
+        hop_delay: Duration,
+        flows: impl Iterator<Item = (u32, bool)>,
+    ) -> io::Result<Capture> {
+        let streams = Streams::new(seed);
+        let hosts = |(flow, (user, has_pep)): (usize, (u32, bool))| {
+            // Initial sequence numbers are drawn as real ones are (RFC 9293 section 3.4.1); no other draw is moved by it.
+            let mut rng = streams.stream("capture.isn", flow as u64);
+            let mut numbers = || Numbers::new([rng.next_u32(), rng.next_u32()]);
+            FlowHosts {
+                server: Host::server(flow as u32),
+                user: Host::user(user),
+                has_pep,
+                satellite: numbers(),
+                terrestrial: numbers(),
+            }
+        };
+        let flows: Vec<FlowHosts> = flows.enumerate().map(hosts).collect();
+        let file = |place: &str| PacketFile::create(directory, place);
+        let gateway = flows.iter().any(|flow| flow.has_pep).then(|| file("gateway")).transpose()?;
+        Ok(Capture {
+            sender: file("sender")?,
+            gateway,
+            satellite: file("satellite")?,
+            receiver: file("receiver")?,
+            flows,
+            hop_delay,
+            climbing: VecDeque::new(),
+            error: None,
+        })
+    }
+
+    /// A packet leaves the end that made it.
+    pub(crate) fn sent(&mut self, now: Time, packet: &Packet) {
+        let frame = self.flows[packet.flow as usize].frame(packet, true);
+        let result = match (packet.leg, packet.way) {
+            (Leg::Terrestrial, Way::Forward) => self.sender.write(now, &frame),
+            (Leg::Terrestrial, Way::Backward) => Ok(()),
+            (Leg::Satellite, Way::Forward) => self.near_end(packet.flow).write(now, &frame),
+            (Leg::Satellite, Way::Backward) => {
+                self.climbing.push_back((now + self.hop_delay, frame));
+                self.receiver.write(now, &frame)
+            }
+        };
+        self.note(result);
+    }
+
+    /// A packet towards its user reaches the last satellite.
+    pub(crate) fn at_hop(&mut self, now: Time, packet: &Packet) {
+        let frame = self.flows[packet.flow as usize].frame(packet, false);
+        let result = self.climb(now).and_then(|()| self.satellite.write(now, &frame));
+        self.note(result);
+    }
+
+    /// A packet arrives at the other end.
+    pub(crate) fn delivered(&mut self, now: Time, packet: &Packet) {
+        let result = match (packet.leg, packet.way) {
+            (Leg::Terrestrial, Way::Forward) => return,
+            (Leg::Terrestrial, Way::Backward) => {
+                let frame = self.flows[packet.flow as usize].frame(packet, false);
+                self.sender.write(now, &frame)
+            }
+            (Leg::Satellite, Way::Forward) => {
+                let frame = self.flows[packet.flow as usize].frame(packet, false);
+                self.receiver.write(now, &frame)
+            }
+            (Leg::Satellite, Way::Backward) => {
+                let frame = self.flows[packet.flow as usize].frame(packet, false);
+                self.near_end(packet.flow).write(now, &frame)
+            }
+        };
+        self.note(result);
+    }
+
+    /// Completes the files as of `now`.
+    ///
+    /// # Errors
+    /// The first error that any write met.
+    pub(crate) fn finish(&mut self, now: Time) -> io::Result<()> {
+        let result = self.climb(now);
+        self.note(result);
+        if let Some(error) = &self.error {
+            return Err(io::Error::new(error.kind(), error.to_string()));
+        }
+        let files = [&mut self.sender, &mut self.satellite, &mut self.receiver];
+        files.into_iter().chain(&mut self.gateway).try_for_each(PacketFile::flush)
+    }
+
+    /// Where the sender over the satellites stands: at the gateway if there is a proxy.
+    fn near_end(&mut self, flow: u32) -> &mut PacketFile {
+        match &mut self.gateway {
+            Some(gateway) if self.flows[flow as usize].has_pep => gateway,
+            _ => &mut self.sender,
+        }
+    }
+
+    /// Writes what has reached the satellite from below.
+    fn climb(&mut self, now: Time) -> io::Result<()> {
+        while let Some((at, frame)) = self.climbing.front().filter(|(at, _)| *at <= now) {
+            self.satellite.write(*at, frame)?;
+            self.climbing.pop_front();
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, result: io::Result<()>) {
+        if let Err(error) = result {
+            self.error.get_or_insert(error);
+        }
+    }
+}
+
+impl FlowHosts {
+    /// The headers of a packet; `fresh`: it has just been made.
+    fn frame(&mut self, packet: &Packet, fresh: bool) -> Frame {
+        let Payload::Tcp(segment) = &packet.payload;
+        let numbers = match packet.leg {
+            Leg::Satellite => &mut self.satellite,
+            Leg::Terrestrial => &mut self.terrestrial,
+        };
+        if fresh {
+            numbers.note(packet.way, segment);
+        }
+        let (from, to) = match packet.way {
+            Way::Forward => (&self.server, &self.user),
+            Way::Backward => (&self.user, &self.server),
+        };
+        Frame::tcp(from, to, packet.way, numbers, packet.number, segment)
+    }
+}
+
+/// A pcapng file of one interface.
+struct PacketFile {
+    writer: PcapNgWriter<BufWriter<File>>,
+    failed: bool,
+}
+
+impl PacketFile {
+    /// Creates `packets-PLACE.pcapng`.
+    fn create(directory: &Path, place: &str) -> io::Result<PacketFile> {
+        let file = BufWriter::with_capacity(1 << 18, File::create(directory.join(format!("packets-{place}.pcapng")))?);
+        let application = SectionHeaderOption::UserApplication(Cow::Borrowed("Transorbit"));
+        let section = SectionHeaderBlock {
+            endianness: Endianness::Little, // the same bytes on every machine
+            options: vec![application],
+            ..SectionHeaderBlock::default()
+        };
+        let mut writer = PcapNgWriter::with_section_header(file, section).map_err(io::Error::other)?;
+        let interface = InterfaceDescriptionBlock {
+            linktype: DataLink::ETHERNET,
+            snaplen: Frame::MOST as u32,
+            options: vec![
+                InterfaceDescriptionOption::IfName(Cow::Borrowed(place)),
+                InterfaceDescriptionOption::IfTsResol(InterfaceTsResolution::NANO),
+            ],
+        };
+        writer.write_pcapng_block(interface).map_err(io::Error::other)?;
+        Ok(PacketFile { writer, failed: false })
+    }
+
+    fn write(&mut self, at: Time, frame: &Frame) -> io::Result<()> {
+        if self.failed {
+            return Ok(());
+        }
+        let block = EnhancedPacketBlock {
+            interface_id: 0,
+            timestamp: StdDuration::from_nanos(at.as_nanos()),
+            original_len: frame.wire_bytes(),
+            data: Cow::Borrowed(frame.bytes()),
+            options: Vec::new(),
+        };
+        let result = self.writer.write_pcapng_block(block).map(drop).map_err(io::Error::other);
+        self.failed = result.is_err();
+        result
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.get_mut().flush()
+    }
+}

@@ -1,0 +1,160 @@
+//! The packets of a run: made once, referred to by number, counted to the last.
+
+use transport::{Flags, Segment};
+use units::{Ecn, Time};
+
+/// A packet between two ends of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packet {
+    pub(crate) payload: Payload,
+    pub(crate) flow: u32,
+    /// Packets made in the run before it; the lower bits only.
+    pub(crate) number: u32,
+    /// The connection that it belongs to, and which way it goes.
+    pub(crate) leg: Leg,
+    pub(crate) way: Way,
+    /// Which transmission of its data this is: 0 for the first.
+    pub(crate) copy: u32,
+    pub(crate) sent: Time,
+}
+
+/// What a packet carries, by the transport that made it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Payload {
+    Tcp(Segment),
+}
+
+/// The connections that carry a flow: one over the satellites, and with a proxy one more on the ground before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Leg {
+    Satellite,
+    Terrestrial,
+}
+
+/// A direction: from the source of the data to the user, or back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    Forward,
+    Backward,
+}
+
+impl Way {
+    /// The other direction.
+    pub(crate) fn back(self) -> Way {
+        match self {
+            Way::Forward => Way::Backward,
+            Way::Backward => Way::Forward,
+        }
+    }
+}
+
+impl Payload {
+    /// Bytes of the whole IP packet.
+    #[inline]
+    pub(crate) fn wire_bytes(&self) -> u32 {
+        match self {
+            Payload::Tcp(segment) => segment.wire_bytes(),
+        }
+    }
+
+    /// Whether it carries data of the application.
+    #[inline]
+    pub(crate) fn has_data(&self) -> bool {
+        match self {
+            Payload::Tcp(segment) => segment.len > 0 && !segment.flags.has(Flags::DUMMY),
+        }
+    }
+
+    /// Where its data stand in the stream.
+    #[inline]
+    pub(crate) fn sequence(&self) -> u64 {
+        match self {
+            Payload::Tcp(segment) => segment.seq,
+        }
+    }
+
+    /// What tells it from its neighbours that go the same way.
+    #[inline]
+    pub(crate) fn digest_word(&self, way: Way) -> u64 {
+        match (self, way) {
+            (Payload::Tcp(segment), Way::Forward) => segment.seq,
+            (Payload::Tcp(segment), Way::Backward) => !segment.ack,
+        }
+    }
+
+    /// The congestion mark of its IP header.
+    #[inline]
+    pub(crate) fn ecn(&self) -> Ecn {
+        match self {
+            Payload::Tcp(segment) => segment.ecn,
+        }
+    }
+
+    /// Sets the congestion mark of its IP header.
+    #[inline]
+    pub(crate) fn set_ecn(&mut self, ecn: Ecn) {
+        match self {
+            Payload::Tcp(segment) => segment.ecn = ecn,
+        }
+    }
+}
+
+/// All packets that are under way.
+#[derive(Debug, Default)]
+pub(crate) struct Packets {
+    slots: Vec<Packet>,
+    free: Vec<u32>,
+    created: u64,
+}
+
+impl Packets {
+    /// The next packet of the run, of a flow's connection and on its way; to be added.
+    #[inline]
+    pub(crate) fn make(&self, payload: Payload, flow: usize, (leg, way): (Leg, Way), copy: u32, sent: Time) -> Packet {
+        Packet { payload, flow: flow as u32, number: self.created as u32, leg, way, copy, sent }
+    }
+
+    /// Adds a packet and returns its number, which is reused after [`Packets::release`].
+    #[inline]
+    pub(crate) fn add(&mut self, packet: Packet) -> u32 {
+        self.created += 1;
+        match self.free.pop() {
+            Some(id) => {
+                self.slots[id as usize] = packet;
+                id
+            }
+            None => {
+                self.slots.push(packet);
+                self.slots.len() as u32 - 1
+            }
+        }
+    }
+
+    /// A packet under way.
+    #[inline]
+    pub(crate) fn get(&self, id: u32) -> &Packet {
+        &self.slots[id as usize]
+    }
+
+    /// A packet under way, for what routers change in it.
+    #[inline]
+    pub(crate) fn get_mut(&mut self, id: u32) -> &mut Packet {
+        &mut self.slots[id as usize]
+    }
+
+    /// A packet is no longer under way: it has arrived or is lost.
+    #[inline]
+    pub(crate) fn release(&mut self, id: u32) {
+        self.free.push(id);
+    }
+
+    /// How many packets were ever added.
+    pub(crate) fn created(&self) -> u64 {
+        self.created
+    }
+
+    /// How many are under way.
+    pub(crate) fn in_flight(&self) -> u64 {
+        (self.slots.len() - self.free.len()) as u64
+    }
+}

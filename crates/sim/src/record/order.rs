@@ -1,0 +1,96 @@
+//! What came in another order than it was sent, as an observer at either end counts it.
+
+use transport::{Flags, Segment};
+
+/// Counts duplicate acknowledgments and reordered packets of one flow.
+#[derive(Debug, Default)]
+pub(crate) struct OrderCounter {
+    /// The offset after the last byte sent, and after the last byte that has arrived.
+    sent_end: u64,
+    arrived_end: u64,
+    /// The last acknowledgment that reached the sender, and the window in it.
+    last: Option<(u64, u64)>,
+    duplicate_acks: u64,
+    reordered: u64,
+}
+
+impl OrderCounter {
+    /// The sender sends a segment.
+    #[inline]
+    pub(crate) fn on_sent(&mut self, segment: &Segment) {
+        self.sent_end = self.sent_end.max(segment.end());
+    }
+
+    /// A segment with data arrives at the receiver. A first transmission is reordered if one that was sent later has arrived
+    /// before it (RFC 4737 section 3.3).
+    #[inline]
+    pub(crate) fn on_arrival(&mut self, segment: &Segment, copy: u32) {
+        if segment.end() > self.arrived_end {
+            self.arrived_end = segment.end();
+        } else if copy == 0 {
+            self.reordered += 1;
+        }
+    }
+
+    /// A segment arrives at the sender. It is a duplicate acknowledgment by RFC 5681 section 2: data are outstanding, it has
+    /// none itself, SYN and FIN are off, and acknowledgment and window are those of the one before.
+    #[inline]
+    pub(crate) fn on_answer(&mut self, segment: &Segment) {
+        let control = [Flags::SYN, Flags::FIN, Flags::RST].into_iter().any(|flag| segment.flags.has(flag));
+        if !segment.flags.has(Flags::ACK) || control {
+            return;
+        }
+        let this = (segment.ack, segment.window);
+        if segment.len == 0 && self.last == Some(this) && self.sent_end > segment.ack {
+            self.duplicate_acks += 1;
+        }
+        self.last = Some(this);
+    }
+
+    /// Duplicate acknowledgments that reached the sender.
+    pub(crate) fn duplicate_acks(&self) -> u64 {
+        self.duplicate_acks
+    }
+
+    /// First transmissions that arrived after later ones.
+    pub(crate) fn reordered(&self) -> u64 {
+        self.reordered
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data(seq: u64) -> Segment {
+        Segment { seq, len: 100, flags: Flags::ACK, ..Segment::default() }
+    }
+
+    fn answer(ack: u64, window: u64) -> Segment {
+        Segment { ack, window, flags: Flags::ACK, ..Segment::default() }
+    }
+
+    #[test]
+    fn a_repeated_acknowledgment_is_a_duplicate_while_data_are_outstanding() {
+        let mut counter = OrderCounter::default();
+        for seq in [1, 101, 201] {
+            counter.on_sent(&data(seq));
+        }
+        for (ack, window) in [(1, 9), (101, 9), (101, 9), (101, 8), (101, 8), (301, 8), (301, 8)] {
+            counter.on_answer(&answer(ack, window));
+        }
+        assert_eq!(counter.duplicate_acks(), 2, "the window changed once, and at the end nothing was outstanding");
+        counter.on_sent(&data(301));
+        counter.on_answer(&Segment { len: 1, ..answer(301, 8) });
+        assert_eq!(counter.duplicate_acks(), 2, "it carried data");
+    }
+
+    #[test]
+    fn a_first_transmission_behind_later_ones_is_reordered_and_a_retransmission_is_not() {
+        let mut counter = OrderCounter::default();
+        for (seq, copy) in [(1, 0), (201, 0), (301, 0), (101, 1), (101, 0), (401, 0)] {
+            counter.on_arrival(&data(seq), copy);
+        }
+        assert_eq!(counter.reordered(), 1);
+    }
+}

@@ -1,0 +1,216 @@
+//! What the world tells of a run while it goes on. It changes nothing in the world.
+
+use std::collections::BTreeMap;
+
+use engine::Digest;
+use link::DropReason;
+use units::{Ecn, Time};
+
+use super::flow::FlowRecord;
+use super::series::Series;
+use crate::capture::Capture;
+use crate::packet::{Leg, Packet, Payload, Way};
+
+/// Takes note of every event of a run.
+pub(crate) struct Recorder {
+    pub(crate) digest: Digest,
+    /// What is noted of each flow's connection over the satellites.
+    pub(crate) flows: Vec<FlowRecord>,
+    pub(crate) delivered: u64,
+    pub(crate) drops: Drops,
+    pub(crate) series: Option<Series>,
+    pub(crate) capture: Option<Capture>,
+}
+
+/// Lost packets by cause.
+#[derive(Default)]
+pub(crate) struct Drops {
+    link: [u64; LINK_REASONS.len()],
+    pub(crate) no_route: u64,
+}
+
+/// Why a packet is lost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Loss {
+    /// The last hop lost it.
+    LastHop(DropReason),
+    /// There was no route to the user, or back.
+    NoRoute,
+}
+
+/// The reasons of the last hop, and their names in the summary.
+const LINK_REASONS: [(DropReason, &str); 4] = [
+    (DropReason::Overflow, "overflow"),
+    (DropReason::Early, "early"),
+    (DropReason::Timeout, "timeout"),
+    (DropReason::Harq, "harq"),
+];
+
+/// Kinds of events in the digest.
+#[derive(Clone, Copy)]
+enum Event {
+    Sent,
+    Delivered,
+    Dropped,
+    Acted,
+    TimedOut,
+    Marked,
+}
+
+/// Told from the flow's number in the digest: an event on the ground before the gateway.
+const ON_THE_GROUND: u32 = 1 << 31;
+
+impl Recorder {
+    pub(crate) fn new(flows: usize, series: Option<Series>) -> Recorder {
+        Recorder {
+            digest: Digest::default(),
+            flows: std::iter::repeat_with(FlowRecord::new).take(flows).collect(),
+            delivered: 0,
+            drops: Drops::default(),
+            series,
+            capture: None,
+        }
+    }
+
+    /// The application of a flow acts.
+    pub(crate) fn acted(&mut self, now: Time, flow: usize, opens: bool) {
+        self.digest.event(now, Event::Acted as u8, flow as u32, 0);
+        if opens {
+            self.flows[flow].opened_at = Some(now);
+        }
+    }
+
+    /// A timer of one end of a connection is due.
+    pub(crate) fn timed_out(&mut self, now: Time, flow: usize, leg: Leg, way: Way) {
+        let side = u64::from(way == Way::Backward);
+        self.digest.event(now, Event::TimedOut as u8, whose(flow as u32, leg), side);
+    }
+
+    /// A packet is sent; `received`: whether the other end already has its data, asked of retransmissions only.
+    #[inline]
+    pub(crate) fn sent(&mut self, now: Time, packet: &Packet, received: impl FnOnce() -> bool) {
+        self.event(now, Event::Sent, packet);
+        if counts(packet) {
+            let record = &mut self.flows[packet.flow as usize];
+            record.sent_packets += 1;
+            let Payload::Tcp(segment) = &packet.payload;
+            record.order.on_sent(segment);
+            if packet.copy > 0 {
+                record.spurious.on_retransmission(packet.payload.sequence(), packet.copy, received());
+            }
+        }
+        if let Some(capture) = &mut self.capture {
+            capture.sent(now, packet);
+        }
+    }
+
+    /// The window of a flow's sender changed or stayed.
+    #[inline]
+    pub(crate) fn window(&mut self, now: Time, flow: usize, packets: f64) {
+        self.flows[flow].window.set(now, packets);
+    }
+
+    /// A packet towards the user reaches the last satellite.
+    #[inline]
+    pub(crate) fn at_hop(&mut self, now: Time, packet: &Packet) {
+        if let Some(capture) = &mut self.capture {
+            capture.at_hop(now, packet);
+        }
+    }
+
+    /// A packet leaves the last hop with a mark that it had not when it came; `packet` has it already.
+    pub(crate) fn marked(&mut self, now: Time, packet: &Packet) {
+        debug_assert_eq!(packet.payload.ecn(), Ecn::Ce);
+        self.event(now, Event::Marked, packet);
+        self.flows[packet.flow as usize].marked_packets += 1;
+    }
+
+    /// A packet is lost; `word` tells it from its neighbours.
+    pub(crate) fn dropped(&mut self, now: Time, packet: &Packet, word: u64, loss: Loss) {
+        self.digest.event(now, Event::Dropped as u8, whose(packet.flow, packet.leg), word);
+        self.drops.count(loss);
+        if counts(packet) {
+            let record = &mut self.flows[packet.flow as usize];
+            record.lost_packets += 1;
+            record.spurious.on_loss(packet.payload.sequence(), packet.copy);
+        }
+    }
+
+    /// A packet arrives at the other end, which so has more data in order, or not.
+    #[inline]
+    pub(crate) fn delivered(&mut self, now: Time, packet: &Packet, more: bool) {
+        self.delivered += 1;
+        self.event(now, Event::Delivered, packet);
+        if counts(packet) {
+            let record = &mut self.flows[packet.flow as usize];
+            record.received_packets += 1;
+            let Payload::Tcp(segment) = &packet.payload;
+            record.order.on_arrival(segment, packet.copy);
+            record.delay.add(packet.sent, now);
+            record.spurious.on_arrival(packet.payload.sequence(), packet.copy);
+            if more {
+                record.last_delivery = now;
+            }
+        } else if packet.way == Way::Backward && packet.leg == Leg::Satellite {
+            let Payload::Tcp(segment) = &packet.payload;
+            self.flows[packet.flow as usize].order.on_answer(segment);
+        }
+        if let Some(capture) = &mut self.capture {
+            capture.delivered(now, packet);
+        }
+    }
+
+    #[inline]
+    fn event(&mut self, now: Time, event: Event, packet: &Packet) {
+        let word = packet.payload.digest_word(packet.way);
+        self.digest.event(now, event as u8, whose(packet.flow, packet.leg), word);
+    }
+}
+
+impl Drops {
+    fn count(&mut self, loss: Loss) {
+        match loss {
+            Loss::NoRoute => self.no_route += 1,
+            Loss::LastHop(reason) => {
+                let place = LINK_REASONS.iter().position(|(known, _)| *known == reason);
+                self.link[place.expect("every reason has a name")] += 1;
+            }
+        }
+    }
+
+    /// The counts by name.
+    pub(crate) fn by_reason(&self) -> BTreeMap<&'static str, u64> {
+        let link = LINK_REASONS.iter().zip(self.link).map(|((_, name), count)| (*name, count));
+        link.chain([("no_route", self.no_route)]).collect()
+    }
+}
+
+/// Whether the packet counts in the flow's own numbers: data on their way over the satellites.
+#[inline]
+fn counts(packet: &Packet) -> bool {
+    packet.way == Way::Forward && packet.leg == Leg::Satellite && packet.payload.has_data()
+}
+
+#[inline]
+fn whose(flow: u32, leg: Leg) -> u32 {
+    match leg {
+        Leg::Satellite => flow,
+        Leg::Terrestrial => flow | ON_THE_GROUND,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_of_the_last_hop_has_a_name_of_its_own() {
+        let mut drops = Drops::default();
+        for reason in [DropReason::Overflow, DropReason::Early, DropReason::Timeout, DropReason::Harq] {
+            drops.count(Loss::LastHop(reason));
+        }
+        drops.count(Loss::NoRoute);
+        let names: Vec<_> = drops.by_reason().into_iter().collect();
+        assert_eq!(names, [("early", 1), ("harq", 1), ("no_route", 1), ("overflow", 1), ("timeout", 1)]);
+    }
+}
