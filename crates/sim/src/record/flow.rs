@@ -41,8 +41,8 @@ impl FlowRecord {
 /// One-way delays of the packets of a flow, in the order of their arrival.
 #[derive(Debug)]
 pub(crate) struct DelayRecord {
-    /// Microseconds, to three digits.
-    histogram: Histogram<u32>,
+    /// Microseconds, to three digits: 16 kB and more, so not before the first packet.
+    histogram: Option<Histogram<u32>>,
     sum_s: f64,
     previous_s: Option<f64>,
     changes_s: f64,
@@ -50,8 +50,7 @@ pub(crate) struct DelayRecord {
 
 impl DelayRecord {
     fn new() -> DelayRecord {
-        let histogram = Histogram::new(3).expect("three digits are within what the histogram allows");
-        DelayRecord { histogram, sum_s: 0.0, previous_s: None, changes_s: 0.0 }
+        DelayRecord { histogram: None, sum_s: 0.0, previous_s: None, changes_s: 0.0 }
     }
 
     /// A packet sent at `sent` arrives at `now`.
@@ -59,25 +58,31 @@ impl DelayRecord {
     pub(crate) fn add(&mut self, sent: Time, now: Time) {
         let delay = now.since(sent);
         let seconds = delay.as_secs_f64();
-        self.histogram.record(delay.as_nanos() / 1000).expect("the histogram grows by itself");
+        let new = || Histogram::new(3).expect("three digits are within what the histogram allows");
+        let histogram = self.histogram.get_or_insert_with(new);
+        histogram.record(delay.as_nanos() / 1000).expect("the histogram grows by itself");
         self.sum_s += seconds;
         if let Some(previous) = self.previous_s.replace(seconds) {
             self.changes_s += (seconds - previous).abs();
         }
     }
 
+    fn packets(&self) -> u64 {
+        self.histogram.as_ref().map_or(0, Histogram::len)
+    }
+
     pub(crate) fn mean_s(&self) -> Option<f64> {
-        let packets = self.histogram.len();
+        let packets = self.packets();
         (packets > 0).then(|| self.sum_s / packets as f64)
     }
 
     pub(crate) fn p95_s(&self) -> Option<f64> {
-        (!self.histogram.is_empty()).then(|| self.histogram.value_at_quantile(0.95) as f64 * 1e-6)
+        self.histogram.as_ref().map(|histogram| histogram.value_at_quantile(0.95) as f64 * 1e-6)
     }
 
     /// Mean of the absolute difference between the delays of packets that arrive one after the other.
     pub(crate) fn jitter_s(&self) -> Option<f64> {
-        let packets = self.histogram.len();
+        let packets = self.packets();
         (packets > 1).then(|| self.changes_s / (packets - 1) as f64)
     }
 }

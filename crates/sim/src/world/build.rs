@@ -128,7 +128,8 @@ fn last_hop(
 
 /// The flows in the order of the scenario, each to a user of its own.
 fn flows(config: &ScenarioConfig, base_rtt: Duration, streams: &Streams) -> Result<Vec<Flow>, ScenarioError> {
-    let mut flows: Vec<Flow> = Vec::new();
+    let count = config.flows.iter().map(|kind| kind.count as usize).sum();
+    let mut flows: Vec<Flow> = Vec::with_capacity(count);
     let mut peps = 0..;
     for (i, kind) in config.flows.iter().enumerate() {
         let satellite = settings(config, kind.satellite_transport());

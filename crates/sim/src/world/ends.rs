@@ -14,7 +14,7 @@ pub(super) struct Ends {
     settings: Arc<Settings>,
     entropy: u64,
     /// Nothing before the connection is opened.
-    sender: Option<Connection>,
+    sender: Option<Box<Connection>>,
     receiver: Connection,
 }
 
@@ -44,7 +44,7 @@ impl Ends {
 
     /// Opens the connection.
     pub(super) fn open(&mut self, now: Time) {
-        self.sender = Some(Connection::connect(Arc::clone(&self.settings), now, self.entropy));
+        self.sender = Some(Box::new(Connection::connect(Arc::clone(&self.settings), now, self.entropy)));
     }
 
     /// The application at the receiving end takes this much.
@@ -164,7 +164,7 @@ impl Ends {
     #[inline]
     fn end_mut(&mut self, way: Way) -> Option<&mut Connection> {
         match way {
-            Way::Forward => self.sender.as_mut(),
+            Way::Forward => self.sender.as_deref_mut(),
             Way::Backward => Some(&mut self.receiver),
         }
     }

@@ -2,7 +2,7 @@
 //! are RFC 9406's.
 //!
 //! Both compare the shortest round-trip time of a round with that of the path: the difference is a queue. Simplified: Linux'
-//! acknowledgment train allows for the aggregation of a paced sender; here the sender counts as not paced.
+//! acknowledgment train also allows for segments that the sender groups.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -117,7 +117,7 @@ impl Linux {
         if self.round_end.is_none_or(|end| sample.una > end) {
             self.begin_round(sample);
         }
-        if window.size >= LOW_WINDOW && (self.train(sample.now) | self.delay(rtt)) {
+        if window.size >= LOW_WINDOW && (self.train(sample) | self.delay(rtt)) {
             self.found = true;
             window.end_slow_start();
         }
@@ -131,14 +131,15 @@ impl Linux {
         self.samples = 0;
     }
 
-    /// Whether the acknowledgments of this round have come in one train for longer than half a round-trip time: the data of a
-    /// window then fill the path.
-    fn train(&mut self, now: Time) -> bool {
-        if now.since(self.last_ack) > TRAIN_GAP {
+    /// Whether the acknowledgments of this round have come in one train for longer than half a round-trip time, or a whole one if
+    /// the sender spaces segments: the data of a window then fill the path.
+    fn train(&mut self, sample: &AckSample) -> bool {
+        if sample.now.since(self.last_ack) > TRAIN_GAP {
             return false;
         }
-        self.last_ack = now;
-        now.since(self.round_start) > self.min_rtt / 2
+        self.last_ack = sample.now;
+        let length = if sample.paced { self.min_rtt } else { self.min_rtt / 2 };
+        sample.now.since(self.round_start) > length
     }
 
     /// Whether the shortest of more than eight round-trip times of this round shows a queue.

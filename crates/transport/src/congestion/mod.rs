@@ -71,6 +71,8 @@ pub struct AckSample {
     pub state: CongestionState,
     /// It echoes a congestion mark (RFC 3168 ECE).
     pub ece: bool,
+    /// Segments are spaced by the sender, not by acknowledgments alone.
+    pub paced: bool,
     /// Payload bytes of a full segment.
     pub mss: u32,
 }

@@ -178,6 +178,7 @@ fn sample(now: Time, acked: u32, rtt: Duration) -> AckSample {
         window_limited: true,
         state: CongestionState::Open,
         ece: false,
+        paced: false,
         mss: MSS,
     }
 }

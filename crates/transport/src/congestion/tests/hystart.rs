@@ -81,14 +81,14 @@ fn small_windows_are_left_alone() {
     assert_eq!(drive.window.threshold, Window::NO_THRESHOLD);
 }
 
-/// Acknowledgments a millisecond apart, for longer than half of 100 ms.
+/// Acknowledgments a millisecond apart, for longer than half of 100 ms. A sender that spaces its segments makes such a train itself.
 #[test]
 fn a_long_train_ends_slow_start() {
-    for (gap, ends) in [(1, true), (3, false)] {
+    for (gap, paced, ends) in [(1, false, true), (3, false, false), (1, true, false)] {
         let mut drive = Drive::new(&newreno(HyStart::HyStart), 20, RTT);
         for i in 0..60 {
             drive.now += Duration::from_millis(gap);
-            drive.handle(&AckSample { una: 2 + i, nxt: 1000, ..sample(drive.now, 1, RTT) });
+            drive.handle(&AckSample { una: 2 + i, nxt: 1000, paced, ..sample(drive.now, 1, RTT) });
         }
         assert_eq!(drive.window.threshold != Window::NO_THRESHOLD, ends, "{gap} ms");
     }

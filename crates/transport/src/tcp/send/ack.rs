@@ -258,7 +258,7 @@ impl Sender {
     }
 
     #[inline]
-    fn samples_rate(&self) -> bool {
+    pub(super) fn samples_rate(&self) -> bool {
         self.wants_rate || self.settings.rack
     }
 
@@ -356,6 +356,7 @@ impl Sender {
             window_limited: self.is_window_limited(),
             state: self.state,
             ece: news.ece,
+            paced: self.is_paced(),
             mss: self.mss as u32,
         };
         self.controller.on_measure(&mut self.window, &sample);

@@ -207,7 +207,7 @@ impl Sender {
         let start = Start { mss: settings.mss, window: initial_window, entropy };
         let controller = settings.congestion.build(start);
         Sender {
-            board: Scoreboard::new(1, mss),
+            board: Scoreboard::new(1, mss, settings.rack),
             rtt: Rtt::new(settings),
             window: Window::new(initial_window, counting_limit(settings)),
             drives: controller.drives(),
@@ -271,7 +271,7 @@ impl Sender {
             let start = Start { mss: agreed.mss as u32, window: initial_window, entropy: self.entropy };
             self.controller = self.settings.congestion.build(start);
             self.window = Window::new(initial_window, counting_limit(&self.settings));
-            self.board = Scoreboard::new(1, agreed.mss);
+            self.board = Scoreboard::new(1, agreed.mss, self.settings.rack);
         }
         (self.mss, self.initial_window) = (agreed.mss, initial_window);
         (self.sack, self.timestamps) = (agreed.sack, agreed.timestamps);

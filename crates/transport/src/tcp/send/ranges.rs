@@ -1,17 +1,19 @@
 //! A few ranges of offsets, in order.
 
+use crate::tcp::SackBlocks;
+
 /// Up to as many ranges as blocks can bring, in ascending order.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct NewRanges {
-    ranges: [(u64, u64); 20],
+    ranges: [(u64, u64); NewRanges::MAX],
     len: usize,
 }
 
 impl NewRanges {
+    /// Four blocks, and one piece more for each of the four known before that lies within one of them.
+    const MAX: usize = 2 * SackBlocks::MAX;
+
     pub fn insert(&mut self, range: (u64, u64)) {
-        if self.len == self.ranges.len() {
-            return;
-        }
         let mut at = self.len;
         while at > 0 && self.ranges[at - 1].0 > range.0 {
             self.ranges[at] = self.ranges[at - 1];

@@ -120,10 +120,12 @@ pub(super) struct Scoreboard {
     /// The blocks of the last acknowledgment, which need no second look.
     known: SackBlocks,
     mss: u64,
+    /// The order of sending is kept, for those who judge by time.
+    keeps_order: bool,
 }
 
 impl Scoreboard {
-    pub fn new(start: u64, mss: u64) -> Scoreboard {
+    pub fn new(start: u64, mss: u64, keeps_order: bool) -> Scoreboard {
         Scoreboard {
             slots: VecDeque::new(),
             first: 0,
@@ -141,6 +143,7 @@ impl Scoreboard {
             newest: NONE,
             known: SackBlocks::default(),
             mss,
+            keeps_order,
         }
     }
 
@@ -548,6 +551,9 @@ impl Scoreboard {
 
     #[inline]
     fn append(&mut self, number: u64) {
+        if !self.keeps_order {
+            return;
+        }
         let (newest, short) = (self.newest, number as u32);
         let slot = self.get_mut(number);
         slot.marks |= ORDERED;

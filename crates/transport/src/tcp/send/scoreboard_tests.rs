@@ -4,7 +4,7 @@ use super::*;
 
 /// Ten segments of 1000 bytes from offset 1 on.
 fn ten() -> Scoreboard {
-    let mut board = Scoreboard::new(1, 1000);
+    let mut board = Scoreboard::new(1, 1000, true);
     for _ in 0..10 {
         send(&mut board, 1000);
     }

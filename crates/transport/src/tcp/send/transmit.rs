@@ -2,6 +2,7 @@
 
 use units::Time;
 
+use super::rate::SentState;
 use super::scoreboard::{SACKED, Slot};
 use super::timers::TimerKind;
 use super::{Fin, Forced, Rexmit, Sender, timestamp};
@@ -180,7 +181,7 @@ impl Sender {
         }
         let (idle, in_flight) = (!self.board.outstanding(), self.board.in_flight());
         self.announce_start(now, in_flight);
-        let state = self.sampler.on_send(now, in_flight, idle, self.delivered, self.board.lost_total());
+        let state = self.sent_state(now, in_flight, idle);
         let slot = self.board.send(now, len, fin, state);
         if len < self.mss {
             self.small_end = slot.end();
@@ -197,6 +198,15 @@ impl Sender {
         self.sent(now, &slot, cwr)
     }
 
+    /// What a rate is later measured from, for those who measure.
+    #[inline]
+    fn sent_state(&mut self, now: Time, in_flight: u32, idle: bool) -> SentState {
+        if !self.samples_rate() {
+            return SentState::default();
+        }
+        self.sampler.on_send(now, in_flight, idle, self.delivered, self.board.lost_total())
+    }
+
     #[inline]
     fn announce_start(&mut self, now: Time, in_flight: u32) {
         if in_flight == 0 {
@@ -209,7 +219,7 @@ impl Sender {
     fn resend(&mut self, now: Time, number: u64, probe: bool) -> Outgoing {
         let (idle, in_flight) = (false, self.board.in_flight());
         self.announce_start(now, in_flight);
-        let state = self.sampler.on_send(now, in_flight, idle, self.delivered, self.board.lost_total());
+        let state = self.sent_state(now, in_flight, idle);
         let slot = self.board.resend(now, number, state, probe);
         self.retransmitted += 1;
         if !probe {

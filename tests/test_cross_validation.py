@@ -1,0 +1,140 @@
+"""The grid beside the kernel: its verdict, its tables, and three cells of it."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+
+SCRIPT = ROOT / "validation" / "cross_validation.py"
+spec = importlib.util.spec_from_file_location("cross_validation", SCRIPT)
+assert spec is not None
+assert spec.loader is not None
+xv = importlib.util.module_from_spec(spec)
+sys.modules[spec.name] = xv
+spec.loader.exec_module(xv)
+
+CELLS = {(c.bottleneck, c.cc, c.rtt_ms, c.loss_pct): c for c in xv.grid()}
+
+
+@pytest.fixture(scope="module")
+def program() -> Path:
+    """Without optimization: `cargo test` has built it so."""
+    return xv.build(release=False)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [("none", "reno", 200, 1.0), ("none", "cubic", 200, 3.0), ("20Mbit/1BDP", "cubic", 80, 1.0)],
+    ids=lambda key: "-".join(map(str, key)).replace("/", "-"),
+)
+def test_a_cell_holds(program: Path, key: tuple[str, str, int, float]) -> None:
+    cell = CELLS[key]
+    ours = xv.run_ours(program, cell)
+
+    assert xv.verdict(cell, ours).failures == ()
+    assert ours.spurious == 0
+    assert ours.lost == pytest.approx(cell.lost, rel=0.04), "the kernel's seeds"
+
+
+def test_the_program_loses_what_the_drop_list_says(program: Path) -> None:
+    fields = xv.output(program, "reno", 200, 1, 0, 1, xv.SECONDS).split(",")
+    goodput, lost = float(fields[0]), int(fields[3])
+    delivered = goodput * 1e6 * xv.SECONDS / 8 / 1448
+    listed = xv.drops(1, 1.0)
+
+    assert listed[:3] == [99, 161, 266]
+    # What was sent is what arrived, what was lost, and the round trip under way at the end.
+    assert sum(n < delivered for n in listed) <= lost <= sum(n < delivered + 2 * lost + 200 for n in listed)
+
+
+def exact(cell: xv.Cell) -> xv.Measured:
+    return xv.Measured(cell.goodput, cell.after5s or 0.0, 50.0, 50.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("cell", CELLS.values(), ids=lambda c: f"{c.bottleneck}-{c.cc}-{c.rtt_ms}-{c.loss_pct}")
+def test_a_cell_fails_beyond_its_bound_and_only_there(cell: xv.Cell) -> None:
+    for sign in (1, -1):
+        within = replace(exact(cell), **{cell.measure: cell.mean + sign * 0.999 * cell.bound})
+        beyond = replace(exact(cell), **{cell.measure: cell.mean + sign * 1.001 * cell.bound})
+        assert xv.verdict(cell, within).holds
+        assert not xv.verdict(cell, beyond).holds
+
+
+def test_the_bound_is_ten_percent_or_two_standard_errors() -> None:
+    assert CELLS["none", "cubic", 80, 0.1].bound == pytest.approx(0.6229)
+    assert CELLS["none", "reno", 200, 0.1].bound == pytest.approx(2 * 0.65 / 5**0.5)
+    assert CELLS["20Mbit/1BDP", "bbr", 200, 1.0].bound == pytest.approx(1.643)
+
+
+def test_spurious_and_missing_retransmissions_fail() -> None:
+    cell = CELLS["none", "reno", 80, 1.0]
+
+    assert not xv.verdict(cell, replace(exact(cell), spurious=0.2)).holds
+    assert xv.verdict(cell, replace(exact(cell), retransmits=49.0)).holds
+    assert not xv.verdict(cell, replace(exact(cell), retransmits=48.5)).holds
+    assert not xv.verdict(cell, replace(exact(cell), retransmits=51.5)).holds
+
+
+def test_a_failing_cell_is_the_exit_status(capsys: pytest.CaptureFixture[str]) -> None:
+    cell = CELLS["none", "reno", 80, 1.0]
+    for ours, status in ((exact(cell), 0), (replace(exact(cell), after5s=2.0), 1)):
+        assert xv.report({cell: xv.verdict(cell, ours)}, {cell: ours}) == status
+    assert "FAILS: goodput is off by +0.499 Mbit/s, more than 0.150" in capsys.readouterr().out
+
+
+def test_the_grid_is_whole() -> None:
+    lossy = {(c.bottleneck, c.cc, c.rtt_ms, c.loss_pct) for c in map(xv.cell, xv.rows(xv.GRIDS[0]))}
+    both, times = ("reno", "cubic"), (80, 200)
+
+    assert lossy == {
+        (b, cc, rtt, p) for b in ("none", "20Mbit/1BDP") for cc in both for rtt in times for p in (0.1, 1.0, 3.0)
+    }
+    assert len(CELLS) == sum(len(xv.rows(path)) for path in xv.GRIDS) == 40, "no cell stands twice"
+    assert all(c.runs == (5 if c.mbps == 0 else 2) for c in CELLS.values())
+    assert all(len(row) == len(xv.rows(xv.GRIDS[0])[0]) for row in xv.rows(xv.GRIDS[1]))
+
+
+def test_the_other_simulators_have_every_cell_of_theirs() -> None:
+    others = xv.read_others()
+    for simulator in xv.SIMULATORS:
+        keys = {tuple(str(v) for v in key) for key in CELLS if key[1] in simulator.controllers}
+        assert set(others[simulator.name].means) == keys
+
+
+def test_what_is_not_installed_leaves_its_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = xv.OTHERS.read_text()
+    copy = tmp_path / "others.csv"
+    copy.write_text(kept)
+    monkeypatch.setattr(xv, "OTHERS", copy)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with xv.ThreadPoolExecutor(1) as pool:
+        xv.record_others(pool, list(CELLS.values()))
+
+    assert copy.read_text() == kept
+    assert "ns-2 is not installed" in capsys.readouterr().out
+
+
+def test_the_page_holds_the_kernels_and_the_simulators_numbers() -> None:
+    tables = xv.PAGE.read_text().split(xv.BEGIN)[1].split(xv.END)[0]
+    lines = [[field.strip() for field in line.split("|")[1:-1]] for line in tables.splitlines() if line[:1] == "|"]
+    beside_kernel = {tuple(line[:4]): line for line in lines if len(line) == 17}
+    beside_others = {tuple(line[:4]): line for line in lines if len(line) == 9}
+    others = xv.read_others()
+    for cell in CELLS.values():
+        place = (cell.bottleneck, str(cell.rtt_ms), f"{cell.loss_pct:g}", cell.cc)
+        assert float(beside_kernel[place][5].split()[0]) == cell.mean
+        assert beside_kernel[place][9] == "holds"
+        assert float(beside_others[place][4]) == cell.mean
+        for column, name in ((7, "ns-2"), (8, "ns-3")):
+            measured = others[name].means.get(tuple(str(getattr(cell, part)) for part in xv.KEY))
+            assert beside_others[place][column] == (
+                "" if measured is None else xv.beside(measured.of(cell.measure), cell.mean)
+            )

@@ -1,0 +1,163 @@
+"""Packet captures: where they are kept, and that tshark counts in them what the summary says.
+
+The comparisons need tshark (Debian: `apt install tshark`) and are skipped without it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+import transorbit as to
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Outcome
+
+FILES = {"packets-sender.pcapng", "packets-satellite.pcapng", "packets-receiver.pcapng"}
+needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+
+
+# Kept with the result
+
+
+def test_a_run_keeps_its_packets_in_the_result_folder(command: Callable[..., Outcome], here: Path) -> None:
+    arguments = ("run", "scenarios/lab-fixed.toml", "--set", "duration=2 s", "--set", "record.packets=pcapng")
+    done = command(*arguments, "--out", "results/kept", "--no-plots")
+
+    assert done.code == 0, done.err
+    assert {path.name for path in (here / "results/kept").iterdir()} >= FILES
+    assert {path.name for path in (here / "results").iterdir()} == {"kept"}, "nothing is left beside it"
+    result = to.Result.load(here / "results/kept")
+    assert set(result.captures) == {"sender", "satellite", "receiver"}
+
+    # An earlier result with packets is replaced, and one without has none.
+    assert command(*arguments[:4], "--out", "results/kept", "--no-plots").code == 0
+    assert not FILES & {path.name for path in (here / "results/kept").iterdir()}
+
+
+def test_packets_without_a_folder_are_not_written(command: Callable[..., Outcome], here: Path) -> None:
+    done = command(
+        "run", "scenarios/lab-fixed.toml", "--set", "duration=1 s", "--set", "record.packets=pcapng", "--json"
+    )
+
+    assert done.code == 0
+    assert "without --out there is no folder for the packets" in done.err
+    assert not list(here.rglob("*.pcapng"))
+
+
+def test_packets_of_a_result_go_with_it_unless_saved(lab: to.Scenario, tmp_path: Path) -> None:
+    wanted = lab.replace({"duration": "1 s", "record.packets": "pcapng"})
+    plain, result = lab.replace({"duration": "1 s"}).run(), wanted.run(scratch=tmp_path / "scratch")
+
+    assert result.summary == plain.summary
+    assert plain.captures == {}
+    files = list(result.captures.values())
+    assert {file.name for file in files} == FILES
+    assert all(file.is_relative_to(tmp_path / "scratch") for file in files)
+    result.save(tmp_path / "kept", plots=False)
+    result.save(tmp_path / "again", plots=False)
+    del result
+    assert not any(file.exists() for file in files)
+    kept = [(tmp_path / folder / name).read_bytes() for folder in ("kept", "again") for name in sorted(FILES)]
+    assert kept[:3] == kept[3:]
+
+
+def test_a_folder_that_cannot_be_written_is_an_error(lab: to.Scenario, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+
+    with pytest.raises(OSError, match="file"):
+        lab.replace({"record.packets": "pcapng"}).run(scratch=tmp_path / "file")
+
+
+# Beside tshark
+
+BEHIND = [f"tcp.analysis.{name}" for name in ("retransmission", "spurious_retransmission", "out_of_order")]
+"""What lies below the highest byte seen; which name it gets is a guess from times (see docs/models/packets.md)."""
+BAD = ["_ws.malformed", "_ws.short"]
+CHECKED = ["ip.checksum.status", "tcp.checksum.status"]
+FIELDS = ["ip.id", "ip.src", "ip.dst", "tcp.flags.syn", "ip.dsfield.ecn", "tcp.analysis.duplicate_ack"]
+
+
+def dissected(file: Path) -> list[dict[str, str]]:
+    """The packets of a capture as tshark sees them."""
+    options = ["-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-T", "fields", "-E", "separator=;"]
+    fields = [*FIELDS, *BEHIND, *BAD, *CHECKED]
+    named = [word for field in fields for word in ("-e", field)]
+    done = subprocess.run(["tshark", "-r", str(file), *options, *named], capture_output=True, text=True, check=True)
+    return [dict(zip(fields, line.split(";"), strict=True)) for line in done.stdout.splitlines()]
+
+
+def behind(packet: dict[str, str]) -> bool:
+    return any(packet[field] for field in BEHIND) and packet["tcp.flags.syn"] in {"0", "False"}
+
+
+SCENARIOS = {
+    "losses and late packets put in order": {},
+    "losses and reordering": {"last_hop.reordering.enabled": False},
+    "a stack that tolerates reordering": {
+        "last_hop.reordering.enabled": False,
+        "flows.0.transport.profile": "linux",
+    },
+    "marks": {
+        "channel": {"kind": "clear"},
+        "last_hop.rate": "5 Mbit/s",
+        "last_hop.harq": {"kind": "none"},
+        "last_hop.queue": {"kind": "codel"},
+        "flows.0.transport.ecn": True,
+    },
+    "no options": {"flows.0.transport.timestamps": False, "flows.0.transport.sack": False},
+    "a proxy": {"flows.0.pep": {"delay": "20 ms"}},
+}
+
+
+@needs_tshark
+@pytest.mark.parametrize("changes", SCENARIOS.values(), ids=SCENARIOS)
+def test_tshark_counts_what_we_count(leo: to.Scenario, changes: dict[str, object]) -> None:
+    scenario = leo.replace({"duration": "30 s", "flows.0.count": 2, "record.packets": "pcapng", **changes})
+    result = scenario.run()
+    seen = {place: dissected(file) for place, file in result.captures.items()}
+    # With a proxy the connection over the satellites begins at the gateway.
+    near = "gateway" if "gateway" in seen else "sender"
+
+    for packets in seen.values():
+        assert len(packets) > 100
+        assert not any(packet[field] for packet in packets for field in BAD)
+        # 0 is bad, 2 is not verified: a payload that was not captured cannot be.
+        assert {packet[field] for packet in packets for field in CHECKED} <= {"1", "2"}
+        assert {packet["ip.checksum.status"] for packet in packets} == {"1"}
+    for flow in result.summary["flows"]:
+        user = f"10.128.0.{flow['id'] + 1}"
+        mine = {place: [p for p in packets if user in (p["ip.src"], p["ip.dst"])] for place, packets in seen.items()}
+        sent_again = {packet["ip.id"] for packet in mine[near] if behind(packet)}
+        assert len(sent_again) == flow["retransmitted_packets"]
+        duplicates = [packet for packet in mine[near] if packet["tcp.analysis.duplicate_ack"]]
+        assert len(duplicates) == flow["duplicate_acks"]
+        # At the receiver what lies below the highest byte is late: sent again, or a first transmission out of order.
+        late = {packet["ip.id"] for packet in mine["receiver"] if behind(packet)}
+        assert len(late - sent_again) == flow["reordered_packets"]
+        marked = [packet for packet in mine["receiver"] if packet["ip.dsfield.ecn"] == "3"]
+        assert len(marked) == flow["marked_packets"]
+
+
+@needs_tshark
+def test_tshark_calls_reordering_out_of_order_where_nothing_is_lost(lab: to.Scenario) -> None:
+    # A window of two segments: a second duplicate acknowledgment would make it look like a fast retransmission.
+    changes = {
+        "duration": "200 s",
+        "path.jitter": {"probability": 0.2, "extra": "5 ms"},
+        "flows.0.transport.mss": "1000 B",
+        "flows.0.transport.receive_buffer": "2000 B",
+        "record.packets": "pcapng",
+    }
+    result = lab.replace(changes).run()
+    flow = result.summary["flows"][0]
+
+    assert flow["retransmitted_packets"] == 0
+    found = [packet for packet in dissected(result.captures["receiver"]) if packet["tcp.analysis.out_of_order"]]
+    assert flow["reordered_packets"] == len(found) > 10
