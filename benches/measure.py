@@ -20,6 +20,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 RUNNER = ROOT / "target" / "release" / "examples" / "run"
 
+THOUSAND = ["record.series=false", "duration=10 s", "flows.0.count=1000", "last_hop.rate=500 Mbit/s"]
+DELACK = "flows.0.transport.delayed_ack=40 ms"
+BBR = ["flows.0.transport.congestion=bbr", "flows.0.transport.profile=linux"]
+IDLE = ["record.series=false", "duration=1 ms", "flows.0.count=10000", "flows.0.start_spread=1000000 s"]
+
 # name, scenario, edits, and what is asked of it (CPU seconds; 0 = nothing)
 CASES = [
     ("100 CUBIC flows, 50 Mbit/s, 100 s", "bottleneck-100.toml", ["record.series=false"], 0.15),
@@ -27,6 +32,16 @@ CASES = [
     ("LEO, LMS channel, Adaptive-HARQ, 600 s", "leo-tcp.toml", [], 0.5),
     ("the same, 6000 s", "leo-tcp.toml", ["duration=6000 s"], 0),
     ("one flow on a clear 50 Mbit/s link, 60 s", "lab-fixed.toml", ["record.series=false"], 0),
+    ("1,000 CUBIC flows, 500 Mbit/s, 10 s", "bottleneck-100.toml", THOUSAND, 0),
+    ("the same, `linux` profile", "bottleneck-100.toml", [*THOUSAND, "flows.0.transport.profile=linux"], 0),
+    (
+        "the same, `linux`, 40 ms DelAck",
+        "bottleneck-100.toml",
+        [*THOUSAND, "flows.0.transport.profile=linux", DELACK],
+        0,
+    ),
+    ("100 BBR flows, 50 Mbit/s, 20 s", "bottleneck-100.toml", [*BBR, "record.series=false", "duration=20 s"], 0),
+    ("10,000 flows that have not begun", "bottleneck-100.toml", IDLE, 0),
 ]
 RUNS = 15
 
@@ -86,7 +101,7 @@ def main() -> None:
         cpu = sorted(r.cpu_s for r in runs)
         packets = runs[0].packets
         counted = instructions(scenario, edits)
-        per_packet = f"{counted / packets:,.0f}" if counted else "no valgrind"
+        per_packet = "no valgrind" if counted is None else f"{counted / packets:,.0f}" if packets else ""
         lines.append(
             f"| {name} | {statistics.median(cpu):.3f} ({cpu[0]:.3f}) | {asked or ''} "
             f"| {statistics.median(r.wall_s for r in runs):.3f} | {max(r.peak_mib for r in runs):.1f} "

@@ -5,11 +5,14 @@ from __future__ import annotations
 import importlib.util
 import sys
 from dataclasses import replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from conftest import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SCRIPT = ROOT / "validation" / "cross_validation.py"
 spec = importlib.util.spec_from_file_location("cross_validation", SCRIPT)

@@ -130,6 +130,12 @@ impl Shape<'_> {
                 Err(_) => {}
             }
         }
+        // A number or a word: what is neither is told both.
+        if let (Some(_), Some(words)) = (&complaint, number_or_word(alternatives))
+            && !value.is_integer()
+        {
+            return Err(given(path, value, &words));
+        }
         complaint.map_or(Ok(()), Err)
     }
 
@@ -146,6 +152,13 @@ impl Shape<'_> {
             _ => false,
         }
     }
+}
+
+/// In words, if the alternatives are a whole number in a range and a word.
+fn number_or_word(alternatives: &[Json]) -> Option<String> {
+    let number = alternatives.iter().find(|a| a["type"] == "integer")?;
+    let word = alternatives.iter().find_map(|a| a["const"].as_str())?;
+    Some(format!("a whole number from {} to {} or \"{word}\"", number["minimum"], number["maximum"]))
 }
 
 /// The one type that a schema allows, "or nothing" aside; `None` if there are several.
