@@ -13,11 +13,11 @@ export UV_PYTHON_DOWNLOADS := never
 unexport VIRTUAL_ENV
 SYNC := $(UV) sync --frozen --inexact
 
-.PHONY: help setup demo test bench validation reference pictures format clean
+.PHONY: help setup demo test bench validation cross-validation reference pictures format clean
 
 help: ## List what there is to make
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | column -t -s '|' 2>/dev/null \
-		|| grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST)
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|' 2>/dev/null \
+		|| grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST)
 
 $(UV):
 	@test -n "$(PY)" || { echo "make setup: needs Python 3.11 or later with its venv module (Debian: python3-venv)" >&2; exit 2; }
@@ -44,7 +44,10 @@ bench: setup ## Measure the speed of the core and write benches/RESULTS.md
 	$(BIN)/python benches/measure.py
 
 validation: setup ## Write our tables beside the published ones into docs/validation
-	$(BIN)/python papers/tauran-2018/chapter_4.py
+	for script in chapter_4 chapter_5 rack_and_bbr; do $(BIN)/python papers/tauran-2018/$$script.py || exit 1; done
+
+cross-validation: setup ## Hold TCP's goodput against a Linux kernel, ns-2 and ns-3
+	$(BIN)/python validation/cross_validation.py
 
 reference: setup ## Write docs/reference from the registries
 	$(BIN)/python -m transorbit._reference docs/reference

@@ -1,0 +1,452 @@
+"""Goodput over a grid of loss and round-trip time, beside a live Linux kernel, ns-2 and ns-3.
+
+Run with `make cross-validation`. Every cell is a bulk transfer of 30 s, as often as the kernel ran it, with the losses
+that the kernel met: the n-th data packet is lost if splitmix64(seed + n * 0x9E3779B97F4A7C15) < p * 2^64, seeds from 1.
+Prints the verdicts, writes the tables of docs/validation/cross-validation.md, and ends with status 1 if a cell fails.
+ns-2 and ns-3 run where they are installed (Debian: ns2, libns3-dev); what they gave is kept in other_simulators.csv.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import datetime
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+GRIDS = [HERE / "kernel_goodput.csv", HERE / "kernel_goodput_more.csv"]
+OTHERS = HERE / "other_simulators.csv"
+PAGE = ROOT / "docs" / "validation" / "cross-validation.md"
+BEGIN = "<!-- tables, written by `make cross-validation` -->"
+END = "<!-- end of the tables -->"
+
+SECONDS = 30
+# More data packets than any transfer of the grid has: 30 s at 20 Mbit/s are 50,000.
+MOST_PACKETS = 200_000
+
+
+def main() -> int:
+    """Run the grid, print and write the tables; 1 if a cell fails."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--recorded", action="store_true", help="do not run ns-2 and ns-3, show what they gave last")
+    recorded = parser.parse_args().recorded
+    cells = grid()
+    program = build()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        ours = dict(zip(cells, pool.map(lambda cell: run_ours(program, cell), cells), strict=True))
+        as_ns2 = dict(zip(cells, pool.map(lambda cell: run_ours(program, cell, "ns2-linux"), cells), strict=True))
+        if not recorded:
+            record_others(pool, cells)
+    others = read_others()
+    verdicts = {cell: verdict(cell, ours[cell]) for cell in cells}
+    write_page(kernel_table(verdicts, ours), others_table(ours, as_ns2, others))
+    return report(verdicts, ours)
+
+
+# The grid and its verdict
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A point of the grid and what the kernel did there; None was not reported. Goodput in Mbit/s."""
+
+    bottleneck: str
+    cc: str
+    rtt_ms: int
+    loss_pct: float
+    runs: int
+    goodput: float
+    goodput_sd: float | None
+    after5s: float | None
+    after5s_sd: float | None
+    retransmits: float | None
+    lost: float | None
+    queue_drops: float | None
+
+    @property
+    def mbps(self) -> int:
+        """The bottleneck's rate; 0 is none."""
+        return 0 if self.bottleneck == "none" else int(self.bottleneck.split("Mbit")[0])
+
+    @property
+    def seeds(self) -> range:
+        """The kernel's, as its counts of losses tell: 1 to the number of runs."""
+        return range(1, self.runs + 1)
+
+    @property
+    def measure(self) -> str:
+        """What the verdict compares."""
+        return "goodput" if self.after5s is None else "after5s"
+
+    @property
+    def mean(self) -> float:
+        """The kernel's mean of the compared measure."""
+        return self.goodput if self.after5s is None else self.after5s
+
+    @property
+    def bound(self) -> float:
+        """How far our mean may be off: max(10 %, 2 standard errors of the kernel's mean), in Mbit/s."""
+        sd = self.goodput_sd if self.after5s is None else self.after5s_sd
+        return max(0.1 * self.mean, 2 * (sd or 0.0) / self.runs**0.5)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Means over the runs of a cell; goodput in Mbit/s, the others in packets."""
+
+    goodput: float
+    after5s: float
+    retransmits: float
+    lost: float
+    queue_drops: float
+    spurious: float | None = None
+
+    def of(self, measure: str) -> float:
+        """The goodput over the whole time (`goodput`) or after 5 s (`after5s`)."""
+        return self.after5s if measure == "after5s" else self.goodput
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A cell's verdict: what failed, in words."""
+
+    failures: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing failed."""
+        return not self.failures
+
+
+def grid() -> list[Cell]:
+    """The kernel's cells, without a bottleneck first."""
+    cells = [cell(row) for path in GRIDS for row in rows(path)]
+    order = {"reno": 0, "cubic": 1, "bbr": 2}
+    return sorted(cells, key=lambda c: (c.mbps, c.rtt_ms, c.loss_pct, order[c.cc]))
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    """A CSV's rows, without lines of comment."""
+    with path.open() as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+
+def cell(row: dict[str, str]) -> Cell:
+    """A row of the kernel's table."""
+
+    def number(name: str) -> float | None:
+        return float(row[name]) if row[name] else None
+
+    return Cell(
+        bottleneck=row["bottleneck"],
+        cc=row["cc"],
+        rtt_ms=int(row["rtt_ms"]),
+        loss_pct=float(row["loss_pct"]),
+        runs=int(row["runs"]),
+        goodput=float(row["goodput_mbps_mean"]),
+        goodput_sd=number("goodput_mbps_sd"),
+        after5s=number("after5s_mean"),
+        after5s_sd=number("after5s_sd"),
+        retransmits=number("retransmits_mean"),
+        lost=number("rand_lost_mean"),
+        queue_drops=number("queue_drops_mean"),
+    )
+
+
+def verdict(cell: Cell, ours: Measured) -> Verdict:
+    """Hold our means against the kernel's.
+
+    Every lost packet is sent once more, and nothing else is. What is lost in the last round trip cannot be repaired
+    before the end: up to 2 % or one packet per run, the more of both, may stay unrepaired (the kernel's table has as
+    much).
+    """
+    failures = []
+    off = ours.of(cell.measure) - cell.mean
+    if abs(off) > cell.bound:
+        failures.append(f"goodput is off by {off:+.3f} Mbit/s, more than {cell.bound:.3f}")
+    lost = ours.lost + ours.queue_drops
+    if abs(lost - ours.retransmits) > max(0.02 * lost, 1.0):
+        failures.append(f"{ours.retransmits:.1f} retransmissions for {lost:.1f} losses")
+    if ours.spurious:
+        failures.append(f"{ours.spurious:.1f} spurious retransmissions")
+    return Verdict(tuple(failures))
+
+
+# Our runs
+
+
+def build(release: bool = True) -> Path:
+    """The program of crates/transport/examples/goodput.rs."""
+    command = ["cargo", "build", "--quiet", "--locked", "--package", "transorbit-transport", "--example", "goodput"]
+    command += ["--message-format", "json"] + ["--release"] * release
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603 - no user input
+    messages = [json.loads(line) for line in done.stdout.splitlines()]
+    made = [message["executable"] for message in messages if message.get("target", {}).get("name") == "goodput"]
+    return Path(made[-1])
+
+
+def run_ours(program: Path, cell: Cell, profile: str = "linux") -> Measured:
+    """Our means over the kernel's seeds."""
+    arguments = [cell.cc, cell.rtt_ms, cell.loss_pct, cell.mbps]
+    lines = [output(program, *arguments, seed, SECONDS, profile) for seed in cell.seeds]
+    return mean(line.split(",")[:6] for line in lines)
+
+
+def output(program: str | Path, *arguments: object) -> str:
+    """The line of numbers that a program printed: simulators mix it with lines of their own."""
+    command = [str(program), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - no user input
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip()}")
+    return next(line for line in done.stdout.splitlines() if line[:1].isdigit())
+
+
+def mean(runs: Iterable[list[str]]) -> Measured:
+    """The mean of each column."""
+    return Measured(*(statistics.mean(map(float, column)) for column in zip(*runs, strict=True)))
+
+
+# ns-2 and ns-3
+
+
+@dataclass(frozen=True)
+class Simulator:
+    """Another simulator: how to find its version (None: not installed) and to get what takes a cell and a drop list."""
+
+    name: str
+    controllers: frozenset[str]
+    version: Callable[[], str | None]
+    program: Callable[[Path], list[str]]
+
+
+def ns2_version() -> str | None:
+    """That of `ns`."""
+    if not shutil.which("ns"):
+        return None
+    with tempfile.NamedTemporaryFile("w", suffix=".tcl") as script:
+        script.write("puts [ns-version]\nexit 0\n")
+        script.flush()
+        return output("ns", script.name)
+
+
+def ns3_version() -> str | None:
+    """That of the libraries that pkg-config knows."""
+    if not shutil.which("pkg-config") or not shutil.which("c++"):
+        return None
+    ask = ["pkg-config", "--modversion", "ns3-applications"]
+    done = subprocess.run(ask, capture_output=True, text=True, check=False)  # noqa: S603 - no user input
+    return done.stdout.strip() or None
+
+
+def ns2_program(_folder: Path) -> list[str]:
+    """A script needs no building."""
+    return ["ns", str(HERE / "ns2_goodput.tcl")]
+
+
+def ns3_program(folder: Path) -> list[str]:
+    """Compile ours. The libraries are named here, since Debian's pkg-config file of ns-3.37 is malformed."""
+    program = folder / "ns3_goodput"
+    modules = ["applications", "internet", "point-to-point", "traffic-control", "network", "core"]
+    libraries = [f"-lns3-{module}" for module in modules]
+    command = ["c++", "-O2", "-std=c++17", str(HERE / "ns3_goodput.cc"), "-o", str(program), *libraries]
+    subprocess.run(command, check=True)  # noqa: S603 - no user input
+    return [str(program)]
+
+
+SIMULATORS = [
+    Simulator("ns-2", frozenset({"reno", "cubic"}), ns2_version, ns2_program),
+    Simulator("ns-3", frozenset({"reno", "cubic", "bbr"}), ns3_version, ns3_program),
+]
+KEY = ["bottleneck", "cc", "rtt_ms", "loss_pct"]
+MEASURES = ["goodput", "after5s", "retransmits", "lost", "queue_drops"]
+COLUMNS = ["simulator", "version", "date", *KEY, *MEASURES]
+
+
+def record_others(pool: ThreadPoolExecutor, cells: list[Cell]) -> None:
+    """Run what is installed and write other_simulators.csv; the rows of what is not installed stay."""
+    kept = {simulator.name: read_rows(simulator.name) for simulator in SIMULATORS}
+    for simulator in SIMULATORS:
+        version = simulator.version()
+        if version is None:
+            print(f"{simulator.name} is not installed: its columns are those of other_simulators.csv")
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            made = run_simulator(pool, simulator, cells, Path(folder))
+        if [without_date(row) for row in kept[simulator.name]] != [{**row, "version": version} for row in made]:
+            today = datetime.datetime.now(datetime.UTC).date().isoformat()
+            kept[simulator.name] = [{**row, "version": version, "date": today} for row in made]
+    with OTHERS.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(row for simulator in SIMULATORS for row in kept[simulator.name])
+
+
+def run_simulator(
+    pool: ThreadPoolExecutor, simulator: Simulator, cells: list[Cell], folder: Path
+) -> list[dict[str, str]]:
+    """Rows of other_simulators.csv without version and date."""
+    command = simulator.program(folder)
+    cells = [cell for cell in cells if cell.cc in simulator.controllers]
+    lists = {(cell.loss_pct, seed): folder / f"{cell.loss_pct}-{seed}.txt" for cell in cells for seed in cell.seeds}
+    for (loss_pct, seed), path in lists.items():
+        path.write_text("\n".join(map(str, drops(seed, loss_pct))))
+
+    def run(cell: Cell) -> dict[str, str]:
+        arguments = [cell.cc, cell.rtt_ms, cell.mbps, SECONDS]
+        files = [lists[cell.loss_pct, seed] for seed in cell.seeds]
+        measured = mean(output(*command, *arguments, file).split(",") for file in files)
+        key = {name: str(getattr(cell, name)) for name in KEY}
+        return {"simulator": simulator.name, **key, **{name: f"{getattr(measured, name):.3f}" for name in MEASURES}}
+
+    return list(pool.map(run, cells))
+
+
+def drops(seed: int, loss_pct: float) -> list[int]:
+    """The numbers, from 0, of the data packets that are lost.
+
+    >>> drops(1, 1.0)[:3]
+    [99, 161, 266]
+    """
+    mask = 2**64 - 1
+
+    def splitmix64(state: int) -> int:
+        z = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+        return z ^ (z >> 31)
+
+    limit = loss_pct / 100 * 2.0**64
+    return [n for n in range(MOST_PACKETS) if float(splitmix64((seed + n * 0x9E3779B97F4A7C15) & mask)) < limit]
+
+
+def read_rows(simulator: str) -> list[dict[str, str]]:
+    """What a simulator gave last."""
+    return [row for row in rows(OTHERS) if row["simulator"] == simulator] if OTHERS.exists() else []
+
+
+def without_date(row: dict[str, str]) -> dict[str, str]:
+    """A row as it is compared: a new date alone is no news."""
+    return {name: value for name, value in row.items() if name != "date"}
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A simulator's version, day of the measurement, and means by the cell's key."""
+
+    version: str
+    date: str
+    means: dict[tuple[str, ...], Measured]
+
+
+def read_others() -> dict[str, Recorded]:
+    """What each simulator gave last; one that never ran is absent."""
+    found = {}
+    for simulator in SIMULATORS:
+        kept = read_rows(simulator.name)
+        if kept:
+            means = {
+                tuple(row[name] for name in KEY): Measured(*(float(row[name]) for name in MEASURES)) for row in kept
+            }
+            found[simulator.name] = Recorded(kept[0]["version"], kept[0]["date"], means)
+    return found
+
+
+# Tables
+
+
+def kernel_table(verdicts: dict[Cell, Verdict], ours: dict[Cell, Measured]) -> list[str]:
+    """Ours beside the kernel's: the verdict, then retransmissions and losses."""
+    lines = [
+        "| bottleneck | RTT, ms | loss, % | | runs | kernel, Mbit/s | ours, Mbit/s | off | allowed | verdict "
+        "| lost: kernel | ours | queue drops: kernel | ours | retransmitted: kernel | ours | spurious, ours |",
+        "| --- |" + " --- |" * 16,
+    ]
+    for cell, found in verdicts.items():
+        mine = ours[cell]
+        sd = cell.after5s_sd if cell.measure == "after5s" else None
+        spread = f" ± {sd}" if sd is not None else ""
+        star = "" if cell.measure == "after5s" else " (30 s)"
+        value = mine.of(cell.measure)
+        fields = [
+            *(cell.bottleneck, cell.rtt_ms, f"{cell.loss_pct:g}", cell.cc, cell.runs),
+            f"{cell.mean}{spread}{star}",
+            f"{value:.3f}",
+            f"{100 * (value / cell.mean - 1):+.1f} %",
+            f"{100 * cell.bound / cell.mean:.0f} %",
+            "holds" if found.holds else "**fails**: " + "; ".join(found.failures),
+            *(known(cell.lost), f"{mine.lost:.1f}", known(cell.queue_drops), f"{mine.queue_drops:.0f}"),
+            *(known(cell.retransmits), f"{mine.retransmits:.1f}", f"{mine.spurious:g}"),
+        ]
+        lines.append("| " + " | ".join(map(str, fields)) + " |")
+    return lines
+
+
+def known(value: float | None) -> str:
+    """A number of the kernel's, or nothing."""
+    return "" if value is None else f"{value:g}"
+
+
+def others_table(ours: dict[Cell, Measured], as_ns2: dict[Cell, Measured], others: dict[str, Recorded]) -> list[str]:
+    """Every simulator's goodput beside the kernel's, with its deviation."""
+    names = [f"{name} {others[name].version}" if name in others else f"{name} (not run)" for name in ("ns-2", "ns-3")]
+    lines = [f"{name} was measured on {kept.date}." for name, kept in others.items()]
+    lines += [
+        "",
+        f"| bottleneck | RTT, ms | loss, % | | kernel | ours, `linux` | ours, `ns2-linux` | {' | '.join(names)} |",
+        "| --- |" + " --- |" * 8,
+    ]
+    for cell, mine in ours.items():
+        key = tuple(str(getattr(cell, name)) for name in KEY)
+        columns = [mine, as_ns2[cell] if cell.cc != "bbr" else None]
+        columns += [others[name].means.get(key) if name in others else None for name in ("ns-2", "ns-3")]
+        fields = [cell.bottleneck, cell.rtt_ms, f"{cell.loss_pct:g}", cell.cc, f"{cell.mean}"]
+        fields += ["" if column is None else beside(column.of(cell.measure), cell.mean) for column in columns]
+        lines.append("| " + " | ".join(map(str, fields)) + " |")
+    return lines
+
+
+def beside(value: float, kernel: float) -> str:
+    """A goodput and how far it is from the kernel's."""
+    return f"{value:.3f} ({100 * (value / kernel - 1):+.0f} %)"
+
+
+def write_page(kernel: list[str], others: list[str]) -> None:
+    """Put the tables between the page's markers."""
+    before, rest = PAGE.read_text().split(BEGIN)
+    _, after = rest.split(END)
+    tables = ["## Beside the kernel", "", *kernel, "", "## Beside ns-2 and ns-3", "", *others]
+    PAGE.write_text(before + BEGIN + "\n\n" + "\n".join(tables) + "\n\n" + END + after)
+
+
+def report(verdicts: dict[Cell, Verdict], ours: dict[Cell, Measured]) -> int:
+    """Print a line per cell and the sum; 1 if a cell fails."""
+    for cell, found in verdicts.items():
+        mine = ours[cell]
+        value, measure = mine.of(cell.measure), "after 5 s" if cell.measure == "after5s" else "over 30 s"
+        print(
+            f"{cell.bottleneck:>11} {cell.rtt_ms:>3} ms {cell.loss_pct:>3g} % {cell.cc:<5} kernel {cell.mean:>6.3f} "
+            f"ours {value:>6.3f} Mbit/s {measure} ({100 * (value / cell.mean - 1):+5.1f} %, allowed "
+            f"{100 * cell.bound / cell.mean:>2.0f} %)  lost {mine.lost + mine.queue_drops:>6.1f} retransmitted "
+            f"{mine.retransmits:>6.1f} spurious {mine.spurious:g}  "
+            + ("holds" if found.holds else "FAILS: " + "; ".join(found.failures))
+        )
+    failed = sum(not found.holds for found in verdicts.values())
+    print(f"{len(verdicts) - failed} of {len(verdicts)} cells hold")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
