@@ -5,7 +5,14 @@ use std::str::FromStr;
 
 use units::{BitRate, Bytes, Duration, FieldError, ParseQuantityError, Quantity};
 
-use crate::scheduler::Backlog;
+/// What waits in a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Packets.
+    pub packets: usize,
+    /// Their bytes.
+    pub bytes: u64,
+}
 
 /// The size of a queue as people state it: `"100 packets"`, `"64 kB"`, `"20 ms"` (at the rate of the link) or `"1 bdp"`
 /// (bandwidth-delay product, B = RTT·C, with any factor).

@@ -8,12 +8,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Db, Duration, FieldError, Time};
 
+use crate::buffer::Backlog;
 use crate::harq::{Burst, Coded, Feedback, Harq, HarqConfig, HarqCounters, Verdict};
 use crate::packet::{DropReason, Output, PacketRef};
 use crate::queue::{Queue, QueueConfig};
 use crate::reordering::{Reordering, ReorderingConfig, ReorderingCounters};
 use crate::report::{HarqReport, LastHopReport, ReorderingReport, per_second};
-use crate::scheduler::{Backlog, Scheduler, SchedulerConfig, View};
+use crate::scheduler::{Scheduler, SchedulerConfig, View};
 
 /// The last hop: a shared downlink from one satellite to its users.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -19,12 +19,12 @@ pub mod reordering;
 mod report;
 pub mod scheduler;
 
-pub use buffer::{Buffer, Limit};
+pub use buffer::{Backlog, Buffer, Limit};
 pub use harq::{Harq, HarqConfig};
 pub use last_hop::{LastHop, LastHopConfig, LawRequest};
 pub use packet::{DropReason, Output, PacketRef};
 pub use queue::{Queue, QueueConfig, QueueManager};
 pub use reordering::ReorderingConfig;
 pub use report::{HarqReport, LastHopReport, ReorderingReport};
-pub use scheduler::{Backlog, Scheduler, SchedulerConfig};
+pub use scheduler::{Scheduler, SchedulerConfig};
 pub use units::Ecn;

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, FieldError, Time};
 
 use super::{Decision, QueueManager};
+use crate::buffer::Backlog;
 use crate::packet::PacketRef;
-use crate::scheduler::Backlog;
 
 /// Marks or drops when packets have waited too long for a whole interval, faster the longer it lasts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

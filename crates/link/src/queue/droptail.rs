@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use units::{BitRate, Duration, FieldError, Time};
 
 use super::{Decision, QueueManager};
+use crate::buffer::Backlog;
 use crate::buffer::{Buffer, Limit};
 use crate::packet::PacketRef;
-use crate::scheduler::Backlog;
 
 /// Drops only what finds the queue full; above a threshold it marks the packets whose transport understands marks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

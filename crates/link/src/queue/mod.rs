@@ -16,9 +16,9 @@ use std::collections::VecDeque;
 use rand::Rng;
 use units::{BitRate, Duration, Ecn, FieldError, Time};
 
+use crate::buffer::Backlog;
 use crate::buffer::Limit;
 use crate::packet::{DropReason, PacketRef};
-use crate::scheduler::Backlog;
 use codel::{Codel, CodelConfig};
 use droptail::{DropTailConfig, Threshold};
 use red::{Red, RedConfig};

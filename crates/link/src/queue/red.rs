@@ -18,9 +18,9 @@ use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Duration, FieldError, Probability, Time};
 
 use super::{Decision, QueueManager};
+use crate::buffer::Backlog;
 use crate::buffer::{Buffer, Limit};
 use crate::packet::PacketRef;
-use crate::scheduler::Backlog;
 
 /// Marks or drops at random, the more the longer the queue is on average.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Time;
 
-use super::{Backlog, Scheduler, View};
+use super::{Scheduler, View};
+use crate::Backlog;
 use crate::buffer::Buffer;
 use crate::packet::{DropReason, PacketRef};
 use crate::queue::Queue;

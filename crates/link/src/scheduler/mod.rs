@@ -9,7 +9,7 @@ pub mod droptail;
 use channel::Channel;
 use units::{BitRate, Db, Duration, FieldError, Time};
 
-use crate::buffer::Limit;
+use crate::buffer::{Backlog, Limit};
 use crate::harq::Harq;
 use crate::packet::{DropReason, PacketRef};
 use crate::queue::Queue;
@@ -88,15 +88,6 @@ pub trait Scheduler: Send {
     fn marked(&self) -> u64 {
         0
     }
-}
-
-/// What waits in a queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Backlog {
-    /// Packets.
-    pub packets: usize,
-    /// Their bytes.
-    pub bytes: u64,
 }
 
 /// What a scheduler may look at when it chooses.
