@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use transport::{Connection, Info, Segment, Settings, SynOptions};
-use units::Time;
+use units::{Duration, Time};
 
 /// A segment that was sent.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +27,6 @@ pub struct Host {
     sent: VecDeque<Sent>,
     ours: Option<SynOptions>,
     peers: Option<SynOptions>,
-    nagle: bool,
 }
 
 /// Wake-ups at one instant that no machine needs.
@@ -38,21 +37,19 @@ const ENTROPY: u64 = 1;
 impl Host {
     /// Waits for a SYN.
     pub fn passive(settings: Arc<Settings>) -> Host {
-        let nagle = settings.nagle;
-        Host::new(Connection::listen(settings, ENTROPY), nagle)
+        Host::new(Connection::listen(settings, ENTROPY))
     }
 
     /// Sends a SYN at once.
     pub fn active(settings: Arc<Settings>, now: Time) -> Host {
-        let nagle = settings.nagle;
-        let mut host = Host::new(Connection::connect(settings, now, ENTROPY), nagle);
+        let mut host = Host::new(Connection::connect(settings, now, ENTROPY));
         host.collect(now);
         host
     }
 
-    fn new(mut connection: Connection, nagle: bool) -> Host {
+    fn new(mut connection: Connection) -> Host {
         connection.hold_reads();
-        Host { connection, sent: VecDeque::new(), ours: None, peers: None, nagle }
+        Host { connection, sent: VecDeque::new(), ours: None, peers: None }
     }
 
     /// A segment arrives.
@@ -114,6 +111,12 @@ impl Host {
         self.collect(now);
     }
 
+    /// The application writes, and says that more follows: `MSG_MORE`.
+    pub fn write_more(&mut self, now: Time, bytes: u64) {
+        self.connection.write_more(now, bytes);
+        self.collect(now);
+    }
+
     /// The application reads; returns what it got.
     pub fn read(&mut self, now: Time, bytes: u64) -> u64 {
         let got = self.connection.read(bytes);
@@ -132,13 +135,38 @@ impl Host {
         self.collect(now);
     }
 
+    /// The application neither writes nor reads any more.
+    pub fn abandon(&mut self, now: Time) {
+        self.connection.abandon();
+        self.collect(now);
+    }
+
+    /// The application ends the connection with a reset.
+    pub fn abort(&mut self, now: Time) {
+        self.connection.abort();
+        self.collect(now);
+    }
+
     /// `TCP_NODELAY`, the other way round.
     pub fn set_nagle(&mut self, now: Time, on: bool) {
-        if self.nagle != on {
-            self.nagle = on;
-            self.connection.set_nagle(on);
-            self.collect(now);
-        }
+        self.connection.set_nagle(on);
+        self.collect(now);
+    }
+
+    /// `TCP_CORK`
+    pub fn set_cork(&mut self, now: Time, on: bool) {
+        self.connection.set_cork(on);
+        self.collect(now);
+    }
+
+    /// `TCP_USER_TIMEOUT`
+    pub fn set_user_timeout(&mut self, timeout: Option<Duration>) {
+        self.connection.set_user_timeout(timeout);
+    }
+
+    /// Whether that has ended the connection.
+    pub fn timed_out(&self) -> bool {
+        self.connection.timed_out()
     }
 
     /// The connection as it is.

@@ -169,3 +169,134 @@ fn a_reset_ends_everything() {
     assert_eq!(script.connection.info().state, State::Closed);
     assert_eq!(script.connection.poll_timeout(), None);
 }
+
+/// What a connection sends now, as (flags, offset, acknowledgment).
+fn resets(connection: &mut Connection, now: Time) -> Vec<(Flags, u64, u64)> {
+    let sent = std::iter::from_fn(|| connection.poll_transmit(now));
+    sent.map(|transmit| (transmit.segment.flags, transmit.segment.seq, transmit.segment.ack)).collect()
+}
+
+/// RFC 9293 section 3.5.2, group 1.
+#[test]
+fn a_connection_that_is_over_answers_with_resets_but_never_a_reset() {
+    let mut script = Script::sender(settings(), ms(100), 0);
+    script.count();
+    script.connection.abort();
+    let (now, rst) = (script.now, Flags::RST);
+    assert_eq!(resets(&mut script.connection, now), [(rst | Flags::ACK, 1, 1)]);
+    let data = Segment { seq: 1, ack: 40, len: 10, flags: Flags::ACK, ..Segment::default() };
+    for (segment, answer) in [
+        (data, Some((rst, 40, 0))),
+        (Segment { flags: Flags::FIN, ..data }, Some((rst | Flags::ACK, 0, 12))),
+        (Segment { flags: rst, ..data }, None),
+        (Segment { flags: rst | Flags::ACK, ..data }, None),
+    ] {
+        script.connection.handle_segment(now, &segment);
+        assert_eq!(resets(&mut script.connection, now), answer.into_iter().collect::<Vec<_>>());
+    }
+}
+
+/// Two ends that are both gone do not keep each other busy.
+#[test]
+fn ends_that_abandon_data_on_their_way_are_soon_quiet() {
+    for first in [End::Client, End::Server] {
+        let mut pair = Pair::new(settings(), settings(), ms(50), |_| Fate::Pass);
+        pair.client.write(pair.now, 1_000_000);
+        pair.server.write(pair.now, 1_000_000);
+        pair.run_until(at(330));
+        let (gone, other) = match first {
+            End::Client => (&mut pair.client, &mut pair.server),
+            End::Server => (&mut pair.server, &mut pair.client),
+        };
+        gone.abandon();
+        other.close();
+        pair.run_until(at(20_000));
+        assert_eq!((pair.client.info().state, pair.server.info().state), (State::Closed, State::Closed));
+        assert_eq!((pair.client.poll_timeout(), pair.server.poll_timeout()), (None, None));
+        let last = pair.log.last().expect("segments");
+        assert!(last.at <= at(500), "still busy at {}", last.at);
+        assert!(pair.log.iter().any(|sent| sent.from == first && sent.transmit.segment.flags.has(Flags::RST)));
+    }
+}
+
+#[test]
+fn an_application_that_has_read_all_leaves_by_a_fin() {
+    let mut script = Script::receiver(settings());
+    script.connection.hold_reads();
+    assert_eq!(script.data(1, 1000), ["ack 1001"]);
+    assert_eq!(script.connection.read(1000), 1000);
+    script.connection.abandon();
+    script.count();
+    assert_eq!(script.connection.info().state, State::FinWait1);
+    assert!(script.last.expect("a FIN").flags.has(Flags::FIN));
+    let ack = Segment { seq: 1001, ack: 2, window: 65_535, flags: Flags::ACK, ..Segment::default() };
+    assert!(script.handle(ack).is_empty());
+    assert_eq!(script.connection.info().state, State::FinWait2);
+    script.data(1001, 1);
+    assert!(script.last.expect("a reset").flags.has(Flags::RST));
+    assert_eq!(script.connection.info().state, State::Closed);
+}
+
+/// RFC 5482: from when the oldest was sent, or the last progress, whichever was set first, the limit or the data.
+#[test]
+fn a_user_timeout_ends_a_connection_at_its_instant() {
+    for late in [false, true] {
+        let mut script = Script::sender(settings(), ms(100), 3_000);
+        let limit = |script: &mut Script| script.connection.set_user_timeout(Some(ms(700)));
+        if !late {
+            limit(&mut script);
+        }
+        assert_eq!(script.count(), 3);
+        script.after(90).ack(1001, &[]); // at 190 ms
+        if late {
+            script.after(100);
+            limit(&mut script);
+        }
+        while script.connection.info().state == State::Established {
+            assert!(!script.connection.timed_out());
+            script.timeout();
+        }
+        assert_eq!((script.now, script.connection.timed_out()), (at(890), true));
+        assert_eq!(script.connection.poll_timeout(), None);
+        assert_eq!(script.count(), 0, "the peer is not told");
+    }
+}
+
+#[test]
+fn a_user_timeout_that_is_taken_back_ends_nothing() {
+    let mut script = Script::sender(settings(), ms(100), 1_000);
+    script.connection.set_user_timeout(Some(ms(500)));
+    script.count();
+    script.connection.set_user_timeout(None);
+    for _ in 0..6 {
+        script.timeout();
+    }
+    assert_eq!((script.connection.info().state, script.connection.timed_out()), (State::Established, false));
+}
+
+/// However the application cuts its stream and holds it back, all of it arrives, and whole segments are never held.
+#[test]
+fn what_is_held_back_arrives_all_the_same() {
+    for (cork, loss) in [(false, 0), (false, 7), (true, 0), (true, 5)] {
+        let mut number = 0;
+        let mut pair = Pair::new(settings(), settings(), ms(30), |_| {
+            number += 1;
+            if loss > 0 && number % loss == 0 { Fate::Drop } else { Fate::Pass }
+        });
+        pair.client.set_cork(cork);
+        let mut written = 0;
+        for write in 0..60 {
+            let bytes = 1 + write * 211 % 2_300;
+            match write % 3 {
+                0 => pair.client.write(pair.now, bytes),
+                _ => pair.client.write_more(pair.now, bytes),
+            }
+            written += bytes;
+            let now = pair.now + ms(write % 5 * 20);
+            pair.run_until(now);
+        }
+        pair.run_until(at(60_000));
+        assert_eq!(pair.server.delivered_bytes(), written, "cork {cork}, loss {loss}");
+        assert_eq!(pair.client.info().unsent_bytes, 0);
+    }
+}

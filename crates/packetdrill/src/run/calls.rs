@@ -1,29 +1,36 @@
 //! What the application of a script does.
 
 use transport::State;
-use units::Time;
+use units::{Duration, Time};
 
 use super::clock::Window;
-use super::{Host, Runner, Stop, fail, skip};
+use super::{Host, Runner, Stack, Stop, fail, skip};
 use crate::script::{Call, Event, Expr, Packet};
 
 /// A file descriptor.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Socket {
-    role: Role,
-    nonblocking: bool,
-    nodelay: bool,
+    pub role: Role,
+    pub nonblocking: bool,
+    /// `TCP_NODELAY`, if set.
+    pub nodelay: Option<bool>,
+    /// `TCP_CORK`
+    pub cork: bool,
+    /// `TCP_USER_TIMEOUT`
+    pub user_timeout: Option<Duration>,
+    /// `SO_LINGER` for no time: closing resets.
+    pub resets: bool,
     /// `TCP_MAXSEG`
-    max_segment: Option<i64>,
+    pub max_segment: Option<i64>,
     /// `SO_SNDBUF` as the kernel keeps it: doubled.
-    send_buffer: Option<u64>,
-    written: u64,
-    no_more_writes: bool,
-    no_more_reads: bool,
+    pub send_buffer: Option<u64>,
+    pub written: u64,
+    pub no_more_writes: bool,
+    pub no_more_reads: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Role {
+pub(super) enum Role {
     #[default]
     Fresh,
     Listening,
@@ -46,7 +53,7 @@ enum Wait {
     Accept,
     Connect,
     Read { fd: i64, most: u64 },
-    Write { fd: i64, left: u64, total: u64 },
+    Write { fd: i64, left: u64, total: u64, more: bool },
     Poll { fd: i64, asked: Vec<String>, expected: Option<Vec<String>>, until: Option<Time> },
 }
 
@@ -56,9 +63,8 @@ type Returned = (i64, Option<&'static str>);
 /// O_RDWR and O_NONBLOCK as numbers.
 const READ_WRITE: i64 = 0x2;
 const NONBLOCK: i64 = 0x800;
-/// Options of sockets that change nothing here.
-const WITHOUT_EFFECT: [&str; 7] =
-    ["SO_REUSEADDR", "SO_REUSEPORT", "SO_PRIORITY", "IP_TOS", "IPV6_TCLASS", "IP_MTU_DISCOVER", "IP_TTL"];
+/// Flags of `send` and its relatives.
+const WRITE_FLAGS: [&str; 3] = ["MSG_NOSIGNAL", "MSG_DONTWAIT", "MSG_MORE"];
 
 impl Runner {
     pub(super) fn call(&mut self, call: &Call, event: &Event) -> Result<(), Stop> {
@@ -72,7 +78,7 @@ impl Runner {
                 self.connect(call)?;
                 Wait::Connect
             }
-            "write" | "send" | "sendto" => match self.write(call)? {
+            "write" | "send" | "sendto" | "sendmsg" => match self.write(call)? {
                 Ok(wait) => wait,
                 Err(returned) => return returns(call, returned),
             },
@@ -155,7 +161,7 @@ impl Runner {
 
     fn try_wait(&mut self, wait: &mut Wait) -> Result<Option<Returned>, Stop> {
         let now = self.clock.now;
-        let reset = self.reset;
+        let failed = self.failure().is_some();
         let state = self.host.as_ref().map(|host| host.info().state);
         let open = !matches!(state, None | Some(State::Listen | State::SynSent | State::SynReceived));
         match wait {
@@ -165,7 +171,10 @@ impl Runner {
                 Ok(Some((fd, None)))
             }
             Wait::Accept => Ok(None),
-            Wait::Connect if reset => Ok(Some((-1, Some("ECONNREFUSED")))),
+            Wait::Connect if failed => {
+                let refused = Some("ECONNREFUSED").filter(|_| self.reset);
+                Ok(Some((-1, self.take_failure().map(|failure| refused.unwrap_or(failure)))))
+            }
             Wait::Connect => Ok(open.then_some((0, None))),
             Wait::Read { fd, most } => {
                 let socket = self.sockets.get(fd).cloned().unwrap_or_default();
@@ -173,12 +182,15 @@ impl Runner {
                 if host.readable() > 0 {
                     return Ok(Some((host.read(now, *most) as i64, None)));
                 }
-                if reset {
-                    return Ok(Some((-1, Some("ECONNRESET"))));
+                if let Some(failure) = self.take_failure() {
+                    return Ok(Some((-1, Some(failure))));
                 }
                 Ok((peer_finished(state) || socket.no_more_reads).then_some((0, None)))
             }
-            Wait::Write { fd, left, total } => {
+            Wait::Write { fd, left, total, more } => {
+                if failed {
+                    return Ok(Some((-1, Some(self.take_failure().unwrap_or("EPIPE")))));
+                }
                 let Some(host) = self.host.as_mut() else { return Ok(Some((-1, Some("EPIPE")))) };
                 let Some(socket) = self.sockets.get_mut(fd) else { return Ok(Some((-1, Some("EBADF")))) };
                 let waiting = socket.written.saturating_sub(host.acknowledged());
@@ -187,7 +199,11 @@ impl Runner {
                 if taken > 0 {
                     socket.written += taken;
                     *left -= taken;
-                    host.write(now, taken);
+                    if *more {
+                        host.write_more(now, taken);
+                    } else {
+                        host.write(now, taken);
+                    }
                 }
                 Ok((*left == 0).then_some((*total as i64, None)))
             }
@@ -221,19 +237,41 @@ impl Runner {
                 socket.send_buffer.is_none_or(|buffer| socket.written.saturating_sub(host.acknowledged()) < buffer);
             [
                 ("POLLIN", host.readable() > 0 || finished),
-                ("POLLOUT", open && room && !self.reset),
-                ("POLLHUP", self.reset || state == State::Closed),
+                ("POLLOUT", open && room && self.failure().is_none()),
+                ("POLLHUP", self.failure().is_some() || state == State::Closed),
                 ("POLLRDHUP", finished),
             ]
         };
         events.into_iter().filter(|(_, ready)| *ready).map(|(name, _)| name.to_owned()).collect()
     }
 
+    /// A descriptor for the connection that is taken; it has the options of the socket that waited for it.
     fn free_descriptor(&mut self) -> i64 {
         let fd = (3..).find(|fd| !self.sockets.contains_key(fd)).unwrap_or(3);
-        let nonblocking = false;
-        self.sockets.insert(fd, Socket { role: Role::Connected, nonblocking, ..Socket::default() });
+        let listener = self.listener().cloned().unwrap_or_default();
+        self.sockets.insert(fd, Socket { role: Role::Connected, nonblocking: false, ..listener });
         fd
+    }
+
+    fn listener(&self) -> Option<&Socket> {
+        self.sockets.values().find(|socket| socket.role == Role::Listening)
+    }
+
+    /// How the connection failed.
+    fn failure(&self) -> Option<&'static str> {
+        let timed_out = self.host.as_ref().is_some_and(Host::timed_out);
+        match (self.reset, timed_out) {
+            (true, _) => Some("ECONNRESET"),
+            (_, true) => Some("ETIMEDOUT"),
+            _ => None,
+        }
+    }
+
+    /// The same, if the application was not told before.
+    pub(super) fn take_failure(&mut self) -> Option<&'static str> {
+        let failure = self.failure().filter(|_| !self.told);
+        self.told |= failure.is_some();
+        failure
     }
 
     fn socket(&mut self, call: &Call) -> Result<(), Stop> {
@@ -258,11 +296,18 @@ impl Runner {
         returns(call, (0, None))
     }
 
-    fn open_passively(&mut self) -> Result<(), Stop> {
-        let settings = self.stack.settings(false).map_err(Stop::Fail)?;
-        self.host = Some(Host::passive(settings));
-        (self.accepted, self.reset) = (false, false);
+    pub(super) fn open_passively(&mut self) -> Result<(), Stop> {
+        let socket = self.listener().cloned().unwrap_or_default();
+        let settings = self.stack_of(&socket).settings(false).map_err(Stop::Fail)?;
+        let mut host = Host::passive(settings);
+        socket.configure(&mut host, self.clock.now);
+        self.host = Some(host);
+        (self.accepted, self.reset, self.told) = (false, false, false);
         Ok(())
+    }
+
+    fn stack_of(&self, socket: &Socket) -> Stack {
+        socket.max_segment.map_or_else(|| self.stack.clone(), |bytes| self.stack.with_segments(bytes))
     }
 
     /// A SYN to a machine whose connection is over opens another one.
@@ -284,38 +329,35 @@ impl Runner {
             return Ok(());
         }
         socket.role = Role::Connected;
-        let nodelay = socket.nodelay;
-        let settings = self.stack.settings(true).map_err(Stop::Fail)?;
+        let socket = socket.clone();
+        let settings = self.stack_of(&socket).settings(true).map_err(Stop::Fail)?;
         let mut host = Host::active(settings, now);
-        if nodelay {
-            host.set_nagle(now, false);
-        }
+        socket.configure(&mut host, now);
         self.host = Some(host);
-        (self.accepted, self.reset) = (true, false);
+        (self.accepted, self.reset, self.told) = (true, false, false);
         Ok(())
     }
 
     fn write(&mut self, call: &Call) -> Result<Result<Wait, Returned>, Stop> {
         let fd = self.descriptor(call)?;
-        if let Some(Expr::Symbols(flags)) = call.args.get(3)
-            && let Some(flag) = flags.iter().find(|flag| !matches!(flag.as_str(), "MSG_NOSIGNAL" | "MSG_DONTWAIT"))
-        {
+        let (total, flags) = match call.name.as_str() {
+            "sendmsg" => (message_bytes(call)?, call.args.get(2)),
+            _ => (number(call, 2)?, call.args.get(3)),
+        };
+        let flags = if let Some(Expr::Symbols(flags)) = flags { flags.as_slice() } else { &[] };
+        if let Some(flag) = flags.iter().find(|flag| !WRITE_FLAGS.contains(&flag.as_str())) {
             return skip(format!("flag {flag}"));
         }
         if matches!(call.args.get(1), Some(Expr::Symbols(names)) if names == &["NULL"]) {
             return Ok(Err((-1, Some("EFAULT"))));
         }
-        let total = number(call, 2)?;
-        let reset = self.reset;
         let socket = self.socket_mut(fd)?;
         if socket.no_more_writes || socket.role == Role::Closed {
             return Ok(Err((-1, Some("EPIPE"))));
         }
-        if reset {
-            return Ok(Err((-1, Some("ECONNRESET"))));
-        }
         let total = u64::try_from(total).map_err(|_| Stop::Fail(format!("expected bytes to write, found {total}")))?;
-        Ok(Ok(Wait::Write { fd, left: total, total }))
+        let more = flags.iter().any(|flag| flag == "MSG_MORE");
+        Ok(Ok(Wait::Write { fd, left: total, total, more }))
     }
 
     fn poll(&mut self, call: &Call) -> Result<Wait, Stop> {
@@ -341,11 +383,13 @@ impl Runner {
         let fd = self.descriptor(call)?;
         let now = self.clock.now;
         let socket = self.socket_mut(fd)?;
-        let finish = socket.role == Role::Connected && !socket.no_more_writes;
+        let (connected, resets) = (socket.role == Role::Connected, socket.resets);
         socket.role = Role::Closed;
         socket.no_more_writes = true;
-        if finish && let Some(host) = &mut self.host {
-            host.close(now);
+        match &mut self.host {
+            Some(host) if connected && resets => host.abort(now),
+            Some(host) if connected => host.abandon(now),
+            _ => {}
         }
         returns(call, (0, None))
     }
@@ -365,72 +409,6 @@ impl Runner {
         socket.no_more_writes |= write;
         if finish && let Some(host) = &mut self.host {
             host.close(now);
-        }
-        returns(call, (0, None))
-    }
-
-    fn set_option(&mut self, call: &Call) -> Result<(), Stop> {
-        let fd = self.descriptor(call)?;
-        let now = self.clock.now;
-        let option = symbol(call, 2)?;
-        match option {
-            _ if WITHOUT_EFFECT.contains(&option) => {}
-            "SO_SNDBUF" => {
-                let bytes = listed(call, 3)?;
-                self.socket_mut(fd)?.send_buffer = Some(2 * bytes.clamp(0, i64::from(u32::MAX)) as u64);
-            }
-            "TCP_NODELAY" => {
-                let on = listed(call, 3)? != 0;
-                let socket = self.socket_mut(fd)?;
-                socket.nodelay = on;
-                if socket.role == Role::Connected
-                    && let Some(host) = &mut self.host
-                {
-                    host.set_nagle(now, !on);
-                }
-            }
-            "TCP_CONGESTION" if self.host.is_none() => {
-                let Some(Expr::Text(name)) = call.args.get(3) else {
-                    return fail("expected a text for TCP_CONGESTION");
-                };
-                let mut table = toml::Table::new();
-                table.insert("kind".into(), toml::Value::String(name.clone()));
-                self.stack.set("congestion", toml::Value::Table(table));
-            }
-            "TCP_MAXSEG" if self.host.is_none() => {
-                let bytes = listed(call, 3)?.clamp(0, 65_535);
-                self.socket_mut(fd)?.max_segment = Some(bytes);
-                self.stack.limit_segments(bytes);
-            }
-            "SO_RCVBUF" if self.host.is_none() => {
-                let bytes = listed(call, 3)?.clamp(0, 1 << 40);
-                self.stack.set("receive_buffer", toml::Value::String(format!("{} B", 2 * bytes)));
-            }
-            other => return skip(format!("option {other}")),
-        }
-        returns(call, (0, None))
-    }
-
-    fn option_value(&mut self, call: &Call) -> Result<(), Stop> {
-        let fd = self.descriptor(call)?;
-        let option = symbol(call, 2)?.to_owned();
-        let expected = listed(call, 3)?;
-        let socket = self.socket_mut(fd)?.clone();
-        let value = match option.as_str() {
-            "SO_ERROR" => 0,
-            "SO_SNDBUF" => socket.send_buffer.map_or(expected, |bytes| bytes as i64),
-            "TCP_NODELAY" => i64::from(socket.nodelay),
-            "TCP_MAXSEG" => match &self.host {
-                Some(host) => i64::from(host.info().mss),
-                None => match socket.max_segment {
-                    Some(bytes) => bytes,
-                    None => return skip("TCP_MAXSEG without a connection"),
-                },
-            },
-            other => return skip(format!("option {other}")),
-        };
-        if value != expected {
-            return fail(format!("expected {option} {expected}, found {value}"));
         }
         returns(call, (0, None))
     }
@@ -472,7 +450,7 @@ impl Runner {
         returns(call, (0, None))
     }
 
-    fn descriptor(&self, call: &Call) -> Result<i64, Stop> {
+    pub(super) fn descriptor(&self, call: &Call) -> Result<i64, Stop> {
         match call.args.first() {
             Some(Expr::Int(fd)) if self.sockets.contains_key(fd) => Ok(*fd),
             Some(Expr::Int(fd)) => fail(format!("{} of the descriptor {fd}, which is not open", call.name)),
@@ -480,7 +458,7 @@ impl Runner {
         }
     }
 
-    fn socket_mut(&mut self, fd: i64) -> Result<&mut Socket, Stop> {
+    pub(super) fn socket_mut(&mut self, fd: i64) -> Result<&mut Socket, Stop> {
         self.sockets.get_mut(&fd).ok_or_else(|| Stop::Fail(format!("the descriptor {fd} is not open")))
     }
 }
@@ -491,7 +469,7 @@ fn peer_finished(state: Option<State>) -> bool {
 }
 
 /// Compares what a call returned with what the script expects.
-fn returns(call: &Call, (result, error): Returned) -> Result<(), Stop> {
+pub(super) fn returns(call: &Call, (result, error): Returned) -> Result<(), Stop> {
     let found = match error {
         Some(error) => format!("{result} {error}"),
         None => result.to_string(),
@@ -514,6 +492,25 @@ fn returns(call: &Call, (result, error): Returned) -> Result<(), Stop> {
     fail(format!("expected {} to return {expected}, it returned {found}", call.name))
 }
 
+/// Bytes of all parts of the message of `sendmsg`.
+fn message_bytes(call: &Call) -> Result<i64, Stop> {
+    let Some(Expr::Struct(members)) = call.args.get(1) else { return fail("expected a message in sendmsg") };
+    if members.iter().any(|(name, _)| name == "msg_control") {
+        return skip("msg_control");
+    }
+    let parts = members.iter().find(|(name, _)| name == "msg_iov");
+    let Some((_, Expr::List(parts))) = parts else { return fail("expected a list msg_iov in sendmsg") };
+    let bytes = |part: &Expr| match part {
+        Expr::Struct(part) => match part.as_slice() {
+            [_, (_, Expr::Int(bytes))] => Some(*bytes),
+            _ => None,
+        },
+        _ => None,
+    };
+    let total = parts.iter().try_fold(0_i64, |total, part| total.checked_add(bytes(part)?));
+    total.map_or_else(|| fail("expected parts {data, bytes} in msg_iov"), Ok)
+}
+
 fn number(call: &Call, at: usize) -> Result<i64, Stop> {
     match call.args.get(at) {
         Some(Expr::Int(number)) => Ok(*number),
@@ -521,7 +518,7 @@ fn number(call: &Call, at: usize) -> Result<i64, Stop> {
     }
 }
 
-fn symbol(call: &Call, at: usize) -> Result<&str, Stop> {
+pub(super) fn symbol(call: &Call, at: usize) -> Result<&str, Stop> {
     match call.args.get(at) {
         Some(Expr::Symbols(names)) if names.len() == 1 => Ok(&names[0]),
         _ => fail(format!("expected a symbol as argument {} of {}", at + 1, call.name)),
@@ -529,7 +526,7 @@ fn symbol(call: &Call, at: usize) -> Result<&str, Stop> {
 }
 
 /// The number in `[number]`, or the number alone.
-fn listed(call: &Call, at: usize) -> Result<i64, Stop> {
+pub(super) fn listed(call: &Call, at: usize) -> Result<i64, Stop> {
     let Some(Expr::List(list)) = call.args.get(at) else { return number(call, at) };
     match list.as_slice() {
         [Expr::Int(number)] => Ok(*number),

@@ -6,6 +6,7 @@
 mod calls;
 mod clock;
 mod names;
+mod options;
 mod packets;
 mod sysctl;
 
@@ -125,6 +126,8 @@ struct Runner {
     accepted: bool,
     /// The peer has reset it.
     reset: bool,
+    /// The application was told how the connection failed.
+    told: bool,
 }
 
 impl Runner {
@@ -141,6 +144,7 @@ impl Runner {
             data_received: Time::ZERO,
             accepted: false,
             reset: false,
+            told: false,
         }
     }
 

@@ -12,6 +12,8 @@ use transport::{Settings, TcpConfig};
 const TICK: &str = "1 ms";
 /// Bytes of a packet on the scripts' device.
 const PACKET: u32 = 1500;
+/// Bytes of the headers of IPv4 and TCP.
+const HEADERS: i64 = 40;
 /// Bytes of the timestamps option with its padding.
 const TIMESTAMPS: i64 = 12;
 /// The kernel's default for the largest receive buffer.
@@ -93,10 +95,12 @@ impl Stack {
         self.table.insert(name.into(), value);
     }
 
-    /// Segments are to have at most so many bytes, timestamps counted.
-    pub fn limit_segments(&mut self, bytes: i64) {
+    /// The same, with segments of at most so many bytes, timestamps counted.
+    pub fn with_segments(&self, bytes: i64) -> Stack {
+        let mut stack = self.clone();
         let stamps = if self.table.get("timestamps") == Some(&Value::Boolean(false)) { 0 } else { TIMESTAMPS };
-        self.set("mss", self::bytes(bytes - stamps));
+        stack.set("mss", self::bytes(bytes.min(i64::from(PACKET) - HEADERS) - stamps));
+        stack
     }
 
     /// The options of a connection that opens (`active`) or waits.

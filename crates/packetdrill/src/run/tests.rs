@@ -101,6 +101,32 @@ fn blocking_calls_return_when_they_can() {
 }
 
 #[test]
+fn messages_are_written_with_all_their_parts() {
+    let message =
+        |parts: &str| format!("+0 sendmsg(4, {{msg_name(...)=..., msg_iov(2)=[{parts}], msg_flags=0}}, 0) = 900");
+    holds(&format!("{}\n+0 > P. 1:901(900) ack 1", message("{..., 400}, {..., 500}")));
+    fails(&message("{..., 400}"), 8, "expected sendmsg to return 900, it returned 400");
+    fails(&message("{..., x}"), 8, "expected parts {data, bytes} in msg_iov");
+    fails("+0 sendmsg(4, ..., 0) = 1", 8, "expected a message in sendmsg");
+}
+
+#[test]
+fn options_of_a_listener_are_those_of_its_connection() {
+    let text = OPEN.replace("+0 listen", "+0 setsockopt(3, SOL_TCP, TCP_CORK, [1], 4) = 0\n+0 listen");
+    let rest = "+0 getsockopt(4, SOL_TCP, TCP_CORK, [1], [4]) = 0\n+0 write(4, ..., 10) = 10\n\
+        +.1 setsockopt(4, SOL_TCP, TCP_CORK, [0], 4) = 0\n+0 > P. 1:11(10) ack 1";
+    assert_eq!(run(&format!("{text}{rest}"), &Options::default()), Verdict::Pass);
+}
+
+#[test]
+fn an_application_is_told_of_a_reset_once() {
+    holds(
+        "+0 < R 1:1(0) win 0\n+0 read(4, ..., 10) = -1 ECONNRESET (Connection reset by peer)\n\
+         +0 read(4, ..., 10) = 0\n+0 write(4, ..., 10) = -1 EPIPE (Broken pipe)",
+    );
+}
+
+#[test]
 fn poll_tells_what_is_ready() {
     holds("+0 poll([{fd=4, events=POLLIN|POLLOUT, revents=POLLOUT}], 1, 0) = 1");
     holds("+0 poll([{fd=4, events=POLLIN, revents=0}], 1, 0) = 0");
@@ -139,8 +165,15 @@ fn timestamps_are_translated_in_both_directions() {
 #[test]
 fn what_is_not_covered_is_skipped_by_name() {
     skips("+0 epoll_create(1) = 5", "call epoll_create (line 8)");
-    skips("+0 setsockopt(4, SOL_TCP, TCP_CORK, [1], 4) = 0", "option TCP_CORK (line 8)");
-    skips("+0 send(4, ..., 10, MSG_MORE) = 10", "flag MSG_MORE (line 8)");
+    skips("+0 setsockopt(4, SOL_TCP, TCP_MD5SIG, [1], 4) = 0", "option TCP_MD5SIG (line 8)");
+    skips("+0 setsockopt(4, SOL_TCP, TCP_MAXSEG, [900], 4) = 0", "TCP_MAXSEG of an open connection (line 8)");
+    skips("+0 setsockopt(4, SOL_SOCKET, SO_LINGER, {onoff=1, linger=5}, 8) = 0", "SO_LINGER for a time (line 8)");
+    skips("+0 getsockopt(4, SOL_SOCKET, SO_ERROR, [EPROTO], [4]) = 0", "failure EPROTO (line 8)");
+    skips("+0 send(4, ..., 10, MSG_OOB) = 10", "flag MSG_OOB (line 8)");
+    skips(
+        "+0 sendmsg(4, {msg_name(...)=..., msg_iov(1)=[{..., 4}], msg_flags=0, msg_control=[]}, 0) = 4",
+        "msg_control (line 8)",
+    );
     skips("+0 ioctl(4, SIOCATMARK, [0]) = 0", "ioctl SIOCATMARK (line 8)");
     skips(
         "+0 `sysctl -q net.ipv4.tcp_sack=0`\n+0 %{ }%",

@@ -1,8 +1,12 @@
 //! A connection: handshake, the two halves, and teardown (RFC 9293).
 //!
 //! After each `handle_*` or application call, `poll_transmit` is to be called until it gives nothing, and the connection woken at
-//! `poll_timeout`. Simplified, beside what the module says: a connection never gives up retransmitting, and resets only when its
-//! application leaves data unread or aborts.
+//! `poll_timeout`. Simplified, beside what the module says: a connection never gives up retransmitting unless its application sets
+//! a user timeout.
+//!
+//! The states share almost all of their data, so that this file is long: every state's rules are here, and nothing else.
+
+mod handshake;
 
 use std::sync::Arc;
 
@@ -12,7 +16,7 @@ use super::config::Settings;
 use super::info::{CongestionState, Counters, Info, State};
 use super::recv::Receiver;
 use super::segment::{Flags, SackBlocks, Segment, SynOptions};
-use super::send::{Ack, Agreed, Outgoing, Sender, timestamp};
+use super::send::{Ack, Outgoing, Sender, timestamp};
 
 /// One end of a TCP connection.
 pub struct Connection {
@@ -25,9 +29,13 @@ pub struct Connection {
     ecn: bool,
     send: Sender,
     recv: Receiver,
-    /// Either side reset the connection; if it was ours, the reset is to be sent.
-    reset: bool,
-    reset_due: bool,
+    /// There is no connection any more: either side reset it, it was given up, or the last acknowledgment has come.
+    gone: bool,
+    /// The user timeout ended it.
+    timed_out: bool,
+    /// The application neither writes nor reads any more.
+    abandoned: bool,
+    reset_due: Option<Reset>,
     /// Dummy segments (TCP Peach) that arrived and are not acknowledged yet.
     dummies_to_acknowledge: u32,
     counters: Counters,
@@ -58,12 +66,14 @@ struct Handshake {
     ece: bool,
 }
 
-/// RFC 6298 (5.7): the time-out for data after a SYN was lost.
-const RTO_AFTER_SYN_LOSS: Duration = Duration::from_secs(3);
-/// The largest window without scaling.
-const UNSCALED: u64 = 65_535;
-/// Bytes of the timestamps option, which the maximum segment size of a SYN does not count (RFC 6691).
-const TIMESTAMPS: u32 = 12;
+/// A reset that is to be sent (RFC 9293 section 3.5.2).
+#[derive(Clone, Copy, Debug)]
+enum Reset {
+    /// The application ends the connection.
+    Abort,
+    /// The answer to a segment that has no place here: at the offset that it acknowledges, or acknowledging it.
+    To { seq: u64, ack: Option<u64> },
+}
 
 impl Connection {
     /// Opens a connection: a SYN goes out first. `entropy` is a number that differs between the connections of a run, for
@@ -95,8 +105,10 @@ impl Connection {
             ecn: false,
             send: Sender::new(&settings, entropy),
             recv: Receiver::new(&settings),
-            reset: false,
-            reset_due: false,
+            gone: false,
+            timed_out: false,
+            abandoned: false,
+            reset_due: None,
             dummies_to_acknowledge: 0,
             counters: Counters::default(),
             settings,
@@ -117,13 +129,17 @@ impl Connection {
                     self.handle_established(now, segment);
                 }
             }
-            _ if self.reset => {}
+            _ if self.gone => self.refuse(segment),
             _ => self.handle_established(now, segment),
         }
     }
 
     /// The earliest of [`Connection::poll_timeout`] is reached.
     pub fn handle_timeout(&mut self, now: Time) {
+        if self.send.gives_up_at() <= now {
+            self.timed_out = true;
+            return self.give_up();
+        }
         if self.handshake.timer <= now {
             self.handshake.timer = Time::MAX;
             self.handshake.expiries += 1;
@@ -138,9 +154,9 @@ impl Connection {
     /// The next segment to be sent, if any may go now.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
         match self.state {
-            State::Listen => return None,
-            State::SynSent | State::SynReceived => return self.poll_handshake(now),
-            _ if self.reset => return self.poll_reset(now),
+            State::Listen => return self.poll_reset(now),
+            State::SynSent | State::SynReceived => return self.poll_reset(now).or_else(|| self.poll_handshake(now)),
+            _ if self.gone => return self.poll_reset(now),
             _ => {}
         }
         if !self.recv.ack_alone()
@@ -173,14 +189,39 @@ impl Connection {
         self.send.write(now, bytes);
     }
 
+    /// The application has `bytes` more, and says that others follow at once (`MSG_MORE`): what does not fill a segment waits for
+    /// them. It goes with the next [`Connection::write`], when the peer is heard, or with nothing on its way after a time-out.
+    pub fn write_more(&mut self, now: Time, bytes: u64) {
+        self.send.write(now, bytes);
+        self.send.expect_more();
+    }
+
     /// The application never runs out of data.
     pub fn write_for_ever(&mut self, now: Time) {
         self.send.write(now, u64::MAX);
     }
 
-    /// Whether small writes wait while others are unacknowledged (RFC 9293 section 3.7.4).
+    /// Whether small writes wait while others are unacknowledged (RFC 9293 section 3.7.4). Saying that they do not lets go what waits
+    /// now, corked or not.
     pub fn set_nagle(&mut self, on: bool) {
         self.send.set_nagle(on);
+    }
+
+    /// Whether whatever does not fill a segment is held back (`TCP_CORK`); a FIN lets it go, and with nothing on its way the
+    /// retransmission time-out.
+    pub fn set_cork(&mut self, on: bool) {
+        self.send.set_cork(on);
+    }
+
+    /// The connection ends when what was sent, its SYN included, stays unacknowledged for this long, or the peer's window closed
+    /// (RFC 5482). The time counts from when it was sent or, if later, the last progress. `None`, as at the beginning, waits for ever.
+    pub fn set_user_timeout(&mut self, timeout: Option<Duration>) {
+        self.send.set_user_timeout(timeout);
+    }
+
+    /// Whether the user timeout has ended the connection.
+    pub fn timed_out(&self) -> bool {
+        self.timed_out
     }
 
     /// From now on the receiving application reads only by [`Connection::read`]; before it reads at once.
@@ -199,20 +240,30 @@ impl Connection {
         self.recv.readable()
     }
 
-    /// The application has written all: a FIN follows. If it leaves data unread the connection is reset instead (RFC 1122 section
-    /// 4.2.2.13).
+    /// The application has written all: a FIN follows. It still reads.
     pub fn close(&mut self) {
-        if self.recv.readable() > 0 {
-            return self.abort();
-        }
         self.send.close();
+    }
+
+    /// The application is gone: it has written all, and reads no more. Data that it leaves unread, or that still arrive, are answered
+    /// by a reset, so that the peer knows that they were lost (RFC 9293 section 3.6.1, SHLD-3). A connection that is not open yet is
+    /// forgotten (section 3.10.4).
+    pub fn abandon(&mut self) {
+        match self.state {
+            State::Listen | State::SynSent => self.give_up(),
+            _ if self.recv.readable() > 0 => self.abort(),
+            _ => {
+                self.abandoned = true;
+                self.send.close();
+            }
+        }
     }
 
     /// Ends the connection at once; the peer gets a reset.
     pub fn abort(&mut self) {
         let synchronized = !matches!(self.state, State::Listen | State::SynSent | State::Closed);
         self.give_up();
-        self.reset_due = synchronized;
+        self.reset_due = synchronized.then_some(Reset::Abort);
     }
 
     /// In-order payload that has arrived.
@@ -276,124 +327,32 @@ impl Connection {
     /// If the two differ.
     #[doc(hidden)]
     pub fn check(&self) {
-        if !self.reset {
+        if !self.gone {
             self.send.check();
         }
     }
 
-    fn handle_syn(&mut self, now: Time, segment: &Segment) {
-        let Some(options) = segment.syn.filter(|_| !segment.flags.has(Flags::ACK)) else { return };
-        // RFC 3168 section 6.1.1: a SYN asks with both bits.
-        self.handshake.ece = self.settings.ecn && segment.flags.has(Flags::ECE) && segment.flags.has(Flags::CWR);
-        self.ecn = self.handshake.ece;
-        self.accept_options(now, segment, options);
-        self.send.start_window(segment.seq, 0, segment.window);
-        self.state = State::SynReceived;
-        self.handshake.due = true;
-    }
-
-    fn handle_syn_ack(&mut self, now: Time, segment: &Segment) {
-        if segment.flags.has(Flags::RST) && segment.ack == 1 {
-            return self.give_up();
-        }
-        let Some(options) = segment.syn.filter(|_| segment.flags.has(Flags::ACK) && segment.ack == 1) else { return };
-        self.ecn = self.settings.ecn && segment.flags.has(Flags::ECE) && !segment.flags.has(Flags::CWR);
-        self.accept_options(now, segment, options);
-        self.send.start_window(segment.seq, segment.ack, segment.window);
-        self.establish(now);
-        self.recv.acknowledge();
-    }
-
-    /// What the two SYNs agree on.
-    fn accept_options(&mut self, now: Time, segment: &Segment, options: SynOptions) {
-        self.handshake.peer = Some(options);
-        self.timestamps &= segment.timestamps.is_some();
-        let (window, unit) = match options.window_scale {
-            Some(_) => (self.settings.receive_buffer.get(), 1 << self.window_shift()),
-            None => (self.settings.receive_buffer.get().min(UNSCALED), 1),
+    /// A segment that has no place here: the peer is told (RFC 9293 section 3.5.2), but a reset is never answered.
+    #[cold]
+    fn refuse(&mut self, segment: &Segment) {
+        let flags = segment.flags;
+        self.reset_due = match () {
+            () if flags.has(Flags::RST) => None,
+            () if flags.has(Flags::ACK) => Some(Reset::To { seq: segment.ack, ack: None }),
+            () => Some(Reset::To { seq: 0, ack: Some(segment.end()) }),
         };
-        let timestamp = segment.timestamps.filter(|_| self.timestamps).map(|stamps| stamps.0);
-        self.recv.open(now, (window, unit), timestamp, self.ecn);
-    }
-
-    /// RFC 7323 section 2.3: so many that the receive buffer fits 16 bits.
-    fn window_shift(&self) -> u8 {
-        let bits = u64::BITS - self.settings.receive_buffer.get().leading_zeros();
-        let shift = bits.saturating_sub(16);
-        shift.min(14) as u8
-    }
-
-    /// Our SYN is acknowledged.
-    fn establish(&mut self, now: Time) {
-        let Some(peer) = self.handshake.peer else { return };
-        // A segment takes up the room that the timestamps would have had, if the peer does not want them.
-        let (own, options) = if self.timestamps { (self.settings.mss, TIMESTAMPS) } else { (self.advertised_mss(), 0) };
-        let mss = u32::from(peer.mss).saturating_sub(options).min(own).max(1);
-        let syn_lost = self.handshake.expiries > 0;
-        self.send.open(
-            now,
-            &Agreed {
-                mss: u64::from(mss),
-                sack: self.settings.sack && peer.sack_permitted,
-                timestamps: self.timestamps,
-                ecn: self.ecn,
-                syn_lost,
-                // Karn: which of several SYNs was answered is not known.
-                rtt: (self.handshake.sent == 1).then(|| now.since(self.handshake.sent_at)),
-            },
-        );
-        if syn_lost {
-            self.send.rtt().restart(RTO_AFTER_SYN_LOSS);
-        }
-        self.recv.establish(self.send.rtt().rto());
-        self.handshake.timer = Time::MAX;
-        self.handshake.due = false;
-        self.state = State::Established;
-    }
-
-    /// RFC 6691: timestamps do not count.
-    fn advertised_mss(&self) -> u32 {
-        self.settings.mss + if self.settings.timestamps { TIMESTAMPS } else { 0 }
     }
 
     fn poll_reset(&mut self, now: Time) -> Option<Transmit> {
-        if !std::mem::take(&mut self.reset_due) {
-            return None;
-        }
-        self.counters.segments_sent += 1;
-        Some(Transmit { segment: self.segment(now, self.send.nxt(), Flags::RST | Flags::ACK), transmission: 0 })
-    }
-
-    fn poll_handshake(&mut self, now: Time) -> Option<Transmit> {
-        if !self.handshake.due {
-            return None;
-        }
-        let peer = self.handshake.peer;
-        let mut flags = Flags::SYN;
-        if peer.is_some() {
-            flags |= Flags::ACK;
-            if self.handshake.ece {
-                flags |= Flags::ECE;
+        let segment = match self.reset_due.take()? {
+            Reset::Abort => self.segment(now, self.send.nxt(), Flags::RST | Flags::ACK),
+            Reset::To { seq, ack: None } => Segment { seq, flags: Flags::RST, ..Segment::default() },
+            Reset::To { seq, ack: Some(ack) } => {
+                Segment { seq, ack, flags: Flags::RST | Flags::ACK, ..Segment::default() }
             }
-        } else if self.settings.ecn && self.handshake.expiries == 0 {
-            flags |= Flags::ECE | Flags::CWR;
-        }
-        // A SYN-ACK repeats the options that both want (RFC 7323 sections 2.2 and 3.2); its window is not scaled yet.
-        let offer_scale = peer.is_none_or(|peer| peer.window_scale.is_some());
-        let mut segment = self.segment(now, 0, flags);
-        segment.window = self.settings.receive_buffer.get().min(UNSCALED);
-        segment.syn = Some(SynOptions {
-            mss: self.advertised_mss().min(65_535) as u16,
-            window_scale: offer_scale.then(|| self.window_shift()),
-            sack_permitted: self.settings.sack && peer.is_none_or(|peer| peer.sack_permitted),
-        });
-        self.handshake.due = false;
-        self.handshake.sent += 1;
-        self.handshake.sent_at = now;
-        let rto = self.settings.initial_rto * (1 << self.handshake.expiries.min(16));
-        self.handshake.timer = now + rto.min(self.settings.max_rto);
+        };
         self.counters.segments_sent += 1;
-        Some(Transmit { segment, transmission: self.handshake.sent - 1 })
+        Some(Transmit { segment, transmission: 0 })
     }
 
     fn handle_established(&mut self, now: Time, segment: &Segment) {
@@ -425,13 +384,25 @@ impl Connection {
             ece: segment.flags.has(Flags::ECE),
         };
         self.send.handle_ack(now, &ack, &mut self.counters);
+        self.send.heard(now);
         self.send.count(&mut self.counters);
+        if self.abandoned && self.brings_data(segment) {
+            self.give_up();
+            return self.refuse(segment);
+        }
         if segment.len > 0 || segment.flags.has(Flags::FIN) {
             self.recv.handle_data(now, segment);
         }
         if self.send.fin_sent() || self.recv.finished() {
             self.follow_teardown();
         }
+    }
+
+    /// Whether a segment has data that did not arrive before.
+    #[cold]
+    fn brings_data(&self, segment: &Segment) -> bool {
+        let end = segment.seq.saturating_add(u64::from(segment.len));
+        segment.len > 0 && end > self.recv.next() && !self.recv.finished()
     }
 
     /// A dummy segment of TCP Peach is acknowledged at once, and its acknowledgment told to the controller.
@@ -446,7 +417,7 @@ impl Connection {
 
     fn give_up(&mut self) {
         self.state = State::Closed;
-        self.reset = true;
+        self.gone = true;
         self.handshake.timer = Time::MAX;
         self.send.stop();
         self.recv.on_acknowledged();
@@ -455,15 +426,18 @@ impl Connection {
     /// The state follows from which FINs were sent, received and acknowledged.
     #[cold]
     fn follow_teardown(&mut self) {
+        let before = self.state;
         self.state = match (self.send.fin_sent(), self.send.fin_acknowledged(), self.recv.finished()) {
             (false, _, false) => State::Established,
             (false, _, true) => State::CloseWait,
             (true, false, false) => State::FinWait1,
             (true, true, false) => State::FinWait2,
-            (true, false, true) if matches!(self.state, State::CloseWait | State::LastAck) => State::LastAck,
+            (true, false, true) if matches!(before, State::CloseWait | State::LastAck) => State::LastAck,
             (true, false, true) => State::Closing,
             (true, true, true) => State::Closed,
         };
+        // Whoever closed first waits for the peer's FIN to come again (TIME-WAIT); the other has nothing to wait for.
+        self.gone |= before == State::LastAck && self.state == State::Closed;
     }
 
     #[inline]

@@ -88,7 +88,13 @@ pub fn drive(script: &[u8]) {
                 connection.handle_timeout(now);
             }
             191..=210 => connection.write(now, source.byte() * 500),
-            211..=215 => connection.close(),
+            211..=214 => connection.close(),
+            215 => match source.byte() % 4 {
+                0 => connection.abandon(),
+                1 => connection.set_cork(source.byte() < 128),
+                2 => connection.write_more(now, source.byte() * 500),
+                _ => connection.set_user_timeout(Some(Duration::from_millis(source.byte() * 100 + 1))),
+            },
             216..=220 => connection.hold_reads(),
             221..=230 => drop(connection.read(source.byte() * 500)),
             _ => now += Duration::from_micros(source.byte() * 2000),

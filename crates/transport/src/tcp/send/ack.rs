@@ -2,7 +2,7 @@
 
 use units::{Duration, Time};
 
-use super::scoreboard::{LOST, RESENT, SACKED, Slot};
+use super::slot::{LOST, RESENT, SACKED, Slot};
 use super::{Ack, Sender, TimerKind, is_before, timestamp};
 use crate::congestion::{AckSample, RateSample};
 use crate::tcp::SackBlocks;

@@ -2,7 +2,8 @@
 
 use units::Time;
 
-use super::scoreboard::{Counts, LOST, ORDERED, RESENT, SACKED, Scoreboard};
+use super::scoreboard::{Counts, Scoreboard};
+use super::slot::{LOST, ORDERED, RESENT, SACKED};
 
 impl Scoreboard {
     /// Recomputes every sum and mark from the slots; `guessed` if the sacked count is of duplicate acknowledgments.

@@ -14,6 +14,7 @@ mod recovery;
 mod reduction;
 mod rtt;
 mod scoreboard;
+mod slot;
 mod timers;
 mod transmit;
 
@@ -57,9 +58,10 @@ pub(super) struct Sender {
     end: u64,
     /// A FIN follows the last byte.
     fin: Fin,
-    nagle: bool,
+    hold: Hold,
     /// Offset after the last segment that was not full.
     small_end: u64,
+    wait: Wait,
     /// Right edge of the peer's window, and the segment that said so (RFC 9293 SND.WL1, SND.WL2).
     edge: u64,
     edge_from: (u64, u64),
@@ -107,6 +109,34 @@ enum Fin {
     None,
     Wanted,
     Sent,
+}
+
+/// What holds back a segment that is not full.
+#[derive(Clone, Copy, Debug, Default)]
+struct Hold {
+    /// Nagle's algorithm.
+    nagle: bool,
+    /// The application holds back all that is not full (`TCP_CORK`), or says with what it wrote last that more is to come.
+    cork: bool,
+    more: bool,
+    /// What was written by now goes nevertheless.
+    pushed: bool,
+}
+
+/// For how long the application lets its data wait (RFC 5482), and since when they have.
+#[derive(Clone, Copy, Debug)]
+struct Wait {
+    limit: Option<Duration>,
+    /// When the oldest data went out, were held back, or the last progress was made; [`Time::MAX`] when nothing waits.
+    since: Time,
+    /// SND.UNA then.
+    una: u64,
+}
+
+impl Default for Wait {
+    fn default() -> Wait {
+        Wait { limit: None, since: Time::MAX, una: 1 }
+    }
 }
 
 /// RFC 3168 at the sender.
@@ -223,8 +253,9 @@ impl Sender {
             initial_window,
             end: 1,
             fin: Fin::None,
-            nagle: settings.nagle,
+            hold: Hold { nagle: settings.nagle, ..Hold::default() },
             small_end: 0,
+            wait: Wait::default(),
             edge: 1,
             edge_from: (0, 0),
             largest_window: 0,
@@ -277,6 +308,7 @@ impl Sender {
         (self.sack, self.timestamps) = (agreed.sack, agreed.timestamps);
         self.ecn.on = agreed.ecn;
         self.delivered = 1; // the SYN
+        self.wait.since = Time::MAX;
         self.usage.full_at = now;
         if let Some(rtt) = agreed.rtt {
             self.rtt.note_min(now, rtt);
@@ -300,6 +332,12 @@ impl Sender {
             self.sampler.on_app_limited(self.delivered, self.board.in_flight());
         }
         self.end = self.end.saturating_add(bytes);
+        (self.hold.more, self.hold.pushed) = (false, false);
+    }
+
+    /// More follows what was written last: what does not fill a segment waits for it, until the peer is heard.
+    pub(super) fn expect_more(&mut self) {
+        self.hold.more = true;
     }
 
     fn restart_after_idle(&mut self, now: Time) {
@@ -323,8 +361,14 @@ impl Sender {
         }
     }
 
+    /// Switching Nagle's algorithm off lets go what waits, corked or not.
     pub(super) fn set_nagle(&mut self, on: bool) {
-        self.nagle = on;
+        self.hold.nagle = on;
+        self.hold.pushed = !on;
+    }
+
+    pub(super) fn set_cork(&mut self, on: bool) {
+        self.hold.cork = on;
     }
 
     /// The window of a SYN or of the acknowledgment of ours.

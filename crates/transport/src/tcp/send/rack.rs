@@ -2,7 +2,7 @@
 
 use units::{Duration, Time};
 
-use super::scoreboard::{Slot, is_after};
+use super::slot::{Slot, is_after};
 
 /// The state of RFC 8985 section 5.2.
 #[derive(Debug, Default)]

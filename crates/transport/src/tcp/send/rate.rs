@@ -2,24 +2,8 @@
 
 use units::{Duration, Time};
 
-use super::scoreboard::{Slot, is_after};
-use crate::congestion::{LostSegment, RateSample};
-
-/// What had been delivered when a segment was sent. All zero for controllers that want no rates.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct SentState {
-    /// When the last delivery before it was known.
-    delivered_at: Time,
-    /// When the segment delivered last had been sent.
-    first_sent_at: Time,
-    /// Segments delivered and lost, modulo 2^32.
-    delivered: u32,
-    lost: u32,
-    /// Segments on their way, it included; the highest bit says that the application limits.
-    tx_in_flight: u32,
-}
-
-const APP_LIMITED: u32 = 1 << 31;
+use super::slot::{APP_LIMITED, SentState, Slot, is_after};
+use crate::congestion::RateSample;
 
 /// The sums of a connection from which samples are taken.
 #[derive(Debug)]
@@ -120,16 +104,5 @@ impl RateSampler {
     /// The application has nothing more to send while the path has room.
     pub fn on_app_limited(&mut self, delivered: u64, in_flight: u32) {
         self.app_limited_until = Some((delivered + u64::from(in_flight)).max(1));
-    }
-}
-
-impl SentState {
-    /// What a controller is told of the segment when it is taken for lost.
-    pub fn lost_segment(&self, lost: u64) -> LostSegment {
-        LostSegment {
-            tx_in_flight: self.tx_in_flight & !APP_LIMITED,
-            lost_since: (lost as u32).wrapping_sub(self.lost),
-            app_limited: self.tx_in_flight & APP_LIMITED != 0,
-        }
     }
 }

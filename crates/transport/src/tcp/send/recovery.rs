@@ -3,7 +3,7 @@
 use units::Time;
 
 use super::ack::{Before, News};
-use super::scoreboard::{LOST, RESENT};
+use super::slot::{LOST, RESENT};
 use super::{Dupthresh, Forced, Rexmit, Sender, TimerKind, is_before};
 use crate::tcp::info::{CongestionState, Counters};
 

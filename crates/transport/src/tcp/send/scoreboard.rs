@@ -10,75 +10,11 @@ use std::collections::VecDeque;
 use units::Time;
 
 use super::ranges::NewRanges;
-use super::rate::SentState;
+use super::slot::{FIN, LOST, ORDERED, RESENT, SACKED, SentState, Slot};
 use crate::tcp::SackBlocks;
-
-/// A segment that was sent.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Slot {
-    /// Offset of the first byte.
-    pub seq: u64,
-    /// When it was last sent.
-    pub sent_at: Time,
-    /// How many segments had been sent before it was last sent, modulo 2^32: the order of sending also within an instant.
-    pub order: u32,
-    /// What had been delivered when it was last sent.
-    pub state: SentState,
-    /// SND.NXT, as a slot number, when it was last sent.
-    nxt_then: u32,
-    /// Neighbours in the order of sending, as slot numbers.
-    earlier: u32,
-    later: u32,
-    /// Bytes of payload.
-    pub len: u16,
-    /// How often it was sent.
-    pub transmissions: u16,
-    pub(super) marks: u8,
-}
-
-/// Selectively acknowledged.
-pub(super) const SACKED: u8 = 1;
-/// Taken for lost and not (known to be) delivered since.
-pub(super) const LOST: u8 = 2;
-/// Retransmitted, and the retransmission is thought to be on its way.
-pub(super) const RESENT: u8 = 4;
-/// The FIN goes with it.
-pub(super) const FIN: u8 = 8;
-/// It stands in the order of sending.
-pub(super) const ORDERED: u8 = 16;
 
 /// No slot.
 const NONE: u32 = u32::MAX;
-
-/// Whether a transmission of this order went out after another.
-#[inline]
-pub(super) fn is_after(order: u32, other: u32) -> bool {
-    order.wrapping_sub(other) as i32 > 0
-}
-
-impl Slot {
-    /// Offset after the last byte; a FIN counts.
-    #[inline]
-    pub fn end(&self) -> u64 {
-        self.seq + u64::from(self.len) + u64::from(self.fin())
-    }
-
-    #[inline]
-    pub fn is(&self, marks: u8) -> bool {
-        self.marks & marks != 0
-    }
-
-    #[inline]
-    pub fn fin(&self) -> bool {
-        self.is(FIN)
-    }
-
-    /// Whether it was ever sent again.
-    #[inline]
-    pub fn was_resent(&self) -> bool {
-        self.transmissions > 1
-    }
-}
 
 /// Counts of slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

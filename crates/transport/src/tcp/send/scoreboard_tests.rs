@@ -1,6 +1,7 @@
 //! Marks and sums, told segment by segment.
 
 use super::*;
+use crate::tcp::send::slot::is_after;
 
 /// Ten segments of 1000 bytes from offset 1 on.
 fn ten() -> Scoreboard {

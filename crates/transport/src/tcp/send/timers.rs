@@ -38,8 +38,34 @@ impl Sender {
     /// When [`Sender::handle_timeout`] is to be called; [`Time::MAX`] for never.
     #[inline]
     pub(in crate::tcp) fn timer(&self) -> Time {
-        let own = self.timer.at.min(self.pacing.wake_at());
+        let own = self.timer.at.min(self.pacing.wake_at()).min(self.gives_up_at());
         self.controller.poll_timeout().map_or(own, |at| own.min(at))
+    }
+
+    /// When the application's patience ends (RFC 5482); [`Time::MAX`] for never.
+    #[inline]
+    pub(in crate::tcp) fn gives_up_at(&self) -> Time {
+        self.wait.limit.map_or(Time::MAX, |limit| self.wait.since + limit)
+    }
+
+    pub(in crate::tcp) fn set_user_timeout(&mut self, limit: Option<Duration>) {
+        self.wait.limit = limit;
+    }
+
+    /// Something goes out that the peer must answer, or may not go out.
+    pub(in crate::tcp) fn start_waiting(&mut self, now: Time) {
+        self.wait.since = now;
+    }
+
+    /// A segment of the peer was taken in: if it acknowledged something the wait starts anew, and no more is waited for what the
+    /// application has to add.
+    #[inline]
+    pub(in crate::tcp) fn heard(&mut self, now: Time) {
+        self.hold.more = false;
+        if self.wait.una != self.board.una() {
+            self.wait.una = self.board.una();
+            self.wait.since = if self.board.outstanding() { now } else { Time::MAX };
+        }
     }
 
     pub(in crate::tcp) fn handle_timeout(&mut self, now: Time, counters: &mut Counters) {
@@ -65,6 +91,7 @@ impl Sender {
     /// Ends all timers: the connection is over.
     pub(in crate::tcp) fn stop(&mut self) {
         self.timer = Timer::default();
+        self.wait.since = Time::MAX;
         self.forced = Forced::Nothing;
     }
 
@@ -93,6 +120,9 @@ impl Sender {
 
     /// New data went out, the first on their way if `idle`.
     pub(super) fn on_new_data(&mut self, now: Time, idle: bool) {
+        if idle {
+            self.start_waiting(now);
+        }
         if idle || self.timer.kind == TimerKind::Probe {
             self.rearm_rto(now);
         }
@@ -165,11 +195,15 @@ impl Sender {
         }
     }
 
-    /// The peer's window holds back data: if nothing is on its way that would be answered, the persist timer runs.
+    /// The peer's window, or the application itself, holds back data: if nothing is on its way that would be answered, the persist
+    /// timer runs.
     #[cold]
     pub(super) fn start_persist(&mut self, now: Time) {
         if !self.board.outstanding() && self.timer.at == Time::MAX {
             self.arm(TimerKind::Persist, now + self.rtt.rto());
+            if self.wait.since == Time::MAX {
+                self.start_waiting(now);
+            }
         }
     }
 
@@ -191,13 +225,16 @@ impl Sender {
     }
 
     fn probe_window(&mut self, now: Time, counters: &mut Counters) {
-        self.rtt.back_off();
-        self.timer.at = now + self.rtt.rto();
         self.cut = self.edge > self.board.nxt();
-        if !self.cut {
+        if self.cut {
+            self.rtt.forget_backoff(); // data go
+            self.probes = 0;
+        } else {
+            self.rtt.back_off();
             self.forced = Forced::WindowProbe;
             self.probes += 1;
             counters.window_probes += 1;
         }
+        self.timer.at = now + self.rtt.rto();
     }
 }

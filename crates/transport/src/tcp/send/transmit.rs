@@ -2,8 +2,7 @@
 
 use units::Time;
 
-use super::rate::SentState;
-use super::scoreboard::{SACKED, Slot};
+use super::slot::{SACKED, SentState, Slot};
 use super::timers::TimerKind;
 use super::{Fin, Forced, Rexmit, Sender, timestamp};
 use crate::congestion::Event;
@@ -162,14 +161,21 @@ impl Sender {
             len = usable;
         }
         let fin = self.fin == Fin::Wanted && len == waiting;
-        if len < self.mss && !fin && self.nagle && !self.cut && self.small_is_out() {
+        if len < self.mss && !fin && !self.cut && self.holds_small() {
+            self.start_persist(now); // as in Linux: nothing is held back for longer than a time-out
             return None;
         }
         self.cut = false;
         Some(self.send(now, len, fin))
     }
 
-    /// Nagle's algorithm (RFC 9293 section 3.7.4) as modified by Minshall: a small segment waits for another small one only.
+    /// Whether a segment that is not full waits: for the application, or for another small one (RFC 9293 section 3.7.4).
+    fn holds_small(&self) -> bool {
+        let hold = &self.hold;
+        !hold.pushed && (hold.cork || hold.more || hold.nagle && self.small_is_out())
+    }
+
+    /// Nagle's algorithm as modified by Minshall: a small segment waits for another small one only.
     fn small_is_out(&self) -> bool {
         self.board.outstanding() && self.small_end > self.board.una()
     }

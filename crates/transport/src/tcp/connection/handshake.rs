@@ -1,0 +1,136 @@
+//! The handshake: what the two SYNs say, and how often they are sent (RFC 9293 section 3.5, RFC 6298 section 5).
+
+use units::{Duration, Time};
+
+use super::super::info::State;
+use super::super::segment::{Flags, Segment, SynOptions};
+use super::super::send::Agreed;
+use super::{Connection, Transmit};
+
+/// RFC 6298 (5.7): the time-out for data after a SYN was lost.
+const RTO_AFTER_SYN_LOSS: Duration = Duration::from_secs(3);
+/// The largest window without scaling.
+const UNSCALED: u64 = 65_535;
+/// Bytes of the timestamps option, which the maximum segment size of a SYN does not count (RFC 6691).
+const TIMESTAMPS: u32 = 12;
+
+impl Connection {
+    pub(super) fn handle_syn(&mut self, now: Time, segment: &Segment) {
+        if segment.flags.has(Flags::RST) || segment.flags.has(Flags::ACK) {
+            return self.refuse(segment); // of nothing that was sent
+        }
+        let Some(options) = segment.syn else { return };
+        // RFC 3168 section 6.1.1: a SYN asks with both bits.
+        self.handshake.ece = self.settings.ecn && segment.flags.has(Flags::ECE) && segment.flags.has(Flags::CWR);
+        self.ecn = self.handshake.ece;
+        self.accept_options(now, segment, options);
+        self.send.start_window(segment.seq, 0, segment.window);
+        self.state = State::SynReceived;
+        self.handshake.due = true;
+    }
+
+    pub(super) fn handle_syn_ack(&mut self, now: Time, segment: &Segment) {
+        if segment.flags.has(Flags::ACK) && segment.ack != 1 {
+            return self.refuse(segment);
+        }
+        if segment.flags.has(Flags::RST) {
+            if segment.flags.has(Flags::ACK) {
+                self.give_up();
+            }
+            return;
+        }
+        let Some(options) = segment.syn.filter(|_| segment.flags.has(Flags::ACK)) else { return };
+        self.ecn = self.settings.ecn && segment.flags.has(Flags::ECE) && !segment.flags.has(Flags::CWR);
+        self.accept_options(now, segment, options);
+        self.send.start_window(segment.seq, segment.ack, segment.window);
+        self.establish(now);
+        self.recv.acknowledge();
+    }
+
+    /// What the two SYNs agree on.
+    fn accept_options(&mut self, now: Time, segment: &Segment, options: SynOptions) {
+        self.handshake.peer = Some(options);
+        self.timestamps &= segment.timestamps.is_some();
+        let (window, unit) = match options.window_scale {
+            Some(_) => (self.settings.receive_buffer.get(), 1 << self.window_shift()),
+            None => (self.settings.receive_buffer.get().min(UNSCALED), 1),
+        };
+        let timestamp = segment.timestamps.filter(|_| self.timestamps).map(|stamps| stamps.0);
+        self.recv.open(now, (window, unit), timestamp, self.ecn);
+    }
+
+    /// RFC 7323 section 2.3: so many that the receive buffer fits 16 bits.
+    fn window_shift(&self) -> u8 {
+        let bits = u64::BITS - self.settings.receive_buffer.get().leading_zeros();
+        let shift = bits.saturating_sub(16);
+        shift.min(14) as u8
+    }
+
+    /// Our SYN is acknowledged.
+    pub(super) fn establish(&mut self, now: Time) {
+        let Some(peer) = self.handshake.peer else { return };
+        // A segment takes up the room that the timestamps would have had, if the peer does not want them.
+        let (own, options) = if self.timestamps { (self.settings.mss, TIMESTAMPS) } else { (self.advertised_mss(), 0) };
+        let mss = u32::from(peer.mss).saturating_sub(options).min(own).max(1);
+        let syn_lost = self.handshake.expiries > 0;
+        self.send.open(
+            now,
+            &Agreed {
+                mss: u64::from(mss),
+                sack: self.settings.sack && peer.sack_permitted,
+                timestamps: self.timestamps,
+                ecn: self.ecn,
+                syn_lost,
+                // Karn: which of several SYNs was answered is not known.
+                rtt: (self.handshake.sent == 1).then(|| now.since(self.handshake.sent_at)),
+            },
+        );
+        if syn_lost {
+            self.send.rtt().restart(RTO_AFTER_SYN_LOSS);
+        }
+        self.recv.establish(self.send.rtt().rto());
+        self.handshake.timer = Time::MAX;
+        self.handshake.due = false;
+        self.state = State::Established;
+    }
+
+    /// RFC 6691: timestamps do not count.
+    pub(super) fn advertised_mss(&self) -> u32 {
+        self.settings.mss + if self.settings.timestamps { TIMESTAMPS } else { 0 }
+    }
+
+    pub(super) fn poll_handshake(&mut self, now: Time) -> Option<Transmit> {
+        if !self.handshake.due {
+            return None;
+        }
+        let peer = self.handshake.peer;
+        let mut flags = Flags::SYN;
+        if peer.is_some() {
+            flags |= Flags::ACK;
+            if self.handshake.ece {
+                flags |= Flags::ECE;
+            }
+        } else if self.settings.ecn && self.handshake.expiries == 0 {
+            flags |= Flags::ECE | Flags::CWR;
+        }
+        // A SYN-ACK repeats the options that both want (RFC 7323 sections 2.2 and 3.2); its window is not scaled yet.
+        let offer_scale = peer.is_none_or(|peer| peer.window_scale.is_some());
+        let mut segment = self.segment(now, 0, flags);
+        segment.window = self.settings.receive_buffer.get().min(UNSCALED);
+        segment.syn = Some(SynOptions {
+            mss: self.advertised_mss().min(65_535) as u16,
+            window_scale: offer_scale.then(|| self.window_shift()),
+            sack_permitted: self.settings.sack && peer.is_none_or(|peer| peer.sack_permitted),
+        });
+        if self.handshake.sent == 0 {
+            self.send.start_waiting(now);
+        }
+        self.handshake.due = false;
+        self.handshake.sent += 1;
+        self.handshake.sent_at = now;
+        let rto = self.settings.initial_rto * (1 << self.handshake.expiries.min(16));
+        self.handshake.timer = now + rto.min(self.settings.max_rto);
+        self.counters.segments_sent += 1;
+        Some(Transmit { segment, transmission: self.handshake.sent - 1 })
+    }
+}

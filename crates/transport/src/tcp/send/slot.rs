@@ -1,0 +1,97 @@
+//! A segment that was sent, and what is thought of it.
+
+use units::Time;
+
+use crate::congestion::LostSegment;
+
+/// A segment that was sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slot {
+    /// Offset of the first byte.
+    pub seq: u64,
+    /// When it was last sent.
+    pub sent_at: Time,
+    /// How many segments had been sent before it was last sent, modulo 2^32: the order of sending also within an instant.
+    pub order: u32,
+    /// What had been delivered when it was last sent.
+    pub state: SentState,
+    /// SND.NXT, as a slot number, when it was last sent.
+    pub nxt_then: u32,
+    /// Neighbours in the order of sending, as slot numbers.
+    pub earlier: u32,
+    pub later: u32,
+    /// Bytes of payload.
+    pub len: u16,
+    /// How often it was sent.
+    pub transmissions: u16,
+    pub marks: u8,
+}
+
+/// Selectively acknowledged.
+pub(super) const SACKED: u8 = 1;
+/// Taken for lost and not (known to be) delivered since.
+pub(super) const LOST: u8 = 2;
+/// Retransmitted, and the retransmission is thought to be on its way.
+pub(super) const RESENT: u8 = 4;
+/// The FIN goes with it.
+pub(super) const FIN: u8 = 8;
+/// It stands in the order of sending.
+pub(super) const ORDERED: u8 = 16;
+
+/// Whether a transmission of this order went out after another.
+#[inline]
+pub(super) fn is_after(order: u32, other: u32) -> bool {
+    order.wrapping_sub(other) as i32 > 0
+}
+
+impl Slot {
+    /// Offset after the last byte; a FIN counts.
+    #[inline]
+    pub fn end(&self) -> u64 {
+        self.seq + u64::from(self.len) + u64::from(self.fin())
+    }
+
+    #[inline]
+    pub fn is(&self, marks: u8) -> bool {
+        self.marks & marks != 0
+    }
+
+    #[inline]
+    pub fn fin(&self) -> bool {
+        self.is(FIN)
+    }
+
+    /// Whether it was ever sent again.
+    #[inline]
+    pub fn was_resent(&self) -> bool {
+        self.transmissions > 1
+    }
+}
+
+/// What had been delivered when a segment was sent. All zero for controllers that want no rates.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SentState {
+    /// When the last delivery before it was known.
+    pub delivered_at: Time,
+    /// When the segment delivered last had been sent.
+    pub first_sent_at: Time,
+    /// Segments delivered and lost, modulo 2^32.
+    pub delivered: u32,
+    pub lost: u32,
+    /// Segments on their way, it included; the highest bit says that the application limits.
+    pub tx_in_flight: u32,
+}
+
+/// The bit of [`SentState::tx_in_flight`].
+pub(super) const APP_LIMITED: u32 = 1 << 31;
+
+impl SentState {
+    /// What a controller is told of the segment when it is taken for lost.
+    pub fn lost_segment(&self, lost: u64) -> LostSegment {
+        LostSegment {
+            tx_in_flight: self.tx_in_flight & !APP_LIMITED,
+            lost_since: (lost as u32).wrapping_sub(self.lost),
+            app_limited: self.tx_in_flight & APP_LIMITED != 0,
+        }
+    }
+}
