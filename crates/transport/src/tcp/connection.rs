@@ -3,8 +3,6 @@
 //! After each `handle_*` or application call, `poll_transmit` is to be called until it gives nothing, and the connection woken at
 //! `poll_timeout`. Simplified, beside what the module says: a connection never gives up retransmitting unless its application sets
 //! a user timeout.
-//!
-//! The states share almost all of their data, so that this file is long: every state's rules are here, and nothing else.
 
 mod handshake;
 
