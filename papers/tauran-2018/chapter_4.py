@@ -4,18 +4,10 @@ Run with `make validation`. Every cell is the mean of five runs of 600 s with se
 deviation. Writes docs/validation/chapter-4-tables.md; what the differences mean is in docs/validation/chapter-4.md.
 """
 
-import csv
 import itertools
-import os
-import statistics
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
-import transorbit as to
+from common import BUFFER, SNRS, TRIED, VARIANTS, cell, leo, mean, published, row, sweep, table, write
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-OUT = ROOT / "docs" / "validation" / "chapter-4-tables.md"
 SEEDS = range(1, 6)
 COLUMNS = [
     ("goodput, kbit/s", "goodput_kbps", 0),
@@ -24,71 +16,55 @@ COLUMNS = [
     ("DUPACK, %", "dupack_pct", 2),
     ("spurious, %", "spurious_pct", 2),
 ]
-VARIANTS = {"newreno": "NewReno", "cubic": "CUBIC"}
-
-
-def published() -> dict[tuple[str, str, int, str], dict[str, str]]:
-    """The papers' rows by (source, reordering, SNR, variant)."""
-    with (HERE / "tcp_single_flow.csv").open() as file:
-        rows = csv.DictReader(line for line in file if not line.startswith("#"))
-        return {(row["source"], row["reordering"], int(row["snr_db"]), row["variant"]): row for row in rows}
-
-
-def run(reordering: str, snr: int, variant: str, seed: int) -> dict[str, float]:
-    """Our row from one run."""
-    scenario = to.Scenario.load(ROOT / "scenarios" / "leo-tcp.toml").replace(
-        {
-            "channel.reference_snr": f"{snr} dB",
-            "last_hop.reordering.enabled": reordering == "on",
-            "flows.0.transport.congestion": variant,
-            "record.series": False,
-        }
-    )
-    summary = scenario.run(seed=seed).summary
-    flow, harq = summary["flows"][0], summary["last_hop"]["harq"]
-    decoded = sum(harq["decoded_after"])
-    percent = {name: 100 * flow[key] / flow["sent_packets"] for name, key in EVENTS.items()}
-    return {
-        "goodput_kbps": flow["goodput_bps"] / 1e3,
-        "harq_success_pct": 100 * decoded / (decoded + harq["failed"]),
-        **percent,
-    }
-
-
-EVENTS = {"rto_pct": "rto_events", "dupack_pct": "dupack_events", "spurious_pct": "spurious_retransmissions"}
-
-
-def cell(runs: list[dict[str, float]], key: str, digits: int) -> str:
-    """Mean and standard deviation over the seeds."""
-    values = [run[key] for run in runs]
-    return f"{statistics.mean(values):.{digits}f} ± {statistics.stdev(values):.{digits}f}"
+SOURCES = ("thesis", "psats")
 
 
 def main() -> None:
     """Run everything and write the tables."""
-    paper = published()
-    cases = list(itertools.product(("off", "on"), VARIANTS, range(7, 14)))
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        jobs = {case: [pool.submit(run, case[0], case[2], case[1], seed) for seed in SEEDS] for case in cases}
-        ours = {case: [job.result() for job in runs] for case, runs in jobs.items()}
-    lines = ["<!-- Written by `make validation`; do not edit. -->", ""]
-    for reordering, variant in itertools.product(("off", "on"), VARIANTS):
-        title = "with the reordering buffer" if reordering == "on" else "without reordering"
-        lines += [f"## {VARIANTS[variant]}, {title}", ""]
-        lines.append("| SNR, dB | " + " | ".join(f"{name}: thesis | psats | ours" for name, *_ in COLUMNS) + " |")
-        lines.append("| --- |" + " --- | --- | --- |" * len(COLUMNS))
-        for snr in range(7, 14):
+    paper = {
+        (line["source"], line["reordering"] == "on", line["variant"], int(line["snr_db"])): line
+        for line in published("tcp_single_flow.csv")
+    }
+    kinds = list(itertools.product((False, True), ("newreno", "cubic")))
+    ours = sweep(
+        [(*kind, snr) for kind in kinds for snr in SNRS],
+        SEEDS,
+        lambda case, seed: row(leo(reordering=case[0], variant=case[1], snr=case[2]).run(seed=seed)),
+    )
+    lines = []
+    for reordering, variant in kinds:
+        lines += [f"## {VARIANTS[variant]}, {BUFFER[reordering]}", ""]
+        rows = []
+        for snr in SNRS:
             cells = [str(snr)]
             for _, key, digits in COLUMNS:
-                cells += [paper.get((source, reordering, snr, variant), {}).get(key, "-") for source in SOURCES]
+                cells += [paper.get((source, reordering, variant, snr), {}).get(key, "-") for source in SOURCES]
                 cells.append("**" + cell(ours[reordering, variant, snr], key, digits) + "**")
-            lines.append("| " + " | ".join(cells) + " |")
-        lines.append("")
-    OUT.write_text("\n".join(lines))
-    print(f"wrote {OUT.relative_to(ROOT)}")
+            rows.append(cells)
+        names = (name for title, *_ in COLUMNS for name in (f"{title}: thesis", "psats", "ours"))
+        lines += table(["SNR, dB", *names], rows)
+    write("chapter-4-tables.md", lines + tried(kinds))
 
 
-SOURCES = ("thesis", "psats")
+def tried(kinds: list[tuple[bool, str]]) -> list[str]:
+    """What changes if an option is another."""
+    snrs = (7, 10, 13)
+    ours = sweep(
+        [(name, *kind, snr) for name in TRIED for kind in kinds for snr in snrs],
+        SEEDS,
+        lambda case, seed: row(leo(TRIED[case[0]], reordering=case[1], variant=case[2], snr=case[3]).run(seed=seed)),
+    )
+    columns = [column for column in COLUMNS if column[1] != "harq_success_pct"]
+    header = ["changed", *(f"{name}: {snr} dB" for name, *_ in columns for snr in snrs)]
+    lines = []
+    for kind in kinds:
+        rows = [
+            [name, *(f"{mean(ours[name, *kind, snr], key):.{digits}f}" for _, key, digits in columns for snr in snrs)]
+            for name in TRIED
+        ]
+        lines += [f"## Other options: {VARIANTS[kind[1]]}, {BUFFER[kind[0]]}", "", *table(header, rows)]
+    return lines
+
 
 if __name__ == "__main__":
     main()
