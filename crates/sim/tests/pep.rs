@@ -34,6 +34,18 @@ fn every_byte_passes_the_gateway_once_and_the_end_is_handed_on() {
     assert_eq!(record.summary.conservation.in_flight, 0, "both connections have ended");
 }
 
+/// Segments that are no multiple of what the window's scale can tell, and a buffer that is always full: what the gateway has once
+/// offered to take it takes.
+#[test]
+fn a_full_gateway_discards_nothing() {
+    let pep = pep("20 ms", "1 MB", "congestion=\"newreno\"");
+    let edits = [&pep, "last_hop.rate=\"2 Mbit/s\"", "flows.0.transport.mss=\"1063 B\"", "duration=30 s"];
+    let record = run(LABORATORY, &edits);
+    let pep = first(&record).pep.as_ref().unwrap();
+    assert!(pep.held_bytes_max > 990_000, "{pep:?}");
+    assert_eq!((pep.retransmitted_packets, pep.rto_events), (0, 0), "{pep:?}");
+}
+
 #[test]
 fn a_flow_without_a_proxy_has_no_such_key() {
     let flow = serde_json::to_value(first(&run(LABORATORY, &["duration=1 s"]))).unwrap();

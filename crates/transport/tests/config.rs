@@ -76,6 +76,7 @@ fn impossible_values_are_refused_by_name() {
         ("max_rto = '0 s'", "max_rto"),
         ("sack = false\nrack = true", "rack"),
         ("timestamps = false\neifel = true", "eifel"),
+        ("profile = 'linux'\nfack = true", "fack"),
         ("[congestion]\nkind = 'newreno'\nbeta = 2.0", "congestion.beta"),
     ];
     for (text, field) in cases {

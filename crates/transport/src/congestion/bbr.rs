@@ -246,8 +246,8 @@ impl Bbr {
             self.min_rtt_at = Some(sample.now);
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
-            self.save_window(window);
             self.mode = Mode::ProbeRtt;
+            self.save_window(window);
             self.probe_rtt_until = None;
         }
         if self.mode == Mode::ProbeRtt {

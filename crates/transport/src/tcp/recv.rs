@@ -124,7 +124,10 @@ impl Receiver {
     #[inline]
     fn slide(&mut self) {
         let free = self.buffer.saturating_sub(self.readable()) / self.unit * self.unit;
-        self.edge = self.edge.max(self.next + free);
+        // RFC 9293 section 3.8.6.2.2: not by less than a segment or half the buffer.
+        if self.next + free >= self.edge + u64::from(self.full).min(self.buffer / 2) {
+            self.edge = self.next + free;
+        }
     }
 
     /// From now on the application reads by [`Receiver::read`] only.
@@ -177,6 +180,12 @@ impl Receiver {
         self.edge.saturating_sub(self.next) / self.unit * self.unit
     }
 
+    /// What was ever offered is taken, though its scale tells the window in whole units only.
+    #[inline]
+    fn right_edge(&self) -> u64 {
+        if self.read.is_none() { self.next + self.window() } else { self.edge }
+    }
+
     /// The timestamp to echo; 0 if none is known.
     #[inline]
     pub(super) fn echo(&self) -> u32 {
@@ -216,7 +225,9 @@ impl Receiver {
             self.refuse(segment);
             return false;
         }
-        if segment.end() < self.acked || segment.seq > self.next + self.window().max(1) || segment.flags.has(Flags::SYN)
+        if segment.end() < self.acked
+            || segment.seq > self.right_edge().max(self.next + 1)
+            || segment.flags.has(Flags::SYN)
         {
             self.refuse(segment);
             return false;
@@ -248,7 +259,7 @@ impl Receiver {
         if self.ecn {
             self.follow_marks(segment);
         }
-        let edge = self.next + self.window() + u64::from(fin); // a FIN needs no window
+        let edge = self.right_edge() + u64::from(fin); // a FIN needs no window
         let (start, end) = (segment.seq, segment.end().min(edge));
         // Nothing comes after the FIN that was seen first.
         let end = end.min(self.fin.map_or(end, |fin| fin + 1));
@@ -286,18 +297,23 @@ impl Receiver {
             // Fills a hole in part or whole: RFC 5681 section 4.2. Blocks that remain go without data.
             self.due = self.due.max(if self.ranges.is_empty() { Due::Now } else { Due::Alone });
         }
-        if self.finished() || self.duplicate.is_some() {
+        if self.finished() {
             self.due = self.due.max(Due::Now);
+        }
+        if self.duplicate.is_some() {
+            self.due = Due::Alone; // data carry no report
         }
     }
 
     #[inline]
     fn acknowledge_in_order(&mut self, now: Time) {
-        let mut second = self.next - self.acked >= 2 * u64::from(self.full);
+        // RFC 5681 section 4.2 has every second full segment, Linux whatever exceeds one.
+        let (since, full) = (self.next - self.acked, u64::from(self.full));
+        let mut second = if self.quick_acks > 0 { since > full } else { since >= 2 * full };
         if self.read.is_some() {
             // As in Linux: a window that has not grown is told by whoever reads.
             let free = self.buffer.saturating_sub(self.readable()) / self.unit * self.unit;
-            second = self.next - self.acked > u64::from(self.full) && free > self.offered;
+            second &= free > self.offered;
         }
         match self.delayed_ack {
             Some(delay) if !second && (self.quick == 0 || self.answers) => {

@@ -18,7 +18,8 @@ use crate::congestion::CubicConfig;
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
     /// The stack of the RFCs: losses are told by three duplicate acknowledgments (RFC 5681, RFC 6582, RFC 6675, RFC 6298), there
-    /// is neither RACK nor a tail loss probe, and spurious recoveries are not undone.
+    /// is neither RACK nor a tail loss probe, and spurious recoveries are not undone. The time-out's floor is the 200 ms of most
+    /// stacks under its variance term, where RFC 6298 has 1 s under the whole (`min_rto`, `rto_floor`).
     #[default]
     Classic,
     /// As `classic` with forward acknowledgment: what lies three segments below the highest one acknowledged is lost.
@@ -186,7 +187,7 @@ options! {
     cwnd_validation: bool = [false, false, false, true];
     /// Whether acknowledgments wait for a second segment, and how long at most; `true` is 40 ms.
     delayed_ack: DelayedAck = [DelayedAck::Off, DelayedAck::Off, DelayedAck::Off, DelayedAck::After(ms(40))];
-    /// With delayed acknowledgments: how many are sent at once at the start and after reordering, as in Linux.
+    /// With delayed acknowledgments: how many are sent at once at the start, and after a pause, a duplicate or a mark, as in Linux.
     #[schemars(range(max = 1000))]
     quick_acks: u32 = [0, 0, 0, 16];
     /// Small writes wait while something is unacknowledged (RFC 9293 section 3.7.4).
@@ -270,7 +271,7 @@ impl TcpConfig {
         }
     }
 
-    /// A switch that was set by hand and has no effect is a mistake; one that the profile sets is simply off.
+    /// A switch that was set by hand and cannot work without another is a mistake; one that the profile sets is simply off.
     fn check_needs(&self) -> Result<(), FieldError> {
         let settings = self.resolve(0);
         let needs = [
@@ -282,6 +283,9 @@ impl TcpConfig {
         ];
         match needs.iter().find(|(_, given, _, there)| *given == Some(true) && !there) {
             Some((name, _, need, _)) => Err(FieldError::new(*name, format!("needs {need} = true"))),
+            None if self.fack == Some(true) && settings.rack => {
+                Err(FieldError::new("fack", "has no effect with rack: set rack = false"))
+            }
             None => Ok(()),
         }
     }

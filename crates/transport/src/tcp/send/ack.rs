@@ -3,7 +3,7 @@
 use units::{Duration, Time};
 
 use super::slot::{LOST, RESENT, SACKED, Slot};
-use super::{Ack, Sender, TimerKind, is_before, timestamp};
+use super::{Ack, Sender, TimerKind, initial_reordering, is_before, timestamp};
 use crate::congestion::{AckSample, RateSample};
 use crate::tcp::SackBlocks;
 use crate::tcp::info::{CongestionState, Counters};
@@ -364,7 +364,7 @@ impl Sender {
             self.controller.on_ack(&mut self.window, &sample);
         } else if self.in_reduction() {
             self.reduce(delivered, lost, news.advanced);
-        } else if news.acked > 0 || self.reordering > 3 && news.sacked {
+        } else if news.acked > 0 || self.reordering > initial_reordering(&self.settings) && news.sacked {
             self.controller.on_ack(&mut self.window, &sample);
         }
     }

@@ -98,6 +98,8 @@ pub(super) struct Sender {
     /// Duplicates that the peer reported.
     duplicates: u64,
     fast_recoveries: u64,
+    /// The rescue retransmission of this recovery was used (RFC 6675 RescueRxt).
+    rescued: bool,
     undone: u64,
     /// Of the acknowledgment at hand: its round-trip time, and whether it told of a lost retransmission.
     latest_rtt: Option<Duration>,
@@ -192,6 +194,8 @@ enum Forced {
     Nothing,
     /// The oldest segment.
     Head,
+    /// The first segment that is lost.
+    FirstLost,
     /// A tail loss probe.
     Tail,
     /// A probe of the peer's window.
@@ -288,6 +292,7 @@ impl Sender {
             retransmitted: 0,
             duplicates: 0,
             fast_recoveries: 0,
+            rescued: false,
             undone: 0,
             latest_rtt: None,
             lost_again: false,

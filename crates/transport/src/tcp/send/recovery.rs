@@ -105,9 +105,6 @@ impl Sender {
             return false;
         }
         self.enter_recovery(now, news.ece);
-        if !self.settings.prr {
-            self.forced = Forced::Head; // the fast retransmission goes whatever the window says
-        }
         true
     }
 

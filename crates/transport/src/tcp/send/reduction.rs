@@ -3,7 +3,7 @@
 use units::Time;
 
 use super::ack::News;
-use super::{Prr, Sender, Undo};
+use super::{Forced, Prr, Sender, Undo};
 use crate::congestion::{Cause, Congestion, Event, Window};
 use crate::tcp::info::CongestionState;
 
@@ -29,7 +29,11 @@ impl Sender {
             self.begin_reduction(now, if ece { Cause::Mark } else { Cause::Loss });
         }
         self.state = CongestionState::Recovery;
+        self.rescued = false;
         self.board.restart();
+        if !self.settings.prr && !self.drives {
+            self.forced = Forced::FirstLost; // the fast retransmission goes whatever the window says
+        }
     }
 
     /// A mark was echoed: a reduction without loss (RFC 3168 section 6.1.2).

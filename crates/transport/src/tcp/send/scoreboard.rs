@@ -3,7 +3,8 @@
 //! Segments are counted as Linux and ns-2 do: those on their way are the outstanding ones, without those known to have arrived
 //! and those taken for lost, and with the retransmissions that were not answered yet. Slots are numbered from the start of the
 //! connection, so that a number stays valid while the front of the queue is acknowledged; marks that move forward are such
-//! numbers. Every sum is kept up to date step by step, so that the cost of an acknowledgment does not grow with the window.
+//! numbers. Every sum is kept up to date step by step, so that the cost of an acknowledgment does not grow with the window (while
+//! retransmissions are on their way, forward acknowledgment looks at the slots up to the highest block).
 
 use std::collections::VecDeque;
 
@@ -281,7 +282,8 @@ impl Scoreboard {
                 }
                 let next = known.as_slice().iter().map(|k| k.0).filter(|&k| k > at).min();
                 let until = next.map_or(end, |next| next.min(end));
-                ranges.insert((at, until));
+                // A segment may be covered by what is new and what was known together.
+                ranges.insert((at.saturating_sub(self.mss).max(start), (until + self.mss).min(end)));
                 at = until;
             }
         }
@@ -414,6 +416,9 @@ impl Scoreboard {
     /// With forward acknowledgment: the lowest retransmission, from `from` on, that is lost again since data sent after it have
     /// arrived.
     pub fn next_overtaken(&self, from: u64) -> Option<u64> {
+        if self.counts.resent == 0 {
+            return None;
+        }
         let high = self.high_sacked as u32;
         (from.max(self.first)..self.high_sacked.max(self.first)).find(|&number| {
             let slot = self.get(number);
@@ -430,7 +435,7 @@ impl Scoreboard {
     /// The lowest slot that is lost and not on its way again.
     #[inline]
     pub fn next_lost(&mut self) -> Option<u64> {
-        if self.counts.lost <= self.counts.resent && self.counts.lost == 0 {
+        if self.counts.lost == 0 {
             return None;
         }
         self.cursor = self.cursor.max(self.first);
@@ -448,7 +453,7 @@ impl Scoreboard {
     pub fn next_speculative(&mut self) -> Option<u64> {
         self.speculative = self.speculative.max(self.first);
         while self.speculative < self.high_sacked {
-            if !self.get(self.speculative).is(SACKED | RESENT) {
+            if !self.get(self.speculative).is(SACKED | RESENT | LOST) {
                 return Some(self.speculative);
             }
             self.speculative += 1;

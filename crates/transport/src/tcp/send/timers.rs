@@ -4,7 +4,7 @@
 use units::{Duration, Time};
 
 use super::rtt::round_up;
-use super::{Forced, Rexmit, Sender};
+use super::{Fin, Forced, Rexmit, Sender};
 use crate::tcp::info::{CongestionState, Counters};
 
 /// The timer that is armed.
@@ -211,7 +211,8 @@ impl Sender {
     #[cold]
     pub(super) fn follow_persist(&mut self, now: Time) {
         let usable = self.edge.saturating_sub(self.board.nxt());
-        let wanted = self.end.saturating_sub(self.board.nxt()).min(self.mss);
+        let fin = u64::from(self.fin == Fin::Wanted);
+        let wanted = self.end.saturating_sub(self.board.nxt()).min(self.mss).max(fin);
         if wanted == 0 {
             return;
         }
@@ -219,7 +220,7 @@ impl Sender {
             self.timer = Timer::default();
             self.rtt.forget_backoff();
             self.probes = 0;
-        } else if self.timer.at <= now {
+        } else {
             self.timer.at = now + self.rtt.rto();
         }
     }

@@ -26,6 +26,17 @@ pub(in crate::tcp) enum Outgoing {
     Dummy { seq: u64, len: u32 },
 }
 
+/// Why a segment is sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    /// It is lost, or may be (RFC 6675 NextSeg rules 1 and 3): it is on its way again.
+    Lost,
+    /// The last one, once in a recovery (rule 4): it is not counted as on its way.
+    Rescue,
+    /// A tail loss probe: nor is it counted as a retransmission that an undo waits for.
+    TailProbe,
+}
+
 impl Sender {
     /// What goes out next, if anything may.
     #[inline]
@@ -73,7 +84,7 @@ impl Sender {
         if self.rexmit == Rexmit::Lost
             && let Some(number) = self.next_lost()
         {
-            return Some(self.resend(now, number, false));
+            return Some(self.resend(now, number, Why::Lost));
         }
         if self.controller.holds() {
             return self.next_dummy(now);
@@ -86,7 +97,7 @@ impl Sender {
             self.frto = false;
             self.rexmit = Rexmit::Lost;
             let number = self.next_lost()?;
-            return Some(self.resend(now, number, false));
+            return Some(self.resend(now, number, Why::Lost));
         }
         self.next_speculative(now).or_else(|| self.next_dummy(now))
     }
@@ -122,14 +133,18 @@ impl Sender {
             Forced::Head => {
                 let number = self.board.front_number();
                 let front = self.board.front()?;
-                (!front.is(SACKED)).then(|| self.resend(now, number, false))
+                (!front.is(SACKED)).then(|| self.resend(now, number, Why::Lost))
+            }
+            Forced::FirstLost => {
+                let number = self.next_lost()?;
+                Some(self.resend(now, number, Why::Lost))
             }
             Forced::Tail => {
                 self.usage.probing = true;
                 let outgoing = self.next_new(now).or_else(|| {
                     let number = self.board.last_number()?;
                     self.tlp.retransmission = !self.board.get(number).is(SACKED) && self.fits_window(number);
-                    self.tlp.retransmission.then(|| self.resend(now, number, true))
+                    self.tlp.retransmission.then(|| self.resend(now, number, Why::TailProbe))
                 });
                 if outgoing.is_some() {
                     self.tlp.high = Some(self.board.nxt());
@@ -148,7 +163,10 @@ impl Sender {
         let waiting = self.end.saturating_sub(nxt); // beyond the end once the FIN is sent
         if waiting == 0 {
             let fin = self.fin == Fin::Wanted;
-            return if fin { Some(self.send(now, 0, true)) } else { None };
+            if fin && self.edge <= nxt && self.timer.kind != TimerKind::Persist {
+                self.start_persist(now);
+            }
+            return (fin && self.edge > nxt).then(|| self.send(now, 0, true));
         }
         let mut len = waiting.min(self.mss);
         let usable = self.edge.saturating_sub(nxt);
@@ -160,8 +178,10 @@ impl Sender {
             }
             len = usable;
         }
-        let fin = self.fin == Fin::Wanted && len == waiting;
-        if len < self.mss && !fin && !self.cut && self.holds_small() {
+        let fin = self.fin == Fin::Wanted && len == waiting && usable > len;
+        // A probe, and the new data of F-RTO, do not wait for more to come.
+        let probing = self.usage.probing || self.rexmit == Rexmit::New;
+        if len < self.mss && !fin && !self.cut && !probing && self.holds_small() {
             self.start_persist(now); // as in Linux: nothing is held back for longer than a time-out
             return None;
         }
@@ -221,14 +241,14 @@ impl Sender {
         }
     }
 
-    /// Sends slot `number` again; a `probe` of the tail does not count as on its way.
-    fn resend(&mut self, now: Time, number: u64, probe: bool) -> Outgoing {
+    /// Sends slot `number` again.
+    fn resend(&mut self, now: Time, number: u64, why: Why) -> Outgoing {
         let (idle, in_flight) = (false, self.board.in_flight());
         self.announce_start(now, in_flight);
         let state = self.sent_state(now, in_flight, idle);
-        let slot = self.board.resend(now, number, state, probe);
+        let slot = self.board.resend(now, number, state, why != Why::Lost);
         self.retransmitted += 1;
-        if !probe {
+        if why != Why::TailProbe {
             if self.undo.stamp == 0 {
                 self.undo.stamp = timestamp(now);
             }
@@ -264,14 +284,15 @@ impl Sender {
         if self.state != CongestionState::Recovery || !self.sack || self.settings.rack || self.settings.prr {
             return None;
         }
-        if let Some(number) = self.board.next_speculative() {
-            return Some(self.resend(now, number, false));
+        if let Some(number) = self.board.next_speculative().filter(|&number| self.fits_window(number)) {
+            return Some(self.resend(now, number, Why::Lost));
         }
-        let number = self.board.last_unsacked()?;
-        if self.board.get(number).was_resent() {
+        if self.rescued {
             return None;
         }
-        Some(self.resend(now, number, true))
+        self.rescued = true;
+        let number = self.board.last_unsacked().filter(|&number| self.fits_window(number))?;
+        Some(self.resend(now, number, Why::Rescue))
     }
 
     fn next_dummy(&mut self, now: Time) -> Option<Outgoing> {
