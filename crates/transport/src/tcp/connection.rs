@@ -369,9 +369,6 @@ impl Connection {
         if segment.ack > self.send.nxt() {
             return self.recv.acknowledge(); // of something that was never sent: answered, and not looked at further
         }
-        if segment.ecn == Ecn::Ce {
-            self.counters.marks_received += 1;
-        }
         let ack = Ack {
             seq: segment.seq,
             ack: segment.ack,
@@ -487,7 +484,6 @@ impl Connection {
         }
         self.recv.on_acknowledged();
         self.counters.segments_sent += 1;
-        self.counters.acks_sent += 1;
         Transmit { segment, transmission: 0 }
     }
 

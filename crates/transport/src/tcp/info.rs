@@ -108,8 +108,6 @@ pub struct Counters {
     pub data_bytes_sent: u64,
     /// Segments sent with data (or a FIN) that had been sent before.
     pub retransmitted_segments: u64,
-    /// Segments sent that only acknowledge.
-    pub acks_sent: u64,
     /// Bytes of payload acknowledged cumulatively.
     pub bytes_acked: u64,
     /// Fast recoveries entered.
@@ -118,12 +116,6 @@ pub struct Counters {
     pub rto_events: u64,
     /// Expiries of the timer for a SYN.
     pub syn_timeouts: u64,
-    /// Expiries of the tail loss probe timer.
-    pub tail_probes: u64,
-    /// Reductions of the window that were undone.
-    pub undone_reductions: u64,
-    /// Segments that arrived with a congestion mark.
-    pub marks_received: u64,
     /// Probes of a zero window.
     pub window_probes: u64,
     /// Measurements of the round-trip time, the handshake's left out.

@@ -120,10 +120,16 @@ impl Receiver {
         self.long_pause = rto;
     }
 
+    /// The free part of the buffer, as the window's scale can tell it.
+    #[inline]
+    fn free(&self) -> u64 {
+        self.buffer.saturating_sub(self.readable()) / self.unit * self.unit
+    }
+
     /// Moves the right edge of the window as far as the buffer is free; it never moves back.
     #[inline]
     fn slide(&mut self) {
-        let free = self.buffer.saturating_sub(self.readable()) / self.unit * self.unit;
+        let free = self.free();
         // RFC 9293 section 3.8.6.2.2: not by less than a segment or half the buffer.
         if self.next + free >= self.edge + u64::from(self.full).min(self.buffer / 2) {
             self.edge = self.next + free;
@@ -175,7 +181,7 @@ impl Receiver {
     #[inline]
     pub(super) fn window(&self) -> u64 {
         if self.read.is_none() {
-            return self.buffer / self.unit * self.unit;
+            return self.free();
         }
         self.edge.saturating_sub(self.next) / self.unit * self.unit
     }
@@ -312,8 +318,7 @@ impl Receiver {
         let mut second = if self.quick_acks > 0 { since > full } else { since >= 2 * full };
         if self.read.is_some() {
             // As in Linux: a window that has not grown is told by whoever reads.
-            let free = self.buffer.saturating_sub(self.readable()) / self.unit * self.unit;
-            second &= free > self.offered;
+            second &= self.free() > self.offered;
         }
         match self.delayed_ack {
             Some(delay) if !second && (self.quick == 0 || self.answers) => {

@@ -2,7 +2,7 @@
 
 use units::{Duration, Time};
 
-use super::slot::{LOST, RESENT, SACKED, Slot};
+use super::slot::{LOST, SACKED, Slot};
 use super::{Ack, Sender, TimerKind, initial_reordering, is_before, timestamp};
 use crate::congestion::{AckSample, RateSample};
 use crate::tcp::SackBlocks;
@@ -75,14 +75,7 @@ impl Sender {
             self.update_window(now, ack);
             return;
         }
-        let before = Before {
-            una,
-            out: self.board.out(),
-            in_flight: self.board.in_flight(),
-            delivered: self.delivered,
-            lost: self.board.lost_total(),
-            forward: if self.sack { self.board.forward() } else { una },
-        };
+        let before = self.before();
         self.probes = 0;
         if news.advanced {
             self.timeouts = 0;
@@ -125,18 +118,24 @@ impl Sender {
         if !self.sack || ack.sack.is_empty() {
             return;
         }
+        let before = self.before();
+        let mut news = News { echo: ack.echo.unwrap_or(0), ..News::default() };
+        self.read_blocks(now, ack.sack, before.una, &mut news);
+        self.follow(now, &before, 0, &mut news);
+    }
+
+    /// The state before the acknowledgment at hand is read.
+    #[inline]
+    fn before(&self) -> Before {
         let una = self.board.una();
-        let before = Before {
+        Before {
             una,
             out: self.board.out(),
             in_flight: self.board.in_flight(),
             delivered: self.delivered,
             lost: self.board.lost_total(),
-            forward: self.board.forward(),
-        };
-        let mut news = News { echo: ack.echo.unwrap_or(0), ..News::default() };
-        self.read_blocks(now, ack.sack, una, &mut news);
-        self.follow(now, &before, 0, &mut news);
+            forward: if self.sack { self.board.forward() } else { una },
+        }
     }
 
     /// RFC 9293 section 3.10.7.4: the window is taken from the newest segment. Whether it changed.
@@ -233,8 +232,8 @@ impl Sender {
         if slot.end() <= self.board.una() {
             return;
         }
-        self.note_delivered(now, &slot);
-        if !slot.is(RESENT) && !slot.was_resent() {
+        self.note_delivered(now, &slot, true);
+        if !slot.was_resent() {
             if slot.seq < self.board.forward() {
                 news.is_late(slot.seq);
             }
@@ -246,10 +245,10 @@ impl Sender {
         self.delivered += 1;
     }
 
-    /// A segment is known to be delivered for the first time.
+    /// A segment is known to be delivered for the first time; `tells` if RACK may judge others by it.
     #[inline]
-    fn note_delivered(&mut self, now: Time, slot: &Slot) {
-        if self.settings.rack {
+    fn note_delivered(&mut self, now: Time, slot: &Slot, tells: bool) {
+        if self.settings.rack && tells {
             self.rack.on_delivered(now, slot, self.rtt.min());
         }
         if self.samples_rate() {
@@ -268,23 +267,19 @@ impl Sender {
         while let Some(slot) = self.board.pop_acknowledged() {
             news.acked += 1;
             counters.bytes_acked += u64::from(slot.len);
-            if slot.was_resent() {
-                news.resent_acked = true;
-            } else if !slot.is(SACKED) {
+            news.resent_acked |= slot.was_resent();
+            if slot.is(SACKED) {
+                continue; // read when a block told of it
+            }
+            if !slot.was_resent() {
                 extend(&mut news.acked_sent, slot.sent_at);
                 lowest_late.get_or_insert(slot.seq);
                 news.original_acked |= slot.end() <= self.high_seq;
             }
-            if !slot.is(SACKED) && self.sack {
-                self.delivered += 1;
-                let spurious = slot.was_resent() && news.echo != 0 && is_before(news.echo, timestamp(slot.sent_at));
-                if self.settings.rack && !spurious {
-                    self.rack.on_delivered(now, &slot, self.rtt.min());
-                }
-            }
-            if !slot.is(SACKED) && self.samples_rate() {
-                self.sampler.on_delivered(&slot);
-            }
+            // Answered before it was sent again: its original arrived, which tells nothing of what was sent with the copy.
+            let spurious = slot.was_resent() && news.echo != 0 && is_before(news.echo, timestamp(slot.sent_at));
+            self.delivered += u64::from(self.sack);
+            self.note_delivered(now, &slot, self.sack && !spurious);
         }
         if self.board.front().is_some_and(|front| front.is(SACKED)) {
             self.forget_reneged();
@@ -379,16 +374,17 @@ impl Sender {
         sample.filter(|_| self.wants_rate)
     }
 
-    /// Takes slot `number` for lost. Whether that is new.
-    pub(super) fn lose(&mut self, number: u64) -> bool {
+    /// Takes slot `number` for lost.
+    pub(super) fn lose(&mut self, number: u64) {
         let resent = self.board.get(number).is(LOST);
-        let is_new = self.board.mark_lost(number);
-        if is_new && self.wants_rate {
+        if !self.board.mark_lost(number) {
+            return;
+        }
+        self.lost_again |= resent;
+        if self.wants_rate {
             let lost = self.board.get(number).state.lost_segment(self.board.lost_total());
             self.controller.on_lost(&mut self.window, &lost);
         }
-        self.lost_again |= is_new && resent;
-        is_new
     }
 }
 

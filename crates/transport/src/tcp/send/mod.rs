@@ -100,7 +100,6 @@ pub(super) struct Sender {
     fast_recoveries: u64,
     /// The rescue retransmission of this recovery was used (RFC 6675 RescueRxt).
     rescued: bool,
-    undone: u64,
     /// Of the acknowledgment at hand: its round-trip time, and whether it told of a lost retransmission.
     latest_rtt: Option<Duration>,
     lost_again: bool,
@@ -293,7 +292,6 @@ impl Sender {
             duplicates: 0,
             fast_recoveries: 0,
             rescued: false,
-            undone: 0,
             latest_rtt: None,
             lost_again: false,
             settings: Arc::clone(settings),
@@ -418,7 +416,6 @@ impl Sender {
     #[inline]
     pub(super) fn count(&self, counters: &mut Counters) {
         counters.dupack_events = self.fast_recoveries;
-        counters.undone_reductions = self.undone;
     }
 
     /// Fills in what the send half knows.

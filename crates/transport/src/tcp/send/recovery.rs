@@ -25,7 +25,7 @@ impl Sender {
                 self.state = CongestionState::Open;
             }
             CongestionState::Recovery => {
-                self.board_reset_guessed();
+                self.reset_guessed();
                 if self.try_undo_recovery(now, news) {
                     return;
                 }
@@ -65,7 +65,9 @@ impl Sender {
             self.guess_sacked(duplicates);
         } else if self.undo.marker.is_some() && self.is_delayed(news.echo) {
             // The hole was filled by a delayed original, not by the retransmission.
-            self.note_reordering_by(before.una);
+            if self.sack {
+                self.note_reordering(before.una);
+            }
             if self.board.counts().resent > 0 {
                 return false;
             }
@@ -92,7 +94,7 @@ impl Sender {
     fn follow_calm(&mut self, now: Time, duplicates: u32, news: &mut News) -> bool {
         if !self.sack {
             if news.advanced {
-                self.board_reset_guessed();
+                self.reset_guessed();
             }
             self.guess_sacked(duplicates);
         }
@@ -140,7 +142,7 @@ impl Sender {
             if self.board.nxt() > self.high_seq && duplicates > 0 {
                 self.guess_sacked(duplicates);
             } else if news.advanced {
-                self.board_reset_guessed();
+                self.reset_guessed();
             }
         }
         self.rexmit = Rexmit::Lost;
@@ -292,7 +294,7 @@ impl Sender {
     /// Takes everything for lost that is not known to have arrived, copies included (RFC 6675 section 5.1); with RACK not what was
     /// sent within the last round trip.
     fn lose_all(&mut self, now: Time) {
-        self.board_reset_guessed();
+        self.reset_guessed();
         let head = self.board.front_number();
         for number in self.board.numbers() {
             let recent = self.settings.rack
@@ -331,13 +333,6 @@ impl Sender {
         self.reordering_seen += 1;
     }
 
-    /// A hole at `una` was filled late.
-    fn note_reordering_by(&mut self, una: u64) {
-        if self.sack {
-            self.note_reordering(una);
-        }
-    }
-
     /// Without SACK: each duplicate acknowledgment tells of a segment beyond the hole.
     fn guess_sacked(&mut self, duplicates: u32) {
         if self.sack || duplicates == 0 {
@@ -371,7 +366,7 @@ impl Sender {
         self.reordering_seen += 1;
     }
 
-    pub(super) fn board_reset_guessed(&mut self) {
+    pub(super) fn reset_guessed(&mut self) {
         if !self.sack {
             self.board.set_guessed_sacked(0);
         }

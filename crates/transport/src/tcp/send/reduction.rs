@@ -214,7 +214,6 @@ impl Sender {
                 self.ecn.cwr_due = false;
             }
         }
-        self.undone += 1;
         self.usage.full_at = now;
         self.undo = Undo {
             stamp: self.undo.stamp,

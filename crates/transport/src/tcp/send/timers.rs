@@ -78,7 +78,7 @@ impl Sender {
         match self.timer.kind {
             TimerKind::None => {}
             TimerKind::Retransmission => self.expire(now, counters),
-            TimerKind::Probe => self.probe_tail(now, counters),
+            TimerKind::Probe => self.probe_tail(now),
             TimerKind::Reordering => self.expire_reordering(now),
             TimerKind::Persist => self.probe_window(now, counters),
         }
@@ -161,11 +161,10 @@ impl Sender {
     }
 
     /// The probe timer expired: one probe for each tail.
-    fn probe_tail(&mut self, now: Time, counters: &mut Counters) {
+    fn probe_tail(&mut self, now: Time) {
         if self.tlp.high.is_some() {
             return self.rearm_rto(now);
         }
-        counters.tail_probes += 1;
         self.tlp.retransmission = false;
         self.forced = Forced::Tail;
         self.rearm_rto(now); // in case there is nothing to probe with
