@@ -34,7 +34,7 @@ impl Entry for Bernoulli {
 }
 
 impl ChannelModel for Bernoulli {
-    fn build(&self, streams: &mut Streams<'_>) -> Box<dyn Channel> {
+    fn build(&self, _user: u64, streams: &mut Streams<'_>) -> Box<dyn Channel> {
         Box::new(BernoulliChannel { loss: self.loss.get(), rng: streams("erasures") })
     }
 
@@ -64,6 +64,10 @@ impl Channel for BernoulliChannel {
     fn attenuation(&mut self, _now: Time) -> Option<Db> {
         None
     }
+
+    fn estimated_snr(&mut self, _now: Time) -> Db {
+        CLEAR
+    }
 }
 
 #[cfg(test)]
@@ -72,7 +76,7 @@ mod tests {
     use crate::testing::streams;
 
     fn lost(loss: f64, seed: u64) -> Vec<bool> {
-        let mut channel = Bernoulli { loss: Probability::new(loss) }.build(&mut streams(seed));
+        let mut channel = Bernoulli { loss: Probability::new(loss) }.build(0, &mut streams(seed));
         (0..100_000).map(|i| channel.burst_snr(Time::from_nanos(i)) == ERASED).collect()
     }
 

@@ -29,7 +29,7 @@ impl Entry for Clear {
 }
 
 impl ChannelModel for Clear {
-    fn build(&self, _streams: &mut Streams<'_>) -> Box<dyn Channel> {
+    fn build(&self, _user: u64, _streams: &mut Streams<'_>) -> Box<dyn Channel> {
         Box::new(ClearChannel { snr: self.reference_snr.unwrap_or(CLEAR) })
     }
 
@@ -64,5 +64,9 @@ impl Channel for ClearChannel {
 
     fn attenuation(&mut self, _now: Time) -> Option<Db> {
         Some(Db::new(0.0))
+    }
+
+    fn estimated_snr(&mut self, _now: Time) -> Db {
+        self.snr
     }
 }

@@ -42,6 +42,10 @@ pub trait Channel: Send {
     /// has no such thing. Reading it changes no later [`Channel::burst_snr`].
     fn attenuation(&mut self, now: Time) -> Option<Db>;
 
+    /// The Es/N0 that a perfect estimate would tell at `now`, erasures aside. Reading it changes no later
+    /// [`Channel::burst_snr`].
+    fn estimated_snr(&mut self, now: Time) -> Db;
+
     /// What the model knows of itself at `now`, for statistics. Reading it changes no later [`Channel::burst_snr`].
     fn observe(&mut self, now: Time) -> Observation {
         Observation { attenuation: self.attenuation(now), ..Observation::default() }
@@ -63,8 +67,8 @@ pub struct Observation {
 
 /// A channel whose parameters are checked and whose files are read: what the channels of many users are made from.
 pub trait ChannelModel: Send + Sync + fmt::Debug {
-    /// A channel for one user, with random streams from `streams`.
-    fn build(&self, streams: &mut Streams<'_>) -> Box<dyn Channel>;
+    /// The channel of the user with this number, from 0, with random streams from `streams`.
+    fn build(&self, user: u64, streams: &mut Streams<'_>) -> Box<dyn Channel>;
 
     /// The joint law of the mutual information of `transmissions` transmissions of one packet, `spacing` apart, for a packet
     /// sent at any time. It draws from streams of its own: `streams` may be those of a user.
@@ -73,8 +77,8 @@ pub trait ChannelModel: Send + Sync + fmt::Debug {
     /// How often the channel changes: the step at which nothing of it is missed. `None` if it has no such step.
     fn sampling_interval(&self) -> Option<Duration>;
 
-    /// What a reader should check before trusting the results.
-    fn warnings(&self) -> Vec<String> {
+    /// What a reader should check before trusting the results of a run with this many users.
+    fn warnings(&self, _users: u64) -> Vec<String> {
         Vec::new()
     }
 

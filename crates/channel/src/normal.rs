@@ -11,12 +11,18 @@ use rand::Rng;
 pub(crate) struct Normals {
     rng: Box<dyn Rng + Send>,
     layers: &'static Layers,
+    /// Drawn ahead, which nobody sees: the generator serves this stream alone.
+    words: [u64; AHEAD],
+    /// The first of them that is not used yet.
+    next: usize,
 }
+
+const AHEAD: usize = 64;
 
 impl Normals {
     pub(crate) fn new(rng: Box<dyn Rng + Send>) -> Normals {
         static LAYERS: OnceLock<Layers> = OnceLock::new();
-        Normals { rng, layers: LAYERS.get_or_init(Layers::new) }
+        Normals { rng, layers: LAYERS.get_or_init(Layers::new), words: [0; AHEAD], next: AHEAD }
     }
 
     /// The next number, by the ziggurat of Marsaglia and Tsang (2000) with 256 layers, with the layer and the abscissa taken
@@ -24,44 +30,101 @@ impl Normals {
     #[inline]
     pub(crate) fn draw(&mut self) -> f64 {
         loop {
-            let bits = self.rng.next_u64();
-            let layer = (bits & 0xff) as usize;
-            let u = (bits as i64 >> 11) as f64 * (1.0 / (1u64 << 52) as f64); // -1 to 1
-            let x = u * self.layers.edge[layer];
-            if x.abs() < self.layers.edge[layer + 1] {
-                return x;
+            let word = self.word();
+            match self.layers.core(word) {
+                Ok(x) => return x,
+                Err(x) => {
+                    if let Some(x) = self.beyond_the_core(word, x) {
+                        return x;
+                    }
+                }
             }
-            if let Some(x) = self.beyond_the_core(layer, x) {
-                return x;
+        }
+    }
+
+    /// The next numbers, as many as `out` takes.
+    pub(crate) fn fill(&mut self, out: &mut [f64]) {
+        let mut done = 0;
+        while done < out.len() {
+            if self.next == AHEAD {
+                self.refill();
+            }
+            let mut cut = None;
+            let mut used = 0;
+            for (&word, x) in self.words[self.next..].iter().zip(&mut out[done..]) {
+                used += 1;
+                match self.layers.core(word) {
+                    Ok(core) => *x = core,
+                    Err(x) => {
+                        cut = Some((word, x));
+                        break;
+                    }
+                }
+            }
+            self.next += used;
+            done += used;
+            if let Some((word, x)) = cut {
+                done -= 1;
+                if let Some(x) = self.beyond_the_core(word, x) {
+                    out[done] = x;
+                    done += 1;
+                }
             }
         }
     }
 
     /// The next number, uniform from 0 to 1 (excluded).
     pub(crate) fn uniform(&mut self) -> f64 {
-        unit_interval(&mut *self.rng)
+        to_unit_interval(self.word())
     }
 
     /// One draw in a hundred: the tail, or the part of a layer that the curve cuts.
     #[cold]
-    fn beyond_the_core(&mut self, layer: usize, x: f64) -> Option<f64> {
+    fn beyond_the_core(&mut self, word: u64, x: f64) -> Option<f64> {
+        let layer = (word & 0xff) as usize;
         if layer == 0 {
             return Some(self.tail().copysign(x));
         }
         let (low, high) = (self.layers.height[layer], self.layers.height[layer + 1]);
-        let y = low + (high - low) * unit_interval(&mut *self.rng);
+        let y = low + (high - low) * self.uniform();
         (y < density(x)).then_some(x)
     }
 
     /// Marsaglia (1964).
     fn tail(&mut self) -> f64 {
         loop {
-            let x = -libm::log(1.0 - unit_interval(&mut *self.rng)) / TAIL;
-            let y = -libm::log(1.0 - unit_interval(&mut *self.rng));
+            let x = -libm::log(1.0 - self.uniform()) / TAIL;
+            let y = -libm::log(1.0 - self.uniform());
             if 2.0 * y >= x * x {
                 return TAIL + x;
             }
         }
+    }
+
+    #[inline]
+    fn word(&mut self) -> u64 {
+        match self.words.get(self.next) {
+            Some(&word) => {
+                self.next += 1;
+                word
+            }
+            None => {
+                self.refill();
+                self.next = 1;
+                self.words[0]
+            }
+        }
+    }
+
+    /// Draws ahead.
+    #[cold]
+    fn refill(&mut self) {
+        let mut bytes = [0; 8 * AHEAD];
+        self.rng.fill_bytes(&mut bytes);
+        for (word, bytes) in self.words.iter_mut().zip(bytes.as_chunks().0) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        self.next = 0;
     }
 }
 
@@ -70,6 +133,8 @@ const TAIL: f64 = 3.654_152_885_361_009;
 const AREA: f64 = 0.004_928_673_233_992_336;
 
 struct Layers {
+    /// Edge over 2^52.
+    scaled_edge: [f64; 256],
     /// Right edges; layer 0 is as wide as a rectangle with the area of the base strip and its tail.
     edge: [f64; 257],
     /// The curve at the edges.
@@ -77,6 +142,15 @@ struct Layers {
 }
 
 impl Layers {
+    /// The number of a draw, or where it fell if the curve has to be asked whether it counts.
+    #[inline]
+    fn core(&self, word: u64) -> Result<f64, f64> {
+        let layer = (word & 0xff) as usize;
+        // From -1 to 1 times the edge: a power of two can be moved from one factor to the other.
+        let x = (word as i64 >> 11) as f64 * self.scaled_edge[layer];
+        if x.abs() < self.edge[layer + 1] { Ok(x) } else { Err(x) }
+    }
+
     fn new() -> Layers {
         let mut edge = [0.0; 257];
         edge[0] = AREA / density(TAIL);
@@ -84,7 +158,8 @@ impl Layers {
         for i in 2..256 {
             edge[i] = (-2.0 * libm::log(AREA / edge[i - 1] + density(edge[i - 1]))).sqrt();
         }
-        Layers { edge, height: edge.map(density) }
+        let scaled_edge = std::array::from_fn(|i| edge[i] * (1.0 / (1u64 << 52) as f64));
+        Layers { scaled_edge, edge, height: edge.map(density) }
     }
 }
 
@@ -96,7 +171,12 @@ fn density(x: f64) -> f64 {
 /// A number from 0 to 1 (excluded), uniform.
 #[inline]
 pub(crate) fn unit_interval(rng: &mut dyn Rng) -> f64 {
-    (rng.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+    to_unit_interval(rng.next_u64())
+}
+
+#[inline]
+fn to_unit_interval(word: u64) -> f64 {
+    (word >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 
 #[cfg(test)]
@@ -122,6 +202,64 @@ mod tests {
         let tail = sample.iter().filter(|x| x.abs() > TAIL).count() as f64;
         let expected = 2.0 * cumulative(-TAIL) * N as f64;
         assert!((tail - expected).abs() < 4.0 * expected.sqrt(), "{tail} in the tails against {expected}");
+    }
+
+    /// Draw by draw, as the method is written down.
+    struct Plain(Xoshiro256PlusPlus, Layers);
+
+    impl Plain {
+        fn draw(&mut self) -> f64 {
+            let Plain(rng, layers) = self;
+            loop {
+                let bits = rng.next_u64();
+                let layer = (bits & 0xff) as usize;
+                let x = (bits as i64 >> 11) as f64 * (1.0 / (1u64 << 52) as f64) * layers.edge[layer];
+                if x.abs() < layers.edge[layer + 1] {
+                    return x;
+                }
+                if layer == 0 {
+                    loop {
+                        let x = -libm::log(1.0 - unit_interval(rng)) / TAIL;
+                        let y = -libm::log(1.0 - unit_interval(rng));
+                        if 2.0 * y >= x * x {
+                            return (TAIL + x).copysign(bits as i64 as f64);
+                        }
+                    }
+                }
+                let y = unit_interval(rng);
+                if layers.height[layer] + (layers.height[layer + 1] - layers.height[layer]) * y < density(x) {
+                    return x;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn drawing_ahead_changes_no_number() {
+        let generator = Xoshiro256PlusPlus::seed_from_u64(9);
+        let (mut normals, mut plain) = (Normals::new(Box::new(generator.clone())), Plain(generator, Layers::new()));
+        let mut some = [0.0; 200];
+        for i in 0..20_000 {
+            assert_eq!(normals.draw().to_bits(), plain.draw().to_bits(), "number {i}");
+            if i % 997 == 0 {
+                let some = &mut some[..i / 100];
+                normals.fill(some);
+                some.iter().for_each(|x| assert_eq!(x.to_bits(), plain.draw().to_bits(), "after number {i}"));
+            }
+            if i % 37 == 0 {
+                assert_eq!(normals.uniform().to_bits(), unit_interval(&mut plain.0).to_bits(), "number {i}");
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_are_the_words_in_little_endian_order() {
+        let mut words = Xoshiro256PlusPlus::seed_from_u64(4);
+        let mut bytes = [0; 8 * AHEAD];
+        words.clone().fill_bytes(&mut bytes);
+        for bytes in bytes.as_chunks().0 {
+            assert_eq!(u64::from_le_bytes(*bytes), words.next_u64());
+        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub struct Row {
     pub state: Option<&'static str>,
 }
 
-/// The series of a channel over `duration`, a row each `step` (by default the sampling interval of the channel, or 1 ms).
+/// The series of the channel of user 0 over `duration`, a row each `step` (by default the sampling interval of the channel, or 1 ms).
 ///
 /// Times and attenuations are what a `trace` channel reads.
 pub fn generate(
@@ -45,7 +45,7 @@ fn instants(
     streams: &mut Streams<'_>,
 ) -> impl Iterator<Item = (Time, Db, Observation)> + use<> {
     let step = step_of(model, step);
-    let mut channel = model.build(streams);
+    let mut channel = model.build(0, streams);
     (0..duration.as_nanos().div_ceil(step.as_nanos())).map(move |index| {
         let now = Time::ZERO + step * index;
         (now, channel.burst_snr(now), channel.observe(now))
@@ -152,7 +152,7 @@ pub struct Lag {
     pub correlation: f64,
 }
 
-/// Watches a channel of `model` for `duration`, in memory that does not grow with it.
+/// Watches the channel of user 0 of `model` for `duration`, in memory that does not grow with it.
 pub fn measure(model: &dyn ChannelModel, duration: Duration, streams: &mut Streams<'_>) -> ChannelStats {
     let mut levels = Levels::new();
     let mut states = States::default();

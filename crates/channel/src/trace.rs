@@ -19,9 +19,17 @@ pub struct Trace {
     /// one is the start of the run. A row holds until the next; the last row lasts as long as the one before it, then
     /// the series repeats.
     pub file: PathBuf,
+    /// How far along the series each user starts beyond the one before: user 0 at its beginning, user k after k times this,
+    /// modulo the period. With zero all users have the same channel.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub offset: Duration,
     /// Es/N0 where the attenuation is 0 dB.
     #[serde(default = "ten_db")]
     pub reference_snr: Db,
+}
+
+fn is_zero(offset: &Duration) -> bool {
+    offset.is_zero()
 }
 
 fn ten_db() -> Db {
@@ -58,7 +66,7 @@ impl Entry for Trace {
             refuse(Some(line), "is not UTF-8 text".to_owned())
         })?;
         let series = Series::parse(&text).map_err(|(line, message)| refuse(line, message))?;
-        Ok(Box::new(TraceModel { series: Arc::new(series), reference_snr: self.reference_snr }))
+        Ok(Box::new(TraceModel { series: Arc::new(series), offset: self.offset, reference_snr: self.reference_snr }))
     }
 }
 
@@ -66,12 +74,15 @@ impl Entry for Trace {
 #[derive(Debug)]
 struct TraceModel {
     series: Arc<Series>,
+    offset: Duration,
     reference_snr: Db,
 }
 
 impl ChannelModel for TraceModel {
-    fn build(&self, _streams: &mut Streams<'_>) -> Box<dyn Channel> {
-        Box::new(TraceChannel { series: Arc::clone(&self.series), reference_snr: self.reference_snr, row: 0 })
+    fn build(&self, user: u64, _streams: &mut Streams<'_>) -> Box<dyn Channel> {
+        let start = u128::from(user) * u128::from(self.offset.as_nanos()) % u128::from(self.series.period);
+        let series = Arc::clone(&self.series);
+        Box::new(TraceChannel { series, start: start as u64, reference_snr: self.reference_snr, row: 0 })
     }
 
     /// Packets sent at equal intervals over one period of the trace.
@@ -96,13 +107,41 @@ impl ChannelModel for TraceModel {
         Some(Duration::from_nanos(shortest))
     }
 
+    fn warnings(&self, users: u64) -> Vec<String> {
+        let (period, offset) = (Duration::from_nanos(self.series.period), self.offset);
+        let starts = period.as_nanos() / greatest_common_divisor(period.as_nanos(), offset.as_nanos());
+        // A single row is the same everywhere.
+        if starts >= users || self.series.starts.len() == 1 {
+            return Vec::new();
+        }
+        if starts > 1 {
+            let places = format!("steps of {offset} through a trace of {period} lead to {starts} places");
+            return vec![format!("users share channels: {places}, there are {users} users")];
+        }
+        let reason = match offset.is_zero() {
+            true => "the trace has no `offset`".to_owned(),
+            false => format!("the offset of {offset} is a whole number of periods of the trace ({period})"),
+        };
+        vec![format!("all users have the same channel: {reason}")]
+    }
+
     fn reference_snr(&self) -> Option<Db> {
         Some(self.reference_snr)
     }
 }
 
+/// `b` may be 0.
+fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
 struct TraceChannel {
     series: Arc<Series>,
+    /// Where the user starts, in nanoseconds below the period.
+    start: u64,
     reference_snr: Db,
     /// The row of the last call.
     row: usize,
@@ -110,7 +149,10 @@ struct TraceChannel {
 
 impl TraceChannel {
     fn attenuation_db(&mut self, now: Time) -> f64 {
-        self.row = self.series.row_at(now.as_nanos() % self.series.period, self.row);
+        let period = self.series.period;
+        // Both parts are below the period, which the range of times keeps far from overflow.
+        let phase = now.as_nanos() % period + self.start;
+        self.row = self.series.row_at(if phase < period { phase } else { phase - period }, self.row);
         self.series.attenuations[self.row]
     }
 }
@@ -122,6 +164,10 @@ impl Channel for TraceChannel {
 
     fn attenuation(&mut self, now: Time) -> Option<Db> {
         Some(Db::new(self.attenuation_db(now)))
+    }
+
+    fn estimated_snr(&mut self, now: Time) -> Db {
+        self.burst_snr(now)
     }
 }
 
@@ -227,7 +273,7 @@ mod tests {
     }
 
     fn channel(text: &str) -> TraceChannel {
-        TraceChannel { series: Arc::new(Series::parse(text).unwrap()), reference_snr: Db::new(10.0), row: 0 }
+        TraceChannel { series: Arc::new(Series::parse(text).unwrap()), start: 0, reference_snr: Db::new(10.0), row: 0 }
     }
 
     #[test]
@@ -277,7 +323,7 @@ mod tests {
 
     #[test]
     fn a_file_that_cannot_be_read_is_named() {
-        let config = Trace { file: "no/such.csv".into(), reference_snr: Db::new(10.0) };
+        let config = Trace { file: "no/such.csv".into(), offset: Duration::ZERO, reference_snr: Db::new(10.0) };
         let error = FieldError::from(config.load(Path::new("base")).unwrap_err());
         assert_eq!(error.field, "file");
         assert!(
@@ -286,10 +332,68 @@ mod tests {
         );
     }
 
+    fn model(text: &str, offset: f64) -> TraceModel {
+        let (series, offset) = (Arc::new(Series::parse(text).unwrap()), Duration::from_secs_f64(offset));
+        TraceModel { series, offset, reference_snr: Db::new(10.0) }
+    }
+
+    #[test]
+    fn each_user_starts_an_offset_later_in_the_series() {
+        const ROWS: &str = "0,0\n1,1\n2,2\n4,4\n"; // a period of 6 s
+        let heard = |offset: f64, user: u64, seconds: f64| {
+            let mut channel = model(ROWS, offset).build(user, &mut streams(1));
+            channel.attenuation(Time::from_secs_f64(seconds)).unwrap().get()
+        };
+        for (user, expected) in [(0, [0.0, 2.0, 4.0]), (1, [2.0, 2.0, 0.0]), (2, [4.0, 4.0, 2.0]), (6, [4.0, 0.0, 2.0])]
+        {
+            assert_eq!([0.5, 2.0, 4.5].map(|seconds| heard(1.75, user, seconds)), expected, "user {user}");
+        }
+        for user in 0..20 {
+            assert_eq!(heard(0.0, user, 2.5), 2.0);
+            assert_eq!(heard(1.75, user, 2.5), heard(0.0, 0, 2.5 + 1.75 * user as f64), "user {user}");
+        }
+        assert_eq!(heard(1e9, u64::MAX, 1.0), heard(0.0, 0, 1.0 + (u64::MAX % 6 * 4) as f64), "1e9 s are 4 s");
+        let mut channel = model(ROWS, 5.0).build(1, &mut streams(1));
+        let series: Vec<f64> =
+            (0..60).map(|i| channel.attenuation(Time::from_secs_f64(0.1 * f64::from(i))).unwrap().get()).collect();
+        let expected = (0..60).map(|i| [0.0, 1.0, 2.0, 2.0, 4.0, 4.0][(i / 10 + 5) % 6]);
+        assert!(series.into_iter().eq(expected));
+    }
+
+    #[test]
+    fn users_with_the_same_channel_are_reported() {
+        const ROWS: &str = "0,0\n1,1\n2,2\n4,4\n"; // a period of 6 s
+        let warnings = |offset: f64, users: u64| model(ROWS, offset).warnings(users).concat();
+        assert_eq!(warnings(0.0, 1), "");
+        assert_eq!(warnings(0.0, 2), "all users have the same channel: the trace has no `offset`");
+        assert_eq!(
+            warnings(12.0, 2),
+            "all users have the same channel: the offset of 12 s is a whole number of periods of the trace (6 s)"
+        );
+        assert_eq!(warnings(4.0, 3), "");
+        assert_eq!(
+            warnings(4.0, 4),
+            "users share channels: steps of 4 s through a trace of 6 s lead to 3 places, there are 4 users"
+        );
+        assert_eq!(warnings(1.234567891, 1_000_000), "");
+        assert!(model("0,3\n", 0.0).warnings(200).is_empty(), "a constant");
+    }
+
+    #[test]
+    fn a_scenario_may_give_an_offset() {
+        let read = |text: &str| serde_json::from_str::<Trace>(text).unwrap();
+        let trace = read(r#"{ "file": "a.csv", "offset": "30 s" }"#);
+        assert_eq!(trace.offset, Duration::from_secs(30));
+        assert_eq!(read(&serde_json::to_string(&trace).unwrap()), trace);
+        let without = read(r#"{ "file": "a.csv" }"#);
+        assert!(without.offset.is_zero() && !serde_json::to_string(&without).unwrap().contains("offset"));
+        assert!(serde_json::from_str::<Trace>(r#"{ "file": "a.csv", "offset": "-1 s" }"#).is_err());
+    }
+
     #[test]
     fn the_law_weighs_rows_by_their_time() {
         let series = Arc::new(Series::parse("0,0\n0.75,100\n1,100\n").unwrap()); // 0.75 s of 1.25 s are clear
-        let model = TraceModel { series, reference_snr: Db::new(30.0) };
+        let model = TraceModel { series, offset: Duration::ZERO, reference_snr: Db::new(30.0) };
         let law = model.transmission_law(Duration::from_millis(250), 2, &mut streams(1));
         let share = |first: bool, second: bool| {
             let wanted = |row: &&[f32]| (row[0] > 0.5) == first && (row[1] > 0.5) == second;

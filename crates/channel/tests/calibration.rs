@@ -53,7 +53,7 @@ fn model(reference: f64) -> Box<dyn ChannelModel> {
 
 /// A sample each millisecond.
 fn gains_db(run: u64) -> Vec<f64> {
-    let mut channel = model(0.0).build(&mut testing::streams(1000 + run));
+    let mut channel = model(0.0).build(0, &mut testing::streams(1000 + run));
     (0..SECONDS * 1000).map(|ms| channel.burst_snr(Time::from_nanos(ms * 1_000_000)).get()).collect()
 }
 

@@ -26,7 +26,7 @@ fn rows_of_series(model: &dyn ChannelModel, seeds: u64, seconds: u64, spacing: D
     let lag = (spacing.as_nanos() / step.as_nanos()) as usize;
     let mut rows = Vec::new();
     for seed in 0..seeds {
-        let mut channel = model.build(&mut streams(100 + seed));
+        let mut channel = model.build(0, &mut streams(100 + seed));
         let mut information = |i: u64| qpsk::mutual_information(channel.burst_snr(Time::ZERO + step * i));
         let series: Vec<f64> = (0..seconds * 1_000_000_000 / step.as_nanos()).map(&mut information).collect();
         rows.extend((0..series.len() - 3 * lag).step_by(4).map(|start| [0, 1, 2, 3].map(|i| series[start + i * lag])));
@@ -115,7 +115,7 @@ fn statistics_find_what_was_put_in() {
 fn level_crossings_of_rayleigh_fading_follow_rice() {
     // Deep shadowing alone would be Rayleigh; heavy trees at 40 degrees come near it only, so take the multipath itself.
     let model = load(Lms { sampling_interval: Some(Duration::from_micros(100)), ..Lms::default() });
-    let mut channel = model.build(&mut streams(3));
+    let mut channel = model.build(0, &mut streams(3));
     let level = 0.5_f64; // amplitude over rms
     let (mut crossings, mut inside) = (0u32, false);
     const SECONDS: u64 = 200;
@@ -135,7 +135,7 @@ fn level_crossings_of_rayleigh_fading_follow_rice() {
 fn users_are_independent() {
     let model = load(Lms::default());
     let series = |seed: u64| {
-        let mut channel = model.build(&mut streams(seed));
+        let mut channel = model.build(0, &mut streams(seed));
         (0..1_200_000).map(|ms| -channel.attenuation(at(ms)).unwrap().get()).collect::<Vec<f64>>()
     };
     let (a, b) = (series(1), series(2));
@@ -152,7 +152,7 @@ fn a_draw_of_one_process_disturbs_no_other() {
     // The same streams for multipath and shadowing, another for the states.
     let model = load(Lms::default());
     let mut mixed = |purpose: &'static str| streams(if purpose == "states" { 9 } else { 1 })(purpose);
-    let (mut a, mut b) = (model.build(&mut streams(1)), model.build(&mut mixed));
+    let (mut a, mut b) = (model.build(0, &mut streams(1)), model.build(0, &mut mixed));
     let mut differing = 0;
     for ms in 0..30_000 {
         let (a, b) = (a.observe(at(ms)), b.observe(at(ms)));
@@ -164,7 +164,7 @@ fn a_draw_of_one_process_disturbs_no_other() {
 
 #[test]
 fn the_first_samples_stay_what_they_are() {
-    let mut channel = load(Lms::default()).build(&mut streams(1));
+    let mut channel = load(Lms::default()).build(0, &mut streams(1));
     let mut attenuation = |ms: u64| format!("{:.6}", channel.attenuation(at(ms)).unwrap().get());
     let samples: Vec<String> =
         [0, 1, 2, 3, 10, 100, 1_000, 1_024, 10_000, 100_000, 600_000].map(&mut attenuation).into();
@@ -190,7 +190,7 @@ const GOLDEN: [&str; 11] = [
 fn rows_for_people_agree_with_the_channel() {
     let model = load(Lms::default());
     let rows: Vec<_> = generate(&*model, Duration::from_secs(2), None, &mut streams(4)).collect();
-    let mut channel = model.build(&mut streams(4));
+    let mut channel = model.build(0, &mut streams(4));
     assert_eq!(rows.len(), 2000);
     for (row, ms) in rows.iter().zip(0..) {
         assert!((row.time_s - ms as f64 * 1e-3).abs() < 1e-12);
@@ -215,7 +215,7 @@ fn a_generated_series_is_a_trace() {
     std::fs::write(folder.join("series.csv"), text).unwrap();
     let config = r#"{ "kind": "trace", "file": "series.csv", "reference_snr": "10 dB" }"#;
     let trace = serde_json::from_str::<ChannelConfig>(config).unwrap().load(folder).unwrap();
-    let (mut replayed, mut original) = (trace.build(&mut streams(0)), model.build(&mut streams(4)));
+    let (mut replayed, mut original) = (trace.build(0, &mut streams(0)), model.build(0, &mut streams(4)));
     for ms in 0..1000 {
         assert_eq!(replayed.burst_snr(at(ms)), original.burst_snr(at(ms)), "at {ms} ms");
         assert_eq!(replayed.attenuation(at(ms)), original.attenuation(at(ms)));
@@ -253,17 +253,17 @@ fn every_environment_and_speed_can_be_used() {
             let model = load(Lms { environment, elevation: Angle::from_degrees(elevation), ..Lms::default() });
             let stats = measure(&*model, Duration::from_secs(60), &mut streams(1));
             assert!((0.05..=1.0).contains(&stats.mutual_information_mean), "{}", environment.name());
-            assert_eq!(model.warnings().is_empty(), elevation == 40.0 && environment != Environment::Urban);
+            assert_eq!(model.warnings(200).is_empty(), elevation == 40.0 && environment != Environment::Urban);
         }
     }
     for (speed, step) in [(0.001, 10_000), (3.0, 10_000), (30.0, 2_000), (60.0, 1_000), (120.0, 500), (900.0, 50)] {
         let model = load(Lms { speed: kmh(speed), ..Lms::default() });
         let step = Duration::from_micros(step);
         assert!(speed < 0.01 || model.sampling_interval() == Some(step), "{speed}: {:?}", model.sampling_interval());
-        assert!(model.build(&mut streams(1)).burst_snr(Time::ZERO).get().is_finite());
+        assert!(model.build(0, &mut streams(1)).burst_snr(Time::ZERO).get().is_finite());
     }
     let far = Lms { carrier: Frequency::from_hz(20e9), ..Lms::default() };
-    assert_eq!(load(far).warnings().len(), 1);
+    assert_eq!(load(far).warnings(1).len(), 1);
 }
 
 #[test]
@@ -313,7 +313,7 @@ fn load_in_folder(config: &ChannelConfig) -> Box<dyn ChannelModel> {
 fn every_kind_keeps_the_promises_of_a_channel() {
     for config in every_kind() {
         let model = load_in_folder(&config);
-        let (mut plain, mut watched) = (model.build(&mut streams(1)), model.build(&mut streams(1)));
+        let (mut plain, mut watched) = (model.build(0, &mut streams(1)), model.build(0, &mut streams(1)));
         let mut information = Vec::new();
         for i in 0..400_000u64 {
             let now = Time::from_nanos(i * 1_300_000);
@@ -345,7 +345,7 @@ proptest! {
     fn values_do_not_depend_on_when_others_were_read(seed in 0u64..1000, gaps in prop::collection::vec(0u64..8_000_000_000, 1..20)) {
         for config in every_kind().into_iter().filter(|config| config.kind() != "bernoulli") {
             let model = load_in_folder(&config);
-            let mut hasty = model.build(&mut streams(seed));
+            let mut hasty = model.build(0, &mut streams(seed));
             let mut times = Vec::new();
             let mut now = Time::ZERO;
             for gap in &gaps {
@@ -353,7 +353,7 @@ proptest! {
                 times.push(now);
             }
             let skipping: Vec<Db> = times.iter().map(|&now| hasty.burst_snr(now)).collect();
-            let mut thorough = model.build(&mut streams(seed));
+            let mut thorough = model.build(0, &mut streams(seed));
             let mut ms = 0;
             for (&time, &expected) in times.iter().zip(&skipping) {
                 while at(ms) <= time {

@@ -26,36 +26,44 @@ fn main() {
     let none = json!({ "rate": "50 Mbit/s", "delay": "10 ms", "scheduler": buffer });
     let adaptive =
         json!({ "rate": "50 Mbit/s", "delay": "10 ms", "scheduler": buffer, "harq": { "kind": "adaptive" } });
+    let pf = json!({
+        "rate": "50 Mbit/s", "delay": "10 ms", "scheduler": { "kind": "pf" }, "harq": { "kind": "adaptive" },
+    });
     let managed = |queue: serde_json::Value| json!({ "rate": "50 Mbit/s", "delay": "10 ms", "scheduler": buffer, "queue": queue });
     let marking = managed(json!({ "kind": "droptail", "mark_above": "5 ms" }));
     let (red, codel) = (managed(json!({ "kind": "red" })), managed(json!({ "kind": "codel" })));
-    for (name, settings, load) in [
-        ("none, half loaded", &none, 0.5),
-        ("none, full", &none, 1.0),
-        ("none, overloaded twice", &none, 2.0),
-        ("marking threshold, overloaded twice", &marking, 2.0),
-        ("red, overloaded twice", &red, 2.0),
-        ("codel, overloaded twice", &codel, 2.0),
-        ("adaptive with reordering, half loaded", &adaptive, 0.2),
-        ("adaptive with reordering, overloaded", &adaptive, 1.0),
+    for (name, settings, load, users) in [
+        ("none, half loaded", &none, 0.5, 1),
+        ("none, full", &none, 1.0, 1),
+        ("none, overloaded twice", &none, 2.0, 1),
+        ("marking threshold, overloaded twice", &marking, 2.0, 1),
+        ("red, overloaded twice", &red, 2.0, 1),
+        ("codel, overloaded twice", &codel, 2.0, 1),
+        ("adaptive with reordering, half loaded", &adaptive, 0.2, 1),
+        ("adaptive with reordering, overloaded", &adaptive, 1.0, 1),
+        ("pf, adaptive, 200 users, overloaded", &pf, 1.0, 200),
     ] {
         if part.as_ref().is_some_and(|part| !name.contains(part.as_str())) {
             continue;
         }
-        let best = (0..repetitions).map(|_| measure(settings, load)).fold(f64::INFINITY, f64::min);
+        let best = (0..repetitions).map(|_| measure(settings, load, users)).fold(f64::INFINITY, f64::min);
         println!("{name:40} {best:6.1} ns per packet offered");
     }
 }
 
-fn measure(settings: &serde_json::Value, load: f64) -> f64 {
+fn measure(settings: &serde_json::Value, load: f64, users: u32) -> f64 {
     let config: LastHopConfig = serde_json::from_value(settings.clone()).expect("valid");
     let rng = |seed| Box::new(Xoshiro256PlusPlus::seed_from_u64(seed));
     let mut streams = |_: &'static str, _: u64| -> Box<dyn Rng + Send> { rng(1) };
     let fading = config.law_request().is_some();
-    let channel: Box<dyn Channel> = if fading { Box::new(Fading(rng(2))) } else { Box::new(Clear) };
+    let channel = |user: u32| -> Box<dyn Channel> {
+        if fading { Box::new(Fading(rng(2 + u64::from(user)))) } else { Box::new(Clear) }
+    };
+    let channels = (0..users).map(channel).collect();
     let law = fading.then(law);
     let mut hop =
-        LastHop::new(&config, Duration::from_millis(160), vec![channel], law.as_ref(), &mut streams).expect("valid");
+        LastHop::new(&config, Duration::from_millis(160), channels, law.as_ref(), &mut streams, &mut |_| None)
+            .expect("valid");
     let gap = config.rate.tx_time(1115 * 8).mul_f64(1.0 / load);
     let started = Instant::now();
     let (mut at, mut outputs) = (Time::ZERO, 0);
@@ -67,7 +75,10 @@ fn measure(settings: &serde_json::Value, load: f64) -> f64 {
                 outputs += 1;
             }
         }
-        hop.handle_packet(at, PacketRef { id, flow: id % 8, user: 0, size: 1115, ecn: Ecn::NotEct });
+        hop.handle_packet(
+            at,
+            PacketRef { id, flow: id % 8.max(users), user: id % users, class: 0, size: 1115, ecn: Ecn::NotEct },
+        );
         while let Some(output) = hop.poll_output() {
             black_box(output);
             outputs += 1;
@@ -89,6 +100,10 @@ impl Channel for Clear {
     fn attenuation(&mut self, _now: Time) -> Option<Db> {
         None
     }
+
+    fn estimated_snr(&mut self, _now: Time) -> Db {
+        CLEAR
+    }
 }
 
 /// Uniform from -10 to 12 dB, so that all transmissions are used.
@@ -101,6 +116,10 @@ impl Channel for Fading {
 
     fn attenuation(&mut self, _now: Time) -> Option<Db> {
         None
+    }
+
+    fn estimated_snr(&mut self, _now: Time) -> Db {
+        CLEAR
     }
 }
 

@@ -14,8 +14,20 @@ pub struct Backlog {
     pub bytes: u64,
 }
 
-/// The size of a queue as people state it: `"100 packets"`, `"64 kB"`, `"20 ms"` (at the rate of the link) or `"1 bdp"`
-/// (bandwidth-delay product, B = RTT·C, with any factor).
+/// What sizes of queues are resolved against.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkFacts {
+    /// Coded bits per second.
+    pub rate: BitRate,
+    /// The flows' round-trip time without queueing.
+    pub base_rtt: Duration,
+    /// How many users share the link.
+    pub users: usize,
+}
+
+/// The size of a queue as people state it: `"100 packets"`, `"64 kB"`, `"20 ms"` (at the rate of the link), `"1 bdp"`
+/// (bandwidth-delay product, B = RTT·C, with any factor), `"1 bdp/sqrt(n)"` (the same over the square root of the number of
+/// users, Appenzeller, Keslassy and McKeown, SIGCOMM 2004) or `"1 bdp/sqrt(n)/n"` (one user's part of that).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Buffer {
     /// Packets of any size.
@@ -24,8 +36,16 @@ pub enum Buffer {
     Bytes(Bytes),
     /// The bytes that the link sends in this time.
     Time(Duration),
-    /// This many times the bytes that the link sends in one base round-trip time.
-    Bdp(f64),
+    /// This many times the bytes that the link sends in one base round-trip time, over the square root of the number of users
+    /// if `root`, over their number if `divided`.
+    Bdp {
+        /// How many times.
+        factor: f64,
+        /// Over the square root of n.
+        root: bool,
+        /// Over n.
+        divided: bool,
+    },
 }
 
 /// The size of a queue in what can be counted. The packet that is being sent is not in the queue.
@@ -38,42 +58,60 @@ pub enum Limit {
 }
 
 impl Buffer {
-    /// What this means on a link of `rate` under flows whose round-trip time without queueing is `base_rtt`.
+    /// This many bandwidth-delay products.
+    pub const fn bdp(factor: f64) -> Buffer {
+        Buffer::Bdp { factor, root: false, divided: false }
+    }
+
+    /// What this means on `link`.
     ///
     /// # Errors
     /// If no byte, or more than 10^15, would fit.
-    pub fn resolve(self, rate: BitRate, base_rtt: Duration) -> Result<Limit, FieldError> {
-        self.resolve_as("buffer", rate, base_rtt)
+    pub fn resolve(self, link: &LinkFacts) -> Result<Limit, FieldError> {
+        self.resolve_as("buffer", link)
     }
 
     /// As [`Buffer::resolve`] for the option `field`.
-    pub(crate) fn resolve_as(
-        self,
-        field: &'static str,
-        rate: BitRate,
-        base_rtt: Duration,
-    ) -> Result<Limit, FieldError> {
+    pub(crate) fn resolve_as(self, field: &'static str, link: &LinkFacts) -> Result<Limit, FieldError> {
+        let &LinkFacts { rate, base_rtt, users } = link;
         let bytes = match self {
             Buffer::Packets(packets) => return Ok(Limit::Packets(packets)),
             Buffer::Bytes(bytes) => bytes.get() as f64,
             Buffer::Time(time) => bytes_in(rate, time),
-            Buffer::Bdp(factor) => factor * bytes_in(rate, base_rtt),
+            Buffer::Bdp { factor, root, divided } => {
+                let users = users.max(1) as f64;
+                let root = if root { users.sqrt() } else { 1.0 };
+                factor * bytes_in(rate, base_rtt) / root / if divided { users } else { 1.0 }
+            }
         };
         if (1.0..=1e15).contains(&bytes) {
             return Ok(Limit::Bytes(bytes as u64));
         }
         let size = if bytes < 1.0 { "no byte at all" } else { "more than 10^15 bytes" };
-        let reason = format!("\"{self}\" is {size} at {rate} and a base round-trip time of {base_rtt}");
+        let among = if matches!(self, Buffer::Bdp { root, divided, .. } if root || divided) {
+            format!(" for {users} users")
+        } else {
+            String::new()
+        };
+        let reason = format!("\"{self}\" is {size} at {rate} and a base round-trip time of {base_rtt}{among}");
         Err(FieldError::new(field, reason))
     }
 }
 
 impl Limit {
-    /// Whether a packet of `size` bytes still fits beside what waits.
+    /// Whether a packet of `size` bytes still fits beside what waits. An empty queue takes one packet of any size.
     pub fn admits(self, backlog: Backlog, size: u32) -> bool {
         match self {
             Limit::Packets(packets) => backlog.packets < packets as usize,
-            Limit::Bytes(bytes) => backlog.bytes + u64::from(size) <= bytes,
+            Limit::Bytes(bytes) => backlog.packets == 0 || backlog.bytes + u64::from(size) <= bytes,
+        }
+    }
+
+    /// An equal part of it for each of `queues`, of at least a packet.
+    pub fn divided(self, queues: usize) -> Limit {
+        match self {
+            Limit::Packets(packets) => Limit::Packets((packets / queues as u32).max(1)),
+            Limit::Bytes(bytes) => Limit::Bytes(bytes / queues as u64),
         }
     }
 
@@ -100,7 +138,7 @@ fn bytes_in(rate: BitRate, time: Duration) -> f64 {
 
 const WHAT: &str = "a buffer size";
 const ALLOWED: &str = "write packets, bytes, a time at the rate of the link, or bandwidth-delay products, as in \
-     \"100 packets\", \"64 kB\", \"20 ms\" or \"1 bdp\"";
+     \"100 packets\", \"64 kB\", \"20 ms\" or \"1 bdp\", for n users also \"1 bdp/sqrt(n)\" or \"1 bdp/sqrt(n)/n\"";
 
 impl FromStr for Buffer {
     type Err = ParseQuantityError;
@@ -114,12 +152,12 @@ impl FromStr for Buffer {
             let whole = "a whole number of packets, at least 1 and at most 4294967295, is needed";
             let is_number = number.parse::<f64>().is_ok();
             Buffer::Packets(number.parse().map_err(|_| refuse(if is_number { whole } else { ALLOWED }))?)
-        } else if let Some(number) = count("bdp") {
+        } else if let Some((root, divided, number)) = products(trimmed) {
             let factor: f64 = number.parse().map_err(|_| refuse(ALLOWED))?;
             if !(factor.is_finite() && factor >= 0.0) {
                 return Err(refuse("the factor must be more than 0 and finite"));
             }
-            Buffer::Bdp(factor)
+            Buffer::Bdp { factor, root, divided }
         } else {
             match (Bytes::parse(trimmed), Duration::parse(trimmed)) {
                 (Ok(bytes), _) => Buffer::Bytes(bytes),
@@ -135,10 +173,17 @@ impl FromStr for Buffer {
             Buffer::Packets(packets) => packets == 0,
             Buffer::Bytes(bytes) => bytes.get() == 0,
             Buffer::Time(time) => time.is_zero(),
-            Buffer::Bdp(factor) => factor == 0.0,
+            Buffer::Bdp { factor, .. } => factor == 0.0,
         };
         if empty { Err(refuse("a buffer without room would drop every packet")) } else { Ok(buffer) }
     }
+}
+
+/// Splits what is written in bandwidth-delay products: over the root of n, over n, and the factor.
+fn products(text: &str) -> Option<(bool, bool, String)> {
+    let (text, divided) = text.strip_suffix("/n").map_or((text, false), |text| (text.trim_end(), true));
+    let (text, root) = text.strip_suffix("/sqrt(n)").map_or((text, false), |text| (text.trim_end(), true));
+    Some((root, divided, text.strip_suffix("bdp")?.trim().replace('_', "")))
 }
 
 impl fmt::Display for Buffer {
@@ -148,7 +193,10 @@ impl fmt::Display for Buffer {
             Buffer::Packets(packets) => write!(f, "{packets} packets"),
             Buffer::Bytes(bytes) => write!(f, "{bytes}"),
             Buffer::Time(time) => write!(f, "{time}"),
-            Buffer::Bdp(factor) => write!(f, "{factor} bdp"),
+            Buffer::Bdp { factor, root, divided } => {
+                let root = if *root { "/sqrt(n)" } else { "" };
+                write!(f, "{factor} bdp{root}{}", if *divided { "/n" } else { "" })
+            }
         }
     }
 }
@@ -174,7 +222,7 @@ impl schemars::JsonSchema for Buffer {
         schemars::json_schema!({
             "type": "string",
             "description": format!("{WHAT}: {ALLOWED}"),
-            "examples": ["1 bdp", "100 packets", "64 kB", "20 ms"],
+            "examples": ["1 bdp", "1 bdp/sqrt(n)", "100 packets", "64 kB", "20 ms"],
         })
     }
 }

@@ -8,13 +8,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Db, Duration, FieldError, Time};
 
-use crate::buffer::Backlog;
+use crate::buffer::{Backlog, LinkFacts};
+use crate::estimate::{EstimateConfig, Estimates};
 use crate::harq::{Burst, Coded, Feedback, Harq, HarqConfig, HarqCounters, Verdict};
 use crate::packet::{DropReason, Output, PacketRef};
 use crate::queue::{Queue, QueueConfig};
 use crate::reordering::{Reordering, ReorderingConfig, ReorderingCounters};
 use crate::report::{HarqReport, LastHopReport, ReorderingReport, per_second};
-use crate::scheduler::{Scheduler, SchedulerConfig, View};
+use crate::scheduler::classes::{ClassConfig, Classes};
+use crate::scheduler::external::Choose;
+use crate::scheduler::{Parts, Scheduler, SchedulerConfig, View};
 
 /// The last hop: a shared downlink from one satellite to its users.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -22,7 +25,7 @@ use crate::scheduler::{Scheduler, SchedulerConfig, View};
 pub struct LastHopConfig {
     /// Coded bits that the transmitter sends in a second.
     pub rate: BitRate,
-    /// Propagation from the satellite to a user, one way; feedback takes as long back.
+    /// Propagation from the satellite to a user, one way; feedback takes as long back, unless the scheme says otherwise.
     pub delay: Duration,
     /// Who is sent next.
     #[serde(default)]
@@ -30,6 +33,13 @@ pub struct LastHopConfig {
     /// Which packets are marked or dropped before a queue is full.
     #[serde(default)]
     pub queue: QueueConfig,
+    /// Classes of service, the first of which goes first: each has queues and a scheduler of its own, and is served when
+    /// nothing can be sent of those before it. What belongs to none comes last, under the scheduler above.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<ClassConfig>,
+    /// What the sender believes of the users' channels.
+    #[serde(default)]
+    pub estimate: EstimateConfig,
     /// What is done against a bad channel.
     #[serde(default)]
     pub harq: HarqConfig,
@@ -48,26 +58,57 @@ pub struct LawRequest {
 }
 
 impl LastHopConfig {
-    /// Whether [`LastHop::new`] will accept this, under flows with this round-trip time without queueing.
+    /// Whether [`LastHop::new`] will accept this, for so many users under flows with this round-trip time without queueing.
     ///
     /// # Errors
     /// If a value cannot be; the path is that below the last hop, `harq.targets`.
-    pub fn check(&self, base_rtt: Duration) -> Result<(), FieldError> {
-        self.scheduler.check(self.rate, base_rtt).map_err(|error| error.within("scheduler"))?;
-        self.queue.check(self.rate, base_rtt).map_err(|error| error.within("queue"))?;
+    pub fn check(&self, base_rtt: Duration, users: usize) -> Result<(), FieldError> {
+        let link = self.facts(base_rtt, users);
+        self.scheduler.check(&link).map_err(|error| error.within("scheduler"))?;
+        self.queue.check(&link).map_err(|error| error.within("queue"))?;
+        check_managers(&self.scheduler, &self.queue)?;
+        for (i, class) in self.classes.iter().enumerate() {
+            let section = format!("classes.{i}");
+            if self.classes[..i].iter().any(|other| other.name == class.name) {
+                let reason = format!("\"{}\" is the name of a class before it", class.name);
+                return Err(FieldError::new("name", reason).within(&section));
+            }
+            class.scheduler.check(&link).map_err(|error| error.within("scheduler").within(&section))?;
+            class.queue.check(&link).map_err(|error| error.within("queue").within(&section))?;
+            check_managers(&class.scheduler, &class.queue).map_err(|error| error.within(&section))?;
+        }
         self.harq.check().map_err(|error| error.within("harq"))
+    }
+
+    /// What sizes of buffers are resolved against.
+    pub fn facts(&self, base_rtt: Duration, users: usize) -> LinkFacts {
+        LinkFacts { rate: self.rate, base_rtt, users }
     }
 
     /// The law of the channel that [`LastHop::new`] needs, if it needs one.
     pub fn law_request(&self) -> Option<LawRequest> {
         let transmissions = self.harq.planned_transmissions()?;
-        Some(LawRequest { transmissions, spacing: self.delay * 2 })
+        let spacing = self.delay + self.harq.feedback_delay().unwrap_or(self.delay);
+        Some(LawRequest { transmissions, spacing })
     }
 
     /// The largest packet that the last hop can carry; `None` if any. Offering a larger one is a bug of the caller.
     pub fn max_packet_bytes(&self) -> Option<u32> {
         self.harq.max_packet_bytes()
     }
+}
+
+/// Refuses a queue manager for a scheduler that brings its own.
+fn check_managers(scheduler: &SchedulerConfig, queue: &QueueConfig) -> Result<(), FieldError> {
+    if !scheduler.manages_queues() || *queue == QueueConfig::default() {
+        return Ok(());
+    }
+    let reason = format!(
+        "\"{}\" given, but the scheduler {} brings a manager for each of its queues: leave this out",
+        queue.kind(),
+        scheduler.kind()
+    );
+    Err(FieldError::new("queue", reason))
 }
 
 /// See [`LastHopConfig`].
@@ -78,8 +119,11 @@ impl LastHopConfig {
 pub struct LastHop {
     rate: BitRate,
     delay: Duration,
+    feedback_delay: Duration,
     scheduler: Box<dyn Scheduler>,
     harq: Box<dyn Harq>,
+    wants_estimate: bool,
+    estimates: Estimates,
     channels: Vec<Box<dyn Channel>>,
     reordering: Reordering,
     /// The number that the next packet of each flow gets.
@@ -133,10 +177,11 @@ impl LastHop {
     ///
     /// `base_rtt`: the flows' round-trip time without queueing, from which a buffer in bandwidth-delay products follows.
     /// `law`: what [`LastHopConfig::law_request`] asks for. `streams`: a generator for each purpose and its number: `harq`,
-    /// and `queue` for each queue.
+    /// and `queue` for each queue. `choosers`: what a script has registered under a name, for schedulers written elsewhere;
+    /// asked once for each.
     ///
     /// # Errors
-    /// As [`LastHopConfig::check`].
+    /// As [`LastHopConfig::check`], and if no script has registered the scheduler named.
     ///
     /// # Panics
     /// If a law is needed and not given.
@@ -146,17 +191,38 @@ impl LastHop {
         channels: Vec<Box<dyn Channel>>,
         law: Option<&TransmissionLaw>,
         streams: &mut dyn FnMut(&'static str, u64) -> Box<dyn Rng + Send>,
+        choosers: &mut dyn FnMut(&str) -> Option<Box<dyn Choose>>,
     ) -> Result<LastHop, FieldError> {
-        config.check(base_rtt)?;
+        let users = channels.len();
+        config.check(base_rtt, users)?;
+        let link = config.facts(base_rtt, users);
         let harq = config.harq.build(law, streams("harq", 0))?;
         let mut numbers = 0..;
-        let mut queue = |limit| {
-            let rng = streams("queue", numbers.next().expect("endless"));
-            Queue::new(limit, config.queue.build(config.rate, base_rtt, rng).expect("checked above"))
+        let mut scheduler = |scheduler: &SchedulerConfig, manager: &QueueConfig| {
+            let mut queue = |limit| {
+                let rng = streams("queue", numbers.next().expect("endless"));
+                Queue::new(limit, manager.build(&link, rng).expect("checked above"))
+            };
+            scheduler
+                .build(&mut Parts { link: &link, queue: &mut queue, choosers: &mut *choosers })
+                .map_err(|error| error.within("scheduler"))
         };
-        let scheduler = config.scheduler.build(config.rate, base_rtt, &mut queue)?;
-        let reordering = Reordering::new(config.reordering.clone(), channels.len());
-        Ok(LastHop::from_parts(config.rate, config.delay, scheduler, harq, reordering, channels))
+        let last = scheduler(&config.scheduler, &config.queue)?;
+        let classes = config.classes.iter().enumerate().map(|(i, class)| {
+            scheduler(&class.scheduler, &class.queue).map_err(|error| error.within(&format!("classes.{i}")))
+        });
+        let mut classes: Vec<Box<dyn Scheduler>> = classes.collect::<Result<_, _>>()?;
+        let scheduler = if classes.is_empty() {
+            last
+        } else {
+            classes.push(last);
+            Box::new(Classes::new(classes))
+        };
+        let reordering = Reordering::new(config.reordering.clone(), users);
+        let estimates = Estimates::new(&config.estimate, users);
+        let mut hop = LastHop::from_parts(config.rate, config.delay, scheduler, harq, reordering, estimates, channels);
+        hop.feedback_delay = config.harq.feedback_delay().unwrap_or(config.delay);
+        Ok(hop)
     }
 
     /// A last hop of parts made elsewhere: a scheduler that is not in the registry, for a quick try.
@@ -166,14 +232,18 @@ impl LastHop {
         scheduler: Box<dyn Scheduler>,
         harq: Box<dyn Harq>,
         reordering: Reordering,
+        estimates: Estimates,
         channels: Vec<Box<dyn Channel>>,
     ) -> LastHop {
-        let gives_up = scheduler.gives_up();
+        let (gives_up, wants_estimate) = (scheduler.gives_up(), harq.wants_estimate());
         LastHop {
             rate,
             delay,
+            feedback_delay: delay,
             scheduler,
             harq,
+            wants_estimate,
+            estimates,
             channels,
             reordering,
             numbering: Vec::new(),
@@ -282,6 +352,8 @@ impl LastHop {
         // The part of the last burst that is still to be sent when the run ends.
         let unsent = self.free_at.since(Time::ZERO + elapsed);
         let unsent_bits = unsent.as_secs_f64() * self.rate.as_bps() as f64;
+        let coded_bits = (counters.coded_bits as f64 - unsent_bits).max(0.0);
+        let useful_bits = self.harq.counters().useful_bits as f64;
         LastHopReport {
             offered_packets: counters.offered_packets,
             offered_bytes: counters.offered_bytes,
@@ -292,10 +364,12 @@ impl LastHop {
             dropped_timeout: counters.dropped_timeout,
             dropped_harq: counters.dropped_harq,
             marked_packets: self.scheduler.marked(),
+            overruled_choices: self.scheduler.overruled(),
             in_flight: self.in_flight(),
             queue_packets_max: counters.queue_packets_max,
-            coded_bps: per_second((counters.coded_bits as f64 - unsent_bits).max(0.0), elapsed),
-            useful_bps: per_second(self.harq.counters().useful_bits as f64, elapsed),
+            coded_bps: per_second(coded_bits, elapsed),
+            useful_bps: per_second(useful_bits, elapsed),
+            spectral_efficiency: (coded_bits > 0.0).then(|| useful_bits / coded_bits),
             utilisation: per_second(counters.busy.saturating_sub(unsent).as_secs_f64(), elapsed),
             harq: HarqReport::new(self.harq.counters()),
             reordering: ReorderingReport::new(self.reordering.counters()),
@@ -308,6 +382,7 @@ impl LastHop {
             self.work_at(self.next);
             self.next = self.next_event();
         }
+        self.estimates.advance(now, &mut self.channels);
     }
 
     /// The next arrival at either end, or end of a burst for which something waits; [`Time::MAX`] if none.
@@ -320,6 +395,7 @@ impl LastHop {
 
     /// Works off what is due at `now`: receptions, then feedback, then the transmitter, which so knows all of it.
     fn work_at(&mut self, now: Time) {
+        self.estimates.advance(now, &mut self.channels);
         while let Some(&flight) = self.bursts.front().filter(|flight| flight.arrival <= now) {
             self.bursts.pop_front();
             self.receive(now, &flight);
@@ -337,7 +413,7 @@ impl LastHop {
         let reception = self.harq.receive(now, &flight.burst, flight.snr);
         if let Some(answer) = reception.answer {
             let feedback = Feedback { process: flight.burst.coded.process, answer };
-            self.feedback.push_back((now + self.delay, feedback));
+            self.feedback.push_back((now + self.feedback_delay, feedback));
         }
         match reception.verdict {
             Verdict::Undecided => {}
@@ -372,7 +448,7 @@ impl LastHop {
     }
 
     fn start_new(&mut self, now: Time) -> bool {
-        let mut view = View::new(now, self.harq.as_ref(), &mut self.channels);
+        let mut view = View::new(now, self.harq.as_ref(), &mut self.estimates, &mut self.channels);
         let selected = self.scheduler.select(now, &mut view);
         self.collect_dropped();
         let Some(packet) = &selected else { return false };
@@ -384,7 +460,9 @@ impl LastHop {
         }
         let sequence = self.numbering[flow];
         self.numbering[flow] += 1;
-        let coded = self.harq.start(now, packet, sequence);
+        let user = packet.user;
+        let estimate = self.wants_estimate.then(|| self.estimates.information(now, user, &mut self.channels));
+        let coded = self.harq.start(now, packet, sequence, estimate);
         self.repeats = self.harq.has_burst();
         self.send(now, coded, packet, sequence);
         true

@@ -8,9 +8,10 @@
 //! * A burst meets one value of the channel, that of the instant when its first bit leaves. Bursts last a fraction of a
 //!   millisecond; a study of fading faster than that would notice.
 //! * The delay to the users is one constant and the same for all: users at the rim of a wide beam would notice.
-//! * Acknowledgments of the link layer take the same delay back, cost no capacity and are never lost.
+//! * Acknowledgments of the link layer and reports of the channel cost no capacity.
 
 mod buffer;
+pub mod estimate;
 pub mod harq;
 mod last_hop;
 mod packet;
@@ -19,12 +20,14 @@ pub mod reordering;
 mod report;
 pub mod scheduler;
 
-pub use buffer::{Backlog, Buffer, Limit};
+pub use buffer::{Backlog, Buffer, Limit, LinkFacts};
+pub use estimate::{EstimateConfig, Estimates};
 pub use harq::{Harq, HarqConfig};
 pub use last_hop::{LastHop, LastHopConfig, LawRequest};
 pub use packet::{DropReason, Output, PacketRef};
 pub use queue::{Queue, QueueConfig, QueueManager};
 pub use reordering::ReorderingConfig;
 pub use report::{HarqReport, LastHopReport, ReorderingReport};
+pub use scheduler::external::{Choose, QueueState};
 pub use scheduler::{Scheduler, SchedulerConfig};
 pub use units::Ecn;

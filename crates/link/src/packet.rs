@@ -11,6 +11,9 @@ pub struct PacketRef {
     pub flow: u32,
     /// The user it goes to: an index into the channels given to [`crate::LastHop::new`].
     pub user: u32,
+    /// The class of service, 0 for the one that goes first: an index into [`crate::LastHopConfig::classes`], or their number
+    /// for a packet that belongs to none.
+    pub class: u32,
     /// Bytes, with all headers.
     pub size: u32,
     /// The congestion mark of its IP header.

@@ -28,6 +28,9 @@ pub struct LastHopReport {
     pub dropped_harq: u64,
     /// Packets that the queue's manager marked (congestion experienced).
     pub marked_packets: u64,
+    /// Choices of a script that could not be followed; left out of JSON if none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub overruled_choices: u64,
     /// Packets that are still inside.
     pub in_flight: usize,
     /// Most packets that waited in the queue.
@@ -36,6 +39,8 @@ pub struct LastHopReport {
     pub coded_bps: f64,
     /// Bits of decoded packets per second, with the packets' headers and without padding.
     pub useful_bps: f64,
+    /// Bits of decoded packets, without padding, for each coded bit sent; `None` if none was sent.
+    pub spectral_efficiency: Option<f64>,
     /// Share of the time in which the transmitter was sending, 0 to 1.
     pub utilisation: f64,
     /// The reliability scheme.
@@ -65,6 +70,8 @@ pub struct HarqReport {
     pub acks: u64,
     /// Negative acknowledgments that reached the sender.
     pub nacks: u64,
+    /// Answers that were due and did not come.
+    pub lost_answers: u64,
     /// Most packets under way at once, from first burst to last feedback.
     pub processes_max: usize,
 }
@@ -99,6 +106,7 @@ impl HarqReport {
             useful_bits: counters.useful_bits,
             acks: counters.acks,
             nacks: counters.nacks,
+            lost_answers: counters.lost_answers,
             processes_max: counters.processes_max,
         }
     }
@@ -115,6 +123,10 @@ impl ReorderingReport {
             stored_max: counters.stored_max,
         }
     }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 fn mean(sum: f64, count: u64) -> Option<f64> {

@@ -2,13 +2,14 @@
 
 mod common;
 
-use common::{streams, uniform_block_fading};
-use link::{Buffer, HarqConfig, LastHop, LastHopConfig, Limit, QueueConfig, SchedulerConfig};
+use common::{choosers, scheduler_json, streams, uniform_block_fading};
+use link::{Buffer, HarqConfig, LastHop, LastHopConfig, Limit, LinkFacts, QueueConfig, SchedulerConfig};
 use serde_json::{Value, json};
 use units::{BitRate, Bytes, Duration};
 
 const RATE: BitRate = BitRate::from_bps(50_000_000);
 const RTT: Duration = Duration::from_millis(160);
+const LINK: LinkFacts = LinkFacts { rate: RATE, base_rtt: RTT, users: 100 };
 
 fn refusal(harq: Value) -> String {
     let settings = json!({ "rate": "50 Mbit/s", "delay": "10 ms", "harq": harq });
@@ -17,7 +18,7 @@ fn refusal(harq: Value) -> String {
         Err(error) => return error.to_string(),
     };
     let law = uniform_block_fading(8, 10);
-    match LastHop::new(&config, RTT, Vec::new(), Some(&law), &mut streams) {
+    match LastHop::new(&config, RTT, Vec::new(), Some(&law), &mut streams, &mut choosers) {
         Ok(_) => panic!("accepted"),
         Err(error) => error.to_string(),
     }
@@ -51,10 +52,20 @@ fn unknown_keys_and_kinds_are_refused() {
     assert!(read(json!({ "delay": "0 ms" })).contains("missing field `rate`"));
     assert!(read(json!({ "rate": "0 bit/s", "delay": "0 ms" })).contains("at least 1 bit/s"));
     assert!(read(json!({ "rate": "1 bit/s", "delay": "-1 ms" })).contains("zero or more"));
-    assert!(refusal(json!({ "kind": "adaptiv" })).contains("`none` or `adaptive`"));
+    assert!(refusal(json!({ "kind": "adaptiv" })).contains("unknown variant `adaptiv`, expected one of `none`, `fec`"));
     assert!(refusal(json!({ "kind": "none", "transmissions": 2 })).contains("unknown field `transmissions`"));
-    assert_eq!(SchedulerConfig::ALL, ["droptail"]);
-    assert_eq!(HarqConfig::ALL, ["none", "adaptive"]);
+    // Also beside the options that schedulers share.
+    for kind in SchedulerConfig::ALL {
+        let mut options = scheduler_json(kind);
+        (options["limit"], options["buffer"]) = (json!("50 ms"), json!("1 bdp"));
+        serde_json::from_value::<SchedulerConfig>(options.clone()).expect("every kind has a buffer and a limit");
+        options["limits"] = json!("50 ms");
+        let refusal = serde_json::from_value::<SchedulerConfig>(options).unwrap_err().to_string();
+        assert!(refusal.contains("unknown field `limits`"), "{kind}: {refusal}");
+    }
+    let schedulers = "droptail round-robin pf codes max-rate m-lwdf exp-pf ubmt bbs bps drr fq-codel external";
+    assert_eq!(SchedulerConfig::ALL.join(" "), schedulers);
+    assert_eq!(HarqConfig::ALL.len(), 10);
 }
 
 #[test]
@@ -84,7 +95,7 @@ fn impossible_values_are_refused_with_their_path() {
 
 #[test]
 fn buffers_are_stated_in_four_ways() {
-    let resolve = |text: &str| text.parse::<Buffer>().unwrap().resolve(RATE, RTT).unwrap();
+    let resolve = |text: &str| text.parse::<Buffer>().unwrap().resolve(&LINK).unwrap();
     assert_eq!(resolve("100 packets"), Limit::Packets(100));
     assert_eq!(resolve("1 packet"), Limit::Packets(1));
     assert_eq!(resolve("64 kB"), Limit::Bytes(64_000));
@@ -93,11 +104,25 @@ fn buffers_are_stated_in_four_ways() {
     assert_eq!(resolve("1 bdp"), Limit::Bytes(1_000_000));
     assert_eq!(resolve("0.5bdp"), Limit::Bytes(500_000));
     assert_eq!(resolve(" 1e-1 bdp "), Limit::Bytes(100_000));
+    // B = RTT·C/√n and B/n for 100 users.
+    assert_eq!(resolve("1 bdp/sqrt(n)"), Limit::Bytes(100_000));
+    assert_eq!(resolve("2bdp /sqrt(n) /n"), Limit::Bytes(2_000));
+    assert_eq!(resolve("1 bdp/n"), Limit::Bytes(10_000));
 }
 
 #[test]
 fn buffers_are_written_as_they_are_read() {
-    for text in ["100 packets", "1 packet", "64 kB", "20 ms", "1 bdp", "0.25 bdp"] {
+    for text in [
+        "100 packets",
+        "1 packet",
+        "64 kB",
+        "20 ms",
+        "1 bdp",
+        "0.25 bdp",
+        "1 bdp/sqrt(n)",
+        "1 bdp/n",
+        "2 bdp/sqrt(n)/n",
+    ] {
         let buffer: Buffer = text.parse().unwrap();
         assert_eq!(buffer.to_string(), text);
         assert_eq!(serde_json::from_value::<Buffer>(json!(text)).unwrap(), buffer);
@@ -109,7 +134,7 @@ fn buffers_are_written_as_they_are_read() {
 fn impossible_buffers_are_refused() {
     let says = |text: &str| text.parse::<Buffer>().unwrap_err().to_string();
     let allowed = "write packets, bytes, a time at the rate of the link, or bandwidth-delay products, as in \
-         \"100 packets\", \"64 kB\", \"20 ms\" or \"1 bdp\"";
+         \"100 packets\", \"64 kB\", \"20 ms\" or \"1 bdp\", for n users also \"1 bdp/sqrt(n)\" or \"1 bdp/sqrt(n)/n\"";
     for text in ["", "100", "100 pkts", "five packets of crisps", "64 kbit", "bdp", "one bdp", "nan bdp s"] {
         assert_eq!(says(text), format!("{text:?} is not a buffer size: {allowed}"));
     }
@@ -128,19 +153,21 @@ fn impossible_buffers_are_refused() {
     for text in ["-1 kB", "-20 ms"] {
         assert!(says(text).contains("zero or more"), "{text}");
     }
-    let resolve =
-        |text: &str, rtt| text.parse::<Buffer>().unwrap().resolve(RATE, rtt).map_err(|error| error.to_string());
+    let resolve = |text: &str, base_rtt| {
+        let link = LinkFacts { base_rtt, ..LINK };
+        text.parse::<Buffer>().unwrap().resolve(&link).map_err(|error| error.to_string())
+    };
     assert_eq!(
         resolve("1 bdp", Duration::ZERO).unwrap_err(),
         format!("buffer: \"1 bdp\" is no byte at all at {RATE} and a base round-trip time of 0 s")
     );
     let config: LastHopConfig = serde_json::from_value(json!({ "rate": "50 Mbit/s", "delay": "10 ms" })).unwrap();
-    assert_eq!(config.check(Duration::ZERO).unwrap_err().field, "scheduler.buffer");
-    assert_eq!(config.check(RTT), Ok(()));
+    assert_eq!(config.check(Duration::ZERO, 1).unwrap_err().field, "scheduler.buffer");
+    assert_eq!(config.check(RTT, 1), Ok(()));
     assert!(resolve("100 ns", RTT).unwrap_err().contains("no byte at all"));
     assert!(resolve("1e12 bdp", RTT).unwrap_err().contains("more than 10^15 bytes"));
     assert_eq!(resolve("1e6 MB", RTT), Ok(Limit::Bytes(1_000_000_000_000)));
-    assert_eq!(Buffer::Bytes(Bytes::new(1)).resolve(RATE, RTT), Ok(Limit::Bytes(1)));
+    assert_eq!(Buffer::Bytes(Bytes::new(1)).resolve(&LINK), Ok(Limit::Bytes(1)));
 }
 
 /// The reference pages and `transorbit list` take summaries and options from the schema.
@@ -160,4 +187,71 @@ fn the_schema_describes_every_kind_and_option() {
             }
         }
     }
+}
+
+#[test]
+fn impossible_schedulers_are_refused_with_their_path() {
+    let refusal = |scheduler: Value| {
+        let config: LastHopConfig =
+            common::config(json!({ "rate": "50 Mbit/s", "delay": "10 ms", "scheduler": scheduler }));
+        config.check(RTT, 3).expect_err("accepted").to_string()
+    };
+    for kind in SchedulerConfig::ALL {
+        let mut options = scheduler_json(kind);
+        options["limit"] = json!("0 s");
+        assert!(refusal(options).starts_with("scheduler.limit: must be more than 0 s"), "{kind}");
+    }
+    for kind in ["pf", "codes", "m-lwdf", "exp-pf", "ubmt", "bbs", "bps"] {
+        assert_eq!(refusal(json!({ "kind": kind, "window": "0 s" })), "scheduler.window: must be more than 0 s");
+    }
+    for kind in ["m-lwdf", "exp-pf", "ubmt"] {
+        assert_eq!(refusal(json!({ "kind": kind, "deadline": "0 s" })), "scheduler.deadline: must be more than 0 s");
+    }
+    for loss in ["0 %", "100 %"] {
+        let said = refusal(json!({ "kind": "exp-pf", "loss": loss }));
+        assert_eq!(said, "scheduler.loss: must be more than 0 % and less than 100 %");
+    }
+    assert_eq!(
+        refusal(json!({ "kind": "drr", "quantum": "39 B" })),
+        "scheduler.quantum: 39 B given, 40 B to 1 GB allowed"
+    );
+    assert_eq!(refusal(json!({ "kind": "bbs", "alpha": -1.0 })), "scheduler.alpha: -1 given, 0 to 10 allowed");
+    assert!(refusal(json!({ "kind": "bps", "frame": 99 })).starts_with("scheduler.frame: 99 given, 100 to"));
+    assert_eq!(
+        refusal(json!({ "kind": "bps", "period": "11 s" })),
+        "scheduler.period: 11 s given, at most 10 s allowed"
+    );
+    assert_eq!(refusal(json!({ "kind": "fq-codel", "flows": 0 })), "scheduler.flows: 0 given, 1 to 65536 allowed");
+    assert!(
+        refusal(json!({ "kind": "fq-codel", "target": "1 s" })).starts_with("scheduler.target: 1 s given, less than")
+    );
+}
+
+#[test]
+fn a_scheduler_that_brings_its_managers_takes_no_other() {
+    let check = |settings: Value| common::config(settings).check(RTT, 3).map_err(|error| error.to_string());
+    let fq = json!({ "kind": "fq-codel" });
+    let said = check(json!({ "rate": "1 Mbit/s", "delay": "0 s", "scheduler": fq, "queue": { "kind": "red" } }));
+    let brings = "\"red\" given, but the scheduler fq-codel brings a manager for each of its queues: leave this out";
+    assert_eq!(said, Err(format!("queue: {brings}")));
+    let class = json!({ "name": "web", "scheduler": fq, "queue": { "kind": "red" } });
+    let said = check(json!({ "rate": "1 Mbit/s", "delay": "0 s", "classes": [class] }));
+    assert_eq!(said, Err(format!("classes.0.queue: {brings}")));
+    assert_eq!(check(json!({ "rate": "1 Mbit/s", "delay": "0 s", "scheduler": fq })), Ok(()));
+}
+
+#[test]
+fn a_script_must_register_the_scheduler_that_is_named() {
+    let build = |settings: Value| {
+        let built = LastHop::new(&common::config(settings), RTT, Vec::new(), None, &mut streams, &mut choosers);
+        built.map(drop).map_err(|error| error.to_string())
+    };
+    let named = |name: &str| json!({ "kind": "external", "name": name });
+    let unknown = "\"mine\" given, and no script has registered a scheduler of that name";
+    let said = build(json!({ "rate": "1 Mbit/s", "delay": "0 s", "scheduler": named("mine") }));
+    assert_eq!(said, Err(format!("scheduler.name: {unknown}")));
+    let class = json!({ "name": "web", "scheduler": named("mine") });
+    let said = build(json!({ "rate": "1 Mbit/s", "delay": "0 s", "classes": [class] }));
+    assert_eq!(said, Err(format!("classes.0.scheduler.name: {unknown}")));
+    assert_eq!(build(json!({ "rate": "1 Mbit/s", "delay": "0 s", "scheduler": named("dice") })), Ok(()));
 }

@@ -6,7 +6,9 @@ use channel::{CLEAR, ERASED};
 use common::{Run, Scripted, config, ms, packet, rng, uniform_block_fading, us};
 use link::reordering::Reordering;
 use link::scheduler::View;
-use link::{Backlog, DropReason, HarqConfig, LastHop, Output, PacketRef, ReorderingConfig, Scheduler};
+use link::{
+    Backlog, DropReason, EstimateConfig, Estimates, HarqConfig, LastHop, Output, PacketRef, ReorderingConfig, Scheduler,
+};
 use serde_json::json;
 use std::collections::VecDeque;
 use units::{BitRate, Bytes, Db, Duration, Time};
@@ -292,7 +294,9 @@ fn a_packet_given_up_in_the_queue_is_reported_and_leaves_no_hole() {
     let scheduler = Box::new(Impatient(VecDeque::new(), VecDeque::new()));
     let rate = BitRate::from_bps(8_000_000);
     let channels: Vec<Box<dyn channel::Channel>> = vec![Scripted::constant(CLEAR)];
-    let mut run = Run::new(LastHop::from_parts(rate, Duration::ZERO, scheduler, harq, reordering, channels));
+    let estimates = Estimates::new(&EstimateConfig::default(), 1);
+    let hop = LastHop::from_parts(rate, Duration::ZERO, scheduler, harq, reordering, estimates, channels);
+    let mut run = Run::new(hop);
     for id in 0..10 {
         run.offer(ms(0), packet(id, 1000));
     }

@@ -5,15 +5,17 @@ mod common;
 use channel::CLEAR;
 use common::{Run, Scripted, ms, packet, rng, us};
 use link::queue::codel::{Codel, CodelConfig};
+use link::queue::pie::{Pie, PieConfig};
 use link::queue::red::{Red, RedConfig};
 use link::queue::{Decision, QueueManager};
-use link::{Backlog, DropReason, Ecn, LastHopConfig, Output, PacketRef, QueueConfig};
+use link::{Backlog, DropReason, Ecn, LastHopConfig, LinkFacts, Output, PacketRef, QueueConfig};
 use rand::Rng;
 use serde_json::{Value, json};
 use units::{BitRate, Duration, Time};
 
-const RATE: BitRate = BitRate::from_bps(8_000_000); // 1000 B in a millisecond
 const RTT: Duration = Duration::from_millis(160);
+/// 1000 B in a millisecond.
+const LINK: LinkFacts = LinkFacts { rate: BitRate::from_bps(8_000_000), base_rtt: RTT, users: 1 };
 
 fn ect(id: u32) -> PacketRef {
     PacketRef { ecn: Ecn::Ect0, ..packet(id, 1000) }
@@ -79,7 +81,7 @@ fn a_mark_is_not_made_on_a_packet_that_finds_no_room() {
 // RED
 
 fn red(config: &RedConfig) -> Red {
-    Red::new(config, RATE, RTT, rng(5)).unwrap()
+    Red::new(config, &LINK, rng(5)).unwrap()
 }
 
 fn wide() -> RedConfig {
@@ -302,6 +304,209 @@ fn codel_asks_no_more_of_a_queue_that_waits_for_a_process() {
     assert_eq!(report.dropped_early + report.delivered_packets, 60);
 }
 
+// PIE
+
+fn pie(config: &PieConfig) -> Pie {
+    Pie::new(config, rng(5)).unwrap()
+}
+
+/// Without bursts let pass, so that a test need not wait for their end.
+fn eager() -> PieConfig {
+    PieConfig { burst: Duration::ZERO, ..PieConfig::default() }
+}
+
+/// RFC 8033 section 4.2, step by step: what one computation adds, divided by the step of auto-tuning that the probability is
+/// in, and at most 2 % once it is at 10 % (section 5.5).
+#[test]
+fn the_probability_of_pie_follows_the_control_law() {
+    let mut manager = pie(&eager());
+    let (mut probability, mut before) = (0.0f64, 0.0);
+    let waits = [5u64, 20, 40, 60, 80, 80, 80, 100, 300, 500, 700, 900, 900, 1200, 1000, 400, 200, 100, 30, 10, 2];
+    let mut tunings = Vec::new();
+    let mut capped = false;
+    for (step, wait) in
+        (1u64..).zip(waits.into_iter().chain(std::iter::repeat_n(600, 40)).chain(std::iter::repeat_n(1, 40)))
+    {
+        manager.on_departure(ms(15 * step - 1), &packet(0, 1000), Duration::from_millis(wait), waiting(50));
+        let wait = wait as f64 / 1e3;
+        let tuning = match probability {
+            p if p < 0.000_001 => 2048.0,
+            p if p < 0.000_01 => 512.0,
+            p if p < 0.000_1 => 128.0,
+            p if p < 0.001 => 32.0,
+            p if p < 0.01 => 8.0,
+            p if p < 0.1 => 2.0,
+            _ => 1.0,
+        };
+        tunings.push(tuning as u32);
+        let mut change = (0.125 * (wait - 0.015) + 1.25 * (wait - before)) / tuning;
+        if probability >= 0.1 && change > 0.02 {
+            (change, capped) = (0.02, true);
+        }
+        (probability, before) = ((probability + change).clamp(0.0, 1.0), wait);
+        manager.on_arrival(ms(15 * step), &packet(0, 1000), waiting(50));
+        assert!(
+            (manager.probability() - probability).abs() < 1e-12,
+            "step {step}: {} {probability}",
+            manager.probability()
+        );
+    }
+    assert!([2048, 512, 128, 32, 8, 2, 1].iter().all(|tuning| tunings.contains(tuning)), "{tunings:?}");
+    assert!(capped);
+}
+
+/// A constant load without a transport behind it: the probability settles where the rest fits, and the wait at the target.
+#[test]
+fn pie_drops_what_is_too_much_and_keeps_the_wait_at_its_target() {
+    for (load, excess) in [(1.25, 0.2), (2.0, 0.5)] {
+        let mut run = hop(json!({ "kind": "pie", "target": "20 ms" }));
+        let mut waits = Vec::new();
+        for id in 0..100_000u32 {
+            let at = Time::from_secs_f64(f64::from(id) / 1000.0 / load);
+            run.offer(at, packet(id, 1000));
+            if id > 20_000 {
+                waits.push(run.hop.queue().packets as f64); // milliseconds
+            }
+        }
+        let early =
+            run.log[20_000..].iter().filter(|(_, output)| matches!(output, Output::Dropped(_, DropReason::Early)));
+        let share = early.count() as f64 / (run.log.len() - 20_000) as f64;
+        let mean = waits.iter().sum::<f64>() / waits.len() as f64;
+        assert!((share - excess).abs() < 0.01, "{load}: {share}");
+        assert!((mean - 20.0).abs() < 3.0, "{load}: {mean} ms");
+        let overflow = |entry: &&(Time, Output)| matches!(entry.1, Output::Dropped(_, DropReason::Overflow));
+        assert_eq!(run.log[20_000..].iter().filter(overflow).count(), 0);
+    }
+}
+
+#[test]
+fn pie_leaves_short_waits_and_short_queues_alone() {
+    let overloaded = |wait_ms: u64, length: usize| {
+        let (mut manager, mut at) = (pie(&eager()), 1);
+        let mut depart = |manager: &mut Pie, wait_ms| {
+            manager.on_departure(ms(at), &packet(0, 1000), Duration::from_millis(wait_ms), waiting(50));
+            at += 15;
+            ms(at - 1)
+        };
+        // A long queue makes a probability of 15 %, and then the wait is what it is at two computations.
+        while manager.probability() < 0.15 {
+            depart(&mut manager, 60);
+        }
+        let now = depart(&mut manager, wait_ms);
+        let decide = |id| manager.on_arrival(now, &packet(id, 1000), waiting(length));
+        (0..1000).map(decide).filter(|&decision| decision != Decision::Pass).count()
+    };
+    assert_eq!(overloaded(7, 50), 0, "below half the target and 20 %");
+    assert!(overloaded(10, 50) > 50);
+    assert_eq!(overloaded(10, 2), 0, "two packets of 1000 B");
+    assert!(overloaded(10, 3) > 50);
+}
+
+/// Section 4.4: a burst of 150 ms after a quiet time passes, however long the queue grows.
+#[test]
+fn pie_lets_a_burst_pass() {
+    let first_drop = |config: Value| {
+        let mut run = Run::of(
+            json!({
+                "rate": "8 Mbit/s", "delay": "10 ms", "scheduler": { "kind": "droptail", "buffer": "10000 packets" },
+                "queue": config,
+            }),
+            vec![Scripted::constant(CLEAR)],
+            None,
+        );
+        // Quiet until 1 s, then three times the rate.
+        run.offer(ms(0), packet(0, 1000));
+        (1..3000).for_each(|id| run.offer(us(1_000_000 + u64::from(id) * 333), packet(id, 1000)));
+        run.finish();
+        let early = |entry: &&(Time, Output)| matches!(entry.1, Output::Dropped(_, DropReason::Early));
+        run.log.iter().find(early).expect("overloaded").0.since(ms(1000))
+    };
+    let (with, without) = (first_drop(json!({ "kind": "pie" })), first_drop(json!({ "kind": "pie", "burst": "0 s" })));
+    assert!(with >= Duration::from_millis(150 - 15), "{with}");
+    assert!(without < with, "{without} {with}");
+}
+
+#[test]
+fn pie_marks_while_the_probability_is_small_and_drops_above() {
+    let decisions = |probability: f64, ecn| {
+        let mut manager = pie(&PieConfig { mark_below: units::Probability::new(0.1), ..eager() });
+        let mut at = 1;
+        while manager.probability() < probability {
+            manager.on_departure(ms(at), &packet(0, 1000), Duration::from_millis(30), waiting(50));
+            at += 15;
+        }
+        let decide = |id| manager.on_arrival(ms(at - 1), &PacketRef { ecn, ..packet(id, 1000) }, waiting(50));
+        let decisions: Vec<Decision> = (0..2000).map(decide).filter(|&decision| decision != Decision::Pass).collect();
+        assert!(decisions.len() > 20 && decisions.iter().all(|decision| *decision == decisions[0]));
+        decisions[0]
+    };
+    assert_eq!(decisions(0.03, Ecn::Ect0), Decision::Mark);
+    assert_eq!(decisions(0.03, Ecn::NotEct), Decision::Drop);
+    assert_eq!(decisions(0.12, Ecn::Ect0), Decision::Drop);
+}
+
+/// Section 5.4: no two drops so close that less than 0.85 was added up between them.
+#[test]
+fn pie_spaces_its_drops() {
+    let mut manager = pie(&eager());
+    let mut at = 1;
+    while manager.probability() < 0.05 {
+        manager.on_departure(ms(at), &packet(0, 1000), Duration::from_millis(30), waiting(50));
+        at += 15;
+    }
+    let probability = manager.probability();
+    let mut gaps = vec![0u32];
+    for id in 0..200_000 {
+        *gaps.last_mut().unwrap() += 1;
+        if manager.on_arrival(ms(at - 1), &packet(id, 1000), waiting(50)) == Decision::Drop {
+            gaps.push(0);
+        }
+    }
+    gaps.pop();
+    let (least, most) = ((0.85 / probability).ceil() as u32, (8.5 / probability).ceil() as u32);
+    assert_eq!(gaps.iter().min(), Some(&least));
+    assert!(*gaps.iter().max().unwrap() <= most);
+    // Geometric from there on.
+    let mean = gaps.iter().map(|&gap| f64::from(gap)).sum::<f64>() / gaps.len() as f64;
+    let expected = f64::from(least) - 1.0 + 1.0 / probability;
+    assert!((mean / expected - 1.0).abs() < 0.02, "{mean} {expected}");
+}
+
+/// The law is worked off when somebody comes; how often somebody does makes no difference.
+#[test]
+fn pie_needs_no_timer() {
+    let after = |often: bool, pause_ms: u64| {
+        let mut manager = pie(&eager());
+        for n in 0..200 {
+            manager.on_departure(ms(1 + 15 * n), &packet(0, 1000), Duration::from_millis(60), waiting(50));
+        }
+        let start = 1 + 15 * 200;
+        manager.on_departure(ms(start), &packet(0, 1000), Duration::from_millis(60), waiting(0));
+        for n in 1..pause_ms {
+            if often {
+                manager.on_departure(ms(start + n), &packet(0, 1000), Duration::ZERO, waiting(0));
+            }
+        }
+        manager.on_arrival(ms(start + pause_ms), &packet(0, 1000), waiting(0));
+        manager.probability()
+    };
+    for pause in [1, 14, 100, 1000, 100_000] {
+        assert_eq!(after(false, pause), after(true, pause), "{pause} ms");
+    }
+    assert!(after(false, 100) > 0.0 && after(false, 10_000) == 0.0);
+}
+
+#[test]
+fn a_time_limit_drops_what_has_waited_longer() {
+    let mut run = hop(json!({ "kind": "time-limit", "limit": "3 ms" }));
+    (0..8).for_each(|id| run.offer(ms(0), packet(id, 1000)));
+    run.finish();
+    // One in a millisecond: 3 leaves after exactly 3 ms, all others would wait longer.
+    assert_eq!(run.delivered_ids(), [0, 1, 2, 3]);
+    let report = run.hop.report(Duration::from_secs(1));
+    assert_eq!((report.dropped_timeout, report.dropped_early), (4, 0));
+}
+
 // What a scenario may write
 
 #[test]
@@ -309,11 +514,11 @@ fn impossible_queues_are_refused_with_their_path() {
     let refusal = |queue: Value| {
         let settings = json!({ "rate": "8 Mbit/s", "delay": "10 ms", "queue": queue });
         match serde_json::from_value::<LastHopConfig>(settings) {
-            Ok(config) => config.check(RTT).expect_err("accepted").to_string(),
+            Ok(config) => config.check(RTT, 1).expect_err("accepted").to_string(),
             Err(error) => error.to_string(),
         }
     };
-    assert_eq!(QueueConfig::ALL, ["droptail", "red", "codel"]);
+    assert_eq!(QueueConfig::ALL, ["droptail", "red", "codel", "pie", "time-limit"]);
     assert!(
         refusal(json!({ "kind": "droptail", "mark_above": "1 ns" }))
             .starts_with("queue.mark_above: \"1 ns\" is no byte")
@@ -334,6 +539,9 @@ fn impossible_queues_are_refused_with_their_path() {
         "queue.target: 100 ms given, less than the interval of 100 ms needed"
     );
     assert_eq!(refusal(json!({ "kind": "codel", "interval": "0 s" })), "queue.interval: must be more than 0 s");
+    assert_eq!(refusal(json!({ "kind": "pie", "interval": "0 s" })), "queue.interval: must be more than 0 s");
+    assert_eq!(refusal(json!({ "kind": "pie", "beta": -1.0 })), "queue.beta: -1 given, 0 to 1000 allowed");
+    assert_eq!(refusal(json!({ "kind": "time-limit", "limit": "0 s" })), "queue.limit: must be more than 0 s");
     assert!(refusal(json!({ "kind": "codel", "buffer": "1 bdp" })).contains("unknown field `buffer`"));
 }
 
@@ -345,6 +553,6 @@ fn each_queue_has_a_generator_of_its_own() {
         rng(1)
     };
     let config = common::config(json!({ "rate": "8 Mbit/s", "delay": "10 ms", "queue": { "kind": "red" } }));
-    link::LastHop::new(&config, RTT, Vec::new(), None, &mut streams).unwrap();
+    link::LastHop::new(&config, RTT, Vec::new(), None, &mut streams, &mut common::choosers).unwrap();
     assert_eq!(asked, [("harq", 0), ("queue", 0)]);
 }

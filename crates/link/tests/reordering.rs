@@ -12,7 +12,7 @@ use units::{Duration, Time};
 
 /// Handles of packets carry flow and number, so that an output tells which it was.
 fn packet(user: u32, flow: u32, sequence: u64) -> PacketRef {
-    PacketRef { id: flow * 10_000 + sequence as u32, flow, user, size: 1115, ecn: Ecn::NotEct }
+    PacketRef { id: flow * 10_000 + sequence as u32, flow, user, class: 0, size: 1115, ecn: Ecn::NotEct }
 }
 
 const NOTHING: [u32; 0] = [];

@@ -1,6 +1,8 @@
 //! The native module `transorbit._core`: conversions between the simulator and Python, and nothing else.
 
+mod capacity;
 mod scenario;
+mod scheduler;
 mod simulation;
 mod table;
 mod tools;
@@ -11,7 +13,11 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
+    use super::capacity::Capacity;
+    #[pymodule_export]
     use super::scenario::{Scenario, ScenarioError};
+    #[pymodule_export]
+    use super::scheduler::Queue;
     #[pymodule_export]
     use super::simulation::{Record, Simulation, SimulationError};
     #[pymodule_export]

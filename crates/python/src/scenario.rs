@@ -4,8 +4,12 @@ use std::path::Path;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use sim::Choose;
+use units::{Duration, Quantity};
 
+use crate::capacity::Capacity;
 use crate::refused;
+use crate::scheduler::{Raised, Selector};
 use crate::simulation::Simulation;
 
 pyo3::create_exception!(
@@ -58,10 +62,53 @@ impl Scenario {
         Ok(self.inner.config().map_err(refused)?.title)
     }
 
-    /// A run of the scenario, not yet started; `seed` replaces the scenario's own.
-    #[pyo3(signature = (seed=None))]
-    fn simulation(&self, py: Python<'_>, seed: Option<u64>) -> PyResult<Simulation> {
-        py.detach(|| sim::Simulation::new(&self.inner, seed)).map(Simulation::from).map_err(refused)
+    /// A run of the scenario, not yet started; `seed` replaces the scenario's own. `schedulers` is called with the name of a
+    /// scheduler from elsewhere and answers an object with `select(queues, now)`, or None.
+    #[pyo3(signature = (seed=None, schedulers=None))]
+    fn simulation(&self, py: Python<'_>, seed: Option<u64>, schedulers: Option<Py<PyAny>>) -> PyResult<Simulation> {
+        let raised = Raised::default();
+        let mut failed = None;
+        let find = |name: &str| -> PyResult<Option<Box<dyn Choose>>> {
+            Python::attach(|py| {
+                let Some(schedulers) = &schedulers else { return Ok(None) };
+                let scheduler = schedulers.bind(py).call1((name,))?;
+                if scheduler.is_none() {
+                    return Ok(None);
+                }
+                let selector = Selector::new(&scheduler, Raised::clone(&raised))?;
+                Ok(Some(Box::new(selector) as Box<dyn Choose>))
+            })
+        };
+        let mut choosers = |name: &str| {
+            find(name).unwrap_or_else(|error| {
+                failed = Some(error);
+                None
+            })
+        };
+        let simulation = py.detach(|| sim::Simulation::with_choosers(&self.inner, seed, &mut choosers));
+        match failed {
+            Some(error) => Err(error),
+            None => simulation.map(|simulation| Simulation::new(simulation, raised)).map_err(refused),
+        }
+    }
+
+    /// A study of the capacity of the last hop, not yet started. `duration`: of each part, with its unit. `schedulers`: names, by default that of the scenario; `find` is
+    /// called with the name of a scheduler from elsewhere and answers an object with `select(queues, now)`, or None.
+    #[pyo3(signature = (users, duration, schedulers=None, seed=None, find=None))]
+    fn capacity(
+        &self,
+        py: Python<'_>,
+        users: Vec<u32>,
+        duration: &str,
+        schedulers: Option<Vec<String>>,
+        seed: Option<u64>,
+        find: Option<Py<PyAny>>,
+    ) -> PyResult<Capacity> {
+        let refuse = |error: units::ParseQuantityError| refused(sim::ScenarioError::new("duration", error.to_string()));
+        let duration = Duration::parse(duration).map_err(refuse)?;
+        let options = sim::CapacityOptions { users, schedulers, duration, seed };
+        let study = py.detach(|| sim::CapacityStudy::new(&self.inner, &options)).map_err(refused)?;
+        Ok(Capacity::new(study, find))
     }
 }
 

@@ -1,12 +1,13 @@
 //! Runs and their results.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use units::Time;
 
+use crate::scheduler::Raised;
 use crate::table::ArrowTable;
 
 pyo3::create_exception!(
@@ -20,11 +21,18 @@ pyo3::create_exception!(
 #[pyclass(module = "transorbit._core", frozen)]
 pub(crate) struct Simulation {
     inner: Mutex<sim::Simulation>,
+    /// What a scheduler in Python has raised.
+    raised: Raised,
 }
 
 impl Simulation {
-    fn locked(&self) -> MutexGuard<'_, sim::Simulation> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn new(inner: sim::Simulation, raised: Raised) -> Simulation {
+        Simulation { inner: Mutex::new(inner), raised }
+    }
+
+    /// Does something with the run. Without holding on to Python meanwhile: a scheduler of the run may need it.
+    fn with<T: Send>(&self, py: Python<'_>, act: impl FnOnce(&mut sim::Simulation) -> T + Send) -> T {
+        py.detach(|| act(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 }
 
@@ -32,43 +40,46 @@ impl Simulation {
 impl Simulation {
     /// Length of the run in simulated seconds.
     #[getter]
-    fn duration_s(&self) -> f64 {
-        self.locked().duration().as_secs_f64()
+    fn duration_s(&self, py: Python<'_>) -> f64 {
+        self.with(py, |run| run.duration().as_secs_f64())
     }
 
     /// Simulated seconds that have passed.
     #[getter]
-    fn now_s(&self) -> f64 {
-        self.locked().now().as_secs_f64()
+    fn now_s(&self, py: Python<'_>) -> f64 {
+        self.with(py, |run| run.now().as_secs_f64())
     }
 
     /// The root of the random streams.
     #[getter]
-    fn seed(&self) -> u64 {
-        self.locked().seed()
+    fn seed(&self, py: Python<'_>) -> u64 {
+        self.with(py, |run| run.seed())
     }
 
     /// Whether the scenario asks for the packets.
     #[getter]
-    fn wants_packets(&self) -> bool {
-        self.locked().wants_packets()
+    fn wants_packets(&self, py: Python<'_>) -> bool {
+        self.with(py, |run| run.wants_packets())
     }
 
     /// From now on writes every packet into files in this folder, if the scenario asks for it.
-    fn record_packets(&self, directory: PathBuf) -> PyResult<()> {
-        Ok(self.locked().record_packets(&directory)?)
+    fn record_packets(&self, py: Python<'_>, directory: PathBuf) -> PyResult<()> {
+        Ok(self.with(py, |run| run.record_packets(&directory))?)
     }
 
-    /// Runs until the given simulated time, at most to the end. Other Python threads run meanwhile.
+    /// Runs until the given simulated time, at most to the end. Other Python threads run meanwhile. What a scheduler in Python
+    /// raises is raised here.
     fn advance(&self, py: Python<'_>, until_s: f64) -> PyResult<()> {
         let until = Time::from_secs_f64(until_s);
-        py.detach(|| self.locked().advance(until)).map_err(broken)
+        self.with(py, |run| run.advance(until)).map_err(broken)?;
+        let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner).take();
+        raised.map_or(Ok(()), Err)
     }
 
     /// The result up to now; `partial` marks it as that of a run stopped before its end.
     #[pyo3(signature = (partial=false))]
     fn finish(&self, py: Python<'_>, partial: bool) -> PyResult<Record> {
-        py.detach(|| self.locked().finish(partial)).map(|inner| Record { inner }).map_err(broken)
+        self.with(py, |run| run.finish(partial)).map(|inner| Record { inner }).map_err(broken)
     }
 }
 
@@ -76,12 +87,6 @@ fn broken(error: sim::RunError) -> PyErr {
     match error {
         sim::RunError::Capture(_) => PyOSError::new_err(error.to_string()),
         _ => SimulationError::new_err(error.to_string()),
-    }
-}
-
-impl From<sim::Simulation> for Simulation {
-    fn from(inner: sim::Simulation) -> Simulation {
-        Simulation { inner: Mutex::new(inner) }
     }
 }
 

@@ -1,9 +1,10 @@
 //! The packets of a run: made once, referred to by number, counted to the last.
 
-use transport::{Flags, Segment};
+use traffic::End;
+use transport::{Datagram, Flags, Segment};
 use units::{Ecn, Time};
 
-/// A packet between two ends of a connection.
+/// A packet between two ends of a flow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
     pub(crate) payload: Payload,
@@ -22,6 +23,7 @@ pub(crate) struct Packet {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Payload {
     Tcp(Segment),
+    Udp(Datagram),
 }
 
 /// The connections that carry a flow: one over the satellites, and with a proxy one more on the ground before it.
@@ -39,6 +41,22 @@ pub(crate) enum Way {
 }
 
 impl Way {
+    /// The direction of what an end sends.
+    pub(crate) fn of(end: End) -> Way {
+        match end {
+            End::Server => Way::Forward,
+            End::User => Way::Backward,
+        }
+    }
+
+    /// The end that what goes this way arrives at.
+    pub(crate) fn receiver(self) -> End {
+        match self {
+            Way::Forward => End::User,
+            Way::Backward => End::Server,
+        }
+    }
+
     /// The other direction.
     pub(crate) fn back(self) -> Way {
         match self {
@@ -54,6 +72,7 @@ impl Payload {
     pub(crate) fn wire_bytes(&self) -> u32 {
         match self {
             Payload::Tcp(segment) => segment.wire_bytes(),
+            Payload::Udp(datagram) => datagram.wire_bytes(),
         }
     }
 
@@ -62,14 +81,16 @@ impl Payload {
     pub(crate) fn has_data(&self) -> bool {
         match self {
             Payload::Tcp(segment) => segment.len > 0 && !segment.flags.has(Flags::DUMMY),
+            Payload::Udp(_) => true,
         }
     }
 
-    /// Where its data stand in the stream.
+    /// Where its data stand in the stream, or which datagram it is.
     #[inline]
     pub(crate) fn sequence(&self) -> u64 {
         match self {
             Payload::Tcp(segment) => segment.seq,
+            Payload::Udp(datagram) => datagram.number,
         }
     }
 
@@ -79,6 +100,7 @@ impl Payload {
         match (self, way) {
             (Payload::Tcp(segment), Way::Forward) => segment.seq,
             (Payload::Tcp(segment), Way::Backward) => !segment.ack,
+            (Payload::Udp(datagram), _) => datagram.number,
         }
     }
 
@@ -87,6 +109,7 @@ impl Payload {
     pub(crate) fn ecn(&self) -> Ecn {
         match self {
             Payload::Tcp(segment) => segment.ecn,
+            Payload::Udp(_) => Ecn::NotEct,
         }
     }
 
@@ -95,6 +118,7 @@ impl Payload {
     pub(crate) fn set_ecn(&mut self, ecn: Ecn) {
         match self {
             Payload::Tcp(segment) => segment.ecn = ecn,
+            Payload::Udp(_) => unreachable!("a datagram cannot be marked"),
         }
     }
 }

@@ -89,15 +89,19 @@ proptest! {
         buffer in 1u32..40,
         jitter in 0.0f64..0.5,
         delay_ms in 0u64..100,
-        kinds in (0usize..2, 0usize..2, any::<bool>(), any::<bool>(), any::<bool>()),
+        harq in prop::sample::select(link::HarqConfig::ALL),
+        scheduler in prop::sample::select(link::SchedulerConfig::ALL),
+        kinds in (0usize..2, any::<bool>(), any::<bool>(), any::<bool>()),
     ) {
-        let (harq, congestion, reordering, sack, delayed_ack) = kinds;
-        let harq = ["none", "adaptive"][harq];
+        let (congestion, reordering, sack, delayed_ack) = kinds;
+        // The one from elsewhere has nothing to run here.
+        let scheduler = if scheduler == "external" { "droptail" } else { scheduler };
         let edits = [
             format!("seed={seed}"),
             "duration=5 s".into(),
             format!("flows.0.count={flows}"),
             format!("channel={{kind=\"bernoulli\", loss=\"{loss} %\"}}"),
+            format!("last_hop.scheduler.kind={scheduler}"),
             format!("last_hop.scheduler.buffer=\"{buffer} packets\""),
             format!("path.jitter={{probability={jitter}, extra=\"15 ms\"}}"),
             format!("path.delay=\"{delay_ms} ms\""),

@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Time};
 
-use crate::{Action, Source};
+use crate::{Action, End, Source};
 
-/// One long transfer, endless or of a given size.
+/// One transfer from the server, endless or of a given size.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Bulk {
@@ -18,34 +18,50 @@ pub struct Bulk {
 
 impl Bulk {
     pub(crate) fn build(&self, offset: Duration) -> BulkSource {
-        let last = if self.size.is_some() { Action::Close } else { Action::WriteForEver };
-        let write = self.size.map(Action::Write);
-        BulkSource {
-            start: Time::ZERO + self.start + offset,
-            actions: [Some(Action::Open), write, Some(last)],
-            next: 0,
-        }
+        BulkSource::new(Time::ZERO + self.start + offset, self.size)
     }
 }
 
+/// One transfer that begins at a given time.
 pub(crate) struct BulkSource {
     start: Time,
-    actions: [Option<Action>; 3],
-    next: usize,
+    /// `None` for endless.
+    size: Option<Bytes>,
+    step: Step,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Open,
+    Write,
+    Close,
+    Done,
+}
+
+impl BulkSource {
+    pub(crate) fn new(start: Time, size: Option<Bytes>) -> BulkSource {
+        BulkSource { start, size, step: Step::Open }
+    }
 }
 
 impl Source for BulkSource {
-    fn poll_action(&mut self, now: Time) -> Option<Action> {
+    fn poll_action(&mut self, now: Time) -> Option<(End, Action)> {
         if now < self.start {
             return None;
         }
-        let action = self.actions[self.next..].iter().position(Option::is_some)? + self.next;
-        self.next = action + 1;
-        self.actions[action]
+        let (action, next) = match (self.step, self.size) {
+            (Step::Open, _) => (Action::Open, Step::Write),
+            (Step::Write, Some(size)) => (Action::Write(size), Step::Close),
+            (Step::Write, None) => (Action::WriteForEver, Step::Done),
+            (Step::Close, _) => (Action::Close, Step::Done),
+            (Step::Done, _) => return None,
+        };
+        self.step = next;
+        Some((End::Server, action))
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        (self.next < self.actions.len()).then_some(self.start)
+        (self.step != Step::Done).then_some(self.start)
     }
 }
 
@@ -55,7 +71,7 @@ mod tests {
 
     fn actions(bulk: &Bulk) -> Vec<Action> {
         let mut source = bulk.build(Duration::ZERO);
-        std::iter::from_fn(|| source.poll_action(Time::MAX)).collect()
+        std::iter::from_fn(|| source.poll_action(Time::MAX).map(|(_, action)| action)).collect()
     }
 
     #[test]

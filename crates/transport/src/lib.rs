@@ -3,9 +3,11 @@
 
 pub mod congestion;
 mod tcp;
+mod udp;
 
 pub use congestion::{CongestionConfig, CongestionController, NewRenoConfig};
 pub use tcp::{
     ByteCounting, CongestionState, Connection, Counters, DelayedAck, Dupthresh, Flags, Info, Profile, RtoFloor,
     SackBlocks, Segment, Settings, State, SynOptions, TcpConfig, Transmit, profile_table,
 };
+pub use udp::{Datagram, UdpConfig, UdpSender};

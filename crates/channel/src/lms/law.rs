@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use units::{Db, Duration};
 
-use super::series::{DIRECT_DOPPLER, Motion, gain_db};
+use super::series::{DIRECT_DOPPLER, Motion, Rays};
 use super::shadowing::Shadowing;
 use super::states::Track;
 use crate::normal::Normals;
@@ -29,6 +29,7 @@ pub(crate) fn draw(
     let spacing_s = spacing.as_secs_f64();
     let mixing = cholesky(transmissions, |lag| libm::j0(2.0 * PI * motion.doppler_hz * spacing_s * lag as f64));
     let mut samples = Vec::with_capacity(ROWS * transmissions);
+    let mut rays = Rays::default();
     let mut independent = vec![[0.0; 2]; transmissions];
     for _ in 0..ROWS {
         track.restart();
@@ -43,7 +44,7 @@ pub(crate) fn draw(
                 multipath[1] += weight * part[1];
             }
             let turns = motion.doppler_hz * DIRECT_DOPPLER * elapsed;
-            let gain = gain_db(loo, shadowing.step(), multipath, turns);
+            let gain = rays.gain_db(loo, shadowing.step(), multipath, turns);
             samples.push(qpsk::mutual_information(Db::new(reference.get() + gain)) as f32);
         }
     }

@@ -45,7 +45,7 @@ impl<S: Site> FadingModel<S> {
 }
 
 impl<S: Site> ChannelModel for FadingModel<S> {
-    fn build(&self, streams: &mut Streams<'_>) -> Box<dyn Channel> {
+    fn build(&self, _user: u64, streams: &mut Streams<'_>) -> Box<dyn Channel> {
         let track = self.site.track(streams("states"));
         let shadowing = Shadowing::new(self.motion.step_m(), self.site.shadowing_correlation_m(), streams("shadowing"));
         let multipath = Multipath::new(Arc::clone(&self.plan), streams("multipath"));
@@ -74,7 +74,7 @@ impl<S: Site> ChannelModel for FadingModel<S> {
         Some(self.motion.step)
     }
 
-    fn warnings(&self) -> Vec<String> {
+    fn warnings(&self, _users: u64) -> Vec<String> {
         let mut warnings = self.site.warnings();
         let band = self.site.band_hz();
         if !band.contains(&self.carrier.as_hz()) {
@@ -128,6 +128,10 @@ impl<S: Site> Channel for FadingChannel<S> {
 
     fn attenuation(&mut self, now: Time) -> Option<Db> {
         Some(Db::new(-self.sample(now).gain_db))
+    }
+
+    fn estimated_snr(&mut self, now: Time) -> Db {
+        self.burst_snr(now)
     }
 
     fn observe(&mut self, now: Time) -> Observation {

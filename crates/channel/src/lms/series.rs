@@ -4,7 +4,6 @@ use std::f64::consts::{LN_10, PI};
 
 use units::Duration;
 
-use super::fft::Complexes;
 use super::multipath::Multipath;
 use super::parameters::Loo;
 use super::shadowing::Shadowing;
@@ -34,18 +33,18 @@ impl Motion {
     }
 }
 
-/// A fading series of one user. Shadowing and multipath are made block by block, so memory does not grow; their draws do not
-/// depend on which samples are read. What costs exponentials is done for samples that are read.
+/// A fading series of one user. Multipath is made block by block, so memory does not grow, and shadowing step by step; their
+/// draws do not depend on which samples are read. What costs exponentials is done for samples that are read.
 pub(crate) struct Series<T> {
     track: T,
     shadowing: Shadowing,
     multipath: Multipath,
+    rays: Rays,
     step_m: f64,
     cycles: f64,
     /// The index of the first sample after the block.
     end: u64,
-    shadowing_block: Vec<f64>,
-    multipath_block: Complexes,
+    block: Vec<[f64; 2]>,
 }
 
 /// The channel at one instant.
@@ -67,9 +66,9 @@ impl<T: Track> Series<T> {
             multipath,
             step_m: motion.step_m(),
             cycles: motion.cycles(),
+            rays: Rays::default(),
             end: 0,
-            shadowing_block: vec![0.0; hop],
-            multipath_block: Complexes::zeros(hop),
+            block: vec![[0.0; 2]; hop],
         }
     }
 
@@ -78,25 +77,21 @@ impl<T: Track> Series<T> {
         if index >= self.end {
             self.advance(index);
         }
-        let within = self.shadowing_block.len() - (self.end - index) as usize;
+        let multipath = self.block[self.block.len() - (self.end - index) as usize];
         let (loo, state) = self.track.at(index as f64 * self.step_m);
-        let shadowing = self.shadowing_block[within];
-        let multipath = [self.multipath_block.re[within], self.multipath_block.im[within]];
+        let shadowing = self.shadowing.at(index);
         let turns = index as f64 * self.cycles * DIRECT_DOPPLER;
-        Sample { gain_db: gain_db(loo, shadowing, multipath, turns), state, shadowing, multipath }
+        Sample { gain_db: self.rays.gain_db(loo, shadowing, multipath, turns), state, shadowing, multipath }
     }
 
     /// Makes blocks until the one that holds `index`.
     fn advance(&mut self, index: u64) {
-        let hop = self.shadowing_block.len() as u64;
+        let hop = self.block.len() as u64;
         let blocks = (index - self.end) / hop + 1;
         for remaining in (0..blocks).rev() {
-            for value in &mut self.shadowing_block {
-                *value = self.shadowing.step();
-            }
             // A block reaches into the next one, so the last two are made in full.
             match remaining {
-                0 | 1 => self.multipath.next_block(&mut self.multipath_block),
+                0 | 1 => self.multipath.next_block(&mut self.block),
                 _ => self.multipath.skip_block(),
             }
         }
@@ -104,14 +99,31 @@ impl<T: Track> Series<T> {
     }
 }
 
-/// The power gain `|A exp(i phi) + z|^2` in decibels (Loo 1985): `A` is the direct ray with its shadowing, which has turned
-/// by `turns`, and `z` the multipath.
-pub(crate) fn gain_db(loo: Loo, shadowing: f64, multipath: [f64; 2], turns: f64) -> f64 {
-    let direct = amplitude(loo.mean_db + loo.deviation_db * shadowing);
-    let diffuse = amplitude(loo.multipath_db);
-    let (sin, cos) = libm::sincos(2.0 * PI * (turns - turns.floor()));
-    let (re, im) = (direct * cos + diffuse * multipath[0], direct * sin + diffuse * multipath[1]);
-    (10.0 / LN_10 * libm::log(re * re + im * im)).max(-300.0)
+/// The sum of the direct ray and the multipath.
+pub(crate) struct Rays {
+    /// The power of the multipath in decibels when it was last asked for, and its amplitude: within a state it stays.
+    diffuse: (f64, f64),
+}
+
+impl Default for Rays {
+    fn default() -> Rays {
+        Rays { diffuse: (0.0, amplitude(0.0)) }
+    }
+}
+
+impl Rays {
+    /// The power gain `|A exp(i phi) + z|^2` in decibels (Loo 1985): `A` is the direct ray with its shadowing, which has
+    /// turned by `turns`, and `z` the multipath.
+    pub(crate) fn gain_db(&mut self, loo: Loo, shadowing: f64, multipath: [f64; 2], turns: f64) -> f64 {
+        if loo.multipath_db != self.diffuse.0 {
+            self.diffuse = (loo.multipath_db, amplitude(loo.multipath_db));
+        }
+        let direct = amplitude(loo.mean_db + loo.deviation_db * shadowing);
+        let diffuse = self.diffuse.1;
+        let (sin, cos) = libm::sincos(2.0 * PI * (turns - turns.floor()));
+        let (re, im) = (direct * cos + diffuse * multipath[0], direct * sin + diffuse * multipath[1]);
+        (10.0 / LN_10 * libm::log(re * re + im * im)).max(-300.0)
+    }
 }
 
 /// 10^(dB / 20)
@@ -210,12 +222,12 @@ mod tests {
         let loo = Loo { mean_db: -6.0, deviation_db: 2.0, multipath_db: -10.0 };
         // In phase: 10^(-4/20) + 10^(-10/20); opposed: their difference; at right angles: their powers.
         let power = |db: f64| libm::pow(10.0, db / 10.0);
-        let gain = |multipath, turns| power(gain_db(loo, 1.0, multipath, turns)).sqrt();
+        let gain = |multipath, turns| power(Rays::default().gain_db(loo, 1.0, multipath, turns)).sqrt();
         let (direct, diffuse) = (power(-4.0).sqrt(), power(-10.0).sqrt());
         assert!((gain([1.0, 0.0], 3.0) - (direct + diffuse)).abs() < 1e-12);
         assert!((gain([1.0, 0.0], 0.5) - (direct - diffuse)).abs() < 1e-12);
         assert!((gain([0.0, 1.0], 7.0) - (direct * direct + diffuse * diffuse).sqrt()).abs() < 1e-12);
         let nothing = Loo { mean_db: -3000.0, deviation_db: 0.0, multipath_db: -3000.0 };
-        assert_eq!(gain_db(nothing, 0.0, [0.0, 0.0], 0.0), -300.0);
+        assert_eq!(Rays::default().gain_db(nothing, 0.0, [0.0, 0.0], 0.0), -300.0);
     }
 }

@@ -11,6 +11,8 @@ pub(crate) struct Shadowing {
     memory: f64,
     innovation: f64,
     value: f64,
+    /// How often the process has moved since its start.
+    steps: u64,
 }
 
 impl Shadowing {
@@ -19,7 +21,26 @@ impl Shadowing {
         let mut normals = Normals::new(rng);
         let value = normals.draw();
         let ratio = step_m / correlation_m;
-        Shadowing { normals, memory: libm::exp(-ratio), innovation: (-libm::expm1(-2.0 * ratio)).sqrt(), value }
+        Shadowing {
+            normals,
+            memory: libm::exp(-ratio),
+            innovation: (-libm::expm1(-2.0 * ratio)).sqrt(),
+            value,
+            steps: 0,
+        }
+    }
+
+    /// The value after `index` steps from the start. Calls never go back.
+    pub(crate) fn at(&mut self, index: u64) -> f64 {
+        debug_assert!(self.steps <= index, "asked for step {index} after step {}", self.steps);
+        let mut draws = [0.0; 32];
+        while self.steps < index {
+            let draws = &mut draws[..(index - self.steps).min(32) as usize];
+            self.normals.fill(draws);
+            self.value = draws.iter().fold(self.value, |value, draw| self.memory * value + self.innovation * draw);
+            self.steps += draws.len() as u64;
+        }
+        self.value
     }
 
     /// The present value; then it moves on by a step.
@@ -27,6 +48,7 @@ impl Shadowing {
     pub(crate) fn step(&mut self) -> f64 {
         let value = self.value;
         self.value = self.memory * value + self.innovation * self.normals.draw();
+        self.steps += 1;
         value
     }
 
@@ -40,6 +62,18 @@ impl Shadowing {
 mod tests {
     use super::*;
     use crate::testing::streams;
+
+    #[test]
+    fn values_do_not_depend_on_the_places_asked() {
+        let mut steps = Shadowing::new(0.05, 1.5, streams(2)("shadowing"));
+        let mut some = Shadowing::new(0.05, 1.5, streams(2)("shadowing"));
+        for index in 0..5_000 {
+            let value = steps.step();
+            if index % 61 < 2 {
+                assert_eq!((some.at(index), some.at(index)), (value, value));
+            }
+        }
+    }
 
     #[test]
     fn correlation_falls_to_one_over_e_at_the_correlation_distance() {

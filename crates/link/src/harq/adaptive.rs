@@ -1,4 +1,4 @@
-//! Adaptive HARQ: incremental redundancy (type II) in sizes planned from the law of the channel.
+//! Adaptive HARQ: incremental redundancy (type II) in sizes planned from the law of the channel, or from an estimate of it.
 //!
 //! Ali Ahmad, Lacan, Arnal, Gineste, Clarac, "Enhancing satellite system throughput using adaptive HARQ for delay tolerant
 //! services in mobile communications", WTS 2015. A packet is decoded when the mutual information of its bursts adds up to
@@ -6,16 +6,20 @@
 //!
 //! What is simplified, and who could notice:
 //! * The decoder has a hard threshold; the real one's error rate falls from 1/2 to 1/100 within 2 to 4 % of the information.
-//! * A packet shorter than the block is padded to it, as in the published studies; voice pays for it.
-//! * The sizes follow from the reference signal-to-noise ratio alone: nobody measures the channel.
+//! * By default a packet shorter than the block is padded to it, as in the published studies; voice pays for it. Without
+//!   padding the code is as good for a short packet as for a full block; a real one loses some tenths of a decibel.
+//! * By default the sizes follow from the reference signal-to-noise ratio alone: nobody measures the channel.
 
 use std::collections::VecDeque;
 
 use channel::{TransmissionLaw, qpsk};
+use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Db, FieldError, Probability, Time};
 
+use super::codeword::{check_codeword_bits, check_processes, check_threshold, check_transmissions, data_bits, scaled};
+use super::feedback::{AnswerPath, FeedbackConfig};
 use super::plan::{Block, Threshold, plan};
 use super::{Answer, Burst, Coded, Feedback, Harq, HarqCounters, Reception, Verdict};
 use crate::packet::PacketRef;
@@ -27,11 +31,14 @@ pub struct AdaptiveConfig {
     /// Transmissions of a packet at most, the first included: 1 to 8.
     #[schemars(range(min = 1, max = 8))]
     pub transmissions: u8,
+    /// What the sizes follow from.
+    pub sizing: Sizing,
     /// Shares of packets to be decoded after transmissions 1, 2 …, growing; the last transmission has no share and carries
     /// all that is left. Without it 50 %, 70 %, 85 %, and then half of what is left each time.
+    /// Only of sizes from the law.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub targets: Option<Vec<Probability>>,
-    /// Data of a code block; a packet must fit in one and is padded to it.
+    /// Data of a code block; a packet must fit in one.
     pub block: Bytes,
     /// Coded bits of a block at the mother rate.
     pub codeword_bits: u32,
@@ -41,17 +48,35 @@ pub struct AdaptiveConfig {
     /// Packets that may be under way between first burst and last feedback; more wait in the queue.
     #[schemars(range(min = 1))]
     pub processes: u32,
+    /// Whether a packet shorter than the block is padded to it; if not, its coded bits are in proportion.
+    pub padding: bool,
+    /// What answers meet on their way.
+    pub feedback: FeedbackConfig,
+}
+
+/// What the sizes of adaptive HARQ's transmissions follow from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sizing {
+    /// From the joint law of the channel at its reference: the same sizes for every packet.
+    #[default]
+    Law,
+    /// From the estimate of the user's channel when the packet is first sent, and from what the receiver says it still misses.
+    Estimate,
 }
 
 impl Default for AdaptiveConfig {
     fn default() -> AdaptiveConfig {
         AdaptiveConfig {
             transmissions: 4,
+            sizing: Sizing::Law,
             targets: None,
             block: Bytes::new(1115),
             codeword_bits: 53_520,
             threshold: Threshold::Code,
             processes: 500,
+            padding: true,
+            feedback: FeedbackConfig::default(),
         }
     }
 }
@@ -60,6 +85,11 @@ impl AdaptiveConfig {
     /// The largest packet that fits a block.
     pub fn max_packet_bytes(&self) -> u32 {
         u32::try_from(self.block.get()).unwrap_or(u32::MAX)
+    }
+
+    /// The number of transmissions whose joint law the sizes follow from, if they do.
+    pub fn planned_transmissions(&self) -> Option<usize> {
+        (self.sizing == Sizing::Law).then_some(usize::from(self.transmissions))
     }
 
     /// Whether the scheme can be built.
@@ -72,8 +102,8 @@ impl AdaptiveConfig {
 
     /// The same configuration with nothing left open.
     pub fn resolved(&self) -> AdaptiveConfig {
-        let targets = self.targets().into_iter().map(Probability::new).collect();
-        AdaptiveConfig { targets: Some(targets), ..self.clone() }
+        let targets = || self.targets().into_iter().map(Probability::new).collect();
+        AdaptiveConfig { targets: (self.sizing == Sizing::Law).then(targets), ..self.clone() }
     }
 
     fn targets(&self) -> Vec<f64> {
@@ -88,57 +118,52 @@ impl AdaptiveConfig {
     }
 
     fn resolve(&self) -> Result<(Block, Vec<f64>), FieldError> {
-        let refuse = |field, reason: String| Err(FieldError::new(field, reason));
-        if !(1..=8).contains(&self.transmissions) {
-            return refuse("transmissions", format!("{} given, 1 to 8 allowed", self.transmissions));
-        }
+        check_transmissions(self.transmissions, 8)?;
         let targets = self.targets();
-        if targets.len() + 1 != usize::from(self.transmissions) {
-            let (given, allowed) = (targets.len(), self.transmissions - 1);
-            let reason = format!(
-                "{given} given, one for each transmission but the last is needed: {allowed} for {} transmissions",
-                self.transmissions
-            );
-            return refuse("targets", reason);
-        }
-        let growing = targets.windows(2).all(|pair| pair[0] < pair[1]);
-        if !(growing && targets.iter().all(|&target| target > 0.0 && target < 1.0)) {
-            return refuse("targets", "must grow, each more than 0 % and less than 100 %".to_owned());
-        }
-        let data_bits = match self.block.get() {
-            bytes @ 1..=100_000 => bytes as u32 * 8,
-            _ => return refuse("block", format!("{} given, 1 B to 100 kB allowed", self.block)),
-        };
-        if self.codeword_bits < data_bits || self.codeword_bits > data_bits * 64 {
-            let reason = format!("{} given, 1 to 64 for each of the {data_bits} data bits allowed", self.codeword_bits);
-            return refuse("codeword_bits", reason);
-        }
-        if let Threshold::Constant(value) = self.threshold
-            && !(1.0..=6.0).contains(&value)
-        {
-            return refuse(
-                "threshold",
-                format!("{value} given, \"code\" or 1 to 6 allowed: no code needs less than 1"),
-            );
-        }
-        if self.processes == 0 {
-            return refuse("processes", "0 given, at least 1 needed".to_owned());
-        }
+        self.check_targets(&targets)?;
+        let data_bits = data_bits(self.block)?;
+        check_codeword_bits(self.codeword_bits, data_bits)?;
+        check_threshold(self.threshold)?;
+        check_processes(self.processes)?;
+        self.feedback.resolve_enabled()?;
         let block = Block { data_bits, coded_bits: self.codeword_bits, threshold: self.threshold };
         let all = f64::from(block.coded_bits);
         if !block.decodes(all, all) {
-            let least = block.needed(all).ceil();
-            return refuse("codeword_bits", format!("{} given, even without noise it takes {least}", block.coded_bits));
+            let (given, least) = (block.coded_bits, block.needed(all).ceil());
+            let reason = format!("{given} given, even without noise it takes {least}");
+            return Err(FieldError::new("codeword_bits", reason));
         }
         Ok((block, targets))
+    }
+
+    fn check_targets(&self, targets: &[f64]) -> Result<(), FieldError> {
+        let refuse = |reason: String| Err(FieldError::new("targets", reason));
+        if self.sizing == Sizing::Estimate && self.targets.is_some() {
+            return refuse("given although sizes follow from the estimate: leave one of the two out".to_owned());
+        }
+        if targets.len() + 1 != usize::from(self.transmissions) {
+            let (given, allowed) = (targets.len(), self.transmissions - 1);
+            return refuse(format!(
+                "{given} given, one for each transmission but the last is needed: {allowed} for {} transmissions",
+                self.transmissions
+            ));
+        }
+        let growing = targets.windows(2).all(|pair| pair[0] < pair[1]);
+        if !(growing && targets.iter().all(|&target| target > 0.0 && target < 1.0)) {
+            return refuse("must grow, each more than 0 % and less than 100 %".to_owned());
+        }
+        Ok(())
     }
 }
 
 /// See [`AdaptiveConfig`].
-#[derive(Debug)]
 pub struct Adaptive {
     block: Block,
-    plans: Vec<Box<[u32]>>,
+    transmissions: u8,
+    padding: bool,
+    /// Coded bits sent of a full block after each transmission; none if sizes follow from the estimate.
+    planned: Box<[u32]>,
+    answers: AnswerPath,
     processes: Vec<Process>,
     free: Vec<u32>,
     capacity: usize,
@@ -152,10 +177,15 @@ pub struct Adaptive {
 struct Process {
     packet: PacketRef,
     sequence: u64,
-    /// Its sizes, chosen when the packet arrives and not when a burst is sent.
-    plan: u16,
-    /// Sender: bursts made.
+    /// Its block: that of the configuration, or one of the packet's own size.
+    data_bits: u32,
+    coded_bits: u32,
+    /// Sender: transmissions of the plan used up, and coded bits sent.
     made: u8,
+    made_bits: u32,
+    /// Sender: the mutual information that a coded bit is thought to bring, and what the receiver last said to have.
+    estimate: f64,
+    reported: f64,
     /// Receiver: bursts received, their coded bits and mutual information, and whether its fate is known.
     received: u8,
     closed: bool,
@@ -164,16 +194,34 @@ struct Process {
 }
 
 impl Adaptive {
-    /// Plans from `law`, whose rows hold at least `config.transmissions` values.
+    /// Plans from `law`, whose rows hold at least `config.transmissions` values; none is needed if sizes follow from the
+    /// estimate. `rng` decides which answers are lost.
     ///
     /// # Errors
     /// If a value of the configuration cannot be.
-    pub fn new(config: &AdaptiveConfig, law: &TransmissionLaw) -> Result<Adaptive, FieldError> {
+    ///
+    /// # Panics
+    /// If a law is needed and not given.
+    pub fn new(
+        config: &AdaptiveConfig,
+        law: Option<&TransmissionLaw>,
+        rng: Box<dyn Rng + Send>,
+    ) -> Result<Adaptive, FieldError> {
         let (block, targets) = config.resolve()?;
-        let sizes = plan(&block, &targets, law).into_boxed_slice();
+        let sizes = match config.sizing {
+            Sizing::Law => plan(&block, &targets, law.expect("sizes from the law need one")),
+            Sizing::Estimate => Vec::new(),
+        };
+        let sums = sizes.iter().scan(0, |sum, size| {
+            *sum += size;
+            Some(*sum)
+        });
         Ok(Adaptive {
             block,
-            plans: vec![sizes],
+            transmissions: config.transmissions,
+            padding: config.padding,
+            planned: sums.collect(),
+            answers: AnswerPath::new(config.feedback.resolve_enabled()?, rng),
             processes: Vec::new(),
             free: Vec::new(),
             capacity: config.processes as usize,
@@ -182,17 +230,64 @@ impl Adaptive {
         })
     }
 
-    /// The coded bits of each transmission.
-    pub fn plan(&self) -> &[u32] {
-        &self.plans[0]
+    /// The coded bits of each transmission of a full block; none if they follow from the estimate.
+    pub fn plan(&self) -> Vec<u32> {
+        let before = std::iter::once(&0).chain(&self.planned);
+        self.planned.iter().zip(before).map(|(sum, before)| sum - before).collect()
     }
 
-    /// The next increment of a process.
+    /// The next increment of a process. The plan is looked up when it is sent, but it never changes; the estimate is that of
+    /// the packet's first burst.
+    #[inline]
     fn increment(&mut self, index: u32) -> Coded {
         let process = &mut self.processes[index as usize];
-        let bits = self.plans[usize::from(process.plan)][usize::from(process.made)];
+        let sent = process.made_bits;
+        match self.planned.get(usize::from(process.made)) {
+            Some(&sum) if process.data_bits == self.block.data_bits => {
+                process.made_bits = sum;
+                process.made += 1;
+            }
+            Some(_) => self.short_increment(index),
+            None => self.estimated_increment(index),
+        }
+        Coded { process: index, bits: self.processes[index as usize].made_bits - sent }
+    }
+
+    /// The plan in proportion. Where that comes to no bit at all, the increment is passed over.
+    #[inline(never)]
+    fn short_increment(&mut self, index: u32) {
+        let process = &mut self.processes[index as usize];
+        let sent = process.made_bits;
+        while process.made_bits == sent {
+            let sum = self.planned[usize::from(process.made)];
+            process.made_bits = scaled(sum, process.data_bits, self.block.data_bits);
+            process.made += 1;
+        }
+    }
+
+    #[inline(never)]
+    fn estimated_increment(&mut self, index: u32) {
+        let process = &mut self.processes[index as usize];
         process.made += 1;
-        Coded { process: index, bits }
+        let block = Block { data_bits: process.data_bits, coded_bits: process.coded_bits, ..self.block };
+        process.made_bits += estimated(&block, process, self.transmissions - process.made);
+    }
+}
+
+/// The size of the next increment from the estimate, with so many to come after it.
+///
+/// What the receiver still misses, at the rate that this increment leads to. If all the rest of the codeword would not bring
+/// that, the estimate is of no use and the rest is shared evenly among the transmissions that are left, in the hope of a better
+/// channel. The last carries all that is left.
+fn estimated(block: &Block, process: &Process, to_come: u8) -> u32 {
+    let left = block.coded_bits - process.made_bits;
+    let missing = block.missing(f64::from(process.made_bits), process.reported, process.estimate).ceil();
+    if to_come == 0 {
+        left
+    } else if missing <= f64::from(left) {
+        (missing as u32).max(1)
+    } else {
+        left.div_ceil(u32::from(to_come) + 1)
     }
 }
 
@@ -201,13 +296,27 @@ impl Harq for Adaptive {
         self.counters.processes < self.capacity
     }
 
-    fn start(&mut self, _now: Time, packet: &PacketRef, sequence: u64) -> Coded {
+    fn wants_estimate(&self) -> bool {
+        self.planned.is_empty()
+    }
+
+    fn start(&mut self, _now: Time, packet: &PacketRef, sequence: u64, estimate: Option<f64>) -> Coded {
         assert!(packet.size * 8 <= self.block.data_bits, "{packet:?} does not fit a block");
+        assert!(estimate.is_some() || !self.wants_estimate(), "sizes follow from an estimate and there is none");
+        let Block { mut data_bits, mut coded_bits, .. } = self.block;
+        if !self.padding && packet.size * 8 < data_bits {
+            coded_bits = scaled(coded_bits, packet.size * 8, data_bits);
+            data_bits = packet.size * 8;
+        }
         let process = Process {
             packet: *packet,
             sequence,
-            plan: 0,
+            data_bits,
+            coded_bits,
             made: 0,
+            made_bits: 0,
+            estimate: estimate.unwrap_or(0.0),
+            reported: 0.0,
             received: 0,
             closed: false,
             received_bits: 0,
@@ -218,9 +327,7 @@ impl Harq for Adaptive {
             self.processes.len() as u32 - 1
         });
         self.processes[index as usize] = process;
-        self.counters.started += 1;
-        self.counters.processes += 1;
-        self.counters.processes_max = self.counters.processes_max.max(self.counters.processes);
+        self.counters.on_start();
         self.increment(index)
     }
 
@@ -238,13 +345,17 @@ impl Harq for Adaptive {
     fn receive(&mut self, _now: Time, burst: &Burst, snr: Db) -> Reception {
         self.counters.on_burst(burst.coded.bits);
         let process = &mut self.processes[burst.coded.process as usize];
-        assert!(!process.closed, "a burst for a packet whose fate is known");
         process.received += 1;
         process.received_bits += burst.coded.bits;
+        if process.closed {
+            // Only a decoded packet is repeated further, because its answer was lost.
+            self.counters.on_discarded(u64::from(burst.coded.bits));
+            return Reception { verdict: Verdict::Undecided, answer: Some(self.answers.carry(Answer::Ack)) };
+        }
         process.information += f64::from(burst.coded.bits) * qpsk::mutual_information(snr);
-        let decoded = self.block.decodes(f64::from(process.received_bits), process.information);
-        let last = usize::from(process.received) == self.plans[usize::from(process.plan)].len();
-        let verdict = match (decoded, last) {
+        let block = Block { data_bits: process.data_bits, ..self.block };
+        let decoded = block.decodes(f64::from(process.received_bits), process.information);
+        let verdict = match (decoded, process.received_bits == process.coded_bits) {
             (true, _) => Verdict::Decoded,
             (false, true) => Verdict::Failed,
             (false, false) => Verdict::Undecided,
@@ -256,17 +367,18 @@ impl Harq for Adaptive {
             Verdict::Undecided => {}
         }
         process.closed = verdict != Verdict::Undecided;
-        Reception { verdict, answer: Some(if decoded { Answer::Ack } else { Answer::Nack }) }
+        let says = if decoded { Answer::Ack } else { Answer::Nack };
+        Reception { verdict, answer: Some(self.answers.carry(says)) }
     }
 
     fn handle_feedback(&mut self, _now: Time, feedback: Feedback) {
-        let process = &self.processes[feedback.process as usize];
-        let more = usize::from(process.made) < self.plans[usize::from(process.plan)].len();
-        match feedback.answer {
-            Answer::Ack => self.counters.acks += 1,
-            Answer::Nack => self.counters.nacks += 1,
+        self.counters.on_answer(feedback.answer);
+        let process = &mut self.processes[feedback.process as usize];
+        if feedback.answer == Answer::Nack {
+            // One burst at a time: what the receiver has now is what it had when it answered.
+            process.reported = process.information;
         }
-        if feedback.answer == Answer::Nack && more {
+        if feedback.answer != Answer::Ack && process.made_bits < process.coded_bits {
             self.waiting.push_back(feedback.process);
         } else {
             self.free.push(feedback.process);

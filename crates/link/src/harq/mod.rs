@@ -2,27 +2,57 @@
 //!
 //! A scheme is both ends of the last hop in one machine: the sender, which makes bursts and hears of their fate one delay
 //! later, and the receiver, which is handed each burst with the channel that it met. The last hop carries bursts and
-//! feedback between them, so a scheme never looks at the clock of the other end. Automatic repeat request, chase combining,
-//! incremental redundancy and forward error correction all fit; a new one is a file here, a line in the registry, and passes
-//! the conformance test of this crate.
+//! feedback between them, so a scheme never looks at the clock of the other end. There are four machines: none and adaptive
+//! HARQ have their own, go-back-N has one because its receiver keeps nothing, and all others are one machine of processes
+//! with different codewords and windows. A new scheme is a file here, a line in the registry, and passes the
+//! conformance test of this crate.
 
 pub mod adaptive;
+pub mod chase;
+mod codeword;
+pub mod fec;
+pub mod feedback;
+pub mod go_back_n;
+pub mod incremental_redundancy;
 pub mod none;
+pub mod nr_ntn;
 pub mod plan;
+mod processes;
+pub mod selective_repeat;
+pub mod self_decodable;
+pub mod stop_and_wait;
 
 use channel::TransmissionLaw;
 use rand::Rng;
-use units::{Db, FieldError, Time};
+use units::{Db, Duration, FieldError, Time};
 
 use crate::packet::PacketRef;
 use adaptive::{Adaptive, AdaptiveConfig};
+use chase::ChaseConfig;
+use fec::FecConfig;
+use feedback::FeedbackConfig;
+use go_back_n::{GoBackN, GoBackNConfig};
+use incremental_redundancy::IncrementalRedundancyConfig;
 use none::{Uncoded, UncodedConfig};
+use nr_ntn::NrNtnConfig;
+use processes::{Processes, SchemeConfig};
+use selective_repeat::SelectiveRepeatConfig;
+use self_decodable::SelfDecodableConfig;
+use stop_and_wait::StopAndWaitConfig;
 
 units::registry! {
     /// The reliability schemes of the last hop.
     pub enum HarqConfig {
         "none" => None(UncodedConfig),
+        "fec" => Fec(FecConfig),
+        "stop-and-wait" => StopAndWait(StopAndWaitConfig),
+        "go-back-n" => GoBackN(GoBackNConfig),
+        "selective-repeat" => SelectiveRepeat(SelectiveRepeatConfig),
+        "chase" => Chase(ChaseConfig),
+        "incremental-redundancy" => IncrementalRedundancy(IncrementalRedundancyConfig),
+        "self-decodable" => SelfDecodable(SelfDecodableConfig),
         "adaptive" => Adaptive(AdaptiveConfig),
+        "nr-ntn" => NrNtn(NrNtnConfig),
     }
 }
 
@@ -44,8 +74,11 @@ impl HarqConfig {
         Ok(match self {
             HarqConfig::None(_) => Box::new(Uncoded::new(rng)),
             HarqConfig::Adaptive(config) => {
-                Box::new(Adaptive::new(config, law.expect("adaptive HARQ plans from the channel's law"))?)
+                let law = config.planned_transmissions().map(|_| law.expect("its sizes follow from the channel's law"));
+                Box::new(Adaptive::new(config, law, rng)?)
             }
+            HarqConfig::GoBackN(config) => Box::new(GoBackN::new(config.resolve()?, rng)),
+            other => Box::new(Processes::new(other.scheme().expect("all others have fixed sizes").resolve()?, rng)),
         })
     }
 
@@ -55,32 +88,59 @@ impl HarqConfig {
     /// If a value cannot be.
     pub fn check(&self) -> Result<(), FieldError> {
         match self {
-            HarqConfig::None(_) => Ok(()),
             HarqConfig::Adaptive(config) => config.check(),
+            other => other.scheme().map_or(Ok(()), |config| config.resolve().map(|_| ())),
         }
     }
 
     /// The same configuration with nothing left open, for whoever wants to see what a run uses.
     pub fn resolved(&self) -> HarqConfig {
         match self {
-            HarqConfig::None(config) => HarqConfig::None(config.clone()),
             HarqConfig::Adaptive(config) => HarqConfig::Adaptive(config.resolved()),
+            other => other.clone(),
         }
     }
 
     /// The number of transmissions whose joint law the scheme plans from, if it plans.
     pub fn planned_transmissions(&self) -> Option<usize> {
         match self {
-            HarqConfig::None(_) => None,
-            HarqConfig::Adaptive(config) => Some(usize::from(config.transmissions)),
+            HarqConfig::Adaptive(config) => config.planned_transmissions(),
+            _ => None,
         }
+    }
+
+    /// How long an answer takes from the receiver to the sender; `None` for as long as the link's own delay.
+    pub fn feedback_delay(&self) -> Option<Duration> {
+        self.feedback()?.delay
     }
 
     /// The largest packet that fits the scheme's block; `None` if any does.
     pub fn max_packet_bytes(&self) -> Option<u32> {
         match self {
-            HarqConfig::None(_) => None,
             HarqConfig::Adaptive(config) => Some(config.max_packet_bytes()),
+            other => Some(u32::try_from(other.scheme()?.block()).unwrap_or(u32::MAX)),
+        }
+    }
+
+    fn feedback(&self) -> Option<&FeedbackConfig> {
+        match self {
+            HarqConfig::Adaptive(config) => Some(&config.feedback),
+            other => other.scheme()?.feedback(),
+        }
+    }
+
+    /// The schemes of fixed sizes.
+    fn scheme(&self) -> Option<&dyn SchemeConfig> {
+        match self {
+            HarqConfig::None(_) | HarqConfig::Adaptive(_) => None,
+            HarqConfig::Fec(config) => Some(config),
+            HarqConfig::StopAndWait(config) => Some(config),
+            HarqConfig::GoBackN(config) => Some(config),
+            HarqConfig::SelectiveRepeat(config) => Some(config),
+            HarqConfig::Chase(config) => Some(config),
+            HarqConfig::IncrementalRedundancy(config) => Some(config),
+            HarqConfig::SelfDecodable(config) => Some(config),
+            HarqConfig::NrNtn(config) => Some(config),
         }
     }
 }
@@ -92,9 +152,17 @@ pub trait Harq: Send {
     /// Sender: whether a new packet for `user` may start now.
     fn may_start(&self, user: u32) -> bool;
 
+    /// Sender: whether [`Harq::start`] wants an estimate of the channel. Asked once.
+    fn wants_estimate(&self) -> bool {
+        false
+    }
+
     /// Sender: takes a packet, which is the `sequence`-th of its flow, and makes its first burst. Only called after
     /// [`Harq::may_start`] answered yes.
-    fn start(&mut self, now: Time, packet: &PacketRef, sequence: u64) -> Coded;
+    ///
+    /// `estimate`: the mutual information of a coded bit, 0 to 1, that the sender believes the user's channel to bring now;
+    /// it may be old. `None` unless [`Harq::wants_estimate`].
+    fn start(&mut self, now: Time, packet: &PacketRef, sequence: u64, estimate: Option<f64>) -> Coded;
 
     /// Sender: the next burst to send for a packet that was started before; these go before new packets.
     fn poll_burst(&mut self, now: Time) -> Option<Burst>;
@@ -105,7 +173,8 @@ pub trait Harq: Send {
     /// Receiver: a burst arrives, having met the signal-to-noise ratio `snr`.
     fn receive(&mut self, now: Time, burst: &Burst, snr: Db) -> Reception;
 
-    /// Sender: what the receiver said reaches the sender.
+    /// Sender: what the receiver said reaches the sender, or was to reach it now. Answers come in the order of the bursts, each
+    /// once.
     fn handle_feedback(&mut self, now: Time, feedback: Feedback);
 
     /// Packets that were started and are neither decoded nor failed.
@@ -140,7 +209,7 @@ pub struct Burst {
 pub struct Reception {
     /// The fate of the packet.
     pub verdict: Verdict,
-    /// What is said to the sender, if anything.
+    /// What is said to the sender, if anything is: [`Answer::Lost`] if it gets lost on the way.
     pub answer: Option<Answer>,
 }
 
@@ -149,7 +218,7 @@ pub struct Reception {
 pub enum Verdict {
     /// It is decoded now.
     Decoded,
-    /// It needs more.
+    /// Nothing new: it needs more, or its fate was known before and this repetition was of no use.
     Undecided,
     /// It never will be decoded: this was its last transmission.
     Failed,
@@ -162,6 +231,8 @@ pub enum Answer {
     Ack,
     /// It is not.
     Nack,
+    /// An answer was due and did not come: the sender notices at the instant at which it was due, for all delays are fixed.
+    Lost,
 }
 
 /// An answer on its way to the sender.
@@ -178,7 +249,7 @@ pub struct Feedback {
 pub struct HarqCounters {
     /// Packets started.
     pub started: u64,
-    /// Packets decoded after 1, 2 … transmissions.
+    /// Packets decoded after 1, 2 … transmissions; of go-back-N, without those which the receiver was not ready for.
     pub decoded_after: Vec<u64>,
     /// Packets that all transmissions failed to carry.
     pub failed: u64,
@@ -186,7 +257,7 @@ pub struct HarqCounters {
     pub bursts: u64,
     /// Coded bits received.
     pub coded_bits: u64,
-    /// Coded bits of the packets whose fate is known.
+    /// Coded bits received of packets whose fate is known, those included that came when it already was.
     pub finished_bits: u64,
     /// Payload bits (bytes of the packet times eight) decoded.
     pub useful_bits: u64,
@@ -194,9 +265,11 @@ pub struct HarqCounters {
     pub acks: u64,
     /// Negative acknowledgments that reached the sender.
     pub nacks: u64,
-    /// Processes in use now.
+    /// Answers that were lost on their way.
+    pub lost_answers: u64,
+    /// Processes in use at the sender now.
     pub processes: usize,
-    /// Most processes in use at once, each from its first burst to the feedback that ends it.
+    /// Most processes in use at once, each from its first burst to the feedback that ends it, or without feedback to its last.
     pub processes_max: usize,
 }
 
@@ -216,6 +289,21 @@ impl HarqCounters {
         (self.started - self.decoded() - self.failed) as usize
     }
 
+    /// A packet takes a process.
+    pub(crate) fn on_start(&mut self) {
+        self.started += 1;
+        self.processes += 1;
+        self.processes_max = self.processes_max.max(self.processes);
+    }
+
+    pub(crate) fn on_answer(&mut self, answer: Answer) {
+        match answer {
+            Answer::Ack => self.acks += 1,
+            Answer::Nack => self.nacks += 1,
+            Answer::Lost => self.lost_answers += 1,
+        }
+    }
+
     pub(crate) fn on_burst(&mut self, bits: u32) {
         self.bursts += 1;
         self.coded_bits += u64::from(bits);
@@ -230,6 +318,11 @@ impl HarqCounters {
 
     pub(crate) fn on_failed(&mut self, bits: u64) {
         self.failed += 1;
+        self.finished_bits += bits;
+    }
+
+    /// A burst of a packet whose fate was known before.
+    pub(crate) fn on_discarded(&mut self, bits: u64) {
         self.finished_bits += bits;
     }
 }

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Db, Time};
 
+use super::feedback::unit_interval;
 use super::{Burst, Coded, Feedback, Harq, HarqCounters, Reception, Verdict};
 use crate::packet::PacketRef;
 
@@ -31,7 +32,7 @@ impl Harq for Uncoded {
         true
     }
 
-    fn start(&mut self, _now: Time, packet: &PacketRef, _sequence: u64) -> Coded {
+    fn start(&mut self, _now: Time, packet: &PacketRef, _sequence: u64, _estimate: Option<f64>) -> Coded {
         self.counters.started += 1;
         Coded { process: 0, bits: packet.size * 8 }
     }
@@ -45,7 +46,7 @@ impl Harq for Uncoded {
     }
 
     fn receive(&mut self, _now: Time, burst: &Burst, snr: Db) -> Reception {
-        let draw = (self.rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64; // 0 <= draw < 1
+        let draw = unit_interval(&mut *self.rng);
         self.counters.on_burst(burst.coded.bits);
         let verdict = if draw < loss_probability(snr, burst.coded.bits) {
             self.counters.on_failed(u64::from(burst.coded.bits));

@@ -5,11 +5,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{BitRate, Duration, FieldError, Time};
+use units::{FieldError, Time};
 
 use super::{Decision, QueueManager};
-use crate::buffer::Backlog;
-use crate::buffer::{Buffer, Limit};
+use crate::buffer::{Backlog, Buffer, Limit, LinkFacts};
 use crate::packet::PacketRef;
 
 /// Drops only what finds the queue full; above a threshold it marks the packets whose transport understands marks.
@@ -24,8 +23,8 @@ pub struct DropTailConfig {
 
 impl DropTailConfig {
     /// The threshold, if there is one.
-    pub(super) fn resolve(&self, rate: BitRate, base_rtt: Duration) -> Result<Option<Limit>, FieldError> {
-        self.mark_above.map(|buffer| buffer.resolve_as("mark_above", rate, base_rtt)).transpose()
+    pub(super) fn resolve(&self, link: &LinkFacts) -> Result<Option<Limit>, FieldError> {
+        self.mark_above.map(|buffer| buffer.resolve_as("mark_above", link)).transpose()
     }
 }
 

@@ -9,19 +9,22 @@
 
 pub mod codel;
 pub mod droptail;
+pub mod pie;
 pub mod red;
+pub mod time_limit;
 
 use std::collections::VecDeque;
 
 use rand::Rng;
-use units::{BitRate, Duration, Ecn, FieldError, Time};
+use units::{Duration, Ecn, FieldError, Time};
 
-use crate::buffer::Backlog;
-use crate::buffer::Limit;
+use crate::buffer::{Backlog, Limit, LinkFacts};
 use crate::packet::{DropReason, PacketRef};
 use codel::{Codel, CodelConfig};
 use droptail::{DropTailConfig, Threshold};
+use pie::{Pie, PieConfig};
 use red::{Red, RedConfig};
+use time_limit::{TimeLimit, TimeLimitConfig};
 
 units::registry! {
     /// The queue managers of the last hop.
@@ -29,6 +32,8 @@ units::registry! {
         "droptail" => DropTail(DropTailConfig),
         "red" => Red(RedConfig),
         "codel" => Codel(CodelConfig),
+        "pie" => Pie(PieConfig),
+        "time-limit" => TimeLimit(TimeLimitConfig),
     }
 }
 
@@ -39,16 +44,17 @@ impl Default for QueueConfig {
 }
 
 impl QueueConfig {
-    /// Whether the manager can be built for a link of `rate` and flows whose round-trip time without queueing is
-    /// `base_rtt`.
+    /// Whether the manager can be built for `link`.
     ///
     /// # Errors
     /// If a value cannot be.
-    pub fn check(&self, rate: BitRate, base_rtt: Duration) -> Result<(), FieldError> {
+    pub fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
         match self {
-            QueueConfig::DropTail(config) => config.resolve(rate, base_rtt).map(drop),
-            QueueConfig::Red(config) => config.resolve(rate, base_rtt).map(drop),
+            QueueConfig::DropTail(config) => config.resolve(link).map(drop),
+            QueueConfig::Red(config) => config.resolve(link).map(drop),
             QueueConfig::Codel(config) => config.check(),
+            QueueConfig::Pie(config) => config.check(),
+            QueueConfig::TimeLimit(config) => config.check(),
         }
     }
 
@@ -58,17 +64,18 @@ impl QueueConfig {
     /// As [`QueueConfig::check`].
     pub fn build(
         &self,
-        rate: BitRate,
-        base_rtt: Duration,
+        link: &LinkFacts,
         rng: Box<dyn Rng + Send>,
     ) -> Result<Option<Box<dyn QueueManager>>, FieldError> {
         Ok(match self {
             QueueConfig::DropTail(config) => {
-                let mark_above = config.resolve(rate, base_rtt)?;
+                let mark_above = config.resolve(link)?;
                 mark_above.map(|limit| Box::new(Threshold::new(limit)) as Box<dyn QueueManager>)
             }
-            QueueConfig::Red(config) => Some(Box::new(Red::new(config, rate, base_rtt, rng)?)),
+            QueueConfig::Red(config) => Some(Box::new(Red::new(config, link, rng)?)),
             QueueConfig::Codel(config) => Some(Box::new(Codel::new(config)?)),
+            QueueConfig::Pie(config) => Some(Box::new(Pie::new(config, rng)?)),
+            QueueConfig::TimeLimit(config) => Some(Box::new(TimeLimit::new(config)?)),
         })
     }
 }
@@ -90,6 +97,11 @@ pub trait QueueManager: Send {
     /// Whether [`QueueManager::on_departure`] may drop; asked once.
     fn drops_at_departure(&self) -> bool {
         false
+    }
+
+    /// How long a packet may wait before it is dropped, if there is a limit; asked once.
+    fn max_wait(&self) -> Option<Duration> {
+        None
     }
 }
 
@@ -113,11 +125,11 @@ impl Decision {
 
 /// A first-in-first-out queue with a limit and, perhaps, a manager.
 pub struct Queue {
-    packets: VecDeque<PacketRef>,
-    /// When each came; kept for a manager only.
-    arrivals: VecDeque<Time>,
+    /// Packets and when each came.
+    packets: VecDeque<(PacketRef, Time)>,
     bytes: u64,
     limit: Limit,
+    max_wait: Option<Duration>,
     manager: Option<Box<dyn QueueManager>>,
     dropped: VecDeque<(PacketRef, DropReason)>,
     marked: u64,
@@ -128,13 +140,24 @@ impl Queue {
     pub fn new(limit: Limit, manager: Option<Box<dyn QueueManager>>) -> Queue {
         Queue {
             packets: VecDeque::new(),
-            arrivals: VecDeque::new(),
             bytes: 0,
             limit,
+            max_wait: manager.as_ref().and_then(|manager| manager.max_wait()),
             manager,
             dropped: VecDeque::new(),
             marked: 0,
         }
+    }
+
+    /// The same with a limit on how long a packet may wait, beside that of its manager.
+    pub fn with_max_wait(mut self, limit: Option<Duration>) -> Queue {
+        self.max_wait = self.max_wait.into_iter().chain(limit).min();
+        self
+    }
+
+    /// How long a packet may wait; [`Queue::expire`] drops what has waited longer.
+    pub fn max_wait(&self) -> Option<Duration> {
+        self.max_wait
     }
 
     /// Takes a packet, or says why not.
@@ -146,31 +169,61 @@ impl Queue {
         if self.manager.is_some() {
             return self.push_managed(now, packet);
         }
-        self.admit(packet)
+        self.admit(now, packet)
     }
 
     /// The packet that [`Queue::pop`] looks at next.
     #[inline]
     pub fn front(&self) -> Option<&PacketRef> {
-        self.packets.front()
+        self.packets.front().map(|(packet, _)| packet)
+    }
+
+    /// When the first packet came.
+    #[inline]
+    pub fn since(&self) -> Option<Time> {
+        self.packets.front().map(|&(_, since)| since)
     }
 
     /// Takes out the first packet. `None` if there is none or the manager has dropped it: then ask [`Queue::front`] again.
     #[inline]
     pub fn pop(&mut self, now: Time) -> Option<PacketRef> {
-        let packet = self.packets.pop_front()?;
+        let (packet, since) = self.packets.pop_front()?;
         self.bytes -= u64::from(packet.size);
-        if self.manager.is_some() { self.pop_managed(now, packet) } else { Some(packet) }
+        if self.manager.is_some() { self.pop_managed(now, packet, since) } else { Some(packet) }
     }
 
-    /// A packet that the manager has dropped after it was taken.
+    /// Drops the packets that have waited longer than they may; whether there were any.
+    pub fn expire(&mut self, now: Time) -> bool {
+        let Some(limit) = self.max_wait else { return false };
+        let before = self.packets.len();
+        while let Some((packet, _)) = self.packets.pop_front_if(|(_, since)| *since + limit < now) {
+            self.bytes -= u64::from(packet.size);
+            self.dropped.push_back((packet, DropReason::Timeout));
+        }
+        self.packets.len() < before
+    }
+
+    /// Gives up the first packet to make room elsewhere.
+    pub fn shed(&mut self) {
+        if let Some((packet, _)) = self.packets.pop_front() {
+            self.bytes -= u64::from(packet.size);
+            self.dropped.push_back((packet, DropReason::Overflow));
+        }
+    }
+
+    /// The bytes of a packet, counted from 0 for the first.
+    pub fn size_at(&self, place: usize) -> Option<u32> {
+        self.packets.get(place).map(|(packet, _)| packet.size)
+    }
+
+    /// A packet that has been dropped after it was taken.
     pub fn poll_dropped(&mut self) -> Option<(PacketRef, DropReason)> {
         self.dropped.pop_front()
     }
 
     /// Whether there may be any for [`Queue::poll_dropped`].
     pub fn gives_up(&self) -> bool {
-        self.manager.as_ref().is_some_and(|manager| manager.drops_at_departure())
+        self.max_wait.is_some() || self.manager.as_ref().is_some_and(|manager| manager.drops_at_departure())
     }
 
     /// What waits.
@@ -185,12 +238,12 @@ impl Queue {
     }
 
     #[inline]
-    fn admit(&mut self, packet: PacketRef) -> Result<(), DropReason> {
+    fn admit(&mut self, now: Time, packet: PacketRef) -> Result<(), DropReason> {
         if !self.limit.admits(self.backlog(), packet.size) {
             return Err(DropReason::Overflow);
         }
         self.bytes += u64::from(packet.size);
-        self.packets.push_back(packet);
+        self.packets.push_back((packet, now));
         Ok(())
     }
 
@@ -205,17 +258,14 @@ impl Queue {
             Decision::Mark if self.limit.admits(waiting, packet.size) => self.mark(&mut packet),
             Decision::Mark | Decision::Pass => {}
         }
-        self.admit(packet)?;
-        self.arrivals.push_back(now);
-        Ok(())
+        self.admit(now, packet)
     }
 
     #[inline(never)]
-    fn pop_managed(&mut self, now: Time, mut packet: PacketRef) -> Option<PacketRef> {
+    fn pop_managed(&mut self, now: Time, mut packet: PacketRef, since: Time) -> Option<PacketRef> {
         let left = self.backlog();
-        let came = self.arrivals.pop_front().expect("one for each packet");
         let manager = self.manager.as_mut().expect("asked for by pop");
-        match manager.on_departure(now, &packet, now.since(came), left) {
+        match manager.on_departure(now, &packet, now.since(since), left) {
             Decision::Pass => {}
             Decision::Mark => self.mark(&mut packet),
             Decision::Drop => {

@@ -15,11 +15,10 @@
 use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{BitRate, Bytes, Duration, FieldError, Probability, Time};
+use units::{Bytes, Duration, FieldError, Probability, Time};
 
 use super::{Decision, QueueManager};
-use crate::buffer::Backlog;
-use crate::buffer::{Buffer, Limit};
+use crate::buffer::{Backlog, Buffer, Limit, LinkFacts};
 use crate::packet::PacketRef;
 
 /// Marks or drops at random, the more the longer the queue is on average.
@@ -67,11 +66,11 @@ pub(super) struct Thresholds {
 }
 
 impl RedConfig {
-    /// The thresholds on a link of `rate` under flows of `base_rtt`.
-    pub(super) fn resolve(&self, rate: BitRate, base_rtt: Duration) -> Result<Thresholds, FieldError> {
+    /// The thresholds on `link`.
+    pub(super) fn resolve(&self, link: &LinkFacts) -> Result<Thresholds, FieldError> {
         let refuse = |field, reason: String| Err(FieldError::new(field, reason));
-        let min = self.min.resolve_as("min", rate, base_rtt)?;
-        let max = self.max.resolve_as("max", rate, base_rtt)?;
+        let min = self.min.resolve_as("min", link)?;
+        let max = self.max.resolve_as("max", link)?;
         if std::mem::discriminant(&min) != std::mem::discriminant(&max) {
             return refuse("max", format!("\"{}\" and min = \"{}\": both in packets or neither", self.max, self.min));
         }
@@ -112,19 +111,14 @@ impl Red {
     ///
     /// # Errors
     /// If a value cannot be.
-    pub fn new(
-        config: &RedConfig,
-        rate: BitRate,
-        base_rtt: Duration,
-        rng: Box<dyn Rng + Send>,
-    ) -> Result<Red, FieldError> {
-        let Thresholds { min, max } = config.resolve(rate, base_rtt)?;
+    pub fn new(config: &RedConfig, link: &LinkFacts, rng: Box<dyn Rng + Send>) -> Result<Red, FieldError> {
+        let Thresholds { min, max } = config.resolve(link)?;
         Ok(Red {
             config: config.clone(),
             measure: min,
             min: min.count() as f64,
             max: max.count() as f64,
-            packet_time: rate.tx_time(config.mean_packet.bits()).as_secs_f64(),
+            packet_time: link.rate.tx_time(config.mean_packet.bits()).as_secs_f64(),
             rng,
             average: 0.0,
             count: -1.0,

@@ -2,11 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Time;
+use units::{Duration, FieldError, Time};
 
-use super::{Scheduler, View};
-use crate::Backlog;
-use crate::buffer::Buffer;
+use super::users::check_wait;
+use super::{Parts, Plan, Scheduler, View};
+use crate::buffer::{Backlog, Buffer, LinkFacts};
 use crate::packet::{DropReason, PacketRef};
 use crate::queue::Queue;
 
@@ -15,13 +15,28 @@ use crate::queue::Queue;
 #[serde(deny_unknown_fields, default)]
 pub struct DropTailConfig {
     /// Size of the queue: packets, bytes, time at the rate of the link, or bandwidth-delay products. The packet that is
-    /// being sent does not count.
+    /// being sent does not count. In the published studies DT_H is "1 bdp/sqrt(n)" and DT_S "1 bdp/sqrt(n)/n".
     pub buffer: Buffer,
+    /// How long a packet may wait before it is dropped; without it, for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Duration>,
 }
 
 impl Default for DropTailConfig {
     fn default() -> DropTailConfig {
-        DropTailConfig { buffer: Buffer::Bdp(1.0) }
+        DropTailConfig { buffer: Buffer::bdp(1.0), limit: None }
+    }
+}
+
+impl Plan for DropTailConfig {
+    fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
+        check_wait(self.limit)?;
+        self.buffer.resolve(link).map(drop)
+    }
+
+    fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {
+        self.check(parts.link)?;
+        Ok(Box::new(DropTail::new((parts.queue)(self.buffer.resolve(parts.link)?).with_max_wait(self.limit))))
     }
 }
 
@@ -39,10 +54,12 @@ impl DropTail {
 
 impl Scheduler for DropTail {
     fn enqueue(&mut self, now: Time, packet: PacketRef) -> Result<(), DropReason> {
+        self.queue.expire(now);
         self.queue.push(now, packet)
     }
 
     fn select(&mut self, now: Time, view: &mut View<'_>) -> Option<PacketRef> {
+        self.queue.expire(now);
         while view.may_start(self.queue.front()?.user) {
             let packet = self.queue.pop(now);
             if packet.is_some() {

@@ -3,50 +3,137 @@
 //! A scheduler holds the packets that wait for the transmitter. A new one is a file here, a line in the registry, and
 //! passes the conformance test of this crate. Which packet of one queue is dropped or marked, and when, is for the queue's
 //! manager to say: see [`crate::queue`].
+//!
+//! Most schedulers keep a queue for each user ([`users::UserQueues`]), and most of those serve the user with the highest
+//! score ([`rule::ByRule`]): a new one of that kind is a formula.
 
+pub mod bbs;
+pub mod bps;
+pub mod classes;
+pub mod codes;
 pub mod droptail;
+pub mod drr;
+pub mod exp_pf;
+pub mod external;
+pub mod fq_codel;
+pub mod m_lwdf;
+pub mod max_rate;
+pub mod pf;
+pub mod round_robin;
+pub mod rule;
+pub mod served;
+pub mod ubmt;
+pub mod users;
 
 use channel::Channel;
-use units::{BitRate, Db, Duration, FieldError, Time};
+use units::{FieldError, Time};
 
-use crate::buffer::{Backlog, Limit};
+use crate::buffer::{Backlog, Limit, LinkFacts};
+use crate::estimate::Estimates;
 use crate::harq::Harq;
 use crate::packet::{DropReason, PacketRef};
 use crate::queue::Queue;
-use droptail::{DropTail, DropTailConfig};
+use bbs::BbsConfig;
+use bps::BpsConfig;
+use codes::CodesConfig;
+use droptail::DropTailConfig;
+use drr::DrrConfig;
+use exp_pf::ExpPfConfig;
+use external::{Choose, ExternalConfig};
+use fq_codel::FqCodelConfig;
+use m_lwdf::MLwdfConfig;
+use max_rate::MaxRateConfig;
+use pf::PfConfig;
+use round_robin::RoundRobinConfig;
+use ubmt::UbmtConfig;
 
 units::registry! {
     /// The schedulers of the last hop.
     pub enum SchedulerConfig {
         "droptail" => DropTail(DropTailConfig),
+        "round-robin" => RoundRobin(RoundRobinConfig),
+        "pf" => Pf(PfConfig),
+        "codes" => Codes(CodesConfig),
+        "max-rate" => MaxRate(MaxRateConfig),
+        "m-lwdf" => MLwdf(MLwdfConfig),
+        "exp-pf" => ExpPf(ExpPfConfig),
+        "ubmt" => Ubmt(UbmtConfig),
+        "bbs" => Bbs(BbsConfig),
+        "bps" => Bps(BpsConfig),
+        "drr" => Drr(DrrConfig),
+        "fq-codel" => FqCodel(FqCodelConfig),
+        "external" => External(ExternalConfig),
+    }
+}
+
+/// What a scheduler is built from.
+pub struct Parts<'a> {
+    /// What sizes of queues are resolved against.
+    pub link: &'a LinkFacts,
+    /// Makes a queue of a size, with the manager that the scenario says.
+    pub queue: &'a mut dyn FnMut(Limit) -> Queue,
+    /// Makes what a script has registered under a name, if it has.
+    pub choosers: &'a mut dyn FnMut(&str) -> Option<Box<dyn Choose>>,
+}
+
+/// The options of a scheduler, from which it is built.
+pub trait Plan {
+    /// Whether it can be built, but for what only a script knows.
+    ///
+    /// # Errors
+    /// If a value cannot be.
+    fn check(&self, link: &LinkFacts) -> Result<(), FieldError>;
+
+    /// The scheduler.
+    ///
+    /// # Errors
+    /// As [`Plan::check`], and if no script has registered what is named.
+    fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError>;
+
+    /// Whether its queues have managers of its own and take no others.
+    fn manages_queues(&self) -> bool {
+        false
     }
 }
 
 impl SchedulerConfig {
-    /// Whether the scheduler can be built.
-    ///
-    /// # Errors
-    /// If a value cannot be.
-    pub fn check(&self, rate: BitRate, base_rtt: Duration) -> Result<(), FieldError> {
+    fn plan(&self) -> &dyn Plan {
         match self {
-            SchedulerConfig::DropTail(config) => config.buffer.resolve(rate, base_rtt).map(drop),
+            SchedulerConfig::DropTail(config) => config,
+            SchedulerConfig::RoundRobin(config) => config,
+            SchedulerConfig::Pf(config) => config,
+            SchedulerConfig::Codes(config) => config,
+            SchedulerConfig::MaxRate(config) => config,
+            SchedulerConfig::MLwdf(config) => config,
+            SchedulerConfig::ExpPf(config) => config,
+            SchedulerConfig::Ubmt(config) => config,
+            SchedulerConfig::Bbs(config) => config,
+            SchedulerConfig::Bps(config) => config,
+            SchedulerConfig::Drr(config) => config,
+            SchedulerConfig::FqCodel(config) => config,
+            SchedulerConfig::External(config) => config,
         }
     }
 
-    /// The scheduler, for a link of `rate` and flows whose round-trip time without queueing is `base_rtt`. It asks `queue`
-    /// for each queue that it needs.
+    /// As [`Plan::check`].
     ///
     /// # Errors
-    /// As [`SchedulerConfig::check`].
-    pub fn build(
-        &self,
-        rate: BitRate,
-        base_rtt: Duration,
-        queue: &mut dyn FnMut(Limit) -> Queue,
-    ) -> Result<Box<dyn Scheduler>, FieldError> {
-        Ok(match self {
-            SchedulerConfig::DropTail(config) => Box::new(DropTail::new(queue(config.buffer.resolve(rate, base_rtt)?))),
-        })
+    /// If a value cannot be.
+    pub fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
+        self.plan().check(link)
+    }
+
+    /// As [`Plan::build`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {
+        self.plan().build(parts)
+    }
+
+    /// As [`Plan::manages_queues`].
+    pub fn manages_queues(&self) -> bool {
+        self.plan().manages_queues()
     }
 }
 
@@ -88,28 +175,47 @@ pub trait Scheduler: Send {
     fn marked(&self) -> u64 {
         0
     }
+
+    /// How often somebody else was to choose and chose nobody who could be served.
+    fn overruled(&self) -> u64 {
+        0
+    }
 }
 
 /// What a scheduler may look at when it chooses.
 pub struct View<'a> {
     now: Time,
     harq: &'a dyn Harq,
+    estimates: &'a mut Estimates,
     channels: &'a mut [Box<dyn Channel>],
 }
 
 impl<'a> View<'a> {
-    /// The state of the link at `now`.
-    pub fn new(now: Time, harq: &'a dyn Harq, channels: &'a mut [Box<dyn Channel>]) -> View<'a> {
-        View { now, harq, channels }
+    /// The state of the link at `now`, to which `estimates` have advanced.
+    pub fn new(
+        now: Time,
+        harq: &'a dyn Harq,
+        estimates: &'a mut Estimates,
+        channels: &'a mut [Box<dyn Channel>],
+    ) -> View<'a> {
+        View { now, harq, estimates, channels }
     }
 
-    /// Whether a new packet for `user` may be sent now: false while all HARQ processes are taken.
+    /// Whether a new packet for `user` may be sent now: false while the HARQ processes that it could take are taken.
+    #[inline]
     pub fn may_start(&self, user: u32) -> bool {
         self.harq.may_start(user)
     }
 
-    /// The attenuation of `user`'s channel now, as a perfect and immediate estimate; `None` if the channel has none.
-    pub fn attenuation(&mut self, user: u32) -> Option<Db> {
-        self.channels[user as usize].attenuation(self.now)
+    /// The mutual information of a coded bit to `user`, 0 to 1, as the sender believes it.
+    #[inline]
+    pub fn information(&mut self, user: u32) -> f64 {
+        self.estimates.information(self.now, user, self.channels)
+    }
+
+    /// Changes whenever [`View::information`] may have: what follows from it is then to be computed anew.
+    #[inline]
+    pub fn epoch(&self) -> u64 {
+        self.estimates.epoch()
     }
 }

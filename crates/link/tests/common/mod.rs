@@ -1,11 +1,13 @@
 //! Channels with known answers, packets, and a driver that steps a last hop from wake-up to wake-up.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod desk;
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use channel::{CLEAR, Channel, ERASED, TransmissionLaw};
-use link::{Ecn, LastHop, LastHopConfig, Output, PacketRef};
+use link::{Choose, Ecn, LastHop, LastHopConfig, Output, PacketRef, QueueState};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use units::{Db, Duration, Time};
@@ -28,7 +30,7 @@ pub fn us(micros: u64) -> Time {
 }
 
 pub fn packet(id: u32, size: u32) -> PacketRef {
-    PacketRef { id, flow: 0, user: 0, size, ecn: Ecn::NotEct }
+    PacketRef { id, flow: 0, user: 0, size, class: 0, ecn: Ecn::NotEct }
 }
 
 /// Answers each burst in turn from a script, then with the last answer; remembers when it was asked.
@@ -61,6 +63,10 @@ impl Channel for Scripted {
     fn attenuation(&mut self, _now: Time) -> Option<Db> {
         None
     }
+
+    fn estimated_snr(&mut self, _now: Time) -> Db {
+        CLEAR
+    }
 }
 
 /// Each burst meets a signal-to-noise ratio of its own, anything from noise alone to no noise.
@@ -77,6 +83,39 @@ impl Channel for Wild {
 
     fn attenuation(&mut self, _now: Time) -> Option<Db> {
         None
+    }
+
+    fn estimated_snr(&mut self, now: Time) -> Db {
+        self.burst_snr(now)
+    }
+}
+
+/// Chooses at random, sometimes nobody or somebody who is not there.
+pub struct Dice(pub Box<dyn Rng + Send>);
+
+impl Choose for Dice {
+    fn choose(&mut self, _now: Time, queues: &[QueueState]) -> Option<u32> {
+        assert!(!queues.is_empty() && queues.is_sorted_by(|a, b| a.user < b.user), "{queues:?}");
+        assert!(queues.iter().all(|queue| queue.packets > 0 && queue.bytes >= u64::from(queue.head_size)));
+        let draw = self.0.next_u64() as usize;
+        match draw % 5 {
+            0 => None,
+            1 => Some(u32::MAX),
+            _ => Some(queues[draw / 5 % queues.len()].user),
+        }
+    }
+}
+
+/// Knows the name `dice`.
+pub fn choosers(name: &str) -> Option<Box<dyn Choose>> {
+    (name == "dice").then(|| Box::new(Dice(rng(5))) as Box<dyn Choose>)
+}
+
+/// The options with which every kind of scheduler can be built.
+pub fn scheduler_json(kind: &str) -> serde_json::Value {
+    match kind {
+        "external" => serde_json::json!({ "kind": kind, "name": "dice" }),
+        other => serde_json::json!({ "kind": other }),
     }
 }
 
@@ -106,7 +145,9 @@ impl Run {
 
     /// A last hop to users with these channels; base round-trip time 160 ms.
     pub fn of(json: serde_json::Value, channels: Vec<Box<dyn Channel>>, law: Option<&TransmissionLaw>) -> Run {
-        Run::new(LastHop::new(&config(json), Duration::from_millis(160), channels, law, &mut streams).unwrap())
+        let config = config(json);
+        let rtt = Duration::from_millis(160);
+        Run::new(LastHop::new(&config, rtt, channels, law, &mut streams, &mut choosers).unwrap())
     }
 
     pub fn offer(&mut self, now: Time, packet: PacketRef) {

@@ -3,9 +3,9 @@
 use etherparse::checksum::Sum16BitWords;
 use etherparse::{
     EtherType, Ethernet2Header, IpDscp, IpEcn, IpFragOffset, IpNumber, Ipv4Header, Ipv4Options, TcpHeader,
-    TcpOptionElement,
+    TcpOptionElement, UdpHeader,
 };
-use transport::{Flags, Segment};
+use transport::{Datagram, Flags, Segment};
 use units::Ecn;
 
 use crate::packet::Way;
@@ -85,9 +85,7 @@ impl Frame {
     /// The headers of a segment.
     pub(super) fn tcp(from: &Host, to: &Host, way: Way, numbers: &Numbers, number: u32, segment: &Segment) -> Frame {
         let tcp = tcp_header(from, to, way, numbers, segment);
-        let ip = ipv4_header(from, to, number, segment);
-        let ethernet =
-            Ethernet2Header { source: from.hardware(), destination: to.hardware(), ether_type: EtherType::IPV4 };
+        let ip = ipv4_header(from, to, number, IpNumber::TCP, segment.ecn, segment.wire_bytes());
         debug_assert_eq!(
             (Ipv4Header::MIN_LEN + tcp.header_len()) as u32,
             segment.header_bytes(),
@@ -101,13 +99,30 @@ impl Frame {
         let checksum = tcp_checksum(from, to, &tcp, segment.len);
         tcp[16..18].copy_from_slice(&checksum.to_be_bytes());
 
+        Frame::new(from, to, &ip, &tcp, segment.len)
+    }
+
+    /// The headers of a datagram.
+    pub(super) fn udp(from: &Host, to: &Host, number: u32, datagram: &Datagram) -> Frame {
+        let ip = ipv4_header(from, to, number, IpNumber::UDP, Ecn::NotEct, datagram.wire_bytes());
+        let length = (UdpHeader::LEN as u32 + datagram.len) as u16;
+        let mut udp = UdpHeader { source_port: from.port, destination_port: to.port, length, checksum: 0 };
+        // RFC 768; zeros of payload add nothing. A sum of zero is sent as ones: zero says that there is none.
+        let sum = pseudo_header(from, to, IpNumber::UDP, length).add_slice(&udp.to_bytes());
+        udp.checksum = sum.to_ones_complement_with_no_zero().to_be();
+        Frame::new(from, to, &ip, &udp.to_bytes(), datagram.len)
+    }
+
+    fn new(from: &Host, to: &Host, ip: &Ipv4Header, transport: &[u8], payload: u32) -> Frame {
+        let ethernet =
+            Ethernet2Header { source: from.hardware(), destination: to.hardware(), ether_type: EtherType::IPV4 };
         let mut frame = Frame { bytes: [0; Frame::MOST], len: 0, wire_bytes: 0 };
-        for part in [&ethernet.to_bytes()[..], &ip.to_bytes()[..], &tcp[..]] {
+        for part in [&ethernet.to_bytes()[..], &ip.to_bytes()[..], transport] {
             let start = usize::from(frame.len);
             frame.bytes[start..start + part.len()].copy_from_slice(part);
             frame.len += part.len() as u8;
         }
-        frame.wire_bytes = u32::from(frame.len) + segment.len;
+        frame.wire_bytes = u32::from(frame.len) + payload;
         frame
     }
 
@@ -186,11 +201,11 @@ fn options(segment: &Segment, theirs: u32) -> ([TcpOptionElement; MOST_OPTIONS],
 /// With their padding: of a SYN, or of an acknowledgment with timestamps and blocks.
 const MOST_OPTIONS: usize = 6;
 
-fn ipv4_header(from: &Host, to: &Host, number: u32, segment: &Segment) -> Ipv4Header {
-    let total = segment.wire_bytes().min(u32::from(u16::MAX)) as u16;
+fn ipv4_header(from: &Host, to: &Host, number: u32, protocol: IpNumber, ecn: Ecn, wire_bytes: u32) -> Ipv4Header {
+    let total = wire_bytes.min(u32::from(u16::MAX)) as u16;
     let mut header = Ipv4Header {
         dscp: IpDscp::ZERO,
-        ecn: match segment.ecn {
+        ecn: match ecn {
             Ecn::NotEct => IpEcn::NotEct,
             Ecn::Ect0 => IpEcn::Ect0,
             Ecn::Ect1 => IpEcn::Ect1,
@@ -203,7 +218,7 @@ fn ipv4_header(from: &Host, to: &Host, number: u32, segment: &Segment) -> Ipv4He
         more_fragments: false,
         fragment_offset: IpFragOffset::ZERO,
         time_to_live: 64,
-        protocol: IpNumber::TCP,
+        protocol,
         header_checksum: 0,
         source: from.address,
         destination: to.address,
@@ -216,7 +231,10 @@ fn ipv4_header(from: &Host, to: &Host, number: u32, segment: &Segment) -> Ipv4He
 /// RFC 9293 section 3.1 over the pseudo header, the header and `payload` zeros, which add nothing but their number.
 fn tcp_checksum(from: &Host, to: &Host, header: &[u8], payload: u32) -> u16 {
     let length = header.len() as u32 + payload;
+    pseudo_header(from, to, IpNumber::TCP, length as u16).add_slice(header).ones_complement().to_be()
+}
+
+fn pseudo_header(from: &Host, to: &Host, protocol: IpNumber, length: u16) -> Sum16BitWords {
     let sum = Sum16BitWords::new().add_4bytes(from.address).add_4bytes(to.address);
-    let sum = sum.add_2bytes([0, IpNumber::TCP.0]).add_2bytes((length as u16).to_be_bytes());
-    sum.add_slice(header).ones_complement().to_be()
+    sum.add_2bytes([0, protocol.0]).add_2bytes(length.to_be_bytes())
 }

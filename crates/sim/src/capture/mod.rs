@@ -176,7 +176,14 @@ impl Capture {
 impl FlowHosts {
     /// The headers of a packet; `fresh`: it has just been made.
     fn frame(&mut self, packet: &Packet, fresh: bool) -> Frame {
-        let Payload::Tcp(segment) = &packet.payload;
+        let (from, to) = match packet.way {
+            Way::Forward => (&self.server, &self.user),
+            Way::Backward => (&self.user, &self.server),
+        };
+        let segment = match &packet.payload {
+            Payload::Tcp(segment) => segment,
+            Payload::Udp(datagram) => return Frame::udp(from, to, packet.number, datagram),
+        };
         let numbers = match packet.leg {
             Leg::Satellite => &mut self.satellite,
             Leg::Terrestrial => &mut self.terrestrial,
@@ -184,10 +191,6 @@ impl FlowHosts {
         if fresh {
             numbers.note(packet.way, segment);
         }
-        let (from, to) = match packet.way {
-            Way::Forward => (&self.server, &self.user),
-            Way::Backward => (&self.user, &self.server),
-        };
         Frame::tcp(from, to, packet.way, numbers, packet.number, segment)
     }
 }

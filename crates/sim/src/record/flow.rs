@@ -1,9 +1,11 @@
 //! What is noted about one flow while it runs.
 
 use hdrhistogram::Histogram;
+use traffic::Listener;
 use units::Time;
 
 use super::order::OrderCounter;
+use super::recorder::Drops;
 use super::spurious::SpuriousCounter;
 
 /// Counts and averages of one flow; its size does not grow with time.
@@ -11,7 +13,7 @@ use super::spurious::SpuriousCounter;
 pub(crate) struct FlowRecord {
     pub(crate) sent_packets: u64,
     pub(crate) received_packets: u64,
-    pub(crate) lost_packets: u64,
+    pub(crate) lost: Drops,
     pub(crate) marked_packets: u64,
     pub(crate) opened_at: Option<Time>,
     pub(crate) last_delivery: Time,
@@ -19,14 +21,16 @@ pub(crate) struct FlowRecord {
     pub(crate) window: TimeAverage,
     pub(crate) spurious: SpuriousCounter,
     pub(crate) order: OrderCounter,
+    /// Who listens, if it is a voice.
+    pub(crate) listener: Option<Box<Listener>>,
 }
 
 impl FlowRecord {
-    pub(crate) fn new() -> FlowRecord {
+    pub(crate) fn new(listener: Option<Listener>) -> FlowRecord {
         FlowRecord {
             sent_packets: 0,
             received_packets: 0,
-            lost_packets: 0,
+            lost: Drops::default(),
             marked_packets: 0,
             opened_at: None,
             last_delivery: Time::ZERO,
@@ -34,6 +38,7 @@ impl FlowRecord {
             window: TimeAverage::default(),
             spurious: SpuriousCounter::default(),
             order: OrderCounter::default(),
+            listener: listener.map(Box::new),
         }
     }
 }
@@ -46,11 +51,21 @@ pub(crate) struct DelayRecord {
     sum_s: f64,
     previous_s: Option<f64>,
     changes_s: f64,
+    /// The interarrival jitter of RFC 3550 after the last packet, and its values added up.
+    interarrival_s: f64,
+    interarrival_sum_s: f64,
 }
 
 impl DelayRecord {
     fn new() -> DelayRecord {
-        DelayRecord { histogram: None, sum_s: 0.0, previous_s: None, changes_s: 0.0 }
+        DelayRecord {
+            histogram: None,
+            sum_s: 0.0,
+            previous_s: None,
+            changes_s: 0.0,
+            interarrival_s: 0.0,
+            interarrival_sum_s: 0.0,
+        }
     }
 
     /// A packet sent at `sent` arrives at `now`.
@@ -63,7 +78,10 @@ impl DelayRecord {
         histogram.record(delay.as_nanos() / 1000).expect("the histogram grows by itself");
         self.sum_s += seconds;
         if let Some(previous) = self.previous_s.replace(seconds) {
-            self.changes_s += (seconds - previous).abs();
+            let change = (seconds - previous).abs();
+            self.changes_s += change;
+            self.interarrival_s += (change - self.interarrival_s) / 16.0;
+            self.interarrival_sum_s += self.interarrival_s;
         }
     }
 
@@ -84,6 +102,12 @@ impl DelayRecord {
     pub(crate) fn jitter_s(&self) -> Option<f64> {
         let packets = self.packets();
         (packets > 1).then(|| self.changes_s / (packets - 1) as f64)
+    }
+
+    /// The interarrival jitter of RFC 3550 section 6.4.1, J += (|D| - J) / 16, mean over the packets.
+    pub(crate) fn interarrival_jitter_s(&self) -> Option<f64> {
+        let packets = self.packets();
+        (packets > 1).then(|| self.interarrival_sum_s / (packets - 1) as f64)
     }
 }
 
@@ -143,6 +167,10 @@ mod tests {
             delays.add(at(sent), at(arrived));
         }
         assert!((delays.jitter_s().unwrap() - 0.2).abs() < 1e-12);
+        // Changes of 0.2 s twice: J is 0.2 / 16, then 0.2 / 16 more of what is missing.
+        let first = 0.2 / 16.0;
+        let second = first + (0.2 - first) / 16.0;
+        assert!((delays.interarrival_jitter_s().unwrap() - (first + second) / 2.0).abs() < 1e-12);
         assert!((delays.mean_s().unwrap() - 0.5 / 3.0).abs() < 1e-12);
         assert!((delays.p95_s().unwrap() - 0.3).abs() < 1e-3);
     }

@@ -9,7 +9,7 @@ mod summary;
 mod table;
 
 pub(crate) use summary::flow_table;
-pub use summary::{Conservation, FlowSummary, PathSummary, PepSummary, Summary};
+pub use summary::{Conservation, FlowSummary, PathSummary, PepSummary, Summary, UsersSummary};
 pub use table::{Column, Table};
 
 /// The result of a run.

@@ -5,7 +5,7 @@ use transport::{Flags, Segment};
 /// Counts duplicate acknowledgments and reordered packets of one flow.
 #[derive(Debug, Default)]
 pub(crate) struct OrderCounter {
-    /// The offset after the last byte sent, and after the last byte that has arrived.
+    /// The offset after the last byte sent, and after the last byte (or datagram) that has arrived.
     sent_end: u64,
     arrived_end: u64,
     /// The last acknowledgment that reached the sender, and the window in it.
@@ -28,6 +28,16 @@ impl OrderCounter {
         if segment.end() > self.arrived_end {
             self.arrived_end = segment.end();
         } else if copy == 0 {
+            self.reordered += 1;
+        }
+    }
+
+    /// A datagram arrives at the receiver; it is reordered if one that was sent later has arrived before it.
+    #[inline]
+    pub(crate) fn on_datagram(&mut self, number: u64) {
+        if number >= self.arrived_end {
+            self.arrived_end = number + 1;
+        } else {
             self.reordered += 1;
         }
     }
@@ -92,5 +102,12 @@ mod tests {
             counter.on_arrival(&data(seq), copy);
         }
         assert_eq!(counter.reordered(), 1);
+    }
+
+    #[test]
+    fn a_datagram_behind_later_ones_is_reordered() {
+        let mut counter = OrderCounter::default();
+        [0, 3, 1, 2, 4].into_iter().for_each(|number| counter.on_datagram(number));
+        assert_eq!(counter.reordered(), 2);
     }
 }

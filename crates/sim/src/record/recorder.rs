@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use engine::Digest;
 use link::DropReason;
+use traffic::Listener;
 use units::{Ecn, Time};
 
 use super::flow::FlowRecord;
@@ -23,7 +24,7 @@ pub(crate) struct Recorder {
 }
 
 /// Lost packets by cause.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Drops {
     link: [u64; LINK_REASONS.len()],
     pub(crate) no_route: u64,
@@ -38,7 +39,7 @@ pub(crate) enum Loss {
     NoRoute,
 }
 
-/// The reasons of the last hop, and their names in the summary.
+/// The reasons of the last hop in their order, and their names in the summary.
 const LINK_REASONS: [(DropReason, &str); 4] = [
     (DropReason::Overflow, "overflow"),
     (DropReason::Early, "early"),
@@ -61,10 +62,11 @@ enum Event {
 const ON_THE_GROUND: u32 = 1 << 31;
 
 impl Recorder {
-    pub(crate) fn new(flows: usize, series: Option<Series>) -> Recorder {
+    /// `listeners`: of each flow, who listens to it.
+    pub(crate) fn new(listeners: impl Iterator<Item = Option<Listener>>, series: Option<Series>) -> Recorder {
         Recorder {
             digest: Digest::default(),
-            flows: std::iter::repeat_with(FlowRecord::new).take(flows).collect(),
+            flows: listeners.map(FlowRecord::new).collect(),
             delivered: 0,
             drops: Drops::default(),
             series,
@@ -93,8 +95,9 @@ impl Recorder {
         if counts(packet) {
             let record = &mut self.flows[packet.flow as usize];
             record.sent_packets += 1;
-            let Payload::Tcp(segment) = &packet.payload;
-            record.order.on_sent(segment);
+            if let Payload::Tcp(segment) = &packet.payload {
+                record.order.on_sent(segment);
+            }
             if packet.copy > 0 {
                 record.spurious.on_retransmission(packet.payload.sequence(), packet.copy, received());
             }
@@ -131,7 +134,7 @@ impl Recorder {
         self.drops.count(loss);
         if counts(packet) {
             let record = &mut self.flows[packet.flow as usize];
-            record.lost_packets += 1;
+            record.lost.count(loss);
             record.spurious.on_loss(packet.payload.sequence(), packet.copy);
         }
     }
@@ -144,15 +147,26 @@ impl Recorder {
         if counts(packet) {
             let record = &mut self.flows[packet.flow as usize];
             record.received_packets += 1;
-            let Payload::Tcp(segment) = &packet.payload;
-            record.order.on_arrival(segment, packet.copy);
             record.delay.add(packet.sent, now);
-            record.spurious.on_arrival(packet.payload.sequence(), packet.copy);
+            match &packet.payload {
+                Payload::Tcp(segment) => {
+                    record.order.on_arrival(segment, packet.copy);
+                    record.spurious.on_arrival(segment.seq, packet.copy);
+                }
+                Payload::Udp(datagram) => {
+                    record.order.on_datagram(datagram.number);
+                    if let Some(listener) = &mut record.listener {
+                        listener.handle_packet(datagram.number, packet.sent, now);
+                    }
+                }
+            }
             if more {
                 record.last_delivery = now;
             }
-        } else if packet.way == Way::Backward && packet.leg == Leg::Satellite {
-            let Payload::Tcp(segment) = &packet.payload;
+        } else if let Payload::Tcp(segment) = &packet.payload
+            && packet.way == Way::Backward
+            && packet.leg == Leg::Satellite
+        {
             self.flows[packet.flow as usize].order.on_answer(segment);
         }
         if let Some(capture) = &mut self.capture {
@@ -171,11 +185,18 @@ impl Drops {
     fn count(&mut self, loss: Loss) {
         match loss {
             Loss::NoRoute => self.no_route += 1,
-            Loss::LastHop(reason) => {
-                let place = LINK_REASONS.iter().position(|(known, _)| *known == reason);
-                self.link[place.expect("every reason has a name")] += 1;
-            }
+            Loss::LastHop(reason) => self.link[reason as usize] += 1,
         }
+    }
+
+    /// Packets that the last hop lost for this reason.
+    pub(crate) fn by_link(&self, reason: DropReason) -> u64 {
+        self.link[reason as usize]
+    }
+
+    /// All lost packets.
+    pub(crate) fn total(&self) -> u64 {
+        self.link.iter().sum::<u64>() + self.no_route
     }
 
     /// The counts by name.
@@ -206,6 +227,7 @@ mod tests {
     #[test]
     fn every_reason_of_the_last_hop_has_a_name_of_its_own() {
         let mut drops = Drops::default();
+        assert!(LINK_REASONS.iter().enumerate().all(|(place, &(reason, _))| reason as usize == place));
         for reason in [DropReason::Overflow, DropReason::Early, DropReason::Timeout, DropReason::Harq] {
             drops.count(Loss::LastHop(reason));
         }

@@ -21,6 +21,14 @@ pub(crate) struct FlowSample {
     pub(crate) retransmitted_packets: u64,
 }
 
+impl FlowSample {
+    /// A flow whose sender has no window, or none yet.
+    pub(crate) fn without_window() -> FlowSample {
+        let none = f32::NAN;
+        FlowSample { cwnd_packets: none, ssthresh_packets: none, srtt_s: none, rto_s: none, ..FlowSample::default() }
+    }
+}
+
 /// What is sampled of the way that the flows share.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HopSample {
@@ -28,6 +36,8 @@ pub(crate) struct HopSample {
     pub(crate) path_delay_s: f32,
     pub(crate) coded_bits: u64,
     pub(crate) decoded_after: [u64; TRANSMISSIONS],
+    /// Packets decoded after more transmissions than that.
+    pub(crate) decoded_later: u64,
     pub(crate) harq_failed: u64,
 }
 
@@ -111,6 +121,9 @@ impl Series {
         table.float("attenuation_db", gauge(|s| s.attenuation_db));
         for (n, name) in DECODED_AFTER.iter().enumerate().take(transmissions) {
             table.count(name, rows().map(|(i, _)| hop_change(i, &|h| h.decoded_after[n])));
+        }
+        if transmissions > TRANSMISSIONS {
+            table.count("decoded_later", rows().map(|(i, _)| hop_change(i, &|h| h.decoded_later)));
         }
         table.count("harq_failed", rows().map(|(i, _)| hop_change(i, &|h| h.harq_failed)));
         table

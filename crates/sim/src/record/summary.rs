@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use link::LastHopReport;
 use serde::Serialize;
+use traffic::{VoiceQuality, WebReport};
 
 use super::table::Table;
 
@@ -24,6 +25,8 @@ pub struct Summary {
     pub warnings: Vec<String>,
     /// One entry for each flow.
     pub flows: Vec<FlowSummary>,
+    /// What the users got, one with another.
+    pub users: UsersSummary,
     /// The hop from the last satellite to the users.
     pub last_hop: LastHopReport,
     /// The way to the last satellite.
@@ -41,10 +44,10 @@ pub struct FlowSummary {
     pub id: u32,
     /// Number of its user, from 0.
     pub user: u32,
-    /// The transport, "tcp".
+    /// The transport.
     pub transport: String,
-    /// The congestion controller.
-    pub congestion: String,
+    /// The congestion controller, if the transport has one.
+    pub congestion: Option<String>,
     /// Data that the receiving application got in order, per second between the opening of the flow and the end of the run
     /// (or the last delivery of a finished transfer).
     pub goodput_bps: f64,
@@ -72,18 +75,81 @@ pub struct FlowSummary {
     pub one_way_delay_mean_s: Option<f64>,
     /// 95th percentile of it.
     pub one_way_delay_p95_s: Option<f64>,
-    /// Mean absolute change of the one-way delay between packets that arrive one after the other.
+    /// Mean absolute change of the one-way delay between packets that arrive one after the other, as the published studies
+    /// have it.
     pub jitter_s: Option<f64>,
+    /// The interarrival jitter of RFC 3550 section 6.4.1, which is a smoothed form of it, mean over the packets.
+    pub jitter_rfc3550_s: Option<f64>,
     /// Packets with data lost on the way, of those whose fate is known.
     pub loss_ratio: Option<f64>,
+    /// Packets with data lost because a queue was full.
+    pub lost_overflow: u64,
+    /// Packets with data lost because the queue's manager dropped them although there was room.
+    pub lost_early: u64,
+    /// Packets with data lost because they had waited too long in the queue.
+    pub lost_timeout: u64,
+    /// Packets with data lost because they could not be decoded.
+    pub lost_harq: u64,
+    /// Packets of a voice that arrived after their play-out; `null` if nobody listens.
+    pub lost_late: Option<u64>,
+    /// Mean opinion score, 1 to 4.5 (ITU-T G.107); `null` if nobody listens, or nothing was to be heard.
+    pub mos: Option<f64>,
+    /// From the opening of a transfer to the arrival of its last byte; `null` if it has not ended, or has no end.
+    pub completion_s: Option<f64>,
     /// The congestion window averaged over time.
     pub cwnd_mean_packets: Option<f64>,
     /// Data delivered in order.
     pub delivered_bytes: u64,
+    /// How the score of a voice comes about; only where somebody listens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub voice: Option<VoiceQuality>,
+    /// Pages that were loaded; only for web traffic.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub web: Option<WebReport>,
     /// What the proxy did; only where there is one. The other numbers are then those of the connection from the gateway to
     /// the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pep: Option<PepSummary>,
+}
+
+/// What the users got, one with another. A user's goodput is all that its flows delivered, per second from the opening of its
+/// first flow to the end of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct UsersSummary {
+    /// Users that had a flow.
+    pub count: u64,
+    /// Goodput of the user who got least.
+    pub goodput_min_bps: f64,
+    /// Mean goodput.
+    pub goodput_mean_bps: f64,
+    /// Goodput of the user who got most.
+    pub goodput_max_bps: f64,
+    /// Standard deviation of the goodput between users (over n - 1); 0 for one user.
+    pub goodput_sd_bps: f64,
+    /// Jain's fairness index of the goodput, 1/n to 1 (Jain, Chiu and Hawe 1984); `null` if nobody got anything.
+    pub jain: Option<f64>,
+}
+
+impl UsersSummary {
+    /// Of the goodput of each user.
+    pub(crate) fn new(goodput_bps: &[f64]) -> UsersSummary {
+        if goodput_bps.is_empty() {
+            return UsersSummary::default();
+        }
+        let n = goodput_bps.len() as f64;
+        let sum: f64 = goodput_bps.iter().sum();
+        let squares: f64 = goodput_bps.iter().map(|goodput| goodput * goodput).sum();
+        let mean = sum / n;
+        let deviations: f64 = goodput_bps.iter().map(|goodput| (goodput - mean) * (goodput - mean)).sum();
+        UsersSummary {
+            count: goodput_bps.len() as u64,
+            goodput_min_bps: goodput_bps.iter().copied().fold(f64::INFINITY, f64::min),
+            goodput_mean_bps: mean,
+            goodput_max_bps: goodput_bps.iter().copied().fold(0.0, f64::max),
+            goodput_sd_bps: if n > 1.0 { (deviations / (n - 1.0)).sqrt() } else { 0.0 },
+            jain: (squares > 0.0).then(|| sum * sum / (n * squares)),
+        }
+    }
 }
 
 /// The proxy of a flow: the connection from the server to the gateway, and what the gateway held.
@@ -145,7 +211,7 @@ pub(crate) fn flow_table(flows: &[FlowSummary]) -> Table {
     table.count("id", counted(|f| u64::from(f.id)));
     table.count("user", counted(|f| u64::from(f.user)));
     table.text("transport", flows.iter().map(|f| f.transport.clone()));
-    table.text("congestion", flows.iter().map(|f| f.congestion.clone()));
+    table.text("congestion", flows.iter().map(|f| f.congestion.clone().unwrap_or_default()));
     table.float("goodput_bps", observed(|f| Some(f.goodput_bps)));
     table.count("sent_packets", counted(|f| f.sent_packets));
     table.count("received_packets", counted(|f| f.received_packets));
@@ -160,8 +226,32 @@ pub(crate) fn flow_table(flows: &[FlowSummary]) -> Table {
     table.float("one_way_delay_mean_s", observed(|f| f.one_way_delay_mean_s));
     table.float("one_way_delay_p95_s", observed(|f| f.one_way_delay_p95_s));
     table.float("jitter_s", observed(|f| f.jitter_s));
+    table.float("jitter_rfc3550_s", observed(|f| f.jitter_rfc3550_s));
     table.float("loss_ratio", observed(|f| f.loss_ratio));
+    table.count("lost_overflow", counted(|f| f.lost_overflow));
+    table.count("lost_early", counted(|f| f.lost_early));
+    table.count("lost_timeout", counted(|f| f.lost_timeout));
+    table.count("lost_harq", counted(|f| f.lost_harq));
+    table.float("lost_late", observed(|f| f.lost_late.map(|late| late as f64)));
+    table.float("mos", observed(|f| f.mos));
+    table.float("completion_s", observed(|f| f.completion_s));
     table.float("cwnd_mean_packets", observed(|f| f.cwnd_mean_packets));
     table.count("delivered_bytes", counted(|f| f.delivered_bytes));
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_are_compared() {
+        let users = UsersSummary::new(&[1.0, 2.0, 3.0]);
+        assert_eq!((users.goodput_min_bps, users.goodput_mean_bps, users.goodput_max_bps), (1.0, 2.0, 3.0));
+        assert_eq!(users.goodput_sd_bps, 1.0);
+        assert!((users.jain.unwrap() - 36.0 / 42.0).abs() < 1e-12);
+        // Of n users one gets all: 1/n.
+        assert_eq!(UsersSummary::new(&[0.0, 0.0, 0.0, 8.0]).jain, Some(0.25));
+        assert_eq!(UsersSummary::new(&[0.0]).jain, None);
+    }
 }

@@ -1,5 +1,6 @@
 //! A checked scenario: what a run is made from.
 
+use std::ops::Range;
 use std::path::Path;
 
 use channel::ChannelConfig;
@@ -7,8 +8,8 @@ use link::{Buffer, LastHopConfig};
 use orbit::PathConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use traffic::TrafficConfig;
-use transport::TcpConfig;
+use traffic::{Needs, TrafficConfig};
+use transport::{TcpConfig, UdpConfig};
 use units::Duration;
 
 use super::ScenarioError;
@@ -32,7 +33,7 @@ pub struct ScenarioConfig {
     pub channel: ChannelConfig,
     /// The shared hop from the last satellite to the users.
     pub last_hop: LastHopConfig,
-    /// Who sends what; each flow goes to a user of its own.
+    /// Who sends what to whom.
     #[schemars(length(min = 1))]
     pub flows: Vec<FlowConfig>,
     /// What is recorded along the run; it does not change the run.
@@ -44,10 +45,17 @@ pub struct ScenarioConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowConfig {
-    /// How many flows of this kind.
+    /// How many users get this.
     #[serde(default = "one_flow")]
     #[schemars(range(min = 1, max = 100_000))]
     pub count: u32,
+    /// The first of these users, who are numbered from 0; without it, those after the users of the entries before, so that
+    /// nobody gets two kinds. With 0, the users of the first entry get this too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_user: Option<u32>,
+    /// The class of service of the last hop that the packets belong to; without it, none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
     /// Each flow of this kind starts at a random instant within this time after its start, so that they do not march in step.
     #[serde(default)]
     pub start_spread: Duration,
@@ -87,6 +95,7 @@ units::registry! {
     /// The transport of a flow.
     pub enum TransportConfig {
         "tcp" => Tcp(TcpConfig),
+        "udp" => Udp(UdpConfig),
     }
 }
 
@@ -98,10 +107,11 @@ pub struct RecordConfig {
     pub series: bool,
     /// Time between two samples of the series.
     pub interval: Duration,
-    /// The most samples that are kept: beyond it every other one is dropped and the interval doubles, so that the memory
-    /// does not grow with the duration.
+    /// The most samples that are kept of each flow: beyond it every other one is dropped and the interval doubles, so that the
+    /// memory does not grow with the duration. Without it 10,000, or fewer where there are more than 400 flows.
     #[schemars(range(min = 16, max = 10_000_000))]
-    pub samples: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub samples: Option<u32>,
     /// Whether every packet is written into files, one for each place where packets are looked at.
     pub packets: PacketCapture,
 }
@@ -120,17 +130,25 @@ pub enum PacketCapture {
 
 impl Default for RecordConfig {
     fn default() -> Self {
-        RecordConfig {
-            series: true,
-            interval: Duration::from_millis(100),
-            samples: 10_000,
-            packets: PacketCapture::None,
-        }
+        RecordConfig { series: true, interval: Duration::from_millis(100), samples: None, packets: PacketCapture::None }
+    }
+}
+
+/// Flows of a run: each has machines and a record of its own for the whole run.
+const MOST_FLOWS: f64 = 1e6;
+
+impl RecordConfig {
+    /// The most samples that are kept of each of so many flows.
+    pub(crate) fn most_samples(&self, flows: usize) -> usize {
+        let fitting = DEFAULT_SAMPLES / flows.max(1);
+        self.samples.map_or(fitting.clamp(16, 10_000), |samples| samples as usize)
     }
 }
 
 /// Samples of flows that series may keep: some gigabytes.
 const MOST_SAMPLES: u64 = 20_000_000;
+/// Those that they keep if nobody says how many.
+const DEFAULT_SAMPLES: usize = 4_000_000;
 
 fn one() -> u64 {
     1
@@ -141,7 +159,7 @@ fn one_flow() -> u32 {
 }
 
 fn two_bdp() -> Buffer {
-    Buffer::Bdp(2.0)
+    Buffer::bdp(2.0)
 }
 
 fn clear() -> ChannelConfig {
@@ -154,34 +172,97 @@ impl ScenarioConfig {
         positive("duration", self.duration)?;
         positive("record.interval", self.record.interval)?;
         let flows: u64 = self.flows.iter().map(|flow| u64::from(flow.count)).sum();
-        if self.record.series && u64::from(self.record.samples) * flows > MOST_SAMPLES {
+        let samples = u64::from(self.record.samples.unwrap_or(0));
+        if self.record.series && samples * flows > MOST_SAMPLES {
             let message = format!(
-                "{} for each of {flows} flows would not fit the memory: at most {MOST_SAMPLES} in all, or record.series = false",
-                self.record.samples
+                "{samples} for each of {flows} flows would not fit the memory: at most {MOST_SAMPLES} in all, or record.series = false"
             );
             return Err(ScenarioError::new("record.samples", message));
         }
         self.path.check().map_err(|error| error.within("path"))?;
         self.channel.check().map_err(|error| error.within("channel"))?;
+        let mut users = 0;
         for (i, flow) in self.flows.iter().enumerate() {
-            let TransportConfig::Tcp(tcp) = &flow.transport;
-            tcp.check().map_err(|error| error.within(&format!("flows.{i}.transport")))?;
-            let (tcp, section) = match &flow.pep {
-                Some(PepConfig { transport: Some(TransportConfig::Tcp(tcp)), .. }) => {
-                    (tcp, format!("flows.{i}.pep.transport"))
-                }
-                _ => (tcp, format!("flows.{i}.transport")),
-            };
-            tcp.check().map_err(|error| error.within(&section))?;
-            let packet = tcp.packet_bytes(self.default_packet_bytes());
-            if let Some(block) = self.last_hop.max_packet_bytes().filter(|block| packet > *block) {
-                let message = format!(
-                    "a full packet of {packet} B with its headers does not fit the HARQ block of {block} B: use a smaller mss"
-                );
-                return Err(ScenarioError::new("mss", message).within(&section));
-            }
+            self.check_flow(flow, users).map_err(|error| error.within(&format!("flows.{i}")))?;
+            users = users.max(flow.first_user.unwrap_or(users) + flow.count);
+        }
+        let expected = |flow: &FlowConfig| f64::from(flow.count) * flow.traffic.expected_flows(self.duration);
+        let flows: f64 = self.flows.iter().map(expected).sum();
+        if flows > MOST_FLOWS {
+            let message =
+                format!("about {flows:.0} flows would arrive in {}, at most {MOST_FLOWS} are possible", self.duration);
+            return Err(ScenarioError::new("flows", message));
         }
         Ok(())
+    }
+
+    /// `users`: how many the entries before have.
+    fn check_flow(&self, flow: &FlowConfig, users: u32) -> Result<(), ScenarioError> {
+        if let Some(first) = flow.first_user.filter(|first| *first > users) {
+            let message = format!("{first} was given: the entries before have users 0 to {}", users as i64 - 1);
+            return Err(ScenarioError::new("first_user", format!("{message}, so at most {users} is allowed")));
+        }
+        self.class_of(flow)?;
+        flow.traffic.check().map_err(|error| error.within("traffic"))?;
+        check_transport(flow, &flow.transport).map_err(|error| error.within("transport"))?;
+        let Some(pep) = &flow.pep else {
+            return self.check_packet(flow, &flow.transport).map_err(|error| error.within("transport"));
+        };
+        if flow.traffic.needs() == Needs::Exchange {
+            let message =
+                format!("relays from the server to the user only, and {} goes both ways", flow.traffic.kind());
+            return Err(ScenarioError::new("pep", message));
+        }
+        let Some(transport) = &pep.transport else {
+            return self.check_packet(flow, &flow.transport).map_err(|error| error.within("transport"));
+        };
+        let check = check_transport(flow, transport).and_then(|()| self.check_packet(flow, transport));
+        check.map_err(|error| error.within("transport").within("pep"))
+    }
+
+    /// The place of a flow's class of service among those of the last hop, or their number if it has none.
+    pub(crate) fn class_of(&self, flow: &FlowConfig) -> Result<u32, ScenarioError> {
+        let classes = &self.last_hop.classes;
+        let Some(name) = &flow.class else { return Ok(classes.len() as u32) };
+        let place = classes.iter().position(|class| class.name == *name);
+        place.map(|place| place as u32).ok_or_else(|| {
+            let names: Vec<&str> = classes.iter().map(|class| class.name.as_str()).collect();
+            let known = if names.is_empty() { "has none".to_owned() } else { format!("has {}", names.join(", ")) };
+            ScenarioError::new("class", format!("\"{name}\" was given: last_hop.classes {known}"))
+        })
+    }
+
+    /// Whether the packets of `transport` fit the last hop.
+    fn check_packet(&self, flow: &FlowConfig, transport: &TransportConfig) -> Result<(), ScenarioError> {
+        let (packet, field, smaller) = match (transport, flow.traffic.needs()) {
+            (TransportConfig::Tcp(tcp), _) => (tcp.packet_bytes(self.default_packet_bytes()), "mss", "mss"),
+            (_, Needs::Datagrams { packet }) => (packet, "kind", "packet of the traffic"),
+            _ => return Ok(()),
+        };
+        match self.last_hop.max_packet_bytes() {
+            Some(block) if packet > block => {
+                let message = format!(
+                    "a full packet of {packet} B with its headers does not fit the HARQ block of {block} B: use a smaller {smaller}"
+                );
+                Err(ScenarioError::new(field, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// How many users there are.
+    pub fn users(&self) -> u32 {
+        self.users_of_flows().map(|users| users.end).max().unwrap_or(0)
+    }
+
+    /// The users of each entry of the flows.
+    pub(crate) fn users_of_flows(&self) -> impl Iterator<Item = Range<u32>> {
+        let mut before = 0;
+        self.flows.iter().map(move |flow| {
+            let first = flow.first_user.unwrap_or(before);
+            before = before.max(first + flow.count);
+            first..first + flow.count
+        })
     }
 
     /// The same scenario with what profiles leave open written out, and files named from the root, so that it means the same
@@ -198,12 +279,12 @@ impl ScenarioConfig {
         }
         resolved.last_hop.harq = resolved.last_hop.harq.resolved();
         for flow in &mut resolved.flows {
-            if let Some(pep) = &mut flow.pep {
-                let TransportConfig::Tcp(tcp) = pep.transport.get_or_insert_with(|| flow.transport.clone());
-                *tcp = tcp.resolved(packet);
+            let satellite = flow.pep.as_mut().map(|pep| pep.transport.get_or_insert_with(|| flow.transport.clone()));
+            for transport in satellite.into_iter().chain([&mut flow.transport]) {
+                if let TransportConfig::Tcp(tcp) = transport {
+                    *tcp = tcp.resolved(packet);
+                }
             }
-            let TransportConfig::Tcp(tcp) = &mut flow.transport;
-            *tcp = tcp.resolved(packet);
         }
         resolved
     }
@@ -211,6 +292,19 @@ impl ScenarioConfig {
     /// A full packet fills the HARQ block (1,115 B in the papers, also where there is no HARQ).
     pub fn default_packet_bytes(&self) -> u32 {
         self.last_hop.max_packet_bytes().unwrap_or(1_115)
+    }
+}
+
+/// Whether `transport` can carry what a flow needs.
+fn check_transport(flow: &FlowConfig, transport: &TransportConfig) -> Result<(), ScenarioError> {
+    match (transport, flow.traffic.needs()) {
+        (TransportConfig::Tcp(tcp), Needs::Stream | Needs::Exchange) => tcp.check(),
+        (TransportConfig::Udp(_), Needs::Datagrams { .. }) => Ok(()),
+        (given, needed) => {
+            let allowed = if let Needs::Datagrams { .. } = needed { "udp" } else { "tcp" };
+            let message = format!("{} cannot carry {}, {allowed} can", given.kind(), flow.traffic.kind());
+            Err(ScenarioError::new("kind", message))
+        }
     }
 }
 

@@ -53,6 +53,9 @@ const KEYS: &[(&str, &str)] = &[
     ("congestion", "flows.0.transport.congestion"),
     ("profiles", "flows.0.transport.profile"),
     ("traffic", "flows.0.traffic"),
+    ("codecs", "flows.0.traffic.codec"),
+    ("voice-activities", "flows.0.traffic.activity"),
+    ("playout-buffers", "flows.0.traffic.playout"),
     ("environments", "channel.environment"),
 ];
 

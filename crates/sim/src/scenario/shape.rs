@@ -124,8 +124,12 @@ impl Shape<'_> {
     fn check_alternatives(&self, value: &mut Value, alternatives: &[Json], path: &str) -> Result<(), ScenarioError> {
         let mut complaint = None;
         for alternative in alternatives.iter().filter(|a| a["type"] != "null") {
-            match self.check(value, alternative, path) {
-                Ok(()) => return Ok(()),
+            let mut tried = value.clone(); // a failed attempt leaves no trace
+            match self.check(&mut tried, alternative, path) {
+                Ok(()) => {
+                    *value = tried;
+                    return Ok(());
+                }
                 Err(error) if complaint.is_none() || self.same_type(value, alternative) => complaint = Some(error),
                 Err(_) => {}
             }

@@ -8,13 +8,14 @@ use engine::{Agenda, Streams};
 use link::{LastHop, Limit};
 use orbit::{DelayTrace, PathConfig};
 use rand::{Rng, RngExt};
-use transport::Settings;
+use traffic::{Listener, Needs};
+use transport::{Settings, TcpConfig};
 use units::{Bytes, Duration, Time};
 
-use super::ends::Ends;
+use super::ends::{TcpEnds, Transport};
 use super::flow::Pep;
 use super::path::LongPath;
-use super::{BACKWARD, FIRST_FLOW, FORWARD, Flow, LINK, Packets, Pipe, Role, SAMPLER, TERRESTRIAL, World};
+use super::{BACKWARD, Choosers, FIRST_FLOW, FORWARD, Flow, LINK, Packets, Pipe, Role, SAMPLER, TERRESTRIAL, World};
 use crate::record::recorder::Recorder;
 use crate::record::series::Series;
 use crate::scenario::{FlowConfig, PepConfig, ScenarioConfig, ScenarioError, TransportConfig};
@@ -23,15 +24,19 @@ use crate::scenario::{FlowConfig, PepConfig, ScenarioConfig, ScenarioError, Tran
 const LAW_SEED: u64 = 0;
 
 /// Builds the world of a scenario; relative file names start from `base`.
-pub(super) fn build(config: &ScenarioConfig, base: &Path, seed: u64) -> Result<World, ScenarioError> {
+pub(super) fn build(
+    config: &ScenarioConfig,
+    base: &Path,
+    seed: u64,
+    choosers: &mut Choosers<'_>,
+) -> Result<World, ScenarioError> {
     let streams = Streams::new(seed);
     let path = long_path(config, base, &streams)?;
-    let users = config.flows.iter().map(|flow| flow.count).sum::<u32>();
     let model = load_channel(&config.channel, base)?;
     let base_rtt = base_rtt(config, &path);
-    let link = last_hop(config, model.as_ref(), users, base_rtt, &streams)?;
-    let flows = flows(config, base_rtt, &streams)?;
-    let with_pep: Vec<u32> = (0..users).filter(|&flow| flows[flow as usize].pep.is_some()).collect();
+    let link = last_hop(config, model.as_ref(), base_rtt, &streams, choosers)?;
+    let (flows, listeners) = flows(config, base_rtt, &streams)?;
+    let with_pep: Vec<u32> = (0..flows.len() as u32).filter(|&flow| flows[flow as usize].pep.is_some()).collect();
 
     let mut agenda = Agenda::default();
     let shared = [Role::Deliver, Role::Deliver, Role::Deliver, Role::Deliver, Role::Sample];
@@ -42,7 +47,7 @@ pub(super) fn build(config: &ScenarioConfig, base: &Path, seed: u64) -> Result<W
     let places = [FORWARD, LINK, BACKWARD, TERRESTRIAL, SAMPLER].map(|machine| machine.0);
     debug_assert_eq!((places, FIRST_FLOW), ([0, 1, 2, 3, 4], 5));
     let record = &config.record;
-    let series = record.series.then(|| Series::new(record.interval, record.samples as usize, flows.len()));
+    let series = record.series.then(|| Series::new(record.interval, record.most_samples(flows.len()), flows.len()));
     let mut world = World {
         agenda,
         now: Time::ZERO,
@@ -53,10 +58,10 @@ pub(super) fn build(config: &ScenarioConfig, base: &Path, seed: u64) -> Result<W
         link,
         backward: Pipe::default(),
         terrestrial: Pipe::default(),
-        recorder: Recorder::new(flows.len(), series),
+        recorder: Recorder::new(listeners.into_iter(), series),
         flows,
         with_pep,
-        warnings: model.warnings(),
+        warnings: model.warnings(u64::from(config.users())),
     };
     world.arm_at_rest();
     Ok(world)
@@ -67,9 +72,9 @@ pub(crate) fn check(config: &ScenarioConfig, base: &Path) -> Result<(), Scenario
     let path = long_path(config, base, &Streams::new(config.seed))?;
     load_channel(&config.channel, base)?;
     let base_rtt = base_rtt(config, &path);
-    config.last_hop.check(base_rtt).map_err(|error| error.within("last_hop"))?;
+    config.last_hop.check(base_rtt, config.users() as usize).map_err(|error| error.within("last_hop"))?;
     let with_pep = config.flows.iter().enumerate().filter_map(|(i, flow)| Some((i, flow, flow.pep.as_ref()?)));
-    with_pep.into_iter().try_for_each(|(i, flow, pep)| pep_buffer(config, i, flow, pep, base_rtt).map(drop))
+    with_pep.into_iter().try_for_each(|(i, flow, pep)| pep_settings(config, i, flow, pep, base_rtt).map(drop))
 }
 
 /// The round-trip time without queueing, from which buffers in bandwidth-delay products follow.
@@ -110,77 +115,97 @@ fn long_path(config: &ScenarioConfig, base: &Path, streams: &Streams) -> Result<
 fn last_hop(
     config: &ScenarioConfig,
     model: &dyn ChannelModel,
-    users: u32,
     base_rtt: Duration,
     streams: &Streams,
+    choosers: &mut Choosers<'_>,
 ) -> Result<LastHop, ScenarioError> {
     let law = config.last_hop.law_request().map(|request| {
         let mut streams = channel_streams(Streams::new(LAW_SEED), 0);
         model.transmission_law(request.spacing, request.transmissions, &mut streams)
     });
-    let channels = (0..users).map(|user| model.build(&mut channel_streams(*streams, u64::from(user)))).collect();
+    let users = (0..config.users()).map(u64::from);
+    let channels = users.map(|user| model.build(user, &mut channel_streams(*streams, user))).collect();
     let mut streams = |purpose: &'static str, number| -> Box<dyn Rng + Send> {
         Box::new(streams.stream(&format!("last_hop.{purpose}"), number))
     };
-    LastHop::new(&config.last_hop, base_rtt, channels, law.as_ref(), &mut streams)
+    LastHop::new(&config.last_hop, base_rtt, channels, law.as_ref(), &mut streams, choosers)
         .map_err(|error| error.within("last_hop"))
 }
 
-/// The flows in the order of the scenario, each to a user of its own.
-fn flows(config: &ScenarioConfig, base_rtt: Duration, streams: &Streams) -> Result<Vec<Flow>, ScenarioError> {
-    let count = config.flows.iter().map(|kind| kind.count as usize).sum();
-    let mut flows: Vec<Flow> = Vec::with_capacity(count);
+/// The flows in the order of the scenario, and who listens to each.
+fn flows(
+    config: &ScenarioConfig,
+    base_rtt: Duration,
+    streams: &Streams,
+) -> Result<(Vec<Flow>, Vec<Option<Listener>>), ScenarioError> {
+    let (mut flows, mut listeners) = (Vec::new(), Vec::new());
     let mut peps = 0..;
-    for (i, kind) in config.flows.iter().enumerate() {
-        let satellite = settings(config, kind.satellite_transport());
-        let pep = kind.pep.as_ref().map(|pep| -> Result<_, ScenarioError> {
-            let buffer = pep_buffer(config, i, kind, pep, base_rtt)?;
-            let terrestrial = settings(config, &kind.transport);
-            Ok((pep.delay, Arc::new(Settings { receive_buffer: buffer, ..(*terrestrial).clone() })))
-        });
-        let pep = pep.transpose()?;
-        for _ in 0..kind.count {
-            let id = flows.len() as u64;
+    let mut applications = 0..;
+    for ((i, kind), users) in config.flows.iter().enumerate().zip(config.users_of_flows()) {
+        let satellite = transport(config, kind.satellite_transport());
+        let class = config.class_of(kind).map_err(|error| error.within(&format!("flows.{i}")))?;
+        let pep = kind.pep.as_ref().map(|pep| pep_settings(config, i, kind, pep, base_rtt)).transpose()?;
+        for user in users {
+            let number = applications.next().expect("endless");
             // Drawn from even when the spread is zero: another spread moves no other draw.
-            let share: f64 = streams.stream("flow.start", id).random();
-            let source = kind.traffic.build(kind.start_spread.mul_f64(share));
-            let entropy = |purpose| {
-                let mut rng = streams.stream(purpose, id);
-                [rng.next_u64(), rng.next_u64()]
-            };
-            let pep = pep.as_ref().map(|(delay, settings)| {
-                let terrestrial = Ends::with_held_reads(Arc::clone(settings), entropy("flow.pep"));
-                let number = peps.next().expect("endless");
-                Box::new(Pep::new(terrestrial, settings.congestion.kind(), *delay, number))
-            });
-            flows.push(Flow {
-                user: id as u32,
-                congestion: satellite.congestion.kind(),
-                source,
-                satellite: Ends::new(Arc::clone(&satellite), entropy("flow.congestion")),
-                pep,
-            });
+            let share: f64 = streams.stream("flow.start", number).random();
+            let mut own = |purpose: &'static str| -> Box<dyn Rng + Send> { Box::new(streams.stream(purpose, number)) };
+            for source in kind.traffic.build(kind.start_spread.mul_f64(share), config.duration, &mut own) {
+                let id = flows.len() as u64;
+                let entropy = |purpose| {
+                    let mut rng = streams.stream(purpose, id);
+                    [rng.next_u64(), rng.next_u64()]
+                };
+                let pep = pep.as_ref().map(|(delay, settings)| {
+                    let terrestrial = TcpEnds::with_held_reads(Arc::clone(settings), entropy("flow.pep"));
+                    let number = peps.next().expect("endless");
+                    Box::new(Pep::new(terrestrial, settings.congestion.kind(), *delay, number))
+                });
+                flows.push(Flow {
+                    user,
+                    class,
+                    transport: satellite.kind(),
+                    congestion: satellite.congestion(),
+                    source,
+                    listens: kind.traffic.needs() == Needs::Exchange,
+                    satellite: satellite.ends(entropy("flow.congestion")),
+                    pep,
+                });
+                listeners.push(kind.traffic.listener());
+            }
         }
     }
-    Ok(flows)
+    Ok((flows, listeners))
 }
 
-fn settings(config: &ScenarioConfig, transport: &TransportConfig) -> Arc<Settings> {
-    let TransportConfig::Tcp(tcp) = transport;
+fn transport(config: &ScenarioConfig, transport: &TransportConfig) -> Transport {
+    match transport {
+        TransportConfig::Tcp(tcp) => Transport::Tcp(settings(config, tcp)),
+        TransportConfig::Udp(_) => Transport::Udp,
+    }
+}
+
+fn settings(config: &ScenarioConfig, tcp: &TcpConfig) -> Arc<Settings> {
     Arc::new(tcp.resolve(config.default_packet_bytes()))
 }
 
-/// What the gateway holds at most of a flow of the `index`-th kind.
-fn pep_buffer(
+/// How far the server of a flow of the `index`-th kind is from the gateway, and its transport.
+fn pep_settings(
     config: &ScenarioConfig,
     index: usize,
     flow: &FlowConfig,
     pep: &PepConfig,
     base_rtt: Duration,
-) -> Result<Bytes, ScenarioError> {
+) -> Result<(Duration, Arc<Settings>), ScenarioError> {
     let section = format!("flows.{index}.pep");
-    let segment = u64::from(settings(config, &flow.transport).mss);
-    let limit = pep.buffer.resolve(config.last_hop.rate, base_rtt).map_err(|error| error.within(&section))?;
+    let TransportConfig::Tcp(tcp) = &flow.transport else {
+        let message = format!("splits connections of tcp, and the transport is {}", flow.transport.kind());
+        return Err(ScenarioError::new(section, message));
+    };
+    let settings = settings(config, tcp);
+    let segment = u64::from(settings.mss);
+    let link = config.last_hop.facts(base_rtt, config.users() as usize);
+    let limit = pep.buffer.resolve(&link).map_err(|error| error.within(&section))?;
     let bytes = match limit {
         Limit::Bytes(bytes) => bytes,
         Limit::Packets(packets) => u64::from(packets) * segment,
@@ -190,7 +215,7 @@ fn pep_buffer(
         let message = format!("\"{}\" is {bytes} B: {segment} (a segment) to {MAX_WINDOW} B are possible", pep.buffer);
         return Err(ScenarioError::new("buffer", message).within(&section));
     }
-    Ok(Bytes::new(bytes))
+    Ok((pep.delay, Arc::new(Settings { receive_buffer: Bytes::new(bytes), ..(*settings).clone() })))
 }
 
 /// 65,535 bytes scaled by the largest shift.

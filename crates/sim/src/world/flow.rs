@@ -1,17 +1,22 @@
 //! A flow: its application, and the one or two connections that carry it.
 
-use traffic::Source;
-use units::{Duration, Time};
+use traffic::{Action, End, Source};
+use units::{Bytes, Duration, Time};
 
-use super::ends::Ends;
-use crate::packet::Leg;
+use super::ends::{Ends, TcpEnds};
+use crate::packet::{Leg, Payload, Way};
 
 /// A flow from a server to a user.
 pub(super) struct Flow {
     /// Whose channel the flow crosses.
     pub(super) user: u32,
-    pub(super) congestion: &'static str,
+    /// Which class of service of the last hop it belongs to.
+    pub(super) class: u32,
+    pub(super) transport: &'static str,
+    pub(super) congestion: Option<&'static str>,
     pub(super) source: Box<dyn Source>,
+    /// Whether the application does something about what arrives.
+    pub(super) listens: bool,
     /// The connection over the satellites: from the server, or from the gateway if there is a proxy.
     pub(super) satellite: Ends,
     pub(super) pep: Option<Box<Pep>>,
@@ -28,7 +33,7 @@ pub(super) struct Flow {
 /// takes no time. Who studies a congested backhaul would notice.
 pub(super) struct Pep {
     /// The connection from the server to the gateway.
-    pub(super) terrestrial: Ends,
+    pub(super) terrestrial: TcpEnds,
     pub(super) congestion: &'static str,
     /// Between server and gateway, one way.
     pub(super) delay: Duration,
@@ -48,17 +53,57 @@ impl Flow {
         if self.pep.is_some() { Leg::Terrestrial } else { Leg::Satellite }
     }
 
+    /// The application does something at the ends of the connection that it uses.
+    pub(super) fn act(&mut self, now: Time, end: End, action: Action) {
+        match &mut self.pep {
+            Some(pep) => pep.terrestrial.act(now, end, action),
+            None => self.satellite.act(now, end, action),
+        }
+    }
+
+    /// A packet that went `way` over `leg` arrives; how much the application there has now in order if it is more than before.
     #[inline]
-    pub(super) fn ends_mut(&mut self, leg: Leg) -> &mut Ends {
+    pub(super) fn handle_packet(&mut self, now: Time, leg: Leg, way: Way, payload: &Payload) -> Option<u64> {
+        let (before, after) = match (leg, &mut self.pep, payload) {
+            (Leg::Terrestrial, Some(pep), Payload::Tcp(segment)) => {
+                let before = pep.terrestrial.delivered_bytes(way);
+                pep.terrestrial.handle_segment(now, way, segment);
+                (before, pep.terrestrial.delivered_bytes(way))
+            }
+            _ => {
+                let before = self.satellite.delivered_bytes(way);
+                self.satellite.handle_packet(now, way, payload);
+                (before, self.satellite.delivered_bytes(way))
+            }
+        };
+        (after > before).then_some(after)
+    }
+
+    /// One end of a connection is due: that whose packets go `way`.
+    pub(super) fn handle_timeout(&mut self, now: Time, leg: Leg, way: Way) {
         match (leg, &mut self.pep) {
-            (Leg::Terrestrial, Some(pep)) => &mut pep.terrestrial,
-            _ => &mut self.satellite,
+            (Leg::Terrestrial, Some(pep)) => pep.terrestrial.handle_timeout(now, way),
+            _ => self.satellite.handle_timeout(now, way),
+        }
+    }
+
+    /// What a packet that went `way` over `leg` means for the other connection of the proxy: the leg and way on which there may
+    /// be something to send now.
+    pub(super) fn relay(&mut self, now: Time, leg: Leg, way: Way) -> Option<(Leg, Way)> {
+        let Flow { satellite: Ends::Tcp(satellite), pep: Some(pep), .. } = self else { return None };
+        match (leg, way) {
+            (Leg::Terrestrial, Way::Forward) => {
+                pep.relay(now, satellite);
+                Some((Leg::Satellite, Way::Forward))
+            }
+            (Leg::Satellite, Way::Backward) if pep.release(satellite) => Some((Leg::Terrestrial, Way::Backward)),
+            _ => None,
         }
     }
 }
 
 impl Pep {
-    pub(super) fn new(terrestrial: Ends, congestion: &'static str, delay: Duration, number: u32) -> Pep {
+    pub(super) fn new(terrestrial: TcpEnds, congestion: &'static str, delay: Duration, number: u32) -> Pep {
         Pep {
             terrestrial,
             congestion,
@@ -73,26 +118,25 @@ impl Pep {
     }
 
     /// Hands on what came from the server; the satellite's connection may have something to send then.
-    pub(super) fn relay(&mut self, now: Time, satellite: &mut Ends) {
+    fn relay(&mut self, now: Time, satellite: &mut TcpEnds) {
         if !self.opened && self.terrestrial.has_been_opened() {
             self.opened = true;
-            satellite.open(now);
+            satellite.act(now, End::Server, Action::Open);
         }
-        let arrived = self.terrestrial.delivered_bytes();
+        let arrived = self.terrestrial.delivered_bytes(Way::Forward);
         if arrived > self.relayed {
-            let more = units::Bytes::new(arrived - self.relayed);
-            satellite.act(now, traffic::Action::Write(more));
+            satellite.act(now, End::Server, Action::Write(Bytes::new(arrived - self.relayed)));
             self.relayed = arrived;
             self.held_max = self.held_max.max(arrived - self.released);
         }
         if !self.closed && self.terrestrial.has_been_closed() {
             self.closed = true;
-            satellite.act(now, traffic::Action::Close);
+            satellite.act(now, End::Server, Action::Close);
         }
     }
 
     /// Frees what the user has acknowledged; whether there was any, and the window towards the server so may open.
-    pub(super) fn release(&mut self, satellite: &Ends) -> bool {
+    fn release(&mut self, satellite: &TcpEnds) -> bool {
         let acknowledged = satellite.acknowledged_bytes();
         let more = acknowledged - self.released;
         if more > 0 {

@@ -13,12 +13,12 @@ mod path;
 mod pipe;
 mod report;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub(crate) use build::{channel_streams, check, load_channel};
 use engine::{Agenda, Livelock, MachineId};
 use flow::Flow;
-use link::{LastHop, Output, PacketRef};
+use link::{Choose, LastHop, Output, PacketRef};
 use path::LongPath;
 use pipe::Pipe;
 use traffic::Action;
@@ -30,6 +30,9 @@ use crate::record::Record;
 use crate::record::recorder::{Loss, Recorder};
 use crate::record::series::HopSample;
 use crate::scenario::{PacketCapture, Scenario, ScenarioConfig, ScenarioError};
+
+/// Finds a scheduler from elsewhere by its name.
+pub type Choosers<'a> = dyn FnMut(&str) -> Option<Box<dyn Choose>> + 'a;
 
 /// Why a run stopped.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -58,20 +61,24 @@ impl Simulation {
     /// # Errors
     /// The first field that is wrong, or a file that cannot be read.
     pub fn new(scenario: &Scenario, seed: Option<u64>) -> Result<Simulation, ScenarioError> {
+        Simulation::with_choosers(scenario, seed, &mut |_| None)
+    }
+
+    /// As [`Simulation::new`] with schedulers from elsewhere: `choosers` is asked for what a scheduler of kind `external` names.
+    ///
+    /// # Errors
+    /// As [`Simulation::new`], or no chooser has the name.
+    pub fn with_choosers(
+        scenario: &Scenario,
+        seed: Option<u64>,
+        choosers: &mut Choosers<'_>,
+    ) -> Result<Simulation, ScenarioError> {
         let config = scenario.config()?;
         if let Some(seed) = seed.filter(|seed| i64::try_from(*seed).is_err()) {
             return Err(ScenarioError::new("seed", format!("{seed} was given, at most {} is allowed", i64::MAX)));
         }
-        Simulation::from_config(config, scenario.base().to_owned(), seed)
-    }
-
-    /// As [`Simulation::new`] for a checked scenario whose relative file names start from `base`.
-    ///
-    /// # Errors
-    /// A file that cannot be read.
-    pub fn from_config(config: ScenarioConfig, base: PathBuf, seed: Option<u64>) -> Result<Simulation, ScenarioError> {
         let seed = seed.unwrap_or(config.seed);
-        let world = build::build(&config, &base, seed)?;
+        let world = build::build(&config, scenario.base(), seed, choosers)?;
         Ok(Simulation { config, seed, world })
     }
 
@@ -221,17 +228,23 @@ impl World {
     fn act(&mut self, now: Time, index: usize) {
         let flow = &mut self.flows[index];
         let leg = flow.first_leg();
-        while let Some(action) = flow.source.poll_action(now) {
+        let mut acted = [false; 2];
+        while let Some((end, action)) = flow.source.poll_action(now) {
             self.recorder.acted(now, index, action == Action::Open);
-            flow.ends_mut(leg).act(now, action);
+            flow.act(now, end, action);
+            acted[Way::of(end) as usize] = true;
         }
         self.agenda.wake_at(source_machine(index), flow.source.poll_timeout());
-        self.send(now, index, leg, Way::Forward);
+        for way in [Way::Forward, Way::Backward] {
+            if acted[way as usize] {
+                self.send(now, index, leg, way);
+            }
+        }
     }
 
     fn time_out(&mut self, now: Time, index: usize, leg: Leg, way: Way) {
         self.recorder.timed_out(now, index, leg, way);
-        self.flows[index].ends_mut(leg).handle_timeout(now, way);
+        self.flows[index].handle_timeout(now, leg, way);
         self.send(now, index, leg, way);
     }
 
@@ -298,8 +311,8 @@ impl World {
             let packet = self.packets.get(id);
             self.recorder.at_hop(now, packet);
             let Packet { flow, payload, .. } = packet;
-            let user = self.flows[*flow as usize].user;
-            let reference = PacketRef { id, flow: *flow, user, size: payload.wire_bytes(), ecn: payload.ecn() };
+            let Flow { user, class, .. } = self.flows[*flow as usize];
+            let reference = PacketRef { id, flow: *flow, user, class, size: payload.wire_bytes(), ecn: payload.ecn() };
             self.link.handle_packet(now, reference);
             self.leave_last_hop(now);
         }
@@ -353,29 +366,26 @@ impl World {
     fn arrive(&mut self, now: Time, id: u32) {
         let packet = self.packets.get(id);
         let (index, leg, way) = (packet.flow as usize, packet.leg, packet.way);
-        let ends = self.flows[index].ends_mut(leg);
-        let before = ends.delivered_bytes();
-        ends.handle_packet(now, way, &packet.payload);
-        self.recorder.delivered(now, packet, ends.delivered_bytes() > before);
+        let more = self.flows[index].handle_packet(now, leg, way, &packet.payload);
+        self.recorder.delivered(now, packet, more.is_some());
         self.packets.release(id);
         self.send(now, index, leg, way.back());
-        if self.flows[index].pep.is_some() {
-            self.relay(now, index, leg, way);
+        if let Some(bytes) = more.filter(|_| self.flows[index].listens) {
+            self.tell_application(now, index, way, bytes);
+        }
+        if let Some((leg, way)) = self.flows[index].relay(now, leg, way) {
+            self.send(now, index, leg, way);
         }
     }
 
-    /// What a packet that went `way` over `leg` means for the other connection of the proxy.
-    fn relay(&mut self, now: Time, index: usize, leg: Leg, way: Way) {
-        let Flow { satellite, pep: Some(pep), .. } = &mut self.flows[index] else { return };
-        match (leg, way) {
-            (Leg::Terrestrial, Way::Forward) => {
-                pep.relay(now, satellite);
-                self.send(now, index, Leg::Satellite, Way::Forward);
-            }
-            (Leg::Satellite, Way::Backward) if pep.release(satellite) => {
-                self.send(now, index, Leg::Terrestrial, Way::Backward);
-            }
-            _ => {}
+    /// The application at the end of `way` has so many bytes; it may have something to say to that.
+    #[inline]
+    fn tell_application(&mut self, now: Time, index: usize, way: Way, bytes: u64) {
+        let source = &mut self.flows[index].source;
+        source.handle_delivered(now, way.receiver(), bytes);
+        match source.poll_timeout() {
+            Some(due) if due <= now => self.act(now, index),
+            timeout => self.agenda.wake_at(source_machine(index), timeout),
         }
     }
 
@@ -389,9 +399,11 @@ impl World {
             harq_failed: self.link.harq().failed,
             ..HopSample::default()
         };
-        for (counter, &decoded) in hop.decoded_after.iter_mut().zip(&self.link.harq().decoded_after) {
+        let decoded_after = &self.link.harq().decoded_after;
+        for (counter, &decoded) in hop.decoded_after.iter_mut().zip(decoded_after) {
             *counter = decoded;
         }
+        hop.decoded_later = decoded_after.iter().skip(hop.decoded_after.len()).sum();
         let link = &mut self.link;
         let flows = self.flows.iter().map(|flow| {
             let attenuation = link.attenuation(now, flow.user);

@@ -1,11 +1,15 @@
 //! From a world at its end to a record.
 
+use link::DropReason;
 use units::{Duration, Time};
 
 use super::flow::{Flow, Pep};
 use super::{RunError, World};
+use crate::packet::Way;
 use crate::record::flow::FlowRecord;
-use crate::record::{Conservation, FlowSummary, PathSummary, PepSummary, Record, Summary, Table, flow_table};
+use crate::record::{
+    Conservation, FlowSummary, PathSummary, PepSummary, Record, Summary, Table, UsersSummary, flow_table,
+};
 use crate::scenario::ScenarioConfig;
 
 impl World {
@@ -25,11 +29,12 @@ impl World {
             simulated_s: elapsed.as_secs_f64(),
             partial,
             digest: self.recorder.digest.to_string(),
-            warnings: self.warnings_of(config, &flows, partial),
+            warnings: self.warnings_of(config, &flows, last_hop.overruled_choices, partial),
             last_hop,
             path: self.path_summary(),
             events: self.recorder.digest.events(),
             conservation,
+            users: self.users_summary(&flows),
             flows,
         };
         Ok(Record { flows: flow_table(&summary.flows), series, summary })
@@ -50,6 +55,21 @@ impl World {
         Ok(Conservation { created, delivered, dropped, in_flight, dropped_by_reason })
     }
 
+    fn users_summary(&self, flows: &[FlowSummary]) -> UsersSummary {
+        let users = self.flows.iter().map(|flow| flow.user as usize + 1).max().unwrap_or(0);
+        // Of each user: what it was delivered, and when its first flow was opened.
+        let mut users: Vec<(u64, Option<Time>)> = vec![(0, None); users];
+        for (flow, record) in flows.iter().zip(&self.recorder.flows) {
+            let (delivered, opened_at) = &mut users[flow.user as usize];
+            *delivered += flow.delivered_bytes;
+            *opened_at = [*opened_at, record.opened_at].into_iter().flatten().min();
+        }
+        let goodput = |(delivered, opened_at): (u64, Option<Time>)| {
+            per_second(delivered as f64 * 8.0, opened_at.map_or(Duration::ZERO, |opened_at| self.now.since(opened_at)))
+        };
+        UsersSummary::new(&users.into_iter().map(goodput).collect::<Vec<_>>())
+    }
+
     fn path_summary(&self) -> PathSummary {
         let trace = self.path.trace().cut(self.now);
         let elapsed = self.now.since(Time::ZERO).as_secs_f64();
@@ -64,13 +84,24 @@ impl World {
         }
     }
 
-    fn warnings_of(&self, config: &ScenarioConfig, flows: &[FlowSummary], partial: bool) -> Vec<String> {
+    fn warnings_of(
+        &self,
+        config: &ScenarioConfig,
+        flows: &[FlowSummary],
+        overruled: u64,
+        partial: bool,
+    ) -> Vec<String> {
         let mut warnings = self.warnings.clone();
         if partial {
             warnings.push(format!("stopped after {} of {}: a partial result", self.now, config.duration));
         }
         if self.recorder.drops.no_route > 0 {
             warnings.push(format!("{} packets were lost for want of a route", self.recorder.drops.no_route));
+        }
+        if overruled > 0 {
+            warnings.push(format!(
+                "{overruled} times the scheduler of the script chose nobody who could be sent to: the first was served instead"
+            ));
         }
         let silent = flows.iter().filter(|flow| flow.received_packets == 0).count();
         if silent > 0 {
@@ -82,16 +113,20 @@ impl World {
 
 fn summarise(id: u32, flow: &Flow, record: &FlowRecord, now: Time) -> FlowSummary {
     let counters = flow.satellite.counters();
-    let delivered_bytes = flow.satellite.delivered_bytes();
+    let delivered_bytes = flow.satellite.delivered_bytes(Way::Forward);
     let end = if flow.satellite.has_finished() { record.last_delivery } else { now };
-    let active = end.since(record.opened_at.unwrap_or(end)).as_secs_f64();
-    let settled = record.received_packets + record.lost_packets;
+    let active = end.since(record.opened_at.unwrap_or(end));
+    let lost_packets = record.lost.total();
+    let settled = record.received_packets + lost_packets;
+    let lost = |reason| record.lost.by_link(reason);
+    let completed = record.opened_at.filter(|_| flow.satellite.has_been_closed());
+    let voice = record.listener.as_ref().and_then(|listener| listener.quality(lost_packets));
     FlowSummary {
         id,
         user: flow.user,
-        transport: "tcp".to_owned(),
-        congestion: flow.congestion.to_owned(),
-        goodput_bps: if active > 0.0 { delivered_bytes as f64 * 8.0 / active } else { 0.0 },
+        transport: flow.transport.to_owned(),
+        congestion: flow.congestion.map(str::to_owned),
+        goodput_bps: per_second(delivered_bytes as f64 * 8.0, active),
         sent_packets: record.sent_packets,
         received_packets: record.received_packets,
         retransmitted_packets: counters.retransmitted_segments,
@@ -105,11 +140,26 @@ fn summarise(id: u32, flow: &Flow, record: &FlowRecord, now: Time) -> FlowSummar
         one_way_delay_mean_s: record.delay.mean_s(),
         one_way_delay_p95_s: record.delay.p95_s(),
         jitter_s: record.delay.jitter_s(),
-        loss_ratio: (settled > 0).then(|| record.lost_packets as f64 / settled as f64),
+        jitter_rfc3550_s: record.delay.interarrival_jitter_s(),
+        loss_ratio: (settled > 0).then(|| lost_packets as f64 / settled as f64),
+        lost_overflow: lost(DropReason::Overflow),
+        lost_early: lost(DropReason::Early),
+        lost_timeout: lost(DropReason::Timeout),
+        lost_harq: lost(DropReason::Harq),
+        lost_late: voice.map(|voice| voice.late_packets),
+        mos: voice.map(|voice| voice.mos),
+        completion_s: completed.map(|opened_at| record.last_delivery.since(opened_at).as_secs_f64()),
         cwnd_mean_packets: record.window.mean(end),
         delivered_bytes,
+        voice,
+        web: flow.source.report(),
         pep: flow.pep.as_deref().map(summarise_pep),
     }
+}
+
+/// `amount` per second; 0 in no time.
+fn per_second(amount: f64, time: Duration) -> f64 {
+    if time.is_zero() { 0.0 } else { amount / time.as_secs_f64() }
 }
 
 fn summarise_pep(pep: &Pep) -> PepSummary {
@@ -120,7 +170,7 @@ fn summarise_pep(pep: &Pep) -> PepSummary {
         retransmitted_packets: counters.retransmitted_segments,
         rto_events: counters.rto_events,
         rtt_mean_s: mean_s(counters.rtt_sum, counters.rtt_samples),
-        relayed_bytes: pep.terrestrial.delivered_bytes(),
+        relayed_bytes: pep.terrestrial.delivered_bytes(Way::Forward),
         held_bytes_max: pep.held_max,
     }
 }

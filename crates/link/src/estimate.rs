@@ -1,0 +1,158 @@
+//! What the sender believes of the users' channels.
+//!
+//! Terminals report what they see; a report says how much information a coded bit would bring, and it is used until the next
+//! one. Reports cost no capacity and are never lost.
+
+use std::collections::VecDeque;
+
+use channel::{Channel, qpsk};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Duration, Time};
+
+/// The estimates of the users' channels, for schedulers and reliability schemes that ask for them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct EstimateConfig {
+    /// Time between two reports of a terminal; "0 s" for an estimate that is always that of the moment.
+    pub interval: Duration,
+    /// How old a report is when the sender has it: the channel has moved on since.
+    pub age: Duration,
+}
+
+impl Default for EstimateConfig {
+    fn default() -> EstimateConfig {
+        EstimateConfig { interval: Duration::from_millis(10), age: Duration::ZERO }
+    }
+}
+
+/// The reports of all users.
+///
+/// Without an age a report is made when it is first asked for within its interval, so users of whom nobody asks cost
+/// nothing. With one, all users report at every multiple of the interval, and each report waits until it has its age.
+pub struct Estimates {
+    config: EstimateConfig,
+    /// Grows when a report may have come.
+    epoch: u64,
+    /// When the next may; only without an age.
+    until: Time,
+    /// Of each user: the last report that the sender has, and the epoch that it is of.
+    reports: Vec<(u64, f64)>,
+    /// Reports that are not old enough: when they were made, of all users one after the other.
+    coming: VecDeque<(Time, Vec<f64>)>,
+    /// When all users report next; only with an age.
+    next: Time,
+}
+
+impl Estimates {
+    /// Nothing is known yet of any of `users`: until the first report arrives, each channel counts as clear.
+    pub fn new(config: &EstimateConfig, users: usize) -> Estimates {
+        let reports = vec![(0, 1.0); users];
+        let until = Time::ZERO;
+        Estimates { config: config.clone(), epoch: 0, until, reports, coming: VecDeque::new(), next: Time::ZERO }
+    }
+
+    /// Time goes on to `now`; the channels must not have been looked at later than that.
+    #[inline]
+    pub fn advance(&mut self, now: Time, channels: &mut [Box<dyn Channel>]) {
+        if !self.config.age.is_zero() {
+            self.collect(now, channels);
+        } else if now >= self.until {
+            self.epoch += 1;
+            let interval = self.config.interval.as_nanos().max(1);
+            self.until = Time::from_nanos((now.as_nanos() / interval + 1) * interval);
+        }
+    }
+
+    /// Changes whenever a report may have come: what follows from the estimates is then to be computed anew.
+    #[inline]
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// The mutual information of a coded bit to `user`, 0 to 1, as the sender believes it.
+    #[inline]
+    pub fn information(&mut self, now: Time, user: u32, channels: &mut [Box<dyn Channel>]) -> f64 {
+        let (epoch, information) = &mut self.reports[user as usize];
+        if *epoch != self.epoch && self.config.age.is_zero() {
+            *epoch = self.epoch;
+            *information = qpsk::mutual_information(channels[user as usize].estimated_snr(now));
+        }
+        *information
+    }
+
+    /// Makes the reports that have fallen due, and takes those that are old enough.
+    fn collect(&mut self, now: Time, channels: &mut [Box<dyn Channel>]) {
+        let interval = self.config.interval.max(Duration::from_micros(100));
+        while self.next <= now {
+            let at = self.next;
+            // Nobody reads a report that a later one replaces before this call.
+            if at + interval + self.config.age > now {
+                let report = |channel: &mut Box<dyn Channel>| qpsk::mutual_information(channel.estimated_snr(at));
+                self.coming.push_back((at, channels.iter_mut().map(report).collect()));
+            }
+            self.next = at + interval;
+        }
+        while self.coming.front().is_some_and(|&(at, _)| at + self.config.age <= now) {
+            let (_, reports) = self.coming.pop_front().expect("just seen");
+            self.epoch += 1;
+            for (known, information) in self.reports.iter_mut().zip(reports) {
+                *known = (self.epoch, information);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Db;
+
+    /// Es/N0 in decibels is the time in milliseconds less ten.
+    struct Clock;
+
+    impl Channel for Clock {
+        fn burst_snr(&mut self, now: Time) -> Db {
+            self.estimated_snr(now)
+        }
+        fn attenuation(&mut self, _now: Time) -> Option<Db> {
+            None
+        }
+        fn estimated_snr(&mut self, now: Time) -> Db {
+            Db::new(now.as_secs_f64() * 1e3 - 10.0)
+        }
+    }
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Duration::from_millis(millis)
+    }
+
+    fn seen(interval: u64, age: u64, times: &[u64]) -> Vec<f64> {
+        let config = EstimateConfig { interval: Duration::from_millis(interval), age: Duration::from_millis(age) };
+        let mut channels: Vec<Box<dyn Channel>> = vec![Box::new(Clock)];
+        let mut estimates = Estimates::new(&config, 1);
+        let information = times.iter().map(|&millis| {
+            estimates.advance(at(millis), &mut channels);
+            estimates.information(at(millis), 0, &mut channels)
+        });
+        information.collect()
+    }
+
+    fn of(millis: u64) -> f64 {
+        qpsk::mutual_information(Db::new(millis as f64 - 10.0))
+    }
+
+    #[test]
+    fn a_report_holds_for_its_interval() {
+        assert_eq!(seen(5, 0, &[0, 4, 5, 7, 12]), [of(0), of(0), of(5), of(5), of(12)]);
+        assert_eq!(seen(0, 0, &[0, 1, 3]), [of(0), of(1), of(3)]);
+    }
+
+    #[test]
+    fn an_old_report_shows_the_channel_as_it_was() {
+        // Reports at 0, 5, 10 …, known 7 ms later; before the first nothing is known.
+        assert_eq!(seen(5, 7, &[0, 6, 7, 11, 12, 16, 17]), [1.0, 1.0, of(0), of(0), of(5), of(5), of(10)]);
+        // Also when nobody looked for a long time.
+        assert_eq!(seen(5, 7, &[0, 16]), [1.0, of(5)]);
+    }
+}

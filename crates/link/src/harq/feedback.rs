@@ -1,0 +1,75 @@
+//! Answers from the receiver to the sender: how long they take, and whether they come.
+
+use rand::Rng;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Duration, FieldError, Probability};
+
+use super::Answer;
+
+/// What a scheme's answers meet on their way from a user to the sender.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FeedbackConfig {
+    /// How long an answer takes, from the end of a burst's reception; without it as long as the link's own delay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
+    /// Probability that an answer is lost, each independently; the sender notices when it was due, and repeats.
+    pub loss: Probability,
+    /// Whether receivers answer; if not, every packet is sent as often as it may be, back to back.
+    pub enabled: bool,
+}
+
+impl Default for FeedbackConfig {
+    fn default() -> FeedbackConfig {
+        FeedbackConfig { delay: None, loss: Probability::new(0.0), enabled: true }
+    }
+}
+
+impl FeedbackConfig {
+    /// The probability that an answer is lost; `None` if there are no answers.
+    pub(crate) fn resolve(&self) -> Result<Option<f64>, FieldError> {
+        let loss = self.loss.get();
+        if !(0.0..=1.0).contains(&loss) {
+            return Err(FieldError::new("feedback.loss", format!("{} given, 0 % to 100 % allowed", self.loss)));
+        }
+        let says =
+            |field| Err(FieldError::new(field, "given although feedback is not enabled: leave one of the two out"));
+        match (self.enabled, self.delay, loss > 0.0) {
+            (true, ..) => Ok(Some(loss)),
+            (false, Some(_), _) => says("feedback.delay"),
+            (false, None, true) => says("feedback.loss"),
+            (false, None, false) => Ok(None),
+        }
+    }
+
+    /// As [`FeedbackConfig::resolve`], of a scheme that does nothing sensible without answers.
+    pub(crate) fn resolve_enabled(&self) -> Result<f64, FieldError> {
+        let why = "false given, but this scheme repeats on request only: \
+            incremental-redundancy, chase and self-decodable can do without feedback, fec sends once";
+        self.resolve()?.ok_or_else(|| FieldError::new("feedback.enabled", why))
+    }
+}
+
+/// The way back: loses answers at random.
+pub(crate) struct AnswerPath {
+    loss: f64,
+    rng: Box<dyn Rng + Send>,
+}
+
+impl AnswerPath {
+    pub(crate) fn new(loss: f64, rng: Box<dyn Rng + Send>) -> AnswerPath {
+        AnswerPath { loss, rng }
+    }
+
+    /// What becomes of an answer. Nothing else draws from the generator, so nothing is drawn where no answer is lost.
+    #[inline]
+    pub(crate) fn carry(&mut self, answer: Answer) -> Answer {
+        if self.loss > 0.0 && unit_interval(&mut *self.rng) < self.loss { Answer::Lost } else { answer }
+    }
+}
+
+/// Uniform over 0 to 1, without 1.
+pub(crate) fn unit_interval(rng: &mut dyn Rng) -> f64 {
+    (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+}

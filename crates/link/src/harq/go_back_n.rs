@@ -1,0 +1,303 @@
+//! Go-back-N: the receiver keeps nothing that is not the next, so the sender begins anew at the first packet that fails.
+//!
+//! Lin, Costello, Miller, "Automatic-repeat-request error-control schemes", IEEE Communications Magazine 22(12), 1984. Each
+//! user has a window and an expectation of its own. Three rules close what the textbook leaves open:
+//! * A transmission counts as one of a packet's when the receiver was ready for it; what a receiver discards because an
+//!   earlier packet is missing does not count. A burst says whether it is the last allowed. If that one fails, the receiver
+//!   goes on to the next packet at once, and the sender does so when it hears of it or was to hear: neither goes back for it.
+//! * Acknowledgments are cumulative: that of a packet says the same of all before it.
+//! * A lost answer counts as a negative one. Answers to bursts sent before the sender last went back are only heeded where
+//!   they acknowledge.
+
+use std::collections::VecDeque;
+
+use rand::Rng;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Db, FieldError, Time};
+
+use super::codeword::{Codeword, FixedRate, check_processes, check_transmissions};
+use super::feedback::{AnswerPath, FeedbackConfig};
+use super::plan::Threshold;
+use super::processes::{Scheme, SchemeConfig, Window};
+use super::{Answer, Burst, Coded, Feedback, Harq, HarqCounters, Reception, Verdict};
+use crate::packet::PacketRef;
+
+/// Automatic repeat request that repeats a failed packet and all that were sent after it; the receiver stores nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct GoBackNConfig {
+    /// Transmissions of a packet at most, the first included, not counting those that the receiver was not ready for: 1 to 32.
+    #[schemars(range(min = 1, max = 32))]
+    pub transmissions: u8,
+    /// Packets of one user that may be sent beyond the oldest not acknowledged, that one included.
+    #[schemars(range(min = 1))]
+    pub processes: u32,
+    /// Data bits for each coded bit.
+    #[schemars(range(min = 0.015625, max = 1.0))]
+    pub code_rate: f64,
+    /// Data of a code block; a packet must fit in one.
+    pub block: Bytes,
+    /// Mutual information per data bit at which a block is decoded: "code" for that of the CCSDS turbo code, or a number.
+    pub threshold: Threshold,
+    /// Whether a packet shorter than the block is padded to it; if not, its coded bits are in proportion.
+    pub padding: bool,
+    /// What answers meet on their way.
+    pub feedback: FeedbackConfig,
+}
+
+impl Default for GoBackNConfig {
+    fn default() -> GoBackNConfig {
+        GoBackNConfig {
+            transmissions: 4,
+            processes: 127, // of ISO 13239 (HDLC) with sequence numbers of 7 bits
+            code_rate: 0.5,
+            block: Bytes::new(1115),
+            threshold: Threshold::Code,
+            padding: true,
+            feedback: FeedbackConfig::default(),
+        }
+    }
+}
+
+impl SchemeConfig for GoBackNConfig {
+    fn resolve(&self) -> Result<Scheme, FieldError> {
+        check_transmissions(self.transmissions, 32)?;
+        check_processes(self.processes)?;
+        let &GoBackNConfig { block, code_rate, threshold, padding, .. } = self;
+        Ok(Scheme {
+            codeword: FixedRate { block, code_rate, threshold, padding }.repeated(self.transmissions, false)?,
+            feedback: Some(self.feedback.resolve_enabled()?),
+            window: Window::Span(self.processes),
+        })
+    }
+
+    fn block(&self) -> u64 {
+        self.block.get()
+    }
+
+    fn feedback(&self) -> Option<&FeedbackConfig> {
+        Some(&self.feedback)
+    }
+}
+
+/// See [`GoBackNConfig`].
+pub(crate) struct GoBackN {
+    codeword: Codeword,
+    answers: AnswerPath,
+    window: usize,
+    users: Vec<User>,
+    packets: Vec<Packet>,
+    free: Vec<u32>,
+    /// Users with packets to send again, in turn, and how many packets these are in all.
+    waiting: VecDeque<u32>,
+    to_repeat: usize,
+    counters: HarqCounters,
+}
+
+/// A packet under way, at both ends.
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    packet: PacketRef,
+    sequence: u64,
+    data_bits: u32,
+    /// Its number among the user's packets, in the order of their start.
+    number: u64,
+    /// Sender: which transmission it is at, from 1; bursts not answered; whether it has left the window.
+    attempt: u8,
+    unanswered: u32,
+    over: bool,
+    /// Receiver: coded bits received until its fate was known, and that fate.
+    received_bits: u64,
+    fate: Option<bool>,
+}
+
+#[derive(Debug, Default)]
+struct User {
+    /// Sender: the window, from the packet numbered `base` on, by their places.
+    base: u64,
+    window: VecDeque<u32>,
+    /// Sender: how many of the window were sent since the sender last went back; the rest are to be sent again.
+    sent: usize,
+    waits: bool,
+    /// Sender: how often it went back, and how often it had when each burst not answered yet was sent, oldest first.
+    round: u32,
+    unanswered: VecDeque<u32>,
+    /// Receiver: the number of the packet it is ready for.
+    expected: u64,
+}
+
+impl GoBackN {
+    /// `rng` decides which answers are lost.
+    pub(crate) fn new(scheme: Scheme, rng: Box<dyn Rng + Send>) -> GoBackN {
+        let (Window::Count(window) | Window::Span(window)) = scheme.window;
+        GoBackN {
+            answers: AnswerPath::new(scheme.feedback.unwrap_or(0.0), rng),
+            window: window as usize,
+            users: Vec::new(),
+            packets: Vec::new(),
+            free: Vec::new(),
+            waiting: VecDeque::new(),
+            to_repeat: 0,
+            counters: HarqCounters::new(scheme.codeword.transmissions()),
+            codeword: scheme.codeword,
+        }
+    }
+
+    fn burst(&mut self, index: u32) -> Burst {
+        let packet = &mut self.packets[index as usize];
+        packet.unanswered += 1;
+        let user = &mut self.users[packet.packet.user as usize];
+        user.unanswered.push_back(user.round);
+        user.sent += 1;
+        let bits = self.codeword.bits(0, packet.data_bits);
+        Burst { coded: Coded { process: index, bits }, packet: packet.packet, sequence: packet.sequence }
+    }
+
+    /// The oldest packet leaves a user's window.
+    fn advance(&mut self, user: u32) {
+        let user = &mut self.users[user as usize];
+        let index = user.window.pop_front().expect("the window holds what is acknowledged");
+        user.base += 1;
+        match user.sent.checked_sub(1) {
+            Some(sent) => user.sent = sent,
+            None => self.to_repeat -= 1, // it was acknowledged before it was sent again
+        }
+        self.counters.processes -= 1;
+        self.packets[index as usize].over = true;
+        self.free_if_done(index);
+    }
+
+    fn go_back(&mut self, user: u32) {
+        let place = &mut self.users[user as usize];
+        self.to_repeat += place.sent;
+        place.sent = 0;
+        place.round += 1;
+        if !std::mem::replace(&mut place.waits, true) {
+            self.waiting.push_back(user);
+        }
+    }
+
+    fn free_if_done(&mut self, index: u32) {
+        let packet = &self.packets[index as usize];
+        if packet.over && packet.unanswered == 0 {
+            self.free.push(index);
+        }
+    }
+}
+
+impl Harq for GoBackN {
+    fn may_start(&self, user: u32) -> bool {
+        let fits = |user: &User| user.window.len() < self.window && user.sent == user.window.len();
+        self.users.get(user as usize).is_none_or(fits)
+    }
+
+    fn start(&mut self, _now: Time, packet: &PacketRef, sequence: u64, _estimate: Option<f64>) -> Coded {
+        let place = packet.user as usize;
+        if place >= self.users.len() {
+            self.users.resize_with(place + 1, User::default);
+        }
+        let user = &mut self.users[place];
+        let started = Packet {
+            packet: *packet,
+            sequence,
+            data_bits: self.codeword.data_bits(packet.size),
+            number: user.base + user.window.len() as u64,
+            attempt: 1,
+            unanswered: 0,
+            over: false,
+            received_bits: 0,
+            fate: None,
+        };
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.packets.push(started);
+            self.packets.len() as u32 - 1
+        });
+        self.packets[index as usize] = started;
+        user.window.push_back(index);
+        self.counters.on_start();
+        self.burst(index).coded
+    }
+
+    fn poll_burst(&mut self, _now: Time) -> Option<Burst> {
+        while let Some(user) = self.waiting.pop_front() {
+            let place = &mut self.users[user as usize];
+            match place.window.get(place.sent) {
+                Some(&index) => {
+                    self.waiting.push_back(user);
+                    self.to_repeat -= 1;
+                    return Some(self.burst(index));
+                }
+                None => place.waits = false,
+            }
+        }
+        None
+    }
+
+    fn has_burst(&self) -> bool {
+        self.to_repeat > 0
+    }
+
+    fn receive(&mut self, _now: Time, burst: &Burst, snr: Db) -> Reception {
+        let packet = &mut self.packets[burst.coded.process as usize];
+        let user = &mut self.users[packet.packet.user as usize];
+        let bits = u64::from(burst.coded.bits);
+        self.counters.on_burst(burst.coded.bits);
+        let mut verdict = Verdict::Undecided;
+        if packet.fate.is_some() {
+            self.counters.on_discarded(bits);
+        } else {
+            packet.received_bits += bits;
+        }
+        if packet.number == user.expected {
+            let mut gain = [0.0];
+            self.codeword.receive(&mut gain, 0, snr);
+            if self.codeword.decodes(&gain, packet.data_bits) {
+                verdict = Verdict::Decoded;
+                packet.fate = Some(true);
+                self.counters.on_decoded(usize::from(packet.attempt), &packet.packet, packet.received_bits);
+            } else if usize::from(packet.attempt) == self.codeword.transmissions() {
+                verdict = Verdict::Failed;
+                packet.fate = Some(false);
+                self.counters.on_failed(packet.received_bits);
+            }
+            user.expected += u64::from(packet.fate.is_some());
+        }
+        let says = if packet.fate == Some(true) { Answer::Ack } else { Answer::Nack };
+        Reception { verdict, answer: Some(self.answers.carry(says)) }
+    }
+
+    fn handle_feedback(&mut self, _now: Time, feedback: Feedback) {
+        self.counters.on_answer(feedback.answer);
+        let index = feedback.process;
+        let packet = &mut self.packets[index as usize];
+        packet.unanswered -= 1;
+        let Packet { number, over, .. } = *packet;
+        let owner = packet.packet.user;
+        let user = &mut self.users[owner as usize];
+        let round = user.unanswered.pop_front().expect("each burst is answered once");
+        if over {
+            self.free_if_done(index);
+        } else if feedback.answer == Answer::Ack {
+            for _ in user.base..=number {
+                self.advance(owner);
+            }
+        } else if round == user.round {
+            assert_eq!(number, user.base, "all before it are acknowledged, or the sender would have gone back");
+            if usize::from(packet.attempt) == self.codeword.transmissions() {
+                self.advance(owner);
+            } else {
+                packet.attempt += 1;
+                self.go_back(owner);
+            }
+        }
+    }
+
+    fn undecided(&self) -> usize {
+        self.counters.undecided()
+    }
+
+    fn counters(&self) -> &HarqCounters {
+        &self.counters
+    }
+}

@@ -1,0 +1,268 @@
+//! The machine of schemes that handle each packet on its own: stop-and-wait processes side by side, or repetitions unasked.
+//!
+//! With feedback a process has one burst under way at a time: the next is made when the answer to the last has come, or was
+//! due and was lost. Without, all transmissions of a packet follow one another and its process is free when the last is made.
+//! What a process is at the sender ends there; its place at the receiver is used again only when all its bursts have arrived.
+
+use std::collections::VecDeque;
+
+use rand::Rng;
+use units::{Db, FieldError, Time};
+
+use super::codeword::Codeword;
+use super::feedback::{AnswerPath, FeedbackConfig};
+use super::{Answer, Burst, Coded, Feedback, Harq, HarqCounters, Reception, Verdict};
+use crate::packet::PacketRef;
+
+/// A scheme of fixed sizes, resolved.
+#[derive(Clone, Debug)]
+pub(crate) struct Scheme {
+    pub(crate) codeword: Codeword,
+    /// Probability that an answer is lost; `None`: there are no answers.
+    pub(crate) feedback: Option<f64>,
+    pub(crate) window: Window,
+}
+
+/// How many packets of one user may be under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Window {
+    /// So many.
+    Count(u32),
+    /// So many from the oldest on, those that are over already included: a window of sequence numbers.
+    Span(u32),
+}
+
+/// A configuration of a scheme of fixed sizes.
+pub(crate) trait SchemeConfig {
+    /// # Errors
+    /// If a value cannot be.
+    fn resolve(&self) -> Result<Scheme, FieldError>;
+
+    /// The largest packet, in bytes.
+    fn block(&self) -> u64;
+
+    fn feedback(&self) -> Option<&FeedbackConfig> {
+        None
+    }
+}
+
+/// See the module.
+pub(crate) struct Processes {
+    codeword: Codeword,
+    feedback: bool,
+    answers: AnswerPath,
+    window: Window,
+    users: Vec<User>,
+    processes: Vec<Process>,
+    /// What the receiver has of the segments of each process's packet, one after the other.
+    gains: Vec<f64>,
+    free: Vec<u32>,
+    /// Processes whose next transmission waits for the transmitter, oldest first.
+    waiting: VecDeque<u32>,
+    counters: HarqCounters,
+}
+
+/// A packet under way, at both ends.
+#[derive(Clone, Copy, Debug)]
+struct Process {
+    packet: PacketRef,
+    sequence: u64,
+    data_bits: u32,
+    /// Sender: its number among the user's packets, in the order of their start.
+    number: u64,
+    /// Sender: bursts made, and whether it is done with the packet.
+    made: u8,
+    over: bool,
+    /// Receiver: bursts received, their coded bits until the packet's fate is known, and that fate.
+    received: u8,
+    received_bits: u64,
+    fate: Option<bool>,
+}
+
+/// Packets of one user at the sender.
+#[derive(Debug, Default)]
+struct User {
+    open: u32,
+    /// The number of the oldest that is not over, and which of those from there on are over. Unused if only a count matters.
+    base: u64,
+    over: VecDeque<bool>,
+}
+
+impl Processes {
+    /// `rng` decides which answers are lost.
+    pub(crate) fn new(scheme: Scheme, rng: Box<dyn Rng + Send>) -> Processes {
+        Processes {
+            feedback: scheme.feedback.is_some(),
+            answers: AnswerPath::new(scheme.feedback.unwrap_or(0.0), rng),
+            window: scheme.window,
+            users: Vec::new(),
+            processes: Vec::new(),
+            gains: Vec::new(),
+            free: Vec::new(),
+            waiting: VecDeque::new(),
+            counters: HarqCounters::new(scheme.codeword.transmissions()),
+            codeword: scheme.codeword,
+        }
+    }
+
+    /// The next transmission of a process.
+    fn transmission(&mut self, index: u32) -> Coded {
+        let process = &mut self.processes[index as usize];
+        let bits = self.codeword.bits(usize::from(process.made), process.data_bits);
+        process.made += 1;
+        if !self.feedback && usize::from(process.made) == self.codeword.transmissions() {
+            self.end(index);
+        }
+        Coded { process: index, bits }
+    }
+
+    /// The sender is done with a packet.
+    fn end(&mut self, index: u32) {
+        let process = &mut self.processes[index as usize];
+        process.over = true;
+        self.counters.processes -= 1;
+        let user = &mut self.users[process.packet.user as usize];
+        user.open -= 1;
+        if let Window::Span(_) = self.window {
+            user.over[(process.number - user.base) as usize] = true;
+            while user.over.front() == Some(&true) {
+                user.over.pop_front();
+                user.base += 1;
+            }
+        }
+        self.free_if_done(index);
+    }
+
+    fn free_if_done(&mut self, index: u32) {
+        let process = &self.processes[index as usize];
+        if process.over && process.received == process.made {
+            self.free.push(index);
+        }
+    }
+
+    fn place(&mut self, process: Process) -> u32 {
+        let segments = self.codeword.segments();
+        match self.free.pop() {
+            Some(index) => {
+                self.processes[index as usize] = process;
+                self.gains[index as usize * segments..][..segments].fill(0.0);
+                index
+            }
+            None => {
+                self.processes.push(process);
+                self.gains.resize(self.processes.len() * segments, 0.0);
+                self.processes.len() as u32 - 1
+            }
+        }
+    }
+}
+
+impl Harq for Processes {
+    fn may_start(&self, user: u32) -> bool {
+        self.users.get(user as usize).is_none_or(|user| match self.window {
+            Window::Count(most) => user.open < most,
+            Window::Span(most) => user.over.len() < most as usize,
+        })
+    }
+
+    fn start(&mut self, _now: Time, packet: &PacketRef, sequence: u64, _estimate: Option<f64>) -> Coded {
+        let place = packet.user as usize;
+        if place >= self.users.len() {
+            self.users.resize_with(place + 1, User::default);
+        }
+        let user = &mut self.users[place];
+        let number = user.base + user.over.len() as u64;
+        user.open += 1;
+        if let Window::Span(_) = self.window {
+            user.over.push_back(false);
+        }
+        let index = self.place(Process {
+            packet: *packet,
+            sequence,
+            data_bits: self.codeword.data_bits(packet.size),
+            number,
+            made: 0,
+            over: false,
+            received: 0,
+            received_bits: 0,
+            fate: None,
+        });
+        self.counters.on_start();
+        if !self.feedback && self.codeword.transmissions() > 1 {
+            self.waiting.push_back(index);
+        }
+        self.transmission(index)
+    }
+
+    fn poll_burst(&mut self, _now: Time) -> Option<Burst> {
+        let &index = self.waiting.front()?;
+        let coded = self.transmission(index);
+        let process = &self.processes[index as usize];
+        if self.feedback || process.over {
+            self.waiting.pop_front();
+        }
+        Some(Burst { coded, packet: process.packet, sequence: process.sequence })
+    }
+
+    fn has_burst(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    fn receive(&mut self, _now: Time, burst: &Burst, snr: Db) -> Reception {
+        let index = burst.coded.process;
+        let segments = self.codeword.segments();
+        let process = &mut self.processes[index as usize];
+        let gains = &mut self.gains[index as usize * segments..][..segments];
+        let bits = u64::from(burst.coded.bits);
+        self.counters.on_burst(burst.coded.bits);
+        let transmission = usize::from(process.received);
+        process.received += 1;
+        let verdict = if process.fate.is_some() {
+            self.counters.on_discarded(bits);
+            Verdict::Undecided
+        } else {
+            process.received_bits += bits;
+            self.codeword.receive(gains, transmission, snr);
+            let last = transmission + 1 == self.codeword.transmissions();
+            match (self.codeword.decodes(gains, process.data_bits), last) {
+                (true, _) => Verdict::Decoded,
+                (false, true) => Verdict::Failed,
+                (false, false) => Verdict::Undecided,
+            }
+        };
+        match verdict {
+            Verdict::Decoded => {
+                process.fate = Some(true);
+                self.counters.on_decoded(transmission + 1, &process.packet, process.received_bits);
+            }
+            Verdict::Failed => {
+                process.fate = Some(false);
+                self.counters.on_failed(process.received_bits);
+            }
+            Verdict::Undecided => {}
+        }
+        let decoded = process.fate == Some(true);
+        self.free_if_done(index);
+        let says = if decoded { Answer::Ack } else { Answer::Nack };
+        Reception { verdict, answer: self.feedback.then(|| self.answers.carry(says)) }
+    }
+
+    fn handle_feedback(&mut self, _now: Time, feedback: Feedback) {
+        self.counters.on_answer(feedback.answer);
+        let process = &self.processes[feedback.process as usize];
+        let more = usize::from(process.made) < self.codeword.transmissions();
+        if feedback.answer != Answer::Ack && more {
+            self.waiting.push_back(feedback.process);
+        } else {
+            self.end(feedback.process);
+        }
+    }
+
+    fn undecided(&self) -> usize {
+        self.counters.undecided()
+    }
+
+    fn counters(&self) -> &HarqCounters {
+        &self.counters
+    }
+}

@@ -1,0 +1,218 @@
+//! Scheduling frame by frame: what brings the users most utility in the next frame.
+//!
+//! Chaput, Verloop, Beylot, Baudoin, "Utility function based packet scheduling over DVB-S2", ICC 2013; Dupé, Chaput, Baudoin,
+//! Bès, Deramecourt, Beylot, "Optimized GSE packet scheduling over DVB-S2", 2014: the next frame is filled so that the sum of
+//! U'(x_f)·bits over the users in it is highest, which is the first-order gain of their utilities U(x_f), x_f what a user was
+//! served lately. U is alpha-fair (Mo and Walrand, IEEE/ACM Transactions on Networking 8(5), 2000): U'(x) = x^-α, so that
+//! α = 0 is the highest rate, 1 proportional fairness, 2 the least delay of transfers, and large α the fairness of max-min.
+//!
+//! What is simplified, and who could notice:
+//! * A frame of DVB-S2 has one modulation and coding, and the papers choose it with the packets. On this link each packet is
+//!   coded for itself, so a bit of the frame brings what the user's own estimate says, and the frame is filled in the order of
+//!   U'(x_f)·r_f. The cost of a packet in a frame is that of its first sending, as estimated: repetitions are not planned.
+//! * A packet at the end of a frame is finished in the next, whose room it lessens (as GSE fragments it).
+//! * A frame is an amount, not an instant: one is planned when the last is sent, and none is filled up with padding. A planned
+//!   packet that has been dropped since, or whose user may not start now, is passed over.
+
+use std::collections::VecDeque;
+
+use units::{Duration, FieldError, Time};
+
+use super::pf::{DEFAULT_WINDOW, check_window};
+use super::rule::LEAST_INFORMATION;
+use super::served::Served;
+use super::users::{UserQueues, user_queues_config};
+use super::{Parts, Plan, Scheduler, View};
+use crate::buffer::{Backlog, LinkFacts};
+use crate::packet::{DropReason, PacketRef};
+
+user_queues_config! {
+    /// A queue for each user; fills one frame after the other with what brings the users most utility.
+    pub struct BbsConfig {
+        /// Coded bits of a frame.
+        pub frame: u32 = DEFAULT_FRAME,
+        /// How fair the utility is: 0 the highest rate, 1 proportional fairness (log), more for more.
+        pub alpha: f64 = 1.0,
+        /// Over which what a user was served is averaged: it divides the past by e.
+        pub window: Duration = DEFAULT_WINDOW,
+    }
+}
+
+/// A normal frame of DVB-S2 (EN 302 307-1, section 5.3).
+pub(super) const DEFAULT_FRAME: u32 = 64_800;
+
+/// Refuses frames and utilities that cannot be.
+pub(super) fn check_frame(frame: u32, alpha: f64) -> Result<(), FieldError> {
+    if !(100..=100_000_000).contains(&frame) {
+        return Err(FieldError::new("frame", format!("{frame} given, 100 to 100000000 coded bits allowed")));
+    }
+    if !(0.0..=10.0).contains(&alpha) {
+        return Err(FieldError::new("alpha", format!("{alpha} given, 0 to 10 allowed")));
+    }
+    Ok(())
+}
+
+impl Plan for BbsConfig {
+    fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
+        check_window(self.window)?;
+        check_frame(self.frame, self.alpha)?;
+        self.queues().resolve(link).map(drop)
+    }
+
+    fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {
+        self.check(parts.link)?;
+        let queues = self.queues().build(parts)?;
+        Ok(Box::new(ByFrames::new(queues, Frames { bits: self.frame, count: 1 }, self.alpha, self.window)))
+    }
+}
+
+/// What is planned at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Frames {
+    /// Coded bits of a frame.
+    pub bits: u32,
+    /// How many frames.
+    pub count: u32,
+}
+
+/// A queue for each user, and a plan of the next frames.
+pub struct ByFrames {
+    queues: UserQueues,
+    served: Served,
+    frames: Frames,
+    alpha: f64,
+    /// Whose packet goes next, one entry for each packet.
+    plan: VecDeque<u32>,
+    /// Coded bits by which the last plan was longer than its frames.
+    overhang: f64,
+    /// Room for planning.
+    candidates: Vec<Candidate>,
+}
+
+/// A user while a plan is made.
+struct Candidate {
+    user: u32,
+    information: f64,
+    /// What it was served lately and will have been by the frames planned so far, in bits.
+    served: f64,
+    /// Bits in the frame being planned.
+    in_frame: f64,
+    /// Packets planned.
+    packets: usize,
+    /// First-order gain of utility for each coded bit.
+    gain: f64,
+}
+
+impl ByFrames {
+    /// Serves `queues` by plans for the utility of fairness `alpha`, with what was served smoothed over `window`.
+    pub fn new(queues: UserQueues, frames: Frames, alpha: f64, window: Duration) -> ByFrames {
+        let served = Served::new(queues.users(), window);
+        ByFrames { queues, served, frames, alpha, plan: VecDeque::new(), overhang: 0.0, candidates: Vec::new() }
+    }
+
+    /// Fills the next frames from the users who may start now; at least one packet if any waits.
+    fn make_plan(&mut self, now: Time, view: &mut View<'_>) {
+        let mut candidates = std::mem::take(&mut self.candidates);
+        self.gather(now, view, &mut candidates);
+        let mut room = -self.overhang;
+        for _ in 0..self.frames.count {
+            room += f64::from(self.frames.bits);
+            for candidate in &mut candidates {
+                candidate.begin_frame(self.alpha);
+            }
+            while (room > 0.0 || self.plan.is_empty())
+                && let Some(best) = best(&candidates)
+            {
+                let candidate = &mut candidates[best];
+                while (room > 0.0 || self.plan.is_empty())
+                    && let Some(size) = self.queues.size_at(candidate.user, candidate.packets)
+                {
+                    room -= candidate.add(size);
+                    self.plan.push_back(candidate.user);
+                }
+                if self.queues.size_at(candidate.user, candidate.packets).is_none() {
+                    candidates.swap_remove(best);
+                }
+            }
+        }
+        // Frames that were not filled are not kept for later, and more than the next ones is not owed.
+        self.overhang = (-room).clamp(0.0, f64::from(self.frames.bits) * f64::from(self.frames.count));
+        candidates.clear();
+        self.candidates = candidates;
+    }
+
+    fn gather(&self, now: Time, view: &mut View<'_>, candidates: &mut Vec<Candidate>) {
+        let factor = self.served.factor(now);
+        for user in 0..self.queues.users() as u32 {
+            if self.queues.front(user).is_some() && view.may_start(user) {
+                let information = view.information(user).max(LEAST_INFORMATION);
+                // Never so little that its power leaves the range of numbers.
+                let served = (self.served.of(user) / factor).max(1e-3);
+                candidates.push(Candidate { user, information, served, in_frame: 0.0, packets: 0, gain: 0.0 });
+            }
+        }
+    }
+}
+
+impl Candidate {
+    fn begin_frame(&mut self, alpha: f64) {
+        self.served += std::mem::take(&mut self.in_frame);
+        let utility = if alpha == 1.0 { 1.0 / self.served } else { libm::pow(self.served, -alpha) };
+        self.gain = utility * self.information;
+    }
+
+    /// The coded bits that the next packet takes.
+    fn add(&mut self, size: u32) -> f64 {
+        let bits = f64::from(size) * 8.0;
+        self.packets += 1;
+        self.in_frame += bits;
+        bits / self.information
+    }
+}
+
+/// The candidate with the highest gain; of equals that with the lowest number.
+fn best(candidates: &[Candidate]) -> Option<usize> {
+    let better = |a: &Candidate, b: &Candidate| a.gain.total_cmp(&b.gain).then(b.user.cmp(&a.user));
+    (0..candidates.len()).max_by(|&a, &b| better(&candidates[a], &candidates[b]))
+}
+
+impl Scheduler for ByFrames {
+    fn enqueue(&mut self, now: Time, packet: PacketRef) -> Result<(), DropReason> {
+        self.queues.push(now, packet)
+    }
+
+    fn select(&mut self, now: Time, view: &mut View<'_>) -> Option<PacketRef> {
+        self.queues.expire(now);
+        loop {
+            while let Some(user) = self.plan.pop_front() {
+                if self.queues.front(user).is_some()
+                    && view.may_start(user)
+                    && let Some(packet) = self.queues.pop(now, user)
+                {
+                    self.served.add(now, user, f64::from(packet.size) * 8.0);
+                    return Some(packet);
+                }
+            }
+            self.make_plan(now, view);
+            if self.plan.is_empty() {
+                return None;
+            }
+        }
+    }
+
+    fn gives_up(&self) -> bool {
+        self.queues.gives_up()
+    }
+
+    fn poll_dropped(&mut self) -> Option<(PacketRef, DropReason)> {
+        self.queues.poll_dropped()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.queues.backlog()
+    }
+
+    fn marked(&self) -> u64 {
+        self.queues.marked()
+    }
+}

@@ -1,0 +1,53 @@
+//! Scheduling by periods: the next frames are planned together and then played.
+//!
+//! The criterion is that of [frame by frame](super::bbs) (Dupé et al., ICC 2014, name the variant without its details): here a
+//! plan covers a period, and each of its frames is filled as if those before it had been sent. Within a period the plan knows
+//! neither packets that come nor channels that change, which is the price for planning seldom.
+//!
+//! What is simplified: as there. What was served does not fade within a plan, so a period is to be short beside the window.
+
+use units::{Duration, FieldError};
+
+use super::bbs::{ByFrames, DEFAULT_FRAME, Frames, check_frame};
+use super::pf::{DEFAULT_WINDOW, check_window};
+use super::users::user_queues_config;
+use super::{Parts, Plan, Scheduler};
+use crate::buffer::LinkFacts;
+
+user_queues_config! {
+    /// A queue for each user; plans the frames of a period for the most utility, and then sends them.
+    pub struct BpsConfig {
+        /// Coded bits of a frame.
+        pub frame: u32 = DEFAULT_FRAME,
+        /// How long the frames last that are planned at once, at the rate of the link: rounded up to whole frames.
+        pub period: Duration = Duration::from_millis(10),
+        /// How fair the utility is: 0 the highest rate, 1 proportional fairness (log), more for more.
+        pub alpha: f64 = 1.0,
+        /// Over which what a user was served is averaged: it divides the past by e.
+        pub window: Duration = DEFAULT_WINDOW,
+    }
+}
+
+impl BpsConfig {
+    fn frames(&self, link: &LinkFacts) -> Frames {
+        let bits = self.period.as_secs_f64() * link.rate.as_bps() as f64;
+        Frames { bits: self.frame, count: (bits / f64::from(self.frame)).ceil().max(1.0) as u32 }
+    }
+}
+
+impl Plan for BpsConfig {
+    fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
+        check_window(self.window)?;
+        check_frame(self.frame, self.alpha)?;
+        if self.period > Duration::from_secs(10) {
+            return Err(FieldError::new("period", format!("{} given, at most 10 s allowed", self.period)));
+        }
+        self.queues().resolve(link).map(drop)
+    }
+
+    fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {
+        self.check(parts.link)?;
+        let queues = self.queues().build(parts)?;
+        Ok(Box::new(ByFrames::new(queues, self.frames(parts.link), self.alpha, self.window)))
+    }
+}

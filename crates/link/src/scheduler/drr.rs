@@ -1,0 +1,149 @@
+//! Deficit round robin: in turn, and fair in bytes.
+//!
+//! Shreedhar and Varghese, "Efficient fair queuing using deficit round robin", IEEE/ACM Transactions on Networking 4(3), 1996,
+//! figure 3: each turn adds the quantum to what a user may send; what it cannot use for a packet it keeps, unless nothing
+//! waits for it. While a user may not start it is passed over, and its turn gives it nothing.
+
+use std::collections::VecDeque;
+
+use units::{Bytes, FieldError, Time};
+
+use super::users::{UserQueues, user_queues_config};
+use super::{Parts, Plan, Scheduler, View};
+use crate::buffer::{Backlog, LinkFacts};
+use crate::packet::{DropReason, PacketRef};
+
+user_queues_config! {
+    /// A queue for each user, of which each that is not empty sends the same bytes in turn.
+    pub struct DrrConfig {
+        /// What a user may send in a turn. A choice takes few steps only if it is no less than most packets.
+        pub quantum: Bytes = DEFAULT_QUANTUM,
+    }
+}
+
+/// A full packet.
+pub(super) const DEFAULT_QUANTUM: Bytes = Bytes::new(1500);
+
+/// Refuses turns in which little can be sent.
+pub(super) fn check_quantum(quantum: Bytes) -> Result<(), FieldError> {
+    const LEAST: Bytes = Bytes::new(40);
+    const MOST: Bytes = Bytes::new(1_000_000_000);
+    if (LEAST..=MOST).contains(&quantum) {
+        return Ok(());
+    }
+    Err(FieldError::new("quantum", format!("{quantum} given, {LEAST} to {MOST} allowed")))
+}
+
+impl Plan for DrrConfig {
+    fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
+        check_quantum(self.quantum)?;
+        self.queues().resolve(link).map(drop)
+    }
+
+    fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {
+        self.check(parts.link)?;
+        Ok(Box::new(DeficitRoundRobin::new(self.queues().build(parts)?, self.quantum)))
+    }
+}
+
+/// See [`DrrConfig`].
+pub struct DeficitRoundRobin {
+    queues: UserQueues,
+    quantum: u64,
+    /// The users whose turn comes, in this order; the first may be in its turn.
+    turns: VecDeque<u32>,
+    /// Whether the first has its quantum.
+    begun: bool,
+    /// Of each user: whether it is among them.
+    listed: Vec<bool>,
+    /// Of each user: the bytes that it may send.
+    deficits: Vec<u64>,
+}
+
+impl DeficitRoundRobin {
+    /// Serves `queues` in turn, `quantum` bytes each.
+    pub fn new(queues: UserQueues, quantum: Bytes) -> DeficitRoundRobin {
+        let users = queues.users();
+        DeficitRoundRobin {
+            queues,
+            quantum: quantum.get(),
+            turns: VecDeque::new(),
+            begun: false,
+            listed: vec![false; users],
+            deficits: vec![0; users],
+        }
+    }
+
+    /// What the user may send now for which it is the turn: `None` ends the turn.
+    fn serve(&mut self, now: Time, user: u32) -> Option<PacketRef> {
+        if !std::mem::replace(&mut self.begun, true) {
+            self.deficits[user as usize] += self.quantum;
+        }
+        while let Some((first, _)) = self.queues.front(user) {
+            if u64::from(first.size) > self.deficits[user as usize] {
+                return None;
+            }
+            if let Some(packet) = self.queues.pop(now, user) {
+                self.deficits[user as usize] -= u64::from(packet.size);
+                return Some(packet);
+            }
+        }
+        None
+    }
+
+    fn end_turn(&mut self, user: u32) {
+        self.begun = false;
+        self.turns.pop_front();
+        if self.queues.front(user).is_some() {
+            self.turns.push_back(user);
+        } else {
+            self.listed[user as usize] = false;
+            self.deficits[user as usize] = 0;
+        }
+    }
+}
+
+impl Scheduler for DeficitRoundRobin {
+    fn enqueue(&mut self, now: Time, packet: PacketRef) -> Result<(), DropReason> {
+        self.queues.push(now, packet)?;
+        if !std::mem::replace(&mut self.listed[packet.user as usize], true) {
+            self.turns.push_back(packet.user);
+        }
+        Ok(())
+    }
+
+    fn select(&mut self, now: Time, view: &mut View<'_>) -> Option<PacketRef> {
+        self.queues.expire(now);
+        // A whole round in which nobody may start ends the search.
+        let mut idle = 0;
+        while idle < self.turns.len() {
+            let user = *self.turns.front()?;
+            let may_start = view.may_start(user);
+            let taken = if may_start { self.serve(now, user) } else { None };
+            if taken.is_none() || self.queues.front(user).is_none() {
+                self.end_turn(user);
+            }
+            if taken.is_some() {
+                return taken;
+            }
+            idle = if may_start { 0 } else { idle + 1 };
+        }
+        None
+    }
+
+    fn gives_up(&self) -> bool {
+        self.queues.gives_up()
+    }
+
+    fn poll_dropped(&mut self) -> Option<(PacketRef, DropReason)> {
+        self.queues.poll_dropped()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.queues.backlog()
+    }
+
+    fn marked(&self) -> u64 {
+        self.queues.marked()
+    }
+}

@@ -1,0 +1,64 @@
+//! Exponential proportional fairness: proportional fairness until waits differ, then longest wait first.
+//!
+//! Rhee, Holtzman, Kim, "Scheduling of real/non-real time services: adaptive EXP/PF algorithm", IEEE VTC Spring 2003: serves
+//! the user with the highest exp((a_i W_i - m) / (1 + √m)) r_i / R_i, m the mean of a_i W_i over the users who wait, a_i and
+//! W_i those of [M-LWDF](super::m_lwdf). The highest logarithm is the same user and takes no exponential for each.
+//!
+//! What is simplified, and who could notice: the paper's rule for flows without a deadline, which compares the waits of the
+//! others with a threshold, is left out; such flows go in a class after these.
+
+use units::{Duration, FieldError, Probability};
+
+use super::m_lwdf::{DEFAULT_DEADLINE, default_loss, urgency};
+use super::pf::{DEFAULT_WINDOW, check_window};
+use super::rule::{ByRule, Crowd, Known, Rule};
+use super::users::user_queues_config;
+use super::{Parts, Plan, Scheduler};
+use crate::buffer::LinkFacts;
+
+user_queues_config! {
+    /// A queue for each user; serves whose channel is best for what it was served lately, unless others have waited much
+    /// longer than the mean.
+    pub struct ExpPfConfig {
+        /// How long a packet should wait at most (τ).
+        pub deadline: Duration = DEFAULT_DEADLINE,
+        /// The share of packets that may wait longer (δ).
+        pub loss: Probability = default_loss(),
+        /// Over which what a user was served is averaged: it divides the past by e.
+        pub window: Duration = DEFAULT_WINDOW,
+    }
+}
+
+impl Plan for ExpPfConfig {
+    fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
+        check_window(self.window)?;
+        urgency(self.deadline, self.loss)?;
+        self.queues().resolve(link).map(drop)
+    }
+
+    fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {
+        self.check(parts.link)?;
+        let rule = ExpPf { urgency: urgency(self.deadline, self.loss)? };
+        Ok(Box::new(ByRule::new(rule, self.queues().build(parts)?, self.window)))
+    }
+}
+
+/// The logarithm of the rule, less what is the same for all users.
+pub struct ExpPf {
+    urgency: f64,
+}
+
+impl Rule for ExpPf {
+    const TIMED: bool = true;
+
+    #[inline]
+    fn weight(&self, known: Known) -> f64 {
+        libm::log(known.information / known.served)
+    }
+
+    #[inline(always)]
+    fn score(&self, weight: f64, waited_s: f64, crowd: &Crowd) -> f64 {
+        // The factor is the same for all users, and the compiler computes it once.
+        weight + waited_s * (self.urgency / (1.0 + (self.urgency * crowd.mean_wait_s).sqrt()))
+    }
+}

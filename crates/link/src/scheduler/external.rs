@@ -1,0 +1,163 @@
+//! A scheduler that asks somebody else: a script, or code outside of this crate.
+//!
+//! It keeps the queues and the rules of the house (order within a queue, nothing held back for nothing) and asks a [`Choose`]
+//! for one thing: which user.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Duration, FieldError, Time};
+
+use super::pf::DEFAULT_WINDOW;
+use super::served::Served;
+use super::users::{DEFAULT_BUFFER, UserQueues, UserQueuesConfig};
+use super::{Parts, Plan, Scheduler, View};
+use crate::buffer::{Backlog, Buffer, LinkFacts};
+use crate::packet::{DropReason, PacketRef};
+
+/// A queue for each user, of which a script says which is served.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ExternalConfig {
+    /// The name under which the script has registered its scheduler.
+    pub name: String,
+    /// Size of all queues together, of which each of the n users has an equal part: packets, bytes, time at the rate of the
+    /// link, or bandwidth-delay products.
+    pub buffer: Buffer,
+    /// How long a packet may wait before it is dropped; without it, for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Duration>,
+}
+
+impl Default for ExternalConfig {
+    fn default() -> ExternalConfig {
+        ExternalConfig { name: String::new(), buffer: DEFAULT_BUFFER, limit: None }
+    }
+}
+
+impl ExternalConfig {
+    fn queues(&self) -> UserQueuesConfig {
+        UserQueuesConfig { buffer: self.buffer, limit: self.limit }
+    }
+}
+
+impl Plan for ExternalConfig {
+    fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
+        self.queues().resolve(link).map(drop)
+    }
+
+    fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {
+        let Some(chooser) = (parts.choosers)(&self.name) else {
+            let reason = format!("\"{}\" given, and no script has registered a scheduler of that name", self.name);
+            return Err(FieldError::new("name", reason));
+        };
+        Ok(Box::new(External::new(chooser, self.queues().build(parts)?)))
+    }
+}
+
+/// Chooses who is served.
+pub trait Choose: Send {
+    /// The user to serve now, of one of `queues`: all users with packets who may start, the lowest number first, at least one.
+    ///
+    /// If the answer is none of them the first is served, and counted in [`Scheduler::overruled`].
+    fn choose(&mut self, now: Time, queues: &[QueueState]) -> Option<u32>;
+}
+
+/// What may be known of a user's queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QueueState {
+    /// The user.
+    pub user: u32,
+    /// Packets that wait.
+    pub packets: usize,
+    /// Their bytes.
+    pub bytes: u64,
+    /// How long the first has waited.
+    pub head_wait: Duration,
+    /// The bytes of the first.
+    pub head_size: u32,
+    /// Mutual information of a coded bit, 0 to 1, as the sender estimates it: the rate that the channel bears is in proportion.
+    pub information: f64,
+    /// Bits per second that were sent to the user lately, smoothed over a second.
+    pub served_bps: f64,
+}
+
+/// See [`ExternalConfig`].
+pub struct External {
+    chooser: Box<dyn Choose>,
+    queues: UserQueues,
+    served: Served,
+    overruled: u64,
+    /// Room for what the chooser is shown.
+    states: Vec<QueueState>,
+}
+
+impl External {
+    /// Serves `queues` as `chooser` says.
+    pub fn new(chooser: Box<dyn Choose>, queues: UserQueues) -> External {
+        let served = Served::new(queues.users(), DEFAULT_WINDOW);
+        External { chooser, queues, served, overruled: 0, states: Vec::new() }
+    }
+
+    fn look(&mut self, now: Time, view: &mut View<'_>) {
+        self.states.clear();
+        for user in 0..self.queues.users() as u32 {
+            let Some((first, since)) = self.queues.front(user) else { continue };
+            if view.may_start(user) {
+                let Backlog { packets, bytes } = self.queues.backlog_of(user);
+                self.states.push(QueueState {
+                    user,
+                    packets,
+                    bytes,
+                    head_wait: now.since(since),
+                    head_size: first.size,
+                    information: view.information(user),
+                    served_bps: self.served.bps(now, user),
+                });
+            }
+        }
+    }
+}
+
+impl Scheduler for External {
+    fn enqueue(&mut self, now: Time, packet: PacketRef) -> Result<(), DropReason> {
+        self.queues.push(now, packet)
+    }
+
+    fn select(&mut self, now: Time, view: &mut View<'_>) -> Option<PacketRef> {
+        self.queues.expire(now);
+        loop {
+            self.look(now, view);
+            let first = self.states.first()?.user;
+            let choice = self.chooser.choose(now, &self.states);
+            let listed = |user: &u32| self.states.binary_search_by_key(user, |state| state.user).is_ok();
+            let user = choice.filter(listed).unwrap_or_else(|| {
+                self.overruled += 1;
+                first
+            });
+            if let Some(packet) = self.queues.pop(now, user) {
+                self.served.add(now, user, f64::from(packet.size) * 8.0);
+                return Some(packet);
+            }
+        }
+    }
+
+    fn gives_up(&self) -> bool {
+        self.queues.gives_up()
+    }
+
+    fn poll_dropped(&mut self) -> Option<(PacketRef, DropReason)> {
+        self.queues.poll_dropped()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.queues.backlog()
+    }
+
+    fn marked(&self) -> u64 {
+        self.queues.marked()
+    }
+
+    fn overruled(&self) -> u64 {
+        self.overruled
+    }
+}

@@ -1,0 +1,87 @@
+//! Modified Largest Weighted Delay First: proportional fairness for who has waited.
+//!
+//! Andrews, Kumaran, Ramanan, Stolyar, Whiting, Vijayakumar, "Providing quality of service over a shared wireless link", IEEE
+//! Communications Magazine 39(2), 2001: serves the user with the highest a_i W_i r_i / R_i, W_i the wait of its first packet
+//! and a_i = -log10(δ_i) / τ_i for at most the share δ_i of packets to wait longer than τ_i.
+//!
+//! What is simplified, and who could notice: all users of a scheduler have one deadline and one share, so that a_i decides
+//! nothing between them; who wants other deadlines for other flows puts them in classes, which are served in strict order.
+
+use units::{Duration, FieldError, Probability};
+
+use super::pf::{DEFAULT_WINDOW, check_window};
+use super::rule::{ByRule, Crowd, Known, Rule};
+use super::users::user_queues_config;
+use super::{Parts, Plan, Scheduler};
+use crate::buffer::LinkFacts;
+
+user_queues_config! {
+    /// A queue for each user; serves whose channel is best for what it was served lately, times how long it has waited.
+    pub struct MLwdfConfig {
+        /// How long a packet should wait at most (τ).
+        pub deadline: Duration = DEFAULT_DEADLINE,
+        /// The share of packets that may wait longer (δ).
+        pub loss: Probability = default_loss(),
+        /// Over which what a user was served is averaged: it divides the past by e.
+        pub window: Duration = DEFAULT_WINDOW,
+    }
+}
+
+/// What a conversation bears on a satellite's last hop, and CoDeS' limit.
+pub(super) const DEFAULT_DEADLINE: Duration = Duration::from_millis(100);
+
+/// The share that simulators of cellular networks have made usual.
+pub(super) fn default_loss() -> Probability {
+    Probability::new(0.005)
+}
+
+/// -log10(δ) / τ, in 1/s.
+///
+/// # Errors
+/// If a value cannot be.
+pub(super) fn urgency(deadline: Duration, loss: Probability) -> Result<f64, FieldError> {
+    check_deadline(deadline)?;
+    let loss = loss.get();
+    if loss <= 0.0 || loss >= 1.0 {
+        return Err(FieldError::new("loss", "must be more than 0 % and less than 100 %"));
+    }
+    Ok(-libm::log10(loss) / deadline.as_secs_f64())
+}
+
+/// Refuses a deadline that has always passed.
+pub(super) fn check_deadline(deadline: Duration) -> Result<(), FieldError> {
+    if deadline.is_zero() { Err(FieldError::new("deadline", "must be more than 0 s")) } else { Ok(()) }
+}
+
+impl Plan for MLwdfConfig {
+    fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
+        check_window(self.window)?;
+        urgency(self.deadline, self.loss)?;
+        self.queues().resolve(link).map(drop)
+    }
+
+    fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {
+        self.check(parts.link)?;
+        let rule = MLwdf { urgency: urgency(self.deadline, self.loss)? };
+        Ok(Box::new(ByRule::new(rule, self.queues().build(parts)?, self.window)))
+    }
+}
+
+/// The rate of the channel over what was served, times the wait and the urgency.
+pub struct MLwdf {
+    urgency: f64,
+}
+
+impl Rule for MLwdf {
+    const TIMED: bool = true;
+
+    #[inline]
+    fn weight(&self, known: Known) -> f64 {
+        self.urgency * known.information / known.served
+    }
+
+    #[inline(always)]
+    fn score(&self, weight: f64, waited_s: f64, _crowd: &Crowd) -> f64 {
+        weight * waited_s
+    }
+}

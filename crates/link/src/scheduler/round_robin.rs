@@ -1,0 +1,89 @@
+//! One packet of each user in turn.
+
+use std::collections::VecDeque;
+
+use units::{FieldError, Time};
+
+use super::users::{UserQueues, user_queues_config};
+use super::{Parts, Plan, Scheduler, View};
+use crate::buffer::{Backlog, LinkFacts};
+use crate::packet::{DropReason, PacketRef};
+
+user_queues_config! {
+    /// A queue for each user, of which each that is not empty sends one packet in turn.
+    pub struct RoundRobinConfig {}
+}
+
+impl Plan for RoundRobinConfig {
+    fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
+        self.queues().resolve(link).map(drop)
+    }
+
+    fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {
+        Ok(Box::new(RoundRobin::new(self.queues().build(parts)?)))
+    }
+}
+
+/// See [`RoundRobinConfig`].
+pub struct RoundRobin {
+    queues: UserQueues,
+    /// The users whose turn comes, in this order.
+    turns: VecDeque<u32>,
+    /// Of each user: whether it is among them.
+    listed: Vec<bool>,
+}
+
+impl RoundRobin {
+    /// Serves `queues` in turn.
+    pub fn new(queues: UserQueues) -> RoundRobin {
+        let listed = vec![false; queues.users()];
+        RoundRobin { queues, turns: VecDeque::new(), listed }
+    }
+}
+
+impl Scheduler for RoundRobin {
+    fn enqueue(&mut self, now: Time, packet: PacketRef) -> Result<(), DropReason> {
+        self.queues.push(now, packet)?;
+        if !std::mem::replace(&mut self.listed[packet.user as usize], true) {
+            self.turns.push_back(packet.user);
+        }
+        Ok(())
+    }
+
+    fn select(&mut self, now: Time, view: &mut View<'_>) -> Option<PacketRef> {
+        self.queues.expire(now);
+        for _ in 0..self.turns.len() {
+            let user = self.turns.pop_front()?;
+            let mut taken = None;
+            if view.may_start(user) {
+                while self.queues.front(user).is_some() && taken.is_none() {
+                    taken = self.queues.pop(now, user);
+                }
+            }
+            match self.queues.front(user) {
+                Some(_) => self.turns.push_back(user),
+                None => self.listed[user as usize] = false,
+            }
+            if taken.is_some() {
+                return taken;
+            }
+        }
+        None
+    }
+
+    fn gives_up(&self) -> bool {
+        self.queues.gives_up()
+    }
+
+    fn poll_dropped(&mut self) -> Option<(PacketRef, DropReason)> {
+        self.queues.poll_dropped()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.queues.backlog()
+    }
+
+    fn marked(&self) -> u64 {
+        self.queues.marked()
+    }
+}

@@ -1,0 +1,341 @@
+//! Schedulers that serve the user with the highest score.
+//!
+//! A [`Rule`] is a formula in what the sender knows of a user: the estimate of its channel, how much it was served lately, and
+//! how long its first packet has waited. What changes only when a user is served or reports is computed then and kept
+//! ([`Rule::weight`]). Where that is the whole score, a tournament of the users knows the highest, and a choice replays the
+//! matches of one user; where the wait counts ([`Rule::TIMED`]), a choice is a pass over the users ([`Rule::score`]).
+
+use units::{Duration, Time};
+
+use super::served::Served;
+use super::users::UserQueues;
+use super::{Scheduler, View};
+use crate::buffer::Backlog;
+use crate::packet::{DropReason, PacketRef};
+
+/// What the sender knows of a user when it computes a weight.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    /// Mutual information of a coded bit, as estimated: more than 0, at most 1. What a user can be sent in a time is in
+    /// proportion to it.
+    pub information: f64,
+    /// How much was sent to the user lately: bits, smoothed, times a factor that is the same for all users.
+    pub served: f64,
+}
+
+/// What the sender knows of all users who wait when it computes scores.
+#[derive(Clone, Copy, Debug)]
+pub struct Crowd {
+    /// How long their first packets have waited, the mean in seconds.
+    pub mean_wait_s: f64,
+}
+
+/// Whom to serve: the user with the highest score.
+pub trait Rule: Send {
+    /// Whether a score changes while a packet waits. If not, [`Rule::score`] is the weight and is not asked for.
+    const TIMED: bool = false;
+
+    /// The part of a score that changes only with the estimate and the service; finite.
+    fn weight(&self, known: Known) -> f64;
+
+    /// The score of a user with this weight, whose first packet has waited for `waited_s` seconds; not NaN. Minus infinity
+    /// or NaN where the weight is minus infinity: there is no packet.
+    #[inline(always)]
+    fn score(&self, weight: f64, waited_s: f64, crowd: &Crowd) -> f64 {
+        let _ = (waited_s, crowd);
+        weight
+    }
+}
+
+/// Users in a channel that brings nothing count as if it brought this much: so nobody waits for ever.
+pub const LEAST_INFORMATION: f64 = 1e-3;
+
+/// A queue for each user, of which that with the highest score is served.
+pub struct ByRule<R> {
+    rule: R,
+    queues: UserQueues,
+    served: Served,
+    /// Of each user: its weight, or minus infinity if nothing waits for it.
+    weights: Tournament,
+    /// Of each user, and of those that fill up the tournament: when its first packet came, in seconds.
+    since_s: Vec<f64>,
+    /// When the first packets came, added up in nanoseconds modulo 2^64, and how many there are.
+    since_sum: u64,
+    waiting: u32,
+    /// Of each user: when its first packet came, as added up.
+    since: Vec<Time>,
+    /// That of the estimates from which the weights are; `None` if all are to be computed anew.
+    epoch: Option<u64>,
+}
+
+impl<R: Rule> ByRule<R> {
+    /// Serves `queues` by `rule`, with what was served smoothed over `window`.
+    pub fn new(rule: R, queues: UserQueues, window: Duration) -> ByRule<R> {
+        let users = queues.users();
+        let weights = Tournament::new(users);
+        ByRule {
+            rule,
+            queues: queues.tracking_changes(),
+            served: Served::new(users, window),
+            since_s: vec![0.0; weights.leaves().len()],
+            weights,
+            since_sum: 0,
+            waiting: 0,
+            since: vec![Time::ZERO; users],
+            epoch: None,
+        }
+    }
+
+    /// Takes note of the users whose first packet or channel has changed.
+    #[inline]
+    fn refresh(&mut self, view: &mut View<'_>) {
+        self.note_changed(view);
+        if self.epoch != Some(view.epoch()) {
+            self.epoch = Some(view.epoch());
+            for user in 0..self.since.len() as u32 {
+                if self.waits(user) {
+                    let weight = self.weight(user, view);
+                    self.weights.leaves_mut()[user as usize] = weight;
+                }
+            }
+            if !R::TIMED {
+                self.weights.replay_all();
+            }
+        }
+    }
+
+    #[inline]
+    fn note_changed(&mut self, view: &mut View<'_>) {
+        while let Some(user) = self.queues.poll_changed() {
+            self.note(user, view);
+        }
+    }
+
+    fn note(&mut self, user: u32, view: &mut View<'_>) {
+        let place = user as usize;
+        if self.waits(user) {
+            self.waiting -= 1;
+            self.since_sum = self.since_sum.wrapping_sub(self.since[place].as_nanos());
+        }
+        let mut weight = f64::NEG_INFINITY;
+        if let Some((_, since)) = self.queues.front(user) {
+            self.waiting += 1;
+            self.since_sum = self.since_sum.wrapping_add(since.as_nanos());
+            (self.since[place], self.since_s[place]) = (since, since.as_secs_f64());
+            weight = self.weight(user, view);
+        }
+        self.weights.leaves_mut()[place] = weight;
+        if !R::TIMED {
+            self.weights.replay(place);
+        }
+    }
+
+    fn waits(&self, user: u32) -> bool {
+        self.weights.leaves()[user as usize] > f64::NEG_INFINITY
+    }
+
+    fn weight(&self, user: u32, view: &mut View<'_>) -> f64 {
+        let information = view.information(user).max(LEAST_INFORMATION);
+        self.rule.weight(Known { information, served: self.served.of(user) })
+    }
+
+    /// The user with the highest score of those who may start; the first of equals.
+    #[inline]
+    fn best(&self, now: Time, view: &View<'_>) -> Option<u32> {
+        let best = if R::TIMED { self.best_timed(now) } else { self.weights.winner() };
+        let best = best? as u32;
+        if view.may_start(best) { Some(best) } else { self.best_permitted(now, view) }
+    }
+
+    #[inline]
+    fn crowd(&self, now: Time) -> Crowd {
+        // The waits together are far below 2^64 ns, whatever the sum of the instants is.
+        let waited = now.as_nanos().wrapping_mul(u64::from(self.waiting)).wrapping_sub(self.since_sum);
+        Crowd { mean_wait_s: waited as f64 * 1e-9 / f64::from(self.waiting.max(1)) }
+    }
+
+    /// The highest score: that of each block of users, and then the place in the highest block.
+    #[inline]
+    fn best_timed(&self, now: Time) -> Option<usize> {
+        const BLOCK: usize = Tournament::LEAST;
+        let (now_s, crowd) = (now.as_secs_f64(), self.crowd(now));
+        let score = |weight: f64, since_s: f64| self.rule.score(weight, now_s - since_s, &crowd);
+        let (weights, since) = (self.weights.leaves().as_chunks::<BLOCK>().0, self.since_s.as_chunks::<BLOCK>().0);
+        let (mut best, mut best_block) = (f64::NEG_INFINITY, 0);
+        for (number, (weights, since)) in weights.iter().zip(since).enumerate() {
+            let highest = highest(weights, since, score);
+            if highest > best {
+                (best, best_block) = (highest, number);
+            }
+        }
+        if best == f64::NEG_INFINITY {
+            return None;
+        }
+        let mut block = weights[best_block].iter().zip(&since[best_block]);
+        let place = block.position(|(&weight, &since)| score(weight, since) == best)?;
+        Some(best_block * BLOCK + place)
+    }
+
+    /// The same, with a look at the permission of each: mostly nobody has it then.
+    #[cold]
+    fn best_permitted(&self, now: Time, view: &View<'_>) -> Option<u32> {
+        let (now_s, crowd) = (now.as_secs_f64(), self.crowd(now));
+        let mut best = (f64::NEG_INFINITY, None);
+        for user in (0..self.since.len() as u32).filter(|&user| self.waits(user) && view.may_start(user)) {
+            let place = user as usize;
+            let score = self.rule.score(self.weights.leaves()[place], now_s - self.since_s[place], &crowd);
+            if score > best.0 {
+                best = (score, Some(user));
+            }
+        }
+        best.1
+    }
+}
+
+impl<R: Rule> Scheduler for ByRule<R> {
+    fn enqueue(&mut self, now: Time, packet: PacketRef) -> Result<(), DropReason> {
+        self.queues.push(now, packet)
+    }
+
+    fn select(&mut self, now: Time, view: &mut View<'_>) -> Option<PacketRef> {
+        self.queues.expire(now);
+        self.refresh(view);
+        loop {
+            let user = self.best(now, view)?;
+            if let Some(packet) = self.queues.pop(now, user) {
+                if self.served.add(now, user, f64::from(packet.size) * 8.0) {
+                    self.epoch = None;
+                }
+                return Some(packet);
+            }
+            self.note_changed(view);
+        }
+    }
+
+    fn gives_up(&self) -> bool {
+        self.queues.gives_up()
+    }
+
+    fn poll_dropped(&mut self) -> Option<(PacketRef, DropReason)> {
+        self.queues.poll_dropped()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.queues.backlog()
+    }
+
+    fn marked(&self) -> u64 {
+        self.queues.marked()
+    }
+}
+
+/// The highest score of a block.
+#[inline(always)]
+fn highest(
+    weights: &[f64; Tournament::LEAST],
+    since: &[f64; Tournament::LEAST],
+    score: impl Fn(f64, f64) -> f64,
+) -> f64 {
+    const LANES: usize = 8;
+    let higher = |a: f64, b: f64| if b > a { b } else { a };
+    // In lanes that the compiler takes side by side: one comparison waits for the one before. Its lengths are all known.
+    let mut lanes = [f64::NEG_INFINITY; LANES];
+    for (weights, since) in weights.as_chunks::<LANES>().0.iter().zip(since.as_chunks::<LANES>().0) {
+        for lane in 0..LANES {
+            lanes[lane] = higher(lanes[lane], score(weights[lane], since[lane]));
+        }
+    }
+    let mut half = LANES / 2;
+    while half > 0 {
+        for lane in 0..half {
+            lanes[lane] = higher(lanes[lane], lanes[lane + half]);
+        }
+        half /= 2;
+    }
+    lanes[0]
+}
+
+/// A complete binary tree over the users, in which each node has the higher weight of the two below it.
+struct Tournament {
+    /// The root at 1, the nodes below i at 2i and 2i + 1, the users last.
+    nodes: Vec<f64>,
+    leaves: usize,
+}
+
+impl Tournament {
+    /// The fewest leaves: a block of a pass over them.
+    const LEAST: usize = 32;
+
+    fn new(users: usize) -> Tournament {
+        let leaves = users.next_power_of_two().max(Tournament::LEAST);
+        Tournament { nodes: vec![f64::NEG_INFINITY; 2 * leaves], leaves }
+    }
+
+    #[inline]
+    fn leaves(&self) -> &[f64] {
+        &self.nodes[self.leaves..]
+    }
+
+    /// To be followed by a replay, if there is to be a winner.
+    #[inline]
+    fn leaves_mut(&mut self) -> &mut [f64] {
+        &mut self.nodes[self.leaves..]
+    }
+
+    #[inline]
+    fn replay(&mut self, leaf: usize) {
+        let mut node = (self.leaves + leaf) / 2;
+        while node > 0 {
+            self.play(node);
+            node /= 2;
+        }
+    }
+
+    fn replay_all(&mut self) {
+        (1..self.leaves).rev().for_each(|node| self.play(node));
+    }
+
+    #[inline]
+    fn play(&mut self, node: usize) {
+        let (left, right) = (self.nodes[2 * node], self.nodes[2 * node + 1]);
+        self.nodes[node] = if right > left { right } else { left };
+    }
+
+    /// The leaf with the highest weight, the first of equals; `None` if all are minus infinity.
+    #[inline]
+    fn winner(&self) -> Option<usize> {
+        if self.nodes[1] == f64::NEG_INFINITY {
+            return None;
+        }
+        let mut node = 1;
+        while node < self.leaves {
+            node = 2 * node + usize::from(self.nodes[2 * node + 1] > self.nodes[2 * node]);
+        }
+        Some(node - self.leaves)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tournament_finds_the_first_of_the_highest() {
+        for users in [1, 7, 31, 33, 500] {
+            let mut tournament = Tournament::new(users);
+            assert_eq!(tournament.winner(), None);
+            let mut weights = vec![f64::NEG_INFINITY; users];
+            let mut state = 1u64;
+            for _ in 0..2000 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let (user, weight) = ((state >> 33) as usize % users, ((state >> 50) % 20) as f64);
+                let weight = if weight < 4.0 { f64::NEG_INFINITY } else { weight };
+                (weights[user], tournament.leaves_mut()[user]) = (weight, weight);
+                tournament.replay(user);
+                let highest = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                let first = weights.iter().position(|&weight| weight == highest);
+                assert_eq!(tournament.winner(), first.filter(|_| highest > f64::NEG_INFINITY));
+            }
+        }
+    }
+}

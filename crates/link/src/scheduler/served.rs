@@ -1,0 +1,83 @@
+//! What was sent to each user lately.
+
+use units::{Duration, Time};
+
+/// What was sent to each user, smoothed: every window divides the past by e.
+///
+/// Kept multiplied by e^(t / window): so time changes no user's figure, nor their ratios, and only who is served is touched.
+pub struct Served {
+    window_s: f64,
+    /// The instant at which the factor is 1.
+    base: Time,
+    sums: Vec<f64>,
+}
+
+impl Served {
+    /// As if each user had been sent one bit before the start.
+    pub fn new(users: usize, window: Duration) -> Served {
+        Served { window_s: window.as_secs_f64(), base: Time::ZERO, sums: vec![1.0; users] }
+    }
+
+    /// What `user` was sent: bits, smoothed, times a factor that is the same for all users.
+    #[inline]
+    pub fn of(&self, user: u32) -> f64 {
+        self.sums[user as usize]
+    }
+
+    /// What `user` was sent in a second, bits, smoothed.
+    pub fn bps(&self, now: Time, user: u32) -> f64 {
+        self.of(user) / self.factor(now) / self.window_s
+    }
+
+    /// The factor at `now`.
+    #[inline]
+    pub fn factor(&self, now: Time) -> f64 {
+        libm::exp(now.since(self.base).as_secs_f64() / self.window_s)
+    }
+
+    /// `bits` are sent to `user`. Whether all figures have got a new factor: what was computed from them is then to be anew.
+    #[inline]
+    pub fn add(&mut self, now: Time, user: u32, bits: f64) -> bool {
+        const MOST: f64 = 100.0;
+        let windows = now.since(self.base).as_secs_f64() / self.window_s;
+        let rebased = windows > MOST;
+        if rebased {
+            let factor = libm::exp(-windows);
+            // Never zero: a quotient with it stays finite.
+            self.sums.iter_mut().for_each(|sum| *sum = (*sum * factor).max(1e-100));
+            self.base = now;
+        }
+        self.sums[user as usize] += bits * self.factor(now);
+        rebased
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_served_fades_with_the_window() {
+        let mut served = Served::new(3, Duration::from_secs(2));
+        let at = |seconds: u64| Time::ZERO + Duration::from_secs(seconds);
+        served.add(at(0), 0, 1e6);
+        served.add(at(2), 1, 1e6);
+        assert!((served.of(1) / served.of(0) - std::f64::consts::E).abs() < 1e-4);
+        assert!((served.bps(at(2), 1) - 0.5e6).abs() < 1.0);
+        // Far beyond what the factor could reach; nothing overflows, and the past is forgotten.
+        assert!(served.add(at(3000), 2, 1e6));
+        assert_eq!(served.of(2), 1e6 + 1e-100);
+        assert!(served.of(0) > 0.0 && served.of(0) < 1e-90);
+    }
+
+    #[test]
+    fn a_constant_rate_is_found() {
+        let mut served = Served::new(1, Duration::from_millis(500));
+        let mut now = Time::ZERO;
+        for _ in 0..1_000_000 {
+            served.add(now, 0, 1000.0);
+            now += Duration::from_millis(1);
+        }
+        assert!((served.bps(now, 0) / 1e6 - 1.0).abs() < 0.002, "{}", served.bps(now, 0));
+    }
+}

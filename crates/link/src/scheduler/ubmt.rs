@@ -1,0 +1,59 @@
+//! Proportional fairness with urgency, in the place of UBMT.
+//!
+//! The utility-based scheduler UBMT (Fairhurst, Giambene, Giannetti, Niephaus, Sacchi and others, IWSSC 2009) joins a utility of
+//! throughput with one of delay, but its formula is not public. This is a stand-in of the same build: serves the user with the
+//! highest (r_i / R_i) max(1, W_i / D), so that a packet which has waited for the deadline D counts the more the later it is.
+//! Who compares with published results of UBMT could notice; who asks what urgency adds to proportional fairness could not.
+
+use units::{Duration, FieldError};
+
+use super::m_lwdf::{DEFAULT_DEADLINE, check_deadline};
+use super::pf::{DEFAULT_WINDOW, check_window};
+use super::rule::{ByRule, Crowd, Known, Rule};
+use super::users::user_queues_config;
+use super::{Parts, Plan, Scheduler};
+use crate::buffer::LinkFacts;
+
+user_queues_config! {
+    /// A queue for each user; proportional fairness, in which a packet beyond its deadline counts the more the later it is.
+    pub struct UbmtConfig {
+        /// How long a packet may wait before it is urgent (D).
+        pub deadline: Duration = DEFAULT_DEADLINE,
+        /// Over which what a user was served is averaged: it divides the past by e.
+        pub window: Duration = DEFAULT_WINDOW,
+    }
+}
+
+impl Plan for UbmtConfig {
+    fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
+        check_window(self.window)?;
+        check_deadline(self.deadline)?;
+        self.queues().resolve(link).map(drop)
+    }
+
+    fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {
+        self.check(parts.link)?;
+        let rule = Ubmt { per_deadline: 1.0 / self.deadline.as_secs_f64() };
+        Ok(Box::new(ByRule::new(rule, self.queues().build(parts)?, self.window)))
+    }
+}
+
+/// The rate of the channel over what was served, times the urgency.
+pub struct Ubmt {
+    per_deadline: f64,
+}
+
+impl Rule for Ubmt {
+    const TIMED: bool = true;
+
+    #[inline]
+    fn weight(&self, known: Known) -> f64 {
+        known.information / known.served
+    }
+
+    #[inline(always)]
+    fn score(&self, weight: f64, waited_s: f64, _crowd: &Crowd) -> f64 {
+        let late = waited_s * self.per_deadline;
+        weight * if late > 1.0 { late } else { 1.0 }
+    }
+}

@@ -1,0 +1,264 @@
+//! A queue for each user, as the schedulers that know users keep them.
+
+use std::collections::VecDeque;
+
+use units::{Duration, FieldError, Time};
+
+use super::Parts;
+use crate::buffer::{Backlog, Buffer, Limit, LinkFacts};
+use crate::packet::{DropReason, PacketRef};
+use crate::queue::Queue;
+
+/// The options that all schedulers with a queue for each user have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UserQueuesConfig {
+    /// Size of all queues together, of which each of the n users has an equal part.
+    pub buffer: Buffer,
+    /// How long a packet may wait before it is dropped; without it, for ever.
+    pub limit: Option<Duration>,
+}
+
+/// B = RTT·C/√n for all users together: what n flows need that do not march in step (Appenzeller, Keslassy and McKeown,
+/// SIGCOMM 2004).
+pub(super) const DEFAULT_BUFFER: Buffer = Buffer::Bdp { factor: 1.0, root: true, divided: false };
+
+/// Declares the options of a scheduler with a queue for each user: `buffer`, `limit`, and its own with their defaults. (Serde
+/// cannot refuse unknown keys of a structure that is flattened into another.)
+macro_rules! user_queues_config {
+    (
+        $(#[$meta:meta])* pub struct $name:ident {
+            $($(#[$option:meta])* pub $field:ident: $type:ty = $default:expr),* $(,)?
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct $name {
+            /// Size of all queues together, of which each of the n users has an equal part: packets, bytes, time at the rate
+            /// of the link, or bandwidth-delay products.
+            pub buffer: $crate::buffer::Buffer,
+            /// How long a packet may wait before it is dropped; without it, for ever.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub limit: Option<units::Duration>,
+            $($(#[$option])* pub $field: $type,)*
+        }
+
+        impl Default for $name {
+            fn default() -> $name {
+                $name { buffer: $crate::scheduler::users::DEFAULT_BUFFER, limit: None, $($field: $default,)* }
+            }
+        }
+
+        impl $name {
+            /// The options of its queues.
+            pub fn queues(&self) -> $crate::scheduler::users::UserQueuesConfig {
+                $crate::scheduler::users::UserQueuesConfig { buffer: self.buffer, limit: self.limit }
+            }
+        }
+    };
+}
+pub(super) use user_queues_config;
+
+impl UserQueuesConfig {
+    /// The size of one user's queue.
+    ///
+    /// # Errors
+    /// If a value cannot be.
+    pub fn resolve(&self, link: &LinkFacts) -> Result<Limit, FieldError> {
+        check_wait(self.limit)?;
+        Ok(self.buffer.resolve(link)?.divided(link.users.max(1)))
+    }
+
+    /// The queues of the users of a link.
+    ///
+    /// # Errors
+    /// As [`UserQueuesConfig::resolve`].
+    pub fn build(&self, parts: &mut Parts<'_>) -> Result<UserQueues, FieldError> {
+        let size = self.resolve(parts.link)?;
+        let queue = |_| (parts.queue)(size).with_max_wait(self.limit);
+        Ok(UserQueues::new((0..parts.link.users).map(queue).collect()))
+    }
+}
+
+/// Refuses a limit on the wait in which nothing could be sent.
+pub(super) fn check_wait(limit: Option<Duration>) -> Result<(), FieldError> {
+    match limit {
+        Some(limit) if limit.is_zero() => {
+            Err(FieldError::new("limit", "must be more than 0 s; leave it out to let packets wait for ever"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A queue for each user, or for each of what else a scheduler tells apart.
+pub struct UserQueues {
+    queues: Vec<Queue>,
+    backlog: Backlog,
+    /// Whether any queue drops what waits too long.
+    expires: bool,
+    /// When each packet that may wait too long does so, and whose it is; the queues have one limit, so the oldest is first.
+    deadlines: VecDeque<(Time, u32)>,
+    gives_up: bool,
+    /// Whether somebody asks for what has changed.
+    tracks: bool,
+    /// Users whose first packet is another than it was when somebody last asked.
+    changed: Vec<u32>,
+    dropped: VecDeque<(PacketRef, DropReason)>,
+}
+
+impl UserQueues {
+    /// One queue for each user, with the same limit on the time that a packet waits.
+    pub fn new(queues: Vec<Queue>) -> UserQueues {
+        let expires = queues.iter().any(|queue| queue.max_wait().is_some());
+        let gives_up = queues.iter().any(Queue::gives_up);
+        UserQueues {
+            queues,
+            backlog: Backlog::default(),
+            expires,
+            deadlines: VecDeque::new(),
+            gives_up,
+            tracks: false,
+            changed: Vec::new(),
+            dropped: VecDeque::new(),
+        }
+    }
+
+    /// The same for who asks [`UserQueues::poll_changed`] before each choice.
+    pub fn tracking_changes(mut self) -> UserQueues {
+        self.tracks = true;
+        self
+    }
+
+    /// How many users.
+    pub fn users(&self) -> usize {
+        self.queues.len()
+    }
+
+    /// Takes a packet into its user's queue, or says why not.
+    ///
+    /// # Errors
+    /// The reason for which the packet is dropped.
+    #[inline]
+    pub fn push(&mut self, now: Time, packet: PacketRef) -> Result<(), DropReason> {
+        self.push_to(now, packet.user, packet)
+    }
+
+    /// Takes a packet into the queue `place`, for who tells others apart than users; the other methods then mean that by a user.
+    ///
+    /// # Errors
+    /// As [`UserQueues::push`].
+    #[inline]
+    pub fn push_to(&mut self, now: Time, place: u32, packet: PacketRef) -> Result<(), DropReason> {
+        self.expire(now);
+        let queue = &mut self.queues[place as usize];
+        let first = queue.front().is_none();
+        queue.push(now, packet)?;
+        self.backlog.packets += 1;
+        self.backlog.bytes += u64::from(packet.size);
+        if let Some(limit) = queue.max_wait() {
+            self.deadlines.push_back((now + limit, place));
+        }
+        if first {
+            self.note_change(place);
+        }
+        Ok(())
+    }
+
+    /// Drops what has waited too long. To be called before a choice.
+    #[inline]
+    pub fn expire(&mut self, now: Time) {
+        while self.expires
+            && let Some(&(_, user)) = self.deadlines.front().filter(|&&(deadline, _)| deadline < now)
+        {
+            self.deadlines.pop_front();
+            if self.queues[user as usize].expire(now) {
+                self.note_change(user);
+                self.take_dropped(user);
+            }
+        }
+    }
+
+    /// Takes out the first packet of a user; `None` if its manager has dropped it, or there is none.
+    #[inline]
+    pub fn pop(&mut self, now: Time, user: u32) -> Option<PacketRef> {
+        self.note_change(user);
+        let packet = self.queues[user as usize].pop(now);
+        match &packet {
+            Some(packet) => self.left(packet.size),
+            None if self.gives_up => self.take_dropped(user),
+            None => {}
+        }
+        packet
+    }
+
+    /// Gives up the first packet of a queue to make room.
+    pub fn shed(&mut self, place: u32) {
+        self.note_change(place);
+        self.queues[place as usize].shed();
+        self.take_dropped(place);
+    }
+
+    /// The bytes of a packet of a user, counted from 0 for the first.
+    pub fn size_at(&self, user: u32, place: usize) -> Option<u32> {
+        self.queues[user as usize].size_at(place)
+    }
+
+    /// The first packet of a user and when it came.
+    #[inline]
+    pub fn front(&self, user: u32) -> Option<(&PacketRef, Time)> {
+        let queue = &self.queues[user as usize];
+        queue.front().zip(queue.since())
+    }
+
+    /// What waits for a user.
+    pub fn backlog_of(&self, user: u32) -> Backlog {
+        self.queues[user as usize].backlog()
+    }
+
+    /// A user whose first packet has changed, or who has none any more; until `None`, in any order and
+    /// perhaps twice. Only noted after [`UserQueues::tracking_changes`].
+    #[inline]
+    pub fn poll_changed(&mut self) -> Option<u32> {
+        self.changed.pop()
+    }
+
+    /// As [`super::Scheduler::gives_up`].
+    pub fn gives_up(&self) -> bool {
+        self.gives_up
+    }
+
+    /// As [`super::Scheduler::poll_dropped`].
+    pub fn poll_dropped(&mut self) -> Option<(PacketRef, DropReason)> {
+        self.dropped.pop_front()
+    }
+
+    /// What waits for all users.
+    pub fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    /// Packets that the queues have marked.
+    pub fn marked(&self) -> u64 {
+        self.queues.iter().map(Queue::marked).sum()
+    }
+
+    #[inline]
+    fn note_change(&mut self, user: u32) {
+        if self.tracks {
+            self.changed.push(user);
+        }
+    }
+
+    fn take_dropped(&mut self, user: u32) {
+        while let Some(dropped) = self.queues[user as usize].poll_dropped() {
+            self.left(dropped.0.size);
+            self.dropped.push_back(dropped);
+        }
+    }
+
+    #[inline]
+    fn left(&mut self, size: u32) {
+        self.backlog.packets -= 1;
+        self.backlog.bytes -= u64::from(size);
+    }
+}

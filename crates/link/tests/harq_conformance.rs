@@ -1,0 +1,369 @@
+//! What every reliability scheme must do with delays on both ways and answers that get lost.
+
+mod common;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use channel::{CLEAR, ERASED};
+use common::{packet, rng, uniform_block_fading};
+use link::harq::{Answer, Burst, Feedback, Verdict};
+use link::{Harq, HarqConfig, PacketRef};
+use proptest::prelude::*;
+use rand::Rng;
+use serde_json::{Value, json};
+use units::{Db, Time};
+
+const USERS: u32 = 3;
+
+fn build(config: &Value, seed: u64) -> (HarqConfig, Box<dyn Harq>) {
+    let config: HarqConfig = serde_json::from_value(config.clone()).unwrap_or_else(|e| panic!("{config}: {e}"));
+    let law = config.planned_transmissions().map(|transmissions| uniform_block_fading(transmissions, 200));
+    let harq = config.build(law.as_ref(), rng(seed)).unwrap();
+    (config, harq)
+}
+
+fn with(config: &Value, options: Value) -> Value {
+    let mut config = config.clone();
+    config.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
+    config
+}
+
+/// Every kind of the registry as it is by default, and with each option that changes what bursts and answers do.
+fn configurations() -> Vec<Value> {
+    let mut all = Vec::new();
+    for kind in HarqConfig::ALL {
+        let plain = json!({ "kind": kind });
+        all.push(plain.clone());
+        if *kind != "none" {
+            all.push(with(&plain, json!({ "padding": false })));
+        }
+        if ["none", "fec"].contains(kind) {
+            continue;
+        }
+        if *kind == "nr-ntn" {
+            all.extend([1, 2, 8].map(|repetitions| with(&plain, json!({ "repetitions": repetitions }))));
+            all.push(with(&plain, json!({ "processes": 2 })));
+            continue;
+        }
+        for loss in ["30 %", "100 %"] {
+            all.push(with(&plain, json!({ "feedback": { "loss": loss } })));
+        }
+        if *kind == "adaptive" {
+            all.push(with(&plain, json!({ "sizing": "estimate", "feedback": { "loss": "30 %" } })));
+            all.push(with(&plain, json!({ "sizing": "estimate", "padding": false })));
+        }
+        for transmissions in [1, 8] {
+            all.push(with(&plain, json!({ "transmissions": transmissions, "feedback": { "loss": "30 %" } })));
+        }
+        if *kind != "stop-and-wait" {
+            all.push(with(&plain, json!({ "processes": 3, "feedback": { "loss": "30 %" } })));
+        }
+        if ["chase", "incremental-redundancy", "self-decodable"].contains(kind) {
+            all.push(with(&plain, json!({ "feedback": { "enabled": false } })));
+            all.push(with(&plain, json!({ "feedback": { "enabled": false }, "processes": 1, "transmissions": 1 })));
+        }
+    }
+    all
+}
+
+fn user(id: u32) -> u32 {
+    id % USERS
+}
+
+fn offered(id: u32, size: u32) -> PacketRef {
+    PacketRef { user: user(id), flow: user(id), ..packet(id, size) }
+}
+
+/// A sender and a receiver with a queue of bursts and one of answers between them, both first in, first out, and never with
+/// the same delay twice: what happens next is left to chance.
+struct Link {
+    harq: Box<dyn Harq>,
+    name: String,
+    answers: bool,
+    go_back_n: bool,
+    most: usize,
+    chance: Box<dyn Rng + Send>,
+    on_air: VecDeque<Burst>,
+    on_the_way_back: VecDeque<Feedback>,
+    /// Bursts and answers of each process that are under way, and the packet they belong to.
+    under_way: BTreeMap<u32, (u32, usize)>,
+    bursts_of: BTreeMap<u32, usize>,
+    decided: BTreeMap<u32, Verdict>,
+    decoded_order: Vec<u32>,
+    bits: u64,
+    bursts: u64,
+    lost: u64,
+}
+
+impl Link {
+    fn new(config: &Value, seed: u64) -> Link {
+        let (resolved, harq) = build(config, seed);
+        let kind = resolved.kind();
+        Link {
+            most: harq.counters().decoded_after.len(),
+            harq,
+            name: config.to_string(),
+            answers: !["none", "fec", "nr-ntn"].contains(&kind) && config["feedback"]["enabled"] != json!(false),
+            go_back_n: kind == "go-back-n",
+            chance: rng(seed ^ 77),
+            on_air: VecDeque::new(),
+            on_the_way_back: VecDeque::new(),
+            under_way: BTreeMap::new(),
+            bursts_of: BTreeMap::new(),
+            decided: BTreeMap::new(),
+            decoded_order: Vec::new(),
+            bits: 0,
+            bursts: 0,
+            lost: 0,
+        }
+    }
+
+    fn send(&mut self, burst: Burst) {
+        assert!(burst.coded.bits > 0, "{}", self.name);
+        if self.answers || self.most > 1 {
+            let (owner, count) = self.under_way.entry(burst.coded.process).or_insert((burst.packet.id, 0));
+            assert!(*count == 0 || *owner == burst.packet.id, "{}: a process is reused too early", self.name);
+            *owner = burst.packet.id;
+            *count += 1;
+        }
+        let bursts = self.bursts_of.entry(burst.packet.id).or_insert(0);
+        *bursts += 1;
+        assert!(*bursts <= self.most || self.go_back_n, "{}: {bursts} bursts", self.name);
+        self.on_air.push_back(burst);
+    }
+
+    fn settle(&mut self, process: u32) {
+        if let Some((_, count)) = self.under_way.get_mut(&process) {
+            *count -= 1;
+        }
+    }
+
+    fn receive(&mut self) {
+        let Some(burst) = self.on_air.pop_front() else { return };
+        let snr = [CLEAR, ERASED, Db::new(-3.0), Db::new(0.0), Db::new(4.0)][self.chance.next_u64() as usize % 5];
+        (self.bits, self.bursts) = (self.bits + u64::from(burst.coded.bits), self.bursts + 1);
+        let id = burst.packet.id;
+        let reception = self.harq.receive(Time::ZERO, &burst, snr);
+        if reception.verdict != Verdict::Undecided {
+            assert_eq!(self.decided.insert(id, reception.verdict), None, "{}: {id} is decided twice", self.name);
+        }
+        if reception.verdict == Verdict::Decoded {
+            self.decoded_order.push(id);
+        }
+        assert_eq!(reception.answer.is_some(), self.answers, "{}", self.name);
+        match reception.answer {
+            Some(answer) => {
+                let decoded = self.decided.get(&id) == Some(&Verdict::Decoded);
+                assert!(answer == Answer::Lost || (answer == Answer::Ack) == decoded, "{}: {answer:?}", self.name);
+                self.lost += u64::from(answer == Answer::Lost);
+                self.on_the_way_back.push_back(Feedback { process: burst.coded.process, answer });
+            }
+            None => self.settle(burst.coded.process),
+        }
+    }
+
+    fn answer(&mut self) {
+        let Some(feedback) = self.on_the_way_back.pop_front() else { return };
+        self.harq.handle_feedback(Time::ZERO, feedback);
+        self.settle(feedback.process);
+    }
+
+    /// Sends `sizes`, one packet each, and returns when nothing is left to do.
+    fn run(&mut self, sizes: &[u32]) {
+        let mut fresh: Vec<VecDeque<PacketRef>> = vec![VecDeque::new(); USERS as usize];
+        for (id, &size) in sizes.iter().enumerate() {
+            fresh[user(id as u32) as usize].push_back(offered(id as u32, size));
+        }
+        loop {
+            let chance = self.chance.next_u64();
+            let (event, chosen) = (chance % 8, (chance >> 8) as usize % USERS as usize);
+            match event {
+                0..3 => {
+                    if let Some(packet) = fresh[chosen].front().copied().filter(|p| self.harq.may_start(p.user)) {
+                        fresh[chosen].pop_front();
+                        let sequence = u64::from(packet.id / USERS);
+                        let estimate = self.harq.wants_estimate().then_some((chance >> 16) as f64 % 101.0 / 100.0);
+                        let coded = self.harq.start(Time::ZERO, &packet, sequence, estimate);
+                        self.send(Burst { coded, packet, sequence });
+                    }
+                }
+                3..5 => {
+                    let has = self.harq.has_burst();
+                    let burst = self.harq.poll_burst(Time::ZERO);
+                    assert_eq!(has, burst.is_some(), "{}", self.name);
+                    if let Some(burst) = burst {
+                        assert_eq!(burst.packet, offered(burst.packet.id, sizes[burst.packet.id as usize]));
+                        assert_eq!(burst.sequence, u64::from(burst.packet.id / USERS));
+                        self.send(burst);
+                    }
+                }
+                5..7 => self.receive(),
+                _ => self.answer(),
+            }
+            let quiet = self.on_air.is_empty() && self.on_the_way_back.is_empty() && !self.harq.has_burst();
+            if quiet {
+                assert_eq!((self.harq.undecided(), self.harq.counters().processes), (0, 0), "{}: stalled", self.name);
+                assert!((0..USERS).all(|user| self.harq.may_start(user)), "{}: stalled", self.name);
+                if fresh.iter().all(VecDeque::is_empty) {
+                    return;
+                }
+            }
+        }
+    }
+
+    fn check(&self, sizes: &[u32]) {
+        let counters = self.harq.counters();
+        let name = &self.name;
+        let count = |fate| self.decided.values().filter(|&&verdict| verdict == fate).count() as u64;
+        let fates = (count(Verdict::Decoded), count(Verdict::Failed));
+        assert_eq!(fates.0 + fates.1, sizes.len() as u64, "{name}");
+        assert_eq!((counters.decoded(), counters.failed, counters.started), (fates.0, fates.1, fates.0 + fates.1));
+        assert_eq!((counters.coded_bits, counters.bursts), (self.bits, self.bursts), "{name}");
+        assert_eq!(counters.finished_bits, self.bits, "{name}: every bit belongs to a packet whose fate is known");
+        let useful = self.decoded_order.iter().map(|&id| u64::from(sizes[id as usize]) * 8).sum::<u64>();
+        assert_eq!(counters.useful_bits, useful, "{name}");
+        assert_eq!(counters.lost_answers, self.lost, "{name}");
+        let answers = counters.acks + counters.nacks + counters.lost_answers;
+        assert_eq!(answers, if self.answers { self.bursts } else { 0 }, "{name}: each burst is answered once");
+        if self.go_back_n {
+            for user in 0..USERS {
+                let own = self.decoded_order.iter().filter(|&&id| id % USERS == user);
+                assert!(own.is_sorted(), "{name}: go-back-N hands up in order");
+            }
+        }
+        if !self.answers && self.most > 1 {
+            assert!(self.bursts_of.values().all(|&bursts| bursts == self.most), "{name}: all are sent as often");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(150) })]
+
+    #[test]
+    fn packets_are_decided_once_and_bits_conserved(
+        sizes in prop::collection::vec(prop_oneof![Just(1115u32), 1u32..=1115, 1u32..=4], 1..80), seed in any::<u64>()
+    ) {
+        for config in configurations() {
+            let mut link = Link::new(&config, seed);
+            link.run(&sizes);
+            link.check(&sizes);
+        }
+    }
+}
+
+/// Each user has a window of its own, and a full one keeps no other user waiting.
+#[test]
+fn windows_are_those_of_each_user() {
+    let configurations = [
+        (json!({ "kind": "stop-and-wait" }), 1),
+        (json!({ "kind": "go-back-n", "processes": 5 }), 5),
+        (json!({ "kind": "selective-repeat", "processes": 5 }), 5),
+        (json!({ "kind": "chase", "processes": 5 }), 5),
+        (json!({ "kind": "incremental-redundancy", "processes": 5 }), 5),
+        (json!({ "kind": "self-decodable", "processes": 5 }), 5),
+    ];
+    for (config, window) in configurations {
+        let (_, mut harq) = build(&config, 1);
+        for user in 0..USERS {
+            for id in 0..window {
+                assert!(harq.may_start(user), "{config}");
+                let packet = PacketRef { user, flow: user, ..packet(id, 1115) };
+                harq.start(Time::ZERO, &packet, u64::from(id), None);
+            }
+            assert!(!harq.may_start(user), "{config}");
+        }
+        assert_eq!(harq.counters().processes, (window * USERS) as usize);
+    }
+}
+
+/// Adaptive HARQ counts the processes of all users together.
+#[test]
+fn adaptive_harq_counts_all_users_together() {
+    let (_, mut harq) = build(&json!({ "kind": "adaptive", "processes": 2 }), 1);
+    for user in 0..2 {
+        assert!(harq.may_start(2));
+        harq.start(Time::ZERO, &PacketRef { user, flow: user, ..packet(user, 1115) }, 0, None);
+    }
+    assert!(!harq.may_start(2));
+}
+
+/// The window of selective repeat is one of sequence numbers: the oldest holds it back; that of processes is not.
+#[test]
+fn selective_repeat_waits_for_its_oldest_packet() {
+    for (kind, after) in [("selective-repeat", false), ("chase", true)] {
+        let (_, mut harq) = build(&json!({ "kind": kind, "processes": 3 }), 1);
+        let start = |harq: &mut dyn Harq, id: u32| {
+            let packet = packet(id, 1115);
+            Burst { coded: harq.start(Time::ZERO, &packet, u64::from(id), None), packet, sequence: u64::from(id) }
+        };
+        let bursts: Vec<Burst> = (0..3).map(|id| start(harq.as_mut(), id)).collect();
+        for (burst, snr) in bursts.iter().zip([ERASED, CLEAR, CLEAR]) {
+            let answer = harq.receive(Time::ZERO, burst, snr).answer.unwrap();
+            harq.handle_feedback(Time::ZERO, Feedback { process: burst.coded.process, answer });
+        }
+        assert_eq!(harq.may_start(0), after, "{kind}: the oldest of three is still open");
+        let again = harq.poll_burst(Time::ZERO).unwrap();
+        assert_eq!(harq.receive(Time::ZERO, &again, CLEAR).verdict, Verdict::Decoded);
+        harq.handle_feedback(Time::ZERO, Feedback { process: again.coded.process, answer: Answer::Ack });
+        assert!(harq.may_start(0) && harq.counters().processes == 0);
+    }
+}
+
+/// A receiver that has the packet says so again when it is repeated because the answer was lost, and gives it up only once.
+#[test]
+fn a_repetition_after_a_lost_answer_is_acknowledged_again() {
+    for kind in [
+        "stop-and-wait",
+        "go-back-n",
+        "selective-repeat",
+        "chase",
+        "incremental-redundancy",
+        "self-decodable",
+        "adaptive",
+    ] {
+        let (_, mut harq) = build(&json!({ "kind": kind }), 1);
+        let packet = packet(0, 1115);
+        let mut burst = Burst { coded: harq.start(Time::ZERO, &packet, 0, None), packet, sequence: 0 };
+        let (mut bits, mut bursts) = (0, 0);
+        loop {
+            let reception = harq.receive(Time::ZERO, &burst, CLEAR);
+            let expected = if bursts == 0 { Verdict::Decoded } else { Verdict::Undecided };
+            assert_eq!((reception.verdict, reception.answer), (expected, Some(Answer::Ack)), "{kind}");
+            (bits, bursts) = (bits + u64::from(burst.coded.bits), bursts + 1);
+            let lost = Feedback { process: burst.coded.process, answer: Answer::Lost };
+            harq.handle_feedback(Time::ZERO, lost);
+            match harq.poll_burst(Time::ZERO) {
+                Some(next) => burst = next,
+                None => break,
+            }
+        }
+        assert!(!harq.has_burst() && harq.may_start(0), "{kind} gives up after the last");
+        let counters = harq.counters();
+        assert_eq!((counters.decoded_after[0], counters.failed, counters.processes), (1, 0, 0), "{kind}");
+        assert_eq!((counters.lost_answers, counters.finished_bits), (bursts, bits), "{kind}");
+        assert_eq!(bursts, if kind == "adaptive" { 3 } else { 4 }, "its plan makes three for this law");
+    }
+}
+
+/// An acknowledgment says that all before it arrived, also the one whose own answer was lost: only the rest is sent again.
+#[test]
+fn acknowledgments_of_go_back_n_are_cumulative() {
+    let (_, mut harq) = build(&json!({ "kind": "go-back-n" }), 1);
+    let start = |harq: &mut dyn Harq, id: u32| {
+        let packet = packet(id, 1115);
+        Burst { coded: harq.start(Time::ZERO, &packet, u64::from(id), None), packet, sequence: u64::from(id) }
+    };
+    let bursts: Vec<Burst> = (0..4).map(|id| start(harq.as_mut(), id)).collect();
+    for burst in &bursts {
+        assert_eq!(harq.receive(Time::ZERO, burst, CLEAR).verdict, Verdict::Decoded);
+    }
+    let answer = |burst: &Burst, answer| Feedback { process: burst.coded.process, answer };
+    harq.handle_feedback(Time::ZERO, answer(&bursts[0], Answer::Lost));
+    harq.handle_feedback(Time::ZERO, answer(&bursts[1], Answer::Lost));
+    harq.handle_feedback(Time::ZERO, answer(&bursts[2], Answer::Ack));
+    assert_eq!(harq.counters().processes, 1, "0, 1 and 2 are done with");
+    assert!(!harq.may_start(0), "3 is to be sent again first");
+    assert_eq!(harq.poll_burst(Time::ZERO).unwrap().packet, bursts[3].packet);
+    assert!(!harq.has_burst() && harq.may_start(0));
+}

@@ -1,0 +1,65 @@
+//! Studies of the capacity of the last hop.
+
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use sim::Choose;
+
+use crate::refused;
+use crate::scheduler::{Raised, Selector};
+
+/// A study that is under way. Threads may share it: they take turns.
+#[pyclass(module = "transorbit._core", frozen)]
+pub(crate) struct Capacity {
+    inner: Mutex<sim::CapacityStudy>,
+    /// Called with the name of a scheduler from elsewhere; answers an object with `select(queues, now)`, or None.
+    schedulers: Option<Py<PyAny>>,
+    /// What such a scheduler has raised.
+    raised: Raised,
+}
+
+impl Capacity {
+    pub(crate) fn new(inner: sim::CapacityStudy, schedulers: Option<Py<PyAny>>) -> Capacity {
+        Capacity { inner: Mutex::new(inner), schedulers, raised: Raised::default() }
+    }
+
+    /// Does something with the study. Without holding on to Python meanwhile: a scheduler of it may need it.
+    fn with<T: Send>(&self, py: Python<'_>, act: impl FnOnce(&mut sim::CapacityStudy) -> T + Send) -> T {
+        py.detach(|| act(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    fn find(&self, name: &str) -> PyResult<Option<Box<dyn Choose>>> {
+        Python::attach(|py| {
+            let Some(schedulers) = &self.schedulers else { return Ok(None) };
+            let scheduler = schedulers.bind(py).call1((name,))?;
+            if scheduler.is_none() {
+                return Ok(None);
+            }
+            Ok(Some(Box::new(Selector::new(&scheduler, Raised::clone(&self.raised))?) as Box<dyn Choose>))
+        })
+    }
+}
+
+#[pymethods]
+impl Capacity {
+    /// How much of the study is done, 0 to 1.
+    #[getter]
+    fn share(&self, py: Python<'_>) -> f64 {
+        self.with(py, |study| study.share())
+    }
+
+    /// Goes on for a while. Other Python threads run meanwhile. What a scheduler in Python raises is raised here.
+    fn advance(&self, py: Python<'_>) -> PyResult<()> {
+        let keep = |error| *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        let mut choosers = |name: &str| self.find(name).map_err(keep).unwrap_or_default();
+        let advanced = self.with(py, |study| study.advance(&mut choosers));
+        let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner).take();
+        raised.map_or(Ok(()), Err)?;
+        advanced.map_err(refused)
+    }
+
+    /// What was found, as JSON, once all is done.
+    fn report_json(&self, py: Python<'_>) -> String {
+        serde_json::to_string(&self.with(py, |study| study.report())).expect("a report is JSON")
+    }
+}

@@ -1,0 +1,90 @@
+//! Schedulers written in Python.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use sim::{Choose, QueueState};
+use units::Time;
+
+/// What a scheduler may know of a user's queue. Only users with packets that may be sent now are shown.
+#[pyclass(module = "transorbit", frozen, get_all)]
+pub(crate) struct Queue {
+    /// The user's number.
+    user: u32,
+    /// Packets that wait.
+    packets: usize,
+    /// Their bytes.
+    bytes: u64,
+    /// Seconds that the first has waited.
+    head_wait_s: f64,
+    /// The bytes of the first.
+    head_bytes: u32,
+    /// Mutual information of a coded bit, 0 to 1, as the sender estimates it: the rate that the channel bears is in proportion.
+    information: f64,
+    /// Bits per second that were sent to the user lately, smoothed over a second.
+    served_bps: f64,
+}
+
+#[pymethods]
+impl Queue {
+    fn __repr__(&self) -> String {
+        format!("Queue(user={}, packets={}, head_wait_s={})", self.user, self.packets, self.head_wait_s)
+    }
+}
+
+/// The first exception that a scheduler raised in a run.
+pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
+
+/// Asks an object's `select(queues, now)`.
+pub(crate) struct Selector {
+    select: Py<PyAny>,
+    raised: Raised,
+}
+
+impl Selector {
+    /// # Errors
+    /// The object has no `select`.
+    pub(crate) fn new(scheduler: &Bound<'_, PyAny>, raised: Raised) -> PyResult<Selector> {
+        let select = scheduler.getattr("select").map_err(|_| {
+            let kind = scheduler.get_type();
+            PyTypeError::new_err(format!("a scheduler needs a method select(queues, now), {kind} has none"))
+        })?;
+        Ok(Selector { select: select.unbind(), raised })
+    }
+
+    fn ask(&self, now: Time, queues: &[QueueState]) -> PyResult<Option<u32>> {
+        Python::attach(|py| {
+            let shown = queues.iter().map(|queue| {
+                Py::new(
+                    py,
+                    Queue {
+                        user: queue.user,
+                        packets: queue.packets,
+                        bytes: queue.bytes,
+                        head_wait_s: queue.head_wait.as_secs_f64(),
+                        head_bytes: queue.head_size,
+                        information: queue.information,
+                        served_bps: queue.served_bps,
+                    },
+                )
+            });
+            let shown = PyList::new(py, shown.collect::<PyResult<Vec<_>>>()?)?;
+            self.select.call1(py, (shown, now.as_secs_f64()))?.extract(py)
+        })
+    }
+}
+
+impl Choose for Selector {
+    fn choose(&mut self, now: Time, queues: &[QueueState]) -> Option<u32> {
+        let mut raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner);
+        if raised.is_some() {
+            return None; // the run ends at its next step
+        }
+        self.ask(now, queues).unwrap_or_else(|error| {
+            *raised = Some(error);
+            None
+        })
+    }
+}

@@ -1,0 +1,35 @@
+//! Draws with the same bits on every machine: the logarithms are libm's.
+
+use rand::Rng;
+
+/// Uniform from 0 to 1 (excluded).
+#[inline]
+pub(crate) fn uniform(rng: &mut dyn Rng) -> f64 {
+    (rng.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+}
+
+/// Exponential with this mean.
+pub(crate) fn exponential(rng: &mut dyn Rng, mean: f64) -> f64 {
+    -libm::log1p(-uniform(rng)) * mean
+}
+
+/// Pareto: at least `least`, beyond x with probability (least/x)^shape.
+pub(crate) fn pareto(rng: &mut dyn Rng, least: f64, shape: f64) -> f64 {
+    least * libm::pow(1.0 - uniform(rng), -1.0 / shape)
+}
+
+/// The least value of a Pareto law with this mean (of a `shape` above 1).
+pub(crate) fn pareto_least(mean: f64, shape: f64) -> f64 {
+    mean * (shape - 1.0) / shape
+}
+
+/// Standard normal, by Box and Muller (1958); the second of the pair is not kept, so that a draw has no memory.
+pub(crate) fn normal(rng: &mut dyn Rng) -> f64 {
+    let radius = libm::sqrt(-2.0 * libm::log1p(-uniform(rng)));
+    radius * libm::cos(std::f64::consts::TAU * uniform(rng))
+}
+
+/// The standard normal distribution function.
+pub(crate) fn normal_cdf(x: f64) -> f64 {
+    0.5 * libm::erfc(-x / std::f64::consts::SQRT_2)
+}

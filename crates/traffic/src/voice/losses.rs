@@ -1,0 +1,140 @@
+//! The pattern of losses in a flow whose packets may arrive out of order.
+
+/// How many packets may overtake one before its fate is decided.
+const WINDOW: u64 = 1024;
+const WORD: u64 = u64::BITS as u64;
+
+/// Which of the last packets were played, and counts over those before: bounded memory for any number of packets.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LossPattern {
+    /// The first packet whose fate is open.
+    base: u64,
+    /// One past the last packet that was heard of.
+    end: u64,
+    /// A bit for each packet from `base` on, at its number modulo [`WINDOW`]: played.
+    played: [u64; (WINDOW / WORD) as usize],
+    counts: Counts,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    packets: u64,
+    lost: u64,
+    /// Runs of lost packets.
+    bursts: u64,
+    in_burst: bool,
+}
+
+impl LossPattern {
+    /// This packet is played. False if that comes too late: 1 024 packets have overtaken it.
+    pub(crate) fn play(&mut self, sequence: u64) -> bool {
+        self.pass(sequence);
+        if sequence < self.base {
+            return false;
+        }
+        let (word, bit) = place(sequence);
+        self.played[word] |= bit;
+        true
+    }
+
+    /// This packet was sent, whatever became of it.
+    pub(crate) fn pass(&mut self, sequence: u64) {
+        self.end = self.end.max(sequence + 1);
+        while self.end - self.base > WINDOW {
+            let (word, bit) = place(self.base);
+            self.counts.add(self.played[word] & bit != 0);
+            self.played[word] &= !bit;
+            self.base += 1;
+        }
+    }
+
+    /// Mean length of a burst over that of random loss of the same share, 1/(1 − share); 1 if nothing or all was lost.
+    pub(crate) fn burst_ratio(&self) -> f64 {
+        let mut counts = self.counts;
+        for sequence in self.base..self.end {
+            let (word, bit) = place(sequence);
+            counts.add(self.played[word] & bit != 0);
+        }
+        let Counts { packets, lost, bursts, .. } = counts;
+        if lost == 0 || lost == packets {
+            return 1.0;
+        }
+        let mean_burst = lost as f64 / bursts as f64;
+        mean_burst * (packets - lost) as f64 / packets as f64
+    }
+}
+
+impl Counts {
+    fn add(&mut self, played: bool) {
+        self.packets += 1;
+        self.lost += u64::from(!played);
+        self.bursts += u64::from(!played && !self.in_burst);
+        self.in_burst = !played;
+    }
+}
+
+fn place(sequence: u64) -> (usize, u64) {
+    let at = sequence % WINDOW;
+    ((at / WORD) as usize, 1 << (at % WORD))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The definition, over a whole record.
+    fn reference(played: &[bool]) -> f64 {
+        let lost = played.iter().filter(|played| !**played).count();
+        if lost == 0 || lost == played.len() {
+            return 1.0;
+        }
+        let bursts = played.chunk_by(|a, b| a == b).filter(|run| !run[0]).count();
+        let share = lost as f64 / played.len() as f64;
+        lost as f64 / bursts as f64 * (1.0 - share)
+    }
+
+    proptest! {
+        #[test]
+        fn counts_what_the_whole_record_gives(
+            mut played in proptest::collection::vec(any::<bool>(), 1..5000),
+            overtaking in 0usize..200,
+        ) {
+            *played.last_mut().unwrap() = true; // nothing is heard of what is lost after it
+            let mut order: Vec<usize> = (0..played.len()).filter(|&i| played[i]).collect();
+            // Each group arrives in reverse.
+            order.chunks_mut(overtaking + 1).for_each(<[usize]>::reverse);
+            let mut pattern = LossPattern::default();
+            for i in order {
+                prop_assert!(pattern.play(i as u64));
+            }
+            prop_assert!((pattern.burst_ratio() - reference(&played)).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn a_packet_that_a_thousand_overtook_is_lost() {
+        let mut pattern = LossPattern::default();
+        assert!(pattern.play(WINDOW + 4));
+        assert!(!pattern.play(4) && pattern.play(5));
+    }
+
+    #[test]
+    fn random_losses_have_burst_ratio_one_and_those_of_two_states_the_published_one() {
+        use crate::random::uniform;
+        use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
+        // G.107: 1/(p + q) for a chain that goes from found to lost with p and back with q.
+        for (p, q) in [(0.1, 0.9), (0.05, 0.2), (0.02, 0.3)] {
+            let (mut pattern, mut lost) = (LossPattern::default(), false);
+            for i in 0..400_000 {
+                lost = if lost { uniform(&mut rng) >= q } else { uniform(&mut rng) < p };
+                if !lost {
+                    pattern.play(i);
+                }
+            }
+            let (ratio, expected) = (pattern.burst_ratio(), 1.0 / (p + q));
+            assert!((ratio / expected - 1.0).abs() < 0.02, "p {p}, q {q}: {ratio} for {expected}");
+        }
+    }
+}

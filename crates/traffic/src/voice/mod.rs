@@ -1,0 +1,225 @@
+//! Voice: packets at a constant rate while somebody speaks, and a listener who judges what arrives.
+
+pub mod activity;
+pub mod codec;
+pub mod emodel;
+pub mod listener;
+mod losses;
+pub mod playout;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BitRate, Bytes, Duration, FieldError, Time};
+
+use crate::{Action, End, Source, Streams};
+use activity::{Activity, Periods};
+use codec::Codec;
+use listener::Listener;
+use playout::Playout;
+
+/// IP (20 bytes) and UDP (8 bytes).
+const IP_UDP_BYTES: u64 = 28;
+
+/// One direction of a call: speech from the server to the user, in datagrams.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Voice {
+    /// When the call starts, from the start of the run.
+    pub start: Duration,
+    /// How long the call lasts; without it, until the end of the run.
+    pub length: Option<Duration>,
+    /// The codec: packets, and how well it bears losses.
+    pub codec: Codec,
+    /// When there is something to send.
+    pub activity: Activity,
+    /// Rate while somebody speaks, RTP, UDP and IP headers included; without it, the codec's.
+    pub rate: Option<BitRate>,
+    /// Size of a packet, RTP, UDP and IP headers (40 bytes) included; without it, the codec's.
+    pub packet: Option<Bytes>,
+    /// The play-out buffer of the listener.
+    pub playout: Playout,
+    /// Advantage factor A of the E-model: what the listener forgives for the sake of access (0 wired, 20 hard-to-reach places).
+    #[schemars(range(min = 0.0, max = 20.0))]
+    pub advantage: f64,
+    /// Equipment impairment factor Ie of the E-model; without it, the codec's.
+    pub equipment_impairment: Option<f64>,
+    /// Packet-loss robustness factor Bpl of the E-model; without it, the codec's.
+    pub loss_robustness: Option<f64>,
+}
+
+impl Default for Voice {
+    fn default() -> Voice {
+        Voice {
+            start: Duration::ZERO,
+            length: None,
+            codec: Codec::default(),
+            activity: Activity::default(),
+            rate: None,
+            packet: None,
+            playout: Playout::default(),
+            advantage: 20.0,
+            equipment_impairment: None,
+            loss_robustness: None,
+        }
+    }
+}
+
+/// What a voice flow sends, every default filled in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VoiceStream {
+    /// A packet, IP header included.
+    pub packet: Bytes,
+    /// Between packets while somebody speaks.
+    pub interval: Duration,
+}
+
+impl Voice {
+    /// Packets and their interval.
+    pub fn stream(&self) -> VoiceStream {
+        let packet = self.packet.unwrap_or(self.codec.packet());
+        let interval = match (self.rate, self.packet) {
+            (None, None) => self.codec.interval(),
+            (rate, _) => rate.unwrap_or(self.codec.rate()).tx_time(packet.bits()),
+        };
+        VoiceStream { packet, interval }
+    }
+
+    pub(crate) fn build(&self, offset: Duration, streams: &mut Streams) -> VoiceSource {
+        let stream = self.stream();
+        let start = Time::ZERO + self.start + offset;
+        let mut periods = self.activity.periods(stream.interval, streams);
+        // Who takes part in a conversation listens first: the phases of many calls differ from the start.
+        let first = start + periods.as_mut().map_or(Duration::ZERO, |periods| periods.idle());
+        VoiceSource {
+            wake: start,
+            next: first,
+            interval: stream.interval,
+            payload: Bytes::new(stream.packet.get() - IP_UDP_BYTES),
+            left: periods.as_mut().map_or(u64::MAX, |periods| periods.burst()),
+            end: self.length.map_or(Time::MAX, |length| start + length),
+            stage: Stage::Idle,
+            periods,
+        }
+    }
+
+    pub(crate) fn listener(&self) -> Listener {
+        let stream = self.stream();
+        let quality = emodel::Parameters {
+            equipment_impairment: self.equipment_impairment.unwrap_or(self.codec.equipment_impairment()),
+            loss_robustness: self.loss_robustness.unwrap_or(self.codec.loss_robustness()),
+            advantage: self.advantage,
+            ..emodel::Parameters::default()
+        };
+        Listener::new(stream.interval, stream.interval + self.codec.lookahead(), &self.playout, quality)
+    }
+
+    pub(crate) fn check(&self) -> Result<(), FieldError> {
+        let stream = self.stream();
+        if !(41..=65_535).contains(&stream.packet.get()) {
+            let reason =
+                format!("{} was given: must be more than its headers, 40 B, and at most 65535 B", stream.packet);
+            return Err(FieldError::new("packet", reason));
+        }
+        if !(Duration::from_micros(100)..=Duration::from_secs(10)).contains(&stream.interval) {
+            let (packet, interval) = (stream.packet, stream.interval);
+            let rate = self.rate.unwrap_or(self.codec.rate());
+            let reason = format!("{rate} sends a packet of {packet} each {interval}: must be from 100 us to 10 s");
+            return Err(FieldError::new("rate", reason));
+        }
+        if self.length.is_some_and(Duration::is_zero) {
+            return Err(FieldError::new("length", "0 s was given: must be more than 0"));
+        }
+        within("advantage", Some(self.advantage), 0.0, 20.0)?;
+        within("equipment_impairment", self.equipment_impairment, 0.0, 95.0)?;
+        within("loss_robustness", self.loss_robustness, 1.0, 100.0)?;
+        self.activity.check().map_err(|error| error.within("activity"))?;
+        self.playout.check().map_err(|error| error.within("playout"))
+    }
+}
+
+fn within(field: &str, value: Option<f64>, low: f64, high: f64) -> Result<(), FieldError> {
+    match value {
+        Some(value) if !(low..=high).contains(&value) => {
+            Err(FieldError::new(field, format!("{value} was given: must be between {low} and {high}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The speaker. A packet costs two additions and a comparison; only the end of a burst draws.
+pub(crate) struct VoiceSource {
+    /// When it acts next.
+    wake: Time,
+    /// When the next packet is due.
+    next: Time,
+    /// After this instant nothing is sent.
+    end: Time,
+    interval: Duration,
+    payload: Bytes,
+    /// Packets left of the burst.
+    left: u64,
+    stage: Stage,
+    /// Bursts and pauses; `None` for somebody who never pauses.
+    periods: Option<Box<Periods>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Idle,
+    Open,
+    Closed,
+}
+
+impl Source for VoiceSource {
+    fn poll_action(&mut self, now: Time) -> Option<(End, Action)> {
+        if now < self.wake {
+            return None;
+        }
+        let action = match self.stage {
+            Stage::Idle => {
+                self.stage = Stage::Open;
+                Action::Open
+            }
+            Stage::Open if self.next >= self.end => {
+                self.stage = Stage::Closed;
+                Action::Close
+            }
+            Stage::Open => {
+                self.advance();
+                Action::Write(self.payload)
+            }
+            Stage::Closed => return None,
+        };
+        self.wake = if self.stage == Stage::Closed { Time::MAX } else { self.next.min(self.end) };
+        Some((End::Server, action))
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        (self.stage != Stage::Closed).then_some(self.wake)
+    }
+}
+
+impl VoiceSource {
+    /// Counts the packet that is sent and says when the next one is due.
+    #[inline]
+    fn advance(&mut self) {
+        self.next += self.interval;
+        self.left -= 1;
+        if self.left == 0 {
+            self.pause();
+        }
+    }
+
+    #[cold]
+    fn pause(&mut self) {
+        let Some(periods) = &mut self.periods else {
+            self.left = u64::MAX;
+            return;
+        };
+        self.next += periods.idle();
+        self.left = periods.burst();
+    }
+}
+
+#[cfg(test)]
+mod tests;
