@@ -25,6 +25,10 @@ DELACK = "flows.0.transport.delayed_ack=40 ms"
 BBR = ["flows.0.transport.congestion=bbr", "flows.0.transport.profile=linux"]
 IDLE = ["record.series=false", "duration=1 ms", "flows.0.count=10000", "flows.0.start_spread=1000000 s"]
 
+CALLS = ["flows.0.count=200", "record.series=false"]
+DOWNLOADS = ["flows.0.count=100", "record.series=false"]
+TEN_THOUSAND = ["flows.0.count=10000", "duration=2 s", "record.series=false"]
+
 # name, scenario, edits, and what is asked of it (CPU seconds; 0 = nothing)
 CASES = [
     ("100 CUBIC flows, 50 Mbit/s, 100 s", "bottleneck-100.toml", ["record.series=false"], 0.15),
@@ -42,6 +46,11 @@ CASES = [
     ),
     ("100 BBR flows, 50 Mbit/s, 20 s", "bottleneck-100.toml", [*BBR, "record.series=false", "duration=20 s"], 0),
     ("10,000 flows that have not begun", "bottleneck-100.toml", IDLE, 0),
+    ("200 calls, PF, Adaptive-HARQ, 100 s", "voip.toml", CALLS, 0.5),
+    ("the same, with series", "voip.toml", ["flows.0.count=200"], 0),
+    ("100 CUBIC users, PF, Adaptive-HARQ, reordering, 100 s", "tcp-users.toml", DOWNLOADS, 0.6),
+    ("10,000 CUBIC users, PF, Adaptive-HARQ, 2 s", "tcp-users.toml", TEN_THOUSAND, 0),
+    ("10,000 calls, PF, Adaptive-HARQ, 2 s", "voip.toml", TEN_THOUSAND, 0),
 ]
 RUNS = 15
 

@@ -11,6 +11,7 @@ import pytest
 
 import transorbit as to
 from transorbit import plots
+from transorbit.cli import show
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,14 +80,68 @@ def test_summary_json_is_plain_json(result: to.Result, tmp_path: Path) -> None:
     assert text.startswith('{\n  "title"')
 
 
-def test_every_plot_draws(result: to.Result, tmp_path: Path) -> None:
-    for name in plots.ALL:
-        figure = result.plot(name)
-        assert isinstance(figure, matplotlib.figure.Figure)
-        for axes in figure.axes:
-            assert axes.get_ylabel(), f"{name}: an axis without a label"
-            assert axes.has_data(), f"{name}: an empty panel"
-    assert {path.stem for path in result.save_plots(tmp_path / "plots").iterdir()} == set(plots.ALL)
+def check_plot(result: to.Result, name: str) -> None:
+    figure = result.plot(name)
+    assert isinstance(figure, matplotlib.figure.Figure)
+    for axes in figure.axes:
+        assert axes.get_ylabel(), f"{name}: an axis without a label"
+        assert axes.has_data(), f"{name}: an empty panel"
+    assert figure.axes[-1].get_xlabel(), f"{name}: an axis without a label"
+
+
+def test_every_plot_of_the_series_draws(result: to.Result, tmp_path: Path) -> None:
+    for name in plots.OF_SERIES:
+        check_plot(result, name)
+    assert {path.stem for path in result.save_plots(tmp_path / "plots").iterdir()} == set(plots.OF_SERIES)
+
+
+MIXED = """
+duration = "20 s"
+path     = { kind = "fixed", delay = "20 ms" }
+last_hop = { rate = "10 Mbit/s", delay = "10 ms", scheduler = "pf" }
+record   = { series = false }
+flows    = [
+    { count = 5, transport = "udp", traffic = "voice" },
+    { count = 4, transport = "tcp", traffic = "short-flows" },
+    { count = 1, transport = "tcp", traffic = "web" },
+    { count = 1, transport = { kind = "tcp", congestion = "reno" }, traffic = "bulk" },
+]
+"""
+
+
+@pytest.fixture(scope="module")
+def mixed() -> to.Result:
+    return to.Scenario.from_toml(MIXED).run()
+
+
+def test_every_plot_of_users_draws_even_without_series(mixed: to.Result, tmp_path: Path) -> None:
+    for name in plots.OF_USERS:
+        check_plot(mixed, name)
+    assert {path.stem for path in mixed.save_plots(tmp_path / "plots").iterdir()} == set(plots.OF_USERS)
+    assert {path.stem for path in (mixed.save(tmp_path / "kept") / "plots").iterdir()} == set(plots.OF_USERS)
+
+
+def test_many_flows_are_shown_by_kind(mixed: to.Result) -> None:
+    lines = show.summary(mixed).splitlines()
+    kinds = [line.split("  ")[0] for line in lines[4:8]]
+
+    assert len(mixed.summary["flows"]) > 11
+    assert kinds == ["udp voice", "cubic", "cubic web", "reno"]
+    assert "MOS min / mean / max" in lines[3]
+    assert {line.split("  ")[0] for line in lines} >= {"users", "transfers", "last hop", "path"}
+    assert len(lines) < 20
+
+
+def test_columns_are_those_of_the_flows_there_are(result: to.Result) -> None:
+    heading = show.summary(result).splitlines()[3]
+    assert "timeouts" in heading
+    assert "MOS" not in heading
+    voice = (
+        to.Scenario.from_toml(MIXED).replace({"flows": [{"count": 2, "transport": "udp", "traffic": "voice"}]}).run()
+    )
+    heading = show.summary(voice).splitlines()[3]
+    assert "timeouts" not in heading
+    assert "MOS" in heading
 
 
 def test_the_same_result_gives_the_same_plot_files(result: to.Result, tmp_path: Path) -> None:

@@ -11,21 +11,27 @@ The models are in the compiled core; this package reads scenarios, steps runs, a
 """
 
 from transorbit import channel, constellation
+from transorbit._capacity import Capacity, capacity
 from transorbit._core import ScenarioError, SimulationError, version
 from transorbit.result import Result
 from transorbit.scenario import Interrupted, Scenario, registries, schema
+from transorbit.schedulers import Queue, scheduler
 
 __version__ = version()
 
 __all__ = [
+    "Capacity",
     "Interrupted",
+    "Queue",
     "Result",
     "Scenario",
     "ScenarioError",
     "SimulationError",
     "__version__",
+    "capacity",
     "channel",
     "constellation",
     "registries",
+    "scheduler",
     "schema",
 ]

@@ -1,5 +1,6 @@
 """The compiled core: what `crates/python` offers."""
 
+from collections.abc import Callable
 from os import PathLike
 from typing import final
 
@@ -28,7 +29,45 @@ class Scenario:
     def check(self) -> None: ...
     def resolved_toml(self) -> str: ...
     def title(self) -> str: ...
-    def simulation(self, seed: int | None = None) -> Simulation: ...
+    def simulation(
+        self, seed: int | None = None, schedulers: Callable[[str], object | None] | None = None
+    ) -> Simulation: ...
+    def capacity(
+        self,
+        users: list[int],
+        duration: str,
+        schedulers: list[str] | None = None,
+        seed: int | None = None,
+        find: Callable[[str], object | None] | None = None,
+    ) -> Capacity: ...
+
+@final
+class Capacity:
+    """A study of the capacity of the last hop that is under way."""
+
+    @property
+    def share(self) -> float: ...
+    def advance(self) -> None: ...
+    def report_json(self) -> str: ...
+
+@final
+class Queue:
+    """What a scheduler in Python may know of a user's queue."""
+
+    @property
+    def user(self) -> int: ...
+    @property
+    def packets(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def head_wait_s(self) -> float: ...
+    @property
+    def head_bytes(self) -> int: ...
+    @property
+    def information(self) -> float: ...
+    @property
+    def served_bps(self) -> float: ...
 
 @final
 class Simulation:

@@ -6,44 +6,79 @@ import shutil
 import tempfile
 import weakref
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# What a result folder may hold. Anything else in it is somebody's work, which a new result must not delete.
-_FILES = {
-    "scenario.toml",
-    "summary.json",
-    "provenance.json",
-    "flows.parquet",
-    "series.parquet",
-    "packets-sender.pcapng",
-    "packets-gateway.pcapng",
-    "packets-satellite.pcapng",
-    "packets-receiver.pcapng",
-    "PARTIAL",
-}
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of folder that is written: what it is, what every one has, and what one may hold.
+
+    Anything else in it is somebody's work, which a new one must not delete.
+    """
+
+    name: str
+    has: frozenset[str]
+    may_hold: frozenset[str]
 
 
-def check_replaceable(directory: Path) -> None:
-    """Raise unless `directory` can be created, or is empty, or an earlier result, or a folder of plots.
+RESULT = Kind(
+    name="result",
+    has=frozenset({"summary.json", "provenance.json"}),
+    may_hold=frozenset(
+        {
+            "scenario.toml",
+            "summary.json",
+            "provenance.json",
+            "flows.parquet",
+            "series.parquet",
+            "packets-sender.pcapng",
+            "packets-gateway.pcapng",
+            "packets-satellite.pcapng",
+            "packets-receiver.pcapng",
+            "PARTIAL",
+            "plots",
+        }
+    ),
+)
+CAPACITY = Kind(
+    name="capacity",
+    has=frozenset({"capacity.json", "provenance.json"}),
+    may_hold=frozenset(
+        {
+            "scenario.toml",
+            "capacity.json",
+            "provenance.json",
+            "capacity.parquet",
+            "capacity.svg",
+            "capacity.png",
+        }
+    ),
+)
+
+
+def check_replaceable(directory: Path, kind: Kind = RESULT) -> None:
+    """Raise unless `directory` can be created, or is empty, or an earlier one of its kind, or a folder of plots.
 
     Raises:
-        FileExistsError: it is a file, or holds something that a run did not write.
+        FileExistsError: it is a file, or holds something that was not written by what is to replace it.
         NotADirectoryError: a file stands where a folder above it would be.
     """
     if directory.is_dir():
         names = {entry.name for entry in directory.iterdir()}
-        if not names or (directory.name == "plots" and names <= _plots()):
+        if not names or (kind is RESULT and directory.name == "plots" and names <= _plots()):
             return
-        if "summary.json" not in names or "provenance.json" not in names:
-            raise FileExistsError(f"{directory}: exists and is not a result folder")
+        if not kind.has <= names:
+            raise FileExistsError(f"{directory}: exists and is not a {kind.name} folder")
         inside = {entry.relative_to(directory).as_posix() for entry in directory.rglob("*")}
-        if foreign := sorted(inside - _FILES - {"plots"} - {f"plots/{name}" for name in _plots()}):
+        plots = {f"plots/{name}" for name in _plots()} if "plots" in kind.may_hold else set()
+        if foreign := sorted(inside - kind.may_hold - plots):
             raise FileExistsError(
-                f"{directory}: holds {foreign[0]}, which is no part of a result; choose another folder"
+                f"{directory}: holds {foreign[0]}, which is no part of a {kind.name}; choose another folder"
             )
         return
     if directory.exists() or directory.is_symlink():
@@ -79,13 +114,13 @@ def keep(file: Path, directory: Path) -> None:
 
 
 @contextmanager
-def replacing(directory: Path) -> Iterator[Path]:
+def replacing(directory: Path, kind: Kind = RESULT) -> Iterator[Path]:
     """Give a fresh folder to fill; if that succeeds it becomes `directory`, else nothing has happened.
 
     Raises:
         OSError: see `check_replaceable`, or the disk refuses.
     """
-    check_replaceable(directory)
+    check_replaceable(directory, kind)
     directory.parent.mkdir(parents=True, exist_ok=True)
     # Beside the target, so that renaming stays within one file system.
     work = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))

@@ -109,7 +109,7 @@ class Result:
         return self._read_table("series")
 
     def plot(self, name: str) -> Figure:
-        """Draw one of `transorbit.plots.ALL`: "goodput", "window", "path-delay", "harq" or "queue".
+        """Draw one of `transorbit.plots.ALL`, such as "goodput", "window", "harq", "goodput-by-user" or "voice".
 
         Raises:
             KeyError: there is no such plot.
@@ -117,8 +117,7 @@ class Result:
         """
         from transorbit import plots
 
-        draw = plots.ALL[name]
-        figure = None if self.series.is_empty() else draw(self)
+        figure = plots.draw(name, self)
         if figure is None:
             raise ValueError(f"{name}: the run has nothing to show in this plot")
         return figure
@@ -145,21 +144,19 @@ class Result:
                 (fresh / "PARTIAL").write_text(
                     f"Stopped by the user at {self.summary['simulated_s']:g} s of simulated time.\n", encoding="utf-8"
                 )
-        if plots and not self.series.is_empty():
-            self.save_plots(directory / "plots")
+        if plots and (figures := self._figures()):
+            _save_figures(figures, directory / "plots")
         return directory
 
     def save_plots(self, directory: str | Path) -> Path:
         """Write every plot that the run has something to show in, as SVG and PNG."""
+        return _save_figures(self._figures(), Path(directory))
+
+    def _figures(self) -> dict[str, Figure]:
+        """Every plot that the run has something to show in."""
         from transorbit import plots
 
-        directory = Path(directory)
-        with _folder.replacing(directory) as fresh:
-            for name, draw in plots.ALL.items():
-                figure = None if self.series.is_empty() else draw(self)
-                if figure is not None:
-                    plots.write(figure, fresh / name)
-        return directory
+        return {name: figure for name in plots.ALL if (figure := plots.draw(name, self)) is not None}
 
     def __repr__(self) -> str:
         marks = ", partial" if self.partial else ""
@@ -177,6 +174,15 @@ def provenance(scenario_toml: str, seed: int, wall_s: float) -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(),
     }
+
+
+def _save_figures(figures: dict[str, Figure], directory: Path) -> Path:
+    from transorbit import plots
+
+    with _folder.replacing(directory) as fresh:
+        for name, figure in figures.items():
+            plots.write(figure, fresh / name)
+    return directory
 
 
 def _captures(directory: Path) -> dict[str, Path]:

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _core, _folder
+from transorbit import _core, _folder, schedulers
 from transorbit.result import Result, provenance
 
 if TYPE_CHECKING:
@@ -106,7 +106,9 @@ class Scenario:
     ) -> Result:
         """Simulate to the end.
 
-        The same scenario and seed give the same result on any machine. Other Python threads run meanwhile.
+        A last hop with a scheduler of kind `external` asks what `transorbit.scheduler` has registered under its name;
+        what that raises ends the run. The same scenario and seed give the same result on any machine. Other Python
+        threads run meanwhile.
 
         Args:
             seed: replaces the scenario's own.
@@ -122,7 +124,7 @@ class Scenario:
         if seed is not None and not 0 <= seed < 2**63:
             raise _core.ScenarioError(f"seed: {seed} was given, a whole number from 0 to {2**63 - 1} is expected")
         started = time.perf_counter()
-        simulation = self._core.simulation(seed)
+        simulation = self._core.simulation(seed, schedulers.find)
         packets = None
         if simulation.wants_packets:
             packets = _folder.Scratch(Path(scratch) if scratch else None)

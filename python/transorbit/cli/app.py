@@ -29,6 +29,7 @@ app = App(
         "transorbit run scenarios/leo-tcp.toml",
         'transorbit run scenarios/leo-tcp.toml --set channel.reference_snr="7 dB"',
         "transorbit check scenarios/leo-tcp.toml",
+        "transorbit capacity scenarios/tcp-users.toml",
         "transorbit list channels",
         "transorbit constellation delay leo-66 --from 43.6,1.4 --to -36.9,174.8",
     ),
@@ -43,6 +44,10 @@ app.command(channel)
 Settings = Annotated[
     list[str] | None,
     Parameter(name="--set", negative="", help="Change a key, as in flows.0.count=3; the value is TOML. Repeatable."),
+]
+Plugins = Annotated[
+    list[Path] | None,
+    Parameter(name="--plugin", negative="", help="Run this Python file first: it registers schedulers. Repeatable."),
 ]
 Csv = Annotated[
     Path | None,
@@ -62,6 +67,7 @@ def run(
     /,
     *,
     set_: Settings = None,
+    plugin: Plugins = None,
     seed: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     out: Path | None = None,
     json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
@@ -78,6 +84,7 @@ def run(
         quiet: Print nothing.
         plots: Draw the plots into the result folder.
     """
+    _run_plugins(plugin)
     ready = _load(scenario, set_)
     directory = out if out or json_ else Path("results") / scenario.stem
     if directory:
@@ -99,6 +106,66 @@ def run(
         print(f"transorbit: {stopped}; the result is partial", file=sys.stderr)
         return 130
     return 0
+
+
+@app.command(
+    help_epilogue=_examples(
+        "transorbit capacity scenarios/tcp-users.toml --out results/capacity",
+        "transorbit capacity scenarios/tcp-users.toml --users 1,10,100 --scheduler pf --scheduler codes --json",
+    )
+)
+def capacity(
+    scenario: Path,
+    /,
+    *,
+    set_: Settings = None,
+    plugin: Plugins = None,
+    users: str = "1,2,5,10,20,50,100",
+    schedulers: Annotated[list[str] | None, Parameter(name="--scheduler", negative="")] = None,
+    duration: str = "60 s",
+    seed: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
+    out: Path | None = None,
+    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    quiet: Annotated[bool, Parameter(negative="")] = False,
+    plots: bool = True,
+) -> None:
+    """What the last hop can carry if every user always has packets waiting: no path, no transport.
+
+    Users chosen at random and max-rate, always the best channel, are part of every study, and so are the limits that
+    follow from the channel's law.
+
+    Args:
+        scenario: A scenario file.
+        users: Numbers of users.
+        schedulers: A scheduler beside these two, by name; by default that of the scenario. Repeatable.
+        duration: Simulated time for each scheduler and number of users.
+        seed: Replaces the scenario's seed: a whole number, zero or more.
+        out: Keep the study in this folder: report, table and plot. An earlier one there is replaced.
+        json_: Print the report as JSON and nothing else.
+        quiet: Print nothing.
+        plots: Draw the plot into the folder.
+    """
+    _run_plugins(plugin)
+    ready = _load(scenario, set_)
+    counts = parse.counts("--users", users)
+    root = None if seed is None else parse.seed(seed)
+    if out:
+        _folder.check_replaceable(out, _folder.CAPACITY)
+    with show.progress(enabled=not quiet) as progress:
+        try:
+            study = to.capacity(
+                ready, users=counts, schedulers=schedulers, duration=duration, seed=root, progress=progress
+            )
+        except to.ScenarioError as error:
+            raise _of_options(error) from None
+    if json_:
+        print(json.dumps(study.report, indent=2, ensure_ascii=False), flush=True)
+    elif not quiet:
+        print(show.capacity(study), flush=True)
+    if out:
+        study.save(out, plots=plots)
+        if not (quiet or json_):
+            print(f"Study: {out}")
 
 
 @app.command
@@ -315,10 +382,28 @@ def stats(
     print(json.dumps(numbers, indent=2) if json_ else show.tree(numbers))
 
 
+def _run_plugins(files: list[Path] | None) -> None:
+    """What a file raises is its author's to read: it is shown with its traceback."""
+    import runpy
+
+    for file in files or []:
+        if not file.is_file():
+            raise UsageError(f"--plugin {file}: no such file")
+        runpy.run_path(str(file))
+
+
 def _load(path: Path, settings: list[str] | None) -> to.Scenario:
     scenario = to.Scenario.load(path).set(*(settings or []))
     scenario.check()
     return scenario
+
+
+def _of_options(error: to.ScenarioError) -> Exception:
+    """The error with the option of a study that it is about; the scenario itself has been checked before."""
+    names = {"users": "--users", "schedulers": "--scheduler", "duration": "--duration"}
+    path, _, message = str(error).partition(": ")
+    option = names.get(path.split(".")[0])
+    return UsageError(f"{option}: {message}") if option else error
 
 
 def _records_packets(scenario: to.Scenario) -> bool:

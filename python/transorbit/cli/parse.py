@@ -17,6 +17,14 @@ def seed(text: str) -> int:
     return int(text)
 
 
+def counts(option: str, text: str) -> list[int]:
+    """Whole numbers with commas between them."""
+    parts = [part.strip() for part in text.split(",")]
+    if not all(re.fullmatch(r"[0-9]{1,9}", part) for part in parts):
+        raise UsageError(f"{option}: {text!r} is no list of whole numbers, as in 1,10,100")
+    return [int(part) for part in parts]
+
+
 def seconds(option: str, text: str) -> float:
     """A duration with its unit, more than zero."""
     match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*([a-zµ]+)\s*", text)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from transorbit._capacity import Capacity
     from transorbit.result import Result
 
 _SHOWN_FLOWS = 8
@@ -42,6 +43,7 @@ def summary(result: Result) -> str:
         "",
         *_flows(numbers["flows"]),
         "",
+        *_users(numbers),
         *_last_hop(numbers["last_hop"]),
         *_proxies(numbers["flows"]),
         *_path(numbers["path"]),
@@ -71,6 +73,65 @@ def comparison(results: Mapping[str, Result]) -> str:
     first = next(iter(results.values())).summary
     heading = [first["title"], f"seed {first['seed']}, {first['simulated_s']:g} s simulated", ""]
     return "\n".join([*heading, *table(["", *results], cells), "", *_path(first["path"])])
+
+
+def capacity(study: Capacity) -> str:
+    """A study of capacity: a line for each policy and number of users, and the limits."""
+    report = study.report
+    header = [
+        "policy",
+        "users",
+        "packets/s",
+        "useful",
+        "bits/bit",
+        "bits/packet",
+        "user min",
+        "max",
+        "Jain",
+        "decoded after",
+    ]
+    rows = [
+        [
+            row["policy"],
+            str(row["users"]),
+            f"{row['decoded_pps']:.0f}",
+            rate(row["useful_bps"]),
+            _ratio(row["spectral_efficiency"]),
+            "-" if row["bits_per_packet_mean"] is None else f"{row['bits_per_packet_mean']:.0f}",
+            rate(row["user_useful_min_bps"]),
+            rate(row["user_useful_max_bps"]),
+            _ratio(row["jain"]),
+            f"{' / '.join(f'{100 * share:.1f}' for share in row['decoded_after_share'])} %",
+        ]
+        for row in report["rows"]
+    ]
+    by_users = {row["users"]: row for row in report["rows"]}
+    limits = [
+        [
+            str(users),
+            *(f"{row[f'{name}_limit_pps']:.0f} ({rate(row[f'{name}_limit_bps'])})" for name in ("mean", "best")),
+        ]
+        for users, row in sorted(by_users.items())
+    ]
+    one = report["one_user"]
+    lines = [
+        report["title"],
+        f"seed {report['seed']}, {report['simulated_s']:g} s simulated for each line in "
+        f"{study.provenance['wall_s']:.2f} s; packets of {report['packet_bytes']} B at {rate(report['rate_bps'])}",
+        "",
+        *table(header, rows),
+        "",
+        *table(["limit, packets/s", "mean channel", "best of n"], limits),
+        "",
+        f"one user    {one['decoded_pps']:.0f} packets/s, {rate(one['useful_bps'])}",
+    ]
+    if one["spacing_users"] is not None:
+        lines.append(
+            f"spacing     a packet takes {one['packet_time_mean_s'] * 1e3:.3f} ms on average: with more than "
+            f"{one['spacing_users']:.0f} users in turn, one that is {_ms(report['feedback_rtt_s'])} late makes no "
+            "three duplicate acknowledgments"
+        )
+    return "\n".join([*lines, *(f"warning: {warning}" for warning in report["warnings"])])
 
 
 def registries(registries: list[dict[str, Any]], *, options: bool) -> str:
@@ -131,59 +192,139 @@ def table(header: list[str], rows: list[list[str]]) -> list[str]:
     return [line(header), *(line(row) for row in rows)]
 
 
+_RATES = (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3))
+
+
 def rate(bps: float) -> str:
     """A bit rate in the unit that suits it."""
-    for unit, scale in (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)):
+    for unit, scale in _RATES:
         if bps >= scale:
             return f"{bps / scale:.3g} {unit}" if bps < 1000 * scale else f"{bps / scale:.0f} {unit}"
     return f"{bps:.0f} bit/s"
 
 
+# Columns of flows: the heading, what is read, and of whom; the others have none of it.
+_Column = tuple[str, "Callable[[dict[str, Any]], str]", "Callable[[dict[str, Any]], bool]"]
+
+
+def _any(_: dict[str, Any]) -> bool:
+    return True
+
+
+def _is_tcp(flow: dict[str, Any]) -> bool:
+    return flow.get("congestion") is not None
+
+
+def _is_voice(flow: dict[str, Any]) -> bool:
+    return flow.get("lost_late") is not None
+
+
+_COLUMNS: list[_Column] = [
+    ("flow", lambda flow: f"{flow['id']} {_kind(flow)}", _any),
+    ("goodput", lambda flow: rate(flow["goodput_bps"]), _any),
+    ("RTT", lambda flow: _ms(flow["rtt_mean_s"]), _is_tcp),
+    ("one-way mean", lambda flow: _ms(flow["one_way_delay_mean_s"]), _any),
+    ("95 %", lambda flow: _ms(flow["one_way_delay_p95_s"]), _any),
+    ("sent", lambda flow: str(flow["sent_packets"]), _any),
+    ("retransmitted", lambda flow: str(flow["retransmitted_packets"]), _is_tcp),
+    ("spurious", lambda flow: str(flow["spurious_retransmissions"]), _is_tcp),
+    ("fast rtx", lambda flow: str(flow["dupack_events"]), _is_tcp),
+    ("timeouts", lambda flow: str(flow["rto_events"]), _is_tcp),
+    ("jitter", lambda flow: _ms(flow["jitter_s"]), _is_voice),
+    ("lost", lambda flow: _percent(flow["loss_ratio"]), lambda flow: not _is_tcp(flow)),
+    ("late", lambda flow: str(flow["lost_late"]), _is_voice),
+    ("MOS", lambda flow: _two(flow["mos"]), _is_voice),
+]
+
+
 def _flows(flows: list[dict[str, Any]]) -> list[str]:
-    header = [
-        "flow",
-        "goodput",
-        "RTT",
-        "one-way mean",
-        "95 %",
-        "sent",
-        "retransmitted",
-        "spurious",
-        "fast rtx",
-        "timeouts",
+    """A line for each flow if they are few, else one for each kind."""
+    if len(flows) > _SHOWN_FLOWS:
+        return _kinds(flows)
+    columns = [column for column in _COLUMNS if any(column[2](flow) for flow in flows)]
+    rows = [[text(flow) if of(flow) else "-" for _, text, of in columns] for flow in flows]
+    return table([name for name, _, _ in columns], rows)
+
+
+def _kinds(flows: list[dict[str, Any]]) -> list[str]:
+    """Flows of the same transport and traffic in one line."""
+    kinds: dict[str, list[dict[str, Any]]] = {}
+    for flow in flows:
+        kinds.setdefault(_kind(flow), []).append(flow)
+    columns: list[_Column] = [
+        ("RTT", lambda own: _ms(_average(own["flows"], "rtt_mean_s")), lambda own: _is_tcp(own["flows"][0])),
+        ("one-way mean", lambda own: _ms(_average(own["flows"], "one_way_delay_mean_s")), _any),
+        ("95 %", lambda own: _ms(_average(own["flows"], "one_way_delay_p95_s")), _any),
+        ("jitter", lambda own: _ms(_average(own["flows"], "jitter_s")), lambda own: _is_voice(own["flows"][0])),
+        ("sent", lambda own: str(_total(own["flows"], "sent_packets")), _any),
+        (
+            "retransmitted",
+            lambda own: str(_total(own["flows"], "retransmitted_packets")),
+            lambda own: _is_tcp(own["flows"][0]),
+        ),
+        ("timeouts", lambda own: str(_total(own["flows"], "rto_events")), lambda own: _is_tcp(own["flows"][0])),
+        (
+            "MOS min / mean / max",
+            lambda own: " / ".join(map(_two, _spread(own["flows"], "mos"))) or "-",
+            lambda own: _is_voice(own["flows"][0]),
+        ),
     ]
+    groups = [{"flows": own} for own in kinds.values()]
+    columns = [column for column in columns if any(column[2](group) for group in groups)]
     rows = [
         [
-            f"{flow['id']} {flow.get('congestion') or flow['transport']}",
-            rate(flow["goodput_bps"]),
-            _ms(flow["rtt_mean_s"]),
-            _ms(flow["one_way_delay_mean_s"]),
-            _ms(flow["one_way_delay_p95_s"]),
-            str(flow["sent_packets"]),
-            str(flow["retransmitted_packets"]),
-            str(flow["spurious_retransmissions"]),
-            str(flow["dupack_events"]),
-            str(flow["rto_events"]),
+            kind,
+            str(len(own)),
+            _rates(_spread(own, "goodput_bps")),
+            *(text({"flows": own}) if of({"flows": own}) else "-" for _, text, of in columns),
         ]
-        for flow in flows[:_SHOWN_FLOWS]
+        for kind, own in kinds.items()
     ]
-    lines = table(header, rows)
-    if len(flows) > _SHOWN_FLOWS:
-        goodputs = [flow["goodput_bps"] for flow in flows]
-        low, middle, high = (rate(of(goodputs)) for of in (min, statistics.median, max))
-        lines += [
-            f"… and {len(flows) - _SHOWN_FLOWS} more; all {len(flows)} together {rate(sum(goodputs))}, "
-            f"each {low} / {middle} / {high} (min / median / max)"
-        ]
+    return table(["kind", "flows", "goodput min / mean / max", *(name for name, _, _ in columns)], rows)
+
+
+def _users(summary: dict[str, Any]) -> list[str]:
+    """What the users got, what was lost on the way, and what ended."""
+    flows, users = summary["flows"], summary["users"]
+    lines = []
+    if users["count"] > 1:
+        goodput = _rates([users[f"goodput_{name}_bps"] for name in ("min", "mean", "max")])
+        fairness = "" if users["jain"] is None else f"; Jain index {users['jain']:.3f}"
+        lines.append(f"users       {users['count']}, goodput {goodput} (min / mean / max){fairness}")
+    causes = {
+        "by a full queue": "lost_overflow",
+        "early": "lost_early",
+        "too old": "lost_timeout",
+        "not decoded": "lost_harq",
+        "late at the play-out": "lost_late",
+    }
+    lost = {cause: sum(flow[key] or 0 for flow in flows) for cause, key in causes.items()}
+    sent = _total(flows, "sent_packets")
+    if any(lost.values()) and sent:
+        named = ", ".join(f"{count} {cause}" for cause, count in lost.items() if count)
+        lines.append(f"lost        {100 * sum(lost.values()) / sent:.2f} % of the packets with data: {named}")
+    done = sorted(flow["completion_s"] for flow in flows if flow["completion_s"] is not None)
+    if done:
+        lines.append(
+            f"transfers   {len(done)} ended, in {done[0]:.3g} / {statistics.median(done):.3g} / {done[-1]:.3g} s "
+            "(min / median / max)"
+        )
+    pages = [flow["web"] for flow in flows if flow.get("web")]
+    if loaded := [web for web in pages if web["load_mean_s"] is not None]:
+        count, clicks = (sum(web[key] for web in pages) for key in ("pages", "clicks"))
+        mean = sum(web["load_mean_s"] * web["pages"] for web in loaded) / count
+        lines.append(f"pages       {count} of {clicks} loaded, in {mean:.3g} s on average")
     return lines
 
 
 def _last_hop(hop: dict[str, Any]) -> list[str]:
     managed = [f"{hop['dropped_early']} dropped early, "] if hop["dropped_early"] else []
     managed += [f"{hop['marked_packets']} marked, "] if hop["marked_packets"] else []
+    useful = hop["spectral_efficiency"]
+    efficiency = "" if useful is None else f", {useful:.3f} useful bits per coded bit"
     lines = [
         f"last hop    {hop['offered_packets']} packets offered, {hop['dropped_overflow']} dropped by a full queue, "
-        f"{''.join(managed)}{hop['dropped_timeout']} too old; {100 * hop['utilisation']:.1f} % busy"
+        f"{''.join(managed)}{hop['dropped_timeout']} too old; {100 * hop['utilisation']:.1f} % busy{efficiency}"
     ]
     harq = hop["harq"]
     if len(harq["decoded_after"]) == 1:
@@ -231,8 +372,33 @@ def _harq_failed(harq: dict[str, Any]) -> str:
     return f"{100 * harq['failed'] / total:.2f} %" if total else "-"
 
 
+def _kind(flow: dict[str, Any]) -> str:
+    """The congestion controller or transport of a flow, and its traffic where that shows."""
+    traffic = " voice" if _is_voice(flow) else " web" if flow.get("web") is not None else ""
+    return f"{flow.get('congestion') or flow['transport']}{traffic}"
+
+
+def _total(flows: list[dict[str, Any]], key: str) -> int:
+    return sum(flow[key] for flow in flows)
+
+
+def _known(flows: list[dict[str, Any]], key: str) -> list[float]:
+    return [flow[key] for flow in flows if flow[key] is not None]
+
+
+def _average(flows: list[dict[str, Any]], key: str) -> float | None:
+    values = _known(flows, key)
+    return statistics.fmean(values) if values else None
+
+
+def _spread(flows: list[dict[str, Any]], key: str) -> list[float]:
+    """The least, the mean and the most, if any is known."""
+    values = _known(flows, key)
+    return [min(values), statistics.fmean(values), max(values)] if values else []
+
+
 def _sum(summary: dict[str, Any], key: str) -> int:
-    return sum(flow[key] for flow in summary["flows"])
+    return _total(summary["flows"], key)
 
 
 def _counted(summary: dict[str, Any], key: str) -> str:
@@ -242,12 +408,32 @@ def _counted(summary: dict[str, Any], key: str) -> str:
 
 
 def _mean(summary: dict[str, Any], key: str) -> float:
-    values = [flow[key] for flow in summary["flows"] if flow[key] is not None]
-    return statistics.fmean(values) if values else 0.0
+    return _average(summary["flows"], key) or 0.0
+
+
+def _rates(values: list[float]) -> str:
+    """Bit rates in the unit that suits the one in the middle."""
+    if not values:
+        return "-"
+    middle = sorted(values)[len(values) // 2]
+    unit, scale = next((known for known in _RATES if middle >= known[1]), ("bit/s", 1.0))
+    return f"{' / '.join(f'{value / scale:.3g}' for value in values)} {unit}"
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.2f} %"
+
+
+def _two(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
 
 
 def _ms(seconds: float | None) -> str:
     return "-" if seconds is None else f"{seconds * 1e3:.1f} ms"
+
+
+def _ratio(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
 
 
 def _number(value: Any) -> str:

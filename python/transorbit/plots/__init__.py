@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from transorbit.plots.capacity import capacity
 from transorbit.plots.compare import compare_goodput
 from transorbit.plots.models import channel, constellation_delay
 from transorbit.plots.run import goodput, harq, path_delay, queue, window
 from transorbit.plots.style import save, write
+from transorbit.plots.users import completion, goodput_by_user, voice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,25 +21,46 @@ if TYPE_CHECKING:
 
     from transorbit.result import Result
 
-#: The plots of a run, by the name of their file.
-ALL: dict[str, Callable[[Result], Figure | None]] = {
+#: The plots of a run's series, by the name of their file.
+OF_SERIES: dict[str, Callable[[Result], Figure | None]] = {
     "goodput": goodput,
     "window": window,
     "path-delay": path_delay,
     "harq": harq,
     "queue": queue,
 }
+#: Those of what the users got.
+OF_USERS: dict[str, Callable[[Result], Figure | None]] = {
+    "goodput-by-user": goodput_by_user,
+    "voice": voice,
+    "completion": completion,
+}
+#: All of them.
+ALL = OF_SERIES | OF_USERS
+
+
+def draw(name: str, result: Result) -> Figure | None:
+    """Draw one of `ALL`; None where the run has nothing to show in it."""
+    return None if name in OF_SERIES and result.series.is_empty() else ALL[name](result)
+
 
 __all__ = [
     "ALL",
+    "OF_SERIES",
+    "OF_USERS",
+    "capacity",
     "channel",
     "compare_goodput",
+    "completion",
     "constellation_delay",
+    "draw",
     "goodput",
+    "goodput_by_user",
     "harq",
     "path_delay",
     "queue",
     "save",
+    "voice",
     "window",
     "write",
 ]

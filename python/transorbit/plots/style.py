@@ -81,6 +81,17 @@ def figure(
         fig.align_ylabels()
 
 
+@contextmanager
+def plain(*, title: str, rows: int = 1, height: float = 3.0) -> Iterator[tuple[Figure, list[Axes]]]:
+    """A figure of `rows` panels over one axis that is the caller's, drawn in the project's style."""
+    with mpl.rc_context(_STYLE):
+        fig = Figure(figsize=(7.2, height))
+        axes = fig.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
+        axes[0].set_title(title)
+        yield fig, list(axes)
+        fig.align_ylabels()
+
+
 def write(figure: Figure, stem: Path) -> None:
     """Write `stem`.svg and `stem`.png."""
     for suffix in (".svg", ".png"):

@@ -1,0 +1,136 @@
+"""How much the last hop can carry when everybody always has something to send."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from transorbit import _core, _folder
+from transorbit import schedulers as registered
+from transorbit.result import provenance
+from transorbit.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import polars as pl
+    from matplotlib.figure import Figure
+
+DEFAULT_USERS = (1, 2, 5, 10, 20, 50, 100)
+
+
+class Capacity:
+    """What a study of capacity found.
+
+    Attributes:
+        report: the numbers; keys and units are in `docs/capacity.md`.
+        scenario_toml: the scenario with every default filled in.
+        provenance: version, seed, scenario hash, machine and wall time.
+    """
+
+    def __init__(self, *, report: dict[str, Any], scenario_toml: str, provenance: dict[str, Any]) -> None:
+        self.report = report
+        self.scenario_toml = scenario_toml
+        self.provenance = provenance
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One for each policy and number of users."""
+        return list(self.report["rows"])
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The same as a table."""
+        import polars as pl
+
+        return pl.DataFrame(self.rows, infer_schema_length=None)
+
+    def plot(self) -> Figure:
+        """Packets per second against the number of users: a line for each policy, the limits dashed."""
+        from transorbit import plots
+
+        return plots.capacity(self)
+
+    def save(self, directory: str | Path, *, plots: bool = True) -> Path:
+        """Write a folder: scenario, report, table, provenance and, if wanted, the plot as SVG and PNG.
+
+        The folder appears whole or not at all, and replaces an earlier study.
+
+        Raises:
+            FileExistsError: `directory` holds something that is not a study of capacity.
+            OSError: it cannot be written.
+        """
+        directory = Path(directory)
+        with _folder.replacing(directory, _folder.CAPACITY) as fresh:
+            (fresh / "scenario.toml").write_text(self.scenario_toml, encoding="utf-8")
+            for name, value in (("capacity", self.report), ("provenance", self.provenance)):
+                text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+                (fresh / f"{name}.json").write_text(text, encoding="utf-8")
+            self.table.write_parquet(fresh / "capacity.parquet")
+            if plots:
+                from transorbit.plots import write
+
+                write(self.plot(), fresh / "capacity")
+        return directory
+
+    def __repr__(self) -> str:
+        policies = dict.fromkeys(row["policy"] for row in self.rows)
+        users = sorted({row["users"] for row in self.rows})
+        return f"Capacity({self.report['title']!r}, policies={[*policies]}, users={users})"
+
+
+def capacity(
+    scenario: Scenario | str | Path,
+    *,
+    users: Sequence[int] = DEFAULT_USERS,
+    schedulers: Sequence[str] | None = None,
+    duration: str | float = "60 s",
+    seed: int | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Capacity:
+    """What the last hop of a scenario can carry, by who is sent next, if every user always has packets waiting.
+
+    Neither path nor transport play a part. Users chosen at random and `max-rate`, always the best channel, are part of
+    every study.
+
+    Args:
+        scenario: a scenario or its file.
+        users: numbers of users.
+        schedulers: names beside these two, with the scenario's options if it is the scenario's own, else with their
+            defaults. By default that of the scenario.
+        duration: simulated time for each scheduler and number of users: seconds, or text with a unit.
+        seed: replaces the scenario's own.
+        progress: called now and then with the share that is done, 0 to 1.
+
+    Raises:
+        ScenarioError: the scenario is wrong, or an option: `users.0`, `schedulers.0`, `duration`.
+    """
+    if isinstance(scenario, str | Path):
+        scenario = Scenario.load(scenario)
+    started = time.perf_counter()
+    counts = [_in_range(f"users.{i}", count, _MOST_USERS) for i, count in enumerate(users)]
+    if seed is not None:
+        _in_range("seed", seed, 2**63 - 1)
+    text = duration if isinstance(duration, str) else f"{duration} s"
+    names = None if schedulers is None else list(schedulers)
+    study = scenario._core.capacity(counts, text, names, seed, registered.find)
+    while study.share < 1:
+        study.advance()
+        if progress:
+            progress(study.share)
+    report: dict[str, Any] = json.loads(study.report_json())
+    toml = scenario.replace({"seed": report["seed"]}).to_toml()
+    origin = provenance(toml, report["seed"], time.perf_counter() - started)
+    return Capacity(report=report, scenario_toml=toml, provenance=origin)
+
+
+# What fits the core's own type; the core knows how many are allowed.
+_MOST_USERS = 2**32 - 1
+
+
+def _in_range(option: str, value: int, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+        raise _core.ScenarioError(f"{option}: {value!r} was given, a whole number from 0 to {most} is expected")
+    return value

@@ -1,0 +1,135 @@
+"""Plots of what many users got, one with another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from matplotlib.ticker import LogFormatter, MaxNLocator
+
+from transorbit.plots import style
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from transorbit.result import Result
+
+# Fewer users are better read off the summary.
+_FEWEST_USERS = 3
+_MANY_POINTS = 300
+_DASHED = (0, (4, 3))
+
+
+def goodput_by_user(result: Result) -> Figure | None:
+    """The share of the users who got at most a goodput."""
+    kbps = sorted(value / 1e3 for value in _goodput_of_users(result))
+    if len(kbps) < _FEWEST_USERS:
+        return None
+    scale, unit = (1e3, "Mbit/s") if kbps[-1] >= 1e4 else (1.0, "kbit/s")
+    users = result.summary["users"]
+    with style.plain(title=_title("Goodput by user", result)) as (fig, [ax]):
+        _cdf(ax, [value / scale for value in kbps])
+        mean = users["goodput_mean_bps"] / 1e3 / scale
+        ax.axvline(mean, color=style.GREY, linewidth=0.9, linestyle=_DASHED, label=f"mean {mean:.3g} {unit}")
+        ax.set_xlabel(f"Goodput ({unit})")
+        ax.set_ylabel("Users with at most this (%)")
+        ax.set_xlim(0, 1.03 * kbps[-1] / scale or 1)
+        fairness = "" if users["jain"] is None else f", Jain index {users['jain']:.3f}"
+        ax.set_title(f"{users['count']} users{fairness}", loc="right", fontsize=8, fontweight="normal")
+        ax.legend(loc="upper left")
+    return fig
+
+
+def voice(result: Result) -> Figure | None:
+    """The mean opinion score of each voice, the worst first, and the delay and jitter behind it."""
+    flows = [flow for flow in result.summary["flows"] if flow.get("mos") is not None]
+    if not flows:
+        return None
+    flows.sort(key=lambda flow: flow["mos"])
+    rank = range(1, len(flows) + 1)
+    marker: dict[str, Any] = {"linestyle": "none", "markersize": 4 if len(flows) <= _MANY_POINTS else 2}
+    with style.plain(title=_title("Voice, flow by flow", result), rows=2, height=4.6) as (fig, [top, low]):
+        top.plot(rank, [flow["mos"] for flow in flows], marker="o", color=style.BLUE, **marker)
+        top.set_ylabel("Mean opinion score")
+        top.set_ylim(1, 4.6)
+        for label, key, shape, color in (
+            ("mouth to ear", "mouth_to_ear_s", "^", style.RED),
+            ("one way, 95 %", "one_way_delay_p95_s", "s", style.SKY),
+            ("one way, mean", "one_way_delay_mean_s", "o", style.BLUE),
+            ("jitter", "jitter_s", "v", style.GREEN),
+        ):
+            times = [{**(flow.get("voice") or {}), **flow}.get(key) for flow in flows]
+            known = {n: 1e3 * time for n, time in zip(rank, times, strict=True) if time is not None}
+            low.plot([*known], [*known.values()], marker=shape, color=color, label=label, **marker)
+        low.set_ylabel("Time (ms)")
+        low.set_ylim(bottom=0)
+        low.set_xlabel("Flows, the lowest score first")
+        low.set_xlim(0.5, len(flows) + 0.5)
+        low.xaxis.set_major_locator(MaxNLocator(integer=True))
+        style.above(low)
+    return fig
+
+
+def completion(result: Result) -> Figure | None:
+    """How long transfers took, by their size."""
+    done = [flow for flow in result.summary["flows"] if flow.get("completion_s") is not None]
+    if len(done) < _FEWEST_USERS:
+        return None
+    kinds = list(dict.fromkeys(_kind(flow) for flow in done))
+    ended, all_ = len(done), sum(1 for flow in result.summary["flows"] if flow.get("mos") is None)
+    with style.plain(title=_title("Completion of transfers", result), height=3.4) as (fig, [ax]):
+        for kind in kinds:
+            own = [flow for flow in done if _kind(flow) == kind]
+            ax.plot(
+                [flow["delivered_bytes"] / 1e3 for flow in own],
+                [flow["completion_s"] for flow in own],
+                linestyle="none",
+                marker="o",
+                markersize=3 if len(own) <= _MANY_POINTS else 1.5,
+                alpha=0.7,
+                label=kind,
+            )
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        ax.margins(x=0.05, y=0.1)
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_formatter("{x:g}")
+            axis.set_minor_formatter(LogFormatter(minor_thresholds=(2, 0.5)))
+        ax.set_xlabel("Size (kB)")
+        ax.set_ylabel("Time to complete (s)")
+        if len(kinds) > 1:
+            ax.legend(loc="upper left")
+        ax.set_title(f"{ended} of {all_} ended", loc="right", fontsize=8, fontweight="normal")
+    return fig
+
+
+def _goodput_of_users(result: Result) -> list[float]:
+    """Bits per second of each user; over the whole run where a user has several flows, or one that ended."""
+    flows: dict[int, list[dict[str, Any]]] = {}
+    for flow in result.summary["flows"]:
+        flows.setdefault(flow["user"], []).append(flow)
+    seconds = result.summary["simulated_s"]
+
+    def of(own: list[dict[str, Any]]) -> float:
+        if len(own) == 1 and own[0].get("completion_s") is None:
+            return float(own[0]["goodput_bps"])
+        return float(sum(flow["delivered_bytes"] for flow in own) * 8 / seconds)
+
+    return [of(own) for own in flows.values()]
+
+
+def _cdf(ax: Axes, values: Sequence[float]) -> None:
+    """The distribution function of sorted values, in percent."""
+    shares = [100 * n / len(values) for n in range(len(values) + 1)]
+    ax.step([values[0], *values, 2 * values[-1]], [*shares, 100], where="post", color=style.BLUE)
+    ax.set_ylim(0, 101)
+
+
+def _kind(flow: dict[str, Any]) -> str:
+    return str(flow.get("congestion") or flow["transport"])
+
+
+def _title(what: str, result: Result) -> str:
+    return f"{what}{' (stopped early)' if result.partial else ''}"

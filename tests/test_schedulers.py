@@ -1,0 +1,106 @@
+"""Schedulers written in Python: the house's own rules hold for them too."""
+# ruff: noqa: ARG002 - a scheduler need not use all that it is shown
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import transorbit as to
+
+VOIP = Path(__file__).parents[1] / "scenarios/voip.toml"
+
+
+def overloaded(name: str, **changes: Any) -> to.Scenario:
+    """Ten users who offer about twice what the last hop can carry."""
+    base: dict[str, Any] = {
+        "duration": "4 s",
+        "record.series": False,
+        "flows.0.count": 10,
+        "flows.0.start_spread": "0 s",
+        "flows.0.traffic.activity": "continuous",
+        "last_hop.rate": "4 Mbit/s",
+        "last_hop.scheduler": {"kind": "external", "name": name},
+    }
+    return to.Scenario.load(VOIP).replace(base | changes)
+
+
+def test_one_that_serves_the_longest_queue_is_fair_to_equal_users() -> None:
+    seen: list[float] = []
+
+    @to.scheduler("test-longest")
+    class LongestQueue:
+        def select(self, queues: list[to.Queue], now: float) -> int:
+            assert queues
+            assert all(queue.packets > 0 and queue.bytes >= queue.head_bytes for queue in queues)
+            assert [queue.user for queue in queues] == sorted({queue.user for queue in queues})
+            assert all(0 <= queue.information <= 1 and queue.head_wait_s >= 0 for queue in queues)
+            seen.append(now)
+            return max(queues, key=lambda queue: (queue.packets, queue.head_wait_s)).user
+
+    summary = overloaded("test-longest").run().summary
+    assert seen == sorted(seen)
+    assert len(seen) > 500
+    assert summary["users"]["jain"] > 0.99
+    assert sum(summary["conservation"]["dropped_by_reason"].values()) == summary["conservation"]["dropped"]
+    assert summary["last_hop"]["utilisation"] > 0.98  # it is never idle while packets wait
+
+
+def test_each_run_makes_an_object_of_its_own_and_repeats() -> None:
+    @to.scheduler("test-chance")
+    class Chance:
+        def __init__(self) -> None:
+            self.random = random.Random(7)
+
+        def select(self, queues: list[to.Queue], now: float) -> int:
+            return self.random.choice(queues).user
+
+    scenario = overloaded("test-chance")
+    assert scenario.run().summary["digest"] == scenario.run().summary["digest"]
+
+
+def test_the_first_user_always_is_served_and_the_last_starves() -> None:
+    @to.scheduler("test-first")
+    class First:
+        def select(self, queues: list[to.Queue], now: float) -> int:
+            return queues[0].user
+
+    delivered = [flow["delivered_bytes"] for flow in overloaded("test-first").run().summary["flows"]]
+    assert delivered[0] > 10 * max(1, delivered[-1])
+
+
+def test_an_answer_that_is_nobody_counts_as_the_first_and_is_told() -> None:
+    @to.scheduler("test-nobody")
+    class Nobody:
+        def select(self, queues: list[to.Queue], now: float) -> int:
+            return 4711
+
+    summary = overloaded("test-nobody").run().summary
+    assert summary["last_hop"]["utilisation"] > 0.98
+    assert any("scheduler" in warning for warning in summary["warnings"]), summary["warnings"]
+
+
+def test_what_it_raises_ends_the_run() -> None:
+    @to.scheduler("test-broken")
+    class Broken:
+        def select(self, queues: list[to.Queue], now: float) -> int:
+            raise ZeroDivisionError("an idea that did not work")
+
+    with pytest.raises(ZeroDivisionError, match="did not work"):
+        overloaded("test-broken").run()
+
+
+def test_a_name_that_nobody_has_registered_is_refused() -> None:
+    with pytest.raises(to.ScenarioError, match=r"^last_hop.scheduler.name: \"nobody\""):
+        overloaded("nobody").run()
+
+
+def test_one_without_select_is_refused() -> None:
+    class Empty: ...
+
+    to.scheduler("test-empty")(Empty)  # type: ignore[type-var]
+    with pytest.raises(TypeError, match="select"):
+        overloaded("test-empty").run()
