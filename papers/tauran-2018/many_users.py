@@ -1,0 +1,217 @@
+"""What chapter 6 and the page beyond it share: policies, one run of many users, its metrics, tables and pictures."""
+
+import argparse
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import common
+from common import DOCS, ROOT, Row
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from PIL import Image
+
+import transorbit as to
+from transorbit.plots import style
+
+Case = TypeVar("Case")
+Policy = dict[str, object]
+
+IN_BYTES = "1 bdp/sqrt(n)"
+IN_PACKETS = "5.3 bdp/sqrt(n)"
+"""Equation 6.5 counted in packets of 210 B, when packets have 1,115 B."""
+
+HEADERS_AND_SPEECH, SPEECH = 210, 182
+BLOCK_BYTES = 1115
+
+
+def policies(buffer: str) -> dict[str, Policy]:
+    """The thesis' policies with `buffer` over all queues, or in each queue for DT_S."""
+    return {
+        "DT_S": {"kind": "droptail", "buffer": f"{buffer}/n"},
+        "DT_H": {"kind": "droptail", "buffer": buffer},
+        "RR": {"kind": "round-robin", "buffer": buffer},
+        "PF": {"kind": "pf", "buffer": buffer},
+        **{
+            f"CoDeS {limit} ms": {"kind": "codes", "buffer": buffer, "limit": f"{limit} ms"} for limit in (50, 100, 200)
+        },
+    }
+
+
+LOOK = {
+    "DT_S": (style.SKY, "v"),
+    "DT_H": (style.BLUE, "^"),
+    "RR": (style.ORANGE, "s"),
+    "PF": (style.RED, "o"),
+    "CoDeS 100 ms": (style.GREEN, "D"),
+    "CoDeS 50 ms": (style.PURPLE, "<"),
+    "CoDeS 200 ms": (style.BLACK, ">"),
+}
+"""Colour and marker of each policy, the same in every picture."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is run, and where the results go."""
+
+    quick: bool
+
+    @property
+    def duration(self) -> str:
+        """Simulated time of a run."""
+        return "10 s" if self.quick else "100 s"
+
+    def seeds(self, count: int) -> range:
+        """Seeds 1 to `count`, or the first two."""
+        return range(1, 1 + (2 if self.quick else count))
+
+    def some(self, cases: Sequence[Case]) -> Sequence[Case]:
+        """All cases, or the first, the middle one and the last."""
+        return (cases[0], cases[len(cases) // 2], cases[-1]) if self.quick and len(cases) > 3 else cases
+
+    def write(self, name: str, lines: Sequence[str], script: str) -> None:
+        """Write a page of tables."""
+        text = "\n".join([f"<!-- Written by papers/tauran-2018/{script}; do not edit. -->", "", *lines])
+        path = self._folder(DOCS) / name
+        path.write_text(text)
+        print(f"wrote {path.relative_to(ROOT)}", flush=True)
+
+    def save(self, figure: Figure, name: str) -> None:
+        """Write a picture."""
+        path = self._folder(ROOT / "docs" / "images") / name
+        style.save(figure, path)
+        # A few colours do, and a third of the bytes.
+        with Image.open(path) as image:
+            image.convert("RGB").quantize(64).save(path, optimize=True)
+
+    def _folder(self, folder: Path) -> Path:
+        if not self.quick:
+            return folder
+        quick = ROOT / "results" / "quick"
+        quick.mkdir(parents=True, exist_ok=True)
+        return quick
+
+
+def effort(doc: str | None) -> Effort:
+    """What the command line asks for."""
+    parser = argparse.ArgumentParser(description=(doc or "").partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="two seeds of 10 s and few loads, into results/quick")
+    return Effort(parser.parse_args().quick)
+
+
+def run(name: str, changes: Mapping[str, object], much: Effort, seed: int) -> to.Result:
+    """One run of a scenario of this project with changes."""
+    fixed = {"record.series": False, "duration": much.duration}
+    return to.Scenario.load(ROOT / "scenarios" / name).replace({**fixed, **changes}).run(seed=seed)
+
+
+def voice(users: int, policy: Policy, changes: Mapping[str, object], much: Effort, seed: int) -> Row:
+    """One run of `users` calls; losses and late packets are in percent of the packets sent."""
+    wanted = {"flows.0.count": users, "last_hop.scheduler": policy, **changes}
+    summary = run("voip.toml", wanted, much, seed).summary
+    return {**of_calls(summary["flows"], summary["simulated_s"]), **of_link(summary)}
+
+
+def of_calls(flows: Sequence[Mapping[str, Any]], simulated_s: float) -> Row:
+    """The metrics of calls; throughput counts headers, as the thesis' does."""
+    sent = sum(flow["sent_packets"] for flow in flows)
+    lost = {cause: 100 * sum(flow[f"lost_{cause}"] for flow in flows) / sent for cause in CAUSES}
+    return {
+        "useful_mbps": sum(f["delivered_bytes"] for f in flows) * 8e-6 / simulated_s * HEADERS_AND_SPEECH / SPEECH,
+        "loss_pct": sum(lost.values()),
+        **{f"{cause}_pct": share for cause, share in lost.items()},
+        "late_pct": 100 * sum(flow["lost_late"] for flow in flows) / sent,
+        "delay_ms": 1e3 * average(flow["one_way_delay_mean_s"] for flow in flows),
+        "p95_ms": 1e3 * average(flow["one_way_delay_p95_s"] for flow in flows),
+        "jitter_ms": 1e3 * average(flow["jitter_s"] for flow in flows),
+        "mos": average(flow["mos"] for flow in flows),
+        "mos_min": min(flow["mos"] for flow in flows if flow["mos"] is not None),
+        "good_pct": 100 * average(float((flow["mos"] or 1) >= 3) for flow in flows),
+    }
+
+
+CAUSES = ("overflow", "timeout", "harq", "early")
+
+
+def of_link(summary: Mapping[str, Any]) -> Row:
+    """What became of packets and coded bits on the last hop; shares of what was decoded are as in table 6.3."""
+    harq = summary["last_hop"]["harq"]
+    decoded = sum(harq["decoded_after"])
+    return {
+        "coded_mbps": summary["last_hop"]["coded_bps"] / 1e6,
+        "bits_per_packet": harq["bits_per_packet_mean"],
+        **{f"retx{i}": 100 * count / decoded for i, count in enumerate(harq["decoded_after"])},
+        "drop": 100 * harq["failed"] / (decoded + harq["failed"]),
+    }
+
+
+def tcp(users: int, policy: Policy, changes: Mapping[str, object], much: Effort, seed: int) -> Row:
+    """One run of `users` endless downloads; events are in percent of the packets sent."""
+    wanted = {"flows.0.count": users, "last_hop.scheduler": policy, **changes}
+    summary = run("tcp-users.toml", wanted, much, seed).summary
+    return {**of_downloads(summary["flows"]), **of_link(summary)}
+
+
+def of_downloads(flows: Sequence[Mapping[str, Any]]) -> Row:
+    """The metrics of TCP flows; goodputs in Mbit/s."""
+    goodputs = [flow["goodput_bps"] / 1e6 for flow in flows]
+    sent = sum(flow["sent_packets"] for flow in flows)
+    return {
+        "min": min(goodputs),
+        "max": max(goodputs),
+        "mean": statistics.mean(goodputs),
+        "sd": statistics.pstdev(goodputs),
+        "total": sum(goodputs),
+        "delay_ms": 1e3 * average(flow["one_way_delay_mean_s"] for flow in flows),
+        "rtt_ms": 1e3 * average(flow["rtt_mean_s"] for flow in flows),
+        **{name: 100 * sum(flow[key] for flow in flows) / sent for name, key in EVENTS.items()},
+    }
+
+
+EVENTS = {
+    "again_pct": "retransmitted_packets",
+    "spurious_pct": "spurious_retransmissions",
+    "rto_pct": "rto_events",
+    "dupack_pct": "dupack_events",
+    "overflow_pct": "lost_overflow",
+    "timeout_pct": "lost_timeout",
+}
+
+
+def average(values: Iterable[float | None]) -> float:
+    """Mean of the values there are; NaN if there are none."""
+    known = [value for value in values if value is not None]
+    return statistics.mean(known) if known else float("nan")
+
+
+def sweep(cases: Iterable[Case], seeds: Iterable[int], job: Callable[[Case, int], Row]) -> dict[Case, list[Row]]:
+    """As `common.sweep`."""
+    return common.sweep(cases, seeds, job)
+
+
+@contextmanager
+def panels(rows: int, columns: int, height: float) -> Iterator[tuple[Figure, list[Axes]]]:
+    """A figure of panels in the project's style, row by row."""
+    with style.figure(title="", until_s=1, height=height) as (figure, _):
+        figure.clear()
+        yield figure, list(figure.subplots(rows, columns, squeeze=False).flat)
+
+
+Point = tuple[float, float, float]
+
+
+def lines_by_policy(ax: Axes, curves: Mapping[str, Sequence[Point]]) -> None:
+    """A curve of (x, mean, sd) for each policy."""
+    for name, points in curves.items():
+        color, marker = LOOK[name]
+        x, y, sd = zip(*points, strict=True)
+        ax.errorbar(x, y, yerr=sd, color=color, marker=marker, markersize=3.5, elinewidth=0.8, label=name)
+    ax.margins(x=0.04)
+
+
+def point(x: float, rows: Sequence[Row], key: str) -> Point:
+    """Mean and standard deviation over the seeds, at x."""
+    return x, common.mean(rows, key), statistics.stdev(row[key] for row in rows)
