@@ -42,8 +42,8 @@ _REGISTERED: dict[str, Callable[[], Scheduler]] = {}
 def scheduler(name: str) -> Callable[[_Factory], _Factory]:
     """Register a class, or anything that makes a `Scheduler` when called.
 
-    A scenario names it with `last_hop.scheduler = { kind = "external", name = NAME }`. What was registered under the name
-    before is replaced, as in a notebook whose cell is run again.
+    A scenario names it with `last_hop.scheduler = { kind = "external", name = NAME }`. What was registered before under
+    the name is replaced, as in a notebook whose cell is run again.
     """
 
     def register(factory: _Factory) -> _Factory:
