@@ -2,7 +2,7 @@
 
 Every cell is the mean over seeds 1 to 3 of runs of 100 s, and their standard deviation. Writes
 docs/validation/beyond-chapter-6-tables.md and the pictures docs/images/beyond-chapter-6-*.png; what it means is in
-docs/validation/beyond-chapter-6.md. Two processors take some eight minutes; `--quick` takes less than one.
+docs/validation/beyond-chapter-6.md. Two processors take some three minutes; `--quick` takes less than one.
 """
 
 import itertools

@@ -2,7 +2,7 @@
 
 Every cell is the mean over seeds 1 to 3 of runs of 100 s, and their standard deviation. Writes
 docs/validation/chapter-6-tables.md and the pictures docs/images/chapter-6-*.png; what it means is in
-docs/validation/chapter-6.md. Two processors take some ten minutes; `--quick` takes less than one.
+docs/validation/chapter-6.md. Two processors take some six minutes; `--quick` takes less than one.
 """
 
 import chapter_6_causes as causes
