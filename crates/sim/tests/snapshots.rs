@@ -45,3 +45,23 @@ fn runs_are_what_they_were() {
     ];
     insta::assert_snapshot!(rows.concat());
 }
+
+const VOIP: &str = include_str!("../../../scenarios/voip.toml");
+
+/// Each scheduler, with calls and downloads to the same users on a link that is too small for them, and each scheme.
+#[test]
+fn schedulers_and_schemes_are_what_they_were() {
+    let schedulers = link::SchedulerConfig::ALL.iter().filter(|kind| **kind != "external").map(|kind| {
+        let scheduler = format!("last_hop.scheduler.kind={kind}");
+        let calls = format!("flows=[{CALL}, {DOWNLOAD}]");
+        row(kind, VOIP, &["duration=5 s", "last_hop.rate=8 Mbit/s", &calls, &scheduler])
+    });
+    let schemes = link::HarqConfig::ALL.iter().map(|kind| {
+        let harq = format!("last_hop.harq={{ kind = \"{kind}\" }}");
+        row(kind, LEO, &["duration=10 s", "channel.reference_snr=13 dB", "flows.0.count=3", &harq])
+    });
+    insta::assert_snapshot!(schedulers.chain(schemes).collect::<String>());
+}
+
+const CALL: &str = "{ count = 6, transport = \"udp\", traffic = { kind = \"voice\", activity = \"pareto\" } }";
+const DOWNLOAD: &str = "{ count = 6, first_user = 0, transport = \"tcp\", traffic = \"bulk\" }";

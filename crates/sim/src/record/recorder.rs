@@ -135,7 +135,9 @@ impl Recorder {
         if counts(packet) {
             let record = &mut self.flows[packet.flow as usize];
             record.lost.count(loss);
-            record.spurious.on_loss(packet.payload.sequence(), packet.copy);
+            if let Payload::Tcp(segment) = &packet.payload {
+                record.spurious.on_loss(segment.seq, packet.copy);
+            }
         }
     }
 
