@@ -93,6 +93,50 @@ def test_what_it_raises_ends_the_run() -> None:
         overloaded("test-broken").run()
 
 
+@pytest.mark.parametrize("answer", [lambda queues: queues[0], lambda _: "x", lambda _: 10**30, lambda _: -1])
+def test_an_answer_that_is_no_number_of_a_user_is_told_to_its_author(answer: Any) -> None:
+    @to.scheduler("test-wrong")
+    class Wrong:
+        def select(self, queues: list[to.Queue], now: float) -> Any:
+            return answer(queues)
+
+    with pytest.raises(TypeError, match=r"Wrong.select answered .*: the number of a user is expected"):
+        overloaded("test-wrong").run()
+
+
+def test_what_it_raises_at_the_very_end_is_raised_too() -> None:
+    @to.scheduler("test-late")
+    class Late:
+        def select(self, queues: list[to.Queue], now: float) -> int:
+            if now > 0.054:
+                raise ZeroDivisionError("at the end")
+            return queues[0].user
+
+    # Nothing wakes the last hop after 53.5 ms, when the third packets come: what it chooses then is asked at the end.
+    rare = {"duration": "60 ms", "path.delay": "1 ms", "last_hop.delay": "100 ms"}
+    with pytest.raises(ZeroDivisionError, match="at the end"):
+        overloaded("test-late", **rare).run()
+
+
+def test_ctrl_c_within_it_leaves_a_partial_result_that_is_right() -> None:
+    @to.scheduler("test-interrupted")
+    class Interrupted:
+        def __init__(self) -> None:
+            self.calls = 0
+
+        def select(self, queues: list[to.Queue], now: float) -> int:
+            self.calls += 1
+            if self.calls == 200:
+                raise KeyboardInterrupt
+            return max(queues, key=lambda queue: queue.head_wait_s).user
+
+    with pytest.raises(to.Interrupted) as stopped:
+        overloaded("test-interrupted").run()
+    summary = stopped.value.result.summary
+    assert summary["partial"]
+    assert "overruled_choices" not in summary["last_hop"]
+
+
 def test_a_name_that_nobody_has_registered_is_refused() -> None:
     with pytest.raises(to.ScenarioError, match=r"^last_hop.scheduler.name: \"nobody\""):
         overloaded("nobody").run()

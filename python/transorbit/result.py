@@ -46,6 +46,13 @@ class Result:
         self._scratch: _folder.Scratch | None = None
         self._read_table = read_table
 
+    @property
+    def goodput_bps(self) -> float:
+        """Bits per second that all flows together delivered to their applications, over the simulated time."""
+        bits: int = 8 * sum(flow["delivered_bytes"] for flow in self.summary["flows"])
+        simulated_s: float = self.summary["simulated_s"]
+        return bits / simulated_s if simulated_s else 0.0
+
     @classmethod
     def from_record(
         cls,

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use channel::{Channel, qpsk};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Duration, Time};
+use units::{Duration, FieldError, Time};
 
 /// The estimates of the users' channels, for schedulers and reliability schemes that ask for them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -16,13 +16,38 @@ use units::{Duration, Time};
 pub struct EstimateConfig {
     /// Time between two reports of a terminal; "0 s" for an estimate that is always that of the moment.
     pub interval: Duration,
-    /// How old a report is when the sender has it: the channel has moved on since.
+    /// How old a report is when the sender has it: the channel has moved on since. At most 1000 intervals, which count as
+    /// 100 us each if they are shorter.
     pub age: Duration,
 }
 
 impl Default for EstimateConfig {
     fn default() -> EstimateConfig {
         EstimateConfig { interval: Duration::from_millis(10), age: Duration::ZERO }
+    }
+}
+
+/// Between two reports of users whose reports have an age.
+const LEAST_INTERVAL: Duration = Duration::from_micros(100);
+
+/// Most reports of a user on their way to the sender: each is kept until then.
+const MOST_COMING: u64 = 1000;
+
+impl EstimateConfig {
+    /// Whether there is room for the reports that are on their way.
+    pub(crate) fn check(&self) -> Result<(), FieldError> {
+        let most = self.spacing() * MOST_COMING;
+        if self.age <= most {
+            return Ok(());
+        }
+        let allowed = format!("at most {MOST_COMING} reports of a user on their way allowed");
+        let reason = format!("{} given, {allowed}: {most} with an interval of {}", self.age, self.interval);
+        Err(FieldError::new("age", reason))
+    }
+
+    /// The time between two reports that have an age.
+    fn spacing(&self) -> Duration {
+        self.interval.max(LEAST_INTERVAL)
     }
 }
 
@@ -83,7 +108,7 @@ impl Estimates {
 
     /// Makes the reports that have fallen due, and takes those that are old enough.
     fn collect(&mut self, now: Time, channels: &mut [Box<dyn Channel>]) {
-        let interval = self.config.interval.max(Duration::from_micros(100));
+        let interval = self.config.spacing();
         while self.next <= now {
             let at = self.next;
             // Nobody reads a report that a later one replaces before this call.

@@ -77,6 +77,7 @@ impl LastHopConfig {
             class.queue.check(&link).map_err(|error| error.within("queue").within(&section))?;
             check_managers(&class.scheduler, &class.queue).map_err(|error| error.within(&section))?;
         }
+        self.estimate.check().map_err(|error| error.within("estimate"))?;
         self.harq.check().map_err(|error| error.within("harq"))
     }
 
@@ -88,8 +89,12 @@ impl LastHopConfig {
     /// The law of the channel that [`LastHop::new`] needs, if it needs one.
     pub fn law_request(&self) -> Option<LawRequest> {
         let transmissions = self.harq.planned_transmissions()?;
-        let spacing = self.delay + self.harq.feedback_delay().unwrap_or(self.delay);
-        Some(LawRequest { transmissions, spacing })
+        Some(LawRequest { transmissions, spacing: self.feedback_rtt() })
+    }
+
+    /// From the end of a burst until the sender has the answer to it, and may begin the next of the same packet.
+    pub fn feedback_rtt(&self) -> Duration {
+        self.delay + self.harq.feedback_delay().unwrap_or(self.delay)
     }
 
     /// The largest packet that the last hop can carry; `None` if any. Offering a larger one is a bug of the caller.
@@ -138,6 +143,8 @@ pub struct LastHop {
     repeats: bool,
     /// When the transmitter looks for work again: when it is free, if something waits for that; else [`Time::MAX`].
     looks_at: Time,
+    /// Since when packets wait of which none may be started; [`Time::MAX`] if it is not so.
+    stalled_since: Time,
     /// Whether the scheduler may give up packets that it took.
     gives_up: bool,
     /// The burst length last asked for, and the time that it takes: most are alike, and a division costs more.
@@ -170,6 +177,7 @@ struct Counters {
     queue_packets_max: usize,
     coded_bits: u64,
     busy: Duration,
+    stalled: Duration,
 }
 
 impl LastHop {
@@ -252,6 +260,7 @@ impl LastHop {
             next: Time::MAX,
             repeats: false,
             looks_at: Time::MAX,
+            stalled_since: Time::MAX,
             gives_up,
             last_tx: (0, Duration::ZERO),
             bursts: VecDeque::new(),
@@ -371,6 +380,10 @@ impl LastHop {
             useful_bps: per_second(useful_bits, elapsed),
             spectral_efficiency: (coded_bits > 0.0).then(|| useful_bits / coded_bits),
             utilisation: per_second(counters.busy.saturating_sub(unsent).as_secs_f64(), elapsed),
+            stalled_ratio: per_second(
+                (counters.stalled + (Time::ZERO + elapsed).since(self.stalled_since)).as_secs_f64(),
+                elapsed,
+            ),
             harq: HarqReport::new(self.harq.counters()),
             reordering: ReorderingReport::new(self.reordering.counters()),
         }
@@ -432,7 +445,14 @@ impl LastHop {
             let sent = if self.repeats { self.repeat(now) } else { self.queued > 0 && self.start_new(now) };
             if !sent {
                 self.looks_at = Time::MAX; // until a packet comes, or feedback frees a process
+                if self.queued > 0 {
+                    self.stalled_since = self.stalled_since.min(now);
+                }
                 return;
+            }
+            if self.stalled_since < Time::MAX {
+                self.counters.stalled += now.since(self.stalled_since);
+                self.stalled_since = Time::MAX;
             }
         }
         self.looks_at = if self.queued > 0 || self.repeats { self.free_at } else { Time::MAX };

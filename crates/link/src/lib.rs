@@ -11,6 +11,7 @@
 //! * Acknowledgments of the link layer and reports of the channel cost no capacity.
 
 mod buffer;
+mod chance;
 pub mod estimate;
 pub mod harq;
 mod last_hop;

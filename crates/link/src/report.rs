@@ -43,6 +43,9 @@ pub struct LastHopReport {
     pub spectral_efficiency: Option<f64>,
     /// Share of the time in which the transmitter was sending, 0 to 1.
     pub utilisation: f64,
+    /// Share of the time in which it rested although packets waited: none of them might be started by the reliability scheme,
+    /// 0 to 1.
+    pub stalled_ratio: f64,
     /// The reliability scheme.
     pub harq: HarqReport,
     /// The reordering buffers.

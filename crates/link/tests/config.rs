@@ -221,6 +221,10 @@ fn impossible_schedulers_are_refused_with_their_path() {
         refusal(json!({ "kind": "bps", "period": "11 s" })),
         "scheduler.period: 11 s given, at most 10 s allowed"
     );
+    assert_eq!(
+        refusal(json!({ "kind": "bps", "period": "10 s", "frame": 100 })),
+        "scheduler.period: 10 s given, which are 5000000 frames of 100 coded bits at 50 Mbit/s, at most 10000 frames allowed"
+    );
     assert_eq!(refusal(json!({ "kind": "fq-codel", "flows": 0 })), "scheduler.flows: 0 given, 1 to 65536 allowed");
     assert!(
         refusal(json!({ "kind": "fq-codel", "target": "1 s" })).starts_with("scheduler.target: 1 s given, less than")
@@ -254,4 +258,38 @@ fn a_script_must_register_the_scheduler_that_is_named() {
     let said = build(json!({ "rate": "1 Mbit/s", "delay": "0 s", "classes": [class] }));
     assert_eq!(said, Err(format!("classes.0.scheduler.name: {unknown}")));
     assert_eq!(build(json!({ "rate": "1 Mbit/s", "delay": "0 s", "scheduler": named("dice") })), Ok(()));
+}
+
+#[test]
+fn reports_under_way_are_bounded() {
+    let check = |estimate: Value| {
+        let settings = json!({ "rate": "1 Gbit/s", "delay": "10 ms", "estimate": estimate });
+        common::config(settings).check(RTT, 1).map_err(|error| error.to_string())
+    };
+    let most = "at most 1000 reports of a user on their way allowed";
+    assert_eq!(check(json!({ "age": "10 s" })), Ok(()));
+    assert_eq!(
+        check(json!({ "age": "11 s" })),
+        Err(format!("estimate.age: 11 s given, {most}: 10 s with an interval of 10 ms"))
+    );
+    // Reports that have an age are made no more often than each 100 us.
+    assert_eq!(check(json!({ "interval": "0 s", "age": "100 ms" })), Ok(()));
+    assert_eq!(
+        check(json!({ "interval": "0 s", "age": "101 ms" })),
+        Err(format!("estimate.age: 101 ms given, {most}: 100 ms with an interval of 0 s"))
+    );
+}
+
+#[test]
+fn an_answer_takes_the_links_delay_both_ways_unless_the_scheme_says_otherwise() {
+    let rtt = |feedback: Value| {
+        let harq = json!({ "kind": "adaptive", "feedback": feedback });
+        let config = common::config(json!({ "rate": "1 Mbit/s", "delay": "10 ms", "harq": harq }));
+        assert_eq!(config.law_request().unwrap().spacing, config.feedback_rtt());
+        config.feedback_rtt()
+    };
+    assert_eq!(rtt(json!({})), Duration::from_millis(20));
+    assert_eq!(rtt(json!({ "delay": "25 ms" })), Duration::from_millis(35));
+    let none = common::config(json!({ "rate": "1 Mbit/s", "delay": "10 ms" }));
+    assert_eq!(none.feedback_rtt(), Duration::from_millis(20));
 }

@@ -120,3 +120,12 @@ fn feedback_that_makes_no_sense_is_refused() {
         "targets: given although sizes follow from the estimate: leave one of the two out"
     );
 }
+
+#[test]
+fn what_must_be_learnt_of_a_packet_is_its_block_where_it_is_padded() {
+    assert_eq!(read(json!({ "kind": "none" })).information_bits(200), 1600.0);
+    for kind in FIXED.iter().chain(&["adaptive"]) {
+        let bits = |padding: bool| read(json!({ "kind": kind, "padding": padding })).information_bits(200);
+        assert_eq!((bits(true), bits(false)), (8920.0, 1600.0), "{kind}");
+    }
+}

@@ -335,3 +335,27 @@ fn what_the_last_hop_asks_of_its_surroundings() {
     assert_eq!(config(uncoded()).max_packet_bytes(), None);
     assert_eq!(Bytes::new(1115), link::harq::adaptive::AdaptiveConfig::default().block);
 }
+
+/// A hop that may have one packet under way rests for a round trip after each, and says so.
+#[test]
+fn resting_while_packets_wait_is_told() {
+    let settings = |processes: u32| {
+        json!({
+            "rate": "8.92 Mbit/s", "delay": "10 ms",
+            "harq": { "kind": "adaptive", "processes": processes, "threshold": 1.0 },
+        })
+    };
+    let stalled = |processes: u32| {
+        let law = uniform_block_fading(4, 200);
+        let mut run = Run::of(settings(processes), vec![Scripted::constant(CLEAR)], Some(&law));
+        (0..40).for_each(|id| run.offer(ms(0), packet(id, 1115)));
+        run.finish();
+        let busy = run.hop.sending_until().since(Time::ZERO);
+        let report = run.hop.report(busy);
+        assert!((report.utilisation + report.stalled_ratio - 1.0).abs() < 1e-9, "{report:?}");
+        report.stalled_ratio
+    };
+    assert_eq!(stalled(100), 0.0);
+    // 40 packets in turn; between two of them 20 ms for the answer.
+    assert!(stalled(1) > 0.8, "{}", stalled(1));
+}

@@ -60,6 +60,42 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(cases(60))]
+
+    /// The same bound from the instant on at which nobody is held up any more, whatever was before: users that may have one
+    /// packet under way, or none for a while, save nothing up.
+    #[test]
+    fn drr_gives_no_credit_for_being_held_up(quantum in 40u32..4000, users in 2u32..6, seed in any::<u64>()) {
+        const LARGEST: u32 = 1500;
+        let mut desk = Desk::new(json!({ "kind": "drr", "quantum": format!("{quantum} B") }), users as usize);
+        let mut chance = rng(seed);
+        // User 0 has small packets, so that most of its turn is left when it is held up.
+        let size = |user, chance: &mut dyn Rng| 40 + if user == 0 { 0 } else { chance.next_u64() as u32 % (LARGEST - 39) };
+        for user in 0..users {
+            (0..3).for_each(|_| assert!(desk.offer(user, size(user, &mut chance))));
+        }
+        for _ in 0..2000 {
+            let sent = desk.select();
+            if let Some(packet) = sent {
+                assert!(desk.offer(packet.user, size(packet.user, &mut chance)));
+                desk.open(packet.user, packet.user == 1);
+            }
+            let freed = chance.next_u64() as u32 % users;
+            desk.open(freed, true);
+        }
+        (0..users).for_each(|user| desk.open(user, true));
+        let mut sent = vec![0i64; users as usize];
+        for _ in 0..400 {
+            let packet = desk.select().unwrap();
+            sent[packet.user as usize] += i64::from(packet.size);
+            prop_assert!(desk.offer(packet.user, size(packet.user, &mut chance)));
+            let spread = sent.iter().max().unwrap() - sent.iter().min().unwrap();
+            prop_assert!(spread <= i64::from(quantum + 2 * LARGEST), "{sent:?}");
+        }
+    }
+}
+
 #[test]
 fn drr_keeps_what_it_could_not_use_only_while_packets_wait() {
     let mut desk = Desk::new(json!({ "kind": "drr", "quantum": "1000 B" }), 2);
@@ -164,6 +200,19 @@ fn a_period_is_played_as_planned_whatever_happens() {
     assert!(desk.select().is_none());
     desk.open(1, true);
     assert_eq!(runs(&mut desk, 3), [(1, 3)]);
+}
+
+#[test]
+fn frames_for_which_nothing_waits_take_what_sticks_out() {
+    // Two frames of 32 000 bits again. 24 000 and another 24 000 fill the first and half of the second, and that is all.
+    let mut desk = Desk::new(json!({ "kind": "bps", "frame": 32_000, "period": "8 ms" }), 3);
+    [1000, 1000, 1000, 3000].into_iter().for_each(|size| assert!(desk.offer(0, size)));
+    assert_eq!(runs(&mut desk, 4), [(0, 4)]);
+    // So the next period owes nothing: 4 packets to each of two users who were sent nothing until then.
+    for user in 1..3 {
+        (0..20).for_each(|_| assert!(desk.offer(user, 1000)));
+    }
+    assert_eq!(runs(&mut desk, 8), [(1, 4), (2, 4)]);
 }
 
 #[test]

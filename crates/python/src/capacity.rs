@@ -53,7 +53,7 @@ impl Capacity {
         let keep = |error| *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
         let mut choosers = |name: &str| self.find(name).map_err(keep).unwrap_or_default();
         let advanced = self.with(py, |study| study.advance(&mut choosers));
-        let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let raised = py.detach(|| self.raised.lock().unwrap_or_else(PoisonError::into_inner).take());
         raised.map_or(Ok(()), Err)?;
         advanced.map_err(refused)
     }

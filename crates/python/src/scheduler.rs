@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use sim::{Choose, QueueState};
@@ -36,6 +36,10 @@ impl Queue {
 
 /// The first exception that a scheduler raised in a run.
 pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
+
+fn shortened(object: &Bound<'_, PyAny>) -> String {
+    object.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string().chars().take(80).collect())
+}
 
 /// Asks an object's `select(queues, now)`.
 pub(crate) struct Selector {
@@ -71,19 +75,52 @@ impl Selector {
                 )
             });
             let shown = PyList::new(py, shown.collect::<PyResult<Vec<_>>>()?)?;
-            self.select.call1(py, (shown, now.as_secs_f64()))?.extract(py)
+            let answer = self.select.call1(py, (shown, now.as_secs_f64()))?;
+            answer.extract(py).map_err(|_: PyErr| {
+                let (select, answer) = (self.select.bind(py), answer.bind(py));
+                let name = select.getattr("__qualname__").map_or_else(|_| "select".to_owned(), |name| name.to_string());
+                let wanted = "the number of a user is expected, as queues[0].user";
+                PyTypeError::new_err(format!("{name} answered {}: {wanted}", shortened(answer)))
+            })
         })
     }
 }
 
+impl Selector {
+    /// Keeps the first of what is raised. Never held while Python is waited for: who has Python may wait for this.
+    fn keep(&self, error: PyErr) {
+        self.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    }
+
+    /// Whether the scheduler has failed, and the run ends at its next step. Ctrl-C is no failure.
+    fn has_failed(&self) -> bool {
+        let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(error) = raised else { return false };
+        let failed = !is_interrupt(&error);
+        self.keep(error);
+        failed
+    }
+}
+
+fn is_interrupt(error: &PyErr) -> bool {
+    Python::attach(|py| error.is_instance_of::<PyKeyboardInterrupt>(py))
+}
+
 impl Choose for Selector {
     fn choose(&mut self, now: Time, queues: &[QueueState]) -> Option<u32> {
-        let mut raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner);
-        if raised.is_some() {
-            return None; // the run ends at its next step
+        if self.has_failed() {
+            return None;
         }
-        self.ask(now, queues).unwrap_or_else(|error| {
-            *raised = Some(error);
+        let chosen = match self.ask(now, queues) {
+            // Ctrl-C fell into the call: asked again, so that what was simulated until the step ends is what was to be.
+            Err(error) if is_interrupt(&error) => {
+                self.keep(error);
+                self.ask(now, queues)
+            }
+            chosen => chosen,
+        };
+        chosen.unwrap_or_else(|error| {
+            self.keep(error);
             None
         })
     }

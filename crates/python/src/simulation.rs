@@ -34,6 +34,12 @@ impl Simulation {
     fn with<T: Send>(&self, py: Python<'_>, act: impl FnOnce(&mut sim::Simulation) -> T + Send) -> T {
         py.detach(|| act(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner)))
     }
+
+    /// Raises what a scheduler in Python has raised.
+    fn raise(&self, py: Python<'_>) -> PyResult<()> {
+        let raised = py.detach(|| self.raised.lock().unwrap_or_else(PoisonError::into_inner).take());
+        raised.map_or(Ok(()), Err)
+    }
 }
 
 #[pymethods]
@@ -72,14 +78,16 @@ impl Simulation {
     fn advance(&self, py: Python<'_>, until_s: f64) -> PyResult<()> {
         let until = Time::from_secs_f64(until_s);
         self.with(py, |run| run.advance(until)).map_err(broken)?;
-        let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner).take();
-        raised.map_or(Ok(()), Err)
+        self.raise(py)
     }
 
-    /// The result up to now; `partial` marks it as that of a run stopped before its end.
+    /// The result up to now; `partial` marks it as that of a run stopped before its end. The last packets are looked at here, so a
+    /// scheduler in Python may be asked, and what it raises is raised.
     #[pyo3(signature = (partial=false))]
     fn finish(&self, py: Python<'_>, partial: bool) -> PyResult<Record> {
-        self.with(py, |run| run.finish(partial)).map(|inner| Record { inner }).map_err(broken)
+        let record = self.with(py, |run| run.finish(partial)).map_err(broken)?;
+        self.raise(py)?;
+        Ok(Record { inner: record })
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Bytes;
+use units::{Bytes, IPV4_UDP_HEADER_BYTES};
 
 /// UDP: each write of the application is one datagram, sent at once and never again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,13 +21,10 @@ pub struct Datagram {
 }
 
 impl Datagram {
-    /// Bytes of the IPv4 and UDP headers.
-    pub const HEADERS: u32 = 20 + 8;
-
     /// Bytes of the whole IP packet.
     #[inline]
     pub fn wire_bytes(&self) -> u32 {
-        Datagram::HEADERS + self.len
+        IPV4_UDP_HEADER_BYTES + self.len
     }
 }
 
@@ -44,7 +41,7 @@ impl UdpSender {
     /// # Panics
     /// If it is longer than an IP packet can be.
     pub fn write(&mut self, payload: Bytes) {
-        let len = u32::try_from(payload.get()).ok().filter(|len| len + Datagram::HEADERS <= u32::from(u16::MAX));
+        let len = u32::try_from(payload.get()).ok().filter(|len| len + IPV4_UDP_HEADER_BYTES <= u32::from(u16::MAX));
         self.written.push_back(len.expect("no longer than a packet"));
     }
 

@@ -44,6 +44,9 @@ impl std::fmt::Display for FieldError {
     }
 }
 
+/// Bytes of an IPv4 header without options and a UDP header (RFC 791, RFC 768), of which applications and transports both speak.
+pub const IPV4_UDP_HEADER_BYTES: u32 = 20 + 8;
+
 /// What the macros of this crate need by path.
 #[doc(hidden)]
 pub mod __private {

@@ -158,6 +158,9 @@ def capacity(
             )
         except to.ScenarioError as error:
             raise _of_options(error) from None
+        except KeyboardInterrupt:
+            print("transorbit: the study was stopped, and nothing of it is kept", file=sys.stderr)
+            raise
     if json_:
         print(json.dumps(study.report, indent=2, ensure_ascii=False), flush=True)
     elif not quiet:

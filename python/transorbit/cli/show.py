@@ -125,11 +125,12 @@ def capacity(study: Capacity) -> str:
         "",
         f"one user    {one['decoded_pps']:.0f} packets/s, {rate(one['useful_bps'])}",
     ]
-    if one["spacing_users"] is not None:
+    in_turn = max((row for row in report["rows"] if row["policy"] == "random"), key=lambda row: row["users"])
+    if in_turn["spacing_users"] is not None:
         lines.append(
-            f"spacing     a packet takes {one['packet_time_mean_s'] * 1e3:.3f} ms on average: with more than "
-            f"{one['spacing_users']:.0f} users in turn, one that is {_ms(report['feedback_rtt_s'])} late makes no "
-            "three duplicate acknowledgments"
+            f"spacing     a packet takes {in_turn['packet_time_mean_s'] * 1e3:.3f} ms on average (random, "
+            f"{in_turn['users']} users): with more than {in_turn['spacing_users']:.0f} users in turn, one that is "
+            f"{_ms(report['feedback_rtt_s'])} late makes no three duplicate acknowledgments"
         )
     return "\n".join([*lines, *(f"warning: {warning}" for warning in report["warnings"])])
 
@@ -296,13 +297,17 @@ def _users(summary: dict[str, Any]) -> list[str]:
         "early": "lost_early",
         "too old": "lost_timeout",
         "not decoded": "lost_harq",
-        "late at the play-out": "lost_late",
+        "without a route": "lost_no_route",
     }
     lost = {cause: sum(flow[key] or 0 for flow in flows) for cause, key in causes.items()}
     sent = _total(flows, "sent_packets")
     if any(lost.values()) and sent:
         named = ", ".join(f"{count} {cause}" for cause, count in lost.items() if count)
         lines.append(f"lost        {100 * sum(lost.values()) / sent:.2f} % of the packets with data: {named}")
+    voices = [flow for flow in flows if flow["lost_late"] is not None]
+    if late := _total(voices, "lost_late"):
+        received = _total(voices, "received_packets")
+        lines.append(f"late        {100 * late / received:.2f} % of the packets of calls that arrived: {late}")
     done = sorted(flow["completion_s"] for flow in flows if flow["completion_s"] is not None)
     if done:
         lines.append(

@@ -34,7 +34,7 @@ def compare_goodput(results: Mapping[str, Result], *, bin_s: float = 5.0) -> Fig
                 .agg(pl.col("goodput_bps").sum() / 1e6)
                 .sort("time_s")
             )
-            mean = sum(flow["goodput_bps"] for flow in result.summary["flows"]) / 1e6
+            mean = result.goodput_bps / 1e6
             ax.step(
                 total["time_s"], total["goodput_bps"], where="post", color=color, label=f"{label}: {mean:.3g} Mbit/s"
             )

@@ -30,7 +30,7 @@ def goodput(result: Result) -> Figure | None:
     series = _binned(result.series, _BINS, pl.col("goodput_bps").mean() / 1e6)
     with _figure("Goodput", result) as (fig, [ax]):
         flows = result.summary["flows"]
-        mean = sum(flow["goodput_bps"] for flow in flows) / 1e6
+        mean = result.goodput_bps / 1e6
         if len(flows) > 1:
             total = series.group_by("time_s", maintain_order=True).agg(pl.col("goodput_bps").sum())
             ax.plot(total["time_s"], total["goodput_bps"], color=style.BLACK, label=f"all {len(flows)} flows")

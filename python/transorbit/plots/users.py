@@ -78,7 +78,6 @@ def completion(result: Result) -> Figure | None:
     if len(done) < _FEWEST_USERS:
         return None
     kinds = list(dict.fromkeys(_kind(flow) for flow in done))
-    ended, all_ = len(done), sum(1 for flow in result.summary["flows"] if flow.get("mos") is None)
     with style.plain(title=_title("Completion of transfers", result), height=3.4) as (fig, [ax]):
         for kind in kinds:
             own = [flow for flow in done if _kind(flow) == kind]
@@ -101,7 +100,7 @@ def completion(result: Result) -> Figure | None:
         ax.set_ylabel("Time to complete (s)")
         if len(kinds) > 1:
             ax.legend(loc="upper left")
-        ax.set_title(f"{ended} of {all_} ended", loc="right", fontsize=8, fontweight="normal")
+        ax.set_title(f"{len(done)} transfers ended", loc="right", fontsize=8, fontweight="normal")
     return fig
 
 

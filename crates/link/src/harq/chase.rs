@@ -66,6 +66,10 @@ impl SchemeConfig for ChaseConfig {
         self.block.get()
     }
 
+    fn padding(&self) -> bool {
+        self.padding
+    }
+
     fn feedback(&self) -> Option<&FeedbackConfig> {
         Some(&self.feedback)
     }

@@ -40,4 +40,8 @@ impl SchemeConfig for FecConfig {
     fn block(&self) -> u64 {
         self.block.get()
     }
+
+    fn padding(&self) -> bool {
+        self.padding
+    }
 }

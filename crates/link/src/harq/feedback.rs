@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Probability};
 
 use super::Answer;
+use crate::chance::unit_interval;
 
 /// What a scheme's answers meet on their way from a user to the sender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -67,9 +68,4 @@ impl AnswerPath {
     pub(crate) fn carry(&mut self, answer: Answer) -> Answer {
         if self.loss > 0.0 && unit_interval(&mut *self.rng) < self.loss { Answer::Lost } else { answer }
     }
-}
-
-/// Uniform over 0 to 1, without 1.
-pub(crate) fn unit_interval(rng: &mut dyn Rng) -> f64 {
-    (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }

@@ -76,6 +76,10 @@ impl SchemeConfig for GoBackNConfig {
         self.block.get()
     }
 
+    fn padding(&self) -> bool {
+        self.padding
+    }
+
     fn feedback(&self) -> Option<&FeedbackConfig> {
         Some(&self.feedback)
     }

@@ -75,6 +75,10 @@ impl SchemeConfig for IncrementalRedundancyConfig {
         self.block.get()
     }
 
+    fn padding(&self) -> bool {
+        self.padding
+    }
+
     fn feedback(&self) -> Option<&FeedbackConfig> {
         Some(&self.feedback)
     }

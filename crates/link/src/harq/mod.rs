@@ -122,6 +122,17 @@ impl HarqConfig {
         }
     }
 
+    /// What must be learnt of a packet to decode it with an ideal code, in bits: its own bits, or those of the whole block if
+    /// the scheme pads it to that.
+    pub fn information_bits(&self, packet_bytes: u32) -> f64 {
+        let padding = match self {
+            HarqConfig::Adaptive(config) => config.padding,
+            other => other.scheme().is_some_and(SchemeConfig::padding),
+        };
+        let block = self.max_packet_bytes().filter(|_| padding);
+        f64::from(block.unwrap_or(packet_bytes)) * 8.0
+    }
+
     fn feedback(&self) -> Option<&FeedbackConfig> {
         match self {
             HarqConfig::Adaptive(config) => Some(&config.feedback),

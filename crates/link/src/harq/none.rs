@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Db, Time};
 
-use super::feedback::unit_interval;
 use super::{Burst, Coded, Feedback, Harq, HarqCounters, Reception, Verdict};
+use crate::chance::unit_interval;
 use crate::packet::PacketRef;
 
 /// Sends each packet once, uncoded QPSK at its own size; one wrong bit loses it.

@@ -73,6 +73,10 @@ impl SchemeConfig for NrNtnConfig {
     fn block(&self) -> u64 {
         self.block.get()
     }
+
+    fn padding(&self) -> bool {
+        self.padding
+    }
 }
 
 /// Where the redundancy version of a repetition starts in the circular buffer: TS 38.212 table 5.4.2.1-2, base graph 1, in

@@ -41,6 +41,9 @@ pub(crate) trait SchemeConfig {
     /// The largest packet, in bytes.
     fn block(&self) -> u64;
 
+    /// Whether a packet shorter than the block is padded to it.
+    fn padding(&self) -> bool;
+
     fn feedback(&self) -> Option<&FeedbackConfig> {
         None
     }

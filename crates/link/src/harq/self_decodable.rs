@@ -70,6 +70,10 @@ impl SchemeConfig for SelfDecodableConfig {
         self.block.get()
     }
 
+    fn padding(&self) -> bool {
+        self.padding
+    }
+
     fn feedback(&self) -> Option<&FeedbackConfig> {
         Some(&self.feedback)
     }

@@ -60,6 +60,10 @@ impl SchemeConfig for StopAndWaitConfig {
         self.block.get()
     }
 
+    fn padding(&self) -> bool {
+        self.padding
+    }
+
     fn feedback(&self) -> Option<&FeedbackConfig> {
         Some(&self.feedback)
     }

@@ -147,6 +147,11 @@ impl QueueManager for Codel {
         decision
     }
 
+    /// As the RFC's `dodequeue` does when it finds nothing.
+    fn on_emptied(&mut self, _at: Time) {
+        (self.first_above, self.dropping, self.law_due) = (None, false, false);
+    }
+
     fn drops_at_departure(&self) -> bool {
         true
     }

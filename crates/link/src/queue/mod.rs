@@ -94,6 +94,12 @@ pub trait QueueManager: Send {
         Decision::Pass
     }
 
+    /// Nothing waits any more since `at`, for what waited was given up elsewhere: it had waited too long, or made room. It is
+    /// told late but in order: nothing came or left since `at`.
+    fn on_emptied(&mut self, at: Time) {
+        let _ = at;
+    }
+
     /// Whether [`QueueManager::on_departure`] may drop; asked once.
     fn drops_at_departure(&self) -> bool {
         false
@@ -195,19 +201,24 @@ impl Queue {
     /// Drops the packets that have waited longer than they may; whether there were any.
     pub fn expire(&mut self, now: Time) -> bool {
         let Some(limit) = self.max_wait else { return false };
-        let before = self.packets.len();
-        while let Some((packet, _)) = self.packets.pop_front_if(|(_, since)| *since + limit < now) {
+        let mut last = None;
+        while let Some((packet, since)) = self.packets.pop_front_if(|(_, since)| *since + limit < now) {
             self.bytes -= u64::from(packet.size);
             self.dropped.push_back((packet, DropReason::Timeout));
+            last = Some(since + limit);
         }
-        self.packets.len() < before
+        if let Some(at) = last {
+            self.note_emptied(at);
+        }
+        last.is_some()
     }
 
     /// Gives up the first packet to make room elsewhere.
-    pub fn shed(&mut self) {
+    pub fn shed(&mut self, now: Time) {
         if let Some((packet, _)) = self.packets.pop_front() {
             self.bytes -= u64::from(packet.size);
             self.dropped.push_back((packet, DropReason::Overflow));
+            self.note_emptied(now);
         }
     }
 
@@ -274,6 +285,13 @@ impl Queue {
             }
         }
         Some(packet)
+    }
+
+    /// Tells the manager if the packet given up at `at` was the last.
+    fn note_emptied(&mut self, at: Time) {
+        if let Some(manager) = self.manager.as_mut().filter(|_| self.packets.is_empty()) {
+            manager.on_emptied(at);
+        }
     }
 
     fn mark(&mut self, packet: &mut PacketRef) {

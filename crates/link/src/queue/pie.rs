@@ -19,6 +19,7 @@ use units::{Bytes, Duration, FieldError, Probability, Time};
 
 use super::{Decision, QueueManager};
 use crate::buffer::Backlog;
+use crate::chance::unit_interval;
 use crate::packet::PacketRef;
 
 /// Marks or drops at random so that the wait stays about a target.
@@ -181,7 +182,7 @@ impl Pie {
 impl QueueManager for Pie {
     fn on_arrival(&mut self, now: Time, packet: &PacketRef, waiting: Backlog) -> Decision {
         self.advance(now);
-        let draw = (self.rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64; // 0 <= draw < 1
+        let draw = unit_interval(&mut *self.rng);
         if !self.hits(draw, waiting) {
             return Decision::Pass;
         }
@@ -193,5 +194,10 @@ impl QueueManager for Pie {
         self.advance(now);
         self.wait = if left.packets == 0 { Duration::ZERO } else { waited };
         Decision::Pass
+    }
+
+    fn on_emptied(&mut self, at: Time) {
+        self.advance(at);
+        self.wait = Duration::ZERO;
     }
 }

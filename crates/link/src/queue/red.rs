@@ -19,6 +19,7 @@ use units::{Bytes, Duration, FieldError, Probability, Time};
 
 use super::{Decision, QueueManager};
 use crate::buffer::{Backlog, Buffer, Limit, LinkFacts};
+use crate::chance::unit_interval;
 use crate::packet::PacketRef;
 
 /// Marks or drops at random, the more the longer the queue is on average.
@@ -161,7 +162,7 @@ impl Red {
 impl QueueManager for Red {
     fn on_arrival(&mut self, now: Time, packet: &PacketRef, waiting: Backlog) -> Decision {
         self.update_average(now, waiting);
-        let draw = (self.rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64; // 0 <= draw < 1
+        let draw = unit_interval(&mut *self.rng);
         let Some(base) = self.base_probability() else {
             self.count = -1.0;
             return Decision::Pass;
@@ -181,5 +182,9 @@ impl QueueManager for Red {
             self.empty_since = now;
         }
         Decision::Pass
+    }
+
+    fn on_emptied(&mut self, at: Time) {
+        self.empty_since = at;
     }
 }

@@ -31,7 +31,7 @@ user_queues_config! {
     pub struct BbsConfig {
         /// Coded bits of a frame.
         pub frame: u32 = DEFAULT_FRAME,
-        /// How fair the utility is: 0 the highest rate, 1 proportional fairness (log), more for more.
+        /// How fair the utility is: 0 the highest rate, 1 proportional fairness (log), the larger the more equal the users.
         pub alpha: f64 = 1.0,
         /// Over which what a user was served is averaged: it divides the past by e.
         pub window: Duration = DEFAULT_WINDOW,
@@ -115,8 +115,15 @@ impl ByFrames {
         let mut candidates = std::mem::take(&mut self.candidates);
         self.gather(now, view, &mut candidates);
         let mut room = -self.overhang;
-        for _ in 0..self.frames.count {
+        for frame in 0..self.frames.count {
+            if candidates.is_empty() {
+                room += f64::from(self.frames.bits) * f64::from(self.frames.count - frame);
+                break;
+            }
             room += f64::from(self.frames.bits);
+            if room <= 0.0 && !self.plan.is_empty() {
+                continue; // what sticks out of a frame before fills it
+            }
             for candidate in &mut candidates {
                 candidate.begin_frame(self.alpha);
             }

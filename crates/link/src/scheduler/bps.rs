@@ -19,19 +19,23 @@ user_queues_config! {
     pub struct BpsConfig {
         /// Coded bits of a frame.
         pub frame: u32 = DEFAULT_FRAME,
-        /// How long the frames last that are planned at once, at the rate of the link: rounded up to whole frames.
+        /// How long the frames last that are planned at once, at the rate of the link: rounded up to whole frames,
+        /// at most 10 000 of them and 10 s.
         pub period: Duration = Duration::from_millis(10),
-        /// How fair the utility is: 0 the highest rate, 1 proportional fairness (log), more for more.
+        /// How fair the utility is: 0 the highest rate, 1 proportional fairness (log), the larger the more equal the users.
         pub alpha: f64 = 1.0,
         /// Over which what a user was served is averaged: it divides the past by e.
         pub window: Duration = DEFAULT_WINDOW,
     }
 }
 
+/// More would be one plan for longer than channels and queues stay as they are, and long to make.
+const MOST_FRAMES: u32 = 10_000;
+
 impl BpsConfig {
     fn frames(&self, link: &LinkFacts) -> Frames {
         let bits = self.period.as_secs_f64() * link.rate.as_bps() as f64;
-        Frames { bits: self.frame, count: (bits / f64::from(self.frame)).ceil().max(1.0) as u32 }
+        Frames { bits: self.frame, count: (bits / f64::from(self.frame)).ceil().max(1.0) as u32 } // at most 2^32 - 1
     }
 }
 
@@ -41,6 +45,12 @@ impl Plan for BpsConfig {
         check_frame(self.frame, self.alpha)?;
         if self.period > Duration::from_secs(10) {
             return Err(FieldError::new("period", format!("{} given, at most 10 s allowed", self.period)));
+        }
+        let frames = self.frames(link).count;
+        if frames > MOST_FRAMES {
+            let given = format!("{} given, which are {frames} frames of {} coded bits", self.period, self.frame);
+            let rate = link.rate;
+            return Err(FieldError::new("period", format!("{given} at {rate}, at most {MOST_FRAMES} frames allowed")));
         }
         self.queues().resolve(link).map(drop)
     }

@@ -2,7 +2,9 @@
 //!
 //! Shreedhar and Varghese, "Efficient fair queuing using deficit round robin", IEEE/ACM Transactions on Networking 4(3), 1996,
 //! figure 3: each turn adds the quantum to what a user may send; what it cannot use for a packet it keeps, unless nothing
-//! waits for it. While a user may not start it is passed over, and its turn gives it nothing.
+//! waits for it. While a user may not start it is passed over, and its turn gives it nothing. A user that may no longer start
+//! within its turn keeps of it what its first packet takes: so after each turn it has at most a largest packet to its credit
+//! (lemma 1 of the paper), on which the bound on what users get beyond each other rests, and being held up earns nothing.
 
 use std::collections::VecDeque;
 
@@ -92,13 +94,17 @@ impl DeficitRoundRobin {
     }
 
     fn end_turn(&mut self, user: u32) {
-        self.begun = false;
+        let begun = std::mem::replace(&mut self.begun, false);
         self.turns.pop_front();
-        if self.queues.front(user).is_some() {
+        let deficit = &mut self.deficits[user as usize];
+        if let Some((first, _)) = self.queues.front(user) {
+            if begun {
+                *deficit = (*deficit).min(u64::from(first.size));
+            }
             self.turns.push_back(user);
         } else {
             self.listed[user as usize] = false;
-            self.deficits[user as usize] = 0;
+            *deficit = 0;
         }
     }
 }

@@ -42,10 +42,17 @@ impl ExternalConfig {
 
 impl Plan for ExternalConfig {
     fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
+        if self.name.is_empty() {
+            return Err(FieldError::new(
+                "name",
+                "is missing (the name under which the script has registered its scheduler)",
+            ));
+        }
         self.queues().resolve(link).map(drop)
     }
 
     fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {
+        self.check(parts.link)?;
         let Some(chooser) = (parts.choosers)(&self.name) else {
             let reason = format!("\"{}\" given, and no script has registered a scheduler of that name", self.name);
             return Err(FieldError::new("name", reason));

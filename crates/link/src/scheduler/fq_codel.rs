@@ -135,11 +135,11 @@ impl FqCodel {
 
     /// Section 4.1.3: the queue with the most bytes loses half of its packets from its head, at most 64.
     #[cold]
-    fn make_room(&mut self) {
+    fn make_room(&mut self, now: Time) {
         let places = 0..self.queues.users() as u32;
         let Some(fattest) = places.rev().max_by_key(|&place| self.queues.backlog_of(place).bytes) else { return };
         let lost = self.queues.backlog_of(fattest).packets.div_ceil(2).min(SHED);
-        (0..lost).for_each(|_| self.queues.shed(fattest));
+        (0..lost).for_each(|_| self.queues.shed(now, fattest));
     }
 
     fn exceeded(&self) -> bool {
@@ -164,7 +164,7 @@ impl Scheduler for FqCodel {
             self.new.push_back(place);
         }
         while self.exceeded() && self.queues.backlog().packets > 1 {
-            self.make_room();
+            self.make_room(now);
         }
         Ok(())
     }

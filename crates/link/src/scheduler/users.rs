@@ -101,8 +101,10 @@ pub struct UserQueues {
     gives_up: bool,
     /// Whether somebody asks for what has changed.
     tracks: bool,
-    /// Users whose first packet is another than it was when somebody last asked.
+    /// Users whose first packet is another than it was when somebody last asked, each once: nobody may ask for long.
     changed: Vec<u32>,
+    /// Of each user: whether it is among them; empty if nobody asks.
+    is_changed: Vec<bool>,
     dropped: VecDeque<(PacketRef, DropReason)>,
 }
 
@@ -119,6 +121,7 @@ impl UserQueues {
             gives_up,
             tracks: false,
             changed: Vec::new(),
+            is_changed: Vec::new(),
             dropped: VecDeque::new(),
         }
     }
@@ -126,6 +129,7 @@ impl UserQueues {
     /// The same for who asks [`UserQueues::poll_changed`] before each choice.
     pub fn tracking_changes(mut self) -> UserQueues {
         self.tracks = true;
+        self.is_changed = vec![false; self.queues.len()];
         self
     }
 
@@ -192,9 +196,9 @@ impl UserQueues {
     }
 
     /// Gives up the first packet of a queue to make room.
-    pub fn shed(&mut self, place: u32) {
+    pub fn shed(&mut self, now: Time, place: u32) {
         self.note_change(place);
-        self.queues[place as usize].shed();
+        self.queues[place as usize].shed(now);
         self.take_dropped(place);
     }
 
@@ -215,11 +219,13 @@ impl UserQueues {
         self.queues[user as usize].backlog()
     }
 
-    /// A user whose first packet has changed, or who has none any more; until `None`, in any order and
-    /// perhaps twice. Only noted after [`UserQueues::tracking_changes`].
+    /// A user whose first packet has changed, or who has none any more; until `None`, in any order.
+    /// Only noted after [`UserQueues::tracking_changes`].
     #[inline]
     pub fn poll_changed(&mut self) -> Option<u32> {
-        self.changed.pop()
+        let user = self.changed.pop()?;
+        self.is_changed[user as usize] = false;
+        Some(user)
     }
 
     /// As [`super::Scheduler::gives_up`].
@@ -244,7 +250,7 @@ impl UserQueues {
 
     #[inline]
     fn note_change(&mut self, user: u32) {
-        if self.tracks {
+        if self.tracks && !std::mem::replace(&mut self.is_changed[user as usize], true) {
             self.changed.push(user);
         }
     }
@@ -260,5 +266,32 @@ impl UserQueues {
     fn left(&mut self, size: u32) {
         self.backlog.packets -= 1;
         self.backlog.bytes -= u64::from(size);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Ecn;
+
+    /// A class that is never asked to choose, for those before it always can, notes no more than its users.
+    #[test]
+    fn a_change_is_noted_once_until_somebody_asks() {
+        let queues = (0..3).map(|_| Queue::new(Limit::Packets(10), None)).collect();
+        let mut queues = UserQueues::new(queues).tracking_changes();
+        for id in 0..1000 {
+            let user = id % 2;
+            queues.push(Time::ZERO, PacketRef { id, flow: 0, user, class: 0, size: 100, ecn: Ecn::NotEct }).unwrap();
+            assert!(queues.pop(Time::ZERO, user).is_some());
+        }
+        let asked = |queues: &mut UserQueues| {
+            let mut users: Vec<u32> = std::iter::from_fn(|| queues.poll_changed()).collect();
+            users.sort_unstable();
+            users
+        };
+        assert_eq!(asked(&mut queues), [0, 1]);
+        assert!(asked(&mut queues).is_empty());
+        assert!(queues.pop(Time::ZERO, 2).is_none());
+        assert_eq!(asked(&mut queues), [2], "noted again after somebody asked");
     }
 }

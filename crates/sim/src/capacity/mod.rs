@@ -18,8 +18,8 @@ use std::sync::atomic::AtomicU32;
 use channel::{Channel, ChannelModel, TransmissionLaw};
 use engine::Streams;
 use link::scheduler::external::ExternalConfig;
-use link::{Choose, LastHop, LastHopConfig, LastHopReport, QueueConfig, SchedulerConfig};
-use rand::Rng;
+use link::scheduler::max_rate::MaxRateConfig;
+use link::{Choose, LastHop, LastHopConfig, LastHopReport, LawRequest, QueueConfig, SchedulerConfig};
 use serde::Serialize;
 use traffic::Needs;
 use units::{Duration, Time};
@@ -28,7 +28,7 @@ use self::limits::{Information, spacing_users};
 use self::saturation::{AtRandom, Saturation, Tap};
 use crate::record::UsersSummary;
 use crate::scenario::{FlowConfig, Scenario, ScenarioConfig, ScenarioError, TransportConfig, positive};
-use crate::world::{Choosers, channel_streams, load_channel};
+use crate::world::{Choosers, channel_streams, last_hop_streams, law, load_channel};
 
 /// What a study of capacity asks.
 #[derive(Clone, Debug, PartialEq)]
@@ -147,14 +147,15 @@ struct Case {
 
 /// The policy that looks at nothing.
 const RANDOM: &str = "random";
-/// The policy that looks at the channels alone.
-const BEST: &str = "max-rate";
 /// As many as a scenario may have.
 const MOST_USERS: u32 = 100_000;
 /// Sizes of queues follow from it, and they are of no account here: two packets of each user wait, whatever the size.
 const BASE_RTT: Duration = Duration::from_secs(1);
-/// As for a run: laws of the channel are the scenario's, and come from streams that no seed changes.
-const LAW_SEED: u64 = 0;
+/// The policy that looks at the channels alone.
+fn best_channel() -> &'static str {
+    SchedulerConfig::MaxRate(MaxRateConfig::default()).kind()
+}
+
 /// A step, in simulated time: short enough that whoever steps is not kept waiting.
 const STEP: Duration = Duration::from_millis(500);
 
@@ -173,19 +174,16 @@ impl CapacityStudy {
             case.last_hop.check(BASE_RTT, case.users as usize).map_err(|error| error.within("last_hop"))?;
         }
         let model = load_channel(&config.channel, scenario.base())?;
-        let law = |spacing, transmissions| {
-            let mut streams = channel_streams(Streams::new(LAW_SEED), 0);
-            model.transmission_law(spacing, transmissions, &mut streams)
-        };
-        let planned = config.last_hop.law_request().map(|request| law(request.spacing, request.transmissions));
-        let information = Information::new(&law(feedback_rtt(&config.last_hop), 1));
+        let planned = config.last_hop.law_request().map(|request| law(model.as_ref(), request));
+        let one = LawRequest { transmissions: 1, spacing: config.last_hop.feedback_rtt() };
+        let information = Information::new(&law(model.as_ref(), one));
         let packet_bytes = packet_bytes(&config, &config.flows[0]);
         Ok(CapacityStudy {
             streams: Streams::new(seed),
             seed,
             duration: options.duration,
             packet_bytes,
-            information_bits: information_bits(&config.last_hop, packet_bytes),
+            information_bits: config.last_hop.harq.information_bits(packet_bytes) as u64,
             law: planned,
             information,
             cases,
@@ -244,7 +242,7 @@ impl CapacityStudy {
             rate_bps: self.config.last_hop.rate.as_bps(),
             packet_bytes: self.packet_bytes,
             packet_information_bits: self.information_bits,
-            feedback_rtt_s: feedback_rtt(&self.config.last_hop).as_secs_f64(),
+            feedback_rtt_s: self.config.last_hop.feedback_rtt().as_secs_f64(),
             warnings,
             one_user: one_user.expect("one user is always studied").clone(),
             rows: asked.map(|(row, _)| row.clone()).collect(),
@@ -258,9 +256,7 @@ impl CapacityStudy {
             let channel = self.model.build(u64::from(user), &mut channel_streams(self.streams, u64::from(user)));
             Box::new(Tap { channel, user, last_user: Arc::clone(&last_user) })
         };
-        let mut streams = |purpose: &'static str, number| -> Box<dyn Rng + Send> {
-            Box::new(self.streams.stream(&format!("last_hop.{purpose}"), number))
-        };
+        let mut streams = last_hop_streams(self.streams);
         let mut choosers = |name: &str| -> Option<Box<dyn Choose>> {
             if case.policy == RANDOM {
                 return Some(Box::new(AtRandom { rng: Box::new(self.streams.stream("capacity.random", 0)) }));
@@ -284,7 +280,7 @@ impl CapacityStudy {
         let users = UsersSummary::new(&user_bps);
         let rate = self.config.last_hop.rate.as_bps() as f64;
         let packet_time_mean_s = harq.bits_per_packet_mean.map(|bits| bits / rate);
-        let late_s = feedback_rtt(&self.config.last_hop).as_secs_f64();
+        let late_s = self.config.last_hop.feedback_rtt().as_secs_f64();
         let limit_pps = |information: f64| rate * information / self.information_bits as f64;
         let mean_limit_pps = limit_pps(self.information.mean());
         let best_limit_pps = limit_pps(self.information.best_of(case.users));
@@ -328,7 +324,8 @@ fn cases(scenario: &Scenario, config: &ScenarioConfig, options: &CapacityOptions
     let asked: BTreeSet<u32> = options.users.iter().copied().collect();
     let one = (!asked.contains(&1)).then_some((1, false));
     let random = SchedulerConfig::External(ExternalConfig { name: RANDOM.to_owned(), ..ExternalConfig::default() });
-    let mut policies = vec![(RANDOM.to_owned(), random), (BEST.to_owned(), named(scenario, config, BEST)?)];
+    let mut policies =
+        vec![(RANDOM.to_owned(), random), (best_channel().to_owned(), named(scenario, config, best_channel())?)];
     let own = vec![config.last_hop.scheduler.kind().to_owned()];
     for (i, name) in options.schedulers.as_ref().unwrap_or(&own).iter().enumerate() {
         if policies.iter().all(|(known, _)| known != name) {
@@ -368,20 +365,6 @@ fn packet_bytes(config: &ScenarioConfig, flow: &FlowConfig) -> u32 {
         (_, Needs::Datagrams { packet }) => packet,
         _ => config.default_packet_bytes(),
     }
-}
-
-/// What must be learnt of a packet to decode it, with an ideal code. A scheme that pads a packet to its block has an option that
-/// says so.
-fn information_bits(last_hop: &LastHopConfig, packet_bytes: u32) -> u64 {
-    let options = serde_json::to_value(&last_hop.harq).expect("options are JSON");
-    let pads = options["padding"].as_bool().unwrap_or(false);
-    let block = last_hop.max_packet_bytes().filter(|_| pads);
-    u64::from(block.unwrap_or(packet_bytes)) * 8
-}
-
-/// From the end of a transmission to the beginning of the next one of the same packet.
-fn feedback_rtt(last_hop: &LastHopConfig) -> Duration {
-    last_hop.delay + last_hop.harq.feedback_delay().unwrap_or(last_hop.delay)
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use hdrhistogram::Histogram;
 use traffic::Listener;
 use units::Time;
 
+use super::drops::Drops;
 use super::order::OrderCounter;
-use super::recorder::Drops;
 use super::spurious::SpuriousCounter;
 
 /// Counts and averages of one flow; its size does not grow with time.
@@ -46,8 +46,7 @@ impl FlowRecord {
 /// One-way delays of the packets of a flow, in the order of their arrival.
 #[derive(Debug)]
 pub(crate) struct DelayRecord {
-    /// Microseconds, to three digits: 16 kB and more, so not before the first packet.
-    histogram: Option<Histogram<u32>>,
+    distribution: Distribution,
     sum_s: f64,
     previous_s: Option<f64>,
     changes_s: f64,
@@ -56,10 +55,63 @@ pub(crate) struct DelayRecord {
     interarrival_sum_s: f64,
 }
 
+/// Delays in microseconds.
+#[derive(Debug)]
+enum Distribution {
+    /// Each: short flows are many.
+    Few(Vec<u32>),
+    /// To three digits, in some 40 kB.
+    Many(Histogram<u32>),
+}
+
+impl Distribution {
+    /// From here on a histogram is smaller.
+    const FEW: usize = 4096;
+
+    fn add(&mut self, micros: u64) {
+        let few = match self {
+            Distribution::Few(few) if few.len() < Distribution::FEW => {
+                few.push(u32::try_from(micros).unwrap_or(u32::MAX)); // an hour and more
+                return;
+            }
+            Distribution::Few(few) => std::mem::take(few),
+            Distribution::Many(histogram) => {
+                histogram.record(micros).expect("the histogram grows by itself");
+                return;
+            }
+        };
+        let mut histogram = Histogram::new(3).expect("three digits are within what the histogram allows");
+        for delay in few.into_iter().map(u64::from).chain([micros]) {
+            histogram.record(delay).expect("the histogram grows by itself");
+        }
+        *self = Distribution::Many(histogram);
+    }
+
+    fn len(&self) -> u64 {
+        match self {
+            Distribution::Few(few) => few.len() as u64,
+            Distribution::Many(histogram) => histogram.len(),
+        }
+    }
+
+    /// The smallest delay that `share` of all do not exceed.
+    fn quantile(&self, share: f64) -> Option<u64> {
+        match self {
+            Distribution::Few(few) => {
+                let rank = (share * few.len() as f64).ceil() as usize;
+                let mut sorted = few.clone();
+                sorted.sort_unstable();
+                sorted.get(rank.max(1) - 1).map(|&delay| u64::from(delay))
+            }
+            Distribution::Many(histogram) => Some(histogram.value_at_quantile(share)),
+        }
+    }
+}
+
 impl DelayRecord {
     fn new() -> DelayRecord {
         DelayRecord {
-            histogram: None,
+            distribution: Distribution::Few(Vec::new()),
             sum_s: 0.0,
             previous_s: None,
             changes_s: 0.0,
@@ -73,9 +125,7 @@ impl DelayRecord {
     pub(crate) fn add(&mut self, sent: Time, now: Time) {
         let delay = now.since(sent);
         let seconds = delay.as_secs_f64();
-        let new = || Histogram::new(3).expect("three digits are within what the histogram allows");
-        let histogram = self.histogram.get_or_insert_with(new);
-        histogram.record(delay.as_nanos() / 1000).expect("the histogram grows by itself");
+        self.distribution.add(delay.as_nanos() / 1000);
         self.sum_s += seconds;
         if let Some(previous) = self.previous_s.replace(seconds) {
             let change = (seconds - previous).abs();
@@ -86,7 +136,7 @@ impl DelayRecord {
     }
 
     fn packets(&self) -> u64 {
-        self.histogram.as_ref().map_or(0, Histogram::len)
+        self.distribution.len()
     }
 
     pub(crate) fn mean_s(&self) -> Option<f64> {
@@ -95,7 +145,7 @@ impl DelayRecord {
     }
 
     pub(crate) fn p95_s(&self) -> Option<f64> {
-        self.histogram.as_ref().map(|histogram| histogram.value_at_quantile(0.95) as f64 * 1e-6)
+        self.distribution.quantile(0.95).map(|micros| micros as f64 * 1e-6)
     }
 
     /// Mean of the absolute difference between the delays of packets that arrive one after the other.
@@ -173,5 +223,25 @@ mod tests {
         assert!((delays.interarrival_jitter_s().unwrap() - (first + second) / 2.0).abs() < 1e-12);
         assert!((delays.mean_s().unwrap() - 0.5 / 3.0).abs() < 1e-12);
         assert!((delays.p95_s().unwrap() - 0.3).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_histogram_takes_over_where_there_are_many() {
+        let (mut delays, mut exact) = (DelayRecord::new(), Vec::new());
+        let mut state = 7u64;
+        for packet in 1..=2 * Distribution::FEW {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let micros = 80_000 + (state >> 40) % 200_000;
+            delays.add(Time::ZERO, Time::from_nanos(micros * 1000));
+            exact.push(micros);
+            if packet == 100 || packet == 2 * Distribution::FEW {
+                exact.sort_unstable();
+                let p95 = exact[(0.95 * packet as f64).ceil() as usize - 1] as f64 * 1e-6;
+                let error = delays.p95_s().unwrap() / p95 - 1.0;
+                let tolerance = if packet == 100 { 1e-12 } else { 1e-3 };
+                assert!(error.abs() < tolerance, "{packet} packets: {error}");
+            }
+        }
+        assert!(matches!(delays.distribution, Distribution::Many(_)));
     }
 }

@@ -1,5 +1,6 @@
 //! What a run leaves behind: a summary, tables of flows and series.
 
+pub(crate) mod drops;
 pub(crate) mod flow;
 pub(crate) mod order;
 pub(crate) mod recorder;

@@ -44,6 +44,8 @@ pub struct FlowSummary {
     pub id: u32,
     /// Number of its user, from 0.
     pub user: u32,
+    /// What it carries.
+    pub traffic: String,
     /// The transport.
     pub transport: String,
     /// The congestion controller, if the transport has one.
@@ -90,6 +92,8 @@ pub struct FlowSummary {
     pub lost_timeout: u64,
     /// Packets with data lost because they could not be decoded.
     pub lost_harq: u64,
+    /// Packets with data lost for want of a route.
+    pub lost_no_route: u64,
     /// Packets of a voice that arrived after their play-out; `null` if nobody listens.
     pub lost_late: Option<u64>,
     /// Mean opinion score, 1 to 4.5 (ITU-T G.107); `null` if nobody listens, or nothing was to be heard.
@@ -116,7 +120,7 @@ pub struct FlowSummary {
 /// first flow to the end of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct UsersSummary {
-    /// Users that had a flow.
+    /// Users for whom a flow has been opened; the others do not count.
     pub count: u64,
     /// Goodput of the user who got least.
     pub goodput_min_bps: f64,
@@ -210,6 +214,7 @@ pub(crate) fn flow_table(flows: &[FlowSummary]) -> Table {
     let counted = |value: fn(&FlowSummary) -> u64| flows.iter().map(value);
     table.count("id", counted(|f| u64::from(f.id)));
     table.count("user", counted(|f| u64::from(f.user)));
+    table.text("traffic", flows.iter().map(|f| f.traffic.clone()));
     table.text("transport", flows.iter().map(|f| f.transport.clone()));
     table.text("congestion", flows.iter().map(|f| f.congestion.clone().unwrap_or_default()));
     table.float("goodput_bps", observed(|f| Some(f.goodput_bps)));
@@ -232,6 +237,7 @@ pub(crate) fn flow_table(flows: &[FlowSummary]) -> Table {
     table.count("lost_early", counted(|f| f.lost_early));
     table.count("lost_timeout", counted(|f| f.lost_timeout));
     table.count("lost_harq", counted(|f| f.lost_harq));
+    table.count("lost_no_route", counted(|f| f.lost_no_route));
     table.float("lost_late", observed(|f| f.lost_late.map(|late| late as f64)));
     table.float("mos", observed(|f| f.mos));
     table.float("completion_s", observed(|f| f.completion_s));

@@ -134,8 +134,8 @@ impl Default for RecordConfig {
     }
 }
 
-/// Flows of a run: each has machines and a record of its own for the whole run.
-const MOST_FLOWS: f64 = 1e6;
+/// Flows of a run: each has machines and a record of its own for the whole run, some kilobytes.
+const MOST_FLOWS: f64 = 300_000.0;
 
 impl RecordConfig {
     /// The most samples that are kept of each of so many flows.
@@ -199,25 +199,22 @@ impl ScenarioConfig {
     /// `users`: how many the entries before have.
     fn check_flow(&self, flow: &FlowConfig, users: u32) -> Result<(), ScenarioError> {
         if let Some(first) = flow.first_user.filter(|first| *first > users) {
-            let message = format!("{first} was given: the entries before have users 0 to {}", users as i64 - 1);
-            return Err(ScenarioError::new("first_user", format!("{message}, so at most {users} is allowed")));
+            let message =
+                format!("{first} was given, at most {users} is allowed: so many users have the entries before");
+            return Err(ScenarioError::new("first_user", message));
         }
         self.class_of(flow)?;
         flow.traffic.check().map_err(|error| error.within("traffic"))?;
         check_transport(flow, &flow.transport).map_err(|error| error.within("transport"))?;
-        let Some(pep) = &flow.pep else {
-            return self.check_packet(flow, &flow.transport).map_err(|error| error.within("transport"));
-        };
+        let Some(pep) = &flow.pep else { return self.check_packet(flow, &flow.transport, "transport") };
         if flow.traffic.needs() == Needs::Exchange {
             let message =
                 format!("relays from the server to the user only, and {} goes both ways", flow.traffic.kind());
             return Err(ScenarioError::new("pep", message));
         }
-        let Some(transport) = &pep.transport else {
-            return self.check_packet(flow, &flow.transport).map_err(|error| error.within("transport"));
-        };
-        let check = check_transport(flow, transport).and_then(|()| self.check_packet(flow, transport));
-        check.map_err(|error| error.within("transport").within("pep"))
+        let Some(transport) = &pep.transport else { return self.check_packet(flow, &flow.transport, "transport") };
+        check_transport(flow, transport).map_err(|error| error.within("pep.transport"))?;
+        self.check_packet(flow, transport, "pep.transport")
     }
 
     /// The place of a flow's class of service among those of the last hop, or their number if it has none.
@@ -232,11 +229,13 @@ impl ScenarioConfig {
         })
     }
 
-    /// Whether the packets of `transport` fit the last hop.
-    fn check_packet(&self, flow: &FlowConfig, transport: &TransportConfig) -> Result<(), ScenarioError> {
+    /// Whether the packets of `transport`, which stands at `path`, fit the last hop.
+    fn check_packet(&self, flow: &FlowConfig, transport: &TransportConfig, path: &str) -> Result<(), ScenarioError> {
         let (packet, field, smaller) = match (transport, flow.traffic.needs()) {
-            (TransportConfig::Tcp(tcp), _) => (tcp.packet_bytes(self.default_packet_bytes()), "mss", "mss"),
-            (_, Needs::Datagrams { packet }) => (packet, "kind", "packet of the traffic"),
+            (TransportConfig::Tcp(tcp), _) => {
+                (tcp.packet_bytes(self.default_packet_bytes()), format!("{path}.mss"), "mss")
+            }
+            (_, Needs::Datagrams { packet }) => (packet, "traffic.packet".to_owned(), "packet"),
             _ => return Ok(()),
         };
         match self.last_hop.max_packet_bytes() {

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use channel::{ChannelConfig, ChannelModel};
+use channel::{ChannelConfig, ChannelModel, TransmissionLaw};
 use engine::{Agenda, Streams};
-use link::{LastHop, Limit};
+use link::{LastHop, LawRequest, Limit};
 use orbit::{DelayTrace, PathConfig};
 use rand::{Rng, RngExt};
 use traffic::{Listener, Needs};
@@ -92,6 +92,17 @@ pub(crate) fn channel_streams(streams: Streams, user: u64) -> impl FnMut(&'stati
     move |purpose| Box::new(streams.stream(&format!("channel.{purpose}"), user))
 }
 
+/// Random streams for what chance decides on the last hop.
+pub(crate) fn last_hop_streams(streams: Streams) -> impl FnMut(&'static str, u64) -> Box<dyn Rng + Send> {
+    move |purpose, number| Box::new(streams.stream(&format!("last_hop.{purpose}"), number))
+}
+
+/// The law of a channel, for who plans from it.
+pub(crate) fn law(model: &dyn ChannelModel, request: LawRequest) -> TransmissionLaw {
+    let mut streams = channel_streams(Streams::new(LAW_SEED), 0);
+    model.transmission_law(request.spacing, request.transmissions, &mut streams)
+}
+
 fn long_path(config: &ScenarioConfig, base: &Path, streams: &Streams) -> Result<LongPath, ScenarioError> {
     let trace = match &config.path {
         PathConfig::Fixed(fixed) => DelayTrace::fixed(fixed.delay),
@@ -119,16 +130,10 @@ fn last_hop(
     streams: &Streams,
     choosers: &mut Choosers<'_>,
 ) -> Result<LastHop, ScenarioError> {
-    let law = config.last_hop.law_request().map(|request| {
-        let mut streams = channel_streams(Streams::new(LAW_SEED), 0);
-        model.transmission_law(request.spacing, request.transmissions, &mut streams)
-    });
+    let law = config.last_hop.law_request().map(|request| law(model, request));
     let users = (0..config.users()).map(u64::from);
     let channels = users.map(|user| model.build(user, &mut channel_streams(*streams, user))).collect();
-    let mut streams = |purpose: &'static str, number| -> Box<dyn Rng + Send> {
-        Box::new(streams.stream(&format!("last_hop.{purpose}"), number))
-    };
-    LastHop::new(&config.last_hop, base_rtt, channels, law.as_ref(), &mut streams, choosers)
+    LastHop::new(&config.last_hop, base_rtt, channels, law.as_ref(), &mut last_hop_streams(*streams), choosers)
         .map_err(|error| error.within("last_hop"))
 }
 
@@ -164,6 +169,7 @@ fn flows(
                 flows.push(Flow {
                     user,
                     class,
+                    traffic: kind.traffic.kind(),
                     transport: satellite.kind(),
                     congestion: satellite.congestion(),
                     source,

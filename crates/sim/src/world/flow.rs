@@ -12,6 +12,7 @@ pub(super) struct Flow {
     pub(super) user: u32,
     /// Which class of service of the last hop it belongs to.
     pub(super) class: u32,
+    pub(super) traffic: &'static str,
     pub(super) transport: &'static str,
     pub(super) congestion: Option<&'static str>,
     pub(super) source: Box<dyn Source>,

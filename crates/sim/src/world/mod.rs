@@ -15,7 +15,7 @@ mod report;
 
 use std::path::Path;
 
-pub(crate) use build::{channel_streams, check, load_channel};
+pub(crate) use build::{channel_streams, check, last_hop_streams, law, load_channel};
 use engine::{Agenda, Livelock, MachineId};
 use flow::Flow;
 use link::{Choose, LastHop, Output, PacketRef};
@@ -27,7 +27,8 @@ use units::{Duration, Ecn, Time};
 use crate::capture::Capture;
 use crate::packet::{Leg, Packet, Packets, Way};
 use crate::record::Record;
-use crate::record::recorder::{Loss, Recorder};
+use crate::record::drops::Loss;
+use crate::record::recorder::Recorder;
 use crate::record::series::HopSample;
 use crate::scenario::{PacketCapture, Scenario, ScenarioConfig, ScenarioError};
 

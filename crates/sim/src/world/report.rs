@@ -1,6 +1,8 @@
 //! From a world at its end to a record.
 
-use link::DropReason;
+use std::collections::BTreeMap;
+
+use link::{DropReason, LastHopReport};
 use units::{Duration, Time};
 
 use super::flow::{Flow, Pep};
@@ -29,7 +31,7 @@ impl World {
             simulated_s: elapsed.as_secs_f64(),
             partial,
             digest: self.recorder.digest.to_string(),
-            warnings: self.warnings_of(config, &flows, last_hop.overruled_choices, partial),
+            warnings: self.warnings_of(config, &flows, &last_hop, partial),
             last_hop,
             path: self.path_summary(),
             events: self.recorder.digest.events(),
@@ -56,18 +58,16 @@ impl World {
     }
 
     fn users_summary(&self, flows: &[FlowSummary]) -> UsersSummary {
-        let users = self.flows.iter().map(|flow| flow.user as usize + 1).max().unwrap_or(0);
-        // Of each user: what it was delivered, and when its first flow was opened.
-        let mut users: Vec<(u64, Option<Time>)> = vec![(0, None); users];
+        // Of each user with an open flow: when the first was opened, and what all were delivered.
+        let mut users: BTreeMap<u32, (Time, u64)> = BTreeMap::new();
         for (flow, record) in flows.iter().zip(&self.recorder.flows) {
-            let (delivered, opened_at) = &mut users[flow.user as usize];
+            let Some(opened_at) = record.opened_at else { continue };
+            let (first, delivered) = users.entry(flow.user).or_insert((opened_at, 0));
+            *first = opened_at.min(*first);
             *delivered += flow.delivered_bytes;
-            *opened_at = [*opened_at, record.opened_at].into_iter().flatten().min();
         }
-        let goodput = |(delivered, opened_at): (u64, Option<Time>)| {
-            per_second(delivered as f64 * 8.0, opened_at.map_or(Duration::ZERO, |opened_at| self.now.since(opened_at)))
-        };
-        UsersSummary::new(&users.into_iter().map(goodput).collect::<Vec<_>>())
+        let goodput = |&(first, delivered): &(Time, u64)| per_second(delivered as f64 * 8.0, self.now.since(first));
+        UsersSummary::new(&users.values().map(goodput).collect::<Vec<_>>())
     }
 
     fn path_summary(&self) -> PathSummary {
@@ -88,7 +88,7 @@ impl World {
         &self,
         config: &ScenarioConfig,
         flows: &[FlowSummary],
-        overruled: u64,
+        last_hop: &LastHopReport,
         partial: bool,
     ) -> Vec<String> {
         let mut warnings = self.warnings.clone();
@@ -98,10 +98,22 @@ impl World {
         if self.recorder.drops.no_route > 0 {
             warnings.push(format!("{} packets were lost for want of a route", self.recorder.drops.no_route));
         }
-        if overruled > 0 {
+        if last_hop.stalled_ratio > 0.05 {
+            warnings.push(format!(
+                "the last hop rested {:.0} % of the time although packets waited: all processes of its HARQ were taken",
+                100.0 * last_hop.stalled_ratio
+            ));
+        }
+        if last_hop.overruled_choices > 0 {
+            let overruled = last_hop.overruled_choices;
             warnings.push(format!(
                 "{overruled} times the scheduler of the script chose nobody who could be sent to: the first was served instead"
             ));
+        }
+        for (i, class) in config.last_hop.classes.iter().enumerate() {
+            if !self.flows.iter().any(|flow| flow.class as usize == i) {
+                warnings.push(format!("no flow belongs to the class \"{}\" of the last hop", class.name));
+            }
         }
         let silent = flows.iter().filter(|flow| flow.received_packets == 0).count();
         if silent > 0 {
@@ -124,6 +136,7 @@ fn summarise(id: u32, flow: &Flow, record: &FlowRecord, now: Time) -> FlowSummar
     FlowSummary {
         id,
         user: flow.user,
+        traffic: flow.traffic.to_owned(),
         transport: flow.transport.to_owned(),
         congestion: flow.congestion.map(str::to_owned),
         goodput_bps: per_second(delivered_bytes as f64 * 8.0, active),
@@ -146,6 +159,7 @@ fn summarise(id: u32, flow: &Flow, record: &FlowRecord, now: Time) -> FlowSummar
         lost_early: lost(DropReason::Early),
         lost_timeout: lost(DropReason::Timeout),
         lost_harq: lost(DropReason::Harq),
+        lost_no_route: record.lost.no_route,
         lost_late: voice.map(|voice| voice.late_packets),
         mos: voice.map(|voice| voice.mos),
         completion_s: completed.map(|opened_at| record.last_delivery.since(opened_at).as_secs_f64()),

@@ -57,7 +57,7 @@ pub struct VoiceQuality {
     pub playout_delay_s: Option<f64>,
     /// The same with the time to fill a packet and the codec's look-ahead: Ta of the E-model.
     pub mouth_to_ear_s: Option<f64>,
-    /// Transmission rating factor R; 93.2 is an ideal narrowband call, before the advantage factor.
+    /// Transmission rating factor R; 93.2 is an ideal narrowband call, before the advantage factor. 0 if nothing was played.
     pub r_factor: f64,
     /// Mean opinion score of the conversation, 1 to 4.5.
     pub mos: f64,
@@ -115,14 +115,20 @@ impl Listener {
         let playout_delay_s = (played > 0).then(|| self.played_delay.as_secs_f64() / played as f64);
         let mouth_to_ear_s = playout_delay_s.map(|delay| delay + self.coding_delay.as_secs_f64());
         let delay_ms = mouth_to_ear_s.unwrap_or(0.0) * 1e3;
-        let r_factor = emodel::r_factor(&Parameters {
-            delay_ms,
-            echo_delay_ms: delay_ms,
-            loop_delay_ms: 2.0 * delay_ms,
-            loss_percent: loss_ratio * 100.0,
-            burst_ratio: burst_ratio.max(1.0), // G.107 knows none below
-            ..self.parameters
-        });
+        // Who hears nothing has no delay to be rated: the loss alone would not tell.
+        let nothing = played == 0;
+        let r_factor = if nothing {
+            0.0
+        } else {
+            emodel::r_factor(&Parameters {
+                delay_ms,
+                echo_delay_ms: delay_ms,
+                loop_delay_ms: 2.0 * delay_ms,
+                loss_percent: loss_ratio * 100.0,
+                burst_ratio: burst_ratio.max(1.0), // G.107 knows none below
+                ..self.parameters
+            })
+        };
         Some(VoiceQuality {
             received_packets: self.received,
             late_packets: self.late,

@@ -9,16 +9,13 @@ pub mod playout;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{BitRate, Bytes, Duration, FieldError, Time};
+use units::{BitRate, Bytes, Duration, FieldError, IPV4_UDP_HEADER_BYTES, Time};
 
 use crate::{Action, End, Source, Streams};
 use activity::{Activity, Periods};
 use codec::Codec;
 use listener::Listener;
 use playout::Playout;
-
-/// IP (20 bytes) and UDP (8 bytes).
-const IP_UDP_BYTES: u64 = 28;
 
 /// One direction of a call: speech from the server to the user, in datagrams.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -94,7 +91,7 @@ impl Voice {
             wake: start,
             next: first,
             interval: stream.interval,
-            payload: Bytes::new(stream.packet.get() - IP_UDP_BYTES),
+            payload: Bytes::new(stream.packet.get() - u64::from(IPV4_UDP_HEADER_BYTES)),
             left: periods.as_mut().map_or(u64::MAX, |periods| periods.burst()),
             end: self.length.map_or(Time::MAX, |length| start + length),
             stage: Stage::Idle,

@@ -124,11 +124,11 @@ impl Ends {
         }
     }
 
-    /// Whether the server knows that all has arrived, the end included.
+    /// Whether the server has ended the flow: it knows that all has arrived, or sends no more datagrams.
     pub(super) fn has_finished(&self) -> bool {
         match self {
             Ends::Tcp(ends) => ends.has_finished(),
-            Ends::Udp(_) => false,
+            Ends::Udp(ends) => ends.has_finished(),
         }
     }
 

@@ -129,6 +129,10 @@ impl TcpEnds {
     /// The server's state, without what the caller knows.
     pub(super) fn sample(&self) -> FlowSample {
         let Some(server) = self.end(Way::Forward) else { return FlowSample::without_window() };
+        let retransmitted_packets = server.counters().retransmitted_segments;
+        if self.has_finished() {
+            return FlowSample { retransmitted_packets, ..FlowSample::without_window() };
+        }
         let info = server.info();
         let in_flight = (info.unacked + info.retransmitted).saturating_sub(info.sacked + info.lost);
         FlowSample {
@@ -137,7 +141,7 @@ impl TcpEnds {
             srtt_s: info.srtt.map_or(f32::NAN, |srtt| srtt.as_secs_f64() as f32),
             rto_s: info.rto.as_secs_f64() as f32,
             in_flight_packets: in_flight as f32,
-            retransmitted_packets: server.counters().retransmitted_segments,
+            retransmitted_packets,
             ..FlowSample::default()
         }
     }

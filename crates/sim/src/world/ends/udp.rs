@@ -12,15 +12,22 @@ pub(in crate::world) struct UdpEnds {
     user: UdpSender,
     /// Payload that has arrived at the user, and at the server.
     delivered: [u64; 2],
+    /// The server sends no more.
+    finished: bool,
 }
 
 impl UdpEnds {
     pub(super) fn act(&mut self, end: End, action: Action) {
         match action {
             Action::Write(bytes) => self.sender(Way::of(end)).write(bytes),
-            // There is nothing to open or to close, and what always has more to send is refused with the scenario.
-            Action::Open | Action::Close | Action::WriteForEver => {}
+            Action::Close => self.finished |= end == End::Server,
+            // There is nothing to open, and what always has more to send is refused with the scenario.
+            Action::Open | Action::WriteForEver => {}
         }
+    }
+
+    pub(super) fn has_finished(&self) -> bool {
+        self.finished
     }
 
     #[inline]
