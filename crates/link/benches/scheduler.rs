@@ -7,11 +7,13 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use channel::Channel;
-use link::harq::{Burst, Coded, Feedback, HarqCounters, Reception};
 use link::scheduler::{Parts, View};
 use link::{
-    Choose, Ecn, EstimateConfig, Estimates, Harq, LinkFacts, PacketRef, Queue, QueueState, Scheduler, SchedulerConfig,
+    Choose, Ecn, EstimateConfig, Estimates, Harq, HarqConfig, LinkFacts, PacketRef, Queue, QueueState, Scheduler,
+    SchedulerConfig,
 };
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::json;
 use units::{BitRate, Db, Duration, Time};
 
@@ -35,6 +37,8 @@ fn main() {
 }
 
 struct Bench {
+    /// The one without processes: everybody may start.
+    harq: Box<dyn Harq>,
     scheduler: Box<dyn Scheduler>,
     now: Time,
     estimates: Estimates,
@@ -72,7 +76,8 @@ impl Bench {
         let estimate = EstimateConfig { interval: Duration::from_secs(1_000_000), age: Duration::ZERO };
         let channels =
             (0..users).map(|user| Box::new(Constant(user as f64 % 13.0 - 2.0)) as Box<dyn Channel>).collect();
-        Bench { scheduler, now, estimates: Estimates::new(&estimate, users), channels, id: 0 }
+        let harq = HarqConfig::default().build(None, Box::new(Xoshiro256PlusPlus::seed_from_u64(1))).expect("valid");
+        Bench { harq, scheduler, now, estimates: Estimates::new(&estimate, users), channels, id: 0 }
     }
 
     /// Nanoseconds for each.
@@ -81,7 +86,7 @@ impl Bench {
         for _ in 0..choices {
             self.now += Duration::from_micros(178);
             self.estimates.advance(self.now, &mut self.channels);
-            let mut view = View::new(self.now, &Open, &mut self.estimates, &mut self.channels);
+            let mut view = View::new(self.now, self.harq.as_ref(), &mut self.estimates, &mut self.channels);
             let chosen = black_box(self.scheduler.select(self.now, &mut view)).expect("all have packets");
             self.id = self.id.wrapping_add(1);
             assert!(self.scheduler.enqueue(self.now, packet(self.id, chosen.user)).is_ok());
@@ -115,42 +120,5 @@ impl Channel for Constant {
 
     fn estimated_snr(&mut self, _now: Time) -> Db {
         Db::new(self.0)
-    }
-}
-
-/// A reliability scheme of which only the permission is asked.
-struct Open;
-
-impl Harq for Open {
-    fn may_start(&self, _: u32) -> bool {
-        true
-    }
-
-    fn start(&mut self, _: Time, _: &PacketRef, _: u64, _: Option<f64>) -> Coded {
-        unreachable!()
-    }
-
-    fn poll_burst(&mut self, _: Time) -> Option<Burst> {
-        unreachable!()
-    }
-
-    fn has_burst(&self) -> bool {
-        unreachable!()
-    }
-
-    fn receive(&mut self, _: Time, _: &Burst, _: Db) -> Reception {
-        unreachable!()
-    }
-
-    fn handle_feedback(&mut self, _: Time, _: Feedback) {
-        unreachable!()
-    }
-
-    fn undecided(&self) -> usize {
-        unreachable!()
-    }
-
-    fn counters(&self) -> &HarqCounters {
-        unreachable!()
     }
 }

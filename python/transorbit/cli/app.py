@@ -11,6 +11,7 @@ from cyclopts import App, Parameter
 
 import transorbit as to
 from transorbit import _folder
+from transorbit._capacity import DEFAULT_USERS
 from transorbit.cli import UsageError, parse, show
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def capacity(
     *,
     set_: Settings = None,
     plugin: Plugins = None,
-    users: str = "1,2,5,10,20,50,100",
+    users: str = ",".join(map(str, DEFAULT_USERS)),
     schedulers: Annotated[list[str] | None, Parameter(name="--scheduler", negative="")] = None,
     duration: str = "60 s",
     seed: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,

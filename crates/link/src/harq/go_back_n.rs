@@ -12,76 +12,39 @@
 use std::collections::VecDeque;
 
 use rand::Rng;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use units::{Bytes, Db, FieldError, Time};
+use units::{Db, FieldError, Time};
 
-use super::codeword::{Codeword, FixedRate, check_processes, check_transmissions};
+use super::codeword::{Codeword, check_processes, check_transmissions};
 use super::feedback::{AnswerPath, FeedbackConfig};
-use super::plan::Threshold;
-use super::processes::{Scheme, SchemeConfig, Window};
+use super::processes::{BlockOptions, Scheme, SchemeConfig, Window, scheme_config};
 use super::{Answer, Burst, Coded, Feedback, Harq, HarqCounters, Reception, Verdict};
 use crate::packet::PacketRef;
 
-/// Automatic repeat request that repeats a failed packet and all that were sent after it; the receiver stores nothing.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct GoBackNConfig {
-    /// Transmissions of a packet at most, the first included, not counting those that the receiver was not ready for: 1 to 32.
-    #[schemars(range(min = 1, max = 32))]
-    pub transmissions: u8,
-    /// Packets of one user that may be sent beyond the oldest not acknowledged, that one included.
-    #[schemars(range(min = 1))]
-    pub processes: u32,
-    /// Data bits for each coded bit.
-    #[schemars(range(min = 0.015625, max = 1.0))]
-    pub code_rate: f64,
-    /// Data of a code block; a packet must fit in one.
-    pub block: Bytes,
-    /// Mutual information per data bit at which a block is decoded: "code" for that of the CCSDS turbo code, or a number.
-    pub threshold: Threshold,
-    /// Whether a packet shorter than the block is padded to it; if not, its coded bits are in proportion.
-    pub padding: bool,
-    /// What answers meet on their way.
-    pub feedback: FeedbackConfig,
-}
-
-impl Default for GoBackNConfig {
-    fn default() -> GoBackNConfig {
-        GoBackNConfig {
-            transmissions: 4,
-            processes: 127, // of ISO 13239 (HDLC) with sequence numbers of 7 bits
-            code_rate: 0.5,
-            block: Bytes::new(1115),
-            threshold: Threshold::Code,
-            padding: true,
-            feedback: FeedbackConfig::default(),
-        }
+scheme_config! {
+    /// Automatic repeat request that repeats a failed packet and all that were sent after it; the receiver stores nothing.
+    pub struct GoBackNConfig {
+        /// Transmissions of a packet at most, the first included, not counting those that the receiver was not ready for: 1 to 32.
+        #[schemars(range(min = 1, max = 32))]
+        pub transmissions: u8 = 4,
+        /// Packets of one user that may be sent beyond the oldest not acknowledged, that one included.
+        #[schemars(range(min = 1))]
+        pub processes: u32 = 127, // of ISO 13239 (HDLC) with sequence numbers of 7 bits
+        /// Data bits for each coded bit.
+        #[schemars(range(min = 0.015625, max = 1.0))]
+        pub code_rate: f64 = 0.5,
     }
+    feedback: FeedbackConfig
 }
 
 impl SchemeConfig for GoBackNConfig {
     fn resolve(&self) -> Result<Scheme, FieldError> {
         check_transmissions(self.transmissions, 32)?;
         check_processes(self.processes)?;
-        let &GoBackNConfig { block, code_rate, threshold, padding, .. } = self;
         Ok(Scheme {
-            codeword: FixedRate { block, code_rate, threshold, padding }.repeated(self.transmissions, false)?,
+            codeword: self.coding().repeated(self.transmissions, false)?,
             feedback: Some(self.feedback.resolve_enabled()?),
             window: Window::Span(self.processes),
         })
-    }
-
-    fn block(&self) -> u64 {
-        self.block.get()
-    }
-
-    fn padding(&self) -> bool {
-        self.padding
-    }
-
-    fn feedback(&self) -> Option<&FeedbackConfig> {
-        Some(&self.feedback)
     }
 }
 

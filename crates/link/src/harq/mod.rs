@@ -127,7 +127,7 @@ impl HarqConfig {
     pub fn information_bits(&self, packet_bytes: u32) -> f64 {
         let padding = match self {
             HarqConfig::Adaptive(config) => config.padding,
-            other => other.scheme().is_some_and(SchemeConfig::padding),
+            other => other.scheme().is_some_and(|scheme| scheme.padding()),
         };
         let block = self.max_packet_bytes().filter(|_| padding);
         f64::from(block.unwrap_or(packet_bytes)) * 8.0

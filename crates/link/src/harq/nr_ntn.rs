@@ -8,48 +8,24 @@
 //! What is simplified: the decoder is [`super::plan::Threshold`]'s and not that of the LDPC code; the 32 processes
 //! never bind, for without feedback a process is free when its last repetition is sent; slots carry nothing else.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use units::{Bytes, FieldError};
+use units::FieldError;
 
-use super::codeword::{FixedRate, check_processes};
-use super::plan::Threshold;
-use super::processes::{Scheme, SchemeConfig, Window};
+use super::codeword::check_processes;
+use super::processes::{BlockOptions, Scheme, SchemeConfig, Window, scheme_config};
 
-/// Hybrid ARQ of 5G over satellites with feedback disabled: every packet is sent `repetitions` times, unasked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct NrNtnConfig {
-    /// Transmissions of each packet, one after the other: 1, 2, 4 or 8.
-    pub repetitions: u8,
-    /// Packets of one user that may be between their first and last transmission.
-    #[schemars(range(min = 1))]
-    pub processes: u32,
-    /// Data bits for each coded bit of one transmission.
-    #[schemars(range(min = 0.015625, max = 1.0))]
-    pub code_rate: f64,
-    /// Data of a code block; a packet must fit in one.
-    pub block: Bytes,
-    /// Coded bits of a block at the mother rate; by default three for each data bit, LDPC base graph 1.
-    pub codeword_bits: u32,
-    /// Mutual information per data bit at which a block is decoded: "code" for that of the CCSDS turbo code at the rate
-    /// reached so far, or a number.
-    pub threshold: Threshold,
-    /// Whether a packet shorter than the block is padded to it; if not, its coded bits are in proportion.
-    pub padding: bool,
-}
-
-impl Default for NrNtnConfig {
-    fn default() -> NrNtnConfig {
-        NrNtnConfig {
-            repetitions: 4,
-            processes: 32,
-            code_rate: 0.8,
-            block: Bytes::new(1115),
-            codeword_bits: 26_760,
-            threshold: Threshold::Code,
-            padding: true,
-        }
+scheme_config! {
+    /// Hybrid ARQ of 5G over satellites with feedback disabled: every packet is sent `repetitions` times, unasked.
+    pub struct NrNtnConfig {
+        /// Transmissions of each packet, one after the other: 1, 2, 4 or 8.
+        pub repetitions: u8 = 4,
+        /// Packets of one user that may be between their first and last transmission.
+        #[schemars(range(min = 1))]
+        pub processes: u32 = 32,
+        /// Data bits for each coded bit of one transmission.
+        #[schemars(range(min = 0.015625, max = 1.0))]
+        pub code_rate: f64 = 0.8,
+        /// Coded bits of a block at the mother rate; by default three for each data bit, LDPC base graph 1.
+        pub codeword_bits: u32 = 26_760,
     }
 }
 
@@ -60,22 +36,12 @@ impl SchemeConfig for NrNtnConfig {
             return Err(FieldError::new("repetitions", reason));
         }
         check_processes(self.processes)?;
-        let &NrNtnConfig { block, code_rate, threshold, padding, .. } = self;
-        let coding = FixedRate { block, code_rate, threshold, padding };
         let start = |repetition: u8, _: u32| version_start(repetition, self.codeword_bits);
         Ok(Scheme {
-            codeword: coding.circular(self.repetitions, self.codeword_bits, start)?,
+            codeword: self.coding().circular(self.repetitions, self.codeword_bits, start)?,
             feedback: None,
             window: Window::Count(self.processes),
         })
-    }
-
-    fn block(&self) -> u64 {
-        self.block.get()
-    }
-
-    fn padding(&self) -> bool {
-        self.padding
     }
 }
 

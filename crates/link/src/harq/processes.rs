@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use rand::Rng;
 use units::{Db, FieldError, Time};
 
-use super::codeword::Codeword;
+use super::codeword::{Codeword, FixedRate};
 use super::feedback::{AnswerPath, FeedbackConfig};
 use super::{Answer, Burst, Coded, Feedback, Harq, HarqCounters, Reception, Verdict};
 use crate::packet::PacketRef;
@@ -33,21 +33,85 @@ pub(crate) enum Window {
 }
 
 /// A configuration of a scheme of fixed sizes.
-pub(crate) trait SchemeConfig {
+pub(crate) trait SchemeConfig: BlockOptions {
     /// # Errors
     /// If a value cannot be.
     fn resolve(&self) -> Result<Scheme, FieldError>;
+}
 
+/// The options that all of them share; see [`scheme_config`].
+pub(crate) trait BlockOptions {
     /// The largest packet, in bytes.
     fn block(&self) -> u64;
 
     /// Whether a packet shorter than the block is padded to it.
     fn padding(&self) -> bool;
 
-    fn feedback(&self) -> Option<&FeedbackConfig> {
-        None
-    }
+    fn feedback(&self) -> Option<&FeedbackConfig>;
+
+    fn coding(&self) -> FixedRate;
 }
+
+/// Declares the options of a scheme: its own, each with its default, one of them `code_rate`; then those of the block that all
+/// schemes have, and with `feedback` at the end those of its answers.
+macro_rules! scheme_config {
+    (
+        $(#[$meta:meta])* pub struct $name:ident {
+            $($(#[$option:meta])* pub $field:ident: $type:ty = $default:expr,)*
+        }
+        $(feedback: $feedback:ty)?
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct $name {
+            $($(#[$option])* pub $field: $type,)*
+            /// Data of a code block; a packet must fit in one.
+            pub block: units::Bytes,
+            /// Mutual information per data bit at which a block is decoded: "code" for that of the CCSDS turbo code at the
+            /// rate reached so far, or a number.
+            pub threshold: $crate::harq::plan::Threshold,
+            /// Whether a packet shorter than the block is padded to it; if not, its coded bits are in proportion.
+            pub padding: bool,
+            $(
+                /// What answers meet on their way.
+                pub feedback: $feedback,
+            )?
+        }
+
+        impl Default for $name {
+            fn default() -> $name {
+                $name {
+                    $($field: $default,)*
+                    block: units::Bytes::new(1115),
+                    threshold: $crate::harq::plan::Threshold::Code,
+                    padding: true,
+                    $(feedback: <$feedback>::default(),)?
+                }
+            }
+        }
+
+        impl $crate::harq::processes::BlockOptions for $name {
+            fn block(&self) -> u64 {
+                self.block.get()
+            }
+
+            fn padding(&self) -> bool {
+                self.padding
+            }
+
+            fn feedback(&self) -> Option<&$crate::harq::feedback::FeedbackConfig> {
+                None$(.or(Some::<&$feedback>(&self.feedback)))?
+            }
+
+            fn coding(&self) -> $crate::harq::codeword::FixedRate {
+                let &$name { block, code_rate, threshold, padding, .. } = self;
+                $crate::harq::codeword::FixedRate { block, code_rate, threshold, padding }
+            }
+        }
+    };
+}
+pub(super) use scheme_config;
 
 /// See the module.
 pub(crate) struct Processes {

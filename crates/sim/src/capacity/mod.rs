@@ -151,11 +151,6 @@ const RANDOM: &str = "random";
 const MOST_USERS: u32 = 100_000;
 /// Sizes of queues follow from it, and they are of no account here: two packets of each user wait, whatever the size.
 const BASE_RTT: Duration = Duration::from_secs(1);
-/// The policy that looks at the channels alone.
-fn best_channel() -> &'static str {
-    SchedulerConfig::MaxRate(MaxRateConfig::default()).kind()
-}
-
 /// A step, in simulated time: short enough that whoever steps is not kept waiting.
 const STEP: Duration = Duration::from_millis(500);
 
@@ -266,7 +261,7 @@ impl CapacityStudy {
         let (law, channels) = (self.law.as_ref(), (0..case.users).map(tap).collect());
         let hop = LastHop::new(&case.last_hop, BASE_RTT, channels, law, &mut streams, &mut choosers)
             .map_err(|error| error.within("last_hop"))?;
-        Ok(Saturation::new(hop, case.users, self.packet_bytes, 0, last_user))
+        Ok(Saturation::new(hop, case.users, self.packet_bytes, last_user))
     }
 
     fn row(&self, case: &Case, saturation: &Saturation) -> CapacityRow {
@@ -348,6 +343,11 @@ fn cases(scenario: &Scenario, config: &ScenarioConfig, options: &CapacityOptions
         }
     }
     Ok(cases)
+}
+
+/// The policy that looks at the channels alone.
+fn best_channel() -> &'static str {
+    SchedulerConfig::MaxRate(MaxRateConfig::default()).kind()
 }
 
 /// The scheduler of a name: as the scenario has it, or with its defaults.

@@ -19,7 +19,6 @@ const DEPTH: u32 = 2;
 pub(super) struct Saturation {
     hop: LastHop,
     packet_bytes: u32,
-    class: u32,
     last_user: Arc<AtomicU32>,
     /// Packets offered so far, the number of the next.
     offered: u32,
@@ -37,17 +36,10 @@ pub(super) struct Saturation {
 
 impl Saturation {
     /// Fills the queues of an idle hop at the beginning of time. `last_user`: what its [`Tap`]s note.
-    pub(super) fn new(
-        hop: LastHop,
-        users: u32,
-        packet_bytes: u32,
-        class: u32,
-        last_user: Arc<AtomicU32>,
-    ) -> Saturation {
+    pub(super) fn new(hop: LastHop, users: u32, packet_bytes: u32, last_user: Arc<AtomicU32>) -> Saturation {
         let mut saturation = Saturation {
             hop,
             packet_bytes,
-            class,
             last_user,
             offered: 0,
             started: 0,
@@ -96,8 +88,8 @@ impl Saturation {
     fn offer(&mut self, now: Time, user: u32) -> bool {
         let (id, ecn) = (self.offered, Ecn::default());
         self.offered = self.offered.wrapping_add(1);
-        // A flow is a user's, and has its number.
-        let packet = PacketRef { id, flow: user, user, class: self.class, size: self.packet_bytes, ecn };
+        // A flow is a user's, and has its number; there are no classes.
+        let packet = PacketRef { id, flow: user, user, class: 0, size: self.packet_bytes, ecn };
         self.hop.handle_packet(now, packet);
         self.take_outputs(Some(id))
     }
