@@ -1,0 +1,262 @@
+//! Which carriers are for random access and which for dedicated access.
+//!
+//! EN 301 545-2 lets the burst time plan say for each timeslot which it is for (section 6.2.2.8), and not in which proportion.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{FieldError, Probability};
+
+units::registry! {
+    /// How carriers are divided between random and dedicated access.
+    pub enum Division {
+        "fixed" => Fixed(Fixed),
+        "by-load" => ByLoad(ByLoad),
+    }
+}
+
+/// The carriers of the frame's description, always.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Fixed {}
+
+/// As many carriers for random access as keep its load at a target, as far as dedicated access needs the others.
+///
+/// Too high a load takes as many carriers from dedicated access as it needs. A low one gives carriers back step by step, and only
+/// while data wait for dedicated access: where nobody wants them, they make collisions rarer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ByLoad {
+    /// Packets for each random access block that are aimed at.
+    pub target: f64,
+    /// By how much less than the target the load has to be, with the carriers that would be left, before some are given back.
+    pub hysteresis: Probability,
+    /// The least carriers for random access; by default the fewest that hold whole blocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub least: Option<u32>,
+    /// The most carriers for random access; by default all but one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most: Option<u32>,
+    /// Superframes between two changes: what the last one did must be seen first.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub hold_superframes: u32,
+}
+
+impl Default for ByLoad {
+    /// The target is about where CRDSA with three replicas is still free of loss on blocks of 100 slots.
+    fn default() -> ByLoad {
+        ByLoad { target: 30.0, hysteresis: Probability::new(0.2), least: None, most: None, hold_superframes: 12 }
+    }
+}
+
+impl Default for Division {
+    fn default() -> Division {
+        Division::Fixed(Fixed::default())
+    }
+}
+
+impl Division {
+    /// Whether the values make sense for so many carriers, of which `step` hold a whole number of random access blocks.
+    ///
+    /// # Errors
+    /// Names the field, what was given and what is allowed.
+    pub fn check(&self, carriers: u32, step: u32) -> Result<(), FieldError> {
+        match self {
+            Division::Fixed(_) => Ok(()),
+            Division::ByLoad(by_load) => by_load.check(carriers, step),
+        }
+    }
+}
+
+impl ByLoad {
+    fn check(&self, carriers: u32, step: u32) -> Result<(), FieldError> {
+        if !(self.target.is_finite() && self.target > 0.0) {
+            return Err(FieldError::new(
+                "target",
+                format!("{} was given, more than 0 packets are allowed", self.target),
+            ));
+        }
+        if self.hysteresis.get() >= 1.0 {
+            return Err(FieldError::new(
+                "hysteresis",
+                format!("{} was given, less than 100 % is allowed", self.hysteresis),
+            ));
+        }
+        if self.hold_superframes == 0 {
+            return Err(FieldError::new("hold_superframes", "must be at least 1"));
+        }
+        if step >= carriers {
+            let message =
+                format!("random access blocks need {step} carriers, and there are {carriers} for both accesses");
+            return Err(FieldError::new("", message));
+        }
+        let (least, most) = self.bounds(carriers, step);
+        for (field, given) in [("least", self.least), ("most", self.most)] {
+            if let Some(given) = given.filter(|given| !(step..carriers).contains(given) || !given.is_multiple_of(step))
+            {
+                let message = format!(
+                    "{given} was given; a multiple of {step} that leaves one of {carriers} carriers is allowed"
+                );
+                return Err(FieldError::new(field, message));
+            }
+        }
+        if least > most {
+            return Err(FieldError::new("least", format!("{least} was given, more than the most, {most}")));
+        }
+        Ok(())
+    }
+
+    fn bounds(&self, carriers: u32, step: u32) -> (u32, u32) {
+        (self.least.unwrap_or(step), self.most.unwrap_or((carriers - 1) / step * step))
+    }
+}
+
+/// Divides the carriers, superframe after superframe.
+#[derive(Clone, Debug)]
+pub struct Divider {
+    carriers: u32,
+    random_carriers: u32,
+    step: u32,
+    by_load: Option<ByLoad>,
+    /// Superframes since the last change.
+    held: u32,
+}
+
+impl Divider {
+    /// At first, so many are `random_carriers`. `step`: carriers that hold a whole number of random access blocks. The values were
+    /// checked.
+    pub fn new(division: &Division, carriers: u32, random_carriers: u32, step: u32) -> Divider {
+        let by_load = match division {
+            Division::Fixed(_) => None,
+            Division::ByLoad(by_load) => Some(by_load.clone()),
+        };
+        Divider { carriers, random_carriers, step, by_load, held: 0 }
+    }
+
+    /// A superframe begins: how many carriers are for random access in it. `random_load`: packets for each block, as measured
+    /// with the present carriers. `dedicated_backlog_slots`: for how many slots data wait in all terminals.
+    pub fn handle_frame(&mut self, random_load: f64, dedicated_backlog_slots: u64) -> u32 {
+        self.held = self.held.saturating_add(1);
+        let Some(by_load) = &self.by_load else { return self.random_carriers };
+        let now = self.random_carriers;
+        let (least, most) = by_load.bounds(self.carriers, self.step);
+        // Carriers that bring the load of the present ones to `load`.
+        let packets = random_load * f64::from(now);
+        let needed =
+            |load: f64| (packets / load / f64::from(self.step)).ceil().min(f64::from(self.carriers)) as u32 * self.step;
+        let wanted = if random_load > by_load.target {
+            needed(by_load.target)
+        } else if dedicated_backlog_slots > 0 && needed(by_load.target * (1.0 - by_load.hysteresis.get())) < now {
+            now - self.step
+        } else {
+            now
+        };
+        let wanted = wanted.clamp(least, most);
+        if wanted != now && self.held >= by_load.hold_superframes {
+            self.random_carriers = wanted;
+            self.held = 0;
+        }
+        self.random_carriers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn divider(by_load: ByLoad, random: u32) -> Divider {
+        let division = Division::ByLoad(by_load);
+        assert_eq!(division.check(100, 5), Ok(()));
+        Divider::new(&division, 100, random, 5)
+    }
+
+    fn prompt() -> ByLoad {
+        ByLoad { hold_superframes: 1, ..ByLoad::default() }
+    }
+
+    #[test]
+    fn a_fixed_division_stays() {
+        let mut divider = Divider::new(&Division::default(), 100, 50, 5);
+        assert_eq!([divider.handle_frame(1000.0, 0), divider.handle_frame(0.0, 1000)], [50, 50]);
+    }
+
+    #[test]
+    fn a_high_load_takes_the_carriers_that_it_needs() {
+        // 20 carriers with 45 packets a block are 30 carriers with 30.
+        assert_eq!(divider(prompt(), 20).handle_frame(45.0, 1000), 30);
+        assert_eq!(divider(prompt(), 20).handle_frame(46.0, 0), 35);
+        assert_eq!(divider(prompt(), 20).handle_frame(30.0, 0), 20);
+        assert_eq!(divider(prompt(), 20).handle_frame(1e9, 0), 95);
+    }
+
+    #[test]
+    fn a_low_load_gives_carriers_back_only_if_they_are_wanted() {
+        let mut divider = divider(prompt(), 50);
+        assert_eq!(divider.handle_frame(1.0, 0), 50);
+        let given: Vec<u32> = (0..12).map(|_| divider.handle_frame(1.0, 7)).collect();
+        assert_eq!(given, [45, 40, 35, 30, 25, 20, 15, 10, 5, 5, 5, 5]);
+    }
+
+    #[test]
+    fn what_was_given_back_is_not_taken_at_once() {
+        // 25 packets a block on 20 carriers would be 33 on 15; 18 would be 24, which is 20 % below the target.
+        assert_eq!(divider(prompt(), 20).handle_frame(25.0, 7), 20);
+        assert_eq!(divider(prompt(), 20).handle_frame(18.1, 7), 20);
+        assert_eq!(divider(prompt(), 20).handle_frame(18.0, 7), 15);
+    }
+
+    #[test]
+    fn a_change_is_held() {
+        let mut divider = divider(ByLoad { hold_superframes: 3, ..ByLoad::default() }, 20);
+        let given: Vec<u32> = (0..7).map(|_| divider.handle_frame(0.0, 7)).collect();
+        assert_eq!(given, [20, 20, 15, 15, 15, 10, 10]);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let refused = |by_load: ByLoad| Division::ByLoad(by_load).check(100, 5).unwrap_err().to_string();
+        let with = |least, most| ByLoad { least, most, ..ByLoad::default() };
+        let multiple = "7 was given; a multiple of 5 that leaves one of 100 carriers is allowed";
+        assert_eq!(refused(with(Some(7), None)), format!("least: {multiple}"));
+        assert!(refused(with(None, Some(100))).starts_with("most: 100 was given"));
+        assert_eq!(refused(with(Some(50), Some(40))), "least: 50 was given, more than the most, 40");
+        assert!(refused(ByLoad { target: 0.0, ..ByLoad::default() }).starts_with("target: 0 was given"));
+        assert!(refused(ByLoad { hysteresis: Probability::new(1.0), ..ByLoad::default() }).starts_with("hysteresis"));
+        assert!(Division::ByLoad(ByLoad::default()).check(5, 5).is_err());
+        assert!(Division::ByLoad(ByLoad::default()).check(6, 5).is_ok());
+    }
+
+    proptest! {
+        /// Whatever the load does, blocks are whole and both accesses have carriers.
+        #[test]
+        fn both_accesses_always_have_carriers(
+            seen in prop::collection::vec((0.0..200.0f64, 0..3u64), 1..50),
+            steps in 1u32..20,
+            step in 1u32..8,
+        ) {
+            let carriers = step * steps + 1;
+            let division = Division::ByLoad(prompt());
+            prop_assert_eq!(division.check(carriers, step), Ok(()));
+            let mut divider = Divider::new(&division, carriers, step * steps.div_ceil(2), step);
+            for (load, backlog) in seen {
+                let random = divider.handle_frame(load, backlog);
+                prop_assert!(random >= step && random < carriers && random.is_multiple_of(step));
+            }
+        }
+
+        /// A constant load finds its carriers and stays there.
+        #[test]
+        fn a_constant_load_settles(packets in 1.0..2000.0f64) {
+            let mut divider = divider(prompt(), 50);
+            let mut random = 50;
+            for _ in 0..40 {
+                random = divider.handle_frame(packets / f64::from(random), 7);
+            }
+            let load = packets / f64::from(random);
+            prop_assert!(load <= 30.0 || random == 95);
+            for _ in 0..10 {
+                prop_assert_eq!(divider.handle_frame(packets / f64::from(random), 7), random);
+            }
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! What a scenario says about dedicated access.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BitRate, Db, Duration, FieldError};
+
+use crate::waveform::{self, Waveform};
+
+/// What dedicated access offers, and how terminals ask for it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DedicatedConfig {
+    /// Es/N0 of bursts in granted slots, by which the waveform is chosen.
+    pub es_n0: Db,
+    /// How much better than the waveform's threshold Es/N0 has to be.
+    pub margin: Db,
+    /// The waveform of granted slots: `auto`, the one with the largest payload for Es/N0; a modulation and a code rate, as
+    /// `8psk-2/3`; or a number of the standard's table.
+    pub waveform: String,
+    /// Symbols of a burst, preamble and pilots included: 536 or 1616 (where the waveform is given by its number, its own).
+    pub burst_symbols: u32,
+    /// Bits that a slot carries, in the place of the waveform's payload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payload_bits: Option<u32>,
+    /// What terminals ask for.
+    pub capacity: Capacity,
+    /// Whether slots that nobody asked for are given away among connected terminals (free capacity assignment, FCA).
+    pub fca: bool,
+    /// After so long without data, a terminal's connection is released.
+    pub release_after: Duration,
+    /// From a request to the burst time plan that heeds it; by default the path's own round trip at the time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round_trip: Option<Duration>,
+    /// How many round trips a terminal without connection needs to get one. Its first request for capacity is part of it.
+    #[schemars(range(max = 100))]
+    pub setup_round_trips: u32,
+    /// At least so much time is between two requests of a connected terminal. They are sent when a superframe begins.
+    pub request_interval: Duration,
+}
+
+impl Default for DedicatedConfig {
+    fn default() -> DedicatedConfig {
+        DedicatedConfig {
+            es_n0: Db::new(8.6),
+            margin: Db::new(0.0),
+            waveform: "auto".to_owned(),
+            burst_symbols: 536,
+            payload_bits: None,
+            capacity: Capacity::default(),
+            fca: false,
+            release_after: Duration::from_secs(3),
+            round_trip: None,
+            setup_round_trips: 1,
+            request_interval: Duration::ZERO,
+        }
+    }
+}
+
+impl DedicatedConfig {
+    /// Whether the values make sense, each and together.
+    ///
+    /// # Errors
+    /// Names the field, what was given and what is allowed.
+    pub fn check(&self) -> Result<(), FieldError> {
+        self.slot_bits()?;
+        if self.setup_round_trips > 100 {
+            let message = format!("{} was given, 0 to 100 are allowed", self.setup_round_trips);
+            return Err(FieldError::new("setup_round_trips", message));
+        }
+        self.capacity.check().map_err(|error| error.within("capacity"))
+    }
+
+    /// Symbols of a burst, preamble and pilots included.
+    pub fn burst_symbols(&self) -> u32 {
+        let by_number = self.waveform.parse().ok().and_then(waveform::by_id);
+        by_number.map_or(self.burst_symbols, |waveform| waveform.burst_symbols)
+    }
+
+    /// Bits that a slot carries.
+    ///
+    /// # Errors
+    /// Es/N0 is not enough for the waveform, or there is no such waveform.
+    pub fn slot_bits(&self) -> Result<u32, FieldError> {
+        match self.payload_bits {
+            Some(0) => Err(FieldError::new("payload_bits", "must be more than 0")),
+            Some(bits) => Ok(bits),
+            None => self.waveform().map(Waveform::payload_bits),
+        }
+    }
+
+    /// The waveform of granted slots.
+    ///
+    /// # Errors
+    /// As [`DedicatedConfig::slot_bits`].
+    pub fn waveform(&self) -> Result<&'static Waveform, FieldError> {
+        let best = Db::new(self.es_n0.get() - self.margin.get());
+        if self.waveform == "auto" {
+            if !waveform::all().iter().any(|waveform| waveform.burst_symbols == self.burst_symbols) {
+                let message = format!("{} was given, 536 or 1616 are possible", self.burst_symbols);
+                return Err(FieldError::new("burst_symbols", message));
+            }
+            return waveform::for_es_n0(best, self.burst_symbols).ok_or_else(|| {
+                let message = format!("no waveform of {} symbols decodes at {best}", self.burst_symbols);
+                FieldError::new("es_n0", message)
+            });
+        }
+        let found = match self.waveform.parse() {
+            Ok(id) => waveform::by_id(id),
+            Err(_) => waveform::by_name(&self.waveform, self.burst_symbols),
+        };
+        let waveform = found.ok_or_else(|| FieldError::new("waveform", self.no_such_waveform()))?;
+        if waveform.es_n0.get() > best.get() {
+            let message = format!("{best} is less than {} of {}", waveform.es_n0, waveform.name());
+            return Err(FieldError::new("es_n0", message));
+        }
+        Ok(waveform)
+    }
+
+    fn no_such_waveform(&self) -> String {
+        let mut names: Vec<String> = waveform::all().iter().map(Waveform::name).collect();
+        names.sort_unstable();
+        names.dedup();
+        let (first, last) = (waveform::all()[0].id, waveform::all()[waveform::all().len() - 1].id);
+        format!("\"{}\" was given; auto, {first} to {last} or one of {} are possible", self.waveform, names.join(", "))
+    }
+}
+
+units::registry! {
+    /// What terminals ask for: the capacity categories of DVB-RCS and DVB-RCS2 (EN 301 790 section 6.4.1).
+    pub enum Capacity {
+        "cra" => Cra(Cra),
+        "rbdc" => Rbdc(Rbdc),
+        "vbdc" => Vbdc(Vbdc),
+        "avbdc" => Avbdc(Avbdc),
+    }
+}
+
+impl Default for Capacity {
+    fn default() -> Capacity {
+        Capacity::Cra(Cra::default())
+    }
+}
+
+impl Capacity {
+    fn check(&self) -> Result<(), FieldError> {
+        match self {
+            Capacity::Rbdc(rbdc) => rbdc.check(),
+            Capacity::Cra(_) | Capacity::Vbdc(_) | Capacity::Avbdc(_) => Ok(()),
+        }
+    }
+
+    /// The rate that a connected terminal has without asking, if it is a rate.
+    pub(super) fn base_rate(&self) -> Option<BitRate> {
+        match self {
+            Capacity::Cra(cra) => cra.rate,
+            Capacity::Rbdc(rbdc) => rbdc.cra,
+            Capacity::Vbdc(vbdc) => vbdc.cra,
+            Capacity::Avbdc(avbdc) => avbdc.cra,
+        }
+    }
+}
+
+/// Continuous rate assignment: a connected terminal has its slots, whether it has data or not.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Cra {
+    /// The rate; without it, an equal share (by weight) of all slots among the connected terminals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<BitRate>,
+}
+
+/// Rate-based dynamic capacity: a terminal asks for a rate, and a new request replaces the former.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Rbdc {
+    /// The terminal asks for the rate at which data arrive, and for what sends the data that waits, beyond what it has asked for
+    /// already, in so much time.
+    pub horizon: Duration,
+    /// The most that a terminal may ask for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_rate: Option<BitRate>,
+    /// After so many superframes without a new one, a request ends; never before the next one could have come.
+    #[schemars(range(min = 1, max = 1000))]
+    pub expiry_superframes: u32,
+    /// The rate that a connected terminal has without asking.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cra: Option<BitRate>,
+}
+
+impl Default for Rbdc {
+    /// The time-out of EN 301 790 section 6.4.1.2. The horizon is ours.
+    fn default() -> Rbdc {
+        Rbdc { horizon: Duration::from_millis(100), max_rate: None, expiry_superframes: 2, cra: None }
+    }
+}
+
+impl Rbdc {
+    fn check(&self) -> Result<(), FieldError> {
+        if self.horizon.is_zero() {
+            return Err(FieldError::new("horizon", "must be more than 0 s"));
+        }
+        if !(1..=1000).contains(&self.expiry_superframes) {
+            let message = format!("{} was given, 1 to 1000 are allowed", self.expiry_superframes);
+            return Err(FieldError::new("expiry_superframes", message));
+        }
+        Ok(())
+    }
+}
+
+/// Volume-based dynamic capacity: a terminal asks for slots, and requests add up.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Vbdc {
+    /// The rate that a connected terminal has without asking.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cra: Option<BitRate>,
+}
+
+/// Absolute volume-based dynamic capacity: a terminal asks for slots, and a new request replaces the former.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Avbdc {
+    /// The rate that a connected terminal has without asking.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cra: Option<BitRate>,
+}

@@ -1,0 +1,427 @@
+//! The network control centre (NCC): who may send in which slots of dedicated access.
+//!
+//! A terminal that has data and no connection asks for one. A round trip later it is connected: from then on the burst time
+//! plan may name it, and it asks for more by the capacity category of the scenario. Each request is heeded a round trip after it
+//! was sent, when a superframe begins. A connection without data for some time is released.
+//!
+//! Sources: the categories, EN 301 790 section 6.4.1, which EN 301 545-2 takes over; dedicated access and its burst time plan,
+//! EN 301 545-2 sections 7.2.6 and 6.2.2.8 (TBTP2); equal shares of all slots among the connected terminals, no more than N_S
+//! each, the terminal's limit, and the time-out of connections (`cutConnect_`), Kuhn and others, "Improving web experience on
+//! DVB-RCS2 links", sections 2.1.2, 4.1, 4.2 and 5.1.
+//!
+//! In a frame, slots are given for rates first (CRA, the base rate of the others), then for what was asked for (RBDC, VBDC or
+//! AVBDC), then, if the scenario says so, what is left to all connected terminals (FCA). Each time, where more is wanted than
+//! there is, the division is fair by weight (water filling).
+//!
+//! What is simplified, and who could notice:
+//! * Requests are never lost and take no capacity: they go in headers or in slots of their own that are not counted. A study of
+//!   signalling would notice.
+//! * All terminals ask by the same category. A study of service classes would notice.
+//! * The plan of a superframe is worked out frame by frame, from what was known when it began, which comes to the same.
+
+mod config;
+mod demand;
+mod share;
+#[cfg(test)]
+mod tests;
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+pub use config::{Capacity, DedicatedConfig};
+use demand::{Demand, Need};
+use share::Share;
+use units::{BitRate, Duration, Time};
+
+/// What the network control centre knows of the frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FrameFacts {
+    /// Duration of a frame.
+    pub duration: Duration,
+    /// Timeslots of a carrier (N_S).
+    pub timeslots: u32,
+    /// Frames of a superframe.
+    pub superframe_frames: u32,
+    /// Whether a terminal sends on one carrier at a time.
+    pub one_amplifier: bool,
+    /// How many bits of a [`Backlog`] a slot takes: without headers of parts of datagrams.
+    pub slot_bits: u32,
+    /// The most slots of a terminal in a frame.
+    pub max_slots: u32,
+}
+
+/// What a terminal has to send in dedicated slots.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// What waits, in bits.
+    pub bits: u64,
+    /// What has arrived since the start of the run, in bits.
+    pub arrived_bits: u64,
+}
+
+/// A line of the burst time plan: slots in a row, numbered carrier by carrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// Who may send.
+    pub terminal: u32,
+    /// The first slot.
+    pub first_slot: u32,
+    /// How many.
+    pub slots: u32,
+}
+
+impl Grant {
+    /// The slots in the order of time. A grant that goes on in the next carrier begins there.
+    pub fn in_time_order(self, timeslots: u32) -> impl Iterator<Item = u32> {
+        let Grant { first_slot, slots, .. } = self;
+        let first_column = first_slot % timeslots;
+        (0..timeslots).flat_map(move |column| {
+            let ahead = (column + timeslots - first_column) % timeslots;
+            (ahead..slots).step_by(timeslots as usize).map(move |offset| first_slot + offset)
+        })
+    }
+}
+
+/// See the module.
+pub struct Ncc {
+    frame: FrameFacts,
+    fca: bool,
+    release_after: Duration,
+    round_trip: Option<Duration>,
+    setup_round_trips: u32,
+    /// Frames between two requests of a terminal.
+    request_frames: u64,
+    base: Base,
+    demand: Option<Box<dyn Demand>>,
+    terminals: Vec<Terminal>,
+    /// In the order in which they were connected.
+    connected: Vec<u32>,
+    /// Connections that were asked for: when they stand.
+    setups: BinaryHeap<Reverse<(Time, u32)>>,
+    requests: VecDeque<Request>,
+    shares: [Share; 3],
+    plan: Vec<Grant>,
+}
+
+/// What a connected terminal has without asking.
+#[derive(Clone, Copy, Debug)]
+enum Base {
+    /// So many billionths of a bit in a frame.
+    Rate(u64),
+    /// A share of all slots.
+    Share,
+}
+
+/// What is known of a terminal.
+#[derive(Clone, Debug)]
+struct Terminal {
+    weight: f64,
+    state: State,
+    /// How many connections it has had: requests of former ones do not count.
+    connection: u32,
+    /// When it last had data.
+    last_data: Time,
+    /// What the request says that goes with the connection's.
+    first_request: Option<u64>,
+    /// What its base rate has not yet given it, in billionths of a bit.
+    credit: u64,
+    /// Slots in this frame, and since the start.
+    granted: u32,
+    granted_ever: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Idle,
+    Asked,
+    Connected,
+}
+
+/// A request of a connected terminal, under way.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    due: Time,
+    terminal: u32,
+    connection: u32,
+    asked: u64,
+    /// Slots granted before it was sent, since the start.
+    granted_before: u64,
+}
+
+/// Of [`Ncc::shares`].
+const RATES: usize = 0;
+const REQUESTS: usize = 1;
+const FREE: usize = 2;
+
+impl Ncc {
+    /// Nobody is connected. `weights`: of the terminals, in their order, each more than 0. The configuration was checked.
+    ///
+    /// # Panics
+    /// A weight is not a positive number.
+    pub fn new(config: &DedicatedConfig, frame: FrameFacts, weights: &[f64]) -> Ncc {
+        assert!(weights.iter().all(|&weight| weight.is_finite() && weight > 0.0), "weights are positive");
+        let max_slots = if frame.one_amplifier { frame.max_slots.min(frame.timeslots) } else { frame.max_slots };
+        let frame = FrameFacts { max_slots, ..frame };
+        let superframe = frame.duration * u64::from(frame.superframe_frames);
+        let superframes = config.request_interval.as_nanos().div_ceil(superframe.as_nanos()).max(1);
+        let request_frames = superframes * u64::from(frame.superframe_frames);
+        let base = match (&config.capacity, config.capacity.base_rate()) {
+            (_, Some(rate)) => Base::Rate(billionths_of_frame(rate, frame)),
+            (Capacity::Cra(_), None) => Base::Share,
+            _ => Base::Rate(0),
+        };
+        let terminal = |&weight: &f64| Terminal {
+            weight,
+            state: State::Idle,
+            connection: 0,
+            last_data: Time::ZERO,
+            first_request: None,
+            credit: 0,
+            granted: 0,
+            granted_ever: 0,
+        };
+        Ncc {
+            frame,
+            fca: config.fca,
+            release_after: config.release_after,
+            round_trip: config.round_trip,
+            setup_round_trips: config.setup_round_trips,
+            request_frames,
+            base,
+            demand: demand::of(&config.capacity, frame, request_frames, weights.len()),
+            terminals: weights.iter().map(terminal).collect(),
+            connected: Vec::new(),
+            setups: BinaryHeap::new(),
+            requests: VecDeque::new(),
+            shares: std::array::from_fn(|_| Share::new(weights.len())),
+            plan: Vec::new(),
+        }
+    }
+
+    /// Data for dedicated access have arrived at a terminal, whose `backlog` they are now part of: without connection it asks for
+    /// one at once. `round_trip`: between terminals and the NCC.
+    pub fn handle_data(&mut self, now: Time, terminal: u32, backlog: Backlog, round_trip: Duration) {
+        let round_trip = self.round_trip.unwrap_or(round_trip);
+        let number = terminal as usize;
+        self.terminals[number].last_data = now;
+        if self.terminals[number].state != State::Idle {
+            return;
+        }
+        self.terminals[number].state = State::Asked;
+        let need = self.need(number, backlog, round_trip);
+        let demand = self.demand.as_mut();
+        self.terminals[number].first_request = demand.and_then(|demand| {
+            demand.forget(number, backlog.arrived_bits - backlog.bits);
+            demand.request(number, &need)
+        });
+        self.setups.push(Reverse((now + round_trip * u64::from(self.setup_round_trips), terminal)));
+    }
+
+    /// A frame with so many dedicated `slots` begins: requests that have come through are heeded, idle connections released, the
+    /// slots divided, and the terminals ask for what they need beyond their slots in it. Frames may be left out while
+    /// [`Ncc::is_idle`].
+    pub fn handle_frame(
+        &mut self,
+        now: Time,
+        slots: u32,
+        backlogs: &mut dyn FnMut(u32) -> Backlog,
+        round_trip: Duration,
+    ) {
+        let round_trip = self.round_trip.unwrap_or(round_trip);
+        let frame = now.as_nanos() / self.frame.duration.as_nanos();
+        if frame.is_multiple_of(u64::from(self.frame.superframe_frames)) {
+            self.release(now, backlogs);
+            self.connect(now);
+            self.heed(now);
+        }
+        self.divide(slots);
+        self.make_plan();
+        if frame.is_multiple_of(self.request_frames) {
+            self.make_requests(now, backlogs, round_trip);
+        }
+    }
+
+    /// The burst time plan of this frame. Each terminal has one line at most; no slot is in two.
+    pub fn plan(&self) -> &[Grant] {
+        &self.plan
+    }
+
+    /// Whether a terminal has a connection.
+    pub fn is_connected(&self, terminal: u32) -> bool {
+        self.terminals[terminal as usize].state == State::Connected
+    }
+
+    /// Whether nothing is connected and nothing asked for: no frame need be looked at.
+    pub fn is_idle(&self) -> bool {
+        self.connected.is_empty() && self.setups.is_empty()
+    }
+
+    /// Ends connections that had no data for long.
+    fn release(&mut self, now: Time, backlogs: &mut dyn FnMut(u32) -> Backlog) {
+        let (terminals, release_after) = (&mut self.terminals, self.release_after);
+        self.connected.retain(|&number| {
+            let terminal = &mut terminals[number as usize];
+            if backlogs(number).bits > 0 {
+                terminal.last_data = now;
+            } else if now.since(terminal.last_data) >= release_after {
+                terminal.state = State::Idle;
+            }
+            terminal.state == State::Connected
+        });
+    }
+
+    /// Connections that were asked for a round trip ago stand.
+    fn connect(&mut self, now: Time) {
+        while let Some(&Reverse((due, number))) = self.setups.peek()
+            && due <= now
+        {
+            self.setups.pop();
+            let terminal = &mut self.terminals[number as usize];
+            terminal.state = State::Connected;
+            terminal.connection += 1;
+            terminal.last_data = now;
+            terminal.credit = 0;
+            self.connected.push(number);
+            self.shares.iter_mut().for_each(|share| share.forget(number as usize));
+            if let (Some(demand), Some(asked)) = (&mut self.demand, terminal.first_request.take()) {
+                demand.heed(number as usize, asked, 0);
+            }
+        }
+    }
+
+    /// Requests that were sent a round trip ago count.
+    fn heed(&mut self, now: Time) {
+        let Some(demand) = &mut self.demand else { return };
+        while let Some(request) = self.requests.pop_front_if(|request| request.due <= now) {
+            let terminal = &self.terminals[request.terminal as usize];
+            if terminal.state == State::Connected && terminal.connection == request.connection {
+                let granted_since = terminal.granted_ever - request.granted_before;
+                demand.heed(request.terminal as usize, request.asked, granted_since);
+            }
+        }
+    }
+
+    /// Divides the slots of a frame: rates, requests, then what is free.
+    fn divide(&mut self, slots: u32) {
+        let mut left = slots;
+        let max_slots = self.frame.max_slots;
+        for &number in &self.connected {
+            self.terminals[number as usize].granted = 0;
+        }
+        left -= match self.base {
+            Base::Rate(0) => 0,
+            Base::Rate(billionths) => self.divide_rates(billionths, left),
+            Base::Share => self.divide_equally(RATES, left),
+        };
+        if let Some(demand) = &mut self.demand {
+            let claims = self.connected.iter().map(|&number| {
+                let terminal = &self.terminals[number as usize];
+                let room = max_slots - terminal.granted;
+                (number, demand.wanted(number as usize).min(u64::from(room)) as u32, terminal.weight)
+            });
+            for &(number, granted) in self.shares[REQUESTS].divide(left, claims) {
+                self.terminals[number as usize].granted += granted;
+                demand.on_granted(number as usize, granted);
+                left -= granted;
+            }
+        }
+        if self.fca {
+            self.divide_equally(FREE, left);
+        }
+        for &number in &self.connected {
+            let terminal = &mut self.terminals[number as usize];
+            terminal.granted_ever += u64::from(terminal.granted);
+        }
+    }
+
+    /// Gives each connected terminal the slots of its base rate; returns how many in all. A rate that is not a whole number of
+    /// slots in a frame is met over several frames. What is missed because there are too few slots is not made up for.
+    fn divide_rates(&mut self, billionths: u64, available: u32) -> u32 {
+        let slot = u64::from(self.frame.slot_bits) * BILLION;
+        let (terminals, max_slots) = (&mut self.terminals, u64::from(self.frame.max_slots));
+        let claims = self.connected.iter().map(|&number| {
+            let terminal = &mut terminals[number as usize];
+            terminal.credit += billionths;
+            (number, (terminal.credit / slot).min(max_slots) as u32, terminal.weight)
+        });
+        let mut sum = 0;
+        for &(number, granted) in self.shares[RATES].divide(available, claims) {
+            let terminal = &mut self.terminals[number as usize];
+            terminal.granted += granted;
+            terminal.credit = (terminal.credit - u64::from(granted) * slot).min(slot - 1);
+            sum += granted;
+        }
+        sum
+    }
+
+    /// Divides what is available among all connected terminals, as far as they may have more; returns how many slots in all.
+    fn divide_equally(&mut self, share: usize, available: u32) -> u32 {
+        let (terminals, max_slots) = (&self.terminals, self.frame.max_slots);
+        let claims = self.connected.iter().map(|&number| {
+            let terminal = &terminals[number as usize];
+            (number, max_slots - terminal.granted, terminal.weight)
+        });
+        let mut sum = 0;
+        for &(number, granted) in self.shares[share].divide(available, claims) {
+            self.terminals[number as usize].granted += granted;
+            sum += granted;
+        }
+        sum
+    }
+
+    /// Slots in a row for each: no column twice, for nobody has more than a carrier has timeslots (with one amplifier).
+    fn make_plan(&mut self) {
+        self.plan.clear();
+        let mut first_slot = 0;
+        for &terminal in &self.connected {
+            let slots = self.terminals[terminal as usize].granted;
+            if slots > 0 {
+                self.plan.push(Grant { terminal, first_slot, slots });
+                first_slot += slots;
+            }
+        }
+    }
+
+    /// Connected terminals ask for what they need beyond what this frame gives them.
+    fn make_requests(&mut self, now: Time, backlogs: &mut dyn FnMut(u32) -> Backlog, round_trip: Duration) {
+        let Some(mut demand) = self.demand.take() else { return };
+        // Requests do not overtake each other where the path becomes shorter.
+        let due = self.requests.back().map_or(Time::ZERO, |last| last.due).max(now + round_trip);
+        for place in 0..self.connected.len() {
+            let terminal = self.connected[place];
+            let number = terminal as usize;
+            let need = self.need(number, backlogs(terminal), round_trip);
+            if let Some(asked) = demand.request(number, &need) {
+                let Terminal { connection, granted_ever: granted_before, .. } = self.terminals[number];
+                self.requests.push_back(Request { due, terminal, connection, asked, granted_before });
+            }
+        }
+        self.demand = Some(demand);
+    }
+
+    fn need(&self, terminal: usize, backlog: Backlog, round_trip: Duration) -> Need {
+        let granted = match self.terminals[terminal].state {
+            State::Connected => u64::from(self.terminals[terminal].granted),
+            State::Idle | State::Asked => 0,
+        };
+        let waiting = backlog.bits.div_ceil(u64::from(self.frame.slot_bits));
+        let base_bits = match self.base {
+            Base::Rate(billionths) => billionths as f64 / BILLION as f64,
+            Base::Share => 0.0,
+        };
+        Need {
+            slots: waiting.saturating_sub(granted),
+            arrived_bits: backlog.arrived_bits,
+            base_bits,
+            round_trip_frames: round_trip.as_secs_f64() / self.frame.duration.as_secs_f64(),
+        }
+    }
+}
+
+const BILLION: u64 = 1_000_000_000;
+
+/// What a rate sends in a frame, in billionths of a bit; no more than the slots of a terminal carry.
+fn billionths_of_frame(rate: BitRate, frame: FrameFacts) -> u64 {
+    let most = u64::from(frame.max_slots) * u64::from(frame.slot_bits) * BILLION;
+    rate.as_bps().saturating_mul(frame.duration.as_nanos()).min(most)
+}

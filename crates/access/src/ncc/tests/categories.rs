@@ -1,0 +1,116 @@
+//! The categories with requests, each for itself.
+
+use super::*;
+
+/// The slots that a category gives in some frames, if there are enough.
+fn frames(demand: &mut dyn Demand, count: usize) -> Vec<u64> {
+    let mut frame = || {
+        let wanted = demand.wanted(0);
+        demand.on_granted(0, wanted as u32);
+        wanted
+    };
+    (0..count).map(|_| frame()).collect()
+}
+
+fn need(slots: u64, arrived_slots: u64) -> Need {
+    Need { slots, arrived_bits: 920 * arrived_slots, base_bits: 0.0, round_trip_frames: 0.0 }
+}
+
+#[test]
+fn a_rate_expires_unless_it_is_asked_for_again() {
+    let facts = FrameFacts { superframe_frames: 2, ..facts() };
+    let mut rates = demand::of(&Capacity::Rbdc(Rbdc::default()), facts, 2, 1).unwrap();
+    assert_eq!(frames(&mut *rates, 1), [0]);
+    assert_eq!(rates.request(0, &need(10, 10)), Some(5 * 920)); // in two frames
+    rates.heed(0, 5 * 920, 0);
+    assert_eq!(frames(&mut *rates, 6), [5, 5, 5, 5, 0, 0]);
+    assert_eq!(rates.request(0, &need(2, 12)), Some(920));
+    rates.heed(0, 920, 0);
+    assert_eq!(frames(&mut *rates, 1), [1]);
+}
+
+#[test]
+fn a_new_rate_replaces_the_former() {
+    let mut rates = demand::of(&Capacity::Rbdc(Rbdc::default()), facts(), 1, 1).unwrap();
+    let asked = [(5, 5), (8, 8), (8, 8), (15, 15), (15, 15), (15, 15)];
+    let asked: Vec<_> = asked.into_iter().map(|(slots, arrived)| rates.request(0, &need(slots, arrived))).collect();
+    assert_eq!(asked, [Some(5 * 920), Some(3 * 920), Some(0), Some(7 * 920), Some(0), None]);
+    let mut seen = Vec::new();
+    for asked in asked.into_iter().flatten() {
+        rates.heed(0, asked, 0);
+        seen.append(&mut frames(&mut *rates, 1));
+    }
+    assert_eq!(seen, [5, 3, 0, 7, 0]);
+}
+
+#[test]
+fn a_rate_is_that_of_arrivals_and_part_of_what_waits_uncovered() {
+    let rates = |horizon_frames| {
+        let horizon = FRAME * horizon_frames;
+        demand::of(&Capacity::Rbdc(Rbdc { horizon, ..Rbdc::default() }), facts(), 1, 1).unwrap()
+    };
+    // Arrivals at once, what waits without having been asked for over the horizon.
+    let mut slow = rates(10);
+    assert_eq!(slow.request(0, &need(10, 10)), Some(10 * 920));
+    assert_eq!(slow.request(0, &need(10 + 20, 10)), Some(2 * 920));
+    assert_eq!(slow.request(0, &need(10 + 20 + 5, 15)), Some((5 + 2) * 920)); // a tenth of 18, rounded up
+    // The base rate sends 2 of the 5 slots that arrive in a frame, and the 24 of a round trip.
+    let base = |slots, arrived| Need { base_bits: 2.0 * 920.0, round_trip_frames: 12.0, ..need(slots, arrived) };
+    assert_eq!(rates(1).request(0, &base(5 + 24, 5)), Some(3 * 920));
+    // A plan that gave half of what was asked for is expected to do so again: 5 of the 10 under way.
+    let mut short = rates(2);
+    for arrived in [10, 20] {
+        assert_eq!(short.request(0, &need(arrived, arrived)), Some(10 * 920));
+    }
+    short.heed(0, 10 * 920, 0);
+    assert_eq!(short.wanted(0), 10);
+    short.on_granted(0, 5);
+    assert_eq!(short.request(0, &need(15, 20)), Some(5 * 920));
+}
+
+#[test]
+fn volumes_add_up_and_absolute_ones_replace() {
+    let heeded = |capacity: Capacity| {
+        let mut demand = demand::of(&capacity, facts(), 1, 1).unwrap();
+        let first = demand.request(0, &need(10, 10)).unwrap();
+        demand.heed(0, first, 0);
+        let second = demand.request(0, &need(13, 13)).unwrap();
+        demand.heed(0, second, 2);
+        (first, second, demand.wanted(0))
+    };
+    assert_eq!(heeded(Capacity::Vbdc(Vbdc::default())), (10, 3, 13));
+    assert_eq!(heeded(Capacity::Avbdc(Avbdc::default())), (10, 13, 11));
+}
+
+#[test]
+fn a_rate_that_is_replaced_early_is_not_expected_any_more() {
+    let rbdc = Rbdc { horizon: FRAME, ..Rbdc::default() };
+    let mut rates = demand::of(&Capacity::Rbdc(rbdc), facts(), 1, 1).unwrap();
+    for arrived in [10, 20] {
+        assert_eq!(rates.request(0, &need(arrived, arrived)), Some(10 * 920));
+    }
+    rates.heed(0, 10 * 920, 0);
+    rates.heed(0, 10 * 920, 0); // the path has become shorter: both at once
+    assert_eq!(rates.request(0, &need(20, 20)), Some(10 * 920));
+}
+
+#[test]
+fn a_rate_holds_until_the_next_request_can_come() {
+    let mut rates = demand::of(&Capacity::Rbdc(Rbdc::default()), facts(), 5, 1).unwrap();
+    assert_eq!(rates.request(0, &need(5, 5)), Some(920));
+    rates.heed(0, 920, 0);
+    assert_eq!(frames(&mut *rates, 6), [1, 1, 1, 1, 1, 0]);
+}
+
+#[test]
+fn an_absolute_volume_is_taken_back_and_forgotten() {
+    let mut volumes = demand::of(&Capacity::Avbdc(Avbdc::default()), facts(), 1, 1).unwrap();
+    let asked = [10, 0, 0].map(|slots| volumes.request(0, &need(slots, 10)));
+    assert_eq!(asked, [Some(10), Some(0), None]);
+    volumes.heed(0, 10, 0);
+    volumes.heed(0, 0, 0);
+    assert_eq!(volumes.wanted(0), 0);
+    volumes.heed(0, 10, 0);
+    volumes.forget(0, 0);
+    assert_eq!(volumes.wanted(0), 0);
+}

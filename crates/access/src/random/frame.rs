@@ -1,0 +1,261 @@
+//! Frames of random access: packets are placed, then decoded.
+
+use rand::Rng;
+
+use super::decode::{Bursts, Decoder};
+use super::draw::{Digits, normal, unit_interval};
+use super::plr_table::PlrTable;
+use super::scheme::{Decoding, Degrees, Scheme};
+use super::{Columns, RandomLayout};
+
+/// Frames of random access, one after the other. A frame is begun, gets its packets, is decoded, and answers which of them
+/// arrived.
+///
+/// Memory grows with the largest frame; after that nothing is allocated.
+#[derive(Debug)]
+pub struct RandomFrame {
+    payload_bits: u32,
+    degrees: Degrees,
+    receiver: Receiver,
+    layout: RandomLayout,
+    blocks: u32,
+    bursts: Bursts,
+    is_decoded: bool,
+    counters: RandomCounters,
+}
+
+/// What has happened since the beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RandomCounters {
+    /// Bursts sent.
+    pub offered_bursts: u64,
+    /// Those that shared their slot with another.
+    pub collided_bursts: u64,
+    /// Packets that arrived.
+    pub decoded_packets: u64,
+    /// Packets that did not.
+    pub lost_packets: u64,
+    /// RA blocks decoded, empty ones among them.
+    pub blocks: u64,
+}
+
+#[derive(Debug)]
+enum Receiver {
+    Equal(Decoder),
+    Unequal { decoder: Decoder, spread_db: f64, powers: Vec<u64> },
+    Table { table: PlrTable, packets_of_block: Vec<u32>, plr_of_block: Vec<f64>, block_of_packet: Vec<u32> },
+}
+
+/// The largest standard deviation of received powers for which their range holds.
+pub(super) const MAX_POWER_SPREAD_DB: f64 = 10.0;
+/// Powers are whole numbers of this fraction of the nominal power, so that sums are exact.
+const POWER_UNIT: f64 = (1u64 << 36) as f64;
+/// Powers are limited to this far above and below the nominal one: 6 standard deviations of the largest spread. Then 200 of
+/// the strongest can meet in a slot, and the weakest is known to 5 digits.
+const POWER_RANGE_DB: f64 = 60.0;
+
+impl RandomFrame {
+    /// An empty frame without blocks. The scheme has been checked against the layout.
+    pub fn new(scheme: Scheme, layout: RandomLayout) -> RandomFrame {
+        let receiver = match scheme.decoding {
+            Decoding::Receiver(receiver) if receiver.power_spread.get() == 0.0 => {
+                Receiver::Equal(Decoder::new(receiver))
+            }
+            Decoding::Receiver(receiver) => Receiver::Unequal {
+                decoder: Decoder::new(receiver),
+                spread_db: receiver.power_spread.get(),
+                powers: Vec::new(),
+            },
+            Decoding::Table(table) => Receiver::Table {
+                table,
+                packets_of_block: Vec::new(),
+                plr_of_block: Vec::new(),
+                block_of_packet: Vec::new(),
+            },
+        };
+        RandomFrame {
+            payload_bits: scheme.payload_bits,
+            degrees: scheme.degrees,
+            receiver,
+            layout,
+            blocks: 0,
+            bursts: Bursts::default(),
+            is_decoded: false,
+            counters: RandomCounters::default(),
+        }
+    }
+
+    /// Useful bits of a packet.
+    pub fn payload_bits(&self) -> u32 {
+        self.payload_bits
+    }
+
+    /// Begins a new frame with so many RA blocks, and forgets the packets of the one before.
+    ///
+    /// # Panics
+    /// If the one before has packets and was not decoded.
+    pub fn begin(&mut self, blocks: u32) {
+        assert!(
+            self.is_decoded || self.bursts.packets() == 0,
+            "a frame with packets is decoded before the next begins"
+        );
+        self.blocks = blocks;
+        self.bursts.clear(blocks as usize * self.layout.block_slots as usize);
+        self.is_decoded = false;
+        match &mut self.receiver {
+            Receiver::Equal(_) => {}
+            Receiver::Unequal { powers, .. } => powers.clear(),
+            Receiver::Table { packets_of_block, block_of_packet, .. } => {
+                packets_of_block.clear();
+                packets_of_block.resize(blocks as usize, 0);
+                block_of_packet.clear();
+            }
+        }
+    }
+
+    /// Adds a packet of a terminal whose `columns` are used as given, and marks those that its bursts use.
+    ///
+    /// The block is uniform among those with room for the packet, and each burst uniform among the slots of the block that
+    /// are left: in another column than all others of the terminal if it has one amplifier, else in another slot
+    /// than those of the same packet. False, and nothing changes, if no block has room; an irregular scheme draws the number
+    /// of bursts anew at the next attempt.
+    pub fn add(&mut self, columns: &mut Columns, rng: &mut dyn Rng) -> bool {
+        debug_assert!(!self.is_decoded, "packets are added before the frame is decoded");
+        debug_assert_eq!(columns.timeslots(), self.layout.timeslots, "the columns are those of the frame");
+        let bursts = self.degrees.draw(rng);
+        let power = match &self.receiver {
+            Receiver::Unequal { spread_db, .. } => draw_power(*spread_db, rng),
+            _ => 0,
+        };
+        let mut digits = Digits::new(rng);
+        let Some(block) = self.choose_block(columns, bursts, &mut digits) else { return false };
+        self.bursts.push_packet();
+        if self.layout.one_amplifier {
+            self.place_in_free_columns(block, bursts, columns, &mut digits);
+        } else {
+            self.place_in_any_slots(block, bursts, &mut digits);
+        }
+        match &mut self.receiver {
+            Receiver::Equal(_) => {}
+            Receiver::Unequal { powers, .. } => powers.push(power),
+            Receiver::Table { packets_of_block, block_of_packet, .. } => {
+                packets_of_block[block as usize] += 1;
+                block_of_packet.push(block);
+            }
+        }
+        true
+    }
+
+    fn choose_block(&self, columns: &Columns, bursts: u32, digits: &mut Digits<'_>) -> Option<u32> {
+        if self.blocks == 0 {
+            return None;
+        }
+        let block = digits.below(self.blocks);
+        if self.has_room(block, columns, bursts) {
+            return Some(block);
+        }
+        // Rare, and uniform as well: those without room are drawn again, as it were.
+        let with_room = || (0..self.blocks).filter(|&block| self.has_room(block, columns, bursts));
+        let count = with_room().count() as u32;
+        if count == 0 {
+            return None;
+        }
+        with_room().nth(digits.below(count) as usize)
+    }
+
+    /// Whether a block has room for a packet. Each burst takes one column, so it is enough to count those that are free.
+    fn has_room(&self, block: u32, columns: &Columns, bursts: u32) -> bool {
+        let RandomLayout { timeslots, block_slots, one_amplifier } = self.layout;
+        if !one_amplifier {
+            return bursts <= block_slots;
+        }
+        // All that is taken may lie in the block; mostly there is room even so.
+        let (columns_of_block, taken) = (block_slots.min(timeslots), timeslots - columns.free());
+        if bursts + taken <= columns_of_block {
+            return true;
+        }
+        let first_column = (u64::from(block) * u64::from(block_slots) % u64::from(timeslots)) as u32;
+        columns.free_among(first_column, columns_of_block) >= bursts
+    }
+
+    fn place_in_free_columns(&mut self, block: u32, bursts: u32, columns: &mut Columns, digits: &mut Digits<'_>) {
+        let RandomLayout { timeslots, block_slots, .. } = self.layout;
+        let first = block * block_slots;
+        let mut left = bursts;
+        while left > 0 {
+            let slot = first + digits.below(block_slots);
+            if columns.take(slot % timeslots) {
+                self.bursts.push_burst(slot);
+                left -= 1;
+            }
+        }
+    }
+
+    fn place_in_any_slots(&mut self, block: u32, bursts: u32, digits: &mut Digits<'_>) {
+        let first = block * self.layout.block_slots;
+        let packet = self.bursts.packets() - 1;
+        let mut left = bursts;
+        while left > 0 {
+            let slot = first + digits.below(self.layout.block_slots);
+            if self.bursts.slots_of(packet).all(|other| other != slot as usize) {
+                self.bursts.push_burst(slot);
+                left -= 1;
+            }
+        }
+    }
+
+    /// Decodes the frame. From `rng` only a table of loss rates draws, once for each packet.
+    ///
+    /// # Panics
+    /// If the frame was decoded already.
+    pub fn decode(&mut self, rng: &mut dyn Rng) {
+        assert!(!self.is_decoded, "a frame is decoded once");
+        self.is_decoded = true;
+        self.counters.blocks += u64::from(self.blocks);
+        self.counters.offered_bursts += self.bursts.bursts() as u64;
+        self.counters.collided_bursts += self.bursts.collided();
+        match &mut self.receiver {
+            Receiver::Equal(decoder) => decoder.decode_equal(&mut self.bursts),
+            Receiver::Unequal { decoder, powers, .. } => decoder.decode_unequal(&mut self.bursts, powers, POWER_UNIT),
+            Receiver::Table { table, packets_of_block, plr_of_block, block_of_packet } => {
+                plr_of_block.clear();
+                plr_of_block.extend(packets_of_block.iter().map(|&packets| table.plr(packets)));
+                for (packet, &block) in block_of_packet.iter().enumerate() {
+                    if unit_interval(rng) >= plr_of_block[block as usize] {
+                        self.bursts.set_decoded(packet);
+                    }
+                }
+            }
+        }
+        let packets = self.bursts.packets();
+        let decoded = (0..packets).filter(|&packet| self.bursts.is_decoded(packet)).count();
+        self.counters.decoded_packets += decoded as u64;
+        self.counters.lost_packets += (packets - decoded) as u64;
+    }
+
+    /// The number of packets in the frame.
+    pub fn packets(&self) -> usize {
+        self.bursts.packets()
+    }
+
+    /// Whether a packet, counted from 0 in the order of [`RandomFrame::add`], arrived. After [`RandomFrame::decode`].
+    pub fn decoded(&self, packet: usize) -> bool {
+        self.bursts.is_decoded(packet)
+    }
+
+    /// The slots of a packet's bursts, numbered over all blocks.
+    #[cfg(test)]
+    pub(super) fn slots_of(&self, packet: usize) -> impl Iterator<Item = usize> {
+        self.bursts.slots_of(packet)
+    }
+
+    /// What has happened since construction.
+    pub fn counters(&self) -> RandomCounters {
+        self.counters
+    }
+}
+
+fn draw_power(spread_db: f64, rng: &mut dyn Rng) -> u64 {
+    let db = (spread_db * normal(rng)).clamp(-POWER_RANGE_DB, POWER_RANGE_DB);
+    (libm::pow(10.0, db / 10.0) * POWER_UNIT) as u64
+}

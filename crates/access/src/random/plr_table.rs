@@ -1,0 +1,157 @@
+//! Packet loss against load, read from a file.
+
+use std::path::Path;
+
+/// A curve of packet loss rates over the packets of a block.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct PlrTable {
+    /// Packets of a block and packet loss rate, by increasing packets; not empty.
+    rows: Vec<(f64, f64)>,
+}
+
+impl PlrTable {
+    /// Reads a CSV file of two columns.
+    ///
+    /// # Errors
+    /// Says which file and line cannot be used, and why.
+    pub(super) fn read(path: &Path) -> Result<PlrTable, String> {
+        let name = path.display();
+        let text = std::fs::read(path).map_err(|error| format!("{name}: cannot be read: {error}"))?;
+        let text = String::from_utf8(text).map_err(|error| {
+            let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let line = 1 + valid.iter().filter(|&&byte| byte == b'\n').count();
+            format!("{name} line {line}: is not UTF-8 text")
+        })?;
+        PlrTable::parse(&text).map_err(|(line, message)| match line {
+            Some(line) => format!("{name} line {line}: {message}"),
+            None => format!("{name}: {message}"),
+        })
+    }
+
+    fn parse(text: &str) -> Result<PlrTable, (Option<usize>, String)> {
+        let mut rows: Vec<(f64, f64)> = Vec::new();
+        let mut header_allowed = true;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        for (number, line) in (1..).zip(text.lines()) {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            if std::mem::take(&mut header_allowed) && is_header(line) {
+                continue;
+            }
+            let (packets, plr) = row(line).map_err(|message| (Some(number), message))?;
+            if let Some(&(before, _)) = rows.last()
+                && packets <= before
+            {
+                let message =
+                    format!("{packets} packets after {before}: the rows must be sorted by packets, each once");
+                return Err((Some(number), message));
+            }
+            rows.push((packets, plr));
+        }
+        if rows.is_empty() {
+            return Err((None, "has no rows: expected packets of a block, packet loss rate".to_owned()));
+        }
+        Ok(PlrTable { rows })
+    }
+
+    /// The packet loss rate of a block of so many packets: linear between the rows, and as the first or the last row beyond
+    /// them.
+    pub(super) fn plr(&self, packets: u32) -> f64 {
+        let packets = f64::from(packets);
+        let after = self.rows.partition_point(|row| row.0 < packets);
+        match (after.checked_sub(1).map(|before| self.rows[before]), self.rows.get(after)) {
+            (Some((x0, y0)), Some(&(x1, y1))) => y0 + (y1 - y0) * ((packets - x0) / (x1 - x0)),
+            (Some((_, last)), None) => last,
+            (None, first) => first.expect("a table has rows").1,
+        }
+    }
+}
+
+fn columns(line: &str) -> impl Iterator<Item = &str> {
+    let separator = [',', ';', '\t'].into_iter().find(|&c| line.contains(c)).unwrap_or(' ');
+    line.split(separator).map(str::trim).filter(|column| !column.is_empty())
+}
+
+/// A first line whose first column is no number, nor looks like one.
+fn is_header(line: &str) -> bool {
+    columns(line).next().is_some_and(|column| {
+        column.parse::<f64>().is_err() && column.starts_with(|c: char| c.is_alphabetic() || c == '"')
+    })
+}
+
+fn row(line: &str) -> Result<(f64, f64), String> {
+    let mut columns = columns(line);
+    let mut number = |what: &str, highest: f64| {
+        let column = columns.next().ok_or_else(|| format!("the {what} is missing"))?;
+        match column.parse::<f64>() {
+            Ok(value) if (0.0..=highest).contains(&value) => Ok(value),
+            Ok(value) => Err(format!("the {what} {value} is not between 0 and {highest}")),
+            Err(_) => Err(format!("the {what} \"{column}\" is not a number")),
+        }
+    };
+    Ok((number("number of packets of a block", 1e9)?, number("packet loss rate", 1.0)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(text: &str) -> (Option<usize>, String) {
+        PlrTable::parse(text).unwrap_err()
+    }
+
+    #[test]
+    fn is_linear_between_rows_and_constant_beyond() {
+        let table = PlrTable::parse("packets_per_block,plr\n# measured\n10, 0.1\n20;0.3\n\n40\t0.3\n50 1\n").unwrap();
+        for (packets, plr) in [
+            (0, 0.1),
+            (9, 0.1),
+            (10, 0.1),
+            (15, 0.2),
+            (19, 0.28),
+            (20, 0.3),
+            (33, 0.3),
+            (45, 0.65),
+            (50, 1.0),
+            (99, 1.0),
+        ] {
+            assert!((table.plr(packets) - plr).abs() < 1e-15, "{packets}: {}", table.plr(packets));
+        }
+        assert_eq!(PlrTable::parse("0,0.25").unwrap().plr(7), 0.25);
+    }
+
+    #[test]
+    fn says_which_line_is_wrong_and_why() {
+        assert_eq!(refusal("packets,plr\n").0, None);
+        assert_eq!(
+            refusal("10,0.1\n10,0.2\n"),
+            (Some(2), "10 packets after 10: the rows must be sorted by packets, each once".to_owned())
+        );
+        assert_eq!(refusal("n,plr\n20,0.1\n\n10,0.2\n").0, Some(4));
+        assert_eq!(refusal("1,0.1\n2,-0.1"), (Some(2), "the packet loss rate -0.1 is not between 0 and 1".to_owned()));
+        assert_eq!(refusal("1,1.0001").1, "the packet loss rate 1.0001 is not between 0 and 1");
+        assert_eq!(refusal("-1,0").1, "the number of packets of a block -1 is not between 0 and 1000000000");
+        assert_eq!(refusal("1,x").1, "the packet loss rate \"x\" is not a number");
+        assert_eq!(refusal("1").1, "the packet loss rate is missing");
+        assert!(refusal("1,NaN").1.contains("not between"));
+        assert!(refusal("inf,0").1.contains("not between"));
+        assert_eq!(refusal("a,b\nc,d").0, Some(2), "one header only");
+        assert_eq!(refusal("1.2.3,4").0, Some(1), "a broken number is not a header");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_named() {
+        let error = PlrTable::read(Path::new("no/such.csv")).unwrap_err();
+        assert!(error.starts_with("no/such.csv: cannot be read: "), "{error}");
+        let path = std::env::temp_dir().join(format!("transorbit-plr-{}.csv", std::process::id()));
+        std::fs::write(&path, "n,plr\n1,0\n2,nothing\n").unwrap();
+        let error = PlrTable::read(&path).unwrap_err();
+        std::fs::write(&path, b"1,0\n2,\xff\n").unwrap();
+        let bytes = PlrTable::read(&path).unwrap_err();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(error, format!("{} line 3: the packet loss rate \"nothing\" is not a number", path.display()));
+        assert_eq!(bytes, format!("{} line 2: is not UTF-8 text", path.display()));
+    }
+}

@@ -1,0 +1,125 @@
+//! A scheme of random access, ready for use.
+
+use channel::qpsk;
+use rand::Rng;
+use units::Db;
+
+use super::draw::unit_interval;
+use super::plr_table::PlrTable;
+
+/// A scheme whose parameters are checked and whose files are read.
+#[derive(Clone, Debug)]
+pub struct Scheme {
+    pub(super) payload_bits: u32,
+    pub(super) degrees: Degrees,
+    pub(super) decoding: Decoding,
+}
+
+impl Scheme {
+    /// Useful bits of a packet.
+    pub fn payload_bits(&self) -> u32 {
+        self.payload_bits
+    }
+
+    /// Bursts of a packet on average.
+    pub fn mean_bursts(&self) -> f64 {
+        match &self.degrees {
+            Degrees::Fixed(bursts) => f64::from(*bursts),
+            Degrees::Drawn(choices) => {
+                let mut below = 0.0;
+                choices
+                    .iter()
+                    .map(|&(bursts, upto)| f64::from(bursts) * (upto - std::mem::replace(&mut below, upto)))
+                    .sum()
+            }
+        }
+    }
+
+    /// Whether a packet of median power is decoded when no other disturbs it. If not, next to everything is lost.
+    pub fn decodes_without_interference(&self) -> bool {
+        match &self.decoding {
+            Decoding::Receiver(receiver) => qpsk::mutual_information(receiver.es_n0) >= receiver.required,
+            Decoding::Table(table) => table.plr(1) < 1.0,
+        }
+    }
+}
+
+/// Into how many bursts a packet goes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Degrees {
+    Fixed(u32),
+    /// Numbers of bursts with the probability of that or an earlier one.
+    Drawn(Vec<(u32, f64)>),
+}
+
+impl Degrees {
+    /// From numbers of bursts and their probabilities, which add up to about 1.
+    pub(super) fn distributed(distribution: &[(u32, f64)]) -> Degrees {
+        let sum: f64 = distribution.iter().map(|&(_, probability)| probability).sum();
+        let mut upto = 0.0;
+        let mut choices: Vec<(u32, f64)> = distribution
+            .iter()
+            .filter(|&&(_, probability)| probability > 0.0)
+            .map(|&(bursts, probability)| {
+                upto += probability / sum;
+                (bursts, upto)
+            })
+            .collect();
+        if let Some(last) = choices.last_mut() {
+            last.1 = 1.0;
+        }
+        Degrees::Drawn(choices)
+    }
+
+    #[inline]
+    pub(super) fn draw(&self, rng: &mut dyn Rng) -> u32 {
+        match self {
+            Degrees::Fixed(bursts) => *bursts,
+            Degrees::Drawn(choices) => {
+                let u = unit_interval(rng);
+                choices.iter().find(|&&(_, upto)| u < upto).expect("the last one is 1").0
+            }
+        }
+    }
+}
+
+/// How it is found out which packets arrive.
+#[derive(Clone, Debug)]
+pub(super) enum Decoding {
+    Receiver(Receiver),
+    Table(PlrTable),
+}
+
+/// A receiver as the module describes it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Receiver {
+    pub(super) es_n0: Db,
+    /// Standard deviation of the packets' power.
+    pub(super) power_spread: Db,
+    /// Mutual information per coded bit that a packet needs, 0 to 1.
+    pub(super) required: f64,
+    /// Whether that is the mean of its bursts, and not that of its best one.
+    pub(super) joint: bool,
+    pub(super) iterations: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    #[test]
+    fn degrees_follow_their_distribution() {
+        let degrees = Degrees::distributed(&[(2, 0.5), (5, 0.0), (3, 0.28), (8, 0.22)]);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut counts = [0u32; 9];
+        const N: u32 = 100_000;
+        (0..N).for_each(|_| counts[degrees.draw(&mut rng) as usize] += 1);
+        for (bursts, probability) in [(2, 0.5), (3, 0.28), (5, 0.0), (8, 0.22)] {
+            let expected = f64::from(N) * probability;
+            let deviation = (expected * (1.0 - probability)).sqrt();
+            assert!((f64::from(counts[bursts]) - expected).abs() <= 4.0 * deviation, "{bursts}: {}", counts[bursts]);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The module against what is known of its schemes.
+
+mod curves;
+mod decoding;
+mod placement;
+mod powers;
+mod words;
+
+use std::path::Path;
+
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde_json::{Value, json};
+
+use super::{Columns, RandomAccess, RandomConfig, RandomFrame, RandomLayout, Scheme};
+
+fn rng(seed: u64) -> Xoshiro256PlusPlus {
+    Xoshiro256PlusPlus::seed_from_u64(seed)
+}
+
+/// A block whose slots are all different columns, so that one amplifier limits nothing.
+fn free(block_slots: u32) -> RandomLayout {
+    RandomLayout { timeslots: block_slots, block_slots, one_amplifier: true }
+}
+
+fn parse(config: &Value) -> RandomAccess {
+    serde_json::from_value(config.clone()).unwrap()
+}
+
+fn load(config: &Value, random: &RandomConfig) -> Scheme {
+    random.check().unwrap();
+    parse(config).load(random, Path::new(".")).unwrap()
+}
+
+fn scheme(config: &Value) -> Scheme {
+    load(config, &RandomConfig::default())
+}
+
+fn musca(margin: f64) -> Value {
+    json!({ "kind": "musca", "margin": margin })
+}
+
+fn crdsa(replicas: u32) -> Value {
+    json!({ "kind": "crdsa", "replicas": replicas })
+}
+
+/// Lost packets of each of `blocks` blocks with `packets` packets of as many terminals.
+fn losses(scheme: Scheme, layout: RandomLayout, packets: u32, blocks: u32, seed: u64) -> Vec<f64> {
+    let mut rng = rng(seed);
+    let mut frame = RandomFrame::new(scheme, layout);
+    let mut columns = Columns::new(layout.timeslots);
+    (0..blocks)
+        .map(|_| {
+            frame.begin(1);
+            for _ in 0..packets {
+                columns.clear();
+                assert!(frame.add(&mut columns, &mut rng));
+            }
+            frame.decode(&mut rng);
+            (0..frame.packets()).filter(|&packet| !frame.decoded(packet)).count() as f64
+        })
+        .collect()
+}
+
+/// Mean and variance of a sample.
+fn moments(sample: &[f64]) -> (f64, f64) {
+    let n = sample.len() as f64;
+    let mean = sample.iter().sum::<f64>() / n;
+    (mean, sample.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0))
+}
+
+/// The packet loss rate and its standard deviation, from the differences between blocks.
+fn loss_rate(scheme: Scheme, layout: RandomLayout, packets: u32, blocks: u32, seed: u64) -> (f64, f64) {
+    let (mean, variance) = moments(&losses(scheme, layout, packets, blocks, seed));
+    (mean / f64::from(packets), (variance / f64::from(blocks)).sqrt() / f64::from(packets))
+}

@@ -1,0 +1,453 @@
+//! The return link: terminals with their queues, frame after frame.
+
+use std::collections::VecDeque;
+use std::path::Path;
+
+use rand::Rng;
+use serde::Serialize;
+use units::{Bytes, Duration, FieldError, Time};
+
+use crate::config::AccessConfig;
+use crate::division::Divider;
+use crate::frame::FrameConfig;
+use crate::load::Load;
+use crate::method::AccessMethod;
+use crate::ncc::{FrameFacts, Ncc};
+use crate::random::RandomFrame;
+use crate::switch::{Choice, SwitchPolicy, SwitchView};
+use crate::terminal::{Filled, Filler, Terminal, Waiting};
+
+/// A datagram that a terminal is to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// Its number, which comes back.
+    pub id: u32,
+    /// Whose it is, from 0.
+    pub terminal: u32,
+    /// Its size.
+    pub bytes: u32,
+    /// Datagrams of its flow before it, by what it carries: that of a retransmission is that of the original.
+    pub position: u64,
+}
+
+/// How a datagram got at the channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// By random access.
+    Random,
+    /// In slots that were granted.
+    Dedicated,
+}
+
+/// Why a datagram is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropReason {
+    /// A part of it could not be decoded, for other bursts in its slots.
+    Collision,
+    /// The terminal's queue was full.
+    Overflow,
+}
+
+/// What becomes of a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// It has left its terminal whole at `at`, which may be some slots ahead, and will be decoded.
+    Sent {
+        /// Which.
+        id: u32,
+        /// When the last part of it has left.
+        at: Time,
+        /// How.
+        access: Access,
+    },
+    /// It is lost.
+    Dropped {
+        /// Which.
+        id: u32,
+        /// Why.
+        reason: DropReason,
+        /// How it was sent, if it was.
+        access: Option<Access>,
+    },
+}
+
+/// The return link of all terminals of a gateway.
+///
+/// A machine without input or output of its own: datagrams are handed in, frames begin at [`ReturnLink::poll_timeout`], and what
+/// becomes of the datagrams is polled. Propagation is not its matter, except that requests need a round trip, which is handed in.
+///
+/// What is simplified, and who could notice: bursts are aligned to their slots, and Es/N0 is one value for all terminals at all
+/// times, so that bursts in granted slots are always decoded. A study of fading on the return link would notice.
+pub struct ReturnLink {
+    method: &'static str,
+    frame: FrameConfig,
+    filler: Filler,
+    datagram_bits: u64,
+    whole_frames: bool,
+    frame_bits: u64,
+    buffer_bits: u64,
+    policy: Option<SwitchPolicy>,
+    terminals: Vec<Terminal>,
+    random: Option<Random>,
+    dedicated: Option<Dedicated>,
+    divider: Divider,
+    random_carriers: u32,
+    /// The first frame that has not been looked at.
+    next_frame: u64,
+    /// Terminals with something to send by random access, in the order in which they got it.
+    contending: Vec<u32>,
+    now: Time,
+    outputs: VecDeque<Output>,
+    /// What leaves in the present frame, to be put in the order of time.
+    leaving: Vec<(Time, Output)>,
+    tally: Tally,
+}
+
+/// Random access, and what it needs from frame to frame.
+struct Random {
+    name: &'static str,
+    frame: RandomFrame,
+    /// The most packets of a terminal in a frame.
+    most_packets: u64,
+    decoder: Box<dyn Rng + Send>,
+    load: Load,
+    /// Of each packet of this frame: whose it is, and which datagrams of its queue it carries parts of.
+    sent: Vec<(u32, std::ops::Range<u32>)>,
+}
+
+struct Dedicated {
+    ncc: Ncc,
+    slot_bits: u32,
+}
+
+/// What is counted on the way.
+#[derive(Debug, Default)]
+struct Tally {
+    random_slots: u64,
+    slots_granted: u64,
+    slots_used: u64,
+    begun: u64,
+    waited: Duration,
+}
+
+/// The return link in numbers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AccessReport {
+    /// How terminals got at the channel.
+    pub method: &'static str,
+    /// Frames that have begun.
+    pub frames: u64,
+    /// Bursts sent by random access.
+    pub offered_bursts: u64,
+    /// Those that shared their slot with another burst.
+    pub collided_bursts: u64,
+    /// Packets of random access that were decoded.
+    pub decoded_packets: u64,
+    /// Packets of random access that were not.
+    pub lost_packets: u64,
+    /// Share of the packets of random access that was lost; `null` without any.
+    pub plr: Option<f64>,
+    /// Packets sent by random access for each of its slots, from the beginning to the end of the run; `null` without such slots.
+    pub normalized_load: Option<f64>,
+    /// Slots that were granted to terminals.
+    pub dedicated_slots_granted: u64,
+    /// Those in which something was sent.
+    pub dedicated_slots_used: u64,
+    /// Mean time from the arrival of a datagram at its terminal to the beginning of the frame in which its transmission begins;
+    /// `null` if none did.
+    pub waiting_mean_s: Option<f64>,
+    /// Carriers for random access at the end of the run.
+    pub random_carriers: u32,
+    /// Datagrams that wait at the end of the run.
+    pub waiting_datagrams: u64,
+}
+
+impl ReturnLink {
+    /// A return link at rest. `weights`: of each terminal, its share where capacity is divided. `streams` hands out the random
+    /// stream of a purpose and a terminal. File names start from `base`.
+    ///
+    /// # Errors
+    /// A file cannot be read, or a field is wrong.
+    pub fn new(
+        config: &AccessConfig,
+        weights: &[f64],
+        base: &Path,
+        streams: &mut dyn FnMut(&'static str, u64) -> Box<dyn Rng + Send>,
+    ) -> Result<ReturnLink, FieldError> {
+        config.check()?;
+        let frame = config.frame.clone();
+        let random_carriers = config.random_carriers();
+        let random = Random::new(config, base, streams("decoder", 0))?;
+        let dedicated = config.method.is_dedicated().then(|| Dedicated::new(config, weights)).transpose()?;
+        let terminals = 0..weights.len() as u64;
+        let terminals = terminals.map(|terminal| Terminal::new(frame.timeslots, streams("slots", terminal))).collect();
+        let policy = match &config.method {
+            AccessMethod::Switch(switch) => Some(switch.policy.clone()),
+            _ => None,
+        };
+        Ok(ReturnLink {
+            method: config.method.kind(),
+            filler: Filler::new(&config.encapsulation),
+            datagram_bits: config.encapsulation.datagram.bits(),
+            whole_frames: config.whole_frames,
+            frame_bits: config.frame_bits(),
+            buffer_bits: config.buffer.map_or(u64::MAX, Bytes::bits),
+            policy,
+            terminals,
+            random,
+            dedicated,
+            divider: Divider::new(&config.division, frame.carriers, random_carriers, frame.carrier_step()),
+            random_carriers,
+            frame,
+            next_frame: 0,
+            contending: Vec::new(),
+            now: Time::ZERO,
+            outputs: VecDeque::new(),
+            leaving: Vec::new(),
+            tally: Tally::default(),
+        })
+    }
+
+    /// A terminal gets a datagram to send. `round_trip`: between terminals and the network control centre.
+    pub fn handle_datagram(&mut self, now: Time, datagram: Datagram, round_trip: Duration) {
+        self.now = now;
+        let Datagram { id, terminal: number, bytes, position } = datagram;
+        let bits = u64::from(bytes) * 8 + self.datagram_bits;
+        let terminal = &mut self.terminals[number as usize];
+        if terminal.waiting_bits() + bits > self.buffer_bits {
+            self.outputs.push_back(Output::Dropped { id, reason: DropReason::Overflow, access: None });
+            return;
+        }
+        let (access, asks) = self.choose(now, number, position);
+        let terminal = &mut self.terminals[number as usize];
+        let waiting = Waiting::new(id, bits, now);
+        match access {
+            Access::Random => {
+                if terminal.random.is_empty() {
+                    self.contending.push(number);
+                }
+                terminal.random.push(waiting);
+            }
+            Access::Dedicated => terminal.push_dedicated(waiting),
+        }
+        if let Some(dedicated) = self.dedicated.as_mut().filter(|_| asks) {
+            dedicated.ncc.handle_data(now, number, terminal.backlog(), round_trip);
+        }
+    }
+
+    /// How a datagram goes, and whether the terminal asks for slots for it.
+    fn choose(&mut self, now: Time, number: u32, position: u64) -> (Access, bool) {
+        let (policy, random, dedicated) = match (&self.policy, &mut self.random, &self.dedicated) {
+            (Some(policy), Some(random), Some(dedicated)) => (policy, random, dedicated),
+            (_, _, Some(_)) => return (Access::Dedicated, true),
+            _ => return (Access::Random, false),
+        };
+        let terminal = &mut self.terminals[number as usize];
+        let view = SwitchView {
+            position,
+            queue_bits: terminal.waiting_bits(),
+            random_load: random.load.heard(now),
+            connected: dedicated.ncc.is_connected(number),
+        };
+        match policy.choose(&mut terminal.switch, &view) {
+            Choice::Random => (Access::Random, policy.asks(&view)),
+            Choice::Dedicated => (Access::Dedicated, true),
+        }
+    }
+
+    /// When [`ReturnLink::handle_timeout`] is to be called next: the next frame, if it concerns anybody.
+    pub fn poll_timeout(&self) -> Option<Time> {
+        let asked = self.dedicated.as_ref().is_some_and(|dedicated| !dedicated.ncc.is_idle());
+        let busy = asked || !self.contending.is_empty();
+        busy.then(|| self.frame.start(self.next_frame.max(self.frame.next(self.now))))
+    }
+
+    /// What has become of a datagram; in the order of time for those that were sent.
+    pub fn poll_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// The time of [`ReturnLink::poll_timeout`] is reached: a frame begins. All that it carries is decided here.
+    pub fn handle_timeout(&mut self, now: Time, round_trip: Duration) {
+        self.now = now;
+        let number = self.frame.next(now);
+        if number < self.next_frame || self.frame.start(number) != now {
+            return;
+        }
+        let idle_frames = number - self.next_frame;
+        self.next_frame = number + 1;
+        self.tally.random_slots += idle_frames * self.random_slots();
+        if number.is_multiple_of(u64::from(self.frame.superframe_frames)) {
+            self.divide_carriers();
+        }
+        self.tally.random_slots += self.random_slots();
+        self.send_dedicated(now, number, round_trip);
+        self.send_random(now, number, idle_frames, round_trip);
+        self.leaving.sort_by_key(|&(at, _)| at);
+        self.outputs.extend(self.leaving.drain(..).map(|(_, output)| output));
+    }
+
+    fn random_slots(&self) -> u64 {
+        u64::from(self.random_carriers) * u64::from(self.frame.timeslots)
+    }
+
+    fn divide_carriers(&mut self) {
+        let (Some(random), Some(dedicated)) = (&self.random, &self.dedicated) else { return };
+        let backlog: u64 = self.terminals.iter().map(|terminal| terminal.dedicated.bits()).sum();
+        let slots = backlog.div_ceil(u64::from(dedicated.slot_bits));
+        self.random_carriers = self.divider.handle_frame(random.load.measured(), slots);
+    }
+
+    /// Terminals fill the slots that they were granted.
+    fn send_dedicated(&mut self, now: Time, frame: u64, round_trip: Duration) {
+        let Some(Dedicated { ncc, slot_bits }) = &mut self.dedicated else { return };
+        let terminals = &mut self.terminals;
+        let slots = (self.frame.carriers - self.random_carriers) * self.frame.timeslots;
+        ncc.handle_frame(now, slots, &mut |terminal| terminals[terminal as usize].backlog(), round_trip);
+        let frame_end = now + self.frame.duration;
+        for grant in ncc.plan() {
+            self.tally.slots_granted += u64::from(grant.slots);
+            let terminal = &mut terminals[grant.terminal as usize];
+            terminal.begin_frame(frame, self.frame_bits);
+            terminal.columns.take_span(grant.first_slot, grant.slots);
+            for slot in grant.in_time_order(self.frame.timeslots) {
+                if terminal.dedicated.is_empty() && !terminal.advance_one() {
+                    break;
+                }
+                if terminal.bits_left < u64::from(*slot_bits) {
+                    break;
+                }
+                terminal.bits_left -= u64::from(*slot_bits);
+                self.tally.slots_used += 1;
+                let slot_end = now + self.frame.offset(slot % self.frame.timeslots + 1);
+                let end = if self.whole_frames { frame_end } else { slot_end };
+                let filled = self.filler.fill(&mut terminal.dedicated, 0, *slot_bits, now);
+                self.tally.begin(&filled);
+                while let Some(done) = terminal.dedicated.pop_done() {
+                    self.leaving.push((end, Output::Sent { id: done.id, at: end, access: Access::Dedicated }));
+                }
+            }
+        }
+    }
+
+    /// Terminals send what waits for random access; the gateway decodes at the end of the frame.
+    fn send_random(&mut self, now: Time, frame: u64, idle_frames: u64, round_trip: Duration) {
+        let Some(random) = &mut self.random else { return };
+        let blocks = self.random_carriers * self.frame.timeslots / self.frame.block_slots;
+        random.frame.begin(blocks);
+        random.sent.clear();
+        let payload = random.frame.payload_bits();
+        for &number in &self.contending {
+            let terminal = &mut self.terminals[number as usize];
+            terminal.begin_frame(frame, self.frame_bits);
+            let most = random.most_packets.min(terminal.bits_left / u64::from(payload));
+            let mut next = 0;
+            for _ in 0..most {
+                if next == terminal.random.len() || !random.frame.add(&mut terminal.columns, &mut *terminal.rng) {
+                    break;
+                }
+                let filled = self.filler.fill(&mut terminal.random, next, payload, now);
+                self.tally.begin(&filled);
+                random.sent.push((number, filled.datagrams));
+                next = filled.next;
+            }
+        }
+        random.frame.decode(&mut *random.decoder);
+        for (packet, (number, datagrams)) in random.sent.iter().enumerate() {
+            if !random.frame.decoded(packet) {
+                self.terminals[*number as usize].random.damage(datagrams.clone());
+            }
+        }
+        let end = now + self.frame.duration;
+        let (terminals, leaving) = (&mut self.terminals, &mut self.leaving);
+        self.contending.retain(|&number| {
+            let queue = &mut terminals[number as usize].random;
+            while let Some(Waiting { id, damaged, .. }) = queue.pop_done() {
+                let access = Access::Random;
+                let reason = DropReason::Collision;
+                leaving.push((
+                    end,
+                    match damaged {
+                        true => Output::Dropped { id, reason, access: Some(access) },
+                        false => Output::Sent { id, at: end, access },
+                    },
+                ));
+            }
+            !queue.is_empty()
+        });
+        let per_block = random.sent.len() as f64 / f64::from(blocks.max(1));
+        random.load.handle_frame(now, idle_frames, per_block, round_trip);
+    }
+
+    /// What a kind of access is called here.
+    pub fn name_of(&self, access: Access) -> &'static str {
+        match (access, &self.random) {
+            (Access::Random, Some(random)) => random.name,
+            _ => "dedicated",
+        }
+    }
+
+    /// How many datagrams have neither left nor been lost, those to be polled included.
+    pub fn in_flight(&self) -> usize {
+        let waiting = |terminal: &Terminal| terminal.random.len() + terminal.dedicated.len();
+        self.terminals.iter().map(waiting).sum::<usize>() + self.outputs.len()
+    }
+
+    /// The return link in numbers, from the beginning to `now`.
+    pub fn report(&self, now: Time) -> AccessReport {
+        let frames = self.frame.next(now);
+        let random_slots = self.tally.random_slots + frames.saturating_sub(self.next_frame) * self.random_slots();
+        let counters = self.random.as_ref().map(|random| random.frame.counters()).unwrap_or_default();
+        let packets = counters.decoded_packets + counters.lost_packets;
+        let ratio = |part: f64, whole: u64| (whole > 0).then(|| part / whole as f64);
+        AccessReport {
+            method: self.method,
+            frames,
+            offered_bursts: counters.offered_bursts,
+            collided_bursts: counters.collided_bursts,
+            decoded_packets: counters.decoded_packets,
+            lost_packets: counters.lost_packets,
+            plr: ratio(counters.lost_packets as f64, packets),
+            normalized_load: ratio(packets as f64, random_slots),
+            dedicated_slots_granted: self.tally.slots_granted,
+            dedicated_slots_used: self.tally.slots_used,
+            waiting_mean_s: ratio(self.tally.waited.as_secs_f64(), self.tally.begun),
+            random_carriers: self.random_carriers,
+            waiting_datagrams: self.terminals.iter().map(|t| (t.random.len() + t.dedicated.len()) as u64).sum(),
+        }
+    }
+}
+
+impl Random {
+    fn new(config: &AccessConfig, base: &Path, decoder: Box<dyn Rng + Send>) -> Result<Option<Random>, FieldError> {
+        let Some(scheme) = config.method.random() else { return Ok(None) };
+        let path = if config.method.is_dedicated() { "method.random" } else { "method" };
+        let loaded = scheme.load(&config.random, base).map_err(|error| error.within(path))?;
+        let most_packets = match config.one_amplifier {
+            true => u64::from(config.frame.timeslots / scheme.planned_bursts()),
+            false => u64::MAX,
+        };
+        let frame = RandomFrame::new(loaded, config.layout());
+        Ok(Some(Random { name: scheme.kind(), frame, most_packets, decoder, load: Load::default(), sent: Vec::new() }))
+    }
+}
+
+impl Dedicated {
+    fn new(config: &AccessConfig, weights: &[f64]) -> Result<Dedicated, FieldError> {
+        let FrameConfig { duration, timeslots, superframe_frames, .. } = config.frame;
+        let payload = config.dedicated.slot_bits().map_err(|error| error.within("dedicated"))?;
+        let by_rate = u32::try_from(config.frame_bits() / u64::from(payload)).unwrap_or(u32::MAX);
+        let max_slots = if config.one_amplifier { by_rate.min(timeslots) } else { by_rate };
+        let one_amplifier = config.one_amplifier;
+        let slot_bits = payload - config.encapsulation.fragment.bits() as u32;
+        let facts = FrameFacts { duration, timeslots, superframe_frames, one_amplifier, slot_bits, max_slots };
+        Ok(Dedicated { ncc: Ncc::new(&config.dedicated, facts, weights), slot_bits: payload })
+    }
+}
+
+impl Tally {
+    fn begin(&mut self, filled: &Filled) {
+        self.begun += filled.begun;
+        self.waited += filled.waited;
+    }
+}

@@ -1,0 +1,189 @@
+//! A terminal's queues, and how datagrams are put into slots.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use rand::Rng;
+use units::{Duration, Time};
+
+use crate::config::Encapsulation;
+use crate::ncc::Backlog;
+use crate::random::Columns;
+use crate::switch::SwitchState;
+
+/// A terminal (RCST).
+pub(crate) struct Terminal {
+    /// What waits for random access.
+    pub(crate) random: Queue,
+    /// What waits for slots of its own.
+    pub(crate) dedicated: Queue,
+    /// What arrived for dedicated access since the beginning.
+    arrived_bits: u64,
+    pub(crate) switch: SwitchState,
+    /// Where its bursts go.
+    pub(crate) rng: Box<dyn Rng + Send>,
+    /// The present frame's: timeslots in which it sends, and bits that it may still send.
+    pub(crate) columns: Columns,
+    pub(crate) bits_left: u64,
+    frame: Option<u64>,
+}
+
+/// A datagram, or what is left of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiting {
+    pub(crate) id: u32,
+    pub(crate) bits_left: u64,
+    pub(crate) since: Time,
+    pub(crate) begun: bool,
+    /// A part of it is lost.
+    pub(crate) damaged: bool,
+}
+
+/// Datagrams in the order of their arrival.
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    waiting: VecDeque<Waiting>,
+    bits: u64,
+}
+
+/// Puts datagrams into slots.
+pub(crate) struct Filler {
+    fragment_bits: u64,
+    packing: bool,
+}
+
+/// What a slot took.
+pub(crate) struct Filled {
+    /// The datagrams of which it carries parts, by their place in the queue.
+    pub(crate) datagrams: Range<u32>,
+    /// The first that still has something to send.
+    pub(crate) next: usize,
+    /// How many began in it, and how long these had waited together.
+    pub(crate) begun: u64,
+    pub(crate) waited: Duration,
+}
+
+impl Terminal {
+    pub(crate) fn new(timeslots: u32, rng: Box<dyn Rng + Send>) -> Terminal {
+        Terminal {
+            random: Queue::default(),
+            dedicated: Queue::default(),
+            arrived_bits: 0,
+            switch: SwitchState::default(),
+            rng,
+            columns: Columns::new(timeslots),
+            bits_left: 0,
+            frame: None,
+        }
+    }
+
+    /// The first call of a frame makes room in it.
+    pub(crate) fn begin_frame(&mut self, frame: u64, bits: u64) {
+        if self.frame.replace(frame) != Some(frame) {
+            self.columns.clear();
+            self.bits_left = bits;
+        }
+    }
+
+    /// Adds a datagram for slots of its own.
+    pub(crate) fn push_dedicated(&mut self, waiting: Waiting) {
+        self.arrived_bits += waiting.bits_left;
+        self.dedicated.push(waiting);
+    }
+
+    /// A slot of its own is free: it takes the first datagram that waits for random access and has not begun; whether there is
+    /// one.
+    pub(crate) fn advance_one(&mut self) -> bool {
+        let waiting = self.random.take_fresh();
+        waiting.into_iter().map(|waiting| self.push_dedicated(waiting)).count() > 0
+    }
+
+    /// All that waits, in bits.
+    pub(crate) fn waiting_bits(&self) -> u64 {
+        self.random.bits + self.dedicated.bits
+    }
+
+    /// What the network control centre is told.
+    pub(crate) fn backlog(&self) -> Backlog {
+        Backlog { bits: self.dedicated.bits, arrived_bits: self.arrived_bits }
+    }
+}
+
+impl Waiting {
+    pub(crate) fn new(id: u32, bits: u64, since: Time) -> Waiting {
+        Waiting { id, bits_left: bits, since, begun: false, damaged: false }
+    }
+}
+
+impl Queue {
+    pub(crate) fn push(&mut self, waiting: Waiting) {
+        self.bits += waiting.bits_left;
+        self.waiting.push_back(waiting);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    pub(crate) fn bits(&self) -> u64 {
+        self.bits
+    }
+
+    /// Takes the first datagram off if all of it was sent.
+    pub(crate) fn pop_done(&mut self) -> Option<Waiting> {
+        self.waiting.pop_front_if(|waiting| waiting.bits_left == 0)
+    }
+
+    /// Takes the first datagram off of which nothing was sent.
+    fn take_fresh(&mut self) -> Option<Waiting> {
+        let place = self.waiting.iter().position(|waiting| !waiting.begun)?;
+        let waiting = self.waiting.remove(place)?;
+        self.bits -= waiting.bits_left;
+        Some(waiting)
+    }
+
+    /// Parts of these datagrams are lost.
+    pub(crate) fn damage(&mut self, places: Range<u32>) {
+        for waiting in self.waiting.range_mut(places.start as usize..places.end as usize) {
+            waiting.damaged = true;
+        }
+    }
+}
+
+impl Filler {
+    pub(crate) fn new(encapsulation: &Encapsulation) -> Filler {
+        Filler { fragment_bits: encapsulation.fragment.bits(), packing: encapsulation.packing }
+    }
+
+    /// Fills a slot of so many bits from the datagram at `from` on, which has something to send.
+    #[inline]
+    pub(crate) fn fill(&self, queue: &mut Queue, from: usize, slot_bits: u32, now: Time) -> Filled {
+        let mut filled = Filled { datagrams: from as u32..from as u32, next: from, begun: 0, waited: Duration::ZERO };
+        let mut room = u64::from(slot_bits);
+        while room > self.fragment_bits {
+            let Some(waiting) = queue.waiting.get_mut(filled.next) else { break };
+            if !waiting.begun {
+                waiting.begun = true;
+                filled.begun += 1;
+                filled.waited += now.since(waiting.since);
+            }
+            let bits = waiting.bits_left.min(room - self.fragment_bits);
+            waiting.bits_left -= bits;
+            queue.bits -= bits;
+            room -= bits + self.fragment_bits;
+            filled.datagrams.end = filled.next as u32 + 1;
+            if waiting.bits_left > 0 {
+                break;
+            }
+            filled.next += 1;
+            if !self.packing {
+                break;
+            }
+        }
+        filled
+    }
+}
