@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Time};
 
-use crate::{Action, End, Source};
+use crate::{Act, Action, End, Source};
 
 /// One transfer from the server, endless or of a given size.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -45,7 +45,7 @@ impl BulkSource {
 }
 
 impl Source for BulkSource {
-    fn poll_action(&mut self, now: Time) -> Option<(End, Action)> {
+    fn poll_action(&mut self, now: Time) -> Option<Act> {
         if now < self.start {
             return None;
         }
@@ -57,7 +57,7 @@ impl Source for BulkSource {
             (Step::Done, _) => return None,
         };
         self.step = next;
-        Some((End::Server, action))
+        Some(Act::on_first(End::Server, action))
     }
 
     fn poll_timeout(&self) -> Option<Time> {
@@ -71,7 +71,7 @@ mod tests {
 
     fn actions(bulk: &Bulk) -> Vec<Action> {
         let mut source = bulk.build(Duration::ZERO);
-        std::iter::from_fn(|| source.poll_action(Time::MAX).map(|(_, action)| action)).collect()
+        std::iter::from_fn(|| source.poll_action(Time::MAX).map(|act| act.action)).collect()
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! either end of the flow, and told what has arrived. A listener judges what a voice flow delivers.
 
 mod bulk;
+mod packmime;
 mod random;
 mod short_flows;
 mod size;
@@ -14,6 +15,7 @@ use rand::Rng;
 use units::{Bytes, Duration, FieldError, Time};
 
 pub use bulk::Bulk;
+pub use packmime::PackMime;
 pub use short_flows::ShortFlows;
 pub use size::{Empirical, Exponential, Lognormal, Pareto, Size, SizeDistribution};
 pub use voice::activity::{Activity, Continuous, ExponentialOnOff, ParetoOnOff};
@@ -22,7 +24,7 @@ pub use voice::emodel;
 pub use voice::listener::{Listener, VoiceQuality};
 pub use voice::playout::{AdaptivePlayout, FixedPlayout, Playout};
 pub use voice::{Voice, VoiceStream};
-pub use web::{ConstantCount, ObjectCount, ParetoCount, Requests, Web, WebReport};
+pub use web::{ConstantCount, ObjectCount, ParetoCount, Requests, Web, WebReport, WebTimes};
 
 /// An end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,26 +62,65 @@ pub enum Needs {
     },
 }
 
-/// The application of one flow, both its ends.
+/// One thing that an application does on one of its connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Act {
+    /// Which of its connections, counted from 0.
+    pub connection: u32,
+    /// The end of the connection that does it.
+    pub end: End,
+    /// What it does.
+    pub action: Action,
+}
+
+impl Act {
+    /// On the first connection, the only one that most have.
+    pub(crate) fn on_first(end: End, action: Action) -> Act {
+        Act { connection: 0, end, action }
+    }
+}
+
+/// One application, both its ends. Each of its connections is a flow.
 pub trait Source: Send {
-    /// The next thing that is due at `now`, and the end that does it; call until `None`.
-    fn poll_action(&mut self, now: Time) -> Option<(End, Action)>;
+    /// How many connections it may use, known from the start. One that is never opened carries nothing.
+    fn connections(&self) -> u32 {
+        1
+    }
+
+    /// The next thing that is due at `now`; call until `None`.
+    fn poll_action(&mut self, now: Time) -> Option<Act>;
 
     /// When the application acts next by itself; `None` for never again, or not before something is delivered.
     fn poll_timeout(&self) -> Option<Time>;
 
-    /// The application at `end` has received `bytes` in order since the flow began (streams only). What it does about it is
-    /// due at once: ask [`Source::poll_action`] again.
-    fn handle_delivered(&mut self, _now: Time, _end: End, _bytes: u64) {}
+    /// The application at `end` of a connection has received `bytes` in order since the connection began (streams only). What
+    /// it does about it is due at once: ask [`Source::poll_action`] again.
+    fn handle_delivered(&mut self, _now: Time, _connection: u32, _end: End, _bytes: u64) {}
 
-    /// What the application itself measured, if anything.
-    fn report(&self) -> Option<WebReport> {
+    /// What a user of the web measured; `None` for other traffic.
+    fn web_times(&self) -> Option<&WebTimes> {
         None
+    }
+
+    /// The same as counts, means and quantiles.
+    fn report(&self) -> Option<WebReport> {
+        self.web_times().map(WebTimes::report)
     }
 }
 
-/// Hands out the random stream of a purpose.
-pub type Streams<'a> = dyn FnMut(&'static str) -> Box<dyn Rng + Send> + 'a;
+/// One application and whose it is.
+pub struct Application {
+    /// The user's place in the entry.
+    pub user: u32,
+    /// What it does.
+    pub source: Box<dyn Source>,
+}
+
+/// Hands out the random stream of a purpose of a user of the entry (by place).
+pub type Streams<'a> = dyn FnMut(&'static str, u32) -> Box<dyn Rng + Send> + 'a;
+
+/// Hands out the random stream of a purpose of one user.
+pub(crate) type UserStreams<'a> = dyn FnMut(&'static str) -> Box<dyn Rng + Send> + 'a;
 
 units::registry! {
     /// What a flow carries.
@@ -87,24 +128,38 @@ units::registry! {
         "bulk" => Bulk(Bulk),
         "short-flows" => ShortFlows(ShortFlows),
         "web" => Web(Web),
+        "packmime" => PackMime(PackMime),
         "voice" => Voice(Voice),
     }
 }
 
 impl TrafficConfig {
-    /// The applications of one user, one for each flow (Poisson arrivals make many), each started `offset` later than its
-    /// `start`. Nothing arrives once `duration`, the length of the run, is over. `streams` hands out the random stream of
-    /// each purpose, and is asked once for each.
+    /// The applications of the users of an entry; user k starts `offsets[k]` later. Ordered by user, except where the entry
+    /// has arrivals in common. Nothing arrives once `duration`, the length of the run, is over; a longer run has the
+    /// applications of a shorter one among its own. `streams` hands out random streams, and is asked once for each purpose
+    /// and user.
     ///
     /// # Panics
     /// If [`TrafficConfig::check`] refuses the configuration.
-    pub fn build(&self, offset: Duration, duration: Duration, streams: &mut Streams) -> Vec<Box<dyn Source>> {
-        match self {
-            TrafficConfig::Bulk(bulk) => vec![Box::new(bulk.build(offset))],
-            TrafficConfig::ShortFlows(flows) => flows.build(offset, duration, streams),
-            TrafficConfig::Web(web) => vec![Box::new(web.build(offset, streams))],
-            TrafficConfig::Voice(voice) => vec![Box::new(voice.build(offset, streams))],
+    pub fn build(&self, offsets: &[Duration], duration: Duration, streams: &mut Streams) -> Vec<Application> {
+        if let TrafficConfig::PackMime(packmime) = self {
+            return packmime.build(offsets, duration, streams);
         }
+        let mut applications = Vec::with_capacity(offsets.len());
+        for (user, &offset) in (0..).zip(offsets) {
+            let mut add = |source| applications.push(Application { user, source });
+            let mut own = |purpose| streams(purpose, user);
+            match self {
+                TrafficConfig::Bulk(bulk) => add(Box::new(bulk.build(offset)) as Box<dyn Source>),
+                TrafficConfig::ShortFlows(flows) => {
+                    flows.build(offset, duration, &mut own).into_iter().for_each(|flow| add(Box::new(flow)));
+                }
+                TrafficConfig::Web(web) => add(Box::new(web.build(offset, &mut own))),
+                TrafficConfig::Voice(voice) => add(Box::new(voice.build(offset, &mut own))),
+                TrafficConfig::PackMime(_) => unreachable!("its users are built together"),
+            }
+        }
+        applications
     }
 
     /// Whether the values make sense, each and together.
@@ -116,16 +171,20 @@ impl TrafficConfig {
             TrafficConfig::Bulk(_) => Ok(()),
             TrafficConfig::ShortFlows(flows) => flows.check(),
             TrafficConfig::Web(web) => web.check(),
+            TrafficConfig::PackMime(packmime) => packmime.check(),
             TrafficConfig::Voice(voice) => voice.check(),
         }
     }
 
-    /// How many flows one user is expected to get in a run of `duration`.
-    pub fn expected_flows(&self, duration: Duration) -> f64 {
-        match self {
+    /// How many flows (connections) an entry of so many users is expected to have in a run of `duration`.
+    pub fn expected_flows(&self, users: u32, duration: Duration) -> f64 {
+        let of_a_user = match self {
             TrafficConfig::ShortFlows(flows) => flows.expected(duration),
+            TrafficConfig::Web(web) => f64::from(web.connections),
+            TrafficConfig::PackMime(packmime) => return packmime.expected(duration),
             _ => 1.0,
-        }
+        };
+        f64::from(users) * of_a_user
     }
 
     /// Who listens at the user's end, for voice.
@@ -140,7 +199,7 @@ impl TrafficConfig {
     pub fn needs(&self) -> Needs {
         match self {
             TrafficConfig::Bulk(_) | TrafficConfig::ShortFlows(_) => Needs::Stream,
-            TrafficConfig::Web(_) => Needs::Exchange,
+            TrafficConfig::Web(_) | TrafficConfig::PackMime(_) => Needs::Exchange,
             TrafficConfig::Voice(voice) => Needs::Datagrams { packet: voice.stream().packet.get() as u32 },
         }
     }

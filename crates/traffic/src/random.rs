@@ -33,3 +33,23 @@ pub(crate) fn normal(rng: &mut dyn Rng) -> f64 {
 pub(crate) fn normal_cdf(x: f64) -> f64 {
     0.5 * libm::erfc(-x / std::f64::consts::SQRT_2)
 }
+
+/// Weibull: beyond x with probability e^(−(x/scale)^shape).
+pub(crate) fn weibull(rng: &mut dyn Rng, scale: f64, shape: f64) -> f64 {
+    scale * libm::pow(exponential(rng, 1.0), 1.0 / shape)
+}
+
+/// Gamma with this shape, at least 1, and scale 1: Marsaglia and Tsang (2000).
+pub(crate) fn gamma(rng: &mut dyn Rng, shape: f64) -> f64 {
+    debug_assert!(shape >= 1.0);
+    let d = shape - 1.0 / 3.0;
+    let c = 1.0 / libm::sqrt(9.0 * d);
+    loop {
+        let x = normal(rng);
+        let root = 1.0 + c * x;
+        let v = root * root * root;
+        if root > 0.0 && libm::log1p(-uniform(rng)) < 0.5 * x * x + d - d * v + d * libm::log(v) {
+            return d * v;
+        }
+    }
+}

@@ -6,7 +6,7 @@ use units::{Bytes, Duration, FieldError, Time};
 
 use crate::bulk::BulkSource;
 use crate::random::exponential;
-use crate::{Size, Source, Streams};
+use crate::{Size, UserStreams};
 
 /// Transfers that arrive as a Poisson process, each a flow of its own with a size drawn from a law.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -34,7 +34,7 @@ impl Default for ShortFlows {
 }
 
 impl ShortFlows {
-    pub(crate) fn build(&self, offset: Duration, duration: Duration, streams: &mut Streams) -> Vec<Box<dyn Source>> {
+    pub(crate) fn build(&self, offset: Duration, duration: Duration, streams: &mut UserStreams) -> Vec<BulkSource> {
         let (mut arrivals, mut sizes) = (streams("traffic.arrivals"), streams("traffic.sizes"));
         let end = Time::ZERO + self.stop.map_or(duration, |stop| stop.min(duration));
         let mean = self.interval.as_secs_f64();
@@ -42,7 +42,7 @@ impl ShortFlows {
         std::iter::from_fn(|| {
             next += Duration::from_secs_f64(exponential(&mut *arrivals, mean));
             let size = self.size.draw(&mut *sizes);
-            (next < end).then(|| Box::new(BulkSource::new(next, Some(size))) as Box<dyn Source>)
+            (next < end).then(|| BulkSource::new(next, Some(size)))
         })
         .collect()
     }
@@ -68,7 +68,7 @@ impl ShortFlows {
 mod tests {
     use super::*;
     use crate::tests::streams;
-    use crate::{Action, Exponential, SizeDistribution};
+    use crate::{Action, Exponential, SizeDistribution, Source};
 
     fn starts(flows: &ShortFlows, offset: u64, duration: u64, seed: u64) -> Vec<f64> {
         let sources = flows.build(Duration::from_secs(offset), Duration::from_secs(duration), &mut streams(seed));
@@ -122,8 +122,7 @@ mod tests {
         let sources = flows.build(Duration::ZERO, Duration::from_secs(100), &mut streams(1));
         for mut source in sources {
             let now = source.poll_timeout().unwrap();
-            let actions: Vec<Action> =
-                std::iter::from_fn(|| source.poll_action(now).map(|(_, action)| action)).collect();
+            let actions: Vec<Action> = std::iter::from_fn(|| source.poll_action(now).map(|act| act.action)).collect();
             assert_eq!(actions, [Action::Open, Action::Write(Bytes::new(30_000)), Action::Close]);
         }
     }

@@ -20,6 +20,7 @@ fn example(kind: &str) -> TrafficConfig {
         "bulk" => TrafficConfig::Bulk(Bulk { size: Some(Bytes::new(30_000)), ..Bulk::default() }),
         "short-flows" => TrafficConfig::ShortFlows(ShortFlows::default()),
         "web" => TrafficConfig::Web(Web { pages: Some(5), ..Web::default() }),
+        "packmime" => TrafficConfig::PackMime(PackMime { persistent: true, ..PackMime::default() }),
         "voice" => TrafficConfig::Voice(Voice { length: Some(Duration::from_secs(5)), ..Voice::default() }),
         other => panic!("no example of traffic {other}"),
     }
@@ -29,29 +30,42 @@ const OFFSET: Duration = Duration::from_secs(2);
 const RUN: Duration = Duration::from_secs(20);
 
 /// Runs a source over a network that delivers each write whole, `delay` after it, and hands over all that it did.
-pub(crate) fn run(source: &mut dyn Source, delay: Duration) -> Vec<(Time, End, Action)> {
-    let (mut done, mut under_way) = (Vec::new(), std::collections::VecDeque::new());
-    let mut sent = [0; 2];
+pub(crate) fn run(source: &mut dyn Source, delay: Duration) -> Vec<(Time, Act)> {
+    let mut done: Vec<(Time, Act)> = Vec::new();
+    let mut under_way = std::collections::VecDeque::<(Time, u32, End, u64)>::new();
+    let mut sent = vec![[0; 2]; source.connections() as usize];
     loop {
-        let arrival = under_way.front().map(|&(at, _, _)| at);
+        let arrival = under_way.front().map(|&(at, ..)| at);
         let Some(now) = [source.poll_timeout(), arrival].into_iter().flatten().min() else { return done };
-        assert!(done.last().is_none_or(|&(before, _, _)| before <= now), "time runs backwards");
-        while let Some(&(_, to, bytes)) = under_way.front().filter(|delivery| delivery.0 <= now) {
+        assert!(done.last().is_none_or(|&(before, _)| before <= now), "time runs backwards");
+        while let Some(&(_, connection, to, bytes)) = under_way.front().filter(|delivery| delivery.0 <= now) {
             under_way.pop_front();
-            source.handle_delivered(now, to, bytes);
+            source.handle_delivered(now, connection, to, bytes);
         }
-        while let Some((end, action)) = source.poll_action(now) {
-            done.push((now, end, action));
-            if let Action::Write(size) = action {
-                let (from, to) = match end {
+        while let Some(act) = source.poll_action(now) {
+            done.push((now, act));
+            if let Action::Write(size) = act.action {
+                let (from, to) = match act.end {
                     End::Server => (0, End::User),
                     End::User => (1, End::Server),
                 };
-                sent[from] += size.get();
-                under_way.push_back((now + delay, to, sent[from]));
+                let sent = &mut sent[act.connection as usize][from];
+                *sent += size.get();
+                under_way.push_back((now + delay, act.connection, to, *sent));
             }
         }
         assert!(source.poll_timeout().is_none_or(|next| next > now), "stays due");
+    }
+}
+
+/// Each stream once, for each user's place.
+pub(crate) fn entry_streams(seed: u64) -> impl FnMut(&'static str, u32) -> Box<dyn Rng + Send> {
+    let mut users = Vec::new();
+    move |purpose, user| {
+        while users.len() <= user as usize {
+            users.push(streams(seed + 1_000 * users.len() as u64));
+        }
+        users[user as usize](purpose)
     }
 }
 
@@ -60,24 +74,34 @@ fn every_source_acts_only_when_due_opens_first_and_closes_last() {
     for kind in TrafficConfig::ALL {
         let config = example(kind);
         assert_eq!(config.check(), Ok(()));
-        let sources = config.build(OFFSET, RUN, &mut streams(1));
-        assert!(!sources.is_empty(), "{kind}");
-        for mut source in sources {
+        let applications = config.build(&[OFFSET, OFFSET * 2], RUN, &mut entry_streams(1));
+        for user in 0..2 {
+            assert!(applications.iter().any(|application| application.user == user), "{kind}");
+        }
+        for Application { user, mut source } in applications {
             let start = source.poll_timeout().expect("it starts by itself");
-            assert!(start >= Time::ZERO + OFFSET, "{kind} starts before its time");
+            assert!(start >= Time::ZERO + OFFSET * u64::from(user + 1), "{kind} starts before its time");
             assert_eq!(source.poll_action(start - Duration::from_nanos(1)), None, "{kind} acts before its start");
             let done = run(&mut *source, Duration::from_millis(100));
-            let opener = if *kind == "web" { End::User } else { End::Server };
-            assert_eq!(done[0], (start, opener, Action::Open), "{kind}");
-            let opened = done.iter().filter(|(_, _, action)| *action == Action::Open).count();
-            assert_eq!(opened, 1, "{kind}");
-            for end in [End::Server, End::User] {
-                let actions: Vec<Action> = done.iter().filter(|d| d.1 == end).map(|d| d.2).collect();
-                let closed = actions.iter().position(|action| *action == Action::Close);
-                assert!(closed.is_none_or(|at| at == actions.len() - 1), "{kind} acts after closing");
-                assert_eq!(closed.is_some(), !actions.is_empty(), "{kind} does not close what it used");
+            let opener = if config.needs() == Needs::Exchange { End::User } else { End::Server };
+            assert_eq!(done[0], (start, Act::on_first(opener, Action::Open)), "{kind}");
+            for connection in 0..source.connections() {
+                check_connection(kind, done.iter().map(|(_, act)| *act).filter(|act| act.connection == connection));
             }
         }
+    }
+}
+
+fn check_connection(kind: &str, acts: impl Iterator<Item = Act>) {
+    let acts: Vec<Act> = acts.collect();
+    assert!(acts.first().is_none_or(|act| act.action == Action::Open), "{kind} does not open first");
+    let opened = acts.iter().filter(|act| act.action == Action::Open).count();
+    assert_eq!(opened, usize::from(!acts.is_empty()), "{kind}");
+    for end in [End::Server, End::User] {
+        let actions: Vec<Action> = acts.iter().filter(|act| act.end == end).map(|act| act.action).collect();
+        let closed = actions.iter().position(|action| *action == Action::Close);
+        assert!(closed.is_none_or(|at| at == actions.len() - 1), "{kind} acts after closing");
+        assert_eq!(closed.is_some(), !actions.is_empty(), "{kind} does not close what it used");
     }
 }
 
@@ -85,11 +109,12 @@ fn every_source_acts_only_when_due_opens_first_and_closes_last() {
 fn the_same_seed_gives_the_same_and_another_one_does_not() {
     for kind in TrafficConfig::ALL {
         let actions = |seed| {
-            let sources = example(kind).build(OFFSET, RUN, &mut streams(seed));
-            sources.into_iter().map(|mut s| run(&mut *s, Duration::from_millis(100))).collect::<Vec<_>>()
+            let applications = example(kind).build(&[OFFSET], RUN, &mut entry_streams(seed));
+            let done = applications.into_iter().map(|mut a| run(&mut *a.source, Duration::from_millis(100)));
+            done.collect::<Vec<_>>()
         };
         assert_eq!(actions(1), actions(1), "{kind}");
-        let is_random = matches!(*kind, "short-flows" | "web");
+        let is_random = matches!(*kind, "short-flows" | "web" | "packmime");
         assert_eq!(actions(1) != actions(2), is_random, "{kind}");
     }
 }
@@ -101,7 +126,7 @@ fn only_voice_has_a_listener_and_goes_by_datagrams() {
         assert_eq!(config.listener().is_some(), *kind == "voice", "{kind}");
         let needs = match *kind {
             "voice" => Needs::Datagrams { packet: 200 },
-            "web" => Needs::Exchange,
+            "web" | "packmime" => Needs::Exchange,
             _ => Needs::Stream,
         };
         assert_eq!(config.needs(), needs, "{kind}");
@@ -116,7 +141,9 @@ fn a_scenario_is_read_and_written_back() {
           "playout": { "kind": "adaptive", "initial": "80 ms" }, "advantage": 10 },
         { "kind": "short-flows", "interval": "500 ms", "size": "30 kB" },
         { "kind": "short-flows", "size": { "kind": "empirical", "sizes": ["1 kB", "1 MB"], "cumulative": [0.5, "100 %"] } },
-        { "kind": "web", "objects": { "kind": "constant", "count": 3 }, "main": "20 kB", "requests": "sequential" }
+        { "kind": "web", "objects": { "kind": "constant", "count": 3 }, "main": "20 kB", "requests": "sequential" },
+        { "kind": "web", "connections": 6 },
+        { "kind": "packmime", "rate": 500, "requests": 2000, "request_min": "150 B", "request_max": "650 B", "persistent": true }
     ]"#;
     let read: Vec<TrafficConfig> = serde_json::from_str(text).unwrap();
     assert!(read.iter().all(|config| config.check().is_ok()));

@@ -1,8 +1,13 @@
-//! Web pages over one connection that stays open.
+//! Web pages over connections that stay open.
 //!
 //! The traffic model of the evaluation methodologies (3GPP2 C.R1002, NGMN 2008 annex A, IEEE 802.16m): a main object, the
-//! objects embedded in it, then a time to read. Simplified: one connection, one request size, no time to think for the server,
-//! no caches. Who could notice: a study of many parallel connections, or of today's pages of megabytes (give other sizes).
+//! objects embedded in it, then a time to read. Simplified: all from one server, one request size, no time to think for the
+//! server, no caches, a connection once opened stays open. Who could notice: a study of pages from many servers, or of today's
+//! pages of megabytes (give other sizes).
+
+mod report;
+
+use std::collections::VecDeque;
 
 use rand::Rng;
 use schemars::JsonSchema;
@@ -11,15 +16,17 @@ use units::{Bytes, Duration, FieldError, Time};
 
 use crate::random::{exponential, pareto};
 use crate::size::Lognormal;
-use crate::{Action, End, Size, SizeDistribution, Source, Streams};
+use crate::{Act, Action, End, Size, SizeDistribution, Source, UserStreams};
 
-/// Web pages, one after the other over one connection: the user asks, the server answers, the user reads.
+pub use report::{WebReport, WebTimes};
+
+/// Web pages, one after the other over one connection or several: the user asks, the server answers, the user reads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Web {
-    /// When the connection is opened and the first page asked for, from the start of the run.
+    /// When the first connection is opened and the first page asked for, from the start of the run.
     pub start: Duration,
-    /// How many pages are read before the connection is closed; without it, until the end of the run.
+    /// How many pages are read before the connections are closed; without it, until the end of the run.
     pub pages: Option<u32>,
     /// Size of a request.
     pub request: Bytes,
@@ -31,6 +38,9 @@ pub struct Web {
     pub embedded: Size,
     /// How embedded objects are asked for.
     pub requests: Requests,
+    /// Connections that the browser may use, 1 to 64; those after the first are opened for embedded objects.
+    #[schemars(range(min = 1, max = 64))]
+    pub connections: u32,
     /// Mean time that the browser needs for the main object before it asks for the embedded ones (exponential).
     pub parsing: Duration,
     /// Mean time between a complete page and the next click (exponential).
@@ -41,10 +51,11 @@ pub struct Web {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Requests {
-    /// All at once, as over HTTP/2: one round trip for all.
+    /// All at once, as over HTTP/2: one round trip for all. Several connections take them in turn.
     #[default]
     Pipelined,
-    /// Each after the one before has arrived, as over HTTP/1.1: one round trip for each.
+    /// Each after the one before has arrived, as over HTTP/1.1: one round trip for each. Of several connections, the first
+    /// that is free takes the next.
     Sequential,
 }
 
@@ -76,22 +87,6 @@ pub struct ConstantCount {
     pub count: u32,
 }
 
-/// What a user of the web measured. A page's load time is that from the click to its last byte; the first page's contains the
-/// opening of the connection.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct WebReport {
-    /// Pages that were complete.
-    pub pages: u64,
-    /// Pages that were asked for.
-    pub clicks: u64,
-    /// Mean load time of the complete pages; `None` without any.
-    pub load_mean_s: Option<f64>,
-    /// Median load time: the smallest that half of the pages do not exceed.
-    pub load_median_s: Option<f64>,
-    /// 95th percentile of the load time: the smallest that 95 % of the pages do not exceed.
-    pub load_p95_s: Option<f64>,
-}
-
 impl Default for Web {
     fn default() -> Web {
         let lognormal = |median, sigma, min| {
@@ -111,6 +106,7 @@ impl Default for Web {
             objects: ObjectCount::Pareto(ParetoCount::default()),
             embedded: lognormal(478, 2.36, 50), // µ = 6.17
             requests: Requests::default(),
+            connections: 1,
             parsing: Duration::from_millis(130),
             reading: Duration::from_secs(30),
         }
@@ -152,7 +148,7 @@ impl ObjectCount {
 }
 
 impl Web {
-    pub(crate) fn build(&self, offset: Duration, streams: &mut Streams) -> WebSource {
+    pub(crate) fn build(&self, offset: Duration, streams: &mut UserStreams) -> WebSource {
         WebSource {
             config: self.clone(),
             main: streams("traffic.main"),
@@ -162,15 +158,13 @@ impl Web {
             reading: streams("traffic.reading"),
             stage: Stage::Closed,
             wake: Some(Time::ZERO + self.start + offset),
-            to_ask: 0,
+            connections: (0..self.connections).map(|_| Connection::default()).collect(),
+            acts: VecDeque::new(),
+            due: Time::ZERO,
             left: 0,
-            asked: 0,
-            heard: 0,
-            answered: 0,
-            written: 0,
+            outstanding: 0,
             clicked: Time::ZERO,
-            clicks: 0,
-            loads: Vec::new(),
+            times: WebTimes::default(),
         }
     }
 
@@ -180,6 +174,10 @@ impl Web {
         }
         if self.pages == Some(0) {
             return Err(FieldError::new("pages", "0 was given: must be at least 1"));
+        }
+        if !(1..=64).contains(&self.connections) {
+            let reason = format!("{} was given: must be from 1 to 64", self.connections);
+            return Err(FieldError::new("connections", reason));
         }
         if self.reading.is_zero() && self.pages.is_none() {
             return Err(FieldError::new("reading", "0 s was given: must be more than 0 unless `pages` is given"));
@@ -203,10 +201,7 @@ enum Stage {
     Parsing,
     /// Waits for embedded objects.
     Embedded,
-    /// Has read enough; the user's end closes first.
-    Leaving,
-    /// The server's end closes.
-    Left,
+    /// Has read enough.
     Done,
 }
 
@@ -219,119 +214,120 @@ pub(crate) struct WebSource {
     parsing: Box<dyn Rng + Send>,
     reading: Box<dyn Rng + Send>,
     stage: Stage,
-    /// When one of the ends acts next.
+    /// When the user does the next thing by itself.
     wake: Option<Time>,
-    /// Requests to send at once.
-    to_ask: u64,
+    connections: Vec<Connection>,
+    /// What is to be done at once, and since when.
+    acts: VecDeque<Act>,
+    due: Time,
     /// Objects of the page that are to be asked for later.
     left: u64,
-    /// Requests sent, arrived at the server, and answered, since the connection was opened.
-    asked: u64,
-    heard: u64,
-    answered: u64,
-    /// What the server wrote in all.
-    written: u64,
+    /// Requests whose response is not complete.
+    outstanding: u64,
     clicked: Time,
-    clicks: u64,
-    loads: Vec<Duration>,
+    times: WebTimes,
+}
+
+#[derive(Default)]
+struct Connection {
+    is_open: bool,
+    /// Requests whose response is not complete, the oldest first.
+    waiting: VecDeque<Request>,
+    /// How many of those, from the first on, the server has answered.
+    answered: usize,
+    /// Requests that arrived at the server since the connection was opened.
+    heard: u64,
+    /// Bytes of all complete responses.
+    received: u64,
+}
+
+struct Request {
+    asked: Time,
+    /// Size of what is asked for.
+    object: Bytes,
 }
 
 impl Source for WebSource {
-    fn poll_action(&mut self, now: Time) -> Option<(End, Action)> {
-        if self.wake.is_none_or(|wake| now < wake) {
-            return None;
+    fn connections(&self) -> u32 {
+        self.config.connections
+    }
+
+    fn poll_action(&mut self, now: Time) -> Option<Act> {
+        if self.acts.is_empty() && self.wake.is_some_and(|wake| wake <= now) {
+            self.wake = None;
+            self.handle_wake(now);
         }
-        if self.to_ask > 0 {
-            return Some(self.ask());
-        }
-        if self.answered < self.heard {
-            return Some(self.answer());
-        }
-        match self.stage {
-            Stage::Closed => {
-                self.stage = Stage::Reading;
-                Some((End::User, Action::Open))
-            }
-            Stage::Reading => {
-                self.stage = Stage::Main;
-                self.clicked = now;
-                self.clicks += 1;
-                Some(self.ask())
-            }
-            Stage::Parsing => {
-                self.stage = Stage::Embedded;
-                self.ask_for_more(now);
-                Some(self.ask())
-            }
-            Stage::Leaving => {
-                self.stage = Stage::Left;
-                Some((End::User, Action::Close))
-            }
-            Stage::Left => {
-                self.stage = Stage::Done;
-                Some((End::Server, Action::Close))
-            }
-            Stage::Main | Stage::Embedded | Stage::Done => {
-                self.wake = None;
-                None
-            }
-        }
+        self.acts.pop_front()
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        self.wake
+        if self.acts.is_empty() { self.wake } else { Some(self.due) }
     }
 
-    fn handle_delivered(&mut self, now: Time, end: End, bytes: u64) {
+    fn handle_delivered(&mut self, now: Time, connection: u32, end: End, bytes: u64) {
         match end {
-            End::Server => {
-                self.heard = bytes / self.config.request.get();
-                if self.answered < self.heard {
-                    self.wake = Some(now);
-                }
-            }
-            End::User => {
-                let waits = matches!(self.stage, Stage::Main | Stage::Embedded);
-                if waits && self.to_ask == 0 && self.answered == self.asked && bytes >= self.written {
-                    self.handle_complete(now);
-                }
-            }
+            End::Server => self.handle_requests(now, connection, bytes),
+            End::User => self.handle_objects(now, connection, bytes),
         }
     }
 
-    fn report(&self) -> Option<WebReport> {
-        let mut loads = self.loads.clone();
-        loads.sort_unstable();
-        let quantile = |share: f64| {
-            let rank = (share * loads.len() as f64).ceil() as usize;
-            loads.get(rank.saturating_sub(1)).map(|load| load.as_secs_f64())
-        };
-        let total: Duration = loads.iter().copied().sum();
-        Some(WebReport {
-            pages: loads.len() as u64,
-            clicks: self.clicks,
-            load_mean_s: (!loads.is_empty()).then(|| total.as_secs_f64() / loads.len() as f64),
-            load_median_s: quantile(0.5),
-            load_p95_s: quantile(0.95),
-        })
+    fn web_times(&self) -> Option<&WebTimes> {
+        Some(&self.times)
     }
 }
 
 impl WebSource {
-    fn ask(&mut self) -> (End, Action) {
-        self.to_ask = self.to_ask.saturating_sub(1);
-        self.asked += 1;
-        (End::User, Action::Write(self.config.request))
+    fn handle_wake(&mut self, now: Time) {
+        match self.stage {
+            Stage::Closed | Stage::Reading => {
+                self.stage = Stage::Main;
+                self.clicked = now;
+                self.times.clicks += 1;
+                let object = self.config.main.draw(&mut *self.main);
+                self.ask(now, 0, object);
+            }
+            Stage::Parsing => {
+                self.stage = Stage::Embedded;
+                self.ask_for_objects(now);
+            }
+            Stage::Main | Stage::Embedded | Stage::Done => unreachable!("only the network wakes who waits"),
+        }
     }
 
-    fn answer(&mut self) -> (End, Action) {
-        let size = match self.stage {
-            Stage::Main => self.config.main.draw(&mut *self.main),
-            _ => self.config.embedded.draw(&mut *self.embedded),
-        };
-        self.answered += 1;
-        self.written += size.get();
-        (End::Server, Action::Write(size))
+    /// So many bytes of requests have arrived at the server, which answers those that are whole.
+    fn handle_requests(&mut self, now: Time, number: u32, bytes: u64) {
+        let connection = &mut self.connections[number as usize];
+        let heard = bytes / self.config.request.get();
+        for _ in connection.heard..heard {
+            let request = &connection.waiting[connection.answered];
+            connection.answered += 1;
+            self.times.requests.push(now.since(request.asked));
+            let action = Action::Write(request.object);
+            self.acts.push_back(Act { connection: number, end: End::Server, action });
+        }
+        connection.heard = heard;
+        self.due = now;
+    }
+
+    /// So many bytes of objects have arrived at the user.
+    fn handle_objects(&mut self, now: Time, number: u32, bytes: u64) {
+        let connection = &mut self.connections[number as usize];
+        let outstanding = self.outstanding;
+        while connection.answered > 0 && bytes >= connection.received + connection.waiting[0].object.get() {
+            let request = connection.waiting.pop_front().expect("answered ones are among them");
+            connection.answered -= 1;
+            connection.received += request.object.get();
+            self.times.responses.push(now.since(request.asked));
+            self.outstanding -= 1;
+        }
+        if self.outstanding == outstanding {
+            return;
+        }
+        if self.left > 0 {
+            self.ask_for_object(now, number);
+        } else if self.outstanding == 0 {
+            self.handle_complete(now);
+        }
     }
 
     /// All that was asked for has arrived at the user.
@@ -345,32 +341,59 @@ impl WebSource {
                 return;
             }
         }
-        if self.left > 0 {
-            self.ask_for_more(now);
-        } else {
-            self.finish_page(now);
+        self.finish_page(now);
+    }
+
+    fn ask_for_objects(&mut self, now: Time) {
+        let connections = u64::from(self.config.connections);
+        let at_once = match self.config.requests {
+            Requests::Pipelined => self.left,
+            Requests::Sequential => self.left.min(connections),
+        };
+        for object in 0..at_once {
+            self.ask_for_object(now, (object % connections) as u32);
         }
     }
 
-    fn ask_for_more(&mut self, now: Time) {
-        self.to_ask = match self.config.requests {
-            Requests::Pipelined => self.left,
-            Requests::Sequential => 1,
-        };
-        self.left -= self.to_ask;
-        self.wake = Some(now);
+    fn ask_for_object(&mut self, now: Time, number: u32) {
+        self.left -= 1;
+        let object = self.config.embedded.draw(&mut *self.embedded);
+        self.ask(now, number, object);
+    }
+
+    /// Sends a request, on a connection that is opened if it is not yet.
+    fn ask(&mut self, now: Time, number: u32, object: Bytes) {
+        let mut act = |action| self.acts.push_back(Act { connection: number, end: End::User, action });
+        let connection = &mut self.connections[number as usize];
+        if !connection.is_open {
+            connection.is_open = true;
+            act(Action::Open);
+        }
+        act(Action::Write(self.config.request));
+        connection.waiting.push_back(Request { asked: now, object });
+        self.outstanding += 1;
+        self.due = now;
     }
 
     fn finish_page(&mut self, now: Time) {
-        self.loads.push(now.since(self.clicked));
-        if self.config.pages.is_some_and(|pages| self.loads.len() as u64 >= u64::from(pages)) {
-            self.stage = Stage::Leaving;
-            self.wake = Some(now);
+        self.times.loads.push(now.since(self.clicked));
+        if self.config.pages.is_some_and(|pages| self.times.loads.len() as u64 >= u64::from(pages)) {
+            self.stage = Stage::Done;
+            self.close(now);
         } else {
             self.stage = Stage::Reading;
             let reading = exponential(&mut *self.reading, self.config.reading.as_secs_f64());
             self.wake = Some(now + Duration::from_secs_f64(reading));
         }
+    }
+
+    /// Closes all connections that were opened, the user's end first.
+    fn close(&mut self, now: Time) {
+        for (connection, _) in (0..).zip(&self.connections).filter(|(_, connection)| connection.is_open) {
+            let close = |end| Act { connection, end, action: Action::Close };
+            self.acts.extend([End::User, End::Server].map(close));
+        }
+        self.due = now;
     }
 }
 

@@ -300,3 +300,21 @@ fn what_is_held_back_arrives_all_the_same() {
         assert_eq!(pair.client.info().unsent_bytes, 0);
     }
 }
+
+#[test]
+fn a_pair_is_open_at_once_and_has_measured_nothing() {
+    let options = Settings { timestamps: true, mss: 1000, initial_window: 4, ..settings() };
+    let [mut client, mut server] = Connection::pair(options, at(7), [1, 2]);
+    assert_eq!([client.info().state, server.info().state], [State::Established; 2]);
+    assert_eq!([client.info().srtt, server.info().srtt], [None; 2]);
+    assert_eq!([client.counters().segments_sent, server.counters().segments_sent], [0; 2]);
+    assert_eq!((client.poll_transmit(at(7)), client.poll_timeout(), server.poll_timeout()), (None, None, None));
+    client.write(at(7), 10_000);
+    let first = client.poll_transmit(at(7)).unwrap().segment;
+    assert_eq!((first.seq, first.len, first.timestamps.is_some()), (1, 1000, true));
+    server.handle_segment(at(107), &first);
+    let ack = server.poll_transmit(at(107)).unwrap().segment;
+    client.handle_segment(at(207), &ack);
+    assert_eq!(client.info().srtt, Some(ms(200)));
+    assert_eq!(server.delivered_bytes(), 1000);
+}

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Duration, FieldError, IPV4_UDP_HEADER_BYTES, Time};
 
-use crate::{Action, End, Source, Streams};
+use crate::{Act, Action, End, Source, UserStreams};
 use activity::{Activity, Periods};
 use codec::Codec;
 use listener::Listener;
@@ -81,7 +81,7 @@ impl Voice {
         VoiceStream { packet, interval }
     }
 
-    pub(crate) fn build(&self, offset: Duration, streams: &mut Streams) -> VoiceSource {
+    pub(crate) fn build(&self, offset: Duration, streams: &mut UserStreams) -> VoiceSource {
         let stream = self.stream();
         let start = Time::ZERO + self.start + offset;
         let mut periods = self.activity.periods(stream.interval, streams);
@@ -168,7 +168,7 @@ enum Stage {
 }
 
 impl Source for VoiceSource {
-    fn poll_action(&mut self, now: Time) -> Option<(End, Action)> {
+    fn poll_action(&mut self, now: Time) -> Option<Act> {
         if now < self.wake {
             return None;
         }
@@ -188,7 +188,7 @@ impl Source for VoiceSource {
             Stage::Closed => return None,
         };
         self.wake = if self.stage == Stage::Closed { Time::MAX } else { self.next.min(self.end) };
-        Some((End::Server, action))
+        Some(Act::on_first(End::Server, action))
     }
 
     fn poll_timeout(&self) -> Option<Time> {

@@ -18,7 +18,7 @@ fn sent(voice: &Voice, seed: u64, end: Time) -> Vec<Time> {
     let mut source = voice.build(Duration::ZERO, &mut streams(seed));
     let mut times = Vec::new();
     while let Some(now) = source.poll_timeout().filter(|now| *now < end) {
-        while let Some((end, action)) = source.poll_action(now) {
+        while let Some(Act { end, action, .. }) = source.poll_action(now) {
             assert_eq!(end, End::Server);
             if let Action::Write(payload) = action {
                 assert_eq!(payload.get(), voice.stream().packet.get() - 28);
@@ -77,7 +77,7 @@ fn a_continuous_call_is_a_clock() {
     let mut source = voice.build(Duration::from_secs(1), &mut streams(1));
     assert_eq!(source.poll_timeout(), Some(ms(1000)));
     let last = std::iter::from_fn(|| source.poll_action(Time::MAX)).last();
-    assert_eq!((last, source.poll_timeout()), (Some((End::Server, Action::Close)), None));
+    assert_eq!((last, source.poll_timeout()), (Some(Act::on_first(End::Server, Action::Close)), None));
 }
 
 #[test]

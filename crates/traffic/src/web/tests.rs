@@ -1,5 +1,6 @@
 use super::*;
 use crate::tests::{run, streams};
+use proptest::prelude::*;
 
 /// Pages of a main object of 10 kB and three embedded ones of 1 kB, with nothing left to chance but the times.
 fn plain(requests: Requests) -> Web {
@@ -17,7 +18,7 @@ fn at(ms: u64) -> Time {
 }
 
 fn actions(source: &mut WebSource, now: Time) -> Vec<(End, Action)> {
-    std::iter::from_fn(|| source.poll_action(now)).collect()
+    std::iter::from_fn(|| source.poll_action(now)).map(|act| (act.end, act.action)).collect()
 }
 
 const ASK: (End, Action) = (End::User, Action::Write(Bytes::new(350)));
@@ -31,28 +32,28 @@ fn a_page_as_a_conversation_pipelined() {
     assert_eq!(actions(&mut source, at(0)), [(End::User, Action::Open), ASK]);
     assert_eq!(source.poll_timeout(), None);
     // Part of a request is no request, a repeated notice changes nothing.
-    source.handle_delivered(at(50), End::Server, 349);
+    source.handle_delivered(at(50), 0, End::Server, 349);
     assert_eq!((source.poll_timeout(), actions(&mut source, at(50))), (None, vec![]));
-    source.handle_delivered(at(51), End::Server, 350);
-    source.handle_delivered(at(51), End::Server, 350);
+    source.handle_delivered(at(51), 0, End::Server, 350);
+    source.handle_delivered(at(51), 0, End::Server, 350);
     assert_eq!(source.poll_timeout(), Some(at(51)));
     assert_eq!(actions(&mut source, at(51)), [MAIN]);
-    source.handle_delivered(at(100), End::User, 9_999);
+    source.handle_delivered(at(100), 0, End::User, 9_999);
     assert_eq!(source.poll_timeout(), None);
-    source.handle_delivered(at(101), End::User, 10_000);
+    source.handle_delivered(at(101), 0, End::User, 10_000);
     // The browser parses, then asks for all three.
     let parsed = source.poll_timeout().unwrap();
     assert!(parsed > at(101) && parsed < at(2_000));
     assert_eq!(actions(&mut source, parsed - Duration::from_nanos(1)), []);
     assert_eq!(actions(&mut source, parsed), [ASK, ASK, ASK]);
     // Requests arrive in two parts: the objects that have arrived in between do not complete the page.
-    source.handle_delivered(at(3_000), End::Server, 350 + 400);
+    source.handle_delivered(at(3_000), 0, End::Server, 350 + 400);
     assert_eq!(actions(&mut source, at(3_000)), [OBJECT]);
-    source.handle_delivered(at(3_010), End::User, 11_000);
+    source.handle_delivered(at(3_010), 0, End::User, 11_000);
     assert_eq!(source.report().unwrap().pages, 0);
-    source.handle_delivered(at(3_020), End::Server, 4 * 350);
+    source.handle_delivered(at(3_020), 0, End::Server, 4 * 350);
     assert_eq!(actions(&mut source, at(3_020)), [OBJECT, OBJECT]);
-    source.handle_delivered(at(4_000), End::User, 13_000);
+    source.handle_delivered(at(4_000), 0, End::User, 13_000);
     let report = source.report().unwrap();
     assert_eq!((report.pages, report.clicks), (1, 1));
     assert_eq!([report.load_mean_s, report.load_median_s, report.load_p95_s], [Some(4.0); 3]);
@@ -67,16 +68,16 @@ fn a_page_as_a_conversation_pipelined() {
 fn a_page_as_a_conversation_sequential() {
     let mut source = plain(Requests::Sequential).build(Duration::ZERO, &mut streams(1));
     actions(&mut source, at(0));
-    source.handle_delivered(at(50), End::Server, 350);
+    source.handle_delivered(at(50), 0, End::Server, 350);
     assert_eq!(actions(&mut source, at(50)), [MAIN]);
-    source.handle_delivered(at(100), End::User, 10_000);
+    source.handle_delivered(at(100), 0, End::User, 10_000);
     let mut now = source.poll_timeout().unwrap();
     for object in 1..=3 {
         assert_eq!(actions(&mut source, now), [ASK]);
-        source.handle_delivered(now, End::Server, 350 * (object + 1));
+        source.handle_delivered(now, 0, End::Server, 350 * (object + 1));
         assert_eq!(actions(&mut source, now), [OBJECT]);
         now += Duration::from_millis(10);
-        source.handle_delivered(now, End::User, 10_000 + 1_000 * object);
+        source.handle_delivered(now, 0, End::User, 10_000 + 1_000 * object);
     }
     assert_eq!(source.report().unwrap().pages, 1);
     assert_eq!(actions(&mut source, now), []);
@@ -101,13 +102,107 @@ fn load_times_are_round_trips_and_parsing() {
     }
 }
 
+/// Pages of twelve objects that are parsed in no time.
+fn twelve(requests: Requests, connections: u32) -> Web {
+    let objects = ObjectCount::Constant(ConstantCount { count: 12 });
+    Web { objects, connections, parsing: Duration::ZERO, ..plain(requests) }
+}
+
+#[test]
+fn load_times_of_several_connections_are_round_trips() {
+    // Over a network that only delays, a round trip of 200 ms: one for the main object, then one for each object of the
+    // connection that has most of them, or one for all.
+    use Requests::{Pipelined, Sequential};
+    let cases = [
+        (Sequential, 1, 13.0),
+        (Sequential, 2, 7.0),
+        (Sequential, 5, 4.0),
+        (Sequential, 6, 3.0),
+        (Sequential, 20, 2.0),
+        (Pipelined, 1, 2.0),
+        (Pipelined, 6, 2.0),
+    ];
+    for (requests, connections, trips) in cases {
+        let web = Web { pages: Some(2), ..twelve(requests, connections) };
+        let mut source = web.build(Duration::ZERO, &mut streams(1));
+        assert_eq!(source.connections(), connections);
+        let done = run(&mut source, Duration::from_millis(100));
+        let report = source.report().unwrap();
+        let case = format!("{requests:?} over {connections}");
+        assert_eq!([report.load_mean_s, report.load_median_s, report.load_p95_s], [Some(trips * 0.2); 3], "{case}");
+        assert_eq!((report.pages, report.requests, report.responses), (2, 26, 26), "{case}");
+        assert_eq!([report.request_min_s, report.request_max_s], [Some(0.1); 2], "{case}");
+        assert_eq!([report.response_min_s, report.response_max_s], [Some(0.2); 2], "{case}");
+        // Each is opened once, when first needed, and closed at both ends when all is over.
+        let used = connections.min(12);
+        let count = |action| done.iter().filter(|(_, act)| act.action == action).count() as u32;
+        assert_eq!((count(Action::Open), count(Action::Close)), (used, 2 * used), "{case}");
+        let opened = done.iter().filter(|(_, act)| act.action == Action::Open).map(|(time, _)| *time);
+        assert!(opened.skip(1).all(|time| time == at(200)), "{case}");
+        let end = done.last().unwrap().0;
+        assert!(done.iter().filter(|(_, act)| act.action == Action::Close).all(|(time, _)| *time == end), "{case}");
+    }
+}
+
+#[test]
+fn the_first_connection_that_is_free_takes_the_next_object() {
+    let mut source = twelve(Requests::Sequential, 2).build(Duration::ZERO, &mut streams(1));
+    let acts = |source: &mut WebSource, ms| -> Vec<(u32, End, Action)> {
+        std::iter::from_fn(|| source.poll_action(at(ms))).map(|act| (act.connection, act.end, act.action)).collect()
+    };
+    let on = |connection, (end, action)| (connection, end, action);
+    acts(&mut source, 0);
+    source.handle_delivered(at(50), 0, End::Server, 350);
+    acts(&mut source, 50);
+    source.handle_delivered(at(100), 0, End::User, 10_000);
+    assert_eq!(acts(&mut source, 100), [on(0, ASK), (1, End::User, Action::Open), on(1, ASK)]);
+    // The first connection stays without an answer: the second one fetches the other eleven.
+    for object in 1..=11 {
+        source.handle_delivered(at(100 + 10 * object), 1, End::Server, 350 * object);
+        assert_eq!(acts(&mut source, 100 + 10 * object), [on(1, OBJECT)]);
+        source.handle_delivered(at(105 + 10 * object), 1, End::User, 1_000 * object);
+        let next = acts(&mut source, 105 + 10 * object);
+        assert_eq!(next, if object < 11 { vec![on(1, ASK)] } else { vec![] });
+    }
+    assert_eq!(source.report().unwrap().pages, 0, "one is missing");
+    source.handle_delivered(at(900), 0, End::Server, 700);
+    assert_eq!(acts(&mut source, 900), [on(0, OBJECT)]);
+    source.handle_delivered(at(999), 0, End::User, 10_999);
+    assert_eq!(source.report().unwrap().pages, 0, "a byte is missing");
+    source.handle_delivered(at(1_000), 0, End::User, 11_000);
+    assert_eq!(source.report().unwrap().load_mean_s, Some(1.0));
+}
+
+#[test]
+fn pages_are_the_same_over_any_number_of_connections() {
+    let sizes = |connections, requests| {
+        let web = Web { pages: Some(20), connections, requests, ..Web::default() };
+        let mut source = web.build(Duration::ZERO, &mut streams(8));
+        let done = run(&mut source, Duration::from_millis(100));
+        let objects =
+            done.into_iter().filter(|(_, act)| act.end == End::Server).filter_map(|(_, act)| match act.action {
+                Action::Write(size) => Some(size.get()),
+                _ => None,
+            });
+        let mut objects: Vec<u64> = objects.collect();
+        objects.sort_unstable();
+        objects
+    };
+    let one = sizes(1, Requests::Pipelined);
+    for connections in [2, 6, 64] {
+        for requests in [Requests::Pipelined, Requests::Sequential] {
+            assert_eq!(sizes(connections, requests), one, "{connections} connections, {requests:?}");
+        }
+    }
+}
+
 #[test]
 fn a_page_without_objects_is_complete_with_its_main_one() {
     let web =
         Web { objects: ObjectCount::Constant(ConstantCount::default()), pages: Some(1), ..plain(Requests::Pipelined) };
     let mut source = web.build(Duration::ZERO, &mut streams(1));
     let done = run(&mut source, Duration::from_millis(100));
-    let what: Vec<(End, Action)> = done.iter().map(|d| (d.1, d.2)).collect();
+    let what: Vec<(End, Action)> = done.iter().map(|(_, act)| (act.end, act.action)).collect();
     let closing = [(End::User, Action::Close), (End::Server, Action::Close)];
     assert_eq!(what, [(End::User, Action::Open), ASK, MAIN, closing[0], closing[1]]);
     assert_eq!(source.report().unwrap().load_mean_s, Some(0.2));
@@ -143,8 +238,7 @@ fn reading_takes_as_long_as_it_says() {
 #[test]
 fn nothing_complete_is_reported_as_such() {
     let source = plain(Requests::Pipelined).build(Duration::ZERO, &mut streams(1));
-    let expected = WebReport { pages: 0, clicks: 0, load_mean_s: None, load_median_s: None, load_p95_s: None };
-    assert_eq!(source.report(), Some(expected));
+    assert_eq!(source.report(), Some(WebReport::default()));
 }
 
 #[test]
@@ -153,10 +247,47 @@ fn what_cannot_be_is_refused_with_its_name() {
     let plain = || plain(Requests::Pipelined);
     assert!(refused(Web { request: Bytes::new(0), ..plain() }).starts_with("request: 0 B"));
     assert!(refused(Web { pages: Some(0), ..plain() }).starts_with("pages: 0"));
+    assert!(refused(Web { connections: 0, ..plain() }).starts_with("connections: 0"));
+    assert!(refused(Web { connections: 257, ..plain() }).starts_with("connections: 257"));
     assert!(refused(Web { reading: Duration::ZERO, ..plain() }).starts_with("reading: 0 s"));
     assert!(refused(Web { main: Size::Constant(Bytes::new(0)), ..plain() }).starts_with("main: 0 B"));
     let count = |shape, least, max| ObjectCount::Pareto(ParetoCount { shape, least, max });
     assert!(refused(Web { objects: count(0.0, 2, 55), ..plain() }).starts_with("objects.shape: 0"));
     assert!(refused(Web { objects: count(1.1, 0, 55), ..plain() }).starts_with("objects.least: 0"));
     assert!(refused(Web { objects: count(1.1, 9, 8), ..plain() }).starts_with("objects.max: 8"));
+}
+
+proptest! {
+    #[test]
+    fn every_request_is_answered_and_every_page_complete(
+        seed: u64, connections in 1u32..9, objects in 0u32..20, pages in 1u32..6, pipelined: bool, delay in 1u64..300,
+    ) {
+        let requests = if pipelined { Requests::Pipelined } else { Requests::Sequential };
+        let count = ObjectCount::Constant(ConstantCount { count: objects });
+        let web = Web { pages: Some(pages), connections, requests, objects: count, ..Web::default() };
+        let mut source = web.build(Duration::ZERO, &mut streams(seed));
+        let done = run(&mut source, Duration::from_millis(delay));
+        let report = source.report().unwrap();
+        let expected = u64::from(pages) * u64::from(objects + 1);
+        prop_assert_eq!((report.pages, report.requests, report.responses), (u64::from(pages), expected, expected));
+        // Sequential: never more than one request without a response on a connection.
+        let mut waiting = vec![0; connections as usize];
+        for (_, act) in done {
+            let waiting = &mut waiting[act.connection as usize];
+            match (act.end, act.action) {
+                (End::User, Action::Write(_)) => *waiting += 1,
+                (End::Server, Action::Write(_)) => *waiting -= 1,
+                _ => (),
+            }
+            let most = if pipelined { 20 } else { 1 };
+            prop_assert!((0..=most).contains(waiting));
+        }
+        let trip = 2.0 * delay as f64 * 1e-3;
+        let trips = match (requests, objects) {
+            (_, 0) => 1.0,
+            (Requests::Pipelined, _) => 2.0,
+            (Requests::Sequential, _) => 1.0 + f64::from(objects.div_ceil(connections)),
+        };
+        prop_assert!(report.load_median_s.unwrap() >= trips * trip - 1e-9);
+    }
 }

@@ -87,6 +87,25 @@ impl Connection {
         Connection::new(settings.into(), State::Listen, Time::ZERO, entropy)
     }
 
+    /// Both ends of a connection that was opened just before `now`, the end that connected first. The handshake took no time, was
+    /// never on the way, and gave no measurement of the round trip.
+    pub fn pair(settings: impl Into<Arc<Settings>>, now: Time, entropy: [u64; 2]) -> [Connection; 2] {
+        let settings = settings.into();
+        let mut ends =
+            [Connection::connect(Arc::clone(&settings), now, entropy[0]), Connection::listen(settings, entropy[1])];
+        for step in 0..3 {
+            let [one, other] = &mut ends;
+            let (from, to) = if step % 2 == 0 { (one, other) } else { (other, one) };
+            let transmit = from.poll_transmit(now).expect("a handshake has three segments");
+            from.handshake.sent += 1; // as after a repetition: Karn's rule keeps its time out of the estimate
+            to.handle_segment(now, &transmit.segment);
+        }
+        for end in &mut ends {
+            end.counters = Counters::default();
+        }
+        ends
+    }
+
     fn new(settings: Arc<Settings>, state: State, now: Time, entropy: u64) -> Connection {
         Connection {
             state,

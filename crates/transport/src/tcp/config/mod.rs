@@ -136,6 +136,9 @@ const fn ms(milliseconds: u64) -> Duration {
 options! {
     // option = [classic, fack, ns2-linux, linux]
 
+    /// A connection is opened by a handshake (RFC 9293 section 3.5). Without one both ends are open at once and no time passes, as
+    /// between ns-2's one-way agents.
+    handshake: bool = [true, true, true, true];
     /// Selective acknowledgments (RFC 2018); without them loss recovery is NewReno's (RFC 6582).
     sack: bool = [true, true, true, true];
     /// Duplicate SACK (RFC 2883): the receiver reports duplicates, and the sender undoes a reduction when every retransmission of

@@ -1,0 +1,111 @@
+//! What users of the web measured, and the report of it.
+
+use serde::Serialize;
+use units::Duration;
+
+/// The times of one user, or of several together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WebTimes {
+    /// Pages that were asked for.
+    pub clicks: u64,
+    /// Load time of each complete page: from the click to its last byte.
+    pub loads: Vec<Duration>,
+    /// For each request that reached the server: from its writing to its last byte there.
+    pub requests: Vec<Duration>,
+    /// For each response that reached the user: from the writing of its request to its last byte there.
+    pub responses: Vec<Duration>,
+}
+
+/// What users of the web measured. The first request on a connection is written when the connection is opened, so its times
+/// and the load time of the first page contain the handshake. Times are `None` where there are none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct WebReport {
+    /// Pages that were complete; 0 for traffic that knows requests only.
+    pub pages: u64,
+    /// Pages that were asked for.
+    pub clicks: u64,
+    /// Mean load time of the complete pages.
+    pub load_mean_s: Option<f64>,
+    /// Median load time: the smallest that half of the pages do not exceed.
+    pub load_median_s: Option<f64>,
+    /// 95th percentile of the load time: the smallest that 95 % of the pages do not exceed.
+    pub load_p95_s: Option<f64>,
+    /// Requests that reached the server whole.
+    pub requests: u64,
+    /// Mean time of a request, from its writing to its last byte at the server.
+    pub request_mean_s: Option<f64>,
+    /// Median time of a request: the smallest that half of them do not exceed.
+    pub request_median_s: Option<f64>,
+    /// Shortest time of a request.
+    pub request_min_s: Option<f64>,
+    /// Longest time of a request.
+    pub request_max_s: Option<f64>,
+    /// Responses that reached the user whole.
+    pub responses: u64,
+    /// Mean time of a response, from the writing of its request to its last byte at the user.
+    pub response_mean_s: Option<f64>,
+    /// Median time of a response: the smallest that half of them do not exceed.
+    pub response_median_s: Option<f64>,
+    /// Shortest time of a response.
+    pub response_min_s: Option<f64>,
+    /// Longest time of a response.
+    pub response_max_s: Option<f64>,
+}
+
+impl WebTimes {
+    /// Adds the times of another user: the report of both is not that of their reports.
+    pub fn absorb(&mut self, other: &WebTimes) {
+        self.clicks += other.clicks;
+        self.loads.extend_from_slice(&other.loads);
+        self.requests.extend_from_slice(&other.requests);
+        self.responses.extend_from_slice(&other.responses);
+    }
+
+    /// Counts, means and quantiles.
+    pub fn report(&self) -> WebReport {
+        let [loads, requests, responses] =
+            [&self.loads, &self.requests, &self.responses].map(|times| Sorted::new(times));
+        WebReport {
+            pages: loads.count(),
+            clicks: self.clicks,
+            load_mean_s: loads.mean(),
+            load_median_s: loads.quantile(0.5),
+            load_p95_s: loads.quantile(0.95),
+            requests: requests.count(),
+            request_mean_s: requests.mean(),
+            request_median_s: requests.quantile(0.5),
+            request_min_s: requests.quantile(0.0),
+            request_max_s: requests.quantile(1.0),
+            responses: responses.count(),
+            response_mean_s: responses.mean(),
+            response_median_s: responses.quantile(0.5),
+            response_min_s: responses.quantile(0.0),
+            response_max_s: responses.quantile(1.0),
+        }
+    }
+}
+
+struct Sorted(Vec<Duration>);
+
+impl Sorted {
+    fn new(times: &[Duration]) -> Sorted {
+        let mut times = times.to_vec();
+        times.sort_unstable();
+        Sorted(times)
+    }
+
+    fn count(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn mean(&self) -> Option<f64> {
+        let total: Duration = self.0.iter().copied().sum();
+        (!self.0.is_empty()).then(|| total.as_secs_f64() / self.0.len() as f64)
+    }
+
+    /// The smallest time that so great a share does not exceed.
+    fn quantile(&self, share: f64) -> Option<f64> {
+        let rank = (share * self.0.len() as f64).ceil() as usize;
+        self.0.get(rank.saturating_sub(1)).map(|time| time.as_secs_f64())
+    }
+}
