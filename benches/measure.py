@@ -30,6 +30,8 @@ DOWNLOADS = ["flows.0.count=100", "record.series=false"]
 LARGE_HOP = ["last_hop.rate=5 Gbit/s", "last_hop.harq.processes=100000"]
 TEN_THOUSAND = ["flows.0.count=10000", "duration=2 s", "record.series=false", *LARGE_HOP]
 
+UPLOADS = ["flows.0.count=400", "flows.0.start_spread=1 s", "record.series=false"]
+
 # name, scenario, edits, and what is asked of it (CPU seconds; 0 = nothing)
 CASES = [
     ("100 CUBIC flows, 50 Mbit/s, 100 s", "bottleneck-100.toml", ["record.series=false"], 0.15),
@@ -52,6 +54,10 @@ CASES = [
     ("100 CUBIC users, PF, Adaptive-HARQ, reordering, 100 s", "tcp-users.toml", DOWNLOADS, 0.6),
     ("10,000 CUBIC users, 5 Gbit/s, PF, Adaptive-HARQ, 2 s", "tcp-users.toml", TEN_THOUSAND, 0),
     ("10,000 calls, 5 Gbit/s, PF, Adaptive-HARQ, 2 s", "voip.toml", TEN_THOUSAND, 0),
+    ("400 uploads, DVB-RCS2, MuSCA-3, 20 s", "dvbrcs2-transfer.toml", [*UPLOADS, "access.method=musca"], 1),
+    ("the same, CRDSA-3", "dvbrcs2-transfer.toml", UPLOADS, 1),
+    ("the same, dedicated", "dvbrcs2-transfer.toml", [*UPLOADS, "access.method=dedicated"], 1),
+    ("2,000 web requests, DVB-RCS2, CRDSA-3, 20 s", "dvbrcs2-web.toml", [], 0),
 ]
 RUNS = 15
 

@@ -10,7 +10,7 @@ Example:
 The models are in the compiled core; this package reads scenarios, steps runs, and shows and keeps results.
 """
 
-from transorbit import channel, constellation
+from transorbit import access, channel, constellation
 from transorbit._capacity import Capacity, capacity
 from transorbit._core import ScenarioError, SimulationError, version
 from transorbit.result import Result
@@ -28,6 +28,7 @@ __all__ = [
     "ScenarioError",
     "SimulationError",
     "__version__",
+    "access",
     "capacity",
     "channel",
     "constellation",

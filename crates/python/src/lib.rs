@@ -1,5 +1,6 @@
 //! The native module `transorbit._core`: conversions between the simulator and Python, and nothing else.
 
+mod access;
 mod capacity;
 mod scenario;
 mod scheduler;
@@ -12,6 +13,11 @@ use pyo3::prelude::*;
 /// The simulator; use it through the package `transorbit`.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::access::{
+        PlrStudy, access_added_delay_s, access_analysis, access_break_even_users, access_datagram_loss,
+        access_loss_from_retransmissions, access_retransmission_probability,
+    };
     #[pymodule_export]
     use super::capacity::Capacity;
     #[pymodule_export]

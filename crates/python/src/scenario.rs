@@ -22,7 +22,7 @@ pyo3::create_exception!(
 /// A scenario: editable, not yet checked.
 #[pyclass(module = "transorbit._core", frozen)]
 pub(crate) struct Scenario {
-    inner: sim::Scenario,
+    pub(crate) inner: sim::Scenario,
 }
 
 #[pymethods]

@@ -3,6 +3,7 @@
 //! A [`Scenario`] is text that can be edited; checking it gives a [`ScenarioConfig`]; a [`Simulation`] builds the world of
 //! one and runs it; its [`Record`] is what remains.
 
+mod access_study;
 mod capacity;
 mod capture;
 mod packet;
@@ -11,13 +12,19 @@ mod scenario;
 mod tools;
 mod world;
 
+/// Random against dedicated access in closed form.
+pub use access::analysis as access_analysis;
+pub use access_study::{
+    AnalysisOptions, AnalysisReport, MethodShare, PlrMethod, PlrOptions, PlrReport, PlrRow, PlrStudy,
+    RetransmissionRow, UsersRow,
+};
 pub use capacity::{CapacityOptions, CapacityReport, CapacityRow, CapacityStudy};
 /// What a scheduler from elsewhere implements, and what it is shown.
 pub use link::{Choose, QueueState};
 pub use record::{Column, Conservation, FlowSummary, PathSummary, PepSummary, Record, Summary, Table};
 pub use scenario::{
-    Choice, ChoiceOption, FlowConfig, PacketCapture, PepConfig, RecordConfig, Registry, Scenario, ScenarioConfig,
-    ScenarioError, TransportConfig, registries, schema,
+    Choice, ChoiceOption, FlowConfig, FlowDirection, PacketCapture, PepConfig, RecordConfig, Registry, Scenario,
+    ScenarioConfig, ScenarioError, TransportConfig, registries, schema,
 };
 pub use tools::{ChannelTool, constellation_delay};
 pub use world::{Choosers, RunError, Simulation};

@@ -14,6 +14,7 @@ pub(crate) struct Packet {
     /// The connection that it belongs to, and which way it goes.
     pub(crate) leg: Leg,
     pub(crate) way: Way,
+    pub(crate) direction: Direction,
     /// Which transmission of its data this is: 0 for the first.
     pub(crate) copy: u32,
     pub(crate) sent: Time,
@@ -33,15 +34,31 @@ pub(crate) enum Leg {
     Terrestrial,
 }
 
-/// A direction: from the source of the data to the user, or back.
+/// Where a packet goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// From the ground to the user, over the last hop.
+    Down,
+    /// From the user to the ground, over the return link.
+    Up,
+}
+
+/// A way within a flow: from the source of the data to their receiver, or back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     Forward,
     Backward,
 }
 
+impl Direction {
+    /// Where packets go that go this way in a flow whose data go up or not.
+    pub(crate) fn of(way: Way, upward: bool) -> Direction {
+        if (way == Way::Backward) == upward { Direction::Down } else { Direction::Up }
+    }
+}
+
 impl Way {
-    /// The direction of what an end sends.
+    /// The way of what an end sends.
     pub(crate) fn of(end: End) -> Way {
         match end {
             End::Server => Way::Forward,
@@ -57,7 +74,7 @@ impl Way {
         }
     }
 
-    /// The other direction.
+    /// The other way.
     pub(crate) fn back(self) -> Way {
         match self {
             Way::Forward => Way::Backward,
@@ -132,10 +149,10 @@ pub(crate) struct Packets {
 }
 
 impl Packets {
-    /// The next packet of the run, of a flow's connection and on its way; to be added.
+    /// How many packets were made before the next one; the lower bits only.
     #[inline]
-    pub(crate) fn make(&self, payload: Payload, flow: usize, (leg, way): (Leg, Way), copy: u32, sent: Time) -> Packet {
-        Packet { payload, flow: flow as u32, number: self.created as u32, leg, way, copy, sent }
+    pub(crate) fn next_number(&self) -> u32 {
+        self.created as u32
     }
 
     /// Adds a packet and returns its number, which is reused after [`Packets::release`].

@@ -7,8 +7,11 @@ use std::path::Path;
 use sim::Scenario;
 use util::{LABORATORY, LEO, scenario};
 
+/// With both kinds of access, so that all fields of both are looked at.
+const TRANSFER: &str = include_str!("../../../scenarios/dvbrcs2-transfer.toml");
+
 fn complaint(base: &str, edits: &[&str]) -> String {
-    scenario(base, edits).check().expect_err("the scenario is bad").to_string()
+    scenario(base, edits).check().expect_err(&edits.join(", ")).to_string()
 }
 
 #[test]
@@ -39,6 +42,23 @@ fn names_the_field_and_what_is_allowed() {
             "flows.0.transport.congestion.kind",
             "did you mean \"cubic\"?",
         ),
+        (TRANSFER, "access.method=crsda", "access.method.kind", "did you mean \"crdsa\"?"),
+        (TRANSFER, "access.frame.block_slots=70", "access.frame.block_slots", "70 slots do not divide the 4000"),
+        (TRANSFER, "access.method={ kind = \"crdsa\", replicas = 41 }", "access.method.replicas", "40"),
+        (TRANSFER, "access.method={ kind = \"musca\", replicas = 101 }", "access.method.replicas", "101"),
+        (TRANSFER, "access.frame.carriers=0", "access.frame.carriers", "between 1 and 65536"),
+        (TRANSFER, "access.frame.random_carriers=0", "access.frame.random_carriers", "1 to 100 are possible"),
+        (TRANSFER, "access.frame.timeslots=0", "access.frame.timeslots", "between 1 and 65536"),
+        (TRANSFER, "access.frame.duration=0 s", "access.frame.duration", "more than 0 s"),
+        (TRANSFER, "access.frame.timeslots=50", "access.frame.timeslots", "a burst of 536 symbols"),
+        (TRANSFER, "access.dedicated.es_n0=-20 dB", "access.dedicated.es_n0", "no waveform"),
+        (TRANSFER, "access.dedicated.waveform=32apsk", "access.dedicated.waveform", "8psk-2/3"),
+        (TRANSFER, "access.max_rate=1 kbit/s", "access.max_rate", "less than one slot"),
+        (TRANSFER, "access.encapsulation.fragment=200 B", "access.encapsulation.fragment", "leave no room"),
+        (TRANSFER, "access.method={ kind = \"table\", plr = \"nowhere.csv\" }", "access.method.plr", "nowhere.csv"),
+        (TRANSFER, "flows.0.direction=sideways", "flows.0.direction", "down"),
+        (TRANSFER, "flows.0.weight=0", "flows.0.weight", "0.001"),
+        (TRANSFER, "flows.0.pep={ delay = \"20 ms\" }", "flows.0.pep", "go up"),
         (LABORATORY, "record.samples=1000000000", "record.samples", "between 16 and 10000000"),
         (
             LABORATORY,

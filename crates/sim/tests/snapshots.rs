@@ -65,3 +65,21 @@ fn schedulers_and_schemes_are_what_they_were() {
 
 const CALL: &str = "{ count = 6, transport = \"udp\", traffic = { kind = \"voice\", activity = \"pareto\" } }";
 const DOWNLOAD: &str = "{ count = 6, first_user = 0, transport = \"tcp\", traffic = \"bulk\" }";
+
+/// Each method of the return link with more than it can carry, and each category of capacity.
+#[test]
+fn return_links_are_what_they_were() {
+    const TRANSFER: &str = include_str!("../../../scenarios/dvbrcs2-transfer.toml");
+    let small = ["duration=8 s", "flows.1.traffic.start=2 s", "flows.0.count=60", "access.frame.carriers=25"];
+    let row_of = |name: &str, edit: &str| row(name, TRANSFER, &[&small[..], &[edit]].concat());
+    let methods = access::AccessMethod::ALL.iter().filter(|kind| **kind != "table");
+    let methods = methods.map(|kind| row_of(kind, &format!("access.method={kind}")));
+    let policies = access::SwitchPolicy::ALL.iter();
+    let policies =
+        policies.map(|kind| row_of(kind, &format!("access.method={{ kind = \"switch\", policy = \"{kind}\" }}")));
+    let categories = access::Capacity::ALL.iter();
+    let categories = categories.map(|kind| {
+        row_of(kind, &format!("access={{ method = \"dedicated\", frame = {{ carriers = 25 }}, dedicated = {{ capacity = \"{kind}\" }} }}"))
+    });
+    insta::assert_snapshot!(methods.chain(policies).chain(categories).collect::<String>());
+}

@@ -13,24 +13,23 @@ import transorbit as to
 from transorbit import _folder
 from transorbit._capacity import DEFAULT_USERS
 from transorbit.cli import UsageError, parse, show
+from transorbit.cli.access import access
+from transorbit.cli.common import Csv, Plot, Settings, check_plot, examples, load, write_csv, write_plot
 
 if TYPE_CHECKING:
     from transorbit.result import Result
-
-
-def _examples(*commands: str) -> str:
-    return "\n".join(["Examples:", *(f"    {command}" for command in commands)])
 
 
 app = App(
     name="transorbit",
     version=to.__version__,
     help="What TCP and its users experience over a satellite path.",
-    help_epilogue=_examples(
+    help_epilogue=examples(
         "transorbit run scenarios/leo-tcp.toml",
         'transorbit run scenarios/leo-tcp.toml --set channel.reference_snr="7 dB"',
         "transorbit check scenarios/leo-tcp.toml",
         "transorbit capacity scenarios/tcp-users.toml",
+        "transorbit access plr --method crdsa --method musca",
         "transorbit list channels",
         "transorbit constellation delay leo-66 --from 43.6,1.4 --to -36.9,174.8",
     ),
@@ -41,24 +40,16 @@ constellation = App(name="constellation", help="Satellite constellations: the de
 channel = App(name="channel", help="The radio channel of the last hop: its series and its statistics.")
 app.command(constellation)
 app.command(channel)
+app.command(access)
 
-Settings = Annotated[
-    list[str] | None,
-    Parameter(name="--set", negative="", help="Change a key, as in flows.0.count=3; the value is TOML. Repeatable."),
-]
 Plugins = Annotated[
     list[Path] | None,
     Parameter(name="--plugin", negative="", help="Run this Python file first: it registers schedulers. Repeatable."),
 ]
-Csv = Annotated[
-    Path | None,
-    Parameter(name="--csv", allow_leading_hyphen=True, help="Write the series to this file; - is standard output."),
-]
-Plot = Annotated[Path | None, Parameter(name="--plot", help="Draw it into this file: .svg, .png or .pdf.")]
 
 
 @app.command(
-    help_epilogue=_examples(
+    help_epilogue=examples(
         "transorbit run scenarios/leo-tcp.toml --out results/first",
         "transorbit run scenarios/leo-tcp.toml --set flows.0.count=3 --json",
     )
@@ -86,7 +77,7 @@ def run(
         plots: Draw the plots into the result folder.
     """
     _run_plugins(plugin)
-    ready = _load(scenario, set_)
+    ready = load(scenario, set_)
     directory = out if out or json_ else Path("results") / scenario.stem
     if directory:
         _folder.check_replaceable(directory)
@@ -110,7 +101,7 @@ def run(
 
 
 @app.command(
-    help_epilogue=_examples(
+    help_epilogue=examples(
         "transorbit capacity scenarios/tcp-users.toml --out results/capacity",
         "transorbit capacity scenarios/tcp-users.toml --users 1,10,100 --scheduler pf --scheduler codes --json",
     )
@@ -147,7 +138,7 @@ def capacity(
         plots: Draw the plot into the folder.
     """
     _run_plugins(plugin)
-    ready = _load(scenario, set_)
+    ready = load(scenario, set_)
     counts = parse.counts("--users", users)
     root = None if seed is None else parse.seed(seed)
     if out:
@@ -179,7 +170,7 @@ def check(scenario: Path, /, *, set_: Settings = None) -> None:
     Args:
         scenario: A scenario file.
     """
-    ready = _load(scenario, set_)
+    ready = load(scenario, set_)
     print(ready.to_toml(), end="")
 
 
@@ -225,7 +216,7 @@ def demo(scenario: Path = Path("scenarios/leo-tcp.toml"), /, *, out: Path = Path
     if out.is_dir() and (foreign := sorted({entry.name for entry in out.iterdir()} - ours)):
         raise FileExistsError(f"{out}: holds {foreign[0]}, which is no part of a demo; choose another folder")
     for label, (name, enabled) in variants.items():
-        ready = _load(scenario, [f"last_hop.reordering.enabled={enabled}"])
+        ready = load(scenario, [f"last_hop.reordering.enabled={enabled}"])
         _folder.check_replaceable(out / name)
         results[label], stopped = _run(ready, None, bar=True, scratch=out)
         if stopped:
@@ -243,7 +234,7 @@ def demo(scenario: Path = Path("scenarios/leo-tcp.toml"), /, *, out: Path = Path
 
 
 @constellation.command(
-    help_epilogue=_examples(
+    help_epilogue=examples(
         "transorbit constellation delay leo-66 --from 43.6,1.4 --to -36.9,174.8 \\",
         '    --duration "2 h" --step "1 s" --csv delay.csv --plot delay.svg',
     )
@@ -268,7 +259,7 @@ def delay(
         duration: How long.
         step: Time between samples.
     """
-    _check_plot(plot)
+    check_plot(plot)
     trace = to.constellation.delay(
         name,
         source=parse.place("--from", from_),
@@ -278,19 +269,19 @@ def delay(
     )
     if csv != Path("-"):
         print(show.delay(trace))
-    _write_csv(trace, csv)
+    write_csv(trace, csv)
     if plot:
         from transorbit import plots
 
         title = f"{name}, {from_} to {to_}"
-        _write_plot(plots.constellation_delay(trace, title=title), plot)
+        write_plot(plots.constellation_delay(trace, title=title), plot)
 
 
 _ChannelOption = Annotated[str | None, Parameter(help="As in the scenario's [channel].")]
 
 
 @channel.command(
-    help_epilogue=_examples(
+    help_epilogue=examples(
         'transorbit channel generate --environment suburban --speed "30 km/h" \\',
         '    --duration "60 s" --csv fading.csv',
     )
@@ -319,7 +310,7 @@ def generate(
         step: Time between samples; by default what the channel's speed asks for.
         seed: Root of the random draws.
     """
-    _check_plot(plot)
+    check_plot(plot)
     config, base_dir = _channel(
         scenario,
         kind,
@@ -336,16 +327,16 @@ def generate(
         seed=parse.seed(seed),
         base_dir=base_dir,
     )
-    _write_csv(series, csv if csv or plot else Path("-"))
+    write_csv(series, csv if csv or plot else Path("-"))
     if plot:
         from transorbit import plots
 
         title = ", ".join(str(value) for key, value in config.items() if key != "kind") or str(config["kind"])
-        _write_plot(plots.channel(series, title=title), plot)
+        write_plot(plots.channel(series, title=title), plot)
 
 
 @channel.command(
-    help_epilogue=_examples(
+    help_epilogue=examples(
         'transorbit channel stats --environment suburban --elevation "40 deg"',
     )
 )
@@ -396,12 +387,6 @@ def _run_plugins(files: list[Path] | None) -> None:
         runpy.run_path(str(file))
 
 
-def _load(path: Path, settings: list[str] | None) -> to.Scenario:
-    scenario = to.Scenario.load(path).set(*(settings or []))
-    scenario.check()
-    return scenario
-
-
 def _of_options(error: to.ScenarioError) -> Exception:
     """The error with the option of a study that it is about; the scenario itself has been checked before."""
     names = {"users": "--users", "schedulers": "--scheduler", "duration": "--duration"}
@@ -447,23 +432,3 @@ def _channel(
     scenario = scenario.replace({f"channel.{key}": value for key, value in given.items()}).set(*(set_ or []))
     scenario.check()
     return tomllib.loads(scenario.to_toml())["channel"], Path() if path is None else path.parent
-
-
-def _write_csv(table: Any, path: Path | None) -> None:
-    if path == Path("-"):
-        sys.stdout.write(table.write_csv())
-    elif path:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        table.write_csv(path)
-
-
-def _check_plot(path: Path | None) -> None:
-    if path and path.suffix.lower() not in {".svg", ".png", ".pdf"}:
-        raise UsageError(f"--plot: {path}: the name must end in .svg, .png or .pdf")
-
-
-def _write_plot(figure: Any, path: Path) -> None:
-    from transorbit import plots
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    plots.save(figure, path)

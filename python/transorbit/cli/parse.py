@@ -8,6 +8,8 @@ from transorbit.cli import UsageError
 
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
 _LARGEST_SEED = 2**63 - 1
+_MOST_DIGITS = 18
+_MOST_IN_RANGES = 10_000
 
 
 def seed(text: str) -> int:
@@ -23,6 +25,44 @@ def counts(option: str, text: str) -> list[int]:
     if not all(re.fullmatch(r"[0-9]{1,9}", part) for part in parts):
         raise UsageError(f"{option}: {text!r} is no list of whole numbers, as in 1,10,100")
     return [int(part) for part in parts]
+
+
+def ranges(option: str, text: str) -> list[int]:
+    """Whole numbers and ranges FIRST:LAST:STEP, with commas between them."""
+    numbers: list[int] = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*([0-9]{1,9})(?::([0-9]{1,9})(?::([0-9]{1,9}))?)?\s*", part)
+        if not match:
+            raise UsageError(
+                f"{option}: {part.strip()!r} is no whole number and no range FIRST:LAST:STEP, as in 10:160:10"
+            )
+        first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
+        if last < first or step == 0:
+            raise UsageError(
+                f"{option}: {part.strip()!r} holds no number: FIRST:LAST:STEP goes upward, in steps of 1 or more"
+            )
+        between = range(first, last + 1, step)
+        if len(numbers) + len(between) > _MOST_IN_RANGES:
+            raise UsageError(f"{option}: {text!r} holds more than {_MOST_IN_RANGES} numbers")
+        numbers += between
+    return numbers
+
+
+def count(option: str, text: str) -> int:
+    """One whole number, perhaps written as 1e6."""
+    match = re.fullmatch(r"\s*([0-9]+)(\.[0-9]+)?(?:[eE]\+?([0-9]{1,2}))?\s*", text)
+    fraction, exponent = ((match[2] or ".").rstrip("0")[1:], int(match[3] or 0)) if match else ("", 0)
+    if not match or len(fraction) > exponent or len(match[1]) + exponent > _MOST_DIGITS:
+        raise UsageError(f"{option}: {text!r} is no whole number, as in 1000 or 1e6")
+    return int(match[1] + fraction + "0" * (exponent - len(fraction)))
+
+
+def numbers(option: str, text: str) -> list[float]:
+    """Numbers with commas between them."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise UsageError(f"{option}: {text!r} is no list of numbers, as in 0.01,0.1") from None
 
 
 def seconds(option: str, text: str) -> float:

@@ -45,6 +45,7 @@ def summary(result: Result) -> str:
         "",
         *_users(numbers),
         *_last_hop(numbers["last_hop"]),
+        *(_return_link(numbers["access"]) if "access" in numbers else []),
         *_proxies(numbers["flows"]),
         *_path(numbers["path"]),
         *(f"warning: {warning}" for warning in numbers["warnings"]),
@@ -233,6 +234,8 @@ _COLUMNS: list[_Column] = [
     ("timeouts", lambda flow: str(flow["rto_events"]), _is_tcp),
     ("jitter", lambda flow: _ms(flow["jitter_s"]), _is_voice),
     ("lost", lambda flow: _percent(flow["loss_ratio"]), lambda flow: not _is_tcp(flow)),
+    ("access", lambda flow: flow["access_kind"] or "-", lambda flow: flow["access_kind"] is not None),
+    ("first packet", lambda flow: _ms(flow["first_packet_s"]), lambda flow: flow["access_kind"] is not None),
     ("late", lambda flow: str(flow["lost_late"]), _is_voice),
     ("MOS", lambda flow: _two(flow["mos"]), _is_voice),
 ]
@@ -298,6 +301,7 @@ def _users(summary: dict[str, Any]) -> list[str]:
         "too old": "lost_timeout",
         "not decoded": "lost_harq",
         "without a route": "lost_no_route",
+        "by collisions": "lost_collision",
     }
     lost = {cause: sum(flow[key] or 0 for flow in flows) for cause, key in causes.items()}
     sent = _total(flows, "sent_packets")
@@ -319,7 +323,30 @@ def _users(summary: dict[str, Any]) -> list[str]:
         count, clicks = (sum(web[key] for web in pages) for key in ("pages", "clicks"))
         mean = sum(web["load_mean_s"] * web["pages"] for web in loaded) / count
         lines.append(f"pages       {count} of {clicks} loaded, in {mean:.3g} s on average")
+    if asked := [web for web in pages if web["requests"]]:
+        count = sum(web["requests"] for web in asked)
+        times = [min(web["request_min_s"] for web in asked), max(web["request_max_s"] for web in asked)]
+        mean = sum(web["request_mean_s"] * web["requests"] for web in asked) / count
+        lines.append(
+            f"requests    {count} arrived, in {times[0]:.3g} / {mean:.3g} / {times[1]:.3g} s (min / mean / max), "
+            "the opening of their connection included"
+        )
     return lines
+
+
+def _return_link(access: dict[str, Any]) -> list[str]:
+    parts = []
+    if access["plr"] is not None:
+        packets = access["decoded_packets"] + access["lost_packets"]
+        parts.append(
+            f"{packets} packets at random, {_percent(access['plr'])} lost, load {access['normalized_load']:.3g} a slot"
+        )
+    if granted := access["dedicated_slots_granted"]:
+        used = access["dedicated_slots_used"]
+        parts.append(f"{granted} slots granted, {100 * used / granted:.1f} % used")
+    if access["waiting_mean_s"] is not None:
+        parts.append(f"datagrams wait for {_ms(access['waiting_mean_s'])} on average")
+    return [f"return link {access['method']}: {'; '.join(parts) or 'nothing was sent'}"]
 
 
 def _last_hop(hop: dict[str, Any]) -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from transorbit.plots.access import access_times, plr
 from transorbit.plots.capacity import capacity
 from transorbit.plots.compare import compare_goodput
 from transorbit.plots.models import channel, constellation_delay
@@ -35,8 +36,10 @@ OF_USERS: dict[str, Callable[[Result], Figure | None]] = {
     "voice": voice,
     "completion": completion,
 }
+#: Those of a return link.
+OF_ACCESS: dict[str, Callable[[Result], Figure | None]] = {"access-times": access_times}
 #: All of them.
-ALL = OF_SERIES | OF_USERS
+ALL = OF_SERIES | OF_USERS | OF_ACCESS
 
 
 def draw(name: str, result: Result) -> Figure | None:
@@ -46,8 +49,10 @@ def draw(name: str, result: Result) -> Figure | None:
 
 __all__ = [
     "ALL",
+    "OF_ACCESS",
     "OF_SERIES",
     "OF_USERS",
+    "access_times",
     "capacity",
     "channel",
     "compare_goodput",
@@ -58,6 +63,7 @@ __all__ = [
     "goodput_by_user",
     "harq",
     "path_delay",
+    "plr",
     "queue",
     "save",
     "voice",

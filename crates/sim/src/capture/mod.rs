@@ -26,7 +26,7 @@ use pcap_file::{DataLink, Endianness};
 use rand::Rng;
 use units::{Duration, Time};
 
-use crate::packet::{Leg, Packet, Payload, Way};
+use crate::packet::{Direction, Leg, Packet, Payload};
 
 /// Captures of a run.
 pub(crate) struct Capture {
@@ -38,7 +38,7 @@ pub(crate) struct Capture {
     flows: Vec<FlowHosts>,
     /// From the users up to the satellite.
     hop_delay: Duration,
-    /// Packets that have not reached the satellite yet. The delay is fixed, so they do so in the order in which they were sent.
+    /// Packets that have not reached the satellite yet. The delay is fixed, so they do so in the order in which they left.
     climbing: VecDeque<(Time, Frame)>,
     /// The first error, after which nothing more is written.
     error: Option<io::Error>,
@@ -96,16 +96,19 @@ impl Capture {
     /// A packet leaves the end that made it.
     pub(crate) fn sent(&mut self, now: Time, packet: &Packet) {
         let frame = self.flows[packet.flow as usize].frame(packet, true);
-        let result = match (packet.leg, packet.way) {
-            (Leg::Terrestrial, Way::Forward) => self.sender.write(now, &frame),
-            (Leg::Terrestrial, Way::Backward) => Ok(()),
-            (Leg::Satellite, Way::Forward) => self.near_end(packet.flow).write(now, &frame),
-            (Leg::Satellite, Way::Backward) => {
-                self.climbing.push_back((now + self.hop_delay, frame));
-                self.receiver.write(now, &frame)
-            }
+        let result = match (packet.leg, packet.direction) {
+            (Leg::Terrestrial, Direction::Down) => self.sender.write(now, &frame),
+            (Leg::Terrestrial, Direction::Up) => Ok(()),
+            (Leg::Satellite, Direction::Down) => self.near_end(packet.flow).write(now, &frame),
+            (Leg::Satellite, Direction::Up) => self.receiver.write(now, &frame),
         };
         self.note(result);
+    }
+
+    /// A packet leaves its user for the satellite at `at`, no earlier than those before it.
+    pub(crate) fn climbs(&mut self, at: Time, packet: &Packet) {
+        let frame = self.flows[packet.flow as usize].frame(packet, false);
+        self.climbing.push_back((at + self.hop_delay, frame));
     }
 
     /// A packet towards its user reaches the last satellite.
@@ -117,20 +120,14 @@ impl Capture {
 
     /// A packet arrives at the other end.
     pub(crate) fn delivered(&mut self, now: Time, packet: &Packet) {
-        let result = match (packet.leg, packet.way) {
-            (Leg::Terrestrial, Way::Forward) => return,
-            (Leg::Terrestrial, Way::Backward) => {
-                let frame = self.flows[packet.flow as usize].frame(packet, false);
-                self.sender.write(now, &frame)
-            }
-            (Leg::Satellite, Way::Forward) => {
-                let frame = self.flows[packet.flow as usize].frame(packet, false);
-                self.receiver.write(now, &frame)
-            }
-            (Leg::Satellite, Way::Backward) => {
-                let frame = self.flows[packet.flow as usize].frame(packet, false);
-                self.near_end(packet.flow).write(now, &frame)
-            }
+        if (packet.leg, packet.direction) == (Leg::Terrestrial, Direction::Down) {
+            return;
+        }
+        let frame = self.flows[packet.flow as usize].frame(packet, false);
+        let result = match (packet.leg, packet.direction) {
+            (Leg::Terrestrial, _) => self.sender.write(now, &frame),
+            (Leg::Satellite, Direction::Down) => self.receiver.write(now, &frame),
+            (Leg::Satellite, Direction::Up) => self.near_end(packet.flow).write(now, &frame),
         };
         self.note(result);
     }
@@ -176,9 +173,9 @@ impl Capture {
 impl FlowHosts {
     /// The headers of a packet; `fresh`: it has just been made.
     fn frame(&mut self, packet: &Packet, fresh: bool) -> Frame {
-        let (from, to) = match packet.way {
-            Way::Forward => (&self.server, &self.user),
-            Way::Backward => (&self.user, &self.server),
+        let (from, to) = match packet.direction {
+            Direction::Down => (&self.server, &self.user),
+            Direction::Up => (&self.user, &self.server),
         };
         let segment = match &packet.payload {
             Payload::Tcp(segment) => segment,

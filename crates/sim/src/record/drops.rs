@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use link::DropReason;
-
 /// Lost packets by cause.
 #[derive(Debug, Default)]
 pub(crate) struct Drops {
     link: [u64; LINK_REASONS.len()],
+    return_link: [u64; RETURN_LINK_REASONS.len()],
     pub(crate) no_route: u64,
 }
 
@@ -15,18 +14,24 @@ pub(crate) struct Drops {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Loss {
     /// The last hop lost it.
-    LastHop(DropReason),
+    LastHop(link::DropReason),
+    /// The return link lost it.
+    ReturnLink(access::DropReason),
     /// There was no route to the user, or back.
     NoRoute,
 }
 
 /// The reasons of the last hop in their order, and their names in the summary.
-const LINK_REASONS: [(DropReason, &str); 4] = [
-    (DropReason::Overflow, "overflow"),
-    (DropReason::Early, "early"),
-    (DropReason::Timeout, "timeout"),
-    (DropReason::Harq, "harq"),
+const LINK_REASONS: [(link::DropReason, &str); 4] = [
+    (link::DropReason::Overflow, "overflow"),
+    (link::DropReason::Early, "early"),
+    (link::DropReason::Timeout, "timeout"),
+    (link::DropReason::Harq, "harq"),
 ];
+
+/// Those of the return link.
+const RETURN_LINK_REASONS: [(access::DropReason, &str); 2] =
+    [(access::DropReason::Collision, "collision"), (access::DropReason::Overflow, "return_overflow")];
 
 impl Drops {
     /// A packet is lost.
@@ -34,23 +39,30 @@ impl Drops {
         match loss {
             Loss::NoRoute => self.no_route += 1,
             Loss::LastHop(reason) => self.link[reason as usize] += 1,
+            Loss::ReturnLink(reason) => self.return_link[reason as usize] += 1,
         }
     }
 
     /// Packets that the last hop lost for this reason.
-    pub(crate) fn by_link(&self, reason: DropReason) -> u64 {
+    pub(crate) fn by_link(&self, reason: link::DropReason) -> u64 {
         self.link[reason as usize]
+    }
+
+    /// Packets that the return link lost for this reason.
+    pub(crate) fn by_return_link(&self, reason: access::DropReason) -> u64 {
+        self.return_link[reason as usize]
     }
 
     /// All lost packets.
     pub(crate) fn total(&self) -> u64 {
-        self.link.iter().sum::<u64>() + self.no_route
+        self.link.iter().chain(&self.return_link).sum::<u64>() + self.no_route
     }
 
     /// The counts by name.
     pub(crate) fn by_reason(&self) -> BTreeMap<&'static str, u64> {
         let link = LINK_REASONS.iter().zip(self.link).map(|((_, name), count)| (*name, count));
-        link.chain([("no_route", self.no_route)]).collect()
+        let back = RETURN_LINK_REASONS.iter().zip(self.return_link).map(|((_, name), count)| (*name, count));
+        link.chain(back).chain([("no_route", self.no_route)]).collect()
     }
 }
 
@@ -59,14 +71,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_reason_of_the_last_hop_has_a_name_of_its_own() {
+    fn every_reason_has_a_name_of_its_own() {
         let mut drops = Drops::default();
-        assert!(LINK_REASONS.iter().enumerate().all(|(place, &(reason, _))| reason as usize == place));
-        for reason in [DropReason::Overflow, DropReason::Early, DropReason::Timeout, DropReason::Harq] {
-            drops.count(Loss::LastHop(reason));
+        let links = LINK_REASONS.iter().map(|&(reason, _)| (reason as usize, Loss::LastHop(reason)));
+        let back = RETURN_LINK_REASONS.iter().map(|&(reason, _)| (reason as usize, Loss::ReturnLink(reason)));
+        for (place, (number, _)) in links.clone().enumerate().chain(back.clone().enumerate()) {
+            assert_eq!(place, number);
         }
+        links.chain(back).for_each(|(_, loss)| drops.count(loss));
         drops.count(Loss::NoRoute);
         let names: Vec<_> = drops.by_reason().into_iter().collect();
-        assert_eq!(names, [("early", 1), ("harq", 1), ("no_route", 1), ("overflow", 1), ("timeout", 1)]);
+        let expected = ["collision", "early", "harq", "no_route", "overflow", "return_overflow", "timeout"];
+        assert_eq!(names, expected.map(|name| (name, 1)));
+        assert_eq!(drops.total(), 7);
     }
 }

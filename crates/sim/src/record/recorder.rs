@@ -1,5 +1,6 @@
 //! What the world tells of a run while it goes on. It changes nothing in the world.
 
+use access::Access;
 use engine::Digest;
 use traffic::Listener;
 use units::{Ecn, Time};
@@ -87,6 +88,20 @@ impl Recorder {
         self.flows[flow].window.set(now, packets);
     }
 
+    /// A packet leaves its user upwards at `at`.
+    #[inline]
+    pub(crate) fn climbs(&mut self, at: Time, packet: &Packet) {
+        if let Some(capture) = &mut self.capture {
+            capture.climbs(at, packet);
+        }
+    }
+
+    /// A packet got at the return link's channel this way.
+    #[inline]
+    pub(crate) fn accessed(&mut self, packet: &Packet, access: Access) {
+        self.flows[packet.flow as usize].accessed[access as usize] = true;
+    }
+
     /// A packet towards the user reaches the last satellite.
     #[inline]
     pub(crate) fn at_hop(&mut self, now: Time, packet: &Packet) {
@@ -135,6 +150,9 @@ impl Recorder {
                         listener.handle_packet(datagram.number, packet.sent, now);
                     }
                 }
+            }
+            if record.first_delivery.is_none() {
+                record.first_delivery = Some(now);
             }
             if more {
                 record.last_delivery = now;

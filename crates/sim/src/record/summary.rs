@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use access::AccessReport;
 use link::LastHopReport;
 use serde::Serialize;
 use traffic::{VoiceQuality, WebReport};
@@ -29,6 +30,9 @@ pub struct Summary {
     pub users: UsersSummary,
     /// The hop from the last satellite to the users.
     pub last_hop: LastHopReport,
+    /// The return link; only where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access: Option<AccessReport>,
     /// The way to the last satellite.
     pub path: PathSummary,
     /// How many events made up the run.
@@ -44,6 +48,8 @@ pub struct FlowSummary {
     pub id: u32,
     /// Number of its user, from 0.
     pub user: u32,
+    /// Where its data go: `"down"` to the user, or `"up"`.
+    pub direction: &'static str,
     /// What it carries.
     pub traffic: String,
     /// The transport.
@@ -94,10 +100,17 @@ pub struct FlowSummary {
     pub lost_harq: u64,
     /// Packets with data lost for want of a route.
     pub lost_no_route: u64,
+    /// Packets with data lost to collisions on the return link.
+    pub lost_collision: u64,
     /// Packets of a voice that arrived after their play-out; `null` if nobody listens.
     pub lost_late: Option<u64>,
     /// Mean opinion score, 1 to 4.5 (ITU-T G.107); `null` if nobody listens, or nothing was to be heard.
     pub mos: Option<f64>,
+    /// How the packets that went up got at the return link: `"dedicated"`, a scheme of random access, or both as
+    /// `"crdsa+dedicated"`; `null` if none did or there is no return link.
+    pub access_kind: Option<String>,
+    /// From the opening of the flow to the arrival of its first packet with data; `null` if none arrived.
+    pub first_packet_s: Option<f64>,
     /// From the opening of a transfer to the arrival of its last byte; `null` if it has not ended, or has no end.
     pub completion_s: Option<f64>,
     /// The congestion window averaged over time.
@@ -214,9 +227,10 @@ pub(crate) fn flow_table(flows: &[FlowSummary]) -> Table {
     let counted = |value: fn(&FlowSummary) -> u64| flows.iter().map(value);
     table.count("id", counted(|f| u64::from(f.id)));
     table.count("user", counted(|f| u64::from(f.user)));
+    table.text("direction", flows.iter().map(|f| f.direction.to_owned()));
     table.text("traffic", flows.iter().map(|f| f.traffic.clone()));
     table.text("transport", flows.iter().map(|f| f.transport.clone()));
-    table.text("congestion", flows.iter().map(|f| f.congestion.clone().unwrap_or_default()));
+    table.text("congestion", flows.iter().map(|f| f.congestion.clone()));
     table.float("goodput_bps", observed(|f| Some(f.goodput_bps)));
     table.count("sent_packets", counted(|f| f.sent_packets));
     table.count("received_packets", counted(|f| f.received_packets));
@@ -238,8 +252,11 @@ pub(crate) fn flow_table(flows: &[FlowSummary]) -> Table {
     table.count("lost_timeout", counted(|f| f.lost_timeout));
     table.count("lost_harq", counted(|f| f.lost_harq));
     table.count("lost_no_route", counted(|f| f.lost_no_route));
+    table.count("lost_collision", counted(|f| f.lost_collision));
     table.float("lost_late", observed(|f| f.lost_late.map(|late| late as f64)));
     table.float("mos", observed(|f| f.mos));
+    table.text("access_kind", flows.iter().map(|f| f.access_kind.clone()));
+    table.float("first_packet_s", observed(|f| f.first_packet_s));
     table.float("completion_s", observed(|f| f.completion_s));
     table.float("cwnd_mean_packets", observed(|f| f.cwnd_mean_packets));
     table.count("delivered_bytes", counted(|f| f.delivered_bytes));

@@ -14,8 +14,8 @@ pub enum Column {
     Float(Vec<f64>),
     /// Counts.
     Count(Vec<u64>),
-    /// Texts.
-    Text(Vec<String>),
+    /// Texts; nothing where there is none.
+    Text(Vec<Option<String>>),
 }
 
 impl Table {
@@ -29,9 +29,9 @@ impl Table {
         self.columns.push((name, Column::Count(values.into_iter().collect())));
     }
 
-    /// Adds a column of texts.
-    pub fn text(&mut self, name: &'static str, values: impl IntoIterator<Item = String>) {
-        self.columns.push((name, Column::Text(values.into_iter().collect())));
+    /// Adds a column of texts, each given or not.
+    pub fn text<T: Into<Option<String>>>(&mut self, name: &'static str, values: impl IntoIterator<Item = T>) {
+        self.columns.push((name, Column::Text(values.into_iter().map(Into::into).collect())));
     }
 
     /// How many rows.

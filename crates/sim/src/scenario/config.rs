@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
+use access::AccessConfig;
 use channel::ChannelConfig;
 use link::{Buffer, LastHopConfig};
 use orbit::PathConfig;
@@ -33,6 +34,10 @@ pub struct ScenarioConfig {
     pub channel: ChannelConfig,
     /// The shared hop from the last satellite to the users.
     pub last_hop: LastHopConfig,
+    /// The return link, by which users send: their data, and acknowledgments of what they get. Without it what they send is only
+    /// delayed, as on the path and the last hop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<AccessConfig>,
     /// Who sends what to whom.
     #[schemars(length(min = 1))]
     pub flows: Vec<FlowConfig>,
@@ -56,6 +61,14 @@ pub struct FlowConfig {
     /// The class of service of the last hop that the packets belong to; without it, none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
+    /// Where the data go. With `up` the server stands at the user's place, and its user on the ground.
+    #[serde(default)]
+    pub direction: FlowDirection,
+    /// The weight of these users where the return link's capacity is divided, which has one queue for each user: the last entry
+    /// that a user belongs to counts.
+    #[serde(default = "one_weight")]
+    #[schemars(range(min = 0.001, max = 1000.0))]
+    pub weight: f64,
     /// Each flow of this kind starts at a random instant within this time after its start, so that they do not march in step.
     #[serde(default)]
     pub start_spread: Duration,
@@ -66,6 +79,17 @@ pub struct FlowConfig {
     /// A proxy that splits the connection at the gateway, where the path begins; without it there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pep: Option<PepConfig>,
+}
+
+/// Where the data of a flow go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FlowDirection {
+    /// From the ground to the user: over path and last hop. Acknowledgments go up.
+    #[default]
+    Down,
+    /// From the user to the ground: over the return link. Acknowledgments go down.
+    Up,
 }
 
 /// A performance-enhancing proxy (RFC 3135) at the gateway: the server's connection ends there, and another one goes on over
@@ -158,6 +182,10 @@ fn one_flow() -> u32 {
     1
 }
 
+fn one_weight() -> f64 {
+    1.0
+}
+
 fn two_bdp() -> Buffer {
     Buffer::bdp(2.0)
 }
@@ -181,12 +209,13 @@ impl ScenarioConfig {
         }
         self.path.check().map_err(|error| error.within("path"))?;
         self.channel.check().map_err(|error| error.within("channel"))?;
+        self.access.as_ref().map_or(Ok(()), AccessConfig::check).map_err(|error| error.within("access"))?;
         let mut users = 0;
         for (i, flow) in self.flows.iter().enumerate() {
             self.check_flow(flow, users).map_err(|error| error.within(&format!("flows.{i}")))?;
             users = users.max(flow.first_user.unwrap_or(users) + flow.count);
         }
-        let expected = |flow: &FlowConfig| f64::from(flow.count) * flow.traffic.expected_flows(self.duration);
+        let expected = |flow: &FlowConfig| flow.traffic.expected_flows(flow.count, self.duration);
         let flows: f64 = self.flows.iter().map(expected).sum();
         if flows > MOST_FLOWS {
             let message =
@@ -207,6 +236,12 @@ impl ScenarioConfig {
         flow.traffic.check().map_err(|error| error.within("traffic"))?;
         check_transport(flow, &flow.transport).map_err(|error| error.within("transport"))?;
         let Some(pep) = &flow.pep else { return self.check_packet(flow, &flow.transport, "transport") };
+        if flow.direction == FlowDirection::Up {
+            return Err(ScenarioError::new(
+                "pep",
+                "relays from the server down to the user, and the data of this flow go up",
+            ));
+        }
         if flow.traffic.needs() == Needs::Exchange {
             let message =
                 format!("relays from the server to the user only, and {} goes both ways", flow.traffic.kind());
@@ -277,6 +312,7 @@ impl ScenarioConfig {
             trace.file = from_root(&trace.file);
         }
         resolved.last_hop.harq = resolved.last_hop.harq.resolved();
+        resolved.access = resolved.access.map(|access| access.resolved(&from_root));
         for flow in &mut resolved.flows {
             let satellite = flow.pep.as_mut().map(|pep| pep.transport.get_or_insert_with(|| flow.transport.clone()));
             for transport in satellite.into_iter().chain([&mut flow.transport]) {

@@ -5,6 +5,7 @@
 
 mod config;
 mod edit;
+mod pca;
 mod registries;
 mod shape;
 
@@ -15,7 +16,7 @@ use serde_json::Value as Json;
 use toml::Table;
 
 pub(crate) use config::positive;
-pub use config::{FlowConfig, PacketCapture, PepConfig, RecordConfig, ScenarioConfig, TransportConfig};
+pub use config::{FlowConfig, FlowDirection, PacketCapture, PepConfig, RecordConfig, ScenarioConfig, TransportConfig};
 /// What is wrong with a scenario: the dotted path of one field, what was given, what is allowed.
 pub use units::FieldError as ScenarioError;
 
@@ -68,12 +69,21 @@ impl Scenario {
     /// # Errors
     /// The first field that is wrong.
     pub fn config(&self) -> Result<ScenarioConfig, ScenarioError> {
-        let root = schema_with_definitions();
-        let table = shape::Shape { root, quantity }.apply(self.table.clone())?;
-        let config: ScenarioConfig =
-            table.try_into().map_err(|error: toml::de::Error| ScenarioError::new("", error.message()))?;
+        let config = self.unchecked()?;
         config.check()?;
         Ok(config)
+    }
+
+    /// The values with the defaults filled in, each of its type but not held against each other.
+    ///
+    /// # Errors
+    /// The first key that is unknown, or value that is none of its type.
+    pub(crate) fn unchecked(&self) -> Result<ScenarioConfig, ScenarioError> {
+        let root = schema_with_definitions();
+        let mut table = self.table.clone();
+        pca::rewrite(&mut table)?;
+        let table = shape::Shape { root, quantity }.apply(table)?;
+        table.try_into().map_err(|error: toml::de::Error| ScenarioError::new("", error.message()))
     }
 
     /// Checks everything that can be known without running, and reads the files it names.

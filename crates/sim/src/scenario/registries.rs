@@ -49,6 +49,11 @@ const KEYS: &[(&str, &str)] = &[
     ("schedulers", "last_hop.scheduler"),
     ("queues", "last_hop.queue"),
     ("harq", "last_hop.harq"),
+    ("access-methods", "access.method"),
+    ("random-access", "access.method.random"),
+    ("switch-policies", "access.method.policy"),
+    ("carrier-divisions", "access.division"),
+    ("capacity-categories", "access.dedicated.capacity"),
     ("transports", "flows.0.transport"),
     ("congestion", "flows.0.transport.congestion"),
     ("profiles", "flows.0.transport.profile"),
@@ -63,6 +68,7 @@ const KEYS: &[(&str, &str)] = &[
 pub fn registries() -> Vec<Registry> {
     let root = schema_with_definitions();
     let mut all: Vec<Registry> = KEYS.iter().map(|&(name, path)| registry(root, name, path)).collect();
+    all.push(super::pca::registry());
     add_profiles(&mut all);
     let presets = orbit::presets().iter().map(|preset| Choice {
         name: preset.name.to_owned(),
@@ -91,6 +97,7 @@ fn add_profiles(all: &mut [Registry]) {
 pub fn schema() -> Json {
     let mut schema = schema_with_definitions().clone();
     allow_short_forms(&mut schema);
+    super::pca::describe(&mut schema);
     schema["title"] = json!("Transorbit scenario");
     schema
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use access::ReturnLink;
 use channel::{ChannelConfig, ChannelModel, TransmissionLaw};
 use engine::{Agenda, Streams};
 use link::{LastHop, LawRequest, Limit};
@@ -15,10 +16,13 @@ use units::{Bytes, Duration, Time};
 use super::ends::{TcpEnds, Transport};
 use super::flow::Pep;
 use super::path::LongPath;
-use super::{BACKWARD, Choosers, FIRST_FLOW, FORWARD, Flow, LINK, Packets, Pipe, Role, SAMPLER, TERRESTRIAL, World};
+use super::{
+    Application, Choosers, DOWN, FIRST_FLOW, Flow, LINK, Packets, Pipe, RETURN_LINK, Role, SAMPLER, TERRESTRIAL, UP,
+    World,
+};
 use crate::record::recorder::Recorder;
 use crate::record::series::Series;
-use crate::scenario::{FlowConfig, PepConfig, ScenarioConfig, ScenarioError, TransportConfig};
+use crate::scenario::{FlowConfig, FlowDirection, PepConfig, ScenarioConfig, ScenarioError, TransportConfig};
 
 /// Laws of the channel are the scenario's, not the run's: they come from streams that no seed changes.
 const LAW_SEED: u64 = 0;
@@ -35,17 +39,18 @@ pub(super) fn build(
     let model = load_channel(&config.channel, base)?;
     let base_rtt = base_rtt(config, &path);
     let link = last_hop(config, model.as_ref(), base_rtt, &streams, choosers)?;
-    let (flows, listeners) = flows(config, base_rtt, &streams)?;
+    let return_link = return_link(config, base, &streams)?;
+    let Flows { applications, flows, listeners } = flows(config, base_rtt, &streams)?;
     let with_pep: Vec<u32> = (0..flows.len() as u32).filter(|&flow| flows[flow as usize].pep.is_some()).collect();
 
     let mut agenda = Agenda::default();
-    let shared = [Role::Deliver, Role::Deliver, Role::Deliver, Role::Deliver, Role::Sample];
+    let shared = [Role::Deliver, Role::Deliver, Role::Deliver, Role::Deliver, Role::Deliver, Role::Sample];
     let own = std::iter::repeat_n(Role::Act, 3 * flows.len() + 2 * with_pep.len());
     for role in shared.into_iter().chain(own) {
         agenda.add(role.phase());
     }
-    let places = [FORWARD, LINK, BACKWARD, TERRESTRIAL, SAMPLER].map(|machine| machine.0);
-    debug_assert_eq!((places, FIRST_FLOW), ([0, 1, 2, 3, 4], 5));
+    let places = [DOWN, LINK, RETURN_LINK, UP, TERRESTRIAL, SAMPLER].map(|machine| machine.0);
+    debug_assert_eq!((places, FIRST_FLOW), ([0, 1, 2, 3, 4, 5], 6));
     let record = &config.record;
     let series = record.series.then(|| Series::new(record.interval, record.most_samples(flows.len()), flows.len()));
     let mut world = World {
@@ -54,11 +59,13 @@ pub(super) fn build(
         packets: Packets::default(),
         path,
         hop_delay: config.last_hop.delay,
-        forward: Pipe::default(),
+        down: Pipe::default(),
         link,
-        backward: Pipe::default(),
+        return_link,
+        up: Pipe::default(),
         terrestrial: Pipe::default(),
         recorder: Recorder::new(listeners.into_iter(), series),
+        applications,
         flows,
         with_pep,
         warnings: model.warnings(u64::from(config.users())),
@@ -73,6 +80,7 @@ pub(crate) fn check(config: &ScenarioConfig, base: &Path) -> Result<(), Scenario
     load_channel(&config.channel, base)?;
     let base_rtt = base_rtt(config, &path);
     config.last_hop.check(base_rtt, config.users() as usize).map_err(|error| error.within("last_hop"))?;
+    return_link(config, base, &Streams::new(config.seed))?;
     let with_pep = config.flows.iter().enumerate().filter_map(|(i, flow)| Some((i, flow, flow.pep.as_ref()?)));
     with_pep.into_iter().try_for_each(|(i, flow, pep)| pep_settings(config, i, flow, pep, base_rtt).map(drop))
 }
@@ -137,26 +145,57 @@ fn last_hop(
         .map_err(|error| error.within("last_hop"))
 }
 
-/// The flows in the order of the scenario, and who listens to each.
-fn flows(
+/// The return link, if the scenario has one.
+fn return_link(
     config: &ScenarioConfig,
-    base_rtt: Duration,
+    base: &Path,
     streams: &Streams,
-) -> Result<(Vec<Flow>, Vec<Option<Listener>>), ScenarioError> {
-    let (mut flows, mut listeners) = (Vec::new(), Vec::new());
+) -> Result<Option<Box<ReturnLink>>, ScenarioError> {
+    let Some(access) = &config.access else { return Ok(None) };
+    let mut weights = vec![1.0; config.users() as usize];
+    for (flow, users) in config.flows.iter().zip(config.users_of_flows()) {
+        weights[users.start as usize..users.end as usize].fill(flow.weight);
+    }
+    let mut own = |purpose: &'static str, number| -> Box<dyn Rng + Send> {
+        Box::new(streams.stream(&format!("access.{purpose}"), number))
+    };
+    let link = ReturnLink::new(access, &weights, base, &mut own).map_err(|error| error.within("access"))?;
+    Ok(Some(Box::new(link)))
+}
+
+/// Who sends what.
+#[derive(Default)]
+struct Flows {
+    applications: Vec<Application>,
+    /// In the order of the applications.
+    flows: Vec<Flow>,
+    /// Who listens to each flow.
+    listeners: Vec<Option<Listener>>,
+}
+
+/// The flows in the order of the scenario.
+fn flows(config: &ScenarioConfig, base_rtt: Duration, streams: &Streams) -> Result<Flows, ScenarioError> {
+    let mut made = Flows::default();
     let mut peps = 0..;
-    let mut applications = 0..;
+    let mut before: u64 = 0;
     for ((i, kind), users) in config.flows.iter().enumerate().zip(config.users_of_flows()) {
         let satellite = transport(config, kind.satellite_transport());
         let class = config.class_of(kind).map_err(|error| error.within(&format!("flows.{i}")))?;
         let pep = kind.pep.as_ref().map(|pep| pep_settings(config, i, kind, pep, base_rtt)).transpose()?;
-        for user in users {
-            let number = applications.next().expect("endless");
-            // Drawn from even when the spread is zero: another spread moves no other draw.
-            let share: f64 = streams.stream("flow.start", number).random();
-            let mut own = |purpose: &'static str| -> Box<dyn Rng + Send> { Box::new(streams.stream(purpose, number)) };
-            for source in kind.traffic.build(kind.start_spread.mul_f64(share), config.duration, &mut own) {
-                let id = flows.len() as u64;
+        // Drawn from even when the spread is zero: another spread moves no other draw.
+        let share = |place| streams.stream("flow.start", before + place).random::<f64>();
+        let offsets: Vec<Duration> =
+            (0..u64::from(kind.count)).map(|place| kind.start_spread.mul_f64(share(place))).collect();
+        let mut own = |purpose: &'static str, place: u32| -> Box<dyn Rng + Send> {
+            Box::new(streams.stream(purpose, before + u64::from(place)))
+        };
+        for traffic::Application { user, source } in kind.traffic.build(&offsets, config.duration, &mut own) {
+            let application = made.applications.len() as u32;
+            let connections = source.connections();
+            let listens = kind.traffic.needs() == Needs::Exchange;
+            made.applications.push(Application { source, listens, first_flow: made.flows.len() as u32 });
+            for _ in 0..connections {
+                let id = made.flows.len() as u64;
                 let entropy = |purpose| {
                     let mut rng = streams.stream(purpose, id);
                     [rng.next_u64(), rng.next_u64()]
@@ -166,22 +205,23 @@ fn flows(
                     let number = peps.next().expect("endless");
                     Box::new(Pep::new(terrestrial, settings.congestion.kind(), *delay, number))
                 });
-                flows.push(Flow {
-                    user,
+                made.flows.push(Flow {
+                    user: users.start + user,
+                    application,
+                    upward: kind.direction == FlowDirection::Up,
                     class,
                     traffic: kind.traffic.kind(),
                     transport: satellite.kind(),
                     congestion: satellite.congestion(),
-                    source,
-                    listens: kind.traffic.needs() == Needs::Exchange,
                     satellite: satellite.ends(entropy("flow.congestion")),
                     pep,
                 });
-                listeners.push(kind.traffic.listener());
+                made.listeners.push(kind.traffic.listener());
             }
         }
+        before += u64::from(kind.count);
     }
-    Ok((flows, listeners))
+    Ok(made)
 }
 
 fn transport(config: &ScenarioConfig, transport: &TransportConfig) -> Transport {

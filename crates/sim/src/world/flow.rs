@@ -1,23 +1,33 @@
-//! A flow: its application, and the one or two connections that carry it.
+//! An application and its flows: each is carried by one connection, or two where there is a proxy.
 
 use traffic::{Action, End, Source};
 use units::{Bytes, Duration, Time};
 
 use super::ends::{Ends, TcpEnds};
-use crate::packet::{Leg, Payload, Way};
+use crate::packet::{Direction, Leg, Payload, Way};
 
-/// A flow from a server to a user.
+/// What writes into flows and reads from them.
+pub(super) struct Application {
+    pub(super) source: Box<dyn Source>,
+    /// Whether it does something about what arrives.
+    pub(super) listens: bool,
+    /// Its flows: this one and those after it.
+    pub(super) first_flow: u32,
+}
+
+/// A flow between a server and a user.
 pub(super) struct Flow {
     /// Whose channel the flow crosses.
     pub(super) user: u32,
+    /// Where its application stands.
+    pub(super) application: u32,
+    /// Whether its data go up: the server is then at the user's place.
+    pub(super) upward: bool,
     /// Which class of service of the last hop it belongs to.
     pub(super) class: u32,
     pub(super) traffic: &'static str,
     pub(super) transport: &'static str,
     pub(super) congestion: Option<&'static str>,
-    pub(super) source: Box<dyn Source>,
-    /// Whether the application does something about what arrives.
-    pub(super) listens: bool,
     /// The connection over the satellites: from the server, or from the gateway if there is a proxy.
     pub(super) satellite: Ends,
     pub(super) pep: Option<Box<Pep>>,
@@ -49,6 +59,12 @@ pub(super) struct Pep {
 }
 
 impl Flow {
+    /// Where packets go that go `way`.
+    #[inline]
+    pub(super) fn direction(&self, way: Way) -> Direction {
+        Direction::of(way, self.upward)
+    }
+
     /// The connection that the application writes to.
     pub(super) fn first_leg(&self) -> Leg {
         if self.pep.is_some() { Leg::Terrestrial } else { Leg::Satellite }

@@ -1,10 +1,13 @@
 //! The world of a run: all machines, and the only place that knows how they are wired.
 //!
 //! ```text
-//! source ► sender ► forward pipe ► last hop ► receiver ► backward pipe ► sender
+//! application ► end ► pipe down ► last hop ► end ► application
+//!              (server)                    (user)
+//! application ◄ end ◄ pipe up ◄ return link ◄ end ◄ application
 //! ```
 //!
-//! With a proxy the source writes to a server, and a terrestrial pipe joins it to the gateway, which is the sender.
+//! Data and acknowledgments take the one or the other, by the direction of the flow. With a proxy the source writes to a
+//! server, and a terrestrial pipe joins it to the gateway, which is the sender.
 
 mod build;
 mod ends;
@@ -15,17 +18,18 @@ mod report;
 
 use std::path::Path;
 
+use access::ReturnLink;
 pub(crate) use build::{channel_streams, check, last_hop_streams, law, load_channel};
 use engine::{Agenda, Livelock, MachineId};
-use flow::Flow;
-use link::{Choose, LastHop, Output, PacketRef};
+use flow::{Application, Flow};
+use link::{Choose, LastHop, PacketRef};
 use path::LongPath;
 use pipe::Pipe;
-use traffic::Action;
+use traffic::{Act, Action};
 use units::{Duration, Ecn, Time};
 
 use crate::capture::Capture;
-use crate::packet::{Leg, Packet, Packets, Way};
+use crate::packet::{Direction, Leg, Packet, Packets, Way};
 use crate::record::Record;
 use crate::record::drops::Loss;
 use crate::record::recorder::Recorder;
@@ -139,14 +143,15 @@ impl Simulation {
     }
 }
 
-const FORWARD: MachineId = MachineId(0);
+const DOWN: MachineId = MachineId(0);
 const LINK: MachineId = MachineId(1);
-const BACKWARD: MachineId = MachineId(2);
-const TERRESTRIAL: MachineId = MachineId(3);
-const SAMPLER: MachineId = MachineId(4);
-/// Each flow has three machines from here on: source, sender, receiver. Each flow with a proxy has two more after those of
-/// all flows: server, and the gateway's end towards it.
-const FIRST_FLOW: u32 = 5;
+const RETURN_LINK: MachineId = MachineId(2);
+const UP: MachineId = MachineId(3);
+const TERRESTRIAL: MachineId = MachineId(4);
+const SAMPLER: MachineId = MachineId(5);
+/// Each flow has three machines from here on: sender, receiver, and before them the application whose first flow it is. Each
+/// flow with a proxy has two more after those of all flows: server, and the gateway's end towards it.
+const FIRST_FLOW: u32 = 6;
 
 /// What a machine does when it wakes; of those that wake at the same instant, the lower phase goes first.
 #[derive(Clone, Copy)]
@@ -168,12 +173,16 @@ struct World {
     packets: Packets,
     path: LongPath,
     hop_delay: Duration,
-    /// From the sender to the last satellite, and all the way back.
-    forward: Pipe,
+    /// From the ground to the last satellite.
+    down: Pipe,
     link: LastHop,
-    backward: Pipe,
+    /// How users get at the channel upwards; without it they need only send.
+    return_link: Option<Box<ReturnLink>>,
+    /// From the users to the ground.
+    up: Pipe,
     /// Between servers and the gateway, both ways.
     terrestrial: Pipe,
+    applications: Vec<Application>,
     flows: Vec<Flow>,
     /// The flows with a proxy, by [`flow::Pep::number`].
     with_pep: Vec<u32>,
@@ -183,8 +192,8 @@ struct World {
 
 impl World {
     fn arm_at_rest(&mut self) {
-        for (i, flow) in self.flows.iter().enumerate() {
-            self.agenda.wake_at(source_machine(i), flow.source.poll_timeout());
+        for application in &self.applications {
+            self.agenda.wake_at(application_machine(application), application.source.poll_timeout());
         }
         self.agenda.wake_at(SAMPLER, self.recorder.series.as_ref().map(|_| Time::ZERO));
     }
@@ -193,12 +202,13 @@ impl World {
         while let Some((now, machine)) = self.agenda.next_until(until)? {
             self.now = now;
             match machine {
-                FORWARD => self.arrive_at_last_hop(now),
+                DOWN => self.arrive_at_last_hop(now),
                 LINK => {
                     self.link.handle_timeout(now);
                     self.leave_last_hop(now);
                 }
-                BACKWARD => self.arrive_at_sender(now),
+                RETURN_LINK => self.begin_frame(now),
+                UP => self.arrive_at_gateway(now),
                 TERRESTRIAL => self.arrive_on_the_ground(now),
                 SAMPLER => self.sample(now),
                 MachineId(machine) => self.wake_flow(now, machine - FIRST_FLOW),
@@ -213,7 +223,7 @@ impl World {
         if machine < 3 * flows {
             let index = (machine / 3) as usize;
             match machine % 3 {
-                0 => self.act(now, index),
+                0 => self.act(now, self.flows[index].application),
                 1 => self.time_out(now, index, Leg::Satellite, Way::Forward),
                 _ => self.time_out(now, index, Leg::Satellite, Way::Backward),
             }
@@ -225,20 +235,24 @@ impl World {
         }
     }
 
-    /// The application of a flow does what is due.
-    fn act(&mut self, now: Time, index: usize) {
-        let flow = &mut self.flows[index];
-        let leg = flow.first_leg();
-        let mut acted = [false; 2];
-        while let Some((end, action)) = flow.source.poll_action(now) {
+    /// An application does what is due.
+    fn act(&mut self, now: Time, application: u32) {
+        let application = &mut self.applications[application as usize];
+        let mut acted = [0u64; 2];
+        while let Some(Act { connection, end, action }) = application.source.poll_action(now) {
+            let index = (application.first_flow + connection) as usize;
             self.recorder.acted(now, index, action == Action::Open);
-            flow.act(now, end, action);
-            acted[Way::of(end) as usize] = true;
+            self.flows[index].act(now, end, action);
+            acted[Way::of(end) as usize] |= 1 << connection;
         }
-        self.agenda.wake_at(source_machine(index), flow.source.poll_timeout());
+        let first = application.first_flow as usize;
+        self.agenda.wake_at(application_machine(application), application.source.poll_timeout());
         for way in [Way::Forward, Way::Backward] {
-            if acted[way as usize] {
-                self.send(now, index, leg, way);
+            let mut left = acted[way as usize];
+            while left > 0 {
+                let index = first + left.trailing_zeros() as usize;
+                left &= left - 1;
+                self.send(now, index, self.flows[index].first_leg(), way);
             }
         }
     }
@@ -259,44 +273,111 @@ impl World {
     }
 
     fn send_over_satellites(&mut self, now: Time, index: usize, way: Way) {
-        let ends = &mut self.flows[index].satellite;
-        while let Some((payload, copy)) = ends.poll_transmit(now, way) {
-            let packet = self.packets.make(payload, index, (Leg::Satellite, way), copy, now);
-            self.recorder.sent(now, &packet, || ends.has_received(payload.sequence()));
+        let direction = self.flows[index].direction(way);
+        while let Some((payload, copy)) = self.flows[index].satellite.poll_transmit(now, way) {
+            let (flow, number) = (index as u32, self.packets.next_number());
+            let packet = Packet { payload, flow, number, leg: Leg::Satellite, way, direction, copy, sent: now };
+            self.recorder.sent(now, &packet, || self.flows[index].satellite.has_received(payload.sequence()));
             let id = self.packets.add(packet);
-            let delay = match way {
-                Way::Forward => self.path.forward_delay(now),
-                Way::Backward => self.path.delay(now).map(|delay| delay + self.hop_delay),
-            };
-            match (delay, way) {
-                (Some(delay), Way::Forward) => self.forward.push(now + delay, id),
-                (Some(delay), Way::Backward) => self.backward.push(now + delay, id),
-                (None, _) => {
-                    self.recorder.dropped(now, &packet, payload.digest_word(way), Loss::NoRoute);
-                    self.packets.release(id);
-                }
+            match direction {
+                Direction::Down => self.descend(now, id),
+                Direction::Up => self.ascend(now, id),
             }
         }
+        let ends = &self.flows[index].satellite;
         match way {
             Way::Forward => {
                 if let Some(packets) = ends.window_packets() {
                     self.recorder.window(now, index, packets);
                 }
                 self.agenda.wake_at(sender_machine(index), ends.poll_timeout(way));
-                self.agenda.wake_at(FORWARD, self.forward.poll_timeout());
             }
-            Way::Backward => {
-                self.agenda.wake_at(receiver_machine(index), ends.poll_timeout(way));
-                self.agenda.wake_at(BACKWARD, self.backward.poll_timeout());
+            Way::Backward => self.agenda.wake_at(receiver_machine(index), ends.poll_timeout(way)),
+        }
+        match direction {
+            Direction::Down => self.agenda.wake_at(DOWN, self.down.poll_timeout()),
+            Direction::Up => self.leave_return_link(now),
+        }
+    }
+
+    #[inline]
+    fn descend(&mut self, now: Time, id: u32) {
+        match self.path.forward_delay(now) {
+            Some(delay) => self.down.push(now + delay, id),
+            None => self.lose(now, id, Loss::NoRoute),
+        }
+    }
+
+    #[inline]
+    fn ascend(&mut self, now: Time, id: u32) {
+        let Some(link) = &mut self.return_link else { return self.climb(now, id) };
+        let Packet { flow, payload, way, .. } = self.packets.get(id);
+        let Flow { user, satellite, .. } = &self.flows[*flow as usize];
+        let position = satellite.position(payload, *way);
+        let datagram = access::Datagram { id, terminal: *user, bytes: payload.wire_bytes(), position };
+        link.handle_datagram(now, datagram, round_trip(&self.path, self.hop_delay, now));
+    }
+
+    /// A frame of the return link begins.
+    fn begin_frame(&mut self, now: Time) {
+        if let Some(link) = &mut self.return_link {
+            link.handle_timeout(now, round_trip(&self.path, self.hop_delay, now));
+        }
+        self.leave_return_link(now);
+    }
+
+    #[inline]
+    fn leave_return_link(&mut self, now: Time) {
+        if self.return_link.is_some() {
+            self.carry_up(now);
+        }
+        self.agenda.wake_at(UP, self.up.poll_timeout());
+    }
+
+    fn carry_up(&mut self, now: Time) {
+        while let Some(output) = self.return_link.as_mut().and_then(|link| link.poll_output()) {
+            match output {
+                access::Output::Sent { id, at, access } => {
+                    self.recorder.accessed(self.packets.get(id), access);
+                    self.climb(at, id);
+                }
+                access::Output::Dropped { id, reason, access } => {
+                    if let Some(access) = access {
+                        self.recorder.accessed(self.packets.get(id), access);
+                    }
+                    self.lose(now, id, Loss::ReturnLink(reason));
+                }
             }
         }
+        self.agenda.wake_at(RETURN_LINK, self.return_link.as_ref().and_then(|link| link.poll_timeout()));
+    }
+
+    /// A packet leaves its user at `at`.
+    #[inline]
+    fn climb(&mut self, at: Time, id: u32) {
+        self.recorder.climbs(at, self.packets.get(id));
+        match self.path.delay(at) {
+            Some(delay) => self.up.push(at + delay + self.hop_delay, id),
+            None => self.lose(self.now, id, Loss::NoRoute),
+        }
+    }
+
+    fn lose(&mut self, now: Time, id: u32, loss: Loss) {
+        let packet = self.packets.get(id);
+        let word = match loss {
+            Loss::LastHop(_) => u64::from(id),
+            _ => packet.payload.digest_word(packet.way),
+        };
+        self.recorder.dropped(now, packet, word, loss);
+        self.packets.release(id);
     }
 
     fn send_on_the_ground(&mut self, now: Time, index: usize, way: Way) {
         let flows = self.flows.len() as u32;
         let Some(pep) = &mut self.flows[index].pep else { return };
         while let Some((payload, copy)) = pep.terrestrial.poll_transmit(now, way) {
-            let packet = self.packets.make(payload, index, (Leg::Terrestrial, way), copy, now);
+            let (flow, number, direction) = (index as u32, self.packets.next_number(), Direction::of(way, false));
+            let packet = Packet { payload, flow, number, leg: Leg::Terrestrial, way, direction, copy, sent: now };
             self.recorder.sent(now, &packet, || false);
             let id = self.packets.add(packet);
             self.terrestrial.push(now + pep.delay, id);
@@ -308,7 +389,7 @@ impl World {
     }
 
     fn arrive_at_last_hop(&mut self, now: Time) {
-        while let Some(id) = self.forward.pop_due(now) {
+        while let Some(id) = self.down.pop_due(now) {
             let packet = self.packets.get(id);
             self.recorder.at_hop(now, packet);
             let Packet { flow, payload, .. } = packet;
@@ -317,23 +398,19 @@ impl World {
             self.link.handle_packet(now, reference);
             self.leave_last_hop(now);
         }
-        self.agenda.wake_at(FORWARD, self.forward.poll_timeout());
+        self.agenda.wake_at(DOWN, self.down.poll_timeout());
     }
 
     fn leave_last_hop(&mut self, now: Time) {
         while let Some(output) = self.link.poll_output() {
             match output {
-                Output::Delivered(PacketRef { id, ecn, .. }) => {
+                link::Output::Delivered(PacketRef { id, ecn, .. }) => {
                     if ecn == Ecn::Ce {
                         self.carry_mark(now, id);
                     }
                     self.arrive(now, id);
                 }
-                Output::Dropped(PacketRef { id, .. }, reason) => {
-                    let loss = Loss::LastHop(reason);
-                    self.recorder.dropped(now, self.packets.get(id), u64::from(id), loss);
-                    self.packets.release(id);
-                }
+                link::Output::Dropped(PacketRef { id, .. }, reason) => self.lose(now, id, Loss::LastHop(reason)),
             }
         }
         self.agenda.wake_at(LINK, self.link.poll_timeout());
@@ -348,11 +425,11 @@ impl World {
         }
     }
 
-    fn arrive_at_sender(&mut self, now: Time) {
-        while let Some(id) = self.backward.pop_due(now) {
+    fn arrive_at_gateway(&mut self, now: Time) {
+        while let Some(id) = self.up.pop_due(now) {
             self.arrive(now, id);
         }
-        self.agenda.wake_at(BACKWARD, self.backward.poll_timeout());
+        self.agenda.wake_at(UP, self.up.poll_timeout());
     }
 
     fn arrive_on_the_ground(&mut self, now: Time) {
@@ -371,7 +448,7 @@ impl World {
         self.recorder.delivered(now, packet, more.is_some());
         self.packets.release(id);
         self.send(now, index, leg, way.back());
-        if let Some(bytes) = more.filter(|_| self.flows[index].listens) {
+        if let Some(bytes) = more {
             self.tell_application(now, index, way, bytes);
         }
         if let Some((leg, way)) = self.flows[index].relay(now, leg, way) {
@@ -381,12 +458,16 @@ impl World {
 
     /// The application at the end of `way` has so many bytes; it may have something to say to that.
     #[inline]
-    fn tell_application(&mut self, now: Time, index: usize, way: Way, bytes: u64) {
-        let source = &mut self.flows[index].source;
-        source.handle_delivered(now, way.receiver(), bytes);
-        match source.poll_timeout() {
-            Some(due) if due <= now => self.act(now, index),
-            timeout => self.agenda.wake_at(source_machine(index), timeout),
+    fn tell_application(&mut self, now: Time, flow: usize, way: Way, bytes: u64) {
+        let number = self.flows[flow].application;
+        let application = &mut self.applications[number as usize];
+        if !application.listens {
+            return;
+        }
+        application.source.handle_delivered(now, flow as u32 - application.first_flow, way.receiver(), bytes);
+        match application.source.poll_timeout() {
+            Some(due) if due <= now => self.act(now, number),
+            timeout => self.agenda.wake_at(application_machine(application), timeout),
         }
     }
 
@@ -416,8 +497,13 @@ impl World {
     }
 }
 
-fn source_machine(flow: usize) -> MachineId {
-    MachineId(FIRST_FLOW + 3 * flow as u32)
+/// The round-trip time between users and the ground while nothing waits; that of the last hop alone where there is no route.
+fn round_trip(path: &LongPath, hop_delay: Duration, now: Time) -> Duration {
+    (path.delay(now).unwrap_or_default() + hop_delay) * 2
+}
+
+fn application_machine(application: &Application) -> MachineId {
+    MachineId(FIRST_FLOW + 3 * application.first_flow)
 }
 
 fn sender_machine(flow: usize) -> MachineId {

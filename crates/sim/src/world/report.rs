@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use access::Access;
 use link::{DropReason, LastHopReport};
 use units::{Duration, Time};
 
-use super::flow::{Flow, Pep};
+use super::flow::{Application, Flow, Pep};
 use super::{RunError, World};
 use crate::packet::Way;
 use crate::record::flow::FlowRecord;
@@ -21,7 +22,7 @@ impl World {
         let elapsed = self.now.since(Time::ZERO);
         let flows = self.flows.iter().zip(&self.recorder.flows).enumerate();
         let flows: Vec<FlowSummary> =
-            flows.map(|(id, (flow, record))| summarise(id as u32, flow, record, self.now)).collect();
+            flows.map(|(id, (flow, record))| self.summarise(id as u32, flow, record)).collect();
         let last_hop = self.link.report(elapsed);
         let series = self.recorder.series.as_ref();
         let series = series.map_or_else(Table::default, |series| series.table(last_hop.harq.decoded_after.len()));
@@ -33,6 +34,7 @@ impl World {
             digest: self.recorder.digest.to_string(),
             warnings: self.warnings_of(config, &flows, &last_hop, partial),
             last_hop,
+            access: self.return_link.as_ref().map(|link| link.report(self.now)),
             path: self.path_summary(),
             events: self.recorder.digest.events(),
             conservation,
@@ -48,7 +50,8 @@ impl World {
         let dropped = dropped_by_reason.values().sum();
         let (created, delivered, in_flight) =
             (self.packets.created(), self.recorder.delivered, self.packets.in_flight());
-        let held = self.forward.len() + self.link.in_flight() + self.backward.len() + self.terrestrial.len();
+        let held = self.down.len() + self.link.in_flight() + self.up.len() + self.terrestrial.len();
+        let held = held + self.return_link.as_ref().map_or(0, |link| link.in_flight());
         if created != delivered + dropped + in_flight || held as u64 != in_flight {
             return Err(RunError::Conservation(format!(
                 "{created} created, {delivered} delivered, {dropped} dropped, {in_flight} under way, {held} held"
@@ -115,60 +118,87 @@ impl World {
                 warnings.push(format!("no flow belongs to the class \"{}\" of the last hop", class.name));
             }
         }
-        let silent = flows.iter().filter(|flow| flow.received_packets == 0).count();
+        // A browser may need fewer connections than it has.
+        let spare = |id: u32| {
+            let first = self.applications[self.flows[id as usize].application as usize].first_flow;
+            id != first && self.recorder.flows[id as usize].opened_at.is_none()
+        };
+        let silent = flows.iter().filter(|flow| flow.received_packets == 0 && !spare(flow.id)).count();
         if silent > 0 {
             warnings.push(format!("{silent} of {} flows delivered nothing", flows.len()));
         }
         warnings
     }
+
+    fn summarise(&self, id: u32, flow: &Flow, record: &FlowRecord) -> FlowSummary {
+        let counters = flow.satellite.counters();
+        let delivered_bytes = flow.satellite.delivered_bytes(Way::Forward);
+        let end = if flow.satellite.has_finished() { record.last_delivery } else { self.now };
+        let active = end.since(record.opened_at.unwrap_or(end));
+        let lost_packets = record.lost.total();
+        let settled = record.received_packets + lost_packets;
+        let lost = |reason| record.lost.by_link(reason);
+        let completed = record.opened_at.filter(|_| flow.satellite.has_been_closed());
+        let voice = record.listener.as_ref().and_then(|listener| listener.quality(lost_packets));
+        FlowSummary {
+            id,
+            user: flow.user,
+            direction: if flow.upward { "up" } else { "down" },
+            traffic: flow.traffic.to_owned(),
+            transport: flow.transport.to_owned(),
+            congestion: flow.congestion.map(str::to_owned),
+            goodput_bps: per_second(delivered_bytes as f64 * 8.0, active),
+            sent_packets: record.sent_packets,
+            received_packets: record.received_packets,
+            retransmitted_packets: counters.retransmitted_segments,
+            dupack_events: counters.dupack_events,
+            rto_events: counters.rto_events,
+            spurious_retransmissions: record.spurious.count(),
+            duplicate_acks: record.order.duplicate_acks(),
+            reordered_packets: record.order.reordered(),
+            marked_packets: record.marked_packets,
+            rtt_mean_s: mean_s(counters.rtt_sum, counters.rtt_samples),
+            one_way_delay_mean_s: record.delay.mean_s(),
+            one_way_delay_p95_s: record.delay.p95_s(),
+            jitter_s: record.delay.jitter_s(),
+            jitter_rfc3550_s: record.delay.interarrival_jitter_s(),
+            loss_ratio: (settled > 0).then(|| lost_packets as f64 / settled as f64),
+            lost_overflow: lost(DropReason::Overflow) + record.lost.by_return_link(access::DropReason::Overflow),
+            lost_early: lost(DropReason::Early),
+            lost_timeout: lost(DropReason::Timeout),
+            lost_harq: lost(DropReason::Harq),
+            lost_no_route: record.lost.no_route,
+            lost_late: voice.map(|voice| voice.late_packets),
+            mos: voice.map(|voice| voice.mos),
+            lost_collision: record.lost.by_return_link(access::DropReason::Collision),
+            access_kind: self.access_kind(record.accessed),
+            first_packet_s: seconds_between(record.opened_at, record.first_delivery),
+            completion_s: seconds_between(completed, Some(record.last_delivery)),
+            cwnd_mean_packets: record.window.mean(end),
+            delivered_bytes,
+            voice,
+            web: self.application_of(id, flow).and_then(|application| application.source.report()),
+            pep: flow.pep.as_deref().map(summarise_pep),
+        }
+    }
+
+    /// The application, if this is the first of its flows.
+    fn application_of(&self, id: u32, flow: &Flow) -> Option<&Application> {
+        Some(&self.applications[flow.application as usize]).filter(|application| application.first_flow == id)
+    }
+
+    /// By which method packets got at the return link, the more patient one last.
+    fn access_kind(&self, accessed: [bool; 2]) -> Option<String> {
+        let link = self.return_link.as_ref()?;
+        let used = [Access::Random, Access::Dedicated].into_iter().filter(|&access| accessed[access as usize]);
+        let names: Vec<&str> = used.map(|access| link.name_of(access)).collect();
+        (!names.is_empty()).then(|| names.join("+"))
+    }
 }
 
-fn summarise(id: u32, flow: &Flow, record: &FlowRecord, now: Time) -> FlowSummary {
-    let counters = flow.satellite.counters();
-    let delivered_bytes = flow.satellite.delivered_bytes(Way::Forward);
-    let end = if flow.satellite.has_finished() { record.last_delivery } else { now };
-    let active = end.since(record.opened_at.unwrap_or(end));
-    let lost_packets = record.lost.total();
-    let settled = record.received_packets + lost_packets;
-    let lost = |reason| record.lost.by_link(reason);
-    let completed = record.opened_at.filter(|_| flow.satellite.has_been_closed());
-    let voice = record.listener.as_ref().and_then(|listener| listener.quality(lost_packets));
-    FlowSummary {
-        id,
-        user: flow.user,
-        traffic: flow.traffic.to_owned(),
-        transport: flow.transport.to_owned(),
-        congestion: flow.congestion.map(str::to_owned),
-        goodput_bps: per_second(delivered_bytes as f64 * 8.0, active),
-        sent_packets: record.sent_packets,
-        received_packets: record.received_packets,
-        retransmitted_packets: counters.retransmitted_segments,
-        dupack_events: counters.dupack_events,
-        rto_events: counters.rto_events,
-        spurious_retransmissions: record.spurious.count(),
-        duplicate_acks: record.order.duplicate_acks(),
-        reordered_packets: record.order.reordered(),
-        marked_packets: record.marked_packets,
-        rtt_mean_s: mean_s(counters.rtt_sum, counters.rtt_samples),
-        one_way_delay_mean_s: record.delay.mean_s(),
-        one_way_delay_p95_s: record.delay.p95_s(),
-        jitter_s: record.delay.jitter_s(),
-        jitter_rfc3550_s: record.delay.interarrival_jitter_s(),
-        loss_ratio: (settled > 0).then(|| lost_packets as f64 / settled as f64),
-        lost_overflow: lost(DropReason::Overflow),
-        lost_early: lost(DropReason::Early),
-        lost_timeout: lost(DropReason::Timeout),
-        lost_harq: lost(DropReason::Harq),
-        lost_no_route: record.lost.no_route,
-        lost_late: voice.map(|voice| voice.late_packets),
-        mos: voice.map(|voice| voice.mos),
-        completion_s: completed.map(|opened_at| record.last_delivery.since(opened_at).as_secs_f64()),
-        cwnd_mean_packets: record.window.mean(end),
-        delivered_bytes,
-        voice,
-        web: flow.source.report(),
-        pep: flow.pep.as_deref().map(summarise_pep),
-    }
+/// From one instant to the other, if both are known.
+fn seconds_between(from: Option<Time>, to: Option<Time>) -> Option<f64> {
+    Some(to?.since(from?).as_secs_f64())
 }
 
 /// `amount` per second; 0 in no time.

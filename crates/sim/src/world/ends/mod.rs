@@ -107,6 +107,15 @@ impl Ends {
         }
     }
 
+    /// Which packet of its flow a packet is that goes `way`, counted from 0 by what it carries: full segments or datagrams before
+    /// it. A bare acknowledgment counts with the segments that it acknowledges.
+    pub(super) fn position(&self, payload: &Payload, way: Way) -> u64 {
+        match (self, payload) {
+            (Ends::Tcp(ends), Payload::Tcp(segment)) => ends.position(segment, way),
+            (_, payload) => payload.sequence(),
+        }
+    }
+
     /// Whether the user has the data at `sequence`.
     #[inline]
     pub(super) fn has_received(&self, sequence: u64) -> bool {

@@ -43,18 +43,19 @@ impl TcpEnds {
 
     /// The end whose packets go `way` connects, the other one listens.
     fn open(&mut self, now: Time, way: Way) {
-        let new = |at: Way, entropy| {
-            Box::new(if at == way {
-                Connection::connect(Arc::clone(&self.settings), now, entropy)
-            } else {
-                Connection::listen(Arc::clone(&self.settings), entropy)
-            })
+        let settings = || Arc::clone(&self.settings);
+        let [server, user] = self.entropy;
+        let entropy = if way == Way::Forward { [server, user] } else { [user, server] };
+        let [first, second] = if self.settings.handshake {
+            [Connection::connect(settings(), now, entropy[0]), Connection::listen(settings(), entropy[1])]
+        } else {
+            Connection::pair(settings(), now, entropy)
         };
-        let (server, mut user) = (new(Way::Forward, self.entropy[0]), new(Way::Backward, self.entropy[1]));
+        let (server, mut user) = if way == Way::Forward { (first, second) } else { (second, first) };
         if self.holds_reads {
             user.hold_reads();
         }
-        (self.server, self.user) = (Some(server), Some(user));
+        (self.server, self.user) = (Some(Box::new(server)), Some(Box::new(user)));
     }
 
     /// The application at the user's end takes this much.
@@ -91,6 +92,12 @@ impl TcpEnds {
     #[inline]
     pub(in crate::world) fn delivered_bytes(&self, way: Way) -> u64 {
         self.end(way.back()).map_or(0, Connection::delivered_bytes)
+    }
+
+    /// As [`super::Ends::position`]. Data begin at 1, after the SYN.
+    pub(super) fn position(&self, segment: &Segment, way: Way) -> u64 {
+        let offset = if segment.len > 0 || way == Way::Forward { segment.seq } else { segment.seq.max(segment.ack) };
+        offset.saturating_sub(1) / u64::from(self.settings.mss)
     }
 
     /// Data that the server knows to have arrived.

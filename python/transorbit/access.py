@@ -1,0 +1,280 @@
+"""Random access on the DVB-RCS2 return link by itself: packet loss against load, and the equations of its comparison.
+
+The equations are those of Kuhn, Mehani, Bui, Lochin, Lacan, Radzik and Boreli, "Improving web experience on DVB-RCS2
+links" (Annals of Telecommunications 2015), by their numbers there.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from transorbit import _core, _folder
+from transorbit._capacity import _in_range
+from transorbit._frame import frame
+from transorbit.result import provenance
+from transorbit.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import polars as pl
+    from matplotlib.figure import Figure
+
+DEFAULT_PACKETS = tuple(range(5, 161, 5))
+DEFAULT_BURSTS = 1_000_000
+DEFAULT_USERS = (50, 100, 150, 200, 300, 400, 500)
+DEFAULT_LOSSES = (0.01, 0.05, 0.1, 0.3)
+
+#: The folder of a study.
+FOLDER = _folder.Kind(
+    name="packet loss study",
+    has=frozenset({"plr.json", "provenance.json"}),
+    may_hold=frozenset({"plr.json", "plr.parquet", "plr.svg", "plr.png", "provenance.json"}),
+)
+
+# Where no scenario is given: a return link with every default, and whatever else a scenario must have.
+_ANY = """
+duration = "1 s"
+path     = { kind = "fixed", delay = "0 ms" }
+last_hop = { rate = "1 Mbit/s", delay = "10 ms" }
+access   = {}
+flows    = [{ transport = "tcp", traffic = "bulk" }]
+"""
+
+
+def return_link(scenario: Scenario | str | Path | None = None) -> Scenario:
+    """The scenario whose return link is looked at; without one, a scenario whose return link has every default."""
+    if scenario is None:
+        return Scenario.from_toml(_ANY)
+    return Scenario.load(scenario) if isinstance(scenario, str | Path) else scenario
+
+
+class PlrCurves:
+    """What a study of packet loss against load found.
+
+    Attributes:
+        report: the numbers; keys and units are in `docs/random-access.md`.
+        table: the points of all curves, a row for each method and number of packets.
+        provenance: version, seed, hash of the study's parameters, machine and wall time.
+    """
+
+    def __init__(self, *, report: dict[str, Any], table: pl.DataFrame, provenance: dict[str, Any]) -> None:
+        self.report = report
+        self.table = table
+        self.provenance = provenance
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The points as dictionaries."""
+        return list(self.report["rows"])
+
+    @property
+    def methods(self) -> list[str]:
+        """The names of the curves."""
+        return [method["method"] for method in self.report["methods"]]
+
+    def plot(self) -> Figure:
+        """Packet loss rate and throughput against the packets of a block, a curve for each method."""
+        from transorbit import plots
+
+        return plots.plr(self)
+
+    def save(self, directory: str | Path, *, plots: bool = True) -> Path:
+        """Write a folder: report, table, provenance and, if wanted, the plot as SVG and PNG.
+
+        The folder appears whole or not at all, and replaces an earlier study.
+
+        Raises:
+            FileExistsError: `directory` holds something that is not a study of packet loss.
+            OSError: it cannot be written.
+        """
+        directory = Path(directory)
+        with _folder.replacing(directory, FOLDER) as fresh:
+            for name, value in (("plr", self.report), ("provenance", self.provenance)):
+                text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+                (fresh / f"{name}.json").write_text(text, encoding="utf-8")
+            self.table.write_parquet(fresh / "plr.parquet")
+            if plots:
+                from transorbit.plots import write
+
+                write(self.plot(), fresh / "plr")
+        return directory
+
+    def __repr__(self) -> str:
+        packets = sorted({row["packets_per_block"] for row in self.rows})
+        return f"PlrCurves(methods={self.methods}, packets={packets})"
+
+
+def plr(
+    scenario: Scenario | str | Path | None = None,
+    *,
+    methods: Sequence[str | Mapping[str, object]] | None = None,
+    packets: Sequence[int] = DEFAULT_PACKETS,
+    bursts: int = DEFAULT_BURSTS,
+    es_n0: str | None = None,
+    power_spread: str | None = None,
+    block_slots: int | None = None,
+    seed: int | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> PlrCurves:
+    """Packet loss rate and throughput of random access against the packets of a block, by simulation.
+
+    Each packet comes from a terminal of its own.
+
+    Args:
+        scenario: a scenario with a return link, or its file; by default a return link with every default.
+        methods: names as in a scenario's `access.method`, or tables: `{"kind": "crdsa", "replicas": 2}`. A name alone
+            is with the scenario's options if it is the scenario's own, else with its defaults. By default the
+            scenario's own, and crdsa and musca if it has no random access.
+        packets: numbers of packets in a block.
+        bursts: how many to simulate for each method and number of packets, at least.
+        es_n0: replaces `access.random.es_n0`, as "5 dB".
+        power_spread: replaces `access.random.power_spread`, as "2 dB".
+        block_slots: replaces `access.frame.block_slots`.
+        seed: replaces the scenario's own.
+        progress: called now and then with the share that is done, 0 to 1.
+
+    Raises:
+        ScenarioError: the scenario's `access` table is wrong, or an option: `methods.0`, `packets.0`, `bursts`.
+    """
+    ready = return_link(scenario)
+    changes = {"random.es_n0": es_n0, "random.power_spread": power_spread, "frame.block_slots": block_slots}
+    ready = ready.replace({f"access.{key}": value for key, value in changes.items() if value is not None})
+    started = time.perf_counter()
+    counts = [_in_range(f"packets.{i}", count, _MOST) for i, count in enumerate(packets)]
+    _in_range("bursts", bursts, 2**63 - 1)
+    if seed is not None:
+        _in_range("seed", seed, 2**63 - 1)
+    study = _core.PlrStudy(ready._core, counts, bursts, _methods(methods), seed)
+    while study.share < 1:
+        study.advance()
+        if progress:
+            progress(study.share)
+    report: dict[str, Any] = json.loads(study.report_json())
+    return PlrCurves(report=report, table=frame(study.table()), provenance=_origin(report, started))
+
+
+def analysis(
+    scenario: Scenario | str | Path | None = None,
+    *,
+    methods: Sequence[str | Mapping[str, object]] | None = None,
+    users: Sequence[int] = DEFAULT_USERS,
+    losses: Sequence[float] = DEFAULT_LOSSES,
+    datagrams: int = 3,
+    retransmissions: int = 4,
+    round_trip: str = "500 ms",
+) -> dict[str, Any]:
+    """What the equations say of a return link: shares of a frame, the break-even number of users, retransmissions.
+
+    Args:
+        scenario: a scenario with a return link, or its file; by default a return link with every default.
+        methods: as in `plr`.
+        users: numbers of users.
+        losses: probabilities that a datagram is lost.
+        datagrams: how many a short flow has.
+        retransmissions: up to how many are counted.
+        round_trip: what a retransmission takes at least.
+
+    Returns:
+        Its keys are in `docs/random-access.md`.
+
+    Raises:
+        ScenarioError: the scenario's `access` table is wrong, or an option: `methods.0`, `users.0`, `losses.0`.
+    """
+    text = _core.access_analysis(
+        return_link(scenario)._core,
+        [_in_range(f"users.{i}", count, _MOST) for i, count in enumerate(users)],
+        list(losses),
+        _in_range("datagrams", datagrams, _MOST),
+        _in_range("retransmissions", retransmissions, _MOST),
+        round_trip,
+        _methods(methods),
+    )
+    report: dict[str, Any] = json.loads(text)
+    return report
+
+
+def break_even_users(
+    *,
+    timeslots: int = 40,
+    carriers: int = 100,
+    dedicated_bits: int = 920,
+    random_bits: int = 594,
+    bursts: int = 3,
+) -> int:
+    """The fewest users of whom each gets no more by dedicated access than by random access without loss.
+
+    Equations 1 and 2.
+
+    Args:
+        timeslots: N_S, of a carrier in a frame. A terminal with one amplifier uses each once.
+        carriers: F_R + F_D, of a frame.
+        dedicated_bits: useful bits of a slot of dedicated access.
+        random_bits: useful bits of a packet of random access.
+        bursts: N_block, slots that such a packet takes.
+    """
+    values = {
+        "timeslots": timeslots,
+        "carriers": carriers,
+        "dedicated_bits": dedicated_bits,
+        "random_bits": random_bits,
+        "bursts": bursts,
+    }
+    return _core.access_break_even_users(**{name: _in_range(name, value, _MOST) for name, value in values.items()})
+
+
+def retransmission_probability(loss: float, retransmissions: int, *, datagrams: int = 1) -> float:
+    """How probable it is that of some datagrams the one sent again most often is sent again so many times.
+
+    Equation 4 for one datagram, equations 5 and 6 for more.
+
+    Args:
+        loss: the probability that a transmission of a datagram is lost.
+        retransmissions: how many times, exactly.
+        datagrams: of how many.
+    """
+    times = _in_range("retransmissions", retransmissions, _MOST)
+    return _core.access_retransmission_probability(loss, times, _in_range("datagrams", datagrams, _MOST))
+
+
+def loss_from_retransmissions(probability: float, retransmissions: int, *, datagrams: int = 1) -> float:
+    """The loss with which `retransmission_probability` is `probability`; of two such losses the smaller.
+
+    Raises:
+        ScenarioError: no loss gives that much.
+    """
+    times = _in_range("retransmissions", retransmissions, _MOST)
+    return _core.access_loss_from_retransmissions(probability, times, _in_range("datagrams", datagrams, _MOST))
+
+
+def datagram_loss(packet_loss: float, packets: int) -> float:
+    """The loss of a datagram that takes several packets of random access, each lost independently of the others."""
+    return _core.access_datagram_loss(packet_loss, _in_range("packets", packets, _MOST))
+
+
+def added_delay(retransmissions: int, round_trip: str = "500 ms") -> float:
+    """Seconds that retransmissions of a datagram add at least: a round trip for each."""
+    return _core.access_added_delay_s(_in_range("retransmissions", retransmissions, _MOST), round_trip)
+
+
+# What fits the core's own type; the core knows how many are allowed.
+_MOST = 2**32 - 1
+
+
+def _methods(methods: Sequence[str | Mapping[str, object]] | None) -> str | None:
+    if methods is None:
+        return None
+    if isinstance(methods, str):
+        raise _core.ScenarioError(f"methods: {methods!r} was given, a list is expected")
+    return json.dumps([method if isinstance(method, str) else dict(method) for method in methods])
+
+
+def _origin(report: dict[str, Any], started: float) -> dict[str, Any]:
+    """As for a result; what it is hashed of are the study's parameters, not a scenario."""
+    parameters = json.dumps({key: value for key, value in report.items() if key not in {"rows", "warnings"}})
+    origin = provenance(parameters, report["seed"], time.perf_counter() - started)
+    origin["parameters_sha256"] = origin.pop("scenario_sha256")
+    return origin

@@ -1,0 +1,57 @@
+"""What commands share: their options, reading a scenario, writing series and plots."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+import transorbit as to
+from transorbit.cli import UsageError
+
+Settings = Annotated[
+    list[str] | None,
+    Parameter(name="--set", negative="", help="Change a key, as in flows.0.count=3; the value is TOML. Repeatable."),
+]
+Csv = Annotated[
+    Path | None,
+    Parameter(name="--csv", allow_leading_hyphen=True, help="Write the series to this file; - is standard output."),
+]
+Plot = Annotated[Path | None, Parameter(name="--plot", help="Draw it into this file: .svg, .png or .pdf.")]
+
+
+def examples(*commands: str) -> str:
+    """The end of a command's help."""
+    return "\n".join(["Examples:", *(f"    {command}" for command in commands)])
+
+
+def load(path: Path, settings: list[str] | None) -> to.Scenario:
+    """The scenario with its changes, checked."""
+    scenario = to.Scenario.load(path).set(*(settings or []))
+    scenario.check()
+    return scenario
+
+
+def write_csv(table: Any, path: Path | None) -> None:
+    """Write a table to a file, or to standard output."""
+    if path == Path("-"):
+        sys.stdout.write(table.write_csv())
+    elif path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        table.write_csv(path)
+
+
+def check_plot(path: Path | None) -> None:
+    """Refuse a name of a plot before anything is computed for it."""
+    if path and path.suffix.lower() not in {".svg", ".png", ".pdf"}:
+        raise UsageError(f"--plot: {path}: the name must end in .svg, .png or .pdf")
+
+
+def write_plot(figure: Any, path: Path) -> None:
+    """Write a plot, and the folder it is to be in."""
+    from transorbit import plots
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    plots.save(figure, path)

@@ -1,0 +1,131 @@
+"""Plots of random access, and of what it means for those who use it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from transorbit.plots import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from transorbit.access import PlrCurves
+    from transorbit.result import Result
+
+_MARKERS = "osD^vPX"
+_DASHED = (0, (5, 3))
+# Of fewer flows a distribution says nothing.
+_FEWEST_FLOWS = 3
+
+
+def plr(study: PlrCurves) -> Figure:
+    """Packet loss rate and throughput against the packets of a block, as figure 3 of Kuhn et al. 2015.
+
+    Shaded is what holds with 95 % confidence. A point without any loss is an empty triangle at the upper end of its
+    interval: the rate is below it.
+    """
+    slots = study.report["block_slots"]
+    title = f"Random access, blocks of {slots} slots, {_noise(study)}"
+    with style.plain(title=title, rows=2, height=5.2) as (fig, [top, low]):
+        for i, method in enumerate(study.methods):
+            own = study.table.filter(pl.col("method") == method).sort("packets_per_block")
+            color = style.CYCLE[i % len(style.CYCLE)]
+            _loss(top, own, color, _MARKERS[i % len(_MARKERS)], method)
+            _throughput(low, own, color, _MARKERS[i % len(_MARKERS)])
+        counts = study.table["packets_per_block"]
+        until = float(counts.max() or 1)  # type: ignore[arg-type]
+        low.plot(
+            [0, until], [0, until / slots], color=style.GREY, linestyle=_DASHED, linewidth=0.9, label="without loss"
+        )
+        top.set_yscale("log")
+        top.set_ylim(_floor(study.table), 1.3)
+        top.set_ylabel("Packet loss rate")
+        low.set_ylabel("Throughput (packets per slot)")
+        low.set_ylim(bottom=0)
+        low.set_xlim(0, until * 1.02)
+        low.set_xlabel(f"Packets in a block of {slots} slots")
+        style.above(top)
+        low.legend(loc="upper left")
+    return fig
+
+
+def access_times(result: Result) -> Figure | None:
+    """How long flows over the return link took for their first packet and to their end, by the access they took."""
+    flows = [flow for flow in result.summary["flows"] if flow.get("access_kind") is not None]
+    kinds = list(dict.fromkeys(flow["access_kind"] for flow in flows))
+    known = {
+        key: {
+            kind: sorted(flow[key] for flow in flows if flow["access_kind"] == kind and flow.get(key) is not None)
+            for kind in kinds
+        }
+        for key in ("first_packet_s", "completion_s")
+    }
+    if max((len(times) for own in known.values() for times in own.values()), default=0) < _FEWEST_FLOWS:
+        return None
+    title = f"Flows over the return link{' (stopped early)' if result.partial else ''}"
+    with style.plain(title=title, height=3.4) as (fig, [ax]):
+        for i, kind in enumerate(kinds):
+            for key, label, line in (("first_packet_s", "first packet", "-"), ("completion_s", "all", _DASHED)):
+                times = known[key][kind]
+                if len(times) >= _FEWEST_FLOWS:
+                    shares = [100 * n / len(times) for n in range(len(times) + 1)]
+                    ax.step(
+                        [times[0], *times],
+                        shares,
+                        where="post",
+                        color=style.CYCLE[i % len(style.CYCLE)],
+                        linestyle=line,
+                        label=f"{kind}, {label}",
+                    )
+        ax.set_xlabel("Time since the flow began (s)")
+        ax.set_ylabel("Flows done by then (%)")
+        ax.set_ylim(0, 101)
+        ax.set_xlim(left=0)
+        style.above(ax)
+    return fig
+
+
+def _loss(ax: Axes, own: pl.DataFrame, color: str, marker: str, label: str) -> None:
+    lossy = own.filter(pl.col("lost_packets") > 0)
+    ax.fill_between(
+        lossy["packets_per_block"], lossy["plr_low"], lossy["plr_high"], color=color, alpha=0.25, linewidth=0
+    )
+    ax.plot(lossy["packets_per_block"], lossy["plr"], color=color, marker=marker, markersize=3, label=label)
+    clean = own.filter(pl.col("lost_packets") == 0)
+    ax.plot(
+        clean["packets_per_block"],
+        clean["plr_high"],
+        color=color,
+        marker="v",
+        markersize=4,
+        markerfacecolor="none",
+        linestyle="none",
+    )
+
+
+def _throughput(ax: Axes, own: pl.DataFrame, color: str, marker: str) -> None:
+    ends = own.select(
+        pl.col("packets_per_block"),
+        low=pl.col("load") * (1 - pl.col("plr_high")),
+        high=pl.col("load") * (1 - pl.col("plr_low")),
+    )
+    ax.fill_between(ends["packets_per_block"], ends["low"], ends["high"], color=color, alpha=0.25, linewidth=0)
+    ax.plot(own["packets_per_block"], own["throughput"], color=color, marker=marker, markersize=3)
+
+
+def _floor(table: pl.DataFrame) -> float:
+    """The power of ten below everything that is drawn."""
+    drawn = table.select(pl.when(pl.col("lost_packets") > 0).then("plr").otherwise("plr_high")).to_series()
+    least, floor = float(drawn.min() or 1.0), 1.0  # type: ignore[arg-type]
+    while floor >= least:
+        floor /= 10
+    return floor
+
+
+def _noise(study: PlrCurves) -> str:
+    spread = study.report["power_spread_db"]
+    unequal = f" ± {spread:g} dB" if spread else ""
+    return f"Es/N0 = {study.report['es_n0_db']:g} dB{unequal}"
