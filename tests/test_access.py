@@ -361,7 +361,7 @@ def test_what_is_wrong_with_an_analysis_is_named(command: Command, arguments: tu
     assert done.err.startswith(f"transorbit: {expected}"), done.err
 
 
-def test_times_of_flows_are_drawn_by_their_access() -> None:
+def test_times_of_flows_are_drawn_by_what_they_carry() -> None:
     scenario = to.Scenario.load(ROOT / TRANSFER).replace({"duration": "6 s", "flows.0.count": 2})
     flow = {"count": 5, "direction": "up", "transport": "tcp", "traffic": {"kind": "bulk", "size": "4500 B"}}
     result = scenario.replace({"flows": [flow], "access.method": "dedicated"}).run()
@@ -369,10 +369,22 @@ def test_times_of_flows_are_drawn_by_their_access() -> None:
 
     assert figure is not None
     labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
-    assert labels == ["dedicated, first packet", "dedicated, all"]
+    assert labels == ["bulk up, first packet", "bulk up, all"]
     first, last = (line.get_xdata()[-1] for line in figure.axes[0].get_lines())
     assert 0.5 < first < last, "a request and a way of the data before the first packet is there"
 
 
+def test_the_return_link_is_drawn_over_time() -> None:
+    scenario = to.Scenario.load(ROOT / TRANSFER).replace({"duration": "4 s", "flows.0.count": 20})
+    for method, panels in (("crdsa", 2), ("dedicated", 2), ("switch", 3)):
+        figure = plots.return_link(scenario.replace({"access.method": method}).run())
+        assert figure is not None
+        assert len(figure.axes) == panels, method
+        sent = figure.axes[0].get_lines()[0].get_ydata()
+        assert max(sent) > 0
+
+
 def test_a_run_without_a_return_link_has_no_such_plot(leo: to.Scenario) -> None:
-    assert plots.access_times(leo.replace({"duration": "1 s"}).run()) is None
+    result = leo.replace({"duration": "1 s"}).run()
+    assert plots.access_times(result) is None
+    assert plots.return_link(result) is None

@@ -41,7 +41,7 @@ impl Comparison {
             carriers: access.frame.carriers,
             dedicated_bits: access.dedicated.slot_bits().map_err(|error| error.within("dedicated"))?,
             random_bits: scheme.payload_bits(),
-            bursts: scheme.planned_bursts(),
+            bursts: scheme.mean_bursts().ceil() as u32, // of an irregular scheme, of which the equations know nothing
         };
         comparison.check()?;
         Ok(comparison)

@@ -76,14 +76,34 @@ impl Default for Encapsulation {
     }
 }
 
+/// Symbols of a burst of random access that carry no coded bits: 536 of which 460 do (Kuhn et al. 2015, section 4.4.1).
+const PREAMBLE: u32 = 536 - 460;
+
+impl Encapsulation {
+    fn check(&self) -> Result<(), FieldError> {
+        for (field, bytes) in [("datagram", self.datagram), ("fragment", self.fragment)] {
+            if bytes > MOST_HEADER {
+                return Err(FieldError::new(field, format!("{bytes} was given, at most {MOST_HEADER} is allowed")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// More would be no header.
+const MOST_HEADER: Bytes = Bytes::new(10_000);
+
 impl AccessConfig {
     /// Whether the values make sense, each and together.
     ///
     /// # Errors
     /// Names the field, what was given and what is allowed.
     pub fn check(&self) -> Result<(), FieldError> {
-        // Bursts of random access are as long: 460 symbols and a preamble (Kuhn et al. 2015, section 4.4).
-        self.frame.check(self.dedicated.burst_symbols()).map_err(|error| error.within("frame"))?;
+        let random_burst =
+            self.method.random().and_then(|random| random.symbols()).map_or(0, |symbols| symbols + PREAMBLE);
+        let burst = self.dedicated.burst_symbols().max(random_burst);
+        self.frame.check(burst).map_err(|error| error.within("frame"))?;
+        self.encapsulation.check().map_err(|error| error.within("encapsulation"))?;
         // Also what the method does not use, so that another one can be tried.
         self.random.check().map_err(|error| error.within("random"))?;
         self.dedicated.check().map_err(|error| error.within("dedicated"))?;
@@ -113,6 +133,22 @@ impl AccessConfig {
             division.map_err(|error| error.within("division"))?;
         }
         Ok(())
+    }
+
+    /// What to say if a method that knows one kind of access leaves the other's carriers idle.
+    pub fn idle_carriers(&self) -> Option<String> {
+        let (method, carriers, random) = (self.method.kind(), self.frame.carriers, self.random_carriers());
+        let (idle, kind) = match (&self.method, self.method.random()) {
+            (_, None) => (random, "random"),
+            (AccessMethod::Switch(_), _) => (0, ""),
+            _ => (carriers - random, "dedicated"),
+        };
+        let message = || {
+            format!(
+                "{idle} of {carriers} carriers of the return link are for {kind} access, which {method} does not use"
+            )
+        };
+        (idle > 0).then(message)
     }
 
     /// The files that it names, from the root.

@@ -48,6 +48,9 @@ impl Default for FrameConfig {
     }
 }
 
+/// The most slots of a frame.
+const MOST_SLOTS: u64 = 1_000_000;
+
 impl FrameConfig {
     /// Checks what concerns the frame alone; `burst_symbols`: the longest burst, preamble included.
     pub(crate) fn check(&self, burst_symbols: u32) -> Result<(), FieldError> {
@@ -62,6 +65,14 @@ impl FrameConfig {
                 self.duration, self.timeslots, self.symbol_rate, self.guard
             );
             return Err(FieldError::new("timeslots", message));
+        }
+        let slots = u64::from(self.carriers) * u64::from(self.timeslots);
+        if slots > MOST_SLOTS {
+            let message = format!(
+                "{} carriers of {} timeslots are {slots} slots, at most {MOST_SLOTS} are possible",
+                self.carriers, self.timeslots
+            );
+            return Err(FieldError::new("carriers", message));
         }
         if let Some(random) = self.random_carriers.filter(|&random| random > self.carriers) {
             let message = format!("{random} was given, of {} carriers", self.carriers);
@@ -78,7 +89,7 @@ impl FrameConfig {
         let slots = u64::from(random_carriers) * u64::from(self.timeslots);
         let block = u64::from(self.block_slots);
         if slots.is_multiple_of(block) {
-            return u32::try_from(slots / block).map_err(|_| FieldError::new("carriers", "are too many"));
+            return Ok((slots / block) as u32); // no more than slots
         }
         let message = format!(
             "{block} slots do not divide the {slots} of random access ({random_carriers} carriers of {} timeslots)",
@@ -139,6 +150,11 @@ mod tests {
         let refused = |frame: FrameConfig| frame.check(536).unwrap_err().to_string();
         let fast = FrameConfig { timeslots: 41, ..FrameConfig::default() };
         assert!(refused(fast).starts_with("timeslots: 45 ms in 41 timeslots leave"));
+        let many = FrameConfig { carriers: 65_536, ..FrameConfig::default() };
+        assert_eq!(
+            refused(many),
+            "carriers: 65536 carriers of 40 timeslots are 2621440 slots, at most 1000000 are possible"
+        );
         let beyond = FrameConfig { random_carriers: Some(101), ..FrameConfig::default() };
         assert_eq!(refused(beyond), "random_carriers: 101 was given, of 100 carriers");
         let odd = FrameConfig::default().blocks(33).unwrap_err().to_string();

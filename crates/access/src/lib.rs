@@ -21,5 +21,5 @@ pub use config::{AccessConfig, Encapsulation};
 pub use frame::FrameConfig;
 pub use method::{AccessMethod, Dedicated, Switch};
 pub use ncc::Capacity;
-pub use return_link::{Access, AccessReport, Datagram, DropReason, Output, ReturnLink};
+pub use return_link::{Access, AccessCounts, AccessReport, Datagram, DropReason, Output, ReturnLink};
 pub use switch::SwitchPolicy;

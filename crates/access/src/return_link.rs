@@ -94,6 +94,8 @@ pub struct ReturnLink {
     random_carriers: u32,
     /// The first frame that has not been looked at.
     next_frame: u64,
+    /// Terminals that could not ask for slots, for there was no route.
+    unasked: Vec<u32>,
     /// Terminals with something to send by random access, in the order in which they got it.
     contending: Vec<u32>,
     now: Time,
@@ -106,9 +108,9 @@ pub struct ReturnLink {
 /// Random access, and what it needs from frame to frame.
 struct Random {
     name: &'static str,
+    /// Whether a packet is decoded that is alone in its block.
+    decodes_alone: bool,
     frame: RandomFrame,
-    /// The most packets of a terminal in a frame.
-    most_packets: u64,
     decoder: Box<dyn Rng + Send>,
     load: Load,
     /// Of each packet of this frame: whose it is, and which datagrams of its queue it carries parts of.
@@ -128,6 +130,23 @@ struct Tally {
     slots_used: u64,
     begun: u64,
     waited: Duration,
+}
+
+/// What is counted from the start, for time series.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AccessCounts {
+    /// Packets sent by random access, in frames that have begun.
+    pub random_packets: u64,
+    /// Those that were not decoded.
+    pub random_lost: u64,
+    /// Slots for random access.
+    pub random_slots: u64,
+    /// Slots that were granted.
+    pub granted_slots: u64,
+    /// Those in which something was sent.
+    pub used_slots: u64,
+    /// Datagrams that wait in the terminals at this instant.
+    pub waiting_datagrams: u64,
 }
 
 /// The return link in numbers.
@@ -180,11 +199,13 @@ impl ReturnLink {
         let random = Random::new(config, base, streams("decoder", 0))?;
         let dedicated = config.method.is_dedicated().then(|| Dedicated::new(config, weights)).transpose()?;
         let terminals = 0..weights.len() as u64;
-        let terminals = terminals.map(|terminal| Terminal::new(frame.timeslots, streams("slots", terminal))).collect();
         let policy = match &config.method {
             AccessMethod::Switch(switch) => Some(switch.policy.clone()),
             _ => None,
         };
+        let asks_early = policy.as_ref().is_some_and(SwitchPolicy::asks_early);
+        let terminal = |number| Terminal::new(frame.timeslots, asks_early, streams("slots", number));
+        let terminals = terminals.map(terminal).collect();
         Ok(ReturnLink {
             method: config.method.kind(),
             filler: Filler::new(&config.encapsulation),
@@ -200,6 +221,7 @@ impl ReturnLink {
             random_carriers,
             frame,
             next_frame: 0,
+            unasked: Vec::new(),
             contending: Vec::new(),
             now: Time::ZERO,
             outputs: VecDeque::new(),
@@ -208,8 +230,8 @@ impl ReturnLink {
         })
     }
 
-    /// A terminal gets a datagram to send. `round_trip`: between terminals and the network control centre.
-    pub fn handle_datagram(&mut self, now: Time, datagram: Datagram, round_trip: Duration) {
+    /// A terminal gets a datagram to send. `round_trip`: between terminals and the network control centre; none without a route.
+    pub fn handle_datagram(&mut self, now: Time, datagram: Datagram, round_trip: Option<Duration>) {
         self.now = now;
         let Datagram { id, terminal: number, bytes, position } = datagram;
         let bits = u64::from(bytes) * 8 + self.datagram_bits;
@@ -218,7 +240,7 @@ impl ReturnLink {
             self.outputs.push_back(Output::Dropped { id, reason: DropReason::Overflow, access: None });
             return;
         }
-        let (access, asks) = self.choose(now, number, position);
+        let (access, asks) = self.choose(now, number, position, round_trip);
         let terminal = &mut self.terminals[number as usize];
         let waiting = Waiting::new(id, bits, now);
         match access {
@@ -226,19 +248,28 @@ impl ReturnLink {
                 if terminal.random.is_empty() {
                     self.contending.push(number);
                 }
-                terminal.random.push(waiting);
+                terminal.push_random(waiting);
             }
             Access::Dedicated => terminal.push_dedicated(waiting),
         }
-        if let Some(dedicated) = self.dedicated.as_mut().filter(|_| asks) {
-            dedicated.ncc.handle_data(now, number, terminal.backlog(), round_trip);
+        match round_trip {
+            _ if !asks => {}
+            Some(round_trip) => self.ask(now, number, round_trip),
+            None => self.unasked.push(number),
+        }
+    }
+
+    /// A terminal tells the network control centre that it has data.
+    fn ask(&mut self, now: Time, number: u32, round_trip: Duration) {
+        if let Some(dedicated) = &mut self.dedicated {
+            dedicated.ncc.handle_data(now, number, self.terminals[number as usize].backlog(), round_trip);
         }
     }
 
     /// How a datagram goes, and whether the terminal asks for slots for it.
-    fn choose(&mut self, now: Time, number: u32, position: u64) -> (Access, bool) {
-        let (policy, random, dedicated) = match (&self.policy, &mut self.random, &self.dedicated) {
-            (Some(policy), Some(random), Some(dedicated)) => (policy, random, dedicated),
+    fn choose(&mut self, now: Time, number: u32, position: u64, round_trip: Option<Duration>) -> (Access, bool) {
+        let (policy, random) = match (&self.policy, &mut self.random, &self.dedicated) {
+            (Some(policy), Some(random), Some(_)) => (policy, random),
             (_, _, Some(_)) => return (Access::Dedicated, true),
             _ => return (Access::Random, false),
         };
@@ -246,8 +277,7 @@ impl ReturnLink {
         let view = SwitchView {
             position,
             queue_bits: terminal.waiting_bits(),
-            random_load: random.load.heard(now),
-            connected: dedicated.ncc.is_connected(number),
+            random_load: random.load.heard(now, round_trip),
         };
         match policy.choose(&mut terminal.switch, &view) {
             Choice::Random => (Access::Random, policy.asks(&view)),
@@ -258,7 +288,7 @@ impl ReturnLink {
     /// When [`ReturnLink::handle_timeout`] is to be called next: the next frame, if it concerns anybody.
     pub fn poll_timeout(&self) -> Option<Time> {
         let asked = self.dedicated.as_ref().is_some_and(|dedicated| !dedicated.ncc.is_idle());
-        let busy = asked || !self.contending.is_empty();
+        let busy = asked || !self.contending.is_empty() || !self.unasked.is_empty();
         busy.then(|| self.frame.start(self.next_frame.max(self.frame.next(self.now))))
     }
 
@@ -267,8 +297,9 @@ impl ReturnLink {
         self.outputs.pop_front()
     }
 
-    /// The time of [`ReturnLink::poll_timeout`] is reached: a frame begins. All that it carries is decided here.
-    pub fn handle_timeout(&mut self, now: Time, round_trip: Duration) {
+    /// The time of [`ReturnLink::poll_timeout`] is reached: a frame begins. All that it carries is decided here. Without a route,
+    /// terminals hear neither plan nor clock, so nothing is sent.
+    pub fn handle_timeout(&mut self, now: Time, round_trip: Option<Duration>) {
         self.now = now;
         let number = self.frame.next(now);
         if number < self.next_frame || self.frame.start(number) != now {
@@ -277,12 +308,19 @@ impl ReturnLink {
         let idle_frames = number - self.next_frame;
         self.next_frame = number + 1;
         self.tally.random_slots += idle_frames * self.random_slots();
+        let Some(round_trip) = round_trip else {
+            self.tally.random_slots += self.random_slots();
+            return;
+        };
+        while let Some(number) = self.unasked.pop() {
+            self.ask(now, number, round_trip);
+        }
         if number.is_multiple_of(u64::from(self.frame.superframe_frames)) {
-            self.divide_carriers();
+            self.divide_carriers(now);
         }
         self.tally.random_slots += self.random_slots();
         self.send_dedicated(now, number, round_trip);
-        self.send_random(now, number, idle_frames, round_trip);
+        self.send_random(now, number, round_trip);
         self.leaving.sort_by_key(|&(at, _)| at);
         self.outputs.extend(self.leaving.drain(..).map(|(_, output)| output));
     }
@@ -291,11 +329,11 @@ impl ReturnLink {
         u64::from(self.random_carriers) * u64::from(self.frame.timeslots)
     }
 
-    fn divide_carriers(&mut self) {
+    fn divide_carriers(&mut self, now: Time) {
         let (Some(random), Some(dedicated)) = (&self.random, &self.dedicated) else { return };
         let backlog: u64 = self.terminals.iter().map(|terminal| terminal.dedicated.bits()).sum();
         let slots = backlog.div_ceil(u64::from(dedicated.slot_bits));
-        self.random_carriers = self.divider.handle_frame(random.load.measured(), slots);
+        self.random_carriers = self.divider.handle_frame(random.load.measured(now), slots);
     }
 
     /// Terminals fill the slots that they were granted.
@@ -331,18 +369,24 @@ impl ReturnLink {
     }
 
     /// Terminals send what waits for random access; the gateway decodes at the end of the frame.
-    fn send_random(&mut self, now: Time, frame: u64, idle_frames: u64, round_trip: Duration) {
+    fn send_random(&mut self, now: Time, frame: u64, round_trip: Duration) {
         let Some(random) = &mut self.random else { return };
         let blocks = self.random_carriers * self.frame.timeslots / self.frame.block_slots;
         random.frame.begin(blocks);
         random.sent.clear();
         let payload = random.frame.payload_bits();
+        let prefers_slots = self.policy.as_ref().is_some_and(SwitchPolicy::prefers_slots);
         for &number in &self.contending {
+            let has_slots = self.dedicated.as_ref().is_some_and(|dedicated| dedicated.ncc.has_slots(number));
             let terminal = &mut self.terminals[number as usize];
             terminal.begin_frame(frame, self.frame_bits);
-            let most = random.most_packets.min(terminal.bits_left / u64::from(payload));
+            let most = terminal.bits_left / u64::from(payload);
             let mut next = 0;
             for _ in 0..most {
+                // What has begun at random goes on so.
+                if prefers_slots && has_slots && !terminal.random.has_begun(next) {
+                    break;
+                }
                 if next == terminal.random.len() || !random.frame.add(&mut terminal.columns, &mut *terminal.rng) {
                     break;
                 }
@@ -376,7 +420,13 @@ impl ReturnLink {
             !queue.is_empty()
         });
         let per_block = random.sent.len() as f64 / f64::from(blocks.max(1));
-        random.load.handle_frame(now, idle_frames, per_block, round_trip);
+        random.load.handle_frame(now, per_block, round_trip);
+    }
+
+    /// What to say if Es/N0 is too low for random access.
+    pub fn undecodable(&self) -> Option<String> {
+        let random = self.random.as_ref().filter(|random| !random.decodes_alone)?;
+        Some(format!("on the return link, {} decodes not even a packet that is alone: Es/N0 is too low", random.name))
     }
 
     /// What a kind of access is called here.
@@ -393,27 +443,39 @@ impl ReturnLink {
         self.terminals.iter().map(waiting).sum::<usize>() + self.outputs.len()
     }
 
+    /// What has been counted from the beginning to `now`.
+    pub fn counts(&self, now: Time) -> AccessCounts {
+        let unseen_frames = self.frame.next(now).saturating_sub(self.next_frame);
+        let counters = self.random.as_ref().map(|random| random.frame.counters()).unwrap_or_default();
+        AccessCounts {
+            random_packets: counters.decoded_packets + counters.lost_packets,
+            random_lost: counters.lost_packets,
+            random_slots: self.tally.random_slots + unseen_frames * self.random_slots(),
+            granted_slots: self.tally.slots_granted,
+            used_slots: self.tally.slots_used,
+            waiting_datagrams: self.terminals.iter().map(|t| (t.random.len() + t.dedicated.len()) as u64).sum(),
+        }
+    }
+
     /// The return link in numbers, from the beginning to `now`.
     pub fn report(&self, now: Time) -> AccessReport {
-        let frames = self.frame.next(now);
-        let random_slots = self.tally.random_slots + frames.saturating_sub(self.next_frame) * self.random_slots();
         let counters = self.random.as_ref().map(|random| random.frame.counters()).unwrap_or_default();
-        let packets = counters.decoded_packets + counters.lost_packets;
+        let counts = self.counts(now);
         let ratio = |part: f64, whole: u64| (whole > 0).then(|| part / whole as f64);
         AccessReport {
             method: self.method,
-            frames,
+            frames: self.frame.next(now).max(self.next_frame),
             offered_bursts: counters.offered_bursts,
             collided_bursts: counters.collided_bursts,
             decoded_packets: counters.decoded_packets,
             lost_packets: counters.lost_packets,
-            plr: ratio(counters.lost_packets as f64, packets),
-            normalized_load: ratio(packets as f64, random_slots),
-            dedicated_slots_granted: self.tally.slots_granted,
-            dedicated_slots_used: self.tally.slots_used,
+            plr: ratio(counts.random_lost as f64, counts.random_packets),
+            normalized_load: ratio(counts.random_packets as f64, counts.random_slots),
+            dedicated_slots_granted: counts.granted_slots,
+            dedicated_slots_used: counts.used_slots,
             waiting_mean_s: ratio(self.tally.waited.as_secs_f64(), self.tally.begun),
             random_carriers: self.random_carriers,
-            waiting_datagrams: self.terminals.iter().map(|t| (t.random.len() + t.dedicated.len()) as u64).sum(),
+            waiting_datagrams: counts.waiting_datagrams,
         }
     }
 }
@@ -423,12 +485,16 @@ impl Random {
         let Some(scheme) = config.method.random() else { return Ok(None) };
         let path = if config.method.is_dedicated() { "method.random" } else { "method" };
         let loaded = scheme.load(&config.random, base).map_err(|error| error.within(path))?;
-        let most_packets = match config.one_amplifier {
-            true => u64::from(config.frame.timeslots / scheme.planned_bursts()),
-            false => u64::MAX,
-        };
+        let decodes_alone = loaded.decodes_without_interference();
         let frame = RandomFrame::new(loaded, config.layout());
-        Ok(Some(Random { name: scheme.kind(), frame, most_packets, decoder, load: Load::default(), sent: Vec::new() }))
+        Ok(Some(Random {
+            name: scheme.kind(),
+            decodes_alone,
+            frame,
+            decoder,
+            load: Load::new(config.frame.duration),
+            sent: Vec::new(),
+        }))
     }
 }
 
@@ -437,7 +503,8 @@ impl Dedicated {
         let FrameConfig { duration, timeslots, superframe_frames, .. } = config.frame;
         let payload = config.dedicated.slot_bits().map_err(|error| error.within("dedicated"))?;
         let by_rate = u32::try_from(config.frame_bits() / u64::from(payload)).unwrap_or(u32::MAX);
-        let max_slots = if config.one_amplifier { by_rate.min(timeslots) } else { by_rate };
+        let at_once = if config.one_amplifier { timeslots } else { timeslots * config.frame.carriers };
+        let max_slots = by_rate.min(at_once);
         let one_amplifier = config.one_amplifier;
         let slot_bits = payload - config.encapsulation.fragment.bits() as u32;
         let facts = FrameFacts { duration, timeslots, superframe_frames, one_amplifier, slot_bits, max_slots };

@@ -28,8 +28,6 @@ pub struct SwitchView {
     pub queue_bits: u64,
     /// Packets for each random access block, as the network control centre broadcasts: smoothed and a round trip old.
     pub random_load: f64,
-    /// Whether the terminal has a connection.
-    pub connected: bool,
 }
 
 /// What a policy remembers of a terminal.
@@ -66,7 +64,7 @@ impl SwitchPolicy {
     pub fn choose(&self, state: &mut SwitchState, view: &SwitchView) -> Choice {
         state.dedicated = match self {
             SwitchPolicy::Sequence(policy) => view.position >= policy.after,
-            SwitchPolicy::Granted(_) => view.connected,
+            SwitchPolicy::Granted(_) => false,
             SwitchPolicy::Queue(policy) => policy.is_dedicated(state.dedicated, view.queue_bits),
             SwitchPolicy::Load(policy) => policy.is_dedicated(state.dedicated, view.random_load),
         };
@@ -78,6 +76,22 @@ impl SwitchPolicy {
         match self {
             SwitchPolicy::Sequence(policy) => policy.ask_after.is_some_and(|after| view.position >= after),
             SwitchPolicy::Granted(policy) => view.position >= policy.ask_after,
+            SwitchPolicy::Queue(_) | SwitchPolicy::Load(_) => false,
+        }
+    }
+}
+
+impl SwitchPolicy {
+    /// Whether nothing begins at random in a frame in which the terminal has slots of its own.
+    pub fn prefers_slots(&self) -> bool {
+        matches!(self, SwitchPolicy::Granted(_))
+    }
+
+    /// Whether a terminal asks for slots for datagrams that go by random access.
+    pub fn asks_early(&self) -> bool {
+        match self {
+            SwitchPolicy::Sequence(policy) => policy.ask_after.is_some(),
+            SwitchPolicy::Granted(_) => true,
             SwitchPolicy::Queue(_) | SwitchPolicy::Load(_) => false,
         }
     }
@@ -119,7 +133,7 @@ impl BySequence {
     }
 }
 
-/// Datagrams take random access until the terminal's connection stands.
+/// Datagrams take dedicated access in frames in which the terminal has slots, and random access in the others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Granted {
@@ -195,7 +209,7 @@ mod tests {
     use super::*;
     use Choice::{Dedicated, Random};
 
-    const VIEW: SwitchView = SwitchView { position: 0, queue_bits: 0, random_load: 0.0, connected: false };
+    const VIEW: SwitchView = SwitchView { position: 0, queue_bits: 0, random_load: 0.0 };
 
     fn choices<T>(
         policy: &SwitchPolicy,
@@ -209,7 +223,7 @@ mod tests {
     #[test]
     fn the_first_datagrams_of_a_flow_take_random_access() {
         let policy = SwitchPolicy::default();
-        let at = |position| SwitchView { position, connected: true, ..VIEW };
+        let at = |position| SwitchView { position, ..VIEW };
         assert_eq!(choices(&policy, [0, 2, 3, 9, 1], at), [Random, Random, Dedicated, Dedicated, Random]);
         assert!(!policy.asks(&at(2)));
         let early = SwitchPolicy::Sequence(BySequence { after: 3, ask_after: Some(1) });
@@ -220,17 +234,18 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_stands_is_used() {
+    fn who_prefers_slots_begins_at_random_and_asks() {
         let policy = SwitchPolicy::Granted(Granted { ask_after: 2 });
-        let at = |connected| SwitchView { connected, position: 7, ..VIEW };
-        assert_eq!(choices(&policy, [false, true, false], at), [Random, Dedicated, Random]);
-        assert_eq!([1, 2].map(|position| policy.asks(&SwitchView { position, ..VIEW })), [false, true]);
+        let at = |position| SwitchView { position, ..VIEW };
+        assert_eq!(choices(&policy, [0, 7], at), [Random, Random]);
+        assert_eq!([1, 2].map(|position| policy.asks(&at(position))), [false, true]);
+        assert!(policy.prefers_slots() && policy.asks_early() && !SwitchPolicy::default().prefers_slots());
     }
 
     #[test]
     fn a_long_queue_takes_dedicated_access_until_it_is_short() {
         let policy = SwitchPolicy::Queue(ByQueue { threshold: Bytes::new(1000), back: Bytes::new(200) });
-        let at = |bytes: u64| SwitchView { queue_bits: 8 * bytes, connected: true, ..VIEW };
+        let at = |bytes: u64| SwitchView { queue_bits: 8 * bytes, ..VIEW };
         let expected = [Random, Random, Dedicated, Dedicated, Dedicated, Random, Random];
         assert_eq!(choices(&policy, [0, 1000, 1001, 500, 201, 200, 900], at), expected);
         assert!(!policy.asks(&at(500)));

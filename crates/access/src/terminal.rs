@@ -17,7 +17,9 @@ pub(crate) struct Terminal {
     pub(crate) random: Queue,
     /// What waits for slots of its own.
     pub(crate) dedicated: Queue,
-    /// What arrived for dedicated access since the beginning.
+    /// Whether it asks for slots for what waits for random access too.
+    asks_early: bool,
+    /// What arrived that it asks slots for, since the beginning.
     arrived_bits: u64,
     pub(crate) switch: SwitchState,
     /// Where its bursts go.
@@ -64,10 +66,11 @@ pub(crate) struct Filled {
 }
 
 impl Terminal {
-    pub(crate) fn new(timeslots: u32, rng: Box<dyn Rng + Send>) -> Terminal {
+    pub(crate) fn new(timeslots: u32, asks_early: bool, rng: Box<dyn Rng + Send>) -> Terminal {
         Terminal {
             random: Queue::default(),
             dedicated: Queue::default(),
+            asks_early,
             arrived_bits: 0,
             switch: SwitchState::default(),
             rng,
@@ -91,11 +94,23 @@ impl Terminal {
         self.dedicated.push(waiting);
     }
 
+    /// Adds a datagram for random access.
+    pub(crate) fn push_random(&mut self, waiting: Waiting) {
+        if self.asks_early {
+            self.arrived_bits += waiting.bits_left;
+        }
+        self.random.push(waiting);
+    }
+
     /// A slot of its own is free: it takes the first datagram that waits for random access and has not begun; whether there is
     /// one.
     pub(crate) fn advance_one(&mut self) -> bool {
-        let waiting = self.random.take_fresh();
-        waiting.into_iter().map(|waiting| self.push_dedicated(waiting)).count() > 0
+        let Some(waiting) = self.random.take_fresh() else { return false };
+        if !self.asks_early {
+            self.arrived_bits += waiting.bits_left;
+        }
+        self.dedicated.push(waiting);
+        true
     }
 
     /// All that waits, in bits.
@@ -105,7 +120,8 @@ impl Terminal {
 
     /// What the network control centre is told.
     pub(crate) fn backlog(&self) -> Backlog {
-        Backlog { bits: self.dedicated.bits, arrived_bits: self.arrived_bits }
+        let bits = if self.asks_early { self.waiting_bits() } else { self.dedicated.bits };
+        Backlog { bits, arrived_bits: self.arrived_bits }
     }
 }
 
@@ -136,6 +152,11 @@ impl Queue {
     /// Takes the first datagram off if all of it was sent.
     pub(crate) fn pop_done(&mut self) -> Option<Waiting> {
         self.waiting.pop_front_if(|waiting| waiting.bits_left == 0)
+    }
+
+    /// Whether a part of the datagram at this place was sent.
+    pub(crate) fn has_begun(&self, place: usize) -> bool {
+        self.waiting.get(place).is_some_and(|waiting| waiting.begun)
     }
 
     /// Takes the first datagram off of which nothing was sent.

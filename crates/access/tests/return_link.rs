@@ -41,13 +41,13 @@ fn run(link: &mut ReturnLink, arrivals: &[(f64, u32, u32)], until: f64) -> Vec<(
             return done;
         };
         if frame == Some(now) {
-            link.handle_timeout(now, ROUND_TRIP);
+            link.handle_timeout(now, Some(ROUND_TRIP));
         } else {
             let (_, terminal, bytes) = arrivals[next];
             let position = positions.entry(terminal).or_insert(0);
             let datagram = Datagram { id: next as u32, terminal, bytes, position: *position };
             *position += 1;
-            link.handle_datagram(now, datagram, ROUND_TRIP);
+            link.handle_datagram(now, datagram, Some(ROUND_TRIP));
             next += 1;
         }
         while let Some(output) = link.poll_output() {
@@ -65,6 +65,13 @@ fn sent_at(outputs: &[(u32, Output)], id: u32) -> (f64, Access) {
         Some((_, Output::Sent { at, access, .. })) => ((at.as_secs_f64() * 1e9).round() / 1e9, *access),
         other => panic!("{id}: {other:?}"),
     }
+}
+
+/// A packet of IRSA may have eight copies, but most have fewer: the timeslots are the limit.
+#[test]
+fn irregular_repetition_fills_the_timeslots() {
+    let report = backlogged(&config(r#"{ "method": { "kind": "irsa" } }"#), 1);
+    assert!(report.offered_bursts > 45 * 36, "{report:?}");
 }
 
 /// 13 packets of 597 bits are less than a datagram of 1,500 B, so it takes two frames: from 10.035 to 10.125 s. Reception 250 ms
@@ -208,6 +215,53 @@ fn a_switch_sends_the_first_datagrams_at_random_and_the_rest_in_slots_of_their_o
     // The connection stands from the frame of 10.53 s on; the sixth arrives at 10.5 s, and a free slot takes it.
     assert_eq!(kinds[..5], [Access::Random; 5]);
     assert_eq!(sent_at(&outputs, 5), (10.575, Access::Dedicated));
+}
+
+/// Asking early pays where a connection has slots without further requests, and costs no more than a frame elsewhere.
+#[test]
+fn asking_early_pays_or_costs_little() {
+    for capacity in ["cra", "rbdc", "vbdc", "avbdc"] {
+        let second = |policy: &str| {
+            let more = format!(
+                r#"{{ "method": {{ "kind": "switch", "policy": {policy} }}, "frame": {{ "random_carriers": 50 }},
+                    "dedicated": {{ "capacity": {{ "kind": "{capacity}" }} }} }}"#
+            );
+            sent_at(&run(&mut link(&config(&more), 1), &[(0.001, 0, 500), (0.6, 0, 500)], 5.0), 1)
+        };
+        let (early, late) = (
+            second(r#"{ "kind": "sequence", "after": 1, "ask_after": 0 }"#),
+            second(r#"{ "kind": "sequence", "after": 1 }"#),
+        );
+        assert_eq!((early.1, late.1), (Access::Dedicated, Access::Dedicated));
+        // A connected terminal asks when a frame begins, one without connection at once.
+        assert!(early.0 < late.0 + 0.046, "{capacity}: {early:?} {late:?}");
+        if capacity == "cra" {
+            assert!(early.0 < 0.68 && late.0 > 1.1, "{early:?} {late:?}");
+        }
+        // Who leaves random access only for slots that are there is served at once.
+        let granted = second(r#"{ "kind": "granted" }"#);
+        assert!(granted.0 < 0.72, "{capacity}: {granted:?}");
+    }
+}
+
+/// Without a route terminals hear nothing, so they neither send nor ask; what waits goes when there is one again.
+#[test]
+fn an_outage_stops_everything() {
+    for (kind, first) in [("crdsa", 5.04 + 0.045), ("dedicated", 5.04 + 0.54)] {
+        let mut link = link(&config(&format!(r#"{{ "method": {{ "kind": "{kind}" }} }}"#)), 1);
+        let outage = |now: Time| (now >= Time::from_secs_f64(5.0)).then_some(ROUND_TRIP);
+        let at = Time::from_secs_f64(3.0);
+        link.handle_datagram(at, Datagram { id: 0, terminal: 0, bytes: 500, position: 0 }, outage(at));
+        let mut sent = None;
+        while sent.is_none() {
+            let now = link.poll_timeout().expect("something waits");
+            link.handle_timeout(now, outage(now));
+            sent = link.poll_output();
+        }
+        let Some(Output::Sent { at, .. }) = sent else { panic!("{kind}: {sent:?}") };
+        assert!((at.as_secs_f64() - first).abs() < 0.05, "{kind}: {at}");
+        assert_eq!(link.report(at).frames, at.as_nanos().div_ceil(45_000_000));
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Db, Duration, FieldError, Time};
+use units::{Db, Duration, FieldError, RowError, Time, number_rows, read_text};
 
 use crate::registry::{Entry, LoadError};
 use crate::{Channel, ChannelModel, ERASED, Streams, TransmissionLaw, qpsk};
@@ -59,13 +59,8 @@ impl Entry for Trace {
     fn load(&self, base_dir: &Path) -> Result<Box<dyn ChannelModel>, LoadError> {
         let path = base_dir.join(&self.file);
         let refuse = |line, message| TraceError { path: path.clone(), line, message };
-        let bytes = std::fs::read(&path).map_err(|error| refuse(None, format!("cannot be read: {error}")))?;
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-            let line = 1 + valid.iter().filter(|&&byte| byte == b'\n').count();
-            refuse(Some(line), "is not UTF-8 text".to_owned())
-        })?;
-        let series = Series::parse(&text).map_err(|(line, message)| refuse(line, message))?;
+        let series = read_text(&path).and_then(|text| Series::parse(&text));
+        let series = series.map_err(|(line, message)| refuse(line, message))?;
         Ok(Box::new(TraceModel { series: Arc::new(series), offset: self.offset, reference_snr: self.reference_snr }))
     }
 }
@@ -197,31 +192,21 @@ impl Series {
         }
     }
 
-    fn parse(text: &str) -> Result<Series, (Option<usize>, String)> {
+    fn parse(text: &str) -> Result<Series, RowError> {
         let (mut starts, mut attenuations) = (Vec::new(), Vec::new());
         let (mut origin, mut before) = (0.0, f64::NEG_INFINITY);
-        let mut header_allowed = true;
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        for (number, line) in (1..).zip(text.lines()) {
-            let line = line.trim();
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
-            let header = std::mem::take(&mut header_allowed) && is_header(line);
-            if header {
-                continue;
-            }
-            let at = |message| (Some(number), message);
-            let (time, attenuation) = row(line).map_err(at)?;
+        for mut row in number_rows(text) {
+            let time = row.next("time in s", -1e9..=1e9)?;
+            let attenuation = row.next("attenuation in dB", -300.0..=300.0)?;
             if starts.is_empty() {
                 origin = time;
             }
             if time <= before {
-                return Err(at(format!("time {time} s after {before} s: times must increase strictly")));
+                return Err(row.wrong(format!("time {time} s after {before} s: times must increase strictly")));
             }
             let start = Duration::from_secs_f64(time - origin).as_nanos();
             if starts.last().is_some_and(|&last| start <= last) {
-                return Err(at(format!("time {time} s is less than a nanosecond after {before} s")));
+                return Err(row.wrong(format!("time {time} s is less than a nanosecond after {before} s")));
             }
             before = time;
             starts.push(start);
@@ -234,32 +219,6 @@ impl Series {
         };
         Ok(Series { starts, attenuations, period })
     }
-}
-
-fn columns(line: &str) -> impl Iterator<Item = &str> {
-    let separator = [',', ';', '\t'].into_iter().find(|&c| line.contains(c)).unwrap_or(' ');
-    line.split(separator).map(str::trim).filter(|column| !column.is_empty())
-}
-
-/// A first line whose first column is no number, nor looks like one.
-fn is_header(line: &str) -> bool {
-    columns(line).next().is_some_and(|column| {
-        column.parse::<f64>().is_err() && column.starts_with(|c: char| c.is_alphabetic() || c == '"')
-    })
-}
-
-fn row(line: &str) -> Result<(f64, f64), String> {
-    let mut columns = columns(line);
-    let mut number = |what: &str, range: std::ops::RangeInclusive<f64>| {
-        let column =
-            columns.next().ok_or_else(|| format!("the {what} is missing: expected time in s, attenuation in dB"))?;
-        match column.parse::<f64>() {
-            Ok(value) if range.contains(&value) => Ok(value),
-            Ok(value) => Err(format!("the {what} {value} is not between {:e} and {:e}", range.start(), range.end())),
-            Err(_) => Err(format!("the {what} \"{column}\" is not a number")),
-        }
-    };
-    Ok((number("time in s", -1e9..=1e9)?, number("attenuation in dB", -300.0..=300.0)?))
 }
 
 #[cfg(test)]

@@ -17,7 +17,8 @@ fn mean(flows: &[FlowSummary], value: impl Fn(&FlowSummary) -> f64) -> f64 {
 }
 
 /// Kuhn et al. 2015, table 3: when the first and the last packet of a transfer of 30 kB are received that begins at 10 s. Frames
-/// begin at multiples of 45 ms, so that the numbers are exact or wrong by a frame.
+/// begin at multiples of 45 ms, so that the numbers are exact or wrong by a frame. As in the study, the transfer is one that loses
+/// no datagram.
 #[test]
 fn the_published_transfer_takes_the_published_time() {
     let table = [
@@ -25,6 +26,7 @@ fn the_published_transfer_takes_the_published_time() {
         (150, "crdsa", 10.375, 12.67),
         (150, "musca", 10.375, 12.67),
         (200, "dedicated", 10.825, 12.76),
+        (200, "crdsa", 10.375, 12.67),
         (200, "musca", 10.375, 12.67),
     ];
     for (flows, access, first, last) in table {
@@ -49,8 +51,8 @@ fn dedicated_access_carries_more_and_crdsa_loses_under_load() {
             mean(&record.summary.flows[..users], |flow| flow.received_packets as f64)
         };
         let (dedicated, crdsa, musca) = (received("dedicated"), received("crdsa"), received("musca"));
-        assert!(dedicated > musca && musca >= crdsa, "{users}: {dedicated} {musca} {crdsa}");
-        assert_eq!(musca > 1.05 * crdsa, users >= 250, "{users}: {musca} {crdsa}");
+        assert!(dedicated > musca && musca > 0.99 * crdsa, "{users}: {dedicated} {musca} {crdsa}");
+        assert_eq!(musca > 1.1 * crdsa, users >= 250, "{users}: {musca} {crdsa}");
     }
 }
 
@@ -164,6 +166,29 @@ fn the_same_run_whether_it_is_recorded_or_cut_into_steps() {
         let silent = run(TRANSFER, &[&edits[..], &["record.series=false"]].concat());
         assert_eq!(whole.summary.digest, silent.summary.digest);
     }
+}
+
+/// Whoever has something to send when a frame begins sends in it, in whatever order they come at that instant.
+#[test]
+fn a_frame_takes_all_that_came_until_it_begins() {
+    for access in ["crdsa", "dedicated"] {
+        let edits = ["flows.0.count=5", "flows.0.start_spread=0 s", "duration=3 s", &method(access)];
+        let flows = run(TRANSFER, &edits).summary.flows;
+        let first: Vec<f64> = flows[..5].iter().filter_map(|flow| flow.first_packet_s).collect();
+        // Two frames of random access, or the one that begins at 0.54 s, and 0.25 s to the gateway.
+        let expected = if access == "crdsa" { 0.34 } else { 0.835 };
+        assert!(first.len() == 5 && first.iter().all(|time| (time - expected).abs() < 1e-9), "{access}: {first:?}");
+    }
+}
+
+#[test]
+fn carriers_that_the_method_does_not_use_are_spoken_of() {
+    let edits = ["flows.0.count=5", "duration=3 s", "access.frame.random_carriers=30"];
+    let warnings = |access: &str| run(TRANSFER, &[&edits[..], &[&method(access)]].concat()).summary.warnings;
+    let idle = "70 of 100 carriers of the return link are for dedicated access, which crdsa does not use";
+    assert!(warnings("crdsa").iter().any(|warning| warning == idle));
+    assert!(warnings("dedicated").iter().any(|warning| warning.starts_with("30 of 100 carriers")));
+    assert!(warnings("switch").iter().all(|warning| !warning.contains("carriers")));
 }
 
 #[test]

@@ -58,6 +58,15 @@ fn names_the_field_and_what_is_allowed() {
         (TRANSFER, "access.method={ kind = \"table\", plr = \"nowhere.csv\" }", "access.method.plr", "nowhere.csv"),
         (TRANSFER, "flows.0.direction=sideways", "flows.0.direction", "down"),
         (TRANSFER, "flows.0.weight=0", "flows.0.weight", "0.001"),
+        (TRANSFER, "flows.0.weight=nan", "flows.0.weight", "between 0.001 and 1000"),
+        (TRANSFER, "access.frame.carriers=65536", "access.frame.carriers", "at most 1000000"),
+        (
+            TRANSFER,
+            "access.method={ kind = \"crdsa\", symbols = 600 }",
+            "access.frame.timeslots",
+            "a burst of 676 symbols",
+        ),
+        (TRANSFER, "access.encapsulation.datagram=1 GB", "access.encapsulation.datagram", "at most 10 kB"),
         (TRANSFER, "flows.0.pep={ delay = \"20 ms\" }", "flows.0.pep", "go up"),
         (LABORATORY, "record.samples=1000000000", "record.samples", "between 16 and 10000000"),
         (

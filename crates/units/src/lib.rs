@@ -7,11 +7,13 @@
 mod ecn;
 mod quantity;
 mod registry;
+mod rows;
 mod text;
 mod time;
 
 pub use ecn::Ecn;
 pub use quantity::{Angle, BitRate, Bytes, Db, Frequency, Length, Probability, Speed, check_text};
+pub use rows::{NumberRow, RowError, number_rows, read_text};
 pub use text::{ParseQuantityError, Quantity};
 pub use time::{Duration, Time};
 

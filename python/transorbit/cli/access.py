@@ -221,8 +221,8 @@ def _best(method: str, rows: list[dict[str, Any]]) -> str:
     """Where a method carries most, and up to where it loses next to nothing."""
     peak = max(rows, key=lambda row: row["throughput"])
     most = f"at most {peak['throughput']:.3f} packets per slot, with {peak['packets_per_block']} packets"
-    clean = [row for row in rows if row["plr"] < _HARDLY_ANY]
-    first_lossy = next((row["packets_per_block"] for row in rows if row["plr"] >= _HARDLY_ANY), None)
+    clean = [row for row in rows if row["plr_high"] < _HARDLY_ANY]
+    first_lossy = next((row["packets_per_block"] for row in rows if row["plr_high"] >= _HARDLY_ANY), None)
     below = [row["packets_per_block"] for row in clean if first_lossy is None or row["packets_per_block"] < first_lossy]
     until = f"; less than {_HARDLY_ANY:.1%} lost up to {below[-1]}" if below else ""
     return f"{method}: {most}{until}"

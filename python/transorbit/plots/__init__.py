@@ -11,7 +11,7 @@ from transorbit.plots.access import access_times, plr
 from transorbit.plots.capacity import capacity
 from transorbit.plots.compare import compare_goodput
 from transorbit.plots.models import channel, constellation_delay
-from transorbit.plots.run import goodput, harq, path_delay, queue, window
+from transorbit.plots.run import goodput, harq, path_delay, queue, return_link, window
 from transorbit.plots.style import save, write
 from transorbit.plots.users import completion, goodput_by_user, voice
 
@@ -37,7 +37,10 @@ OF_USERS: dict[str, Callable[[Result], Figure | None]] = {
     "completion": completion,
 }
 #: Those of a return link.
-OF_ACCESS: dict[str, Callable[[Result], Figure | None]] = {"access-times": access_times}
+OF_ACCESS: dict[str, Callable[[Result], Figure | None]] = {
+    "return-link": return_link,
+    "access-times": access_times,
+}
 #: All of them.
 ALL = OF_SERIES | OF_USERS | OF_ACCESS
 
@@ -65,6 +68,7 @@ __all__ = [
     "path_delay",
     "plr",
     "queue",
+    "return_link",
     "save",
     "voice",
     "window",

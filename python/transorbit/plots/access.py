@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -53,19 +53,19 @@ def plr(study: PlrCurves) -> Figure:
 
 
 def access_times(result: Result) -> Figure | None:
-    """How long flows over the return link took for their first packet and to their end, by the access they took."""
+    """How long flows over the return link took for their first packet and to their end, by traffic and direction."""
     flows = [flow for flow in result.summary["flows"] if flow.get("access_kind") is not None]
-    kinds = list(dict.fromkeys(flow["access_kind"] for flow in flows))
+    kinds = list(dict.fromkeys(_what(flow) for flow in flows))
     known = {
         key: {
-            kind: sorted(flow[key] for flow in flows if flow["access_kind"] == kind and flow.get(key) is not None)
+            kind: sorted(flow[key] for flow in flows if _what(flow) == kind and flow.get(key) is not None)
             for kind in kinds
         }
         for key in ("first_packet_s", "completion_s")
     }
     if max((len(times) for own in known.values() for times in own.values()), default=0) < _FEWEST_FLOWS:
         return None
-    title = f"Flows over the return link{' (stopped early)' if result.partial else ''}"
+    title = f"Return link: {result.summary['access']['method']}{' (stopped early)' if result.partial else ''}"
     with style.plain(title=title, height=3.4) as (fig, [ax]):
         for i, kind in enumerate(kinds):
             for key, label, line in (("first_packet_s", "first packet", "-"), ("completion_s", "all", _DASHED)):
@@ -86,6 +86,10 @@ def access_times(result: Result) -> Figure | None:
         ax.set_xlim(left=0)
         style.above(ax)
     return fig
+
+
+def _what(flow: dict[str, Any]) -> str:
+    return f"{flow['traffic']} {flow['direction']}"
 
 
 def _loss(ax: Axes, own: pl.DataFrame, color: str, marker: str, label: str) -> None:

@@ -140,6 +140,53 @@ def queue(result: Result) -> Figure | None:
     return fig
 
 
+def return_link(result: Result) -> Figure | None:
+    """The return link over time: load and losses of random access, granted and used slots, and what waits."""
+    series = result.series
+    if "waiting_datagrams" not in series.columns:
+        return None
+    binned = (
+        _bins(_first_flow(result), _BINS)
+        .group_by("bin", maintain_order=True)
+        .agg(
+            pl.sum("random_packets", "random_lost", "random_slots", "granted_slots", "used_slots"),
+            pl.mean("waiting_datagrams"),
+        )
+        .with_columns(
+            load=(pl.col("random_packets") / pl.col("random_slots")).fill_nan(0.0),
+            lost=(pl.col("random_lost") / pl.col("random_slots")).fill_nan(0.0),
+        )
+    )
+    starts = binned["bin"]
+    width = (starts[1] - starts[0] if len(starts) > 1 else result.summary["simulated_s"]) or 1.0
+    random, dedicated = (binned[name].sum() > 0 for name in ("random_packets", "granted_slots"))
+    if not (random or dedicated):
+        return None
+    with _figure("Return link", result, rows=1 + random + dedicated, height=2.0 + 1.6 * (random + dedicated)) as (
+        fig,
+        axes,
+    ):
+        panels = iter(axes)
+        if random:
+            ax = next(panels)
+            ax.plot(binned["bin"], binned["load"], color=style.BLUE, label="sent")
+            ax.plot(binned["bin"], binned["lost"], color=style.RED, label="lost")
+            ax.set_ylabel("Random access\n(packets per slot)")
+            style.above(ax)
+        if dedicated:
+            ax = next(panels)
+            ax.plot(binned["bin"], binned["granted_slots"] / width, color=style.SKY, label="granted")
+            ax.plot(binned["bin"], binned["used_slots"] / width, color=style.BLUE, label="used")
+            ax.set_ylabel("Dedicated access\n(slots per s)")
+            style.above(ax)
+        ax = next(panels)
+        ax.plot(binned["bin"], binned["waiting_datagrams"], color=style.GREEN)
+        ax.set_ylabel("Waiting\n(datagrams)")
+        for ax in axes:
+            ax.set_ylim(bottom=0)
+    return fig
+
+
 def _attenuation(ax: Axes, series: pl.DataFrame) -> None:
     """The median as a line inside most of the range, upside down: a deep fade points down."""
     binned = (

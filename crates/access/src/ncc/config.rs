@@ -173,9 +173,11 @@ pub struct Cra {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rbdc {
-    /// The terminal asks for the rate at which data arrive, and for what sends the data that waits, beyond what it has asked for
-    /// already, in so much time.
+    /// The terminal asks for the rate at which data arrive, and for what sends in so much time the data that will still wait when
+    /// the request is heeded.
     pub horizon: Duration,
+    /// Time over which the rate of arrivals is averaged (exponentially).
+    pub averaging: Duration,
     /// The most that a terminal may ask for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_rate: Option<BitRate>,
@@ -188,9 +190,15 @@ pub struct Rbdc {
 }
 
 impl Default for Rbdc {
-    /// The time-out of EN 301 790 section 6.4.1.2. The horizon is ours.
+    /// The time-out of EN 301 790 section 6.4.1.2. Horizon and averaging are ours.
     fn default() -> Rbdc {
-        Rbdc { horizon: Duration::from_millis(100), max_rate: None, expiry_superframes: 2, cra: None }
+        Rbdc {
+            horizon: Duration::from_millis(100),
+            averaging: Duration::from_secs(1),
+            max_rate: None,
+            expiry_superframes: 2,
+            cra: None,
+        }
     }
 }
 
@@ -198,6 +206,9 @@ impl Rbdc {
     fn check(&self) -> Result<(), FieldError> {
         if self.horizon.is_zero() {
             return Err(FieldError::new("horizon", "must be more than 0 s"));
+        }
+        if self.averaging.is_zero() {
+            return Err(FieldError::new("averaging", "must be more than 0 s"));
         }
         if !(1..=1000).contains(&self.expiry_superframes) {
             let message = format!("{} was given, 1 to 1000 are allowed", self.expiry_superframes);

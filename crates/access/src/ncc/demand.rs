@@ -55,14 +55,17 @@ pub(super) fn of(
 
 /// RBDC: the terminal asks for a rate, which holds until the next request or until it expires (EN 301 790 section 6.4.1.2).
 ///
-/// How a terminal makes its request is left to it. Ours asks for the rate at which data arrived since the last request, and in
-/// addition for what sends, within the horizon, those data that are waiting and that neither earlier requests nor the base rate
-/// will send. Of earlier requests it expects as much as it was granted of the one in force.
+/// How a terminal makes its request is left to it. Ours asks for the mean rate at which data arrive, and in addition for what
+/// sends, within the horizon, those data that would still wait when the request is heeded: what waits now and will have arrived
+/// by then, less what earlier requests and the base rate will have sent. Of earlier requests it expects as much as it was
+/// granted of the one in force.
 struct Rates {
     slot_bits: u64,
     request_frames: u64,
     /// Share of the uncovered backlog that a request asks for.
     urgency: f64,
+    /// How much the arrivals since the last request count in their mean.
+    weight: f64,
     /// The highest rate.
     most_bits: u64,
     expiry_frames: u64,
@@ -77,6 +80,8 @@ struct Rate {
     arrived_bits: u64,
     asked: u64,
     outstanding: u64,
+    // Mean arrivals.
+    arrival: f64,
     // By how much the plan fell short of the rate in force, 0 to 1.
     shortfall: f64,
     // What the NCC remembers: the rate, how many frames the terminal counts on it, and when it expires; parts of a slot.
@@ -96,6 +101,7 @@ impl Rates {
             slot_bits: u64::from(frame.slot_bits),
             request_frames,
             urgency: (interval_s / config.horizon.as_secs_f64()).min(1.0),
+            weight: 1.0 - libm::exp(-interval_s / config.averaging.as_secs_f64()),
             most_bits: most_bits.max(1),
             expiry_frames: expiry_frames.max(request_frames),
             terminals: vec![Rate::default(); terminals],
@@ -112,12 +118,13 @@ impl Demand for Rates {
         let terminal = &mut self.terminals[terminal];
         let arrived = (need.arrived_bits - terminal.arrived_bits) as f64;
         terminal.arrived_bits = need.arrived_bits;
-        let expected = terminal.outstanding as f64 * (1.0 - terminal.shortfall);
-        let covered = expected + need.base_bits * need.round_trip_frames;
-        let uncovered = (need.slots * self.slot_bits) as f64 - arrived - covered;
-        let urgency = if uncovered > 0.0 { self.urgency } else { 1.0 };
         let frames = self.request_frames as f64;
-        let bits = (arrived + urgency * uncovered) / frames - need.base_bits;
+        terminal.arrival += self.weight * (arrived / frames - terminal.arrival);
+        let expected = terminal.outstanding as f64 * (1.0 - terminal.shortfall);
+        let growth = (terminal.arrival - need.base_bits) * need.round_trip_frames;
+        let uncovered = (need.slots * self.slot_bits) as f64 + growth - expected;
+        let urgency = if uncovered > 0.0 { self.urgency } else { 1.0 };
+        let bits = terminal.arrival + urgency * uncovered / frames - need.base_bits;
         // In whole slots, rounded up: the remainder of a backlog does not wait for a fraction of a slot to grow.
         let slots = (bits / self.slot_bits as f64).ceil().max(0.0) as u64;
         let asked = (slots * self.slot_bits).min(self.most_bits);

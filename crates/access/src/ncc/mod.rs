@@ -247,8 +247,15 @@ impl Ncc {
     }
 
     /// Whether a terminal has a connection.
+    #[cfg(test)]
     pub fn is_connected(&self, terminal: u32) -> bool {
         self.terminals[terminal as usize].state == State::Connected
+    }
+
+    /// Whether a terminal has slots in this frame.
+    pub fn has_slots(&self, terminal: u32) -> bool {
+        let Terminal { state, granted, .. } = &self.terminals[terminal as usize];
+        *state == State::Connected && *granted > 0
     }
 
     /// Whether nothing is connected and nothing asked for: no frame need be looked at.
@@ -422,6 +429,6 @@ const BILLION: u64 = 1_000_000_000;
 
 /// What a rate sends in a frame, in billionths of a bit; no more than the slots of a terminal carry.
 fn billionths_of_frame(rate: BitRate, frame: FrameFacts) -> u64 {
-    let most = u64::from(frame.max_slots) * u64::from(frame.slot_bits) * BILLION;
+    let most = (u64::from(frame.max_slots) * u64::from(frame.slot_bits)).saturating_mul(BILLION);
     rate.as_bps().saturating_mul(frame.duration.as_nanos()).min(most)
 }

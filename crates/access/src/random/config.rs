@@ -91,7 +91,10 @@ impl RandomAccess {
             }
         };
         let degrees = match self {
-            Self::Irsa(config) => Degrees::distributed(&config.distribution),
+            Self::Irsa(config) => {
+                let pairs = config.distribution.iter().map(|choice| (choice.replicas, choice.probability));
+                Degrees::distributed(&pairs.collect::<Vec<_>>())
+            }
             _ => Degrees::Fixed(self.planned_bursts()),
         };
         Ok(Scheme { payload_bits: self.payload_bits(), degrees, decoding })
@@ -105,7 +108,17 @@ impl RandomAccess {
             | Self::Crdsa(Crdsa { replicas, .. })
             | Self::Musca(Musca { replicas, .. })
             | Self::Table(Table { replicas, .. }) => *replicas,
-            Self::Irsa(config) => config.distribution.iter().map(|&(bursts, _)| bursts).max().unwrap_or(0),
+            Self::Irsa(config) => config.distribution.iter().map(|choice| choice.replicas).max().unwrap_or(0),
+        }
+    }
+
+    /// Bursts of a packet on average.
+    pub fn mean_bursts(&self) -> f64 {
+        match self {
+            Self::Irsa(config) => {
+                config.distribution.iter().map(|choice| f64::from(choice.replicas) * choice.probability).sum()
+            }
+            _ => f64::from(self.planned_bursts()),
         }
     }
 
@@ -115,6 +128,11 @@ impl RandomAccess {
             Self::Table(config) => config.payload_bits,
             _ => self.coding().expect("all others have a code").payload_bits,
         }
+    }
+
+    /// Symbols of a burst that carry coded bits, where they are known.
+    pub fn symbols(&self) -> Option<u32> {
+        self.coding().map(|coding| coding.symbols)
     }
 
     fn coding(&self) -> Option<Coding> {
@@ -322,23 +340,40 @@ coded_scheme! {
     pub struct Irsa {
         /// Numbers of copies and their probabilities, which add up to 1. The default is `0.5 x^2 + 0.28 x^3 + 0.22 x^8`
         /// (Liva 2011), whose losses vanish in large blocks below 0.938 packets per slot.
-        pub distribution: Vec<(u32, f64)> = vec![(2, 0.5), (3, 0.28), (8, 0.22)],
+        pub distribution: Vec<Repetition> = liva(),
     }
     payload_bits: 597, packet_bits: 613, margin: 0.0
+}
+
+/// A number of copies, and how likely it is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Repetition {
+    /// Copies of a packet.
+    pub replicas: u32,
+    /// Its probability.
+    pub probability: f64,
+}
+
+fn liva() -> Vec<Repetition> {
+    [(2, 0.5), (3, 0.28), (8, 0.22)].map(|(replicas, probability)| Repetition { replicas, probability }).to_vec()
 }
 
 impl Irsa {
     fn check(&self, layout: &RandomLayout) -> Result<(), FieldError> {
         let refuse = |message: String| Err(FieldError::new("distribution", message));
         let mut sum = 0.0;
-        for (place, &(bursts, probability)) in self.distribution.iter().enumerate() {
-            let field = format!("distribution.{place}");
-            check_bursts(&field, bursts, 1, layout)?;
+        for (place, &Repetition { replicas, probability }) in self.distribution.iter().enumerate() {
+            let field = |name: &str| format!("distribution.{place}.{name}");
+            check_bursts(&field("replicas"), replicas, 1, layout)?;
             if !(0.0..=1.0).contains(&probability) {
-                return Err(FieldError::new(field, format!("the probability {probability} is not between 0 and 1")));
+                return Err(FieldError::new(field("probability"), format!("{probability} is not between 0 and 1")));
             }
-            if self.distribution[..place].iter().any(|&(other, _)| other == bursts) {
-                return Err(FieldError::new(field, format!("{bursts} copies have a probability already")));
+            if self.distribution[..place].iter().any(|other| other.replicas == replicas) {
+                return Err(FieldError::new(
+                    field("replicas"),
+                    format!("{replicas} copies have a probability already"),
+                ));
             }
             sum += probability;
         }
@@ -371,9 +406,9 @@ coded_scheme! {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
-    /// A CSV file of the packets of a block and the packet loss rate (0 to 1). The first line may be a header; lines that
-    /// begin with # and columns after the second are passed over. Linear between rows, which are sorted by packets; before
-    /// the first and after the last row it keeps their rates.
+    /// A CSV file of the packets of a block and the packet loss rate (0 to 1), by increasing packets; columns are separated by
+    /// commas, semicolons, tabs or spaces. The first line may be a header; lines that begin with # and columns after the second
+    /// are passed over. Linear between rows; before the first and after the last row it keeps their rates.
     pub plr: PathBuf,
     /// Bursts that a packet takes.
     #[serde(default = "three")]

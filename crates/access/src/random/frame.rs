@@ -123,6 +123,9 @@ impl RandomFrame {
         debug_assert!(!self.is_decoded, "packets are added before the frame is decoded");
         debug_assert_eq!(columns.timeslots(), self.layout.timeslots, "the columns are those of the frame");
         let bursts = self.degrees.draw(rng);
+        if self.layout.one_amplifier && columns.free() < bursts {
+            return false; // before anything else is drawn
+        }
         let power = match &self.receiver {
             Receiver::Unequal { spread_db, .. } => draw_power(*spread_db, rng),
             _ => 0,

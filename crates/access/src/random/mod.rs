@@ -39,7 +39,7 @@ mod tests;
 
 pub use columns::Columns;
 pub(crate) use config::random_access_schemes;
-pub use config::{Aloha, Crdsa, Dsa, Irsa, Musca, RandomAccess, RandomConfig, Table};
+pub use config::{Aloha, Crdsa, Dsa, Irsa, Musca, RandomAccess, RandomConfig, Repetition, Table};
 pub use frame::{RandomCounters, RandomFrame};
 pub use scheme::Scheme;
 pub use study::{PlrPoint, PlrStudy};

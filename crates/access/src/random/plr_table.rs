@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use units::{RowError, number_rows, read_text};
+
 /// A curve of packet loss rates over the packets of a block.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PlrTable {
@@ -16,37 +18,23 @@ impl PlrTable {
     /// Says which file and line cannot be used, and why.
     pub(super) fn read(path: &Path) -> Result<PlrTable, String> {
         let name = path.display();
-        let text = std::fs::read(path).map_err(|error| format!("{name}: cannot be read: {error}"))?;
-        let text = String::from_utf8(text).map_err(|error| {
-            let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-            let line = 1 + valid.iter().filter(|&&byte| byte == b'\n').count();
-            format!("{name} line {line}: is not UTF-8 text")
-        })?;
-        PlrTable::parse(&text).map_err(|(line, message)| match line {
+        read_text(path).and_then(|text| PlrTable::parse(&text)).map_err(|(line, message)| match line {
             Some(line) => format!("{name} line {line}: {message}"),
             None => format!("{name}: {message}"),
         })
     }
 
-    fn parse(text: &str) -> Result<PlrTable, (Option<usize>, String)> {
+    fn parse(text: &str) -> Result<PlrTable, RowError> {
         let mut rows: Vec<(f64, f64)> = Vec::new();
-        let mut header_allowed = true;
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        for (number, line) in (1..).zip(text.lines()) {
-            let line = line.trim();
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
-            if std::mem::take(&mut header_allowed) && is_header(line) {
-                continue;
-            }
-            let (packets, plr) = row(line).map_err(|message| (Some(number), message))?;
+        for mut row in number_rows(text) {
+            let packets = row.next("number of packets of a block", 0.0..=1e9)?;
+            let plr = row.next("packet loss rate", 0.0..=1.0)?;
             if let Some(&(before, _)) = rows.last()
                 && packets <= before
             {
                 let message =
                     format!("{packets} packets after {before}: the rows must be sorted by packets, each once");
-                return Err((Some(number), message));
+                return Err(row.wrong(message));
             }
             rows.push((packets, plr));
         }
@@ -67,31 +55,6 @@ impl PlrTable {
             (None, first) => first.expect("a table has rows").1,
         }
     }
-}
-
-fn columns(line: &str) -> impl Iterator<Item = &str> {
-    let separator = [',', ';', '\t'].into_iter().find(|&c| line.contains(c)).unwrap_or(' ');
-    line.split(separator).map(str::trim).filter(|column| !column.is_empty())
-}
-
-/// A first line whose first column is no number, nor looks like one.
-fn is_header(line: &str) -> bool {
-    columns(line).next().is_some_and(|column| {
-        column.parse::<f64>().is_err() && column.starts_with(|c: char| c.is_alphabetic() || c == '"')
-    })
-}
-
-fn row(line: &str) -> Result<(f64, f64), String> {
-    let mut columns = columns(line);
-    let mut number = |what: &str, highest: f64| {
-        let column = columns.next().ok_or_else(|| format!("the {what} is missing"))?;
-        match column.parse::<f64>() {
-            Ok(value) if (0.0..=highest).contains(&value) => Ok(value),
-            Ok(value) => Err(format!("the {what} {value} is not between 0 and {highest}")),
-            Err(_) => Err(format!("the {what} \"{column}\" is not a number")),
-        }
-    };
-    Ok((number("number of packets of a block", 1e9)?, number("packet loss rate", 1.0)?))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Packet loss against load, by simulation.
 
 use rand::Rng;
+use serde::Serialize;
 
 use super::{Columns, RandomFrame, RandomLayout, Scheme};
 
@@ -18,7 +19,7 @@ pub struct PlrStudy {
 }
 
 /// A point of a loss curve.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PlrPoint {
     /// Packets in each block.
     pub packets_per_block: u32,

@@ -76,26 +76,9 @@ pub struct PlrMethod {
 pub struct PlrRow {
     /// The curve.
     pub method: String,
-    /// Packets in each block.
-    pub packets_per_block: u32,
-    /// Packets per slot.
-    pub load: f64,
-    /// Blocks simulated.
-    pub blocks: u64,
-    /// Packets in them.
-    pub packets: u64,
-    /// Bursts in them.
-    pub bursts: u64,
-    /// Packets that were not decoded.
-    pub lost_packets: u64,
-    /// Their share.
-    pub plr: f64,
-    /// Lower end of its 95 % interval.
-    pub plr_low: f64,
-    /// Upper end of it.
-    pub plr_high: f64,
-    /// Decoded packets per slot.
-    pub throughput: f64,
+    /// What was found.
+    #[serde(flatten)]
+    pub point: PlrPoint,
 }
 
 /// A study of packet loss under way.
@@ -163,7 +146,7 @@ impl PlrStudy {
             random::PlrStudy::new(curve.scheme.clone(), self.layout, vec![packets], self.bursts, rng)
         });
         if !point.advance(STEP_BURSTS) {
-            let row = PlrRow::new(&curve.named.label, point.points()[0]);
+            let row = PlrRow { method: curve.named.label.clone(), point: point.points()[0] };
             self.rows.push(row);
             self.running = None;
         }
@@ -202,16 +185,16 @@ impl PlrStudy {
         let rows = &self.rows;
         let mut table = Table::default();
         table.text("method", rows.iter().map(|row| row.method.clone()));
-        table.count("packets_per_block", rows.iter().map(|row| u64::from(row.packets_per_block)));
-        table.float("load", rows.iter().map(|row| row.load));
-        table.count("blocks", rows.iter().map(|row| row.blocks));
-        table.count("packets", rows.iter().map(|row| row.packets));
-        table.count("bursts", rows.iter().map(|row| row.bursts));
-        table.count("lost_packets", rows.iter().map(|row| row.lost_packets));
-        table.float("plr", rows.iter().map(|row| row.plr));
-        table.float("plr_low", rows.iter().map(|row| row.plr_low));
-        table.float("plr_high", rows.iter().map(|row| row.plr_high));
-        table.float("throughput", rows.iter().map(|row| row.throughput));
+        table.count("packets_per_block", rows.iter().map(|row| u64::from(row.point.packets_per_block)));
+        table.float("load", rows.iter().map(|row| row.point.load));
+        table.count("blocks", rows.iter().map(|row| row.point.blocks));
+        table.count("packets", rows.iter().map(|row| row.point.packets));
+        table.count("bursts", rows.iter().map(|row| row.point.bursts));
+        table.count("lost_packets", rows.iter().map(|row| row.point.lost_packets));
+        table.float("plr", rows.iter().map(|row| row.point.plr));
+        table.float("plr_low", rows.iter().map(|row| row.point.plr_low));
+        table.float("plr_high", rows.iter().map(|row| row.point.plr_high));
+        table.float("throughput", rows.iter().map(|row| row.point.throughput));
         table
     }
 }
@@ -238,37 +221,6 @@ impl Curve {
         let es_n0 = access.random.es_n0;
         (!self.scheme.decodes_without_interference())
             .then(|| format!("{field}: {label} decodes not even a packet that is alone in its block, at {es_n0}"))
-    }
-}
-
-impl PlrRow {
-    fn new(method: &str, point: PlrPoint) -> PlrRow {
-        let PlrPoint {
-            packets_per_block,
-            load,
-            blocks,
-            packets,
-            bursts,
-            lost_packets,
-            plr,
-            plr_low,
-            plr_high,
-            throughput,
-        } = point;
-        let method = method.to_owned();
-        PlrRow {
-            method,
-            packets_per_block,
-            load,
-            blocks,
-            packets,
-            bursts,
-            lost_packets,
-            plr,
-            plr_low,
-            plr_high,
-            throughput,
-        }
     }
 }
 

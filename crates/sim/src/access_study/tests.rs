@@ -33,7 +33,7 @@ fn study(scenario: &Scenario, options: &PlrOptions) -> PlrReport {
 }
 
 fn row<'a>(report: &'a PlrReport, method: &str, packets: u32) -> &'a PlrRow {
-    report.rows.iter().find(|row| row.method == method && row.packets_per_block == packets).unwrap()
+    report.rows.iter().find(|row| row.method == method && row.point.packets_per_block == packets).unwrap()
 }
 
 #[test]
@@ -41,23 +41,26 @@ fn slotted_aloha_loses_what_the_formula_says() {
     let report = study(&scenario("access = {}"), &options(&["aloha"], &[1, 20, 100], 2_000_000));
     for row in &report.rows {
         // Of n packets in 100 slots one is alone with probability (1 - 1/100)^(n - 1).
-        let expected = 1.0 - libm::pow(0.99, f64::from(row.packets_per_block - 1));
+        let expected = 1.0 - libm::pow(0.99, f64::from(row.point.packets_per_block - 1));
         // Four standard deviations, of which the interval is that many wide.
-        assert!((row.plr - expected).abs() <= row.plr_high - row.plr_low, "{row:?}: {expected}");
-        assert!(row.bursts >= 2_000_000 && row.packets == row.blocks * u64::from(row.packets_per_block));
-        assert_eq!(row.load, f64::from(row.packets_per_block) / 100.0);
-        assert!((row.throughput - row.load * (1.0 - row.plr)).abs() < 1e-12);
+        assert!((row.point.plr - expected).abs() <= row.point.plr_high - row.point.plr_low, "{row:?}: {expected}");
+        assert!(
+            row.point.bursts >= 2_000_000
+                && row.point.packets == row.point.blocks * u64::from(row.point.packets_per_block)
+        );
+        assert_eq!(row.point.load, f64::from(row.point.packets_per_block) / 100.0);
+        assert!((row.point.throughput - row.point.load * (1.0 - row.point.plr)).abs() < 1e-12);
     }
 }
 
 #[test]
 fn musca_carries_more_than_crdsa() {
     let report = study(&scenario("access = {}"), &options(&["crdsa", "musca"], &[30, 95], 300_000));
-    assert!(row(&report, "crdsa", 30).plr < 2e-3);
-    assert!(row(&report, "crdsa", 95).plr > 0.5);
-    assert_eq!(row(&report, "musca", 95).lost_packets, 0);
+    assert!(row(&report, "crdsa", 30).point.plr < 2e-3);
+    assert!(row(&report, "crdsa", 95).point.plr > 0.5);
+    assert_eq!(row(&report, "musca", 95).point.lost_packets, 0);
     // Without any loss the bound is that of 1,053 blocks of which each might have been lost whole.
-    assert!(row(&report, "musca", 95).plr_high < 4e-3);
+    assert!(row(&report, "musca", 95).point.plr_high < 4e-3);
 }
 
 #[test]
@@ -69,7 +72,7 @@ fn a_point_does_not_depend_on_the_others() {
     assert_eq!(row(&among, "crdsa", 70), &alone.rows[0]);
     assert_eq!(alone.seed, 7);
     let other = study(&scenario, &PlrOptions { seed: Some(8), ..options(&["crdsa"], &[70], 30_000) });
-    assert_ne!(other.rows[0].lost_packets, alone.rows[0].lost_packets);
+    assert_ne!(other.rows[0].point.lost_packets, alone.rows[0].point.lost_packets);
 }
 
 #[test]
@@ -102,9 +105,9 @@ fn a_table_is_called_by_its_file() {
     let report = study(&scenario("access = {}"), &options(&[&table], &[5, 15], 300_000));
     std::fs::remove_dir_all(&directory).unwrap();
     let name = format!("table (plr={})", file.display());
-    assert_eq!(row(&report, &name, 5).plr, 0.0);
+    assert_eq!(row(&report, &name, 5).point.plr, 0.0);
     let steep = row(&report, &name, 15);
-    assert!(steep.plr_low <= 0.25 && 0.25 <= steep.plr_high, "{steep:?}");
+    assert!(steep.point.plr_low <= 0.25 && 0.25 <= steep.point.plr_high, "{steep:?}");
 }
 
 #[test]
@@ -115,19 +118,19 @@ fn the_scenarios_table_is_heeded() {
         (report.block_slots, report.es_n0_db, report.power_spread_db, report.one_amplifier),
         (50, 8.0, 3.0, false)
     );
-    assert_eq!(report.rows[0].load, 0.8);
+    assert_eq!(report.rows[0].point.load, 0.8);
     let equal = study(&scenario("access = { frame = { block_slots = 50 } }"), &options(&["crdsa"], &[40], 200_000));
-    assert!(report.rows[0].plr_high < equal.rows[0].plr_low, "unequal powers help at high load");
+    assert!(report.rows[0].point.plr_high < equal.rows[0].point.plr_low, "unequal powers help at high load");
     // A block that does not divide the carriers of the frame is a block all the same.
     let odd = study(&scenario("access = { frame = { block_slots = 70 } }"), &options(&["dsa"], &[7], 1));
-    assert_eq!(odd.rows[0].load, 0.1);
+    assert_eq!(odd.rows[0].point.load, 0.1);
 }
 
 #[test]
 fn noise_that_nothing_survives_is_pointed_out() {
     let report =
         study(&scenario("access = { random = { es_n0 = '0 dB' } }"), &options(&["crdsa", "musca"], &[1], 1000));
-    assert_eq!(report.rows[0].plr, 1.0);
+    assert_eq!(report.rows[0].point.plr, 1.0);
     assert_eq!(report.warnings.len(), 1, "{:?}", report.warnings);
     assert!(report.warnings[0].starts_with("methods.0: crdsa decodes not even"), "{:?}", report.warnings);
 }

@@ -1,5 +1,6 @@
 //! Time series: samples of the world at a steady interval, with a bounded memory.
 
+use access::AccessCounts;
 use units::{Duration, Time};
 
 use super::table::Table;
@@ -39,6 +40,8 @@ pub(crate) struct HopSample {
     /// Packets decoded after more transmissions than that.
     pub(crate) decoded_later: u64,
     pub(crate) harq_failed: u64,
+    /// The return link, if there is one.
+    pub(crate) access: Option<AccessCounts>,
 }
 
 /// Samples of a run: one row of flows for each instant.
@@ -126,6 +129,18 @@ impl Series {
             table.count("decoded_later", rows().map(|(i, _)| hop_change(i, &|h| h.decoded_later)));
         }
         table.count("harq_failed", rows().map(|(i, _)| hop_change(i, &|h| h.harq_failed)));
+        if self.hop.iter().any(|hop| hop.access.is_some()) {
+            let state = |i: usize| self.hop[i].access.unwrap_or_default();
+            let counted = |value: fn(AccessCounts) -> u64| {
+                rows().map(move |(i, _)| value(state(i)) - if i == 0 { 0 } else { value(state(i - 1)) })
+            };
+            table.count("random_packets", counted(|a| a.random_packets));
+            table.count("random_lost", counted(|a| a.random_lost));
+            table.count("random_slots", counted(|a| a.random_slots));
+            table.count("granted_slots", counted(|a| a.granted_slots));
+            table.count("used_slots", counted(|a| a.used_slots));
+            table.count("waiting_datagrams", rows().map(|(i, _)| state(i).waiting_datagrams));
+        }
         table
     }
 }

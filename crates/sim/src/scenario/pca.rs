@@ -55,7 +55,8 @@ const PARAMETERS: &[Parameter] = &[
         "switchAleaDet_",
         "method",
         Meaning::SwitchAfter,
-        "Sequence number at which a flow goes from random to dedicated access: 0 is dedicated access, inf random access.",
+        "Sequence number at which a flow goes from random to dedicated access: 0 is dedicated access, inf random access. The module \
+         takes the loss of random access from a file, so its parameters do not name the scheme: `method` does.",
     ),
     parameter("frameDuration_", "frame.duration", Meaning::In("s"), "Duration of a frame (T_F), in s."),
     parameter("nbSlotPerFreq_", "frame.timeslots", Meaning::Same, "Timeslots of a carrier (N_S)."),
@@ -111,9 +112,14 @@ pub(super) fn rewrite(scenario: &mut Table) -> Result<(), ScenarioError> {
     }
     // The method first: whose options others are depends on it.
     let (first, then): (Vec<&Parameter>, Vec<&Parameter>) = given.iter().partition(|p| p.key == "method");
+    let mut stood_for: Vec<&str> = Vec::new();
     for parameter in first.into_iter().chain(then) {
         let failed = |message: String| ScenarioError::new(format!("access.{}", parameter.name), message);
         let value = &original[parameter.name];
+        if stood_for.contains(&parameter.key) {
+            return Err(failed(format!("stands for access.{}, as another of the given names does", parameter.key)));
+        }
+        stood_for.push(parameter.key);
         for (key, value) in meant(parameter, value, &original, access).map_err(failed)? {
             if parameter.key != "method" && reach(&original, &key).is_some() {
                 return Err(failed(format!("stands for access.{key}, which is given too")));
@@ -141,10 +147,10 @@ fn meant(
             other => Err(format!("{other} was given, 0 or 1 is expected")),
         },
         Meaning::Carriers => {
-            let count = |name: &str| original.get(name).map_or(Ok(0.0), number);
+            let count = |name: &str| original.get(name).map_or(Ok(0), whole);
             let (random, dedicated) = (count("freqRandom_")?, count("freqDeter_")?);
-            let whole = |key: &str, value: f64| (key.to_owned(), Value::Integer(value as i64));
-            Ok(vec![whole("frame.carriers", random + dedicated), whole("frame.random_carriers", random)])
+            let carriers = |key: &str, count: i64| (key.to_owned(), Value::Integer(count));
+            Ok(vec![carriers("frame.carriers", random + dedicated), carriers("frame.random_carriers", random)])
         }
         Meaning::BlockCarriers => {
             let timeslots = reach(access, "frame.timeslots").or(original.get("nbSlotPerFreq_"));
@@ -157,45 +163,68 @@ fn meant(
         Meaning::OfScheme => {
             let key = parameter.key.trim_start_matches("method.");
             match method_kind(access) {
-                "dedicated" => Ok(Vec::new()),
-                "switch" => Ok(vec![(format!("method.random.{key}"), value.clone())]),
+                None | Some("dedicated") => Ok(Vec::new()),
+                Some("switch") => Ok(vec![(format!("method.random.{key}"), value.clone())]),
                 _ => one(value.clone()),
             }
         }
         Meaning::SwitchAfter => {
-            let given = access.get("method").cloned();
-            let after = number(value)?;
-            if after.is_infinite() {
-                return match method_kind(access) {
-                    "dedicated" => one(Value::String("crdsa".to_owned())),
-                    _ => Ok(Vec::new()),
-                };
+            Ok(method_after(value, access)?.map(|method| ("method".to_owned(), method)).into_iter().collect())
+        }
+    }
+}
+
+/// The method that a switch after so many segments makes of the one that is given; nothing if it stays.
+fn method_after(value: &Value, access: &Table) -> Result<Option<Value>, String> {
+    let after = match value {
+        Value::Float(after) if after.is_infinite() && *after > 0.0 => None,
+        Value::String(text) if ["inf", "∞"].contains(&text.as_str()) => None,
+        value => Some(whole(value)?),
+    };
+    let contradicts = |kind: &str| Err(format!("{value} contradicts access.method, which is {kind}"));
+    match (after, method_kind(access)) {
+        (Some(0), None) => Ok(Some("dedicated".into())),
+        (Some(0), Some("dedicated")) => Ok(None),
+        (Some(0), Some(kind)) => contradicts(kind),
+        (_, None) => {
+            Err("says random access, but not of which kind: give access.method, as in method = \"crdsa\"".to_owned())
+        }
+        (_, Some("dedicated")) => contradicts("dedicated"),
+        (None, Some("switch")) => contradicts("switch"),
+        (None, Some(_)) => Ok(None),
+        (Some(after), Some(kind)) => {
+            let given = access.get("method").cloned().unwrap_or("switch".into());
+            let mut switch = match (kind, given) {
+                ("switch", Value::Table(switch)) => switch,
+                ("switch", _) => edit::kind_table("switch"),
+                (_, random) => {
+                    let mut switch = edit::kind_table("switch");
+                    switch.insert("random".to_owned(), random);
+                    switch
+                }
+            };
+            let mut policy = edit::kind_table("sequence");
+            policy.insert("after".to_owned(), Value::Integer(after));
+            match switch.insert("policy".to_owned(), Value::Table(policy)) {
+                None => Ok(Some(Value::Table(switch))),
+                Some(_) => Err("stands for access.method.policy, which is given too".to_owned()),
             }
-            if after == 0.0 {
-                return one(Value::String("dedicated".to_owned()));
-            }
-            let random = given.filter(|_| method_kind(access) != "dedicated").unwrap_or("crdsa".into());
-            let policy = Table::from_iter([
-                ("kind".to_owned(), Value::String("sequence".to_owned())),
-                ("after".to_owned(), Value::Integer(after as i64)),
-            ]);
-            let mut switch = edit::kind_table("switch");
-            if let "switch" = method_kind(access) {
-                switch.extend(access.get("method").and_then(Value::as_table).cloned().unwrap_or_default());
-            } else {
-                switch.insert("random".to_owned(), random);
-            }
-            switch.insert("policy".to_owned(), Value::Table(policy));
-            one(Value::Table(switch))
         }
     }
 }
 
 /// The method that is chosen so far.
-fn method_kind(access: &Table) -> &str {
+fn method_kind(access: &Table) -> Option<&str> {
     let method = access.get("method");
     let kind = method.and_then(Value::as_table).and_then(|table| table.get("kind")).or(method);
-    kind.and_then(Value::as_str).unwrap_or("dedicated")
+    kind.and_then(Value::as_str)
+}
+
+fn whole(value: &Value) -> Result<i64, String> {
+    match number(value)? {
+        n if n.fract() == 0.0 && (0.0..1e9).contains(&n) => Ok(n as i64),
+        _ => Err(format!("{value} was given, a whole number of 0 or more is expected")),
+    }
 }
 
 fn number(value: &Value) -> Result<f64, String> {
@@ -251,6 +280,7 @@ mod tests {
     #[test]
     fn the_studys_column_for_crdsa_is_understood() {
         let column = "
+            method = 'crdsa'
             cutConnect_ = 3
             esNO_ = 5
             switchAleaDet_ = inf
@@ -298,6 +328,8 @@ mod tests {
             random = { kind = 'musca', payload_bits = 594 }
             policy = { kind = 'sequence', after = 4 }";
         assert_eq!(switch, table(expected));
+        let bare = rewritten("method = 'switch'\nswitchAleaDet_ = 4").unwrap();
+        assert_eq!(bare, table("method = { kind = 'switch', policy = { kind = 'sequence', after = 4 } }"));
     }
 
     #[test]
@@ -307,17 +339,50 @@ mod tests {
             refused("nbSlotPerFreq_ = 40\nframe = { timeslots = 30 }"),
             "access.nbSlotPerFreq_: stands for access.frame.timeslots, which is given too"
         );
+        assert_eq!(
+            refused("esN0_ = 5\nesNO_ = 6"),
+            "access.esNO_: stands for access.random.es_n0, as another of the given names does"
+        );
+        assert_eq!(
+            refused("method = 'dedicated'\nswitchAleaDet_ = inf"),
+            "access.switchAleaDet_: inf contradicts access.method, which is dedicated"
+        );
+        assert!(refused("method = 'crdsa'\nswitchAleaDet_ = 0").ends_with("which is crdsa"));
+        assert!(refused("switchAleaDet_ = 3").contains("method = \"crdsa\""));
+        assert!(refused("switchAleaDet_ = 2.5").contains("a whole number"));
+        assert!(refused("method = 'crdsa'\nfreqRandom_ = 2.5").contains("a whole number"));
+        assert!(refused("method = { kind = 'switch', policy = 'granted' }\nswitchAleaDet_ = 3").contains("given too"));
         assert_eq!(refused("rtt_ = 'long'"), "access.rtt_: \"long\" was given, a number is expected");
         assert_eq!(refused("boolAntennaLimit_ = 2"), "access.boolAntennaLimit_: 2 was given, 0 or 1 is expected");
         assert!(refused("nbFreqPerRand_ = 2.51").ends_with("which is no whole number"));
     }
 
     #[test]
-    fn every_parameter_is_described_to_editors_and_names_a_key_that_exists() {
+    fn every_parameter_is_described_to_editors_and_stands_for_a_key_that_exists() {
         let schema = super::super::schema();
+        let transfer = include_str!("../../../../scenarios/dvbrcs2-transfer.toml");
         for parameter in PARAMETERS {
             let described = schema.pointer(&format!("/$defs/AccessConfig/properties/{}", parameter.name));
             assert!(described.is_some(), "{}", parameter.name);
+            let value = match parameter.meaning {
+                Meaning::SwitchAfter => "inf",
+                Meaning::In("s") => "0.045",
+                Meaning::BlockCarriers => "2.5",
+                Meaning::Carriers => "100",
+                Meaning::Same if parameter.key == "frame.timeslots" => "40",
+                Meaning::Same => "920",
+                _ => "1",
+            };
+            let access = format!("{{ method = \"crdsa\", {} = {value} }}", parameter.name);
+            let scenario = super::super::Scenario::from_toml(transfer, std::path::Path::new(".")).unwrap();
+            let scenario = scenario.assign(&format!("access={access}")).unwrap();
+            // Replicas of one are refused by CRDSA, dedicated carriers alone by random access: both by a key that exists.
+            let complaint = scenario.config().err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(
+                !complaint.contains("unknown") && !complaint.contains("is not known"),
+                "{}: {complaint}",
+                parameter.name
+            );
         }
     }
 }

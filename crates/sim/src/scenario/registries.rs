@@ -68,6 +68,7 @@ const KEYS: &[(&str, &str)] = &[
 pub fn registries() -> Vec<Registry> {
     let root = schema_with_definitions();
     let mut all: Vec<Registry> = KEYS.iter().map(|&(name, path)| registry(root, name, path)).collect();
+    all.push(tables(root, "return-link", "access", ACCESS_TABLES));
     all.push(super::pca::registry());
     add_profiles(&mut all);
     let presets = orbit::presets().iter().map(|preset| Choice {
@@ -77,6 +78,20 @@ pub fn registries() -> Vec<Registry> {
     });
     all.insert(1, Registry { name: "constellations", key: "path.constellation", entries: presets.collect() });
     all
+}
+
+/// The tables of the return link that are not chosen by `kind`.
+const ACCESS_TABLES: &[&str] = &["access", "access.frame", "access.random", "access.dedicated", "access.encapsulation"];
+
+/// Tables with options, each called by the last step of its path.
+fn tables(root: &Json, name: &'static str, key: &'static str, paths: &[&str]) -> Registry {
+    let table = |path: &&str| {
+        let schemas = path.split('.').fold(vec![root], |schemas, step| {
+            schemas.into_iter().flat_map(|schema| descend(root, schema, step)).collect()
+        });
+        choice(root, path.rsplit('.').next().unwrap_or(path), schemas[0])
+    };
+    Registry { name, key, entries: paths.iter().map(table).collect() }
 }
 
 /// What each profile of TCP makes of the options that are left open: those of the transport, with the values of its table.

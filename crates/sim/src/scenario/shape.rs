@@ -229,11 +229,12 @@ fn check_scalar(value: &Value, kind: &str, schema: &Json, path: &str) -> Result<
     };
     let (low, high) = (schema["minimum"].as_f64(), schema["maximum"].as_f64().or(fits));
     match number {
-        Some(n) if low.is_some_and(|low| n < low) || high.is_some_and(|high| n > high) => {
+        Some(n) if low.is_some_and(|low| n < low) || high.is_some_and(|high| n > high) || n.is_nan() => {
             let range = match (low, high) {
                 (Some(low), Some(high)) if high < 1e15 => format!("between {low} and {high}"),
                 (Some(low), _) => format!("{low} or more"),
-                (_, high) => format!("at most {}", high.unwrap_or(f64::MAX)),
+                (_, Some(high)) => format!("at most {high}"),
+                (None, None) => "a number".to_owned(),
             };
             Err(ScenarioError::new(path, format!("{value} was given: must be {range}")))
         }

@@ -44,7 +44,7 @@ pub(super) fn build(
     let with_pep: Vec<u32> = (0..flows.len() as u32).filter(|&flow| flows[flow as usize].pep.is_some()).collect();
 
     let mut agenda = Agenda::default();
-    let shared = [Role::Deliver, Role::Deliver, Role::Deliver, Role::Deliver, Role::Deliver, Role::Sample];
+    let shared = [Role::Deliver, Role::Deliver, Role::Frame, Role::Deliver, Role::Deliver, Role::Sample];
     let own = std::iter::repeat_n(Role::Act, 3 * flows.len() + 2 * with_pep.len());
     for role in shared.into_iter().chain(own) {
         agenda.add(role.phase());

@@ -158,6 +158,8 @@ const FIRST_FLOW: u32 = 6;
 enum Role {
     Deliver,
     Act,
+    /// A frame begins with all that came until then.
+    Frame,
     Sample,
 }
 
@@ -479,6 +481,7 @@ impl World {
             path_delay_s: self.path.trace().delay(now).map_or(f32::NAN, |delay| delay.as_secs_f64() as f32),
             coded_bits: self.link.coded_bits(),
             harq_failed: self.link.harq().failed,
+            access: self.return_link.as_ref().map(|link| link.counts(now)),
             ..HopSample::default()
         };
         let decoded_after = &self.link.harq().decoded_after;
@@ -497,9 +500,9 @@ impl World {
     }
 }
 
-/// The round-trip time between users and the ground while nothing waits; that of the last hop alone where there is no route.
-fn round_trip(path: &LongPath, hop_delay: Duration, now: Time) -> Duration {
-    (path.delay(now).unwrap_or_default() + hop_delay) * 2
+/// The round-trip time between users and the ground while nothing waits; none without a route.
+fn round_trip(path: &LongPath, hop_delay: Duration, now: Time) -> Option<Duration> {
+    Some((path.delay(now)? + hop_delay) * 2)
 }
 
 fn application_machine(application: &Application) -> MachineId {

@@ -113,6 +113,8 @@ impl World {
                 "{overruled} times the scheduler of the script chose nobody who could be sent to: the first was served instead"
             ));
         }
+        warnings.extend(config.access.as_ref().and_then(|access| access.idle_carriers()));
+        warnings.extend(self.return_link.as_ref().and_then(|link| link.undecodable()));
         for (i, class) in config.last_hop.classes.iter().enumerate() {
             if !self.flows.iter().any(|flow| flow.class as usize == i) {
                 warnings.push(format!("no flow belongs to the class \"{}\" of the last hop", class.name));
@@ -125,7 +127,14 @@ impl World {
         };
         let silent = flows.iter().filter(|flow| flow.received_packets == 0 && !spare(flow.id)).count();
         if silent > 0 {
-            warnings.push(format!("{silent} of {} flows delivered nothing", flows.len()));
+            let in_step =
+                self.return_link.as_ref().and_then(|link| link.report(self.now).plr).is_some_and(|plr| plr > 0.3);
+            let hint = if in_step {
+                ": on the return link, flows that begin in step collide again and again (start_spread)"
+            } else {
+                ""
+            };
+            warnings.push(format!("{silent} of {} flows delivered nothing{hint}", flows.len()));
         }
         warnings
     }

@@ -16,24 +16,28 @@ fn need(slots: u64, arrived_slots: u64) -> Need {
     Need { slots, arrived_bits: 920 * arrived_slots, base_bits: 0.0, round_trip_frames: 0.0 }
 }
 
+/// RBDC that asks for what has just arrived and for all that waits uncovered.
+fn at_once() -> Rbdc {
+    Rbdc { horizon: FRAME, averaging: Duration::from_nanos(1), ..Rbdc::default() }
+}
+
 #[test]
 fn a_rate_expires_unless_it_is_asked_for_again() {
     let facts = FrameFacts { superframe_frames: 2, ..facts() };
-    let mut rates = demand::of(&Capacity::Rbdc(Rbdc::default()), facts, 2, 1).unwrap();
+    let mut rates = demand::of(&Capacity::Rbdc(at_once()), facts, 2, 1).unwrap();
     assert_eq!(frames(&mut *rates, 1), [0]);
-    assert_eq!(rates.request(0, &need(10, 10)), Some(5 * 920)); // in two frames
+    assert_eq!(rates.request(0, &need(10, 0)), Some(5 * 920)); // in two frames
     rates.heed(0, 5 * 920, 0);
     assert_eq!(frames(&mut *rates, 6), [5, 5, 5, 5, 0, 0]);
-    assert_eq!(rates.request(0, &need(2, 12)), Some(920));
+    assert_eq!(rates.request(0, &need(2, 0)), Some(920));
     rates.heed(0, 920, 0);
     assert_eq!(frames(&mut *rates, 1), [1]);
 }
 
 #[test]
 fn a_new_rate_replaces_the_former() {
-    let mut rates = demand::of(&Capacity::Rbdc(Rbdc::default()), facts(), 1, 1).unwrap();
-    let asked = [(5, 5), (8, 8), (8, 8), (15, 15), (15, 15), (15, 15)];
-    let asked: Vec<_> = asked.into_iter().map(|(slots, arrived)| rates.request(0, &need(slots, arrived))).collect();
+    let mut rates = demand::of(&Capacity::Rbdc(at_once()), facts(), 1, 1).unwrap();
+    let asked: Vec<_> = [5, 8, 8, 15, 15, 15].into_iter().map(|slots| rates.request(0, &need(slots, 0))).collect();
     assert_eq!(asked, [Some(5 * 920), Some(3 * 920), Some(0), Some(7 * 920), Some(0), None]);
     let mut seen = Vec::new();
     for asked in asked.into_iter().flatten() {
@@ -44,28 +48,34 @@ fn a_new_rate_replaces_the_former() {
 }
 
 #[test]
-fn a_rate_is_that_of_arrivals_and_part_of_what_waits_uncovered() {
-    let rates = |horizon_frames| {
-        let horizon = FRAME * horizon_frames;
-        demand::of(&Capacity::Rbdc(Rbdc { horizon, ..Rbdc::default() }), facts(), 1, 1).unwrap()
-    };
-    // Arrivals at once, what waits without having been asked for over the horizon.
-    let mut slow = rates(10);
-    assert_eq!(slow.request(0, &need(10, 10)), Some(10 * 920));
-    assert_eq!(slow.request(0, &need(10 + 20, 10)), Some(2 * 920));
-    assert_eq!(slow.request(0, &need(10 + 20 + 5, 15)), Some((5 + 2) * 920)); // a tenth of 18, rounded up
-    // The base rate sends 2 of the 5 slots that arrive in a frame, and the 24 of a round trip.
+fn a_rate_is_that_of_arrivals_and_part_of_what_will_wait_uncovered() {
+    let rates = |rbdc: Rbdc| demand::of(&Capacity::Rbdc(rbdc), facts(), 1, 1).unwrap();
+    // A tenth of the uncovered backlog in each frame.
+    let mut slow = rates(Rbdc { horizon: FRAME * 10, ..at_once() });
+    assert_eq!(slow.request(0, &need(20, 0)), Some(2 * 920));
+    assert_eq!(slow.request(0, &need(22, 0)), Some(2 * 920)); // two of 22 are under way
+    // Five arrive in a frame and five more before the request of the frame before is heeded.
+    let growing = |slots, arrived| Need { round_trip_frames: 1.0, ..need(slots, arrived) };
+    let mut steady = rates(at_once());
+    assert_eq!(steady.request(0, &growing(0, 5)), Some((5 + 5) * 920));
+    assert_eq!(steady.request(0, &growing(5, 10)), Some(5 * 920)); // ten wait or come, ten are under way
+    // The mean over 22 frames knows 1 - 1/e of a rate after 22; what waits hardly counts with so long a horizon.
+    let mut mean = rates(Rbdc { horizon: Duration::from_secs(1_000_000_000), averaging: FRAME * 22, ..at_once() });
+    let asked = (1..=220).map(|frame| mean.request(0, &need(10_000, 10 * frame)).unwrap() / 920);
+    let asked: Vec<u64> = asked.collect();
+    assert_eq!([asked[0], asked[21], asked[219]], [1, 7, 10]); // 0.44, 6.3 and 10.0 slots, rounded up
+    // The base rate sends 2 of the 5 slots that arrive in a frame, and of those of the round trip.
     let base = |slots, arrived| Need { base_bits: 2.0 * 920.0, round_trip_frames: 12.0, ..need(slots, arrived) };
-    assert_eq!(rates(1).request(0, &base(5 + 24, 5)), Some(3 * 920));
+    assert_eq!(rates(at_once()).request(0, &base(0, 5)), Some((3 + 12 * 3) * 920));
     // A plan that gave half of what was asked for is expected to do so again: 5 of the 10 under way.
-    let mut short = rates(2);
-    for arrived in [10, 20] {
-        assert_eq!(short.request(0, &need(arrived, arrived)), Some(10 * 920));
+    let mut short = rates(at_once());
+    for waiting in [10, 20] {
+        assert_eq!(short.request(0, &need(waiting, 0)), Some(10 * 920));
     }
     short.heed(0, 10 * 920, 0);
     assert_eq!(short.wanted(0), 10);
     short.on_granted(0, 5);
-    assert_eq!(short.request(0, &need(15, 20)), Some(5 * 920));
+    assert_eq!(short.request(0, &need(15, 0)), Some(10 * 920));
 }
 
 #[test]
@@ -84,20 +94,19 @@ fn volumes_add_up_and_absolute_ones_replace() {
 
 #[test]
 fn a_rate_that_is_replaced_early_is_not_expected_any_more() {
-    let rbdc = Rbdc { horizon: FRAME, ..Rbdc::default() };
-    let mut rates = demand::of(&Capacity::Rbdc(rbdc), facts(), 1, 1).unwrap();
-    for arrived in [10, 20] {
-        assert_eq!(rates.request(0, &need(arrived, arrived)), Some(10 * 920));
+    let mut rates = demand::of(&Capacity::Rbdc(at_once()), facts(), 1, 1).unwrap();
+    for waiting in [10, 20] {
+        assert_eq!(rates.request(0, &need(waiting, 0)), Some(10 * 920));
     }
     rates.heed(0, 10 * 920, 0);
     rates.heed(0, 10 * 920, 0); // the path has become shorter: both at once
-    assert_eq!(rates.request(0, &need(20, 20)), Some(10 * 920));
+    assert_eq!(rates.request(0, &need(20, 0)), Some(10 * 920));
 }
 
 #[test]
 fn a_rate_holds_until_the_next_request_can_come() {
-    let mut rates = demand::of(&Capacity::Rbdc(Rbdc::default()), facts(), 5, 1).unwrap();
-    assert_eq!(rates.request(0, &need(5, 5)), Some(920));
+    let mut rates = demand::of(&Capacity::Rbdc(at_once()), facts(), 5, 1).unwrap();
+    assert_eq!(rates.request(0, &need(5, 0)), Some(920));
     rates.heed(0, 920, 0);
     assert_eq!(frames(&mut *rates, 6), [1, 1, 1, 1, 1, 0]);
 }

@@ -363,11 +363,14 @@ fn steady(capacity: Capacity, bits_per_frame: u64) -> (u64, u64, f64) {
 #[test]
 fn requests_follow_the_rate() {
     for capacity in &every_capacity()[1..] {
-        // 10.5 slots a frame: all is carried, with a round trip's worth of data waiting (12 frames), little is granted in vain.
+        // 10.5 slots a frame: all is carried, little is granted in vain.
         let (granted, used, waiting) = steady(capacity.clone(), 9660);
-        assert!((10_490..=10_510).contains(&used), "{capacity:?}: {used}");
+        // With rates, in slots that are sometimes not full.
+        assert!((10_490..=10_710).contains(&used), "{capacity:?}: {used}");
         assert!(granted <= used + used / 20, "{capacity:?}: {granted} granted, {used} used");
-        assert!((11.0 * 9660.0..13.5 * 9660.0).contains(&waiting), "{capacity:?}: {waiting} bits wait");
+        // Volumes are asked for when they are there, a round trip (12 frames) before they are granted; a rate is ahead of them.
+        let frames = if let Capacity::Rbdc(_) = capacity { 0.0..2.0 } else { 11.0..13.5 };
+        assert!(frames.contains(&(waiting / 9660.0)), "{capacity:?}: {waiting} bits wait");
     }
 }
 
@@ -395,9 +398,12 @@ fn rbdc_ends_with_the_data() {
         link.frame();
     }
     let sent = link.granted_ever[0];
+    link.frames(120);
+    // That the data have ended is known a round trip later, and the mean rate forgets them within seconds.
+    let in_vain = link.granted_ever[0] - sent;
+    assert!((120..=120 + 222 + 10).contains(&in_vain), "{in_vain} slots in vain");
     link.frames(60);
-    assert!(link.granted_ever[0] - sent <= 10, "{} slots in vain", link.granted_ever[0] - sent);
-    assert!(link.granted_ever[0] <= 1000 + 30);
+    assert!(link.granted_ever[0] - sent - in_vain <= 1);
 }
 
 #[test]

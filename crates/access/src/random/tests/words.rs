@@ -62,12 +62,32 @@ fn says_which_field_is_wrong_and_why() {
     says(json!({ "kind": "aloha", "symbols": 306 }), "packet_bits", "never be decoded");
     says(json!({ "kind": "aloha", "margin": -0.1 }), "margin", "-0.1");
     says(json!({ "kind": "crdsa", "margin": 0.51 }), "packet_bits", "never be decoded");
-    says(json!({ "kind": "irsa", "distribution": [[2, 0.5], [41, 0.5]] }), "distribution.1", "one amplifier");
-    says(json!({ "kind": "irsa", "distribution": [[2, 0.5], [3, 0.4]] }), "distribution", "add up to 0.9");
+    says(
+        json!({ "kind": "irsa", "distribution": [{ "replicas": 2, "probability": 0.5 }, { "replicas": 41, "probability": 0.5 }] }),
+        "distribution.1.replicas",
+        "one amplifier",
+    );
+    says(
+        json!({ "kind": "irsa", "distribution": [{ "replicas": 2, "probability": 0.5 }, { "replicas": 3, "probability": 0.4 }] }),
+        "distribution",
+        "add up to 0.9",
+    );
     says(json!({ "kind": "irsa", "distribution": [] }), "distribution", "add up to 0");
-    says(json!({ "kind": "irsa", "distribution": [[2, 1.5], [3, -0.5]] }), "distribution.0", "1.5");
-    says(json!({ "kind": "irsa", "distribution": [[2, 0.5], [2, 0.5]] }), "distribution.1", "already");
-    says(json!({ "kind": "irsa", "distribution": [[0, 1.0]] }), "distribution.0", "at least 1");
+    says(
+        json!({ "kind": "irsa", "distribution": [{ "replicas": 2, "probability": 1.5 }, { "replicas": 3, "probability": -0.5 }] }),
+        "distribution.0.probability",
+        "1.5",
+    );
+    says(
+        json!({ "kind": "irsa", "distribution": [{ "replicas": 2, "probability": 0.5 }, { "replicas": 2, "probability": 0.5 }] }),
+        "distribution.1.replicas",
+        "already",
+    );
+    says(
+        json!({ "kind": "irsa", "distribution": [{ "replicas": 0, "probability": 1.0 }] }),
+        "distribution.0.replicas",
+        "at least 1",
+    );
     let several = RandomLayout { one_amplifier: false, ..LAYOUT };
     parse(&json!({ "kind": "crdsa", "replicas": 100 })).check(&several).unwrap();
     parse(&json!({ "kind": "crdsa", "replicas": 40 })).check(&LAYOUT).unwrap();

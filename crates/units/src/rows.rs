@@ -1,0 +1,127 @@
+//! Files of numbers in columns, as people and other programs write them.
+
+use std::ops::RangeInclusive;
+use std::path::Path;
+
+/// What is wrong with a file: the line, from 1, where it is about one, and what.
+pub type RowError = (Option<usize>, String);
+
+/// The text of a file.
+///
+/// # Errors
+/// It cannot be read, or a line is not UTF-8.
+pub fn read_text(path: &Path) -> Result<String, RowError> {
+    let bytes = std::fs::read(path).map_err(|error| (None, format!("cannot be read: {error}")))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + valid.iter().filter(|&&byte| byte == b'\n').count();
+        (Some(line), "is not UTF-8 text".to_owned())
+    })
+}
+
+/// The rows of a text: columns by commas, semicolons, tabs or spaces. A header in the first line is passed over, and so are empty
+/// lines and those that begin with #.
+pub fn number_rows(text: &str) -> impl Iterator<Item = NumberRow<'_>> {
+    let mut header_allowed = true;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let lines = (1..).zip(text.lines().map(str::trim));
+    let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    lines.filter(move |(_, line)| !(std::mem::take(&mut header_allowed) && is_header(line))).map(|(number, rest)| {
+        let separator = [',', ';', '\t'].into_iter().find(|&c| rest.contains(c)).unwrap_or(' ');
+        NumberRow { number, separator, rest }
+    })
+}
+
+/// A row whose columns are taken one after the other.
+#[derive(Clone, Debug)]
+pub struct NumberRow<'a> {
+    number: usize,
+    separator: char,
+    rest: &'a str,
+}
+
+impl NumberRow<'_> {
+    /// The number of the next column, called `what`.
+    ///
+    /// # Errors
+    /// It is missing, no number, or out of range.
+    pub fn next(&mut self, what: &str, range: RangeInclusive<f64>) -> Result<f64, RowError> {
+        let column = loop {
+            let (column, rest) = self.rest.split_once(self.separator).unwrap_or((self.rest, ""));
+            if column.is_empty() && rest.is_empty() {
+                return Err(self.wrong(format!("the {what} is missing")));
+            }
+            self.rest = rest;
+            if !column.trim().is_empty() {
+                break column.trim();
+            }
+        };
+        match column.parse::<f64>() {
+            Ok(value) if range.contains(&value) => Ok(value),
+            Ok(value) => {
+                Err(self.wrong(format!("the {what} {value} is not between {} and {}", range.start(), range.end())))
+            }
+            Err(_) => Err(self.wrong(format!("the {what} \"{column}\" is not a number"))),
+        }
+    }
+
+    /// An error about this row.
+    pub fn wrong(&self, message: String) -> RowError {
+        (Some(self.number), message)
+    }
+}
+
+/// A line that begins with a word.
+fn is_header(line: &str) -> bool {
+    let column = line.split([',', ';', '\t', ' ']).next().unwrap_or_default().trim();
+    column.parse::<f64>().is_err() && column.starts_with(|c: char| c.is_alphabetic() || c == '"')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ANY: RangeInclusive<f64> = -1e9..=1e9;
+
+    fn pairs(text: &str) -> Result<Vec<(f64, f64)>, RowError> {
+        number_rows(text).map(|mut row| Ok((row.next("time", ANY)?, row.next("value", ANY)?))).collect()
+    }
+
+    #[test]
+    fn all_common_separators_headers_and_comments_are_understood() {
+        let expected = Ok(vec![(1.0, 2.5), (3.0, -4.0)]);
+        for text in [
+            "1,2.5\n3,-4",
+            "\u{feff}time_s,value\n# a remark\n\n1, 2.5, and more\n3,-4\n",
+            "\"time (s)\";v\n1;2.5\n3;-4",
+            "1\t2.5\r\n3\t-4\r\n",
+            "  1   2.5\n3 -4",
+            "inf_time value\n1 2.5\n3 -4",
+        ] {
+            assert_eq!(pairs(text), expected, "{text:?}");
+        }
+        assert_eq!(pairs("# nothing\n"), Ok(vec![]));
+    }
+
+    #[test]
+    fn says_which_line_is_wrong_and_why() {
+        assert_eq!(pairs("1,2\n3"), Err((Some(2), "the value is missing".to_owned())));
+        assert_eq!(pairs("1,2\nx,4"), Err((Some(2), "the time \"x\" is not a number".to_owned())));
+        assert_eq!(
+            pairs("1,2\n\n3,nan"),
+            Err((Some(3), "the value NaN is not between -1000000000 and 1000000000".to_owned()))
+        );
+        assert_eq!(pairs("a,b\nc,d").unwrap_err().0, Some(2)); // one header, not two
+    }
+
+    #[test]
+    fn a_file_that_is_no_text_names_the_line() {
+        let folder = std::env::temp_dir().join(format!("rows-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("binary.csv");
+        std::fs::write(&file, b"1,2\n3,\xff\n").unwrap();
+        assert_eq!(read_text(&file), Err((Some(2), "is not UTF-8 text".to_owned())));
+        assert!(read_text(&folder.join("nowhere.csv")).unwrap_err().1.starts_with("cannot be read: "));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
