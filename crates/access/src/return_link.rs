@@ -349,7 +349,8 @@ impl ReturnLink {
             terminal.begin_frame(frame, self.frame_bits);
             terminal.columns.take_span(grant.first_slot, grant.slots);
             for slot in grant.in_time_order(self.frame.timeslots) {
-                if terminal.dedicated.is_empty() && !terminal.advance_one() {
+                while terminal.dedicated.bits() < u64::from(*slot_bits) && terminal.advance_one() {}
+                if terminal.dedicated.is_empty() {
                     break;
                 }
                 if terminal.bits_left < u64::from(*slot_bits) {

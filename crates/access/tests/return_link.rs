@@ -244,6 +244,20 @@ fn asking_early_pays_or_costs_little() {
     }
 }
 
+/// Slots that take what waits for random access are filled as any others: two datagrams of 416 bits and a part of a third.
+#[test]
+fn slots_for_what_would_go_at_random_are_packed_too() {
+    let more =
+        r#"{ "method": { "kind": "switch", "policy": { "kind": "granted" } }, "frame": { "random_carriers": 50 } }"#;
+    let mut link = link(&config(more), 1);
+    let mut arrivals = vec![(0.001, 0, 52)];
+    arrivals.extend((0..80).map(|_| (1.001, 0, 52)));
+    let outputs = run(&mut link, &arrivals, 3.0);
+    assert_eq!((1..=80).filter(|&id| sent_at(&outputs, id) == (1.08, Access::Dedicated)).count(), 80);
+    // 33,280 bits in slots of 920, all in one frame of 40.
+    assert_eq!(link.report(Time::from_secs_f64(3.0)).dedicated_slots_used, 37);
+}
+
 /// Without a route terminals hear nothing, so they neither send nor ask; what waits goes when there is one again.
 #[test]
 fn an_outage_stops_everything() {
