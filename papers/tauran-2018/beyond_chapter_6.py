@@ -331,7 +331,7 @@ def main() -> None:
     """Run everything, write the tables, draw."""
     much = effort(__doc__)
     lines = ["# Voice", "", *calls(much), "# Others", "", *mixed(much), *short(much), *queues(much)]
-    much.write("beyond-chapter-6-tables.md", lines, "beyond_chapter_6.py")
+    much.write("beyond-chapter-6-tables.md", lines, "tauran-2018/beyond_chapter_6.py")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ def main() -> None:
     downloads.draw(tcp, downloads.distribution(much), much)
     lines += causes.of_estimates(causes.estimates(much), much) + causes.windows(much) + causes.snrs(much)
     lines += causes.inflection(much) + causes.buffers(much)
-    much.write("chapter-6-tables.md", lines + causes.listeners(much), "chapter_6.py")
+    much.write("chapter-6-tables.md", lines + causes.listeners(much), "tauran-2018/chapter_6.py")
 
 
 if __name__ == "__main__":

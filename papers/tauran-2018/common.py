@@ -1,18 +1,35 @@
-"""What the chapters share: the scenario, many runs at once, and tables in Markdown."""
+"""What the chapters share: the scenario, its metrics, and what all papers share."""
 
-import csv
-import os
-import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
 
 import transorbit as to
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import study
+from study import DOCS, ROOT, Row, cell, change, mean, sweep, table
+
+__all__ = [
+    "BUFFER",
+    "ROOT",
+    "SNRS",
+    "TRIED",
+    "VARIANTS",
+    "Row",
+    "cell",
+    "change",
+    "leo",
+    "mean",
+    "published",
+    "row",
+    "sweep",
+    "table",
+    "write",
+]
+
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-DOCS = ROOT / "docs" / "validation"
 SNRS = range(7, 14)
 BUFFER = {False: "without reordering", True: "with the reordering buffer"}
 VARIANTS = {
@@ -47,14 +64,10 @@ TRIED: dict[str, dict[str, object]] = {
 }
 """What may explain a difference, each tried on its own."""
 
-Case = TypeVar("Case")
-Row = dict[str, float]
-
 
 def published(name: str) -> list[dict[str, str]]:
     """The rows of a CSV file of this folder."""
-    with (HERE / name).open() as file:
-        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+    return study.published(HERE, name)
 
 
 def leo(
@@ -96,36 +109,6 @@ def row(result: to.Result) -> Row:
 
 
 EVENTS = {"rto_pct": "rto_events", "dupack_pct": "dupack_events", "spurious_pct": "spurious_retransmissions"}
-
-
-def sweep(cases: Iterable[Case], seeds: Iterable[int], run: Callable[[Case, int], Row]) -> dict[Case, list[Row]]:
-    """The rows of every case, one for each seed, on all processors."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        jobs = {case: [pool.submit(run, case, seed) for seed in seeds] for case in cases}
-        return {case: [job.result() for job in runs] for case, runs in jobs.items()}
-
-
-def mean(rows: Sequence[Row], key: str) -> float:
-    """Mean over the seeds."""
-    return statistics.mean(row[key] for row in rows)
-
-
-def cell(rows: Sequence[Row], key: str, digits: int) -> str:
-    """Mean and standard deviation over the seeds."""
-    return f"{mean(rows, key):.{digits}f} ± {statistics.stdev(row[key] for row in rows):.{digits}f}"
-
-
-def change(before: Sequence[Row], after: Sequence[Row], key: str) -> str:
-    """By how many percent the mean changed, and the standard error of that; the same seeds meet the same channel."""
-    base = mean(before, key)
-    steps = [100 * (b[key] - a[key]) / base for a, b in zip(before, after, strict=True)]
-    return f"{statistics.mean(steps):+.0f} ± {statistics.stdev(steps) / len(steps) ** 0.5:.0f}"
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
-    """A table in Markdown, with an empty line after it."""
-    lines = [header, ["---"] * len(header), *rows]
-    return ["| " + " | ".join(map(str, line)) + " |" for line in lines] + [""]
 
 
 def write(name: str, lines: Sequence[str]) -> None:

@@ -1,23 +1,39 @@
 """What chapter 6 and the page beyond it share: policies, one run of many users, its metrics, tables and pictures."""
 
-import argparse
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-import common
-from common import DOCS, ROOT, Row
+from common import ROOT, Row, sweep
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from PIL import Image
+from study import Effort, Point, average, effort, panels, point
 
 import transorbit as to
 from transorbit.plots import style
 
-Case = TypeVar("Case")
+__all__ = [
+    "BLOCK_BYTES",
+    "IN_BYTES",
+    "IN_PACKETS",
+    "LOOK",
+    "Effort",
+    "Point",
+    "Policy",
+    "average",
+    "effort",
+    "lines_by_policy",
+    "of_calls",
+    "of_downloads",
+    "of_link",
+    "panels",
+    "point",
+    "policies",
+    "run",
+    "sweep",
+    "tcp",
+    "voice",
+]
+
 Policy = dict[str, object]
 
 IN_BYTES = "1 bdp/sqrt(n)"
@@ -51,55 +67,6 @@ LOOK = {
     "CoDeS 200 ms": (style.BLACK, ">"),
 }
 """Colour and marker of each policy, the same in every picture."""
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How much is run, and where the results go."""
-
-    quick: bool
-
-    @property
-    def duration(self) -> str:
-        """Simulated time of a run."""
-        return "10 s" if self.quick else "100 s"
-
-    def seeds(self, count: int) -> range:
-        """Seeds 1 to `count`, or the first two."""
-        return range(1, 1 + (2 if self.quick else count))
-
-    def some(self, cases: Sequence[Case]) -> Sequence[Case]:
-        """All cases, or the first, the middle one and the last."""
-        return (cases[0], cases[len(cases) // 2], cases[-1]) if self.quick and len(cases) > 3 else cases
-
-    def write(self, name: str, lines: Sequence[str], script: str) -> None:
-        """Write a page of tables."""
-        text = "\n".join([f"<!-- Written by papers/tauran-2018/{script}; do not edit. -->", "", *lines])
-        path = self._folder(DOCS) / name
-        path.write_text(text)
-        print(f"wrote {path.relative_to(ROOT)}", flush=True)
-
-    def save(self, figure: Figure, name: str) -> None:
-        """Write a picture."""
-        path = self._folder(ROOT / "docs" / "images") / name
-        style.save(figure, path)
-        # A few colours do, and a third of the bytes.
-        with Image.open(path) as image:
-            image.convert("RGB").quantize(64).save(path, optimize=True)
-
-    def _folder(self, folder: Path) -> Path:
-        if not self.quick:
-            return folder
-        quick = ROOT / "results" / "quick"
-        quick.mkdir(parents=True, exist_ok=True)
-        return quick
-
-
-def effort(doc: str | None) -> Effort:
-    """What the command line asks for."""
-    parser = argparse.ArgumentParser(description=(doc or "").partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="two seeds of 10 s and few loads, into results/quick")
-    return Effort(parser.parse_args().quick)
 
 
 def run(name: str, changes: Mapping[str, object], much: Effort, seed: int) -> to.Result:
@@ -181,28 +148,6 @@ EVENTS = {
 }
 
 
-def average(values: Iterable[float | None]) -> float:
-    """Mean of the values there are; NaN if there are none."""
-    known = [value for value in values if value is not None]
-    return statistics.mean(known) if known else float("nan")
-
-
-def sweep(cases: Iterable[Case], seeds: Iterable[int], job: Callable[[Case, int], Row]) -> dict[Case, list[Row]]:
-    """As `common.sweep`."""
-    return common.sweep(cases, seeds, job)
-
-
-@contextmanager
-def panels(rows: int, columns: int, height: float) -> Iterator[tuple[Figure, list[Axes]]]:
-    """A figure of panels in the project's style, row by row."""
-    with style.figure(title="", until_s=1, height=height) as (figure, _):
-        figure.clear()
-        yield figure, list(figure.subplots(rows, columns, squeeze=False).flat)
-
-
-Point = tuple[float, float, float]
-
-
 def lines_by_policy(ax: Axes, curves: Mapping[str, Sequence[Point]]) -> None:
     """A curve of (x, mean, sd) for each policy."""
     for name, points in curves.items():
@@ -210,8 +155,3 @@ def lines_by_policy(ax: Axes, curves: Mapping[str, Sequence[Point]]) -> None:
         x, y, sd = zip(*points, strict=True)
         ax.errorbar(x, y, yerr=sd, color=color, marker=marker, markersize=3.5, elinewidth=0.8, label=name)
     ax.margins(x=0.04)
-
-
-def point(x: float, rows: Sequence[Row], key: str) -> Point:
-    """Mean and standard deviation over the seeds, at x."""
-    return x, common.mean(rows, key), statistics.stdev(row[key] for row in rows)
