@@ -110,18 +110,17 @@ impl AccessConfig {
         let random_carriers = self.random_carriers();
         if let Some(random) = self.method.random() {
             if random_carriers == 0 {
-                return Err(no_carriers("frame.random_carriers", random_carriers, self.frame.carriers, &self.method));
+                return Err(self.no_carriers(random_carriers));
             }
             self.frame.blocks(random_carriers).map_err(|error| error.within("frame"))?;
-            let path = if self.method.is_dedicated() { "method.random" } else { "method" };
-            random.check(&self.layout()).map_err(|error| error.within(path))?;
+            random.check(&self.layout()).map_err(|error| error.within(self.method.random_path()))?;
             let payload = random.payload_bits();
             self.check_overhead(payload)?;
             self.check_rate(payload)?;
         }
         if self.method.is_dedicated() {
             if random_carriers == self.frame.carriers {
-                return Err(no_carriers("frame.random_carriers", random_carriers, self.frame.carriers, &self.method));
+                return Err(self.no_carriers(random_carriers));
             }
             let payload = self.dedicated.slot_bits().map_err(|error| error.within("dedicated"))?;
             self.check_overhead(payload)?;
@@ -202,13 +201,16 @@ impl AccessConfig {
             _ => Ok(()),
         }
     }
-}
 
-fn no_carriers(field: &str, random: u32, carriers: u32, method: &AccessMethod) -> FieldError {
-    let (given, allowed) = match method {
-        AccessMethod::Switch(_) => (random, format!("1 to {} are possible", carriers - 1)),
-        _ if random == 0 => (random, format!("1 to {carriers} are possible")),
-        _ => (random, format!("0 to {} are possible", carriers - 1)),
-    };
-    FieldError::new(field, format!("{given} of {carriers} carriers leave none for {}: {allowed}", method.kind()))
+    fn no_carriers(&self, random: u32) -> FieldError {
+        let (method, carriers) = (&self.method, self.frame.carriers);
+        let (least, most) = match method {
+            AccessMethod::Switch(_) => (1, carriers - 1),
+            _ if random == 0 => (1, carriers),
+            _ => (0, carriers - 1),
+        };
+        let message =
+            format!("{random} of {carriers} carriers leave none for {}: {least} to {most} are possible", method.kind());
+        FieldError::new("frame.random_carriers", message)
+    }
 }

@@ -55,6 +55,14 @@ macro_rules! access_methods {
 random_access_schemes!(access_methods);
 
 impl AccessMethod {
+    /// The name of dedicated access.
+    pub(crate) const DEDICATED: &'static str = AccessMethod::ALL[0];
+
+    /// Where the options of its random access stand.
+    pub(crate) fn random_path(&self) -> &'static str {
+        if self.is_dedicated() { "method.random" } else { "method" }
+    }
+
     /// The file that it names.
     pub(crate) fn file_mut(&mut self) -> Option<&mut PathBuf> {
         match self {
@@ -74,5 +82,15 @@ impl AccessMethod {
 impl Default for AccessMethod {
     fn default() -> AccessMethod {
         AccessMethod::Dedicated(Dedicated::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dedicated_access_has_the_name_of_its_line() {
+        assert_eq!(AccessMethod::DEDICATED, AccessMethod::Dedicated(Dedicated::default()).kind());
     }
 }

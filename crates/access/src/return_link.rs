@@ -14,7 +14,7 @@ use crate::load::Load;
 use crate::method::AccessMethod;
 use crate::ncc::{FrameFacts, Ncc};
 use crate::random::RandomFrame;
-use crate::switch::{Choice, SwitchPolicy, SwitchView};
+use crate::switch::{SwitchPolicy, SwitchView};
 use crate::terminal::{Filled, Filler, Terminal, Waiting};
 
 /// A datagram that a terminal is to send.
@@ -279,10 +279,8 @@ impl ReturnLink {
             queue_bits: terminal.waiting_bits(),
             random_load: random.load.heard(now, round_trip),
         };
-        match policy.choose(&mut terminal.switch, &view) {
-            Choice::Random => (Access::Random, policy.asks(&view)),
-            Choice::Dedicated => (Access::Dedicated, true),
-        }
+        let access = policy.choose(&mut terminal.switch, &view);
+        (access, access == Access::Dedicated || policy.asks(&view))
     }
 
     /// When [`ReturnLink::handle_timeout`] is to be called next: the next frame, if it concerns anybody.
@@ -434,14 +432,17 @@ impl ReturnLink {
     pub fn name_of(&self, access: Access) -> &'static str {
         match (access, &self.random) {
             (Access::Random, Some(random)) => random.name,
-            _ => "dedicated",
+            _ => AccessMethod::DEDICATED,
         }
     }
 
     /// How many datagrams have neither left nor been lost, those to be polled included.
     pub fn in_flight(&self) -> usize {
-        let waiting = |terminal: &Terminal| terminal.random.len() + terminal.dedicated.len();
-        self.terminals.iter().map(waiting).sum::<usize>() + self.outputs.len()
+        self.waiting_datagrams() + self.outputs.len()
+    }
+
+    fn waiting_datagrams(&self) -> usize {
+        self.terminals.iter().map(|terminal| terminal.random.len() + terminal.dedicated.len()).sum()
     }
 
     /// What has been counted from the beginning to `now`.
@@ -454,7 +455,7 @@ impl ReturnLink {
             random_slots: self.tally.random_slots + unseen_frames * self.random_slots(),
             granted_slots: self.tally.slots_granted,
             used_slots: self.tally.slots_used,
-            waiting_datagrams: self.terminals.iter().map(|t| (t.random.len() + t.dedicated.len()) as u64).sum(),
+            waiting_datagrams: self.waiting_datagrams() as u64,
         }
     }
 
@@ -484,8 +485,8 @@ impl ReturnLink {
 impl Random {
     fn new(config: &AccessConfig, base: &Path, decoder: Box<dyn Rng + Send>) -> Result<Option<Random>, FieldError> {
         let Some(scheme) = config.method.random() else { return Ok(None) };
-        let path = if config.method.is_dedicated() { "method.random" } else { "method" };
-        let loaded = scheme.load(&config.random, base).map_err(|error| error.within(path))?;
+        let loaded = scheme.load(&config.random, base);
+        let loaded = loaded.map_err(|error| error.within(config.method.random_path()))?;
         let decodes_alone = loaded.decodes_without_interference();
         let frame = RandomFrame::new(loaded, config.layout());
         Ok(Some(Random {
@@ -504,8 +505,7 @@ impl Dedicated {
         let FrameConfig { duration, timeslots, superframe_frames, .. } = config.frame;
         let payload = config.dedicated.slot_bits().map_err(|error| error.within("dedicated"))?;
         let by_rate = u32::try_from(config.frame_bits() / u64::from(payload)).unwrap_or(u32::MAX);
-        let at_once = if config.one_amplifier { timeslots } else { timeslots * config.frame.carriers };
-        let max_slots = by_rate.min(at_once);
+        let max_slots = by_rate.min(timeslots * config.frame.carriers);
         let one_amplifier = config.one_amplifier;
         let slot_bits = payload - config.encapsulation.fragment.bits() as u32;
         let facts = FrameFacts { duration, timeslots, superframe_frames, one_amplifier, slot_bits, max_slots };

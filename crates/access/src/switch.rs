@@ -9,6 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, FieldError, Probability};
 
+use crate::return_link::Access;
+
 units::registry! {
     /// Which datagrams take dedicated access.
     pub enum SwitchPolicy {
@@ -37,15 +39,6 @@ pub struct SwitchState {
     dedicated: bool,
 }
 
-/// How a datagram is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Choice {
-    /// By random access.
-    Random,
-    /// In slots of the terminal's own.
-    Dedicated,
-}
-
 impl SwitchPolicy {
     /// Whether the values make sense.
     ///
@@ -61,14 +54,14 @@ impl SwitchPolicy {
     }
 
     /// How a datagram is sent.
-    pub fn choose(&self, state: &mut SwitchState, view: &SwitchView) -> Choice {
+    pub fn choose(&self, state: &mut SwitchState, view: &SwitchView) -> Access {
         state.dedicated = match self {
             SwitchPolicy::Sequence(policy) => view.position >= policy.after,
             SwitchPolicy::Granted(_) => false,
             SwitchPolicy::Queue(policy) => policy.is_dedicated(state.dedicated, view.queue_bits),
             SwitchPolicy::Load(policy) => policy.is_dedicated(state.dedicated, view.random_load),
         };
-        if state.dedicated { Choice::Dedicated } else { Choice::Random }
+        if state.dedicated { Access::Dedicated } else { Access::Random }
     }
 
     /// Whether a terminal asks for dedicated slots although a datagram goes by random access.
@@ -207,7 +200,7 @@ impl ByLoad {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Choice::{Dedicated, Random};
+    use Access::{Dedicated, Random};
 
     const VIEW: SwitchView = SwitchView { position: 0, queue_bits: 0, random_load: 0.0 };
 
@@ -215,7 +208,7 @@ mod tests {
         policy: &SwitchPolicy,
         values: impl IntoIterator<Item = T>,
         view: impl Fn(T) -> SwitchView,
-    ) -> Vec<Choice> {
+    ) -> Vec<Access> {
         let mut state = SwitchState::default();
         values.into_iter().map(|value| policy.choose(&mut state, &view(value))).collect()
     }

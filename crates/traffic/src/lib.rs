@@ -62,6 +62,9 @@ pub enum Needs {
     },
 }
 
+/// The most connections of an application: those that act at once are told apart by the bits of a word.
+pub const MOST_CONNECTIONS: u32 = u64::BITS;
+
 /// One thing that an application does on one of its connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Act {
@@ -82,7 +85,8 @@ impl Act {
 
 /// One application, both its ends. Each of its connections is a flow.
 pub trait Source: Send {
-    /// How many connections it may use, known from the start. One that is never opened carries nothing.
+    /// How many connections it may use, at most [`MOST_CONNECTIONS`], known from the start. One that is never opened carries
+    /// nothing.
     fn connections(&self) -> u32 {
         1
     }

@@ -16,7 +16,7 @@ use units::{Bytes, Duration, FieldError, Time};
 
 use crate::random::{exponential, pareto};
 use crate::size::Lognormal;
-use crate::{Act, Action, End, Size, SizeDistribution, Source, UserStreams};
+use crate::{Act, Action, End, MOST_CONNECTIONS, Size, SizeDistribution, Source, UserStreams};
 
 pub use report::{WebReport, WebTimes};
 
@@ -175,8 +175,8 @@ impl Web {
         if self.pages == Some(0) {
             return Err(FieldError::new("pages", "0 was given: must be at least 1"));
         }
-        if !(1..=64).contains(&self.connections) {
-            let reason = format!("{} was given: must be from 1 to 64", self.connections);
+        if !(1..=MOST_CONNECTIONS).contains(&self.connections) {
+            let reason = format!("{} was given: must be from 1 to {MOST_CONNECTIONS}", self.connections);
             return Err(FieldError::new("connections", reason));
         }
         if self.reading.is_zero() && self.pages.is_none() {

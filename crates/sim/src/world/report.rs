@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use access::Access;
+use access::{Access, AccessReport};
 use link::{DropReason, LastHopReport};
 use units::{Duration, Time};
 
@@ -24,6 +24,7 @@ impl World {
         let flows: Vec<FlowSummary> =
             flows.map(|(id, (flow, record))| self.summarise(id as u32, flow, record)).collect();
         let last_hop = self.link.report(elapsed);
+        let access = self.return_link.as_ref().map(|link| link.report(self.now));
         let series = self.recorder.series.as_ref();
         let series = series.map_or_else(Table::default, |series| series.table(last_hop.harq.decoded_after.len()));
         let summary = Summary {
@@ -32,9 +33,9 @@ impl World {
             simulated_s: elapsed.as_secs_f64(),
             partial,
             digest: self.recorder.digest.to_string(),
-            warnings: self.warnings_of(config, &flows, &last_hop, partial),
+            warnings: self.warnings_of(config, &flows, &last_hop, access.as_ref(), partial),
             last_hop,
-            access: self.return_link.as_ref().map(|link| link.report(self.now)),
+            access,
             path: self.path_summary(),
             events: self.recorder.digest.events(),
             conservation,
@@ -92,6 +93,7 @@ impl World {
         config: &ScenarioConfig,
         flows: &[FlowSummary],
         last_hop: &LastHopReport,
+        access: Option<&AccessReport>,
         partial: bool,
     ) -> Vec<String> {
         let mut warnings = self.warnings.clone();
@@ -127,8 +129,7 @@ impl World {
         };
         let silent = flows.iter().filter(|flow| flow.received_packets == 0 && !spare(flow.id)).count();
         if silent > 0 {
-            let in_step =
-                self.return_link.as_ref().and_then(|link| link.report(self.now).plr).is_some_and(|plr| plr > 0.3);
+            let in_step = access.and_then(|access| access.plr).is_some_and(|plr| plr > 0.3);
             let hint = if in_step {
                 ": on the return link, flows that begin in step collide again and again (start_spread)"
             } else {
