@@ -69,6 +69,33 @@ class PlrStudy:
     def table(self) -> ArrowTable: ...
 
 @final
+class RoutesStudy:
+    """A search for the routes between all pairs of stations that is under way."""
+
+    def __new__(
+        cls,
+        constellation: str,
+        stations_csv: str,
+        duration_s: float,
+        step_s: float,
+        metric: str,
+        access: str,
+        minimum_elevation_deg: float | None,
+        forwarding: bool,
+        keep_unseen: bool,
+        threads: int | None,
+    ) -> RoutesStudy: ...
+    @property
+    def instants(self) -> int: ...
+    @property
+    def done(self) -> int: ...
+    @property
+    def stations(self) -> list[str]: ...
+    def advance(self) -> tuple[ArrowTable, ArrowTable] | None: ...
+    def pairs(self) -> ArrowTable: ...
+    def report_json(self) -> str: ...
+
+@final
 class Queue:
     """What a scheduler in Python may know of a user's queue."""
 
@@ -113,13 +140,35 @@ class Record:
 
 def schema_json() -> str: ...
 def registries_json() -> str: ...
+def constellation_positions(
+    constellation: str, base_dir: str, start_s: float, duration_s: float, step_s: float
+) -> ArrowTable: ...
+def constellation_look(
+    constellation: str,
+    base_dir: str,
+    station: tuple[float, float, float],
+    start_s: float,
+    duration_s: float,
+    step_s: float,
+) -> ArrowTable: ...
+def constellation_epoch(constellation: str, base_dir: str) -> str | None: ...
 def constellation_delay(
     constellation: str,
     source: tuple[float, float],
     user: tuple[float, float],
     duration_s: float,
     step_s: float,
+    handover: str | None = None,
 ) -> ArrowTable: ...
+def constellation_passes(
+    constellation: str, place: tuple[float, float], minimum_elevation_deg: float | None, duration_s: float
+) -> ArrowTable: ...
+def constellation_coverage(
+    constellation: str, minimum_elevation_deg: float | None, duration_s: float, step_s: float, latitude_step_deg: float
+) -> ArrowTable: ...
+def constellation_map(
+    constellation: str, minimum_elevation_deg: float | None, at_s: float, track_s: float
+) -> tuple[ArrowTable, ArrowTable, ArrowTable, ArrowTable]: ...
 def channel_generate(
     config_json: str, base_dir: str, duration_s: float, step_s: float | None, seed: int
 ) -> ArrowTable: ...

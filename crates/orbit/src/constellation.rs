@@ -1,8 +1,10 @@
 //! What a constellation is: Walker's parameters, the elevation mask and the rules of the inter-satellite links.
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use units::{Angle, FieldError, Length};
+
+use crate::propagation::{EARTH_RADIUS, GRAVITATIONAL_PARAMETER, J2};
 
 /// A Walker constellation of circular orbits with its inter-satellite links.
 ///
@@ -18,7 +20,7 @@ pub struct Constellation {
     pub planes: u32,
     /// Satellites in each plane, evenly spaced.
     pub satellites_per_plane: u32,
-    /// Height above the equatorial radius of the Earth (6378.137 km).
+    /// Height above the equatorial radius of the Earth (6378.137 km); with `j2`, that of the mean semi-major axis.
     pub altitude: Length,
     /// Angle between the planes and the equator, 0 to 180 deg.
     pub inclination: Angle,
@@ -37,6 +39,9 @@ pub struct Constellation {
     /// Longitude of the first plane's ascending node at the reference instant.
     #[serde(default)]
     pub first_node: Angle,
+    /// Whether the Earth's oblateness turns the orbital planes and changes the time of a revolution (secular terms of J2).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub j2: bool,
     /// Elevation below which a ground station cannot use a satellite.
     pub minimum_elevation: Angle,
     /// The pattern of the inter-satellite links.
@@ -76,7 +81,7 @@ pub enum PhasingOrder {
 }
 
 /// Which satellites are linked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkPattern {
     /// Two links in the plane, one to each neighbouring plane.
@@ -84,6 +89,35 @@ pub enum LinkPattern {
     PlusGrid,
     /// No inter-satellite link: a satellite only joins what it sees itself.
     None,
+    /// The pairs of a file, relative to the scenario's: comma-separated rows `from,to` of satellites, each by its name or its
+    /// number (counted from 0). Such a link is on while it passes high enough.
+    Pairs(String),
+}
+
+// Not derived: the words are to stand together, so that a wrong one is told both.
+impl JsonSchema for LinkPattern {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "LinkPattern".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [
+            { "type": "string", "oneOf": [
+                { "const": "plus-grid", "description": "Two links in the plane, one to each neighbouring plane." },
+                { "const": "none", "description": "No inter-satellite link: a satellite only joins what it sees itself." },
+            ] },
+            {
+                "type": "object",
+                "description": "The pairs of a file.",
+                "properties": { "pairs": {
+                    "type": "string",
+                    "description": "The file, relative to the scenario's: comma-separated rows `from,to` of satellites.",
+                } },
+                "required": ["pairs"],
+                "additionalProperties": false,
+            },
+        ] })
+    }
 }
 
 impl Constellation {
@@ -99,6 +133,36 @@ impl Constellation {
             Geometry::Delta => 360.0,
         };
         self.node_spacing.map_or(turn / f64::from(self.planes), Angle::as_degrees).to_radians()
+    }
+
+    /// Distance of the satellites from the centre of the Earth, metres.
+    pub fn radius(&self) -> f64 {
+        EARTH_RADIUS + self.altitude.as_metres()
+    }
+
+    /// How fast the argument of latitude grows, the angle on the orbit from the ascending node, radians per second. Without
+    /// `j2` it is the mean motion; with it, the sum of the secular rates of mean anomaly and argument of perigee for a circular
+    /// orbit (Brouwer, 1959; Vallado, *Fundamentals of Astrodynamics and Applications*, section 9.6).
+    pub fn latitude_rate(&self) -> f64 {
+        let cos = libm::cos(self.inclination.as_radians());
+        self.mean_motion() + self.mean_motion() * self.oblateness() * (4.0 * cos * cos - 1.0)
+    }
+
+    /// How fast the ascending nodes turn eastwards in inertial space, radians per second; zero without `j2`. Source as for
+    /// [`Constellation::latitude_rate`].
+    pub fn node_rate(&self) -> f64 {
+        -self.mean_motion() * self.oblateness() * libm::cos(self.inclination.as_radians())
+    }
+
+    fn mean_motion(&self) -> f64 {
+        let radius = self.radius();
+        (GRAVITATIONAL_PARAMETER / (radius * radius * radius)).sqrt()
+    }
+
+    /// 3/2 J2 (R/a)^2, by which both rates go; zero without `j2`.
+    fn oblateness(&self) -> f64 {
+        let ratio = EARTH_RADIUS / self.radius();
+        if self.j2 { 1.5 * J2 * ratio * ratio } else { 0.0 }
     }
 
     /// How far the satellites of plane `plane` are ahead of the first plane's, as a share of the spacing in a plane.

@@ -1,4 +1,4 @@
-//! Reading a trace of delays from text.
+//! Reading comma-separated rows: their cells, and a trace of delays from them.
 
 use units::{Duration, Time};
 
@@ -29,6 +29,24 @@ impl DelayTrace {
         let rows = lines.map(|(row, line)| layout.row(row, line)).collect::<Result<Vec<_>, _>>()?;
         DelayTrace::from_rows(rows.into_iter())
     }
+}
+
+/// The cells of a row; quotes protect commas, and a doubled quote is one.
+pub(crate) fn cells(line: &str) -> Vec<String> {
+    let mut cells = Vec::new();
+    let mut cell = String::new();
+    let mut quoted = false;
+    let mut characters = line.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' if quoted && characters.next_if_eq(&'"').is_some() => cell.push('"'),
+            '"' => quoted = !quoted,
+            ',' if !quoted => cells.push(std::mem::take(&mut cell)),
+            other => cell.push(other),
+        }
+    }
+    cells.push(cell);
+    cells.iter().map(|cell| cell.trim().to_owned()).collect()
 }
 
 /// A first line whose first column starts like a word.

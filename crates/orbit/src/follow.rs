@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Angle, Duration, Time};
 
-use crate::constellation::Constellation;
 use crate::ground::{Horizon, Place, Station};
 use crate::links::Links;
 use crate::propagation::{Orbits, SPEED_OF_LIGHT, Vector, distance};
 use crate::routing::Router;
+use crate::sky::Sky;
 use crate::trace::{Change, DelayTrace, Leg, Point};
 
 /// How the satellite that serves an end is chosen.
@@ -58,17 +58,11 @@ struct Path {
 
 impl Follower {
     /// All values must have passed their checks.
-    pub fn new(
-        constellation: &Constellation,
-        mask: Angle,
-        ends: [&Place; 2],
-        handover: Handover,
-        start: Duration,
-    ) -> Follower {
-        let orbits = Orbits::new(constellation);
+    pub fn new(sky: Sky, mask: Angle, ends: [&Place; 2], handover: Handover, start: Duration) -> Follower {
+        let Sky { orbits, links, .. } = sky;
         let stations = ends.map(Station::new);
         Follower {
-            links: Links::new(constellation, &orbits),
+            links,
             router: Router::default(),
             horizons: stations.map(|station| station.at(0.0)),
             stations,

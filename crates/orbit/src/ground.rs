@@ -91,6 +91,17 @@ impl Station {
     }
 }
 
+/// The direction and distance to a satellite, geometric: without refraction, at one instant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LookAngles {
+    /// From north over east, 0 to 360 deg.
+    pub azimuth: Angle,
+    /// Above the plane that touches the ellipsoid, -90 to 90 deg.
+    pub elevation: Angle,
+    /// The distance, metres.
+    pub range_metres: f64,
+}
+
 /// A station at an instant: where it is and which way is up, in the inertial frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Horizon {
@@ -106,6 +117,23 @@ impl Horizon {
         let d = [satellite[0] - self.position[0], satellite[1] - self.position[1], satellite[2] - self.position[2]];
         let range = dot(d, d).sqrt();
         (range, dot(d, self.up) / range)
+    }
+
+    /// Where to point at `satellite`. At a pole, azimuth counts from the meridian of the place's longitude.
+    pub fn look_angles(&self, satellite: Vector) -> LookAngles {
+        let d = [satellite[0] - self.position[0], satellite[1] - self.position[1], satellite[2] - self.position[2]];
+        // Eastwards is across the axis of the Earth and upwards, northwards across upwards and that.
+        let [x, y, z] = self.up;
+        let level = (x * x + y * y).sqrt();
+        let east = [-y / level, x / level, 0.0];
+        let north = [-z * east[1], z * east[0], x * east[1] - y * east[0]];
+        let (range, sin_elevation) = self.look(satellite);
+        let azimuth = libm::atan2(dot(d, east), dot(d, north)).to_degrees();
+        LookAngles {
+            azimuth: Angle::from_degrees(if azimuth < 0.0 { azimuth + 360.0 } else { azimuth }),
+            elevation: Angle::from_degrees(libm::asin(sin_elevation.clamp(-1.0, 1.0)).to_degrees()),
+            range_metres: range,
+        }
     }
 
     /// The satellites at or above the mask, as (number, distance in metres, sine of the elevation).
@@ -161,6 +189,31 @@ mod tests {
             assert!((libm::asin(sin_elevation) - expected).abs() < 1e-9);
             let cosine_rule = EARTH_RADIUS * EARTH_RADIUS + r * r - 2.0 * EARTH_RADIUS * r * libm::cos(g);
             assert!((range - cosine_rule.sqrt()).abs() < 1e-3);
+        }
+    }
+
+    #[test]
+    fn azimuth_counts_from_north_over_east() {
+        for (latitude, longitude, seconds) in [(0.0, 0.0, 0.0), (43.6, 1.4, 5000.0), (-36.9, 174.8, 86_000.0)] {
+            let place = |dlat: f64, dlon: f64| Place::from_degrees(latitude + dlat, longitude + dlon);
+            let horizon = Station::new(&place(0.0, 0.0)).at(seconds);
+            let towards = |dlat, dlon| {
+                let there = Place { altitude: Length::from_metres(40e3), ..place(dlat, dlon) };
+                horizon.look_angles(Station::new(&there).at(seconds).position).azimuth.as_degrees()
+            };
+            for (found, expected) in [
+                (towards(0.01, 0.0), 0.0),
+                (towards(0.0, 0.01), 90.0),
+                (towards(-0.01, 0.0), 180.0),
+                (towards(0.0, -0.01), 270.0),
+            ] {
+                let off = (found - expected + 180.0).rem_euclid(360.0) - 180.0;
+                assert!(off.abs() < 0.01, "{latitude} {longitude}: {found} but {expected}");
+            }
+            let zenith = Place { altitude: Length::from_metres(40e3), ..place(0.0, 0.0) };
+            let LookAngles { elevation, range_metres, .. } =
+                horizon.look_angles(Station::new(&zenith).at(seconds).position);
+            assert!(elevation.as_degrees() > 89.9999 && (range_metres - 40e3).abs() < 1e-3);
         }
     }
 

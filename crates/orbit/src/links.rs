@@ -3,7 +3,7 @@
 use std::f64::consts::{PI, TAU};
 
 use crate::constellation::{Constellation, Geometry, LinkPattern, PhasingOrder};
-use crate::propagation::{EARTH_RADIUS, Orbits, Vector, distance};
+use crate::propagation::{EARTH_RADIUS, Orbits, Vector, distance, dot};
 
 /// The graph of the satellites at an instant, as compressed sparse rows.
 ///
@@ -17,7 +17,10 @@ pub struct Links {
     between_planes: Vec<Link>,
     seam: Option<Seam>,
     longest: f64,
+    /// How far from the plane of the equator a link between planes may begin and end.
     highest: f64,
+    /// How near to the centre of the Earth a link may pass; the rule for orbits of different radii, where a length says nothing.
+    lowest: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -34,13 +37,13 @@ struct Seam {
     last_plane: u32,
     /// The slots of the first plane's satellites, then those of the last plane's.
     slots: Vec<u32>,
-    mean_motion: f64,
+    latitude_rate: f64,
     /// Sum of the phases of both planes' first satellites at the reference instant, radians.
     phases: f64,
 }
 
 impl Links {
-    /// The links of `constellation` at the reference instant.
+    /// The links of `constellation` at the reference instant; none for pairs of a file, which [`Links::between`] links.
     pub fn new(constellation: &Constellation, orbits: &Orbits) -> Links {
         let pairs = grid(constellation);
         let seam = has_seam(constellation);
@@ -49,26 +52,17 @@ impl Links {
         let count = constellation.satellites();
         let on_seam = |s: u32| seam && (s < per_plane || s >= last_plane);
 
-        let mut degrees: Vec<u32> = (0..count).map(|s| u32::from(on_seam(s))).collect();
-        pairs.iter().flat_map(|(ends, _)| ends).for_each(|&s| degrees[s as usize] += 1);
-        let mut offsets = vec![0];
-        offsets.extend(degrees.iter().scan(0, |sum, degree| {
-            *sum += degree;
-            Some(*sum)
-        }));
-        let slots = *offsets.last().expect("starts with one") as usize;
-        let radius = orbits.radius();
+        let seamed = (0..count).filter(|&s| on_seam(s));
+        let offsets = offsets(count, pairs.iter().flat_map(|(ends, _)| *ends).chain(seamed));
+        let radius = constellation.radius();
         let floor = EARTH_RADIUS + constellation.minimum_link_altitude.as_metres();
         let mut links = Links {
-            neighbours: vec![0; slots],
-            metres: vec![f64::INFINITY; slots],
-            between_planes: Vec::new(),
-            seam: None,
             longest: 2.0 * (radius * radius - floor * floor).max(0.0).sqrt(),
             highest: constellation.polar_cutoff.map_or(f64::INFINITY, |cutoff| radius * libm::sin(cutoff.as_radians())),
-            offsets,
+            ..Links::unlinked(offsets)
         };
-        links.place(&pairs, radius, per_plane);
+        let chord = 2.0 * radius * libm::sin(PI / f64::from(per_plane));
+        links.place(&pairs, chord);
         if seam {
             let ends = (0..per_plane).chain(last_plane..count);
             let spacing = TAU / f64::from(per_plane);
@@ -76,7 +70,7 @@ impl Links {
                 satellites: per_plane,
                 last_plane,
                 slots: ends.map(|s| links.offsets[s as usize + 1] - 1).collect(),
-                mean_motion: orbits.mean_motion(),
+                latitude_rate: constellation.latitude_rate(),
                 phases: constellation.phase_shift(planes - 1) * spacing,
             });
         }
@@ -86,9 +80,37 @@ impl Links {
         links
     }
 
-    /// Gives every pair its slots; the links in a plane get their length, which never changes.
-    fn place(&mut self, pairs: &[([u32; 2], bool)], radius: f64, per_plane: u32) {
-        let chord = 2.0 * radius * libm::sin(PI / f64::from(per_plane));
+    /// Links between `pairs` of the satellites of `orbits`, at the reference instant. Each is on while the straight line
+    /// between its ends stays `minimum_altitude` metres above the equatorial radius.
+    ///
+    /// The ends of a pair must differ, and no pair come twice.
+    pub fn between(pairs: &[[u32; 2]], orbits: &Orbits, minimum_altitude: f64) -> Links {
+        let offsets = offsets(orbits.len() as u32, pairs.iter().flatten().copied());
+        let mut links = Links { lowest: EARTH_RADIUS + minimum_altitude, ..Links::unlinked(offsets) };
+        links.place(&pairs.iter().map(|&ends| (ends, false)).collect::<Vec<_>>(), 0.0);
+        let mut positions = Vec::new();
+        orbits.positions_at(0.0, &mut positions);
+        links.update(0.0, &positions);
+        links
+    }
+
+    /// Rows of these sizes with all links off, and no rule that would keep them so.
+    fn unlinked(offsets: Vec<u32>) -> Links {
+        let slots = *offsets.last().expect("starts with one") as usize;
+        Links {
+            offsets,
+            neighbours: vec![0; slots],
+            metres: vec![f64::INFINITY; slots],
+            between_planes: Vec::new(),
+            seam: None,
+            longest: f64::INFINITY,
+            highest: f64::INFINITY,
+            lowest: 0.0,
+        }
+    }
+
+    /// Gives every pair its slots; the links in a plane get their length, `chord`, which never changes.
+    fn place(&mut self, pairs: &[([u32; 2], bool)], chord: f64) {
         let mut free = self.offsets.clone();
         for &(ends, in_plane) in pairs {
             let slots = ends.map(|s| {
@@ -127,6 +149,7 @@ impl Links {
         let [a, b] = ends.map(|s| positions[s as usize]);
         let metres = match a[2].abs() > self.highest || b[2].abs() > self.highest {
             true => f64::INFINITY,
+            false if self.lowest > 0.0 && nearest_to_centre(a, b) < self.lowest => f64::INFINITY,
             false => self.limit(distance(a, b)),
         };
         slots.iter().for_each(|&slot| self.metres[slot as usize] = metres);
@@ -150,13 +173,9 @@ impl Links {
             Some(*sum)
         });
         Links {
-            offsets: std::iter::once(0).chain(ends).collect(),
             neighbours: rows.iter().flatten().map(|link| link.0).collect(),
             metres: rows.iter().flatten().map(|link| link.1).collect(),
-            between_planes: Vec::new(),
-            seam: None,
-            longest: f64::INFINITY,
-            highest: f64::INFINITY,
+            ..Links::unlinked(std::iter::once(0).chain(ends).collect())
         }
     }
 
@@ -180,9 +199,26 @@ impl Seam {
     /// seam. Rounding to the nearest makes it a pairing one to one, which moves on by one every half spacing of flight.
     fn mirror(&self, seconds: f64) -> u32 {
         let spacing = TAU / f64::from(self.satellites);
-        let nearest = ((PI - self.phases - 2.0 * self.mean_motion * seconds) / spacing).round();
+        let nearest = ((PI - self.phases - 2.0 * self.latitude_rate * seconds) / spacing).round();
         (nearest as i64).rem_euclid(i64::from(self.satellites)) as u32
     }
+}
+
+/// Where the rows of `satellites` satellites begin, when they have so many links as they are named in `ends`.
+fn offsets(satellites: u32, ends: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut offsets = vec![0; satellites as usize + 1];
+    ends.for_each(|s| offsets[s as usize + 1] += 1);
+    for s in 0..satellites as usize {
+        offsets[s + 1] += offsets[s];
+    }
+    offsets
+}
+
+/// How near the straight line between two points comes to the centre of the Earth.
+fn nearest_to_centre(a: Vector, b: Vector) -> f64 {
+    let way = [b[0] - a[0], b[1] - a[1], b[2] - a[2]];
+    let share = (-dot(a, way) / dot(way, way)).clamp(0.0, 1.0);
+    distance([a[0] + share * way[0], a[1] + share * way[1], a[2] + share * way[2]], [0.0; 3])
 }
 
 fn has_seam(constellation: &Constellation) -> bool {
@@ -195,7 +231,7 @@ fn grid(constellation: &Constellation) -> Vec<([u32; 2], bool)> {
     let (planes, per_plane) = (constellation.planes, constellation.satellites_per_plane);
     let number = |plane: u32, k: u32| plane * per_plane + k % per_plane;
     let mut pairs = Vec::new();
-    if constellation.links == LinkPattern::None {
+    if constellation.links != LinkPattern::PlusGrid {
         return pairs;
     }
     // A ring of two is one link, and a single satellite has none; likewise for the planes.
@@ -254,7 +290,8 @@ mod tests {
             for seconds in [0.0, 500.0, 3000.0, 50_000.0] {
                 let (links, positions) = at(&preset.constellation, seconds);
                 let most = degrees(&links, preset.constellation.satellites()).into_iter().max();
-                assert_eq!(most, Some(4), "{}", preset.name);
+                let linked = preset.constellation.links == LinkPattern::PlusGrid;
+                assert_eq!(most, Some(if linked { 4 } else { 0 }), "{}", preset.name);
                 for &(s, t, _) in &links {
                     let (a, b) = (positions[s as usize], positions[t as usize]);
                     let middle = [0.5 * (a[0] + b[0]), 0.5 * (a[1] + b[1]), 0.5 * (a[2] + b[2])];
@@ -301,7 +338,7 @@ mod tests {
     fn seam_partners_are_the_nearest_and_change_as_they_pass() {
         let mut leo = preset("leo-66").unwrap().constellation.clone();
         leo.polar_cutoff = None;
-        let period = Orbits::new(&leo).period();
+        let period = TAU / leo.latitude_rate();
         let mut partners = Vec::new();
         for step in 0..240 {
             let (links, positions) = at(&leo, f64::from(step) / 240.0 * period);
@@ -361,5 +398,15 @@ mod tests {
         (c.planes, c.satellites_per_plane) = (2, 8);
         let (links, _) = at(&c, 0.0);
         assert!(links.iter().any(|link| link.0 / 8 != link.1 / 8), "two planes are linked, once");
+    }
+
+    #[test]
+    fn a_line_is_nearest_to_the_centre_between_its_ends() {
+        let nearest = |a, b| nearest_to_centre(a, b);
+        assert!((nearest([7.0, -3.0, 0.0], [7.0, 5.0, 0.0]) - 7.0).abs() < 1e-12);
+        assert_eq!(nearest([7.0, 0.0, 0.0], [-9.0, 0.0, 0.0]), 0.0);
+        // One straight above the other: the centre is below both.
+        assert!((nearest([0.0, 0.0, 7.0], [0.0, 0.0, 42.0]) - 7.0).abs() < 1e-12);
+        assert!((nearest([0.0, 0.0, 42.0], [0.0, 0.0, 7.0]) - 7.0).abs() < 1e-12);
     }
 }

@@ -1,14 +1,13 @@
 //! What a scenario says about the long path: the registry of `path.kind`.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, Deserializer, MapAccess, Visitor};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Angle, Duration, FieldError, Probability};
 
-use crate::constellation::{Constellation, LinkPattern};
+use crate::choice::ConstellationChoice;
 use crate::follow::{Follower, Handover};
 use crate::ground::Place;
-use crate::presets::{preset, presets};
+use crate::sky::{ReadFile, Sky};
 use crate::trace::DelayTrace;
 
 units::registry! {
@@ -66,7 +65,8 @@ pub struct TracePath {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConstellationPath {
-    /// A preset's name, or a table of Walker parameters.
+    /// A preset's name, a table of Walker parameters (`preset = "NAME"` with those to change), or a table that names a file of
+    /// elements.
     pub constellation: ConstellationChoice,
     /// Where the data come from.
     pub source: Place,
@@ -112,13 +112,8 @@ impl ConstellationPath {
     /// # Errors
     /// Names the field, what was given and what is allowed.
     pub fn check(&self) -> Result<(), FieldError> {
-        self.checked().map(|_| ())
-    }
-
-    fn checked(&self) -> Result<&Constellation, FieldError> {
         let refuse = |field: &str, message: String| Err(FieldError::new(field, message));
-        let constellation = self.constellation.resolve()?;
-        constellation.check().map_err(|error| error.within("constellation"))?;
+        self.constellation.check()?;
         self.source.check().map_err(|error| error.within("source"))?;
         self.user.check().map_err(|error| error.within("user"))?;
         if let Some(mask) = self.minimum_elevation
@@ -129,105 +124,52 @@ impl ConstellationPath {
         if self.step < Duration::from_millis(1) {
             return refuse("step", format!("{} must be at least 1 ms", self.step));
         }
-        if constellation.links == LinkPattern::None && self.handover != Handover::ShortestPath {
+        if !self.constellation.is_linked() && self.handover != Handover::ShortestPath {
             let message = "without inter-satellite links both ends need the same satellite: write \"shortest-path\"";
             return refuse("handover", message.to_owned());
         }
-        Ok(constellation)
+        Ok(())
     }
 
-    /// The one-way delay from the start of the run for `duration`.
+    /// The one-way delay from the start of the run for `duration`, of a constellation that needs no file.
     ///
     /// # Errors
     /// As [`ConstellationPath::check`], or if there would be more than ten million steps.
     pub fn trace(&self, duration: Duration) -> Result<DelayTrace, FieldError> {
-        let constellation = self.checked()?;
+        self.trace_reading(duration, &|_| Err("files are not read here".to_owned()))
+    }
+
+    /// As [`ConstellationPath::trace`], with the files that the constellation names.
+    ///
+    /// # Errors
+    /// As [`ConstellationPath::trace`]; or a file cannot be read or is wrong, or one of its satellites has come down.
+    pub fn trace_reading(&self, duration: Duration, read: ReadFile) -> Result<DelayTrace, FieldError> {
+        self.check()?;
+        self.trace_over(self.constellation.sky(read)?, duration)
+    }
+
+    /// As [`ConstellationPath::trace`], over the path's own constellation with its files read.
+    ///
+    /// # Errors
+    /// As [`ConstellationPath::trace`]; or a satellite comes down on the way.
+    pub fn trace_over(&self, sky: Sky, duration: Duration) -> Result<DelayTrace, FieldError> {
+        self.check()?;
         if duration.as_nanos() / self.step.as_nanos() > MOST_STEPS {
             let message = format!("{} is too short for {duration}: at most {MOST_STEPS} steps", self.step);
             return Err(FieldError::new("step", message));
         }
-        let mask = self.minimum_elevation.unwrap_or(constellation.minimum_elevation);
-        let follower = Follower::new(constellation, mask, [&self.source, &self.user], self.handover, self.start);
+        sky.check(self.start, duration).map_err(|error| FieldError::new("constellation.file", error.to_string()))?;
+        let mask = self.minimum_elevation.unwrap_or(sky.minimum_elevation);
+        let follower = Follower::new(sky, mask, [&self.source, &self.user], self.handover, self.start);
         Ok(follower.trace(duration, self.step))
-    }
-}
-
-/// A constellation by name or by its parameters.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum ConstellationChoice {
-    /// The name of a preset.
-    Preset(String),
-    /// Its parameters.
-    Walker(Box<Constellation>),
-}
-
-impl ConstellationChoice {
-    /// The parameters.
-    ///
-    /// # Errors
-    /// If there is no preset with this name.
-    pub fn resolve(&self) -> Result<&Constellation, FieldError> {
-        match self {
-            ConstellationChoice::Walker(constellation) => Ok(constellation),
-            ConstellationChoice::Preset(name) => match preset(name) {
-                Some(preset) => Ok(&preset.constellation),
-                None => {
-                    let names: Vec<_> = presets().iter().map(|preset| preset.name).collect();
-                    let message = format!("unknown constellation \"{name}\": one of {}", names.join(", "));
-                    Err(FieldError::new("constellation", message))
-                }
-            },
-        }
-    }
-}
-
-impl From<&str> for ConstellationChoice {
-    fn from(name: &str) -> ConstellationChoice {
-        ConstellationChoice::Preset(name.to_owned())
-    }
-}
-
-impl From<Constellation> for ConstellationChoice {
-    fn from(constellation: Constellation) -> ConstellationChoice {
-        ConstellationChoice::Walker(Box::new(constellation))
-    }
-}
-
-// Not derived as untagged, which would hide what is wrong in a table behind "did not match any variant".
-impl<'de> Deserialize<'de> for ConstellationChoice {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Choice;
-        impl<'de> Visitor<'de> for Choice {
-            type Value = ConstellationChoice;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a preset's name or a table of Walker parameters")
-            }
-            fn visit_str<E: de::Error>(self, name: &str) -> Result<ConstellationChoice, E> {
-                Ok(ConstellationChoice::from(name))
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ConstellationChoice, A::Error> {
-                Constellation::deserialize(de::value::MapAccessDeserializer::new(map)).map(ConstellationChoice::from)
-            }
-        }
-        deserializer.deserialize_any(Choice)
-    }
-}
-
-impl JsonSchema for ConstellationChoice {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "ConstellationChoice".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let names: Vec<_> = presets().iter().map(|preset| preset.name).collect();
-        json_schema!({ "anyOf": [{ "type": "string", "enum": names }, generator.subschema_for::<Constellation>()] })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::constellation::Constellation;
+    use crate::presets::preset;
 
     fn read(text: &str) -> PathConfig {
         toml::from_str(text).unwrap()
@@ -287,14 +229,17 @@ mod tests {
         assert_eq!(with("174.8 deg", "-274 deg"), "user.longitude: -274 deg must be between -180 deg and 360 deg");
         assert_eq!(
             with("leo-66", "leo66"),
-            "constellation: unknown constellation \"leo66\": one of leo-66, iridium-66, oneweb, starlink-shell-1, kuiper-630"
+            "constellation: unknown constellation \"leo66\": did you mean leo-66? one of leo-66, iridium-66, iridium-next, \
+             oneweb, starlink-shell-1, kuiper-630, orbcomm-og2, o3b, geo"
         );
         let add = |line: &str| refused(&format!("{PATH}\n{line}"));
         assert_eq!(add("step = \"0 s\""), "step: 0 s must be at least 1 ms");
         assert_eq!(add("minimum_elevation = \"91 deg\""), "minimum_elevation: 91 deg must be between 0 deg and 90 deg");
         assert!(add("handover = \"often\"").contains("keep-until-mask"), "{}", add("handover = \"often\""));
         assert!(add("color = 1").contains("unknown field `color`"), "{}", add("color = 1"));
-        assert!(with("\"leo-66\"", "66").contains("a preset's name or a table of Walker parameters"));
+        assert!(
+            with("\"leo-66\"", "66").contains("a preset's name, a table of Walker parameters, or a table with a file")
+        );
         let short = ConstellationPath {
             step: Duration::from_millis(1),
             ..ConstellationPath::new("leo-66".into(), Place::from_degrees(0.0, 0.0), Place::from_degrees(1.0, 1.0))
@@ -336,9 +281,17 @@ mod tests {
     #[test]
     fn the_schema_describes_every_option() {
         let schema = serde_json::to_value(schemars::schema_for!(PathConfig)).unwrap().to_string();
-        for word in
-            ["keep-until-mask", "starlink-shell-1", "satellites_per_plane", "polar_cutoff", "jitter", "latitude"]
-        {
+        for word in [
+            "keep-until-mask",
+            "starlink-shell-1",
+            "satellites_per_plane",
+            "polar_cutoff",
+            "jitter",
+            "latitude",
+            "preset",
+            "epoch",
+            "j2",
+        ] {
             assert!(schema.contains(word), "{word}");
         }
     }

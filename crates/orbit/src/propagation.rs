@@ -1,8 +1,10 @@
-//! Where the satellites are: circular two-body orbits.
+//! Where the satellites are: circular orbits, undisturbed or with the drift that the Earth's oblateness causes, or the orbits
+//! of real satellites.
 //!
 //! Frame: inertial, x through the Greenwich meridian at the reference instant, z through the north pole, metres.
 
 use crate::constellation::Constellation;
+use crate::elements::ElementOrbits;
 
 /// A point or a direction: x, y, z.
 pub type Vector = [f64; 3];
@@ -16,22 +18,62 @@ pub const EARTH_ROTATION: f64 = 7.292_115e-5;
 /// Speed of light in vacuum, metres per second (exact).
 pub const SPEED_OF_LIGHT: f64 = 299_792_458.0;
 
+/// Oblateness of the Earth: the second zonal harmonic, -sqrt(5) C20 of EGM2008 (the gravity model of WGS 84).
+pub const J2: f64 = 1.082_626_173_852e-3;
+
 /// The orbits of a constellation, ready to be evaluated at any instant.
 #[derive(Clone, Debug)]
-pub struct Orbits {
+pub enum Orbits {
+    /// Circular orbits in a regular pattern.
+    Walker(WalkerOrbits),
+    /// Real satellites, by their mean elements.
+    Elements(ElementOrbits),
+}
+
+impl Orbits {
+    /// The orbits of `constellation`, whose values must have passed [`Constellation::check`].
+    pub fn new(constellation: &Constellation) -> Orbits {
+        Orbits::Walker(WalkerOrbits::new(constellation))
+    }
+
+    /// Number of satellites.
+    pub fn len(&self) -> usize {
+        match self {
+            Orbits::Walker(orbits) => orbits.phases.len(),
+            Orbits::Elements(orbits) => orbits.len(),
+        }
+    }
+
+    /// Whether there is no satellite at all (what was checked has at least one).
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Writes the positions of all satellites, `seconds` after the reference instant, in the inertial frame, metres.
+    pub fn positions_at(&self, seconds: f64, positions: &mut Vec<Vector>) {
+        match self {
+            Orbits::Walker(orbits) => orbits.positions_at(seconds, positions),
+            Orbits::Elements(orbits) => orbits.positions_at(seconds, positions),
+        }
+    }
+}
+
+/// Circular orbits of one radius and inclination.
+#[derive(Clone, Debug)]
+pub struct WalkerOrbits {
     radius: f64,
-    mean_motion: f64,
-    /// For each plane the directions to the ascending node and, in the plane, a quarter turn ahead of it.
+    latitude_rate: f64,
+    node_rate: f64,
+    /// For each plane the directions to the ascending node and, in the plane, a quarter turn ahead of it, both at the
+    /// reference instant.
     planes: Vec<(Vector, Vector)>,
     satellites_per_plane: usize,
     /// Cosine and sine of each satellite's argument of latitude at the reference instant.
     phases: Vec<(f64, f64)>,
 }
 
-impl Orbits {
-    /// The orbits of `constellation`, whose values must have passed [`Constellation::check`].
-    pub fn new(constellation: &Constellation) -> Orbits {
-        let radius = EARTH_RADIUS + constellation.altitude.as_metres();
+impl WalkerOrbits {
+    fn new(constellation: &Constellation) -> WalkerOrbits {
         let (sin_i, cos_i) = libm::sincos(constellation.inclination.as_radians());
         let spacing = std::f64::consts::TAU / f64::from(constellation.satellites_per_plane);
         let mut planes = Vec::with_capacity(constellation.planes as usize);
@@ -45,46 +87,24 @@ impl Orbits {
                 phases.push((cos, sin));
             }
         }
-        Orbits {
-            radius,
-            mean_motion: (GRAVITATIONAL_PARAMETER / (radius * radius * radius)).sqrt(),
+        WalkerOrbits {
+            radius: constellation.radius(),
+            latitude_rate: constellation.latitude_rate(),
+            node_rate: constellation.node_rate(),
             planes,
             satellites_per_plane: constellation.satellites_per_plane as usize,
             phases,
         }
     }
 
-    /// Distance of the satellites from the centre of the Earth, metres.
-    pub fn radius(&self) -> f64 {
-        self.radius
-    }
-
-    /// Angular speed on the orbit, radians per second.
-    pub fn mean_motion(&self) -> f64 {
-        self.mean_motion
-    }
-
-    /// Time of one revolution, seconds.
-    pub fn period(&self) -> f64 {
-        std::f64::consts::TAU / self.mean_motion
-    }
-
-    /// Number of satellites.
-    pub fn len(&self) -> usize {
-        self.phases.len()
-    }
-
-    /// Whether there is no satellite at all (a checked constellation has at least one).
-    pub fn is_empty(&self) -> bool {
-        self.phases.is_empty()
-    }
-
-    /// Writes the positions of all satellites, `seconds` after the reference instant, in the inertial frame, metres.
-    pub fn positions_at(&self, seconds: f64, positions: &mut Vec<Vector>) {
-        // One sine for all satellites: the angles on the orbit are added by the addition theorem.
-        let (sin, cos) = libm::sincos(self.mean_motion * seconds);
+    fn positions_at(&self, seconds: f64, positions: &mut Vec<Vector>) {
+        // One sine for all satellites: the angles on the orbit are added by the addition theorem. Likewise all nodes turn by
+        // one angle.
+        let (sin, cos) = libm::sincos(self.latitude_rate * seconds);
+        let turn = libm::sincos(self.node_rate * seconds);
         positions.clear();
         for ((node, ahead), phases) in self.planes.iter().zip(self.phases.chunks(self.satellites_per_plane)) {
+            let (node, ahead) = (turned(*node, turn), turned(*ahead, turn));
             positions.extend(phases.iter().map(|&(cos_0, sin_0)| {
                 let along = self.radius * (cos_0 * cos - sin_0 * sin);
                 let across = self.radius * (sin_0 * cos + cos_0 * sin);
@@ -96,6 +116,11 @@ impl Orbits {
             }));
         }
     }
+}
+
+/// Turned eastwards by the angle with this sine and cosine.
+fn turned([x, y, z]: Vector, (sin, cos): (f64, f64)) -> Vector {
+    [x * cos - y * sin, x * sin + y * cos, z]
 }
 
 /// The same point in the other frame after the Earth has turned for `seconds`: from Earth-fixed to inertial.
@@ -130,10 +155,11 @@ mod tests {
     fn periods_are_those_known() {
         let mut constellation = preset("iridium-66").unwrap().constellation.clone();
         // ns-2's Iridium example: 6026.9 s.
-        assert!((Orbits::new(&constellation).period() - 6026.9).abs() < 0.5);
+        let period = |c: &Constellation| std::f64::consts::TAU / c.latitude_rate();
+        assert!((period(&constellation) - 6026.9).abs() < 0.5);
         // The geostationary orbit takes a sidereal day, 86164.0905 s; its radius is 42164.17 km.
         constellation.altitude = Length::from_metres(42_164_170.0 - EARTH_RADIUS);
-        assert!((Orbits::new(&constellation).period() - 86_164.09).abs() < 0.1);
+        assert!((period(&constellation) - 86_164.09).abs() < 0.1);
     }
 
     #[test]
@@ -167,6 +193,63 @@ mod tests {
                     assert!(distance(found, expected) < 0.01, "{} {number} at {seconds} s", preset.name);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn oblateness_turns_the_planes_as_it_is_known_to() {
+        let mut c = preset("leo-66").unwrap().constellation.clone();
+        let undisturbed = c.latitude_rate();
+        assert_eq!(c.node_rate(), 0.0);
+        c.j2 = true;
+        let degrees_a_day = |rate: f64| rate.to_degrees() * 86_400.0;
+        // Sun-synchronous at 800 km: 98.6 deg (Wertz, Space Mission Analysis and Design), with the mean sun in a tropical year.
+        c.inclination = Angle::from_degrees(98.603);
+        assert!((degrees_a_day(c.node_rate()) - 360.0 / 365.2422).abs() < 2e-4, "{}", degrees_a_day(c.node_rate()));
+        // At 60 and 120 deg, 4 cos^2 i = 1: the revolution from node to node takes as long as without.
+        for inclination in [60.0, 120.0] {
+            c.inclination = Angle::from_degrees(inclination);
+            assert!((c.latitude_rate() / undisturbed - 1.0).abs() < 1e-12);
+        }
+        c.inclination = Angle::from_degrees(90.0);
+        assert!(degrees_a_day(c.node_rate()).abs() < 1e-12 && c.latitude_rate() < undisturbed);
+    }
+
+    #[test]
+    fn satellites_drift_by_the_rates() {
+        let mut c = preset("starlink-shell-1").unwrap().constellation.clone();
+        let mut at = |j2: bool, seconds: f64, turned_by: f64, ahead_by: f64| {
+            c.j2 = j2;
+            c.first_node = Angle::from_degrees(turned_by.to_degrees());
+            let mut positions = Vec::new();
+            // A satellite of the undisturbed constellation that is ahead has flown for longer.
+            Orbits::new(&c).positions_at(
+                seconds + ahead_by / Constellation { j2: false, ..c.clone() }.latitude_rate(),
+                &mut positions,
+            );
+            positions
+        };
+        let shell = Constellation { j2: true, ..preset("starlink-shell-1").unwrap().constellation.clone() };
+        let undisturbed = preset("starlink-shell-1").unwrap().constellation.latitude_rate();
+        for seconds in [0.0, 3600.0, 86_400.0] {
+            let ahead = (shell.latitude_rate() - undisturbed) * seconds;
+            let drifted = at(true, seconds, 0.0, 0.0);
+            let expected = at(false, seconds, shell.node_rate() * seconds, ahead);
+            assert!(drifted.iter().zip(&expected).all(|(&a, &b)| distance(a, b) < 0.01), "after {seconds} s");
+            let stayed = at(false, seconds, 0.0, 0.0);
+            assert_eq!(distance(drifted[7], stayed[7]) > 100e3, seconds > 80_000.0);
+        }
+    }
+
+    #[test]
+    fn a_geostationary_satellite_stays() {
+        let mut geo = preset("geo").unwrap().constellation.clone();
+        geo.first_node = Angle::from_degrees(13.0);
+        let mut positions = Vec::new();
+        for days in [0.0, 0.3, 7.0] {
+            Orbits::new(&geo).positions_at(days * 86_400.0, &mut positions);
+            let [x, y, z] = inertial_to_earth_fixed(positions[0], days * 86_400.0);
+            assert!((libm::atan2(y, x).to_degrees() - 13.0).abs() < 1e-4 && z.abs() < 1.0, "after {days} days");
         }
     }
 }

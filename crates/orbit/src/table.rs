@@ -2,9 +2,11 @@
 
 use units::{Duration, FieldError, Time};
 
+use crate::choice::ConstellationChoice;
 use crate::constellation::Constellation;
 use crate::ground::Place;
-use crate::path::{ConstellationChoice, ConstellationPath};
+use crate::path::ConstellationPath;
+use crate::sky::ReadFile;
 use crate::trace::{Change, DelayTrace};
 
 /// One-way delays on a grid of time.
@@ -55,7 +57,18 @@ impl ConstellationPath {
     /// # Errors
     /// As [`ConstellationPath::check`].
     pub fn table(&self, duration: Duration) -> Result<DelayTable, FieldError> {
-        let trace = self.trace(duration)?;
+        self.trace(duration).map(|trace| self.tabulate(trace, duration))
+    }
+
+    /// As [`ConstellationPath::table`], with the files that the constellation names.
+    ///
+    /// # Errors
+    /// As [`ConstellationPath::trace_reading`].
+    pub fn table_reading(&self, duration: Duration, read: ReadFile) -> Result<DelayTable, FieldError> {
+        self.trace_reading(duration, read).map(|trace| self.tabulate(trace, duration))
+    }
+
+    fn tabulate(&self, trace: DelayTrace, duration: Duration) -> DelayTable {
         let mut legs = trace.legs().iter().peekable();
         let mut leg = trace.legs()[0];
         let mut rows = Vec::new();
@@ -80,7 +93,7 @@ impl ConstellationPath {
                 },
             });
             if now >= end {
-                return Ok(DelayTable { rows, trace });
+                return DelayTable { rows, trace };
             }
             now = (now + self.step).min(end);
         }

@@ -2,11 +2,14 @@
 
 mod access;
 mod capacity;
+mod routes;
 mod scenario;
 mod scheduler;
 mod simulation;
+mod sky;
 mod table;
 mod tools;
+mod view;
 
 use pyo3::prelude::*;
 
@@ -21,15 +24,21 @@ mod _core {
     #[pymodule_export]
     use super::capacity::Capacity;
     #[pymodule_export]
+    use super::routes::RoutesStudy;
+    #[pymodule_export]
     use super::scenario::{Scenario, ScenarioError};
     #[pymodule_export]
     use super::scheduler::Queue;
     #[pymodule_export]
     use super::simulation::{Record, Simulation, SimulationError};
     #[pymodule_export]
+    use super::sky::{constellation_epoch, constellation_look, constellation_positions};
+    #[pymodule_export]
     use super::table::ArrowTable;
     #[pymodule_export]
     use super::tools::{channel_generate, channel_stats, constellation_delay, registries_json, schema_json, version};
+    #[pymodule_export]
+    use super::view::{constellation_coverage, constellation_map, constellation_passes};
 }
 
 /// Shortens `map_err` for the two errors a user can meet.

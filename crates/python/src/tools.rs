@@ -1,6 +1,8 @@
 //! What can be asked without a run: registries, delays over a constellation, series and statistics of a channel.
 
 use std::path::Path;
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::thread;
 
 use pyo3::prelude::*;
 use units::Duration;
@@ -28,19 +30,42 @@ pub(crate) fn registries_json() -> String {
 
 /// One-way delay over a constellation between two places given as (latitude, longitude) in degrees.
 #[pyfunction]
+#[pyo3(signature = (constellation, source, user, duration_s, step_s, handover=None))]
 pub(crate) fn constellation_delay(
     py: Python<'_>,
-    constellation: &str,
+    constellation: String,
     source: (f64, f64),
     user: (f64, f64),
     duration_s: f64,
     step_s: f64,
+    handover: Option<String>,
 ) -> PyResult<ArrowTable> {
     let (duration, step) = (Duration::from_secs_f64(duration_s), Duration::from_secs_f64(step_s));
-    py.detach(|| sim::constellation_delay(constellation, source, user, duration, step))
-        .map(ArrowTable::from)
-        .map_err(refused)
+    let work = move || sim::constellation_delay(&constellation, source, user, duration, step, handover.as_deref());
+    interruptible(py, work)?.map(ArrowTable::from).map_err(refused)
 }
+
+/// Works in a thread of its own, and looks for Ctrl-C meanwhile. If it comes, what the thread finds is thrown away.
+pub(crate) fn interruptible<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    let (done, wait) = mpsc::channel();
+    let wait = Mutex::new(wait); // only so that it may be waited for without Python
+    let worker = thread::spawn(move || done.send(work()));
+    loop {
+        match py.detach(|| wait.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(LOOK_FOR_SIGNALS)) {
+            Ok(found) => return Ok(found),
+            Err(mpsc::RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(mpsc::RecvTimeoutError::Disconnected) => match worker.join() {
+                Err(panic) => std::panic::resume_unwind(panic),
+                Ok(_) => unreachable!("it sends before it ends"),
+            },
+        }
+    }
+}
+
+const LOOK_FOR_SIGNALS: std::time::Duration = std::time::Duration::from_millis(50);
 
 /// A channel's series; the channel is given as the JSON of a scenario's `channel` table.
 #[pyfunction]

@@ -9,6 +9,7 @@ mod capture;
 mod packet;
 mod record;
 mod scenario;
+mod sky;
 mod tools;
 mod world;
 
@@ -26,5 +27,8 @@ pub use scenario::{
     Choice, ChoiceOption, FlowConfig, FlowDirection, PacketCapture, PepConfig, RecordConfig, Registry, Scenario,
     ScenarioConfig, ScenarioError, TransportConfig, registries, schema,
 };
-pub use tools::{ChannelTool, constellation_delay};
+pub use sky::{Instants, look, positions, reference_epoch, sky};
+pub use tools::{
+    ChannelTool, RoutesBatch, RoutesOptions, RoutesStudy, constellation_delay, coverage, map, passes,
+};
 pub use world::{Choosers, RunError, Simulation};

@@ -1,5 +1,8 @@
 //! What can be asked without a run.
 
+mod routes;
+mod view;
+
 use std::path::Path;
 
 use channel::ChannelModel;
@@ -11,19 +14,28 @@ use crate::record::Table;
 use crate::scenario::{ScenarioError, channel_from_json, positive};
 use crate::world::{channel_streams, load_channel};
 
-/// One-way delay over a constellation between two places, (latitude, longitude) in degrees, on a grid of time.
+pub use routes::{RoutesBatch, RoutesOptions, RoutesStudy};
+pub use view::{coverage, map, passes};
+
+/// One-way delay over a constellation between two places, (latitude, longitude) in degrees, on a grid of time; `handover` as
+/// in a scenario.
 ///
 /// # Errors
-/// Names what is wrong: the constellation's name, a place, the step.
+/// Names what is wrong: the constellation's name, a place, the step, the handover.
 pub fn constellation_delay(
     constellation: &str,
     source: (f64, f64),
     user: (f64, f64),
     duration: Duration,
     step: Duration,
+    handover: Option<&str>,
 ) -> Result<Table, ScenarioError> {
     let place = |(latitude, longitude)| Place::from_degrees(latitude, longitude);
-    let path = ConstellationPath::new(ConstellationChoice::from(constellation), place(source), place(user));
+    let mut path = ConstellationPath::new(ConstellationChoice::from(constellation), place(source), place(user));
+    if let Some(name) = handover {
+        path.handover =
+            serde_json::from_value(name.into()).map_err(|error| ScenarioError::new("handover", error.to_string()))?;
+    }
     let rows = ConstellationPath { step, ..path }.table(duration)?.rows;
     let mut table = Table::default();
     let satellite = |number: Option<u32>| number.map_or(f64::NAN, f64::from);

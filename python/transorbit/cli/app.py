@@ -15,6 +15,7 @@ from transorbit._capacity import DEFAULT_USERS
 from transorbit.cli import UsageError, parse, show
 from transorbit.cli.access import access
 from transorbit.cli.common import Csv, Plot, Settings, check_plot, examples, load, write_csv, write_plot
+from transorbit.cli.constellation import constellation
 
 if TYPE_CHECKING:
     from transorbit.result import Result
@@ -36,7 +37,6 @@ app = App(
     help_format="plaintext",
     version_flags=["--version"],
 )
-constellation = App(name="constellation", help="Satellite constellations: the delay of a path over them.")
 channel = App(name="channel", help="The radio channel of the last hop: its series and its statistics.")
 app.command(constellation)
 app.command(channel)
@@ -231,50 +231,6 @@ def demo(scenario: Path = Path("scenarios/leo-tcp.toml"), /, *, out: Path = Path
     print(f"Results: {', '.join(str(out / name) for name, _ in variants.values())}")
     print(f"Plots:   {out / 'goodput.png'} and the plots folder of each result (SVG and PNG)")
     return 0
-
-
-@constellation.command(
-    help_epilogue=examples(
-        "transorbit constellation delay leo-66 --from 43.6,1.4 --to -36.9,174.8 \\",
-        '    --duration "2 h" --step "1 s" --csv delay.csv --plot delay.svg',
-    )
-)
-def delay(
-    name: str,
-    /,
-    *,
-    from_: Annotated[str, Parameter(name="--from", allow_leading_hyphen=True)],
-    to_: Annotated[str, Parameter(name="--to", allow_leading_hyphen=True)],
-    duration: str = "600 s",
-    step: str = "1 s",
-    csv: Csv = None,
-    plot: Plot = None,
-) -> None:
-    """The one-way delay between two places over a constellation.
-
-    Args:
-        name: A constellation of `transorbit list constellations`.
-        from_: Latitude,longitude of one end in degrees, north and east positive.
-        to_: The other end.
-        duration: How long.
-        step: Time between samples.
-    """
-    check_plot(plot)
-    trace = to.constellation.delay(
-        name,
-        source=parse.place("--from", from_),
-        user=parse.place("--to", to_),
-        duration_s=parse.seconds("--duration", duration),
-        step_s=parse.seconds("--step", step),
-    )
-    if csv != Path("-"):
-        print(show.delay(trace))
-    write_csv(trace, csv)
-    if plot:
-        from transorbit import plots
-
-        title = f"{name}, {from_} to {to_}"
-        write_plot(plots.constellation_delay(trace, title=title), plot)
 
 
 _ChannelOption = Annotated[str | None, Parameter(help="As in the scenario's [channel].")]

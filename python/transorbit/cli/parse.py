@@ -76,6 +76,14 @@ def seconds(option: str, text: str) -> float:
     return value
 
 
+def degrees(option: str, text: str) -> float:
+    """An angle with its unit."""
+    match = re.fullmatch(r"\s*(-?[0-9]*\.?[0-9]+)\s*deg\s*", text)
+    if not match:
+        raise UsageError(f'{option}: "{text}" is not an angle: write a number and deg, as in "10 deg"')
+    return float(match[1])
+
+
 def place(option: str, text: str) -> tuple[float, float]:
     """Latitude and longitude in degrees."""
     try:

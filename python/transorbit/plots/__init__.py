@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from transorbit.plots.access import access_times, plr
 from transorbit.plots.capacity import capacity
 from transorbit.plots.compare import compare_goodput
+from transorbit.plots.constellation import constellation_delays, coverage, passes, world
 from transorbit.plots.models import channel, constellation_delay
 from transorbit.plots.run import goodput, harq, path_delay, queue, return_link, window
 from transorbit.plots.style import save, write
@@ -61,10 +62,13 @@ __all__ = [
     "compare_goodput",
     "completion",
     "constellation_delay",
+    "constellation_delays",
+    "coverage",
     "draw",
     "goodput",
     "goodput_by_user",
     "harq",
+    "passes",
     "path_delay",
     "plr",
     "queue",
@@ -72,5 +76,6 @@ __all__ = [
     "save",
     "voice",
     "window",
+    "world",
     "write",
 ]

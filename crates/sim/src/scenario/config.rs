@@ -308,6 +308,11 @@ impl ScenarioConfig {
         if let PathConfig::Trace(trace) = &mut resolved.path {
             trace.file = from_root(Path::new(&trace.file)).display().to_string();
         }
+        if let PathConfig::Constellation(path) = &mut resolved.path {
+            path.constellation
+                .files_mut()
+                .for_each(|file| *file = from_root(Path::new(file.as_str())).display().to_string());
+        }
         if let ChannelConfig::Trace(trace) = &mut resolved.channel {
             trace.file = from_root(&trace.file);
         }

@@ -12,6 +12,7 @@ mod shape;
 use std::path::{Path, PathBuf};
 
 use channel::ChannelConfig;
+use orbit::ConstellationChoice;
 use serde_json::Value as Json;
 use toml::Table;
 
@@ -120,6 +121,28 @@ pub(crate) fn channel_from_json(json: &str) -> Result<ChannelConfig, ScenarioErr
         channel.try_into().map_err(|error: toml::de::Error| ScenarioError::new("channel", error.message()))?;
     config.check().map_err(|error| error.within("channel"))?;
     Ok(config)
+}
+
+/// A constellation as `path.constellation` says it, as JSON.
+pub(crate) fn constellation_from_json(json: &str) -> Result<ConstellationChoice, ScenarioError> {
+    let refuse = |message: String| ScenarioError::new("constellation", message);
+    let value: toml::Value = serde_json::from_str(json).map_err(|error| refuse(format!("no JSON: {error}")))?;
+    // Within a path, so that there is one way to check it; the places matter to nobody.
+    let place = Table::from_iter(["latitude", "longitude"].map(|key| (key.to_owned(), "0 deg".into())));
+    let path = Table::from_iter([
+        ("kind".to_owned(), "constellation".into()),
+        ("constellation".to_owned(), value),
+        ("source".to_owned(), place.clone().into()),
+        ("user".to_owned(), place.into()),
+    ]);
+    let without_path = |error: ScenarioError| {
+        let field = error.field.strip_prefix("path.").unwrap_or(&error.field).to_owned();
+        ScenarioError { field, ..error }
+    };
+    let root = schema_with_definitions();
+    let path = shape::Shape { root, quantity }.apply_to("path", path.into()).map_err(without_path)?;
+    let constellation = path.get("constellation").cloned().expect("it was put there");
+    constellation.try_into().map_err(|error: toml::de::Error| refuse(error.message().to_owned()))
 }
 
 /// The schema of [`ScenarioConfig`] as the types give it, made once.

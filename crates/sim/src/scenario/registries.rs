@@ -210,8 +210,9 @@ fn in_words(root: &Json, property: &Json) -> String {
         return names.join(" | ");
     }
     if let Some(alternatives) = schema["anyOf"].as_array() {
-        let words: Vec<String> =
+        let mut words: Vec<String> =
             alternatives.iter().filter(|a| a["type"] != "null").map(|a| in_words(root, a)).collect();
+        words.dedup();
         return words.join(" | ");
     }
     let numbers_too = schema["type"].as_array().is_some_and(|types| types.iter().any(|t| t == "number"));

@@ -120,9 +120,9 @@ impl Shape<'_> {
         checked.try_for_each(|(i, entry)| self.check(entry, &schema["items"], &join(path, &i.to_string())))
     }
 
-    /// Several shapes are allowed: the first that fits, else the complaint of the last one of the value's own type.
+    /// Several shapes are allowed: the first that fits, else the complaint of the one that the value comes nearest to.
     fn check_alternatives(&self, value: &mut Value, alternatives: &[Json], path: &str) -> Result<(), ScenarioError> {
-        let mut complaint = None;
+        let mut complaint: Option<(Likeness, ScenarioError)> = None;
         for alternative in alternatives.iter().filter(|a| a["type"] != "null") {
             let mut tried = value.clone(); // a failed attempt leaves no trace
             match self.check(&mut tried, alternative, path) {
@@ -130,8 +130,13 @@ impl Shape<'_> {
                     *value = tried;
                     return Ok(());
                 }
-                Err(error) if complaint.is_none() || self.same_type(value, alternative) => complaint = Some(error),
-                Err(_) => {}
+                Err(error) => {
+                    let likeness = self.likeness(value, alternative);
+                    let nearer = complaint.as_ref().is_none_or(|(best, _)| likeness.same_type && likeness >= *best);
+                    if nearer {
+                        complaint = Some((likeness, error));
+                    }
+                }
             }
         }
         // A number or a word: what is neither is told both.
@@ -140,14 +145,31 @@ impl Shape<'_> {
         {
             return Err(given(path, value, &words));
         }
-        complaint.map_or(Ok(()), Err)
+        complaint.map_or(Ok(()), |(_, error)| Err(error))
+    }
+
+    fn likeness(&self, value: &Value, schema: &Json) -> Likeness {
+        let schema = self.resolved(schema);
+        let (required, known) = match (value.as_table(), schema["properties"].as_object()) {
+            (Some(table), Some(properties)) => {
+                let mut required = schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str);
+                let known = table.keys().filter(|key| properties.contains_key(*key)).count();
+                (required.all(|key| table.contains_key(key)), known)
+            }
+            _ => (false, 0),
+        };
+        Likeness { same_type: self.same_type(value, schema), required, known }
+    }
+
+    fn resolved<'b>(&'b self, schema: &'b Json) -> &'b Json {
+        match schema["$ref"].as_str() {
+            Some(definition) => &self.root["$defs"][definition.rsplit('/').next().unwrap_or_default()],
+            None => schema,
+        }
     }
 
     fn same_type(&self, value: &Value, schema: &Json) -> bool {
-        let resolved = match schema["$ref"].as_str() {
-            Some(definition) => &self.root["$defs"][definition.rsplit('/').next().unwrap_or_default()],
-            None => schema,
-        };
+        let resolved = self.resolved(schema);
         let is_table = tagged_choices(resolved).is_some() || resolved["type"] == "object";
         match value {
             Value::Table(_) => is_table,
@@ -156,6 +178,16 @@ impl Shape<'_> {
             _ => false,
         }
     }
+}
+
+/// How near a value comes to a shape that it does not fit.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Likeness {
+    same_type: bool,
+    /// A table has all the keys that the shape requires.
+    required: bool,
+    /// How many of the table's keys the shape knows.
+    known: usize,
 }
 
 /// In words, if the alternatives are a whole number in a range and a word.

@@ -53,6 +53,7 @@ pub(super) fn build(
     debug_assert_eq!((places, FIRST_FLOW), ([0, 1, 2, 3, 4, 5], 6));
     let record = &config.record;
     let series = record.series.then(|| Series::new(record.interval, record.most_samples(flows.len()), flows.len()));
+    let warnings = path.warning.iter().cloned().chain(model.warnings(u64::from(config.users()))).collect();
     let mut world = World {
         agenda,
         now: Time::ZERO,
@@ -68,7 +69,7 @@ pub(super) fn build(
         applications,
         flows,
         with_pep,
-        warnings: model.warnings(u64::from(config.users())),
+        warnings,
     };
     world.arm_at_rest();
     Ok(world)
@@ -112,10 +113,16 @@ pub(crate) fn law(model: &dyn ChannelModel, request: LawRequest) -> Transmission
 }
 
 fn long_path(config: &ScenarioConfig, base: &Path, streams: &Streams) -> Result<LongPath, ScenarioError> {
+    let mut warning = None;
     let trace = match &config.path {
         PathConfig::Fixed(fixed) => DelayTrace::fixed(fixed.delay),
-        PathConfig::Constellation(constellation) => {
-            constellation.trace(config.duration).map_err(|error| error.within("path"))?
+        PathConfig::Constellation(path) => {
+            let within = |error: ScenarioError| error.within("path");
+            path.check().map_err(within)?;
+            let sky = path.constellation.sky(&crate::sky::reader(base)).map_err(within)?;
+            let start = path.start.as_secs_f64();
+            warning = sky.warning(start, start + config.duration.as_secs_f64());
+            path.trace_over(sky, config.duration).map_err(within)?
         }
         PathConfig::Trace(trace) => {
             let file = base.join(&trace.file);
@@ -128,7 +135,9 @@ fn long_path(config: &ScenarioConfig, base: &Path, streams: &Streams) -> Result<
         PathConfig::Fixed(fixed) => fixed.jitter.clone().map(|jitter| (jitter, streams.stream("path.jitter", 0))),
         _ => None,
     };
-    Ok(LongPath::new(trace, jitter))
+    let mut path = LongPath::new(trace, jitter);
+    path.warning = warning;
+    Ok(path)
 }
 
 fn last_hop(

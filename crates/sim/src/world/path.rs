@@ -13,6 +13,8 @@ pub(super) struct LongPath {
     jitter: Option<(Jitter, Generator)>,
     /// One value for ever, for the common case.
     constant: Option<Duration>,
+    /// What to know before trusting the delays.
+    pub(super) warning: Option<String>,
 }
 
 impl LongPath {
@@ -20,7 +22,7 @@ impl LongPath {
         let includes_last_link = !trace.legs().is_empty();
         let first = trace.points().next().and_then(|(_, delay)| delay);
         let constant = first.filter(|_| !includes_last_link && trace.points().count() == 1);
-        LongPath { trace, includes_last_link, jitter, constant }
+        LongPath { trace, includes_last_link, jitter, constant, warning: None }
     }
 
     /// The delay of a packet that enters at `now`; `None` without a route.

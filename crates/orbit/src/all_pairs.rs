@@ -1,0 +1,765 @@
+//! Routes between all pairs of many stations, on a grid of time.
+//!
+//! For each station a [`Tree`] holds the routes of all satellites to it; a pair's route goes up to the satellite from which
+//! the sum is least. Steps are worked off in batches: first the satellites' links and what the stations see, a thread for
+//! some of the steps; then the trees, a thread for some of the stations, each step after the other. No result depends on
+//! which thread found it.
+
+use std::num::NonZero;
+use std::thread;
+
+use units::{Angle, Duration, FieldError, Time};
+
+use crate::ground::Station;
+use crate::links::Links;
+use crate::propagation::{Orbits, SPEED_OF_LIGHT, Vector};
+use crate::stations::NamedPlace;
+use crate::tree::{Cost, Graph, HopsThenMetres, NOWHERE, Order, STATION, Tree};
+
+/// What a route has least of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Metric {
+    /// Its length, and so its delay.
+    #[default]
+    Delay,
+    /// Links between satellites; of routes with equally many the shortest.
+    Hops,
+}
+
+/// Over which satellites a station may be reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Access {
+    /// Any one in view: the route takes whichever is best for it.
+    #[default]
+    All,
+    /// The nearest one only.
+    Nearest,
+}
+
+/// What is to be found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AllPairsOptions {
+    /// What a route has least of.
+    pub metric: Metric,
+    /// Over which satellites a station may be reached.
+    pub access: Access,
+    /// Elevation below which a satellite is not used.
+    pub minimum_elevation: Angle,
+    /// How long, from the constellation's reference instant.
+    pub duration: Duration,
+    /// Time between the instants; the last one is the end.
+    pub step: Duration,
+    /// Whether the next hop of every node is wanted, where it changes.
+    pub forwarding: bool,
+    /// How many threads work; by default as many as there are processors.
+    pub threads: Option<NonZero<usize>>,
+}
+
+/// The route of a pair of stations at an instant. The way back is the same.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PairRoute {
+    /// The instant, seconds after the start.
+    pub time_s: f64,
+    /// One end: a station's number.
+    pub from: u32,
+    /// The other end, a larger number.
+    pub to: u32,
+    /// The way; nothing if there is none.
+    pub route: Option<Route>,
+}
+
+/// A way between two stations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Route {
+    /// Propagation delay from ground to ground, seconds.
+    pub one_way_delay_s: f64,
+    /// Number of links between satellites.
+    pub hops: u32,
+    /// The satellite that serves the first end.
+    pub first: u32,
+    /// The satellite that serves the other end.
+    pub last: u32,
+    /// Differs for other satellites on the way.
+    mark: u64,
+}
+
+/// A node's next hop towards a station, from an instant on. Satellites have their numbers, and the stations those after them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NextHop {
+    /// The instant's number: it is so many steps after the start.
+    pub step: u64,
+    /// The node whose packets are sent on.
+    pub node: u32,
+    /// The station they are for: its number among the stations.
+    pub to: u32,
+    /// The node they are sent to; nothing if no route leads there.
+    pub next: Option<u32>,
+}
+
+/// What a pair of stations met over the whole time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PairSummary {
+    /// One end: a station's number.
+    pub from: u32,
+    /// The other end, a larger number.
+    pub to: u32,
+    /// Least, mean and largest delay in seconds, of the instants with a route; NaN if there was none.
+    pub delay_s: [f64; 3],
+    /// The fewest and the most hops.
+    pub hops: Option<[u32; 2]>,
+    /// Instants with a route.
+    pub reached: u64,
+    /// How often the route went over other satellites than at the instant before, or began or ended.
+    pub changes: u64,
+}
+
+/// One batch of instants.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// All pairs at the first instant, then at the next.
+    pub routes: Vec<PairRoute>,
+    /// At the first instant the next hop of every node towards every station; then what has changed. Empty unless asked for.
+    pub next_hops: Vec<NextHop>,
+}
+
+/// Finds the routes between all pairs, batch after batch.
+#[derive(Clone, Debug)]
+pub struct AllPairs {
+    names: Vec<String>,
+    stations: Vec<Station>,
+    orbits: Orbits,
+    links: Links,
+    sin_mask: f64,
+    options: AllPairsOptions,
+    threads: usize,
+    steps: u64,
+    done: u64,
+    /// Steps of a batch.
+    batch: u64,
+    towards: Vec<Towards>,
+    snapshots: Vec<Snapshot>,
+    unseen: Unseen,
+}
+
+/// The search for stations that never have a satellite in view.
+#[derive(Clone, Debug, Default)]
+struct Unseen {
+    /// Those that had none until now, with the sine of the highest elevation.
+    left: Vec<(u32, f64)>,
+    done: u64,
+    positions: Vec<Vector>,
+}
+
+/// What is known of the routes to one station.
+#[derive(Clone, Debug)]
+struct Towards {
+    number: u32,
+    order: Order,
+    /// The next hops at the step before, satellites first; empty unless wanted.
+    next: Vec<u32>,
+    /// The routes of the stations before this one in the batch.
+    routes: Vec<Option<Route>>,
+    next_hops: Vec<NextHop>,
+    /// What the stations before this one have met.
+    met: Vec<Met>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Met {
+    sum_s: f64,
+    least_s: f64,
+    most_s: f64,
+    hops: [u32; 2],
+    reached: u64,
+    changes: u64,
+    /// The mark of the route at the instant before.
+    mark: Option<u64>,
+}
+
+/// The links of an instant, and what the stations have in view.
+#[derive(Clone, Debug, Default)]
+struct Snapshot {
+    graph: Graph,
+    /// Where each station's begin in `in_view`.
+    offsets: Vec<u32>,
+    in_view: Vec<(u32, f64)>,
+}
+
+impl Snapshot {
+    fn in_view(&self, station: usize) -> &[(u32, f64)] {
+        &self.in_view[self.offsets[station] as usize..self.offsets[station + 1] as usize]
+    }
+
+    fn take(&mut self, seconds: f64, moving: &mut Moving, ground: &Ground) {
+        moving.orbits.positions_at(seconds, &mut moving.positions);
+        moving.links.update(seconds, &moving.positions);
+        self.graph.fill(&moving.links);
+        self.offsets.clear();
+        self.in_view.clear();
+        self.offsets.push(0);
+        for station in ground.stations {
+            let horizon = station.at(seconds);
+            let visible = horizon.visible(&moving.positions, ground.sin_mask);
+            let visible = visible.map(|(satellite, metres, _)| (satellite, metres));
+            match ground.access {
+                Access::All => self.in_view.extend(visible),
+                Access::Nearest => self.in_view.extend(visible.reduce(|a, b| if b.1 < a.1 { b } else { a })),
+            }
+            self.offsets.push(self.in_view.len() as u32);
+        }
+    }
+}
+
+/// What a thread moves from instant to instant.
+struct Moving {
+    orbits: Orbits,
+    links: Links,
+    positions: Vec<Vector>,
+}
+
+#[derive(Clone, Copy)]
+struct Ground<'a> {
+    stations: &'a [Station],
+    sin_mask: f64,
+    access: Access,
+}
+
+/// The rows of a batch are about as many; they take some 50 bytes each.
+const BATCH_ROWS: u64 = 400_000;
+/// And so many numbers describe its instants.
+const BATCH_NUMBERS: u64 = 4_000_000;
+/// More would take days and terabytes.
+const MOST_ROWS: u64 = 4_000_000_000;
+const MOST_STEPS: u64 = 100_000_000;
+const MOST_STATIONS: usize = 5000;
+/// Numbers that are kept of the trees.
+const MOST_IN_TREES: u64 = 200_000_000;
+
+impl AllPairs {
+    /// Routes between all of `stations` over the satellites on `orbits` and their `links`.
+    ///
+    /// # Errors
+    /// Names what is wrong: `stations`, `minimum_elevation`, `step`, `duration`.
+    pub fn new(
+        orbits: Orbits,
+        links: Links,
+        stations: &[NamedPlace],
+        options: &AllPairsOptions,
+    ) -> Result<AllPairs, FieldError> {
+        let steps = check(orbits.len(), stations, options)?;
+        let pairs = (stations.len() * (stations.len() - 1) / 2) as u64;
+        let numbers = (orbits.len() * 12 + stations.len() * 40) as u64;
+        let forwarding = options.forwarding;
+        let towards = (0..stations.len()).map(|number| Towards {
+            number: number as u32,
+            order: Order::new(orbits.len()),
+            next: vec![UNKNOWN; if forwarding { orbits.len() + stations.len() } else { 0 }],
+            routes: Vec::new(),
+            next_hops: Vec::new(),
+            met: vec![Met::NOTHING; number],
+        });
+        let processors = || thread::available_parallelism().map_or(1, NonZero::get);
+        Ok(AllPairs {
+            names: stations.iter().map(|station| station.name.clone()).collect(),
+            stations: stations.iter().map(|station| Station::new(&station.place)).collect(),
+            sin_mask: libm::sin(options.minimum_elevation.as_radians()),
+            threads: options.threads.map_or_else(processors, NonZero::get).min(MOST_THREADS),
+            batch: (BATCH_ROWS / pairs.max(1)).min(BATCH_NUMBERS / numbers).clamp(1, MOST_BATCH),
+            towards: towards.collect(),
+            snapshots: Vec::new(),
+            unseen: Unseen {
+                left: (0..stations.len()).map(|number| (number as u32, -1.0)).collect(),
+                ..Unseen::default()
+            },
+            options: options.clone(),
+            steps,
+            done: 0,
+            orbits,
+            links,
+        })
+    }
+
+    /// Number of instants.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// How many of them are done.
+    pub fn done(&self) -> u64 {
+        self.done
+    }
+
+    /// The names of the stations, in the order of their numbers.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Number of satellites: the first station's number as a node.
+    pub fn satellites(&self) -> usize {
+        self.orbits.len()
+    }
+
+    /// Looks for the stations that have no satellite in view at any instant, a part of the time at each call. Nothing while
+    /// there is more to look at; then their numbers, with the elevation of the highest satellite at its best.
+    pub fn never_in_view(&mut self) -> Option<Vec<(u32, Angle)>> {
+        let mut unseen = std::mem::take(&mut self.unseen);
+        let until = (unseen.done + LOOKS_AT_ONCE).min(self.steps);
+        while unseen.done < until && !unseen.left.is_empty() {
+            let seconds = self.seconds(unseen.done);
+            self.orbits.positions_at(seconds, &mut unseen.positions);
+            unseen.left.retain_mut(|(station, best)| {
+                let horizon = self.stations[*station as usize].at(seconds);
+                let highest = unseen.positions.iter().map(|&satellite| horizon.look(satellite).1).fold(-1.0, f64::max);
+                *best = f64::max(*best, highest);
+                highest < self.sin_mask
+            });
+            unseen.done += 1;
+        }
+        let is_done = unseen.left.is_empty() || unseen.done == self.steps;
+        let degrees = |sine: f64| Angle::from_degrees(libm::asin(sine).to_degrees());
+        let found = is_done.then(|| unseen.left.iter().map(|&(number, best)| (number, degrees(best))).collect());
+        self.unseen = unseen;
+        found
+    }
+
+    /// Does the next batch of instants; an empty one after the last.
+    pub fn advance(&mut self) -> Batch {
+        let count = self.batch.min(self.steps - self.done);
+        self.take_snapshots(count);
+        match self.options.metric {
+            Metric::Delay => self.grow_trees::<f64>(count),
+            Metric::Hops => self.grow_trees::<HopsThenMetres>(count),
+        }
+        let batch = Batch { routes: self.collect_routes(count), next_hops: self.collect_next_hops() };
+        self.done += count;
+        batch
+    }
+
+    /// What each pair met until now.
+    pub fn summaries(&self) -> Vec<PairSummary> {
+        let pairs = (0..self.stations.len()).flat_map(|from| {
+            let after = &self.towards[from + 1..];
+            after.iter().map(move |towards| towards.met[from].summary(from as u32, towards.number))
+        });
+        pairs.collect()
+    }
+
+    /// The instant of a step, seconds after the start.
+    pub fn seconds(&self, step: u64) -> f64 {
+        let nanos = u128::from(step) * u128::from(self.options.step.as_nanos());
+        Time::from_nanos(nanos.min(u128::from(self.options.duration.as_nanos())) as u64).as_secs_f64()
+    }
+
+    fn take_snapshots(&mut self, count: u64) {
+        let mut snapshots = std::mem::take(&mut self.snapshots);
+        snapshots.resize_with(count as usize, Snapshot::default);
+        let this = &*self;
+        let ground = Ground { stations: &this.stations, sin_mask: this.sin_mask, access: this.options.access };
+        let share = snapshots.len().div_ceil(this.threads).max(1);
+        let work = |(part, snapshots): (usize, &mut [Snapshot])| {
+            let mut moving = Moving { orbits: this.orbits.clone(), links: this.links.clone(), positions: Vec::new() };
+            for (i, snapshot) in snapshots.iter_mut().enumerate() {
+                let step = this.done + (part * share + i) as u64;
+                snapshot.take(this.seconds(step), &mut moving, &ground);
+            }
+        };
+        side_by_side(snapshots.chunks_mut(share).enumerate(), &work);
+        self.snapshots = snapshots;
+    }
+
+    fn grow_trees<C: Cost + Send>(&mut self, count: u64) {
+        // Later stations have more before them: dealt out in turn, so that all threads have as much to do.
+        let mut hands: Vec<Vec<&mut Towards>> = (0..self.threads).map(|_| Vec::new()).collect();
+        let threads = hands.len();
+        self.towards.iter_mut().enumerate().for_each(|(i, towards)| hands[i % threads].push(towards));
+        let (snapshots, satellites, done) = (&self.snapshots[..count as usize], self.orbits.len(), self.done);
+        let work = |hand: Vec<&mut Towards>| {
+            let mut tree = Tree::<C>::new(satellites);
+            for towards in hand {
+                towards.routes.clear();
+                towards.next_hops.clear();
+                for (i, snapshot) in snapshots.iter().enumerate() {
+                    towards.step(done + i as u64, snapshot, &mut tree);
+                }
+            }
+        };
+        side_by_side(hands.into_iter(), &work);
+    }
+
+    fn collect_routes(&self, count: u64) -> Vec<PairRoute> {
+        let stations = self.stations.len();
+        let mut rows = Vec::with_capacity(count as usize * stations * (stations - 1) / 2);
+        for i in 0..count {
+            let time_s = self.seconds(self.done + i);
+            for from in 0..stations {
+                rows.extend(self.towards[from + 1..].iter().map(|towards| PairRoute {
+                    time_s,
+                    from: from as u32,
+                    to: towards.number,
+                    route: towards.routes[i as usize * towards.number as usize + from],
+                }));
+            }
+        }
+        rows
+    }
+
+    fn collect_next_hops(&mut self) -> Vec<NextHop> {
+        let mut all: Vec<NextHop> = self.towards.iter().flat_map(|towards| towards.next_hops.iter().copied()).collect();
+        // Stable: within a step by station, then by node, as they were found.
+        all.sort_by_key(|change| change.step);
+        all
+    }
+}
+
+/// Instants between two answers.
+const LOOKS_AT_ONCE: u64 = 2000;
+const MOST_BATCH: u64 = 1000;
+const MOST_THREADS: usize = 256;
+/// The next hop of a node at the instant before the first.
+const UNKNOWN: u32 = u32::MAX - 2;
+
+/// Works on each part in a thread of its own, the last one in this.
+fn side_by_side<T: Send>(parts: impl Iterator<Item = T>, work: &(impl Fn(T) + Sync)) {
+    let mut parts: Vec<T> = parts.collect();
+    let Some(last) = parts.pop() else { return };
+    thread::scope(|scope| {
+        for part in parts {
+            scope.spawn(move || work(part));
+        }
+        work(last);
+    });
+}
+
+impl Towards {
+    fn step<C: Cost>(&mut self, step: u64, snapshot: &Snapshot, tree: &mut Tree<C>) {
+        let to = self.number as usize;
+        tree.grow(&snapshot.graph, snapshot.in_view(to), &mut self.order);
+        for from in 0..to {
+            let route = best_entry(tree, snapshot.in_view(from)).map(|(satellite, cost)| {
+                let way = tree.way[satellite as usize];
+                let one_way_delay_s = cost.metres() / SPEED_OF_LIGHT;
+                Route { one_way_delay_s, hops: way.hops, first: satellite, last: way.last, mark: way.mark }
+            });
+            self.met[from].see(route, step == 0);
+            self.routes.push(route);
+        }
+        if !self.next.is_empty() {
+            self.note_changes(step, snapshot, tree);
+        }
+    }
+
+    fn note_changes<C: Cost>(&mut self, step: u64, snapshot: &Snapshot, tree: &Tree<C>) {
+        let satellites = tree.next.len();
+        let stations = (0..self.next.len() - satellites).map(|from| match from == self.number as usize {
+            true => UNKNOWN, // has arrived
+            false => best_entry(tree, snapshot.in_view(from)).map_or(NOWHERE, |(satellite, _)| satellite),
+        });
+        let nodes = tree.next.iter().copied().chain(stations);
+        for (node, (next, before)) in nodes.zip(&mut self.next).enumerate() {
+            if next != *before {
+                *before = next;
+                let next = match next {
+                    NOWHERE => None,
+                    STATION => Some(satellites as u32 + self.number),
+                    satellite => Some(satellite),
+                };
+                self.next_hops.push(NextHop { step, node: node as u32, to: self.number, next });
+            }
+        }
+    }
+}
+
+/// The satellite over which a station has the best route.
+fn best_entry<C: Cost>(tree: &Tree<C>, in_view: &[(u32, f64)]) -> Option<(u32, C)> {
+    let mut best = (NOWHERE, C::FAR);
+    for &(satellite, metres) in in_view {
+        let cost = tree.cost[satellite as usize].up(metres);
+        if cost < best.1 {
+            best = (satellite, cost);
+        }
+    }
+    (best.0 != NOWHERE).then_some(best)
+}
+
+impl Met {
+    const NOTHING: Met = Met {
+        sum_s: 0.0,
+        least_s: f64::INFINITY,
+        most_s: f64::NEG_INFINITY,
+        hops: [u32::MAX, 0],
+        reached: 0,
+        changes: 0,
+        mark: None,
+    };
+
+    fn see(&mut self, route: Option<Route>, is_first: bool) {
+        let mark = route.map(|route| route.mark);
+        self.changes += u64::from(mark != self.mark && !is_first);
+        self.mark = mark;
+        let Some(route) = route else { return };
+        self.reached += 1;
+        self.sum_s += route.one_way_delay_s;
+        self.least_s = self.least_s.min(route.one_way_delay_s);
+        self.most_s = self.most_s.max(route.one_way_delay_s);
+        self.hops = [self.hops[0].min(route.hops), self.hops[1].max(route.hops)];
+    }
+
+    fn summary(&self, from: u32, to: u32) -> PairSummary {
+        let known = self.reached > 0;
+        let delay_s = match known {
+            true => [self.least_s, self.sum_s / self.reached as f64, self.most_s],
+            false => [f64::NAN; 3],
+        };
+        let hops = known.then_some(self.hops);
+        PairSummary { from, to, delay_s, hops, reached: self.reached, changes: self.changes }
+    }
+}
+
+/// Checks the options; the number of instants.
+fn check(satellites: usize, stations: &[NamedPlace], options: &AllPairsOptions) -> Result<u64, FieldError> {
+    let refuse = |field: &str, message: String| Err(FieldError::new(field, message));
+    if !(2..=MOST_STATIONS).contains(&stations.len()) {
+        return refuse("stations", format!("{} given, 2 to {MOST_STATIONS} are expected", stations.len()));
+    }
+    for (i, station) in stations.iter().enumerate() {
+        station.place.check().map_err(|error| error.within(&station.name).within("stations"))?;
+        if stations[..i].iter().any(|other| other.name == station.name) {
+            return refuse("stations", format!("\"{}\" is there twice", station.name));
+        }
+    }
+    if (stations.len() * satellites) as u64 > MOST_IN_TREES {
+        let most = MOST_IN_TREES / satellites as u64;
+        return refuse("stations", format!("{} given, at most {most} with so many satellites", stations.len()));
+    }
+    let mask = options.minimum_elevation.as_degrees();
+    if !(0.0..=90.0).contains(&mask) {
+        return refuse("minimum_elevation", format!("{mask} deg must be between 0 deg and 90 deg"));
+    }
+    if options.duration.is_zero() {
+        return refuse("duration", "must be more than 0 s".to_owned());
+    }
+    if options.step.is_zero() {
+        return refuse("step", "must be more than 0 s".to_owned());
+    }
+    let steps = options.duration.as_nanos().div_ceil(options.step.as_nanos()).saturating_add(1);
+    let pairs = (stations.len() * (stations.len() - 1) / 2) as u64;
+    if steps > MOST_STEPS || steps.saturating_mul(pairs) > MOST_ROWS {
+        let most = MOST_STEPS.min(MOST_ROWS / pairs);
+        let message = format!(
+            "{} is too short for {} and {} stations: {steps} instants, at most {most} are looked at",
+            options.step,
+            options.duration,
+            stations.len()
+        );
+        return refuse("step", message);
+    }
+    Ok(steps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ground::Place;
+    use crate::presets::preset;
+    use crate::propagation::EARTH_RADIUS;
+    use crate::routing::Router;
+
+    fn towns(count: usize) -> Vec<NamedPlace> {
+        // Spread by the golden angle, between the latitudes that all presets cover.
+        let place = |i: usize| {
+            let latitude = -50.0 + 100.0 * (i as f64 + 0.5) / count as f64;
+            Place::from_degrees(latitude, (i as f64 * 137.507_764).rem_euclid(360.0))
+        };
+        (0..count).map(|i| NamedPlace { name: format!("town {i}"), place: place(i) }).collect()
+    }
+
+    fn options(seconds: u64, step_ms: u64) -> AllPairsOptions {
+        AllPairsOptions {
+            metric: Metric::Delay,
+            access: Access::All,
+            minimum_elevation: Angle::from_degrees(25.0),
+            duration: Duration::from_secs(seconds),
+            step: Duration::from_millis(step_ms),
+            forwarding: false,
+            threads: None,
+        }
+    }
+
+    fn study(name: &str, stations: &[NamedPlace], options: &AllPairsOptions) -> Result<AllPairs, FieldError> {
+        let constellation = &preset(name).unwrap().constellation;
+        let orbits = Orbits::new(constellation);
+        let links = Links::new(constellation, &orbits);
+        let minimum_elevation = match options.minimum_elevation.as_degrees() {
+            25.0 => constellation.minimum_elevation,
+            _ => options.minimum_elevation,
+        };
+        AllPairs::new(orbits, links, stations, &AllPairsOptions { minimum_elevation, ..options.clone() })
+    }
+
+    fn all(study: &mut AllPairs) -> (Vec<PairRoute>, Vec<NextHop>) {
+        let (mut routes, mut next_hops) = (Vec::new(), Vec::new());
+        while study.done() < study.steps() {
+            let batch = study.advance();
+            routes.extend(batch.routes);
+            next_hops.extend(batch.next_hops);
+        }
+        assert!(study.advance().routes.is_empty());
+        (routes, next_hops)
+    }
+
+    #[test]
+    fn every_pair_has_the_route_that_is_found_for_it_alone() {
+        for (name, access) in [("leo-66", Access::All), ("starlink-shell-1", Access::All), ("oneweb", Access::Nearest)]
+        {
+            let constellation = &preset(name).unwrap().constellation;
+            let towns = towns(9);
+            let mut study = study(name, &towns, &AllPairsOptions { access, ..options(600, 60_000) }).unwrap();
+            let (rows, _) = all(&mut study);
+            assert_eq!(rows.len(), 11 * 36);
+            let orbits = Orbits::new(constellation);
+            let mut links = Links::new(constellation, &orbits);
+            let (mut router, mut positions) = (Router::default(), Vec::new());
+            let sin_mask = libm::sin(constellation.minimum_elevation.as_radians());
+            for row in rows {
+                orbits.positions_at(row.time_s, &mut positions);
+                links.update(row.time_s, &positions);
+                let [up, down] = [row.from, row.to].map(|number| {
+                    let horizon = Station::new(&towns[number as usize].place).at(row.time_s);
+                    let mut seen: Vec<_> = horizon.visible(&positions, sin_mask).map(|view| (view.0, view.1)).collect();
+                    if access == Access::Nearest {
+                        seen.sort_by(|a, b| a.1.total_cmp(&b.1));
+                        seen.truncate(1);
+                    }
+                    seen
+                });
+                let found = router.shortest(&links, up, down, |_| 0.0);
+                assert_eq!(found.is_some(), row.route.is_some());
+                let (Some(metres), Some(route)) = (found, row.route) else { continue };
+                assert!((metres / SPEED_OF_LIGHT - route.one_way_delay_s).abs() < 1e-15, "{name} {row:?}");
+                let way = router.route();
+                assert_eq!((way[0], way[way.len() - 1], way.len() as u32 - 1), (route.first, route.last, route.hops));
+            }
+        }
+    }
+
+    #[test]
+    fn fewest_hops_are_fewer_and_longer() {
+        let rows = |metric| {
+            all(&mut study("starlink-shell-1", &towns(8), &AllPairsOptions { metric, ..options(100, 10_000) }).unwrap())
+                .0
+        };
+        let (by_delay, by_hops) = (rows(Metric::Delay), rows(Metric::Hops));
+        let pairs = || by_delay.iter().zip(&by_hops).map(|(a, b)| (a.route.unwrap(), b.route.unwrap()));
+        assert!(pairs().all(|(delay, hops)| hops.hops <= delay.hops && hops.one_way_delay_s >= delay.one_way_delay_s));
+        assert!(pairs().any(|(delay, hops)| hops.hops < delay.hops && hops.one_way_delay_s > delay.one_way_delay_s));
+    }
+
+    #[test]
+    fn threads_and_batches_change_no_bit() {
+        let run = |threads, batch| {
+            let options = AllPairsOptions { threads: NonZero::new(threads), forwarding: true, ..options(300, 1000) };
+            let mut study = study("leo-66", &towns(12), &options).unwrap();
+            study.batch = batch;
+            let found = all(&mut study);
+            (found, study.summaries())
+        };
+        let expected = run(1, 1);
+        for (threads, batch) in [(2, 1), (3, 7), (16, 300), (1, 1000)] {
+            assert_eq!(run(threads, batch), expected, "{threads} {batch}");
+        }
+    }
+
+    #[test]
+    fn next_hops_lead_along_the_routes() {
+        for metric in [Metric::Delay, Metric::Hops] {
+            let options = AllPairsOptions { forwarding: true, metric, ..options(400, 2000) };
+            let mut study = study("leo-66", &towns(7), &options).unwrap();
+            let (routes, next_hops) = all(&mut study);
+            let satellites = study.satellites() as u32;
+            assert_eq!(next_hops.iter().filter(|change| change.step == 0).count(), 7 * (66 + 6));
+            assert!(next_hops.iter().any(|change| change.step > 0));
+            let mut table = vec![vec![None; 66 + 7]; 7];
+            let mut changes = next_hops.iter().peekable();
+            for (step, rows) in routes.chunks(21).enumerate() {
+                while let Some(change) = changes.next_if(|change| change.step == step as u64) {
+                    let entry = &mut table[change.to as usize][change.node as usize];
+                    assert!(step == 0 || *entry != change.next, "only changes are told");
+                    *entry = change.next;
+                }
+                for row in rows {
+                    for (from, to) in [(row.from, row.to), (row.to, row.from)] {
+                        let mut way = vec![satellites + from];
+                        while *way.last().unwrap() != satellites + to {
+                            way.push(table[to as usize][*way.last().unwrap() as usize].expect("a route leads on"));
+                            assert!(way.len() < 70, "goes round");
+                        }
+                        let route = row.route.unwrap();
+                        assert_eq!(way.len() as u32 - 3, route.hops);
+                        let ends = if from == row.from { (route.first, route.last) } else { (route.last, route.first) };
+                        assert_eq!((way[1], way[way.len() - 2]), ends);
+                    }
+                }
+            }
+            assert!(changes.next().is_none());
+        }
+    }
+
+    #[test]
+    fn summaries_are_those_of_the_rows() {
+        let mut study = study("leo-66", &towns(5), &options(900, 3000)).unwrap();
+        let (rows, _) = all(&mut study);
+        for (i, summary) in study.summaries().iter().enumerate() {
+            let own: Vec<_> = rows.iter().skip(i).step_by(10).collect();
+            assert!(own.iter().all(|row| (row.from, row.to) == (summary.from, summary.to)));
+            let delays = || own.iter().map(|row| row.route.unwrap().one_way_delay_s);
+            assert_eq!(summary.delay_s[0], delays().fold(f64::INFINITY, f64::min));
+            assert!((summary.delay_s[1] - delays().sum::<f64>() / own.len() as f64).abs() < 1e-12);
+            assert_eq!(summary.delay_s[2], delays().fold(0.0, f64::max));
+            assert_eq!(summary.reached, 301);
+            let ways = own.windows(2).map(|pair| [pair[0], pair[1]].map(|row| row.route.unwrap()));
+            let seen = ways.filter(|[a, b]| (a.first, a.last, a.hops) != (b.first, b.last, b.hops)).count() as u64;
+            assert!(seen > 0 && seen <= summary.changes && summary.changes < 100, "{seen} {summary:?}");
+        }
+    }
+
+    #[test]
+    fn stations_that_see_nothing_are_found_with_their_best() {
+        let mut stations = towns(3);
+        stations.push(NamedPlace { name: "pole".to_owned(), place: Place::from_degrees(90.0, 0.0) });
+        let mut study = study("starlink-shell-1", &stations, &options(3000, 1000)).unwrap();
+        let unseen = loop {
+            if let Some(unseen) = study.never_in_view() {
+                break unseen;
+            }
+        };
+        let [(3, best)] = unseen[..] else { panic!("{unseen:?}") };
+        // The plane triangle at a central angle of 37 deg, on the polar radius: the satellite is far below the horizon.
+        let (g, polar, r) = (37f64.to_radians(), 6_356_752.3, EARTH_RADIUS + 550e3);
+        let highest = libm::atan((libm::cos(g) - polar / r) / libm::sin(g)).to_degrees();
+        assert!((best.as_degrees() - highest).abs() < 0.05, "{best:?} but {highest}");
+        let (rows, _) = all(&mut study);
+        assert!(rows.iter().all(|row| (row.to == 3) == row.route.is_none()));
+        let lost = study.summaries().into_iter().find(|summary| summary.to == 3).unwrap();
+        assert!(lost.reached == 0 && lost.delay_s[1].is_nan() && lost.hops.is_none());
+    }
+
+    #[test]
+    fn refuses_what_makes_no_sense() {
+        let says = |stations: &[NamedPlace], options: AllPairsOptions| {
+            study("leo-66", stations, &options).unwrap_err().to_string()
+        };
+        let good = options(200, 100);
+        assert_eq!(says(&towns(1), good.clone()), "stations: 1 given, 2 to 5000 are expected");
+        let twice = [towns(3), towns(1)].concat();
+        assert_eq!(says(&twice, good.clone()), "stations: \"town 0\" is there twice");
+        assert_eq!(says(&towns(3), options(200, 0)), "step: must be more than 0 s");
+        assert_eq!(says(&towns(3), options(0, 1)), "duration: must be more than 0 s");
+        let long = says(&towns(500), options(1_000_000, 1));
+        assert_eq!(
+            long,
+            "step: 1 ms is too short for 1000000 s and 500 stations: 1000000001 instants, at most 32064 are looked at"
+        );
+        let steep = AllPairsOptions { minimum_elevation: Angle::from_degrees(91.0), ..good };
+        assert_eq!(says(&towns(3), steep), "minimum_elevation: 91 deg must be between 0 deg and 90 deg");
+    }
+}

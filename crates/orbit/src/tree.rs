@@ -1,0 +1,360 @@
+//! Shortest routes from every satellite to one station, found again at every step from what the step before has left.
+//!
+//! The distances `d` of a graph with positive lengths are the only solution of `d(s) = min over neighbours n of d(n) + |s n|`
+//! (Bellman's equation). They are found by sweeping over the satellites in the order of the distances of an earlier step,
+//! in which nearly always every satellite comes after the one its route leads to: one sweep computes them, a second finds
+//! that nothing changes. Where the order has grown wrong there are more sweeps, and a new order. The result is, to the
+//! last bit, what Dijkstra's algorithm finds, whatever the steps before were.
+
+use crate::links::Links;
+
+/// The next hop of a satellite that sends down to the station.
+pub(crate) const STATION: u32 = u32::MAX - 1;
+/// The next hop of a satellite from which no route leads to the station.
+pub(crate) const NOWHERE: u32 = u32::MAX;
+
+/// The links that are on at an instant, as compressed sparse rows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Graph {
+    offsets: Vec<u32>,
+    edges: Vec<Edge>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Edge {
+    metres: f64,
+    to: u32,
+}
+
+impl Graph {
+    /// Takes over the links as they are.
+    pub fn fill(&mut self, links: &Links) {
+        self.offsets.clear();
+        self.edges.clear();
+        self.offsets.push(0);
+        for satellite in 0..links.satellites() as u32 {
+            self.edges.extend(links.of(satellite).map(|(to, metres)| Edge { metres, to }));
+            self.offsets.push(self.edges.len() as u32);
+        }
+    }
+
+    fn row(&self, satellite: u32) -> &[Edge] {
+        &self.edges[self.offsets[satellite as usize] as usize..self.offsets[satellite as usize + 1] as usize]
+    }
+}
+
+/// What a route is to have least of.
+pub(crate) trait Cost: Copy + PartialOrd {
+    /// More than any route.
+    const FAR: Self;
+
+    /// Of the way from a satellite straight to the ground.
+    fn down(metres: f64) -> Self;
+
+    /// With a link of so many metres before.
+    fn over(self, metres: f64) -> Self;
+
+    /// With so many metres up from the ground before.
+    fn up(self, metres: f64) -> Self;
+
+    /// The length in metres.
+    fn metres(self) -> f64;
+}
+
+/// The length: least delay.
+impl Cost for f64 {
+    const FAR: f64 = f64::INFINITY;
+
+    fn down(metres: f64) -> f64 {
+        metres
+    }
+
+    fn over(self, metres: f64) -> f64 {
+        self + metres
+    }
+
+    fn up(self, metres: f64) -> f64 {
+        self + metres
+    }
+
+    fn metres(self) -> f64 {
+        self
+    }
+}
+
+/// The number of links and, among equal numbers, the length.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub(crate) struct HopsThenMetres {
+    hops: f64,
+    metres: f64,
+}
+
+impl Cost for HopsThenMetres {
+    const FAR: HopsThenMetres = HopsThenMetres { hops: f64::INFINITY, metres: f64::INFINITY };
+
+    fn down(metres: f64) -> HopsThenMetres {
+        HopsThenMetres { hops: 0.0, metres }
+    }
+
+    fn over(self, metres: f64) -> HopsThenMetres {
+        HopsThenMetres { hops: self.hops + 1.0, metres: self.metres + metres }
+    }
+
+    fn up(self, metres: f64) -> HopsThenMetres {
+        HopsThenMetres { metres: self.metres + metres, ..self }
+    }
+
+    fn metres(self) -> f64 {
+        self.metres
+    }
+}
+
+/// The order in which the satellites of a tree were last swept: all that is kept from step to step.
+#[derive(Clone, Debug)]
+pub(crate) struct Order(Vec<u32>);
+
+impl Order {
+    pub fn new(satellites: usize) -> Order {
+        Order((0..satellites as u32).collect())
+    }
+}
+
+/// The tree of the shortest routes of all satellites to one station; its memory is used again for the next.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree<C> {
+    /// The way straight down, where the station is in view.
+    down: Vec<C>,
+    pub cost: Vec<C>,
+    /// The satellite that each hands its packets to, or [`STATION`], or [`NOWHERE`].
+    pub next: Vec<u32>,
+    /// What follows from the way to the station.
+    pub way: Vec<Way>,
+}
+
+/// A route from a satellite to the station, in brief.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Way {
+    /// Number of links between satellites.
+    pub hops: u32,
+    /// The satellite that sends down.
+    pub last: u32,
+    /// Differs for other satellites on the way.
+    pub mark: u64,
+}
+
+impl<C: Cost> Tree<C> {
+    pub fn new(satellites: usize) -> Tree<C> {
+        Tree {
+            down: vec![C::FAR; satellites],
+            cost: vec![C::FAR; satellites],
+            next: vec![NOWHERE; satellites],
+            way: vec![Way::default(); satellites],
+        }
+    }
+
+    /// Finds the routes to a station that has `in_view` the satellites given by number and distance in metres.
+    pub fn grow(&mut self, graph: &Graph, in_view: &[(u32, f64)], order: &mut Order) {
+        for &(satellite, metres) in in_view {
+            self.down[satellite as usize] = C::down(metres);
+        }
+        self.cost.fill(C::FAR);
+        self.next.fill(NOWHERE);
+        let mut sweeps = 1;
+        while self.sweep(graph, &order.0) {
+            sweeps += 1;
+        }
+        // Two sweeps, and every satellite came after its next: the order will do for what follows, and for the next step.
+        if sweeps > 2 {
+            let cost = &self.cost;
+            order.0.sort_by(|&a, &b| {
+                cost[a as usize].partial_cmp(&cost[b as usize]).expect("costs are numbers").then(a.cmp(&b))
+            });
+        }
+        self.follow(&order.0);
+        in_view.iter().for_each(|&(satellite, _)| self.down[satellite as usize] = C::FAR);
+    }
+
+    /// Applies Bellman's equation to each satellite in turn; whether anything changed. Among ways of equal cost it takes the
+    /// one straight down, then that over the link that comes first.
+    fn sweep(&mut self, graph: &Graph, order: &[u32]) -> bool {
+        let mut changed = false;
+        for &satellite in order {
+            let down = self.down[satellite as usize];
+            let (mut best, mut next) = (down, if down < C::FAR { STATION } else { NOWHERE });
+            for edge in graph.row(satellite) {
+                let cost = self.cost[edge.to as usize].over(edge.metres);
+                if cost < best {
+                    (best, next) = (cost, edge.to);
+                }
+            }
+            changed |= best != self.cost[satellite as usize] || next != self.next[satellite as usize];
+            self.cost[satellite as usize] = best;
+            self.next[satellite as usize] = next;
+        }
+        changed
+    }
+
+    /// In an order in which every satellite comes after its next.
+    fn follow(&mut self, order: &[u32]) {
+        for &satellite in order {
+            let way = match self.next[satellite as usize] {
+                NOWHERE => Way::default(),
+                STATION => Way { hops: 0, last: satellite, mark: mix(u64::from(satellite)) },
+                next => {
+                    let way = self.way[next as usize];
+                    Way { hops: way.hops + 1, mark: mix(way.mark ^ u64::from(satellite)), ..way }
+                }
+            };
+            self.way[satellite as usize] = way;
+        }
+    }
+}
+
+/// Spreads a number over all 64 bits (the finaliser of Steele, Lea and Flood's `SplitMix64`).
+fn mix(mut z: u64) -> u64 {
+    z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::presets::presets;
+    use crate::propagation::Orbits;
+    use crate::routing::Router;
+    use proptest::prelude::*;
+
+    type Edges = Vec<(u32, u32, f64)>;
+
+    /// What a route costs, as a pair to be compared in order: (metres, 0), or (hops, metres).
+    type Pair = (f64, f64);
+
+    /// The least costs between all pairs by Floyd and Warshall.
+    fn floyd_warshall(n: usize, edges: &Edges, by_hops: bool) -> Vec<Vec<Pair>> {
+        let link = |metres: f64| if by_hops { (1.0, metres) } else { (metres, 0.0) };
+        let mut all = vec![vec![(f64::INFINITY, f64::INFINITY); n]; n];
+        for (s, row) in all.iter_mut().enumerate() {
+            row[s] = (0.0, 0.0);
+        }
+        let shorter = |a: Pair, b: Pair| if a < b { a } else { b };
+        for &(a, b, metres) in edges {
+            for (a, b) in [(a as usize, b as usize), (b as usize, a as usize)] {
+                all[a][b] = shorter(link(metres), all[a][b]);
+            }
+        }
+        for over in 0..n {
+            for from in 0..n {
+                for to in 0..n {
+                    let detour = (all[from][over].0 + all[over][to].0, all[from][over].1 + all[over][to].1);
+                    all[from][to] = shorter(detour, all[from][to]);
+                }
+            }
+        }
+        all
+    }
+
+    fn graph(n: u32, edges: &Edges) -> Graph {
+        let mut graph = Graph::default();
+        graph.fill(&Links::from_edges(n, edges));
+        graph
+    }
+
+    /// Each satellite's route leads down, is as long as it says, and has as many links.
+    fn check_ways<C: Cost>(tree: &Tree<C>, links: &Links, in_view: &[(u32, f64)]) {
+        for start in 0..links.satellites() as u32 {
+            let (mut at, mut hops, mut metres) = (start, 0, 0.0);
+            loop {
+                match tree.next[at as usize] {
+                    NOWHERE => {
+                        assert!(hops == 0 && tree.cost[at as usize].metres().is_infinite());
+                        break;
+                    }
+                    STATION => {
+                        metres += in_view.iter().find(|view| view.0 == at).expect("the station sees it").1;
+                        assert_eq!((tree.way[start as usize].hops, tree.way[start as usize].last), (hops, at));
+                        let told = tree.cost[start as usize].metres();
+                        assert!((told - metres).abs() <= 1e-9 * metres.max(1.0), "{told} but {metres}");
+                        break;
+                    }
+                    next => {
+                        let over = links.of(at).filter(|link| link.0 == next).map(|link| link.1);
+                        metres += over.fold(f64::INFINITY, f64::min);
+                        (at, hops) = (next, hops + 1);
+                        assert!(hops as usize <= links.satellites(), "goes round");
+                    }
+                }
+            }
+        }
+    }
+
+    fn distances_agree<C: Cost>(n: u32, steps: &[Edges], in_view: &[(u32, f64)], by_hops: bool) {
+        let mut order = Order::new(n as usize);
+        let mut tree = Tree::<C>::new(n as usize);
+        for edges in steps {
+            tree.grow(&graph(n, edges), in_view, &mut order);
+            let all = floyd_warshall(n as usize, edges, by_hops);
+            for (s, ways) in all.iter().enumerate() {
+                let way = |&(first, metres): &(u32, f64)| {
+                    let (cost, second) = ways[first as usize];
+                    if by_hops { (cost, second + metres) } else { (cost + metres, second) }
+                };
+                let best =
+                    in_view.iter().map(way).fold((f64::INFINITY, f64::INFINITY), |a, b| if b < a { b } else { a });
+                let best_metres = if by_hops { best.1 } else { best.0 };
+                let told = tree.cost[s].metres();
+                assert!(
+                    told == best_metres || (told - best_metres).abs() <= 1e-9 * best_metres,
+                    "{told}: {best_metres}"
+                );
+                assert!(!by_hops || best.0.is_infinite() || f64::from(tree.way[s].hops) == best.0);
+            }
+            check_ways(&tree, &Links::from_edges(n, edges), in_view);
+            // What the steps before were does not show.
+            let mut fresh = Tree::<C>::new(n as usize);
+            fresh.grow(&graph(n, edges), in_view, &mut Order::new(n as usize));
+            assert!(fresh.cost == tree.cost && fresh.next == tree.next && fresh.way == tree.way);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn shortest_on_graphs_that_change_at_will(
+            steps in prop::collection::vec(prop::collection::vec((0u32..10, 0u32..10, 1u32..1000), 0..30), 1..5),
+            in_view in prop::collection::btree_map(0u32..10, 1u32..1000, 0..4),
+        ) {
+            let real = |edges: Vec<(u32, u32, u32)>| {
+                edges.into_iter().filter(|e| e.0 != e.1).map(|(a, b, m)| (a, b, f64::from(m) / 7.0)).collect::<Edges>()
+            };
+            let steps: Vec<Edges> = steps.into_iter().map(real).collect();
+            let in_view: Vec<_> = in_view.into_iter().map(|(s, m)| (s, f64::from(m) / 3.0)).collect();
+            distances_agree::<f64>(10, &steps, &in_view, false);
+            distances_agree::<HopsThenMetres>(10, &steps, &in_view, true);
+        }
+    }
+
+    #[test]
+    fn the_bits_of_dijkstra_on_the_real_grids() {
+        for preset in presets() {
+            let orbits = Orbits::new(&preset.constellation);
+            let mut links = Links::new(&preset.constellation, &orbits);
+            let (mut positions, mut graph) = (Vec::new(), Graph::default());
+            let mut order = Order::new(orbits.len());
+            let mut tree = Tree::<f64>::new(orbits.len());
+            let mut router = Router::default();
+            for round in 0..40u32 {
+                let seconds = f64::from(round) * if round < 20 { 0.1 } else { 97.0 };
+                orbits.positions_at(seconds, &mut positions);
+                links.update(seconds, &positions);
+                graph.fill(&links);
+                let n = orbits.len() as u32;
+                let in_view = [(round / 3 * 7 % n, 9e5), (round / 5 * 31 % n, 1.1e6)];
+                tree.grow(&graph, &in_view, &mut order);
+                let in_view = if in_view[0].0 == in_view[1].0 { &in_view[1..] } else { &in_view[..] };
+                assert_eq!(tree.cost, router.distances(&links, in_view.iter().copied()), "{}", preset.name);
+                check_ways(&tree, &links, in_view);
+            }
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! What the ground sees of the satellites: passes over a station, satellites in view by latitude, ground tracks and
+//! footprints.
+
+use units::{Angle, Duration};
+
+use crate::ground::{Place, Station};
+use crate::propagation::{EARTH_RADIUS, Orbits, Vector, dot, inertial_to_earth_fixed};
+
+/// A satellite's way over a station's sky, above the minimum elevation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pass {
+    /// Its number.
+    pub satellite: u32,
+    /// When it rises above the minimum elevation, seconds after the start; nothing if it is there already.
+    pub rise_s: Option<f64>,
+    /// When it is highest.
+    pub culmination_s: f64,
+    /// When it sets; nothing if it is still there at the end.
+    pub set_s: Option<f64>,
+    /// Its elevation when it is highest.
+    pub highest: Angle,
+    /// Its distance then, metres.
+    pub range_metres: f64,
+}
+
+/// Passes shorter than this may be missed.
+const LOOK_EVERY_S: f64 = 10.0;
+/// Rises and sets are located to this.
+const PRECISION_S: f64 = 1e-3;
+
+/// The passes over `station` that begin, or are under way, in the first `duration`; in the order of their rise.
+pub fn passes(orbits: &Orbits, station: &Station, minimum_elevation: Angle, duration: Duration) -> Vec<Pass> {
+    let end = duration.as_secs_f64();
+    let sky = StationSky { orbits, station, sin_mask: libm::sin(minimum_elevation.as_radians()) };
+    let looks = (end / LOOK_EVERY_S).ceil().max(1.0) as u64;
+    let mut positions = Vec::new();
+    let mut rises: Vec<Option<Option<f64>>> = vec![None; orbits.len()];
+    let mut passes = Vec::new();
+    let mut before = 0.0;
+    for look in 0..=looks {
+        let now = (look as f64 * LOOK_EVERY_S).min(end);
+        orbits.positions_at(now, &mut positions);
+        let horizon = station.at(now);
+        for (number, rise) in rises.iter_mut().enumerate() {
+            let up = horizon.look(positions[number]).1 >= sky.sin_mask;
+            match (*rise, up) {
+                (None, true) if look == 0 => *rise = Some(None),
+                (None, true) => *rise = Some(Some(sky.crossing(number, before, now))),
+                (Some(rose), false) => {
+                    let set = sky.crossing(number, before, now);
+                    passes.push(sky.pass(number, rose, Some(set), end));
+                    *rise = None;
+                }
+                _ => {}
+            }
+        }
+        before = now;
+    }
+    let still = rises.into_iter().enumerate().filter_map(|(number, rise)| rise.map(|rose| (number, rose)));
+    passes.extend(still.map(|(number, rose)| sky.pass(number, rose, None, end)));
+    passes.sort_by(|a, b| {
+        a.rise_s.unwrap_or(0.0).total_cmp(&b.rise_s.unwrap_or(0.0)).then(a.satellite.cmp(&b.satellite))
+    });
+    passes
+}
+
+struct StationSky<'a> {
+    orbits: &'a Orbits,
+    station: &'a Station,
+    sin_mask: f64,
+}
+
+impl StationSky<'_> {
+    /// Distance in metres and sine of the elevation.
+    fn look(&self, number: usize, seconds: f64, positions: &mut Vec<Vector>) -> (f64, f64) {
+        self.orbits.positions_at(seconds, positions);
+        self.station.at(seconds).look(positions[number])
+    }
+
+    /// When the satellite crosses the minimum elevation between two instants at which it is on either side.
+    fn crossing(&self, number: usize, mut before: f64, mut after: f64) -> f64 {
+        let mut positions = Vec::new();
+        let is_up = |at: f64, positions: &mut Vec<Vector>| self.look(number, at, positions).1 >= self.sin_mask;
+        let at_first = is_up(before, &mut positions);
+        while after - before > PRECISION_S {
+            let middle = f64::midpoint(before, after);
+            match is_up(middle, &mut positions) == at_first {
+                true => before = middle,
+                false => after = middle,
+            }
+        }
+        f64::midpoint(before, after)
+    }
+
+    fn pass(&self, number: usize, rise_s: Option<f64>, set_s: Option<f64>, end: f64) -> Pass {
+        let (mut low, mut high) = (rise_s.unwrap_or(0.0), set_s.unwrap_or(end));
+        let mut positions = Vec::new();
+        // The elevation of a pass has one summit: thirds that do not hold it are cut off.
+        while high - low > PRECISION_S {
+            let third = (high - low) / 3.0;
+            let [left, right] = [low + third, high - third].map(|at| self.look(number, at, &mut positions).1);
+            match left < right {
+                true => low += third,
+                false => high -= third,
+            }
+        }
+        let culmination_s = f64::midpoint(low, high);
+        let (range_metres, sine) = self.look(number, culmination_s, &mut positions);
+        let highest = Angle::from_degrees(libm::asin(sine.min(1.0)).to_degrees());
+        Pass { satellite: number as u32, rise_s, culmination_s, set_s, highest, range_metres }
+    }
+}
+
+/// What a latitude sees, over all longitudes and instants looked at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LatitudeCoverage {
+    /// The latitude.
+    pub latitude: Angle,
+    /// Satellites above the minimum elevation: the fewest, on average, the most.
+    pub in_view: [f64; 3],
+    /// Share of the time with at least one satellite, with at least two, and so on.
+    pub at_least: [f64; 4],
+    /// Elevation of the highest satellite on average; below zero where none is above the horizon.
+    pub highest_mean: Angle,
+}
+
+/// What is in view at `latitude`, at `longitudes` places evenly spread around it and at `instants` seconds after the start.
+pub fn coverage(
+    orbits: &Orbits,
+    minimum_elevation: Angle,
+    latitude: Angle,
+    longitudes: u32,
+    instants: &[f64],
+) -> LatitudeCoverage {
+    let sin_mask = libm::sin(minimum_elevation.as_radians());
+    let stations: Vec<_> = (0..longitudes)
+        .map(|i| 360.0 * f64::from(i) / f64::from(longitudes))
+        .map(|longitude| Station::new(&Place::from_degrees(latitude.as_degrees(), longitude)))
+        .collect();
+    let (mut fewest, mut sum, mut most) = (usize::MAX, 0, 0);
+    let (mut at_least, mut elevations) = ([0u64; 4], 0.0);
+    let mut positions = Vec::new();
+    for &seconds in instants {
+        orbits.positions_at(seconds, &mut positions);
+        for station in &stations {
+            let horizon = station.at(seconds);
+            let (mut count, mut highest) = (0, -1.0);
+            for &satellite in &positions {
+                let sine = horizon.look(satellite).1;
+                count += usize::from(sine >= sin_mask);
+                highest = f64::max(highest, sine);
+            }
+            (fewest, most) = (fewest.min(count), most.max(count));
+            sum += count;
+            elevations += libm::asin(highest.min(1.0)).to_degrees();
+            at_least.iter_mut().take(count).for_each(|shares| *shares += 1);
+        }
+    }
+    let looks = (stations.len() * instants.len()).max(1) as f64;
+    LatitudeCoverage {
+        latitude,
+        in_view: [fewest as f64, sum as f64 / looks, most as f64],
+        at_least: at_least.map(|count| count as f64 / looks),
+        highest_mean: Angle::from_degrees(elevations / looks),
+    }
+}
+
+/// The point straight below, as geocentric latitude and longitude in degrees, -180 to 180, `seconds` after the start.
+pub fn sub_satellite(position: Vector, seconds: f64) -> (f64, f64) {
+    below(inertial_to_earth_fixed(position, seconds))
+}
+
+fn below(fixed: Vector) -> (f64, f64) {
+    let latitude = libm::atan2(fixed[2], (fixed[0] * fixed[0] + fixed[1] * fixed[1]).sqrt());
+    (latitude.to_degrees(), libm::atan2(fixed[1], fixed[0]).to_degrees())
+}
+
+/// Where a satellite is seen at the minimum elevation: the edge of its footprint on a sphere of the Earth's equatorial radius, as
+/// points of (latitude, longitude) in degrees, eastwards around the satellite beginning in the north.
+pub fn footprint(position: Vector, seconds: f64, minimum_elevation: Angle, points: u32) -> Vec<(f64, f64)> {
+    let fixed = inertial_to_earth_fixed(position, seconds);
+    let radius = dot(fixed, fixed).sqrt();
+    // The plane triangle of the centre, the edge and the satellite: the angle at the centre.
+    let mask = minimum_elevation.as_radians();
+    let angle = libm::acos(EARTH_RADIUS / radius * libm::cos(mask)) - mask;
+    let (sin, cos) = libm::sincos(angle);
+    let up = fixed.map(|x| x / radius);
+    let flat = (up[0] * up[0] + up[1] * up[1]).sqrt();
+    // Above a pole every direction is south: along the Greenwich meridian, then.
+    let east = if flat < 1e-12 { [0.0, 1.0, 0.0] } else { [-up[1] / flat, up[0] / flat, 0.0] };
+    let north =
+        [up[1] * east[2] - up[2] * east[1], up[2] * east[0] - up[0] * east[2], up[0] * east[1] - up[1] * east[0]];
+    let point = |i: u32| {
+        let (s, c) = libm::sincos(std::f64::consts::TAU * f64::from(i) / f64::from(points));
+        below(std::array::from_fn(|axis| cos * up[axis] + sin * (c * north[axis] + s * east[axis])))
+    };
+    (0..points).map(point).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constellation::Constellation;
+    use crate::presets::preset;
+
+    fn leo() -> Constellation {
+        preset("leo-66").unwrap().constellation.clone()
+    }
+
+    #[test]
+    fn passes_are_what_dense_looks_show() {
+        let constellation = leo();
+        let orbits = Orbits::new(&constellation);
+        let station = Station::new(&Place::from_degrees(43.6, 1.4));
+        let mask = Angle::from_degrees(10.0);
+        let found = passes(&orbits, &station, mask, Duration::from_secs(3000));
+        let sin_mask = libm::sin(mask.as_radians());
+        let mut positions = Vec::new();
+        for tenth in 0..30_000 {
+            let now = f64::from(tenth) * 0.1 + 0.05;
+            orbits.positions_at(now, &mut positions);
+            let horizon = station.at(now);
+            let is_over = |satellite: u32| {
+                found.iter().any(|pass| {
+                    let since = pass.rise_s.is_none_or(|rise| rise <= now);
+                    pass.satellite == satellite && since && pass.set_s.is_none_or(|set| now < set)
+                })
+            };
+            for (number, &satellite) in positions.iter().enumerate() {
+                let sine = horizon.look(satellite).1;
+                // Nearer to the mask than a millisecond of flight, either may be right.
+                assert!(
+                    (sine - sin_mask).abs() < 2e-5 || (sine >= sin_mask) == is_over(number as u32),
+                    "{number} {now}"
+                );
+                let own = found.iter().filter(|pass| pass.satellite as usize == number);
+                let own = own.filter(|pass| pass.rise_s.unwrap_or(0.0) <= now && now <= pass.set_s.unwrap_or(3000.0));
+                own.for_each(|pass| assert!(sine <= libm::sin(pass.highest.as_radians()) + 1e-9));
+            }
+        }
+        assert!(found.len() > 10 && found.iter().filter(|pass| pass.rise_s.is_none()).count() >= 1);
+        assert!(found.windows(2).all(|pair| pair[0].rise_s.unwrap_or(0.0) <= pair[1].rise_s.unwrap_or(0.0)));
+    }
+
+    #[test]
+    fn a_pass_over_the_zenith_takes_what_geometry_says() {
+        // One satellite in the plane of the equator, over a station there: it goes round in 2 pi / (motion - rotation).
+        let mut constellation = leo();
+        (constellation.inclination, constellation.first_node) = (Angle::from_degrees(0.0), Angle::from_degrees(0.0));
+        (constellation.planes, constellation.satellites_per_plane) = (1, 1);
+        constellation.node_spacing = None;
+        let orbits = Orbits::new(&constellation);
+        let station = Station::new(&Place::from_degrees(0.0, 90.0));
+        let found = passes(&orbits, &station, Angle::from_degrees(10.0), Duration::from_secs(6000));
+        let [pass] = found[..] else { panic!("{found:?}") };
+        let r: f64 = EARTH_RADIUS + 800e3;
+        let rate =
+            (crate::propagation::GRAVITATIONAL_PARAMETER / (r * r * r)).sqrt() - crate::propagation::EARTH_ROTATION;
+        let mask = 10f64.to_radians();
+        let half = (libm::acos(EARTH_RADIUS / r * libm::cos(mask)) - mask) / rate;
+        let over = std::f64::consts::FRAC_PI_2 / rate;
+        assert!((pass.rise_s.unwrap() - (over - half)).abs() < 2e-3, "{pass:?}");
+        assert!((pass.culmination_s - over).abs() < 0.05 && (pass.set_s.unwrap() - (over + half)).abs() < 2e-3);
+        assert!(pass.highest.as_degrees() > 89.99 && (pass.range_metres - 800e3).abs() < 1.0);
+    }
+
+    #[test]
+    fn coverage_by_latitude() {
+        let constellation = leo();
+        let orbits = Orbits::new(&constellation);
+        let instants: Vec<f64> = (0..40).map(|i| f64::from(i) * 151.0).collect();
+        let at = |degrees: f64, mask: f64| {
+            coverage(&orbits, Angle::from_degrees(mask), Angle::from_degrees(degrees), 24, &instants)
+        };
+        // The preset's own mask, at which it just covers the equator.
+        let (equator, pole) = (at(0.0, 8.2), at(89.0, 8.2));
+        assert!(equator.at_least[0] > 0.999 && pole.in_view[1] > 3.0 * equator.in_view[1]);
+        // The mean of all places is the share of the sphere that a footprint takes, times the satellites.
+        let mask = 10f64.to_radians();
+        let r = EARTH_RADIUS + 800e3;
+        let cap = (1.0 - libm::cos(libm::acos(EARTH_RADIUS / r * libm::cos(mask)) - mask)) / 2.0;
+        let rows: Vec<_> = (-89..=89).step_by(2).map(|degrees| (degrees, at(f64::from(degrees), 10.0))).collect();
+        let weight = |degrees: i32| libm::cos(f64::from(degrees).to_radians());
+        let mean = rows.iter().map(|(degrees, row)| weight(*degrees) * row.in_view[1]).sum::<f64>()
+            / rows.iter().map(|(degrees, _)| weight(*degrees)).sum::<f64>();
+        assert!((mean / (66.0 * cap) - 1.0).abs() < 0.02, "{mean} but {}", 66.0 * cap);
+        assert!(at(0.0, 60.0).at_least[0] < 0.5);
+        assert!(equator.at_least.windows(2).all(|pair| pair[1] <= pair[0]));
+    }
+
+    #[test]
+    fn footprints_are_seen_at_the_mask() {
+        let constellation = leo();
+        let orbits = Orbits::new(&constellation);
+        let mut positions = Vec::new();
+        orbits.positions_at(500.0, &mut positions);
+        for &position in &positions {
+            for (latitude, longitude) in footprint(position, 500.0, Angle::from_degrees(10.0), 12) {
+                assert!((-90.0..=90.0).contains(&latitude) && (-180.0..=180.0).contains(&longitude));
+                let (sin_lat, cos_lat) = libm::sincos(latitude.to_radians());
+                let (sin_lon, cos_lon) = libm::sincos(longitude.to_radians());
+                let up = [cos_lat * cos_lon, cos_lat * sin_lon, sin_lat];
+                let fixed = inertial_to_earth_fixed(position, 500.0);
+                let line: Vector = std::array::from_fn(|axis| fixed[axis] - EARTH_RADIUS * up[axis]);
+                let sine = dot(line, up) / dot(line, line).sqrt();
+                assert!((libm::asin(sine).to_degrees() - 10.0).abs() < 1e-9, "{latitude} {longitude}");
+            }
+        }
+        let (latitude, longitude) = sub_satellite([0.0, EARTH_RADIUS, 0.0], 0.0);
+        assert!(latitude.abs() < 1e-12 && (longitude - 90.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,93 @@
+//! Routes between many stations.
+
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use units::Duration;
+
+use crate::refused;
+use crate::table::ArrowTable;
+
+/// A search for the routes between all pairs of stations that is under way. Threads may share it: they take turns.
+#[pyclass(module = "transorbit._core", frozen)]
+pub(crate) struct RoutesStudy {
+    inner: Mutex<sim::RoutesStudy>,
+}
+
+impl RoutesStudy {
+    fn with<T: Send>(&self, py: Python<'_>, act: impl FnOnce(&mut sim::RoutesStudy) -> T + Send) -> T {
+        py.detach(|| act(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+}
+
+#[pymethods]
+impl RoutesStudy {
+    /// A search that has not begun. `stations_csv`: rows of name, latitude and longitude, with a header.
+    #[new]
+    #[expect(clippy::too_many_arguments, reason = "as the command has options")]
+    #[pyo3(signature = (
+        constellation, stations_csv, duration_s, step_s, metric, access, minimum_elevation_deg, forwarding, keep_unseen, threads
+    ))]
+    fn new(
+        py: Python<'_>,
+        constellation: &str,
+        stations_csv: &str,
+        duration_s: f64,
+        step_s: f64,
+        metric: String,
+        access: String,
+        minimum_elevation_deg: Option<f64>,
+        forwarding: bool,
+        keep_unseen: bool,
+        threads: Option<usize>,
+    ) -> PyResult<RoutesStudy> {
+        let (duration, step) = (Duration::from_secs_f64(duration_s), Duration::from_secs_f64(step_s));
+        let options = sim::RoutesOptions {
+            metric,
+            access,
+            minimum_elevation_deg,
+            duration,
+            step,
+            forwarding,
+            threads,
+            keep_unseen,
+        };
+        let inner = py.detach(|| sim::RoutesStudy::new(constellation, stations_csv, &options)).map_err(refused)?;
+        Ok(RoutesStudy { inner: Mutex::new(inner) })
+    }
+
+    /// Number of instants.
+    #[getter]
+    fn instants(&self, py: Python<'_>) -> u64 {
+        self.with(py, |study| study.instants())
+    }
+
+    /// How many of them are done.
+    #[getter]
+    fn done(&self, py: Python<'_>) -> u64 {
+        self.with(py, |study| study.done())
+    }
+
+    /// The names of the stations, in the order of their numbers.
+    #[getter]
+    fn stations(&self, py: Python<'_>) -> Vec<String> {
+        self.with(py, |study| study.stations())
+    }
+
+    /// Goes on for a while, and returns what was found: routes and next hops; None where nothing was found yet. Other Python
+    /// threads run meanwhile.
+    fn advance(&self, py: Python<'_>) -> PyResult<Option<(ArrowTable, ArrowTable)>> {
+        let batch = self.with(py, sim::RoutesStudy::advance).map_err(refused)?;
+        Ok(batch.map(|batch| (batch.routes.into(), batch.forwarding.into())))
+    }
+
+    /// What each pair met until now.
+    fn pairs(&self, py: Python<'_>) -> ArrowTable {
+        self.with(py, |study| study.pairs()).into()
+    }
+
+    /// The parameters and what came of them, as JSON.
+    fn report_json(&self, py: Python<'_>) -> String {
+        self.with(py, |study| study.report_json())
+    }
+}

@@ -1,0 +1,52 @@
+//! A constellation by itself: positions and look angles.
+
+use std::path::Path;
+
+use pyo3::prelude::*;
+use sim::Instants;
+use units::Duration;
+
+use crate::refused;
+use crate::table::ArrowTable;
+
+fn instants(start_s: f64, duration_s: f64, step_s: f64) -> Instants {
+    let [start, duration, step] = [start_s, duration_s, step_s].map(Duration::from_secs_f64);
+    Instants { start, duration, step }
+}
+
+/// Positions fixed to the Earth; the constellation is a name, or the JSON of a scenario's `path.constellation`.
+#[pyfunction]
+pub(crate) fn constellation_positions(
+    py: Python<'_>,
+    constellation: &str,
+    base_dir: &str,
+    start_s: f64,
+    duration_s: f64,
+    step_s: f64,
+) -> PyResult<ArrowTable> {
+    let instants = instants(start_s, duration_s, step_s);
+    py.detach(|| sim::positions(constellation, Path::new(base_dir), instants)).map(ArrowTable::from).map_err(refused)
+}
+
+/// Where a station at (latitude, longitude) in degrees and height in metres looks for the satellites.
+#[pyfunction]
+pub(crate) fn constellation_look(
+    py: Python<'_>,
+    constellation: &str,
+    base_dir: &str,
+    station: (f64, f64, f64),
+    start_s: f64,
+    duration_s: f64,
+    step_s: f64,
+) -> PyResult<ArrowTable> {
+    let instants = instants(start_s, duration_s, step_s);
+    py.detach(|| sim::look(constellation, Path::new(base_dir), station, instants))
+        .map(ArrowTable::from)
+        .map_err(refused)
+}
+
+/// The instant from which times count, in ISO 8601; nothing for a pattern.
+#[pyfunction]
+pub(crate) fn constellation_epoch(py: Python<'_>, constellation: &str, base_dir: &str) -> PyResult<Option<String>> {
+    py.detach(|| sim::reference_epoch(constellation, Path::new(base_dir))).map_err(refused)
+}

@@ -1,0 +1,138 @@
+//! What can be asked of a constellation by itself: where its satellites are, and where to look for them.
+
+use std::path::Path;
+
+use orbit::{ConstellationChoice, Orbits, Place, Sky, Station, Vector};
+use units::{Duration, Time};
+
+use crate::record::Table;
+use crate::scenario::{ScenarioError, constellation_from_json, positive};
+
+/// The instants of a table: every `step` from `start` (after the constellation's reference instant) to the end.
+#[derive(Clone, Copy, Debug)]
+pub struct Instants {
+    /// The first, after the reference instant.
+    pub start: Duration,
+    /// From the first to the last.
+    pub duration: Duration,
+    /// Between two of them; the last one may come sooner.
+    pub step: Duration,
+}
+
+/// The most rows of a table: some gigabytes.
+const MOST_ROWS: u64 = 20_000_000;
+
+/// Reads the files that a constellation names; relative names start from `base`.
+pub(crate) fn reader(base: &Path) -> impl Fn(&str) -> Result<String, String> {
+    move |file| std::fs::read_to_string(base.join(file)).map_err(|error| format!("cannot be read: {error}"))
+}
+
+/// A constellation as a scenario's `path.constellation` says it, as JSON, with its files read; or its name as it is.
+///
+/// # Errors
+/// Names the field that is wrong, or the file with its line, record or satellite.
+pub fn sky(constellation: &str, base: &Path) -> Result<Sky, ScenarioError> {
+    let choice = match constellation.trim_start().starts_with(['{', '"']) {
+        true => constellation_from_json(constellation)?,
+        false => ConstellationChoice::from(constellation),
+    };
+    choice.sky(&reader(base))
+}
+
+/// The places of all satellites, fixed to the Earth: `time_s` (after the reference instant), `satellite` (its number from 0),
+/// `name`, and `x_m`, `y_m`, `z_m` with x through Greenwich on the equator and z through the north pole. One row for each
+/// instant and satellite, in this order.
+///
+/// # Errors
+/// As [`sky`]; or there are too many rows, or a satellite comes down before the end.
+pub fn positions(constellation: &str, base: &Path, instants: Instants) -> Result<Table, ScenarioError> {
+    let sky = sky(constellation, base)?;
+    let times = instants.of(&sky)?;
+    let mut found: Vec<Vector> = Vec::new();
+    let mut positions = Vec::new();
+    for &seconds in &times {
+        sky.earth_fixed_at(seconds, &mut positions);
+        found.extend(&positions);
+    }
+    let mut table = begun(&sky, &times);
+    for (axis, name) in ["x_m", "y_m", "z_m"].into_iter().enumerate() {
+        table.float(name, found.iter().map(|position| position[axis]));
+    }
+    Ok(table)
+}
+
+/// Where a station, at geodetic latitude and longitude in degrees and height in metres, has to look for every satellite:
+/// `time_s`, `satellite` and `name` as in [`positions`], `azimuth_deg` from north over east, `elevation_deg` (below zero: under
+/// the horizon) and `range_m`. Geometric, without refraction.
+///
+/// # Errors
+/// As [`positions`]; or the station is nowhere.
+pub fn look(
+    constellation: &str,
+    base: &Path,
+    station: (f64, f64, f64),
+    instants: Instants,
+) -> Result<Table, ScenarioError> {
+    let sky = sky(constellation, base)?;
+    let times = instants.of(&sky)?;
+    let (latitude, longitude, height) = station;
+    let altitude = units::Length::from_metres(height);
+    let place = Place { altitude, ..Place::from_degrees(latitude, longitude) };
+    place.check().map_err(|error| error.within("station"))?;
+    let station = Station::new(&place);
+    let mut looks = Vec::new();
+    let mut positions = Vec::new();
+    for &seconds in &times {
+        sky.orbits.positions_at(seconds, &mut positions);
+        let horizon = station.at(seconds);
+        looks.extend(positions.iter().map(|&position| horizon.look_angles(position)));
+    }
+    let mut table = begun(&sky, &times);
+    table.float("azimuth_deg", looks.iter().map(|look| look.azimuth.as_degrees()));
+    table.float("elevation_deg", looks.iter().map(|look| look.elevation.as_degrees()));
+    table.float("range_m", looks.iter().map(|look| look.range_metres));
+    Ok(table)
+}
+
+/// The instant from which times count, in ISO 8601, for satellites by their elements; a pattern has none.
+///
+/// # Errors
+/// As [`sky`].
+pub fn reference_epoch(constellation: &str, base: &Path) -> Result<Option<String>, ScenarioError> {
+    match sky(constellation, base)?.orbits {
+        Orbits::Walker(_) => Ok(None),
+        Orbits::Elements(orbits) => Ok(Some(orbits.epoch().to_string())),
+    }
+}
+
+impl Instants {
+    /// In seconds after the reference instant.
+    fn of(self, sky: &Sky) -> Result<Vec<f64>, ScenarioError> {
+        positive("step", self.step)?;
+        let satellites = sky.orbits.len() as u64;
+        let count = self.duration.as_nanos() / self.step.as_nanos() + 2;
+        if count.saturating_mul(satellites) > MOST_ROWS {
+            let message = format!(
+                "{} in steps of {} are {count} instants of {satellites} satellites: at most {MOST_ROWS} rows are made",
+                self.duration, self.step
+            );
+            return Err(ScenarioError::new("duration", message));
+        }
+        sky.check(self.start, self.duration)
+            .map_err(|error| ScenarioError::new("constellation.file", error.to_string()))?;
+        let end = Time::ZERO + self.start + self.duration;
+        let begin = Time::ZERO + self.start;
+        let instants = std::iter::successors(Some(begin), |&now| (now < end).then(|| (now + self.step).min(end)));
+        Ok(instants.map(Time::as_secs_f64).collect())
+    }
+}
+
+/// A table with the columns that name instant and satellite.
+fn begun(sky: &Sky, times: &[f64]) -> Table {
+    let satellites = sky.names.len();
+    let mut table = Table::default();
+    table.float("time_s", times.iter().flat_map(|&time| std::iter::repeat_n(time, satellites)));
+    table.count("satellite", times.iter().flat_map(|_| 0..satellites as u64));
+    table.text("name", times.iter().flat_map(|_| sky.names.iter().cloned()));
+    table
+}

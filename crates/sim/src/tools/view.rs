@@ -1,0 +1,201 @@
+//! What the ground sees of a constellation.
+
+use std::path::Path;
+
+use orbit::{Place, Sky, Station, Vector};
+use units::{Angle, Duration};
+
+use crate::record::Table;
+use crate::scenario::{ScenarioError, positive};
+use crate::sky::sky;
+
+/// The most instants and satellites, or looks, of a table: minutes of work.
+const MOST_LOOKS: f64 = 2e10;
+/// Places around the Earth at each latitude.
+const LONGITUDES: u32 = 36;
+/// Points of a footprint.
+const EDGES: u32 = 72;
+/// Points of a ground track.
+const TRACK_POINTS: u32 = 200;
+
+fn ready(
+    constellation: &str,
+    minimum_elevation_deg: Option<f64>,
+    until: Duration,
+) -> Result<(Sky, Angle), ScenarioError> {
+    let sky = sky(constellation, Path::new(""))?;
+    sky.check(Duration::ZERO, until).map_err(|error| ScenarioError::new("constellation", error.to_string()))?;
+    let mask = minimum_elevation_deg.map_or(sky.minimum_elevation, Angle::from_degrees);
+    match (0.0..=90.0).contains(&mask.as_degrees()) {
+        true => Ok((sky, mask)),
+        false => {
+            let message = format!("{} deg must be between 0 deg and 90 deg", mask.as_degrees());
+            Err(ScenarioError::new("minimum_elevation", message))
+        }
+    }
+}
+
+fn limit(field: &str, looks: f64) -> Result<(), ScenarioError> {
+    match looks <= MOST_LOOKS {
+        true => Ok(()),
+        false => Err(ScenarioError::new(field, format!("{looks:.1e} looks at satellites, at most {MOST_LOOKS:.0e}"))),
+    }
+}
+
+/// The passes over a place, (latitude, longitude) in degrees: `satellite`, `name`, `rise_s`, `culmination_s`, `set_s`,
+/// `highest_elevation_deg`, `range_m` (when it is highest), in the order of their rise. The rise is empty if the satellite
+/// was up at the start, the set if it is at the end.
+///
+/// # Errors
+/// Names what is wrong: the constellation, the place, the duration.
+pub fn passes(
+    constellation: &str,
+    place: (f64, f64),
+    minimum_elevation_deg: Option<f64>,
+    duration: Duration,
+) -> Result<Table, ScenarioError> {
+    positive("duration", duration)?;
+    let (sky, mask) = ready(constellation, minimum_elevation_deg, duration)?;
+    let place = Place::from_degrees(place.0, place.1);
+    place.check().map_err(|error| error.within("station"))?;
+    limit("duration", duration.as_secs_f64() / 10.0 * sky.orbits.len() as f64)?;
+    let passes = orbit::passes(&sky.orbits, &Station::new(&place), mask, duration);
+    let mut table = Table::default();
+    table.count("satellite", passes.iter().map(|pass| u64::from(pass.satellite)));
+    table.text("name", passes.iter().map(|pass| sky.names[pass.satellite as usize].clone()));
+    table.float("rise_s", passes.iter().map(|pass| pass.rise_s.unwrap_or(f64::NAN)));
+    table.float("culmination_s", passes.iter().map(|pass| pass.culmination_s));
+    table.float("set_s", passes.iter().map(|pass| pass.set_s.unwrap_or(f64::NAN)));
+    table.float("highest_elevation_deg", passes.iter().map(|pass| pass.highest.as_degrees()));
+    table.float("range_m", passes.iter().map(|pass| pass.range_metres));
+    Ok(table)
+}
+
+/// Satellites in view by latitude, over 36 longitudes and the instants of the grid: `latitude_deg`, `in_view_min`,
+/// `in_view_mean`, `in_view_max`, `covered_share` (of the time with one satellite at least), `two_share`, `three_share`,
+/// `four_share`, `highest_elevation_mean_deg`.
+///
+/// # Errors
+/// Names what is wrong: the constellation, the elevation, the duration, a step.
+pub fn coverage(
+    constellation: &str,
+    minimum_elevation_deg: Option<f64>,
+    duration: Duration,
+    step: Duration,
+    latitude_step_deg: f64,
+) -> Result<Table, ScenarioError> {
+    positive("duration", duration)?;
+    positive("step", step)?;
+    if !(0.1..=90.0).contains(&latitude_step_deg) {
+        let message = format!("{latitude_step_deg} deg must be between 0.1 deg and 90 deg");
+        return Err(ScenarioError::new("latitude_step", message));
+    }
+    let (sky, mask) = ready(constellation, minimum_elevation_deg, duration)?;
+    let bands = (180.0 / latitude_step_deg).floor() as u32 + 1;
+    let count = duration.as_nanos() / step.as_nanos() + 1;
+    limit("step", count as f64 * f64::from(bands * LONGITUDES) * sky.orbits.len() as f64)?;
+    let instants: Vec<f64> = (0..count).map(|i| Duration::from_nanos(i * step.as_nanos()).as_secs_f64()).collect();
+    let latitude = |band: u32| Angle::from_degrees(f64::from(band) * latitude_step_deg - 90.0);
+    let rows: Vec<_> =
+        (0..bands).map(|band| orbit::coverage(&sky.orbits, mask, latitude(band), LONGITUDES, &instants)).collect();
+    let mut table = Table::default();
+    table.float("latitude_deg", rows.iter().map(|row| row.latitude.as_degrees()));
+    for (i, name) in ["in_view_min", "in_view_mean", "in_view_max"].into_iter().enumerate() {
+        table.float(name, rows.iter().map(|row| row.in_view[i]));
+    }
+    for (i, name) in ["covered_share", "two_share", "three_share", "four_share"].into_iter().enumerate() {
+        table.float(name, rows.iter().map(|row| row.at_least[i]));
+    }
+    table.float("highest_elevation_mean_deg", rows.iter().map(|row| row.highest_mean.as_degrees()));
+    Ok(table)
+}
+
+/// What to draw on a map at an instant: the satellites (`satellite`, `name`, `latitude_deg`, `longitude_deg`), the edges of
+/// their footprints (`satellite`, `latitude_deg`, `longitude_deg`), their links (`from`, `to`), and the tracks of the
+/// following time (`satellite`, `time_s`, `latitude_deg`, `longitude_deg`).
+///
+/// # Errors
+/// Names what is wrong: the constellation, the elevation.
+pub fn map(
+    constellation: &str,
+    minimum_elevation_deg: Option<f64>,
+    at: Duration,
+    track: Duration,
+) -> Result<[Table; 4], ScenarioError> {
+    let (mut sky, mask) = ready(constellation, minimum_elevation_deg, at + track)?;
+    let seconds = at.as_secs_f64();
+    let mut positions = Vec::new();
+    sky.orbits.positions_at(seconds, &mut positions);
+    sky.links.update(seconds, &positions);
+    let count = positions.len() as u32;
+    let below: Vec<_> = positions.iter().map(|&position| orbit::sub_satellite(position, seconds)).collect();
+    let mut satellites = Table::default();
+    satellites.count("satellite", (0..count).map(u64::from));
+    satellites.text("name", sky.names.iter().cloned());
+    satellites.float("latitude_deg", below.iter().map(|point| point.0));
+    satellites.float("longitude_deg", below.iter().map(|point| point.1));
+
+    let edge = |&position: &Vector| orbit::footprint(position, seconds, mask, EDGES);
+    let edges: Vec<_> = positions.iter().flat_map(edge).collect();
+    let footprints = points((0..count).flat_map(|number| std::iter::repeat_n(number, EDGES as usize)), None, &edges);
+
+    let links = |from| sky.links.of(from).map(move |(to, _)| (from, to)).filter(|(from, to)| from < to);
+    let pairs: Vec<_> = (0..count).flat_map(links).collect();
+    let mut links = Table::default();
+    links.count("from", pairs.iter().map(|pair| u64::from(pair.0)));
+    links.count("to", pairs.iter().map(|pair| u64::from(pair.1)));
+
+    let steps = if track.is_zero() { 0 } else { TRACK_POINTS };
+    let mut ways = vec![Vec::new(); count as usize];
+    let times: Vec<f64> =
+        (0..steps).map(|i| seconds + track.as_secs_f64() * f64::from(i) / f64::from(TRACK_POINTS - 1)).collect();
+    for &time in &times {
+        sky.orbits.positions_at(time, &mut positions);
+        ways.iter_mut().zip(&positions).for_each(|(way, &position)| way.push(orbit::sub_satellite(position, time)));
+    }
+    let numbers = (0..count).flat_map(|number| std::iter::repeat_n(number, times.len()));
+    let tracks = points(numbers, Some(&times), &ways.concat());
+    Ok([satellites, footprints, links, tracks])
+}
+
+/// Points of several satellites; `times` are those of each.
+fn points(satellites: impl Iterator<Item = u32>, times: Option<&[f64]>, points: &[(f64, f64)]) -> Table {
+    let mut table = Table::default();
+    table.count("satellite", satellites.map(u64::from));
+    if let Some(times) = times {
+        table.float("time_s", times.iter().copied().cycle().take(points.len()));
+    }
+    table.float("latitude_deg", points.iter().map(|point| point.0));
+    table.float("longitude_deg", points.iter().map(|point| point.1));
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_have_their_rows() {
+        let found = passes("leo-66", (43.6, 1.4), None, Duration::from_secs(600)).unwrap();
+        assert!(found.rows() > 3 && found.columns.len() == 7);
+        let bands = coverage("leo-66", Some(5.0), Duration::from_secs(600), Duration::from_secs(300), 30.0).unwrap();
+        assert_eq!(bands.rows(), 7);
+        let tables = map("leo-66", None, Duration::ZERO, Duration::from_secs(6000)).unwrap();
+        let [satellites, edges, links, ways] = tables.map(|table| table.rows());
+        assert_eq!((satellites, edges, ways), (66, 66 * 72, 66 * 200));
+        // Those in the planes and, of the 66 across, those that are not off near the poles.
+        assert!((67..66 + 66).contains(&links), "{links}");
+    }
+
+    #[test]
+    fn says_what_is_wrong() {
+        let second = Duration::from_secs(1);
+        let says = |result: Result<Table, ScenarioError>| result.unwrap_err().to_string();
+        assert!(says(passes("leo-66", (91.0, 0.0), None, second)).starts_with("station.latitude: 91 deg"));
+        assert_eq!(says(passes("leo-66", (0.0, 0.0), None, Duration::ZERO)), "duration: must be more than 0 s");
+        assert!(says(coverage("leo-66", Some(91.0), second, second, 5.0)).starts_with("minimum_elevation: 91 deg"));
+        assert!(says(coverage("leo-66", None, second, second, 0.0)).starts_with("latitude_step: 0 deg"));
+        let long = coverage("starlink-shell-1", None, Duration::from_secs(1_000_000), second, 1.0);
+        assert!(says(long).starts_with("step: 1.0e13 looks"));
+    }
+}

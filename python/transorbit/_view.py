@@ -1,0 +1,111 @@
+"""What the ground sees of a constellation: coverage, passes, maps."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from transorbit import _core
+from transorbit._frame import frame
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+
+def as_text(constellation: str | Mapping[str, Any]) -> str:
+    """A name as it is; parameters or a file as JSON."""
+    return constellation if isinstance(constellation, str) else json.dumps(dict(constellation))
+
+
+def coverage(
+    constellation: str | Mapping[str, Any],
+    *,
+    minimum_elevation_deg: float | None = None,
+    duration_s: float = 6000.0,
+    step_s: float = 60.0,
+    latitude_step_deg: float = 5.0,
+) -> pl.DataFrame:
+    """Satellites in view by latitude, over 36 longitudes and the instants of a grid.
+
+    Args:
+        constellation: a name of `transorbit list constellations`, or what a scenario's `path.constellation` may be.
+        minimum_elevation_deg: elevation from which a satellite is in view; by default the constellation's.
+        duration_s: how long.
+        step_s: time between instants.
+        latitude_step_deg: between rows.
+
+    Returns:
+        Columns `latitude_deg`, `in_view_min`, `in_view_mean`, `in_view_max` (numbers of satellites), `covered_share`,
+        `two_share`, `three_share`, `four_share` (of the time with so many or more) and `highest_elevation_mean_deg`.
+    """
+    table = _core.constellation_coverage(
+        as_text(constellation), minimum_elevation_deg, duration_s, step_s, latitude_step_deg
+    )
+    return frame(table)
+
+
+def passes(
+    constellation: str | Mapping[str, Any],
+    at: tuple[float, float],
+    *,
+    minimum_elevation_deg: float | None = None,
+    duration_s: float = 6000.0,
+) -> pl.DataFrame:
+    """The passes of satellites over a place, in the order of their rise. Shorter ones than 10 s may be missed.
+
+    Args:
+        constellation: a name of `transorbit list constellations`, or what a scenario's `path.constellation` may be.
+        at: latitude and longitude in degrees, north and east positive.
+        minimum_elevation_deg: what a pass rises above and sets below; by default the constellation's.
+        duration_s: how long, from the constellation's epoch.
+
+    Returns:
+        Columns `satellite`, `name`, `rise_s` (null if it is up at the start), `culmination_s`, `set_s` (null if it is
+        up at the end), `highest_elevation_deg` and `range_m` (distance when it is highest).
+    """
+    return frame(_core.constellation_passes(as_text(constellation), at, minimum_elevation_deg, duration_s))
+
+
+@dataclass(frozen=True)
+class Map:
+    """What a map shows of a constellation; places are geocentric latitudes and longitudes in degrees, -180 to 180.
+
+    Attributes:
+        satellites: `satellite`, `name`, `latitude_deg`, `longitude_deg` of the point below.
+        footprints: `satellite`, `latitude_deg`, `longitude_deg`: the edge of where it is seen, 72 points each.
+        links: `from`, `to`: satellites that are linked.
+        tracks: `satellite`, `time_s`, `latitude_deg`, `longitude_deg`: the points below over the following time.
+    """
+
+    satellites: pl.DataFrame
+    footprints: pl.DataFrame
+    links: pl.DataFrame
+    tracks: pl.DataFrame
+
+
+def world(
+    constellation: str | Mapping[str, Any],
+    *,
+    minimum_elevation_deg: float | None = None,
+    at_s: float = 0.0,
+    track_s: float = 0.0,
+    tracks: Sequence[int] | None = None,
+) -> Map:
+    """Satellites, footprints, links and ground tracks, to be drawn on a map.
+
+    Args:
+        constellation: a name of `transorbit list constellations`, or what a scenario's `path.constellation` may be.
+        minimum_elevation_deg: elevation at the edge of a footprint; by default the constellation's.
+        at_s: when, seconds after the constellation's epoch.
+        track_s: how long the ground tracks are.
+        tracks: of which satellites; by default of all.
+    """
+    tables = [
+        frame(table) for table in _core.constellation_map(as_text(constellation), minimum_elevation_deg, at_s, track_s)
+    ]
+    if tracks is not None:
+        tables[3] = tables[3].filter(tables[3]["satellite"].is_in(list(tracks)))
+    return Map(*tables)

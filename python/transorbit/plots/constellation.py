@@ -1,0 +1,161 @@
+"""Plots of constellations: delays of several pairs, what is in view by latitude, passes, maps."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from transorbit.plots import style
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import polars as pl
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from transorbit.constellation import Map
+
+# Of more satellites footprints and names hide each other.
+_MOST_FOOTPRINTS = 100
+_FULL_TURN = 360.0
+
+
+def constellation_delays(traces: Mapping[str, pl.DataFrame], *, title: str = "One-way delays") -> Figure:
+    """The delays of several pairs over time, as figure 3.3 of Tauran (2018); gaps where there is no route."""
+    until = max(float(trace["time_s"].max() or 0.0) for trace in traces.values())  # type: ignore[arg-type]
+    with style.figure(title=title, until_s=until, height=3.4) as (fig, [ax]):
+        for i, (label, trace) in enumerate(traces.items()):
+            ax.plot(
+                trace["time_s"],
+                trace["one_way_delay_s"] * 1e3,
+                color=style.CYCLE[i % len(style.CYCLE)],
+                linestyle=("-", "--", ":")[i // len(style.CYCLE) % 3],
+                label=label,
+            )
+        ax.set_ylabel("Delay (ms)")
+        style.above(ax, columns=3)
+    return fig
+
+
+def coverage(table: pl.DataFrame, *, title: str = "Coverage") -> Figure:
+    """What `transorbit.constellation.coverage` returns: what is in view, and for how much of the time."""
+    latitude = table["latitude_deg"]
+    with style.plain(title=title, rows=2, height=4.6) as (fig, [top, low]):
+        top.fill_between(latitude, table["in_view_min"], table["in_view_max"], color=style.BLUE, alpha=0.2, linewidth=0)
+        top.plot(latitude, table["in_view_mean"], color=style.BLUE)
+        top.set_ylabel("Satellites in view\n(mean; least to most)")
+        top.set_ylim(bottom=0)
+        shares = ("covered_share", "two_share", "three_share", "four_share")
+        for share, name, color in zip(shares, ("one", "two", "three", "four"), style.CYCLE, strict=False):
+            low.plot(latitude, table[share] * 100, color=color, label=f"{name} or more")
+        low.set_ylabel("Time (%)")
+        low.set_ylim(0, 102)
+        low.set_xlabel("Latitude (deg)")
+        low.set_xlim(-90, 90)
+        low.set_xticks(range(-90, 91, 30))
+        low.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, borderaxespad=0.2)
+    return fig
+
+
+def passes(table: pl.DataFrame, *, duration_s: float, minimum_elevation_deg: float, title: str = "Passes") -> Figure:
+    """What `transorbit.constellation.passes` returns: each pass as a bar, at the highest elevation it reaches."""
+    with style.figure(title=title, until_s=duration_s, height=3.0) as (fig, [ax]):
+        since = table["rise_s"].fill_null(0.0)
+        until = table["set_s"].fill_null(duration_s)
+        ax.hlines(table["highest_elevation_deg"], since, until, color=style.BLUE, linewidth=1.6)
+        ax.plot(
+            table["culmination_s"],
+            table["highest_elevation_deg"],
+            color=style.ORANGE,
+            marker="o",
+            linestyle="none",
+            markersize=3,
+        )
+        ax.set_ylabel("Highest elevation (deg)")
+        ax.set_ylim(max(minimum_elevation_deg - 3, 0), 92)
+    return fig
+
+
+def world(chart: Map, *, title: str = "Constellation", links: bool = True, footprints: bool = True) -> Figure:
+    """What `transorbit.constellation.world` returns, on a map with coast lines."""
+    with style.plain(title=title, height=4.0) as (fig, [ax]):
+        _coasts(ax)
+        for track in chart.tracks.partition_by("satellite", maintain_order=True):
+            _line(ax, track["longitude_deg"], track["latitude_deg"], color=style.ORANGE, linewidth=0.9, zorder=4)
+        if footprints and len(chart.satellites) <= _MOST_FOOTPRINTS:
+            for edge in chart.footprints.partition_by("satellite", maintain_order=True):
+                longitudes, latitudes = edge["longitude_deg"].to_list(), edge["latitude_deg"].to_list()
+                longitudes, latitudes = [*longitudes, longitudes[0]], [*latitudes, latitudes[0]]
+                _line(ax, longitudes, latitudes, color=style.SKY, linewidth=0.5, zorder=2)
+        places = {row["satellite"]: row for row in chart.satellites.iter_rows(named=True)}
+        if links:
+            for one, other in chart.links.iter_rows():
+                ends = (places[one], places[other])
+                _line(
+                    ax,
+                    [end["longitude_deg"] for end in ends],
+                    [end["latitude_deg"] for end in ends],
+                    color=style.GREEN,
+                    linewidth=0.4,
+                    zorder=3,
+                )
+        size = 4 if len(places) <= _MOST_FOOTPRINTS else 1.5
+        ax.plot(
+            chart.satellites["longitude_deg"],
+            chart.satellites["latitude_deg"],
+            color=style.RED,
+            marker="o",
+            linestyle="none",
+            markersize=size,
+            zorder=5,
+        )
+        _frame(ax)
+    return fig
+
+
+@cache
+def coastlines() -> list[list[list[float]]]:
+    """Lines of (longitude, latitude) in degrees: Natural Earth, 1:110m, public domain."""
+    text = Path(__file__).with_name("coastlines.json").read_text(encoding="utf-8")
+    lines: list[list[list[float]]] = json.loads(text)["lines_longitude_latitude_deg"]
+    return lines
+
+
+def _coasts(ax: Axes) -> None:
+    for line in coastlines():
+        ax.plot(*zip(*line, strict=True), color=style.GREY, linewidth=0.5, zorder=1)
+
+
+def _frame(ax: Axes) -> None:
+    ax.set_aspect("equal")
+    ax.set_xlim(-180, 180)
+    ax.set_ylim(-90, 90)
+    ax.set_xticks(range(-180, 181, 60))
+    ax.set_yticks(range(-90, 91, 30))
+    ax.set_xlabel("Longitude (deg)")
+    ax.set_ylabel("Latitude (deg)")
+
+
+def _line(
+    ax: Axes, longitudes: Sequence[float] | pl.Series, latitudes: Sequence[float] | pl.Series, **look: object
+) -> None:
+    """A line on the map that goes on at the other edge where it leaves at one."""
+    for piece in _pieces(zip(longitudes, latitudes, strict=True)):
+        ax.plot(*zip(*piece, strict=True), **look)  # type: ignore[arg-type]
+
+
+def _pieces(points: Iterable[tuple[float, float]]) -> list[list[tuple[float, float]]]:
+    pieces: list[list[tuple[float, float]]] = [[]]
+    for longitude, latitude in points:
+        if pieces[-1]:
+            before, height = pieces[-1][-1]
+            turn = _FULL_TURN if longitude < before else -_FULL_TURN
+            if abs(longitude - before) > _FULL_TURN / 2:
+                # To beyond the edge, which cuts it; and on from beyond the other.
+                pieces[-1].append((longitude + turn, latitude))
+                pieces.append([(before - turn, height)])
+        pieces[-1].append((longitude, latitude))
+    return pieces

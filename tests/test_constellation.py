@@ -1,0 +1,400 @@
+"""Routes between many stations, delays, coverage, passes and maps, against plain arithmetic of the test's own."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+import transorbit as to
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Outcome
+
+    Command = Callable[..., Outcome]
+
+TOWNS = {
+    "Toulouse": (43.6, 1.4),
+    "Auckland": (-36.9, 174.8),
+    "New York, NY": (40.7, -74.0),
+    "Nairobi": (-1.3, 36.8, 1700.0),
+}
+CSV = """name,latitude_deg,longitude_deg,altitude_m
+Toulouse,43.6,1.4,
+Auckland,-36.9,174.8,0
+"New York, NY",40.7,-74.0,0
+Nairobi,-1.3,36.8,1700
+"""
+
+# WGS 84.
+MU, RADIUS, FLATTENING, ROTATION, LIGHT = 3.986004418e14, 6378137.0, 1 / 298.257223563, 7.292115e-5, 299792458.0
+
+
+def satellite(number: int, seconds: float) -> tuple[float, ...]:
+    """Where a satellite of leo-66 is, fixed to the Earth."""
+    a = RADIUS + 800e3
+    plane, k = divmod(number, 11)
+    u = math.tau * (k + 0.5 * (plane % 2)) / 11 + math.sqrt(MU / a**3) * seconds
+    node = math.radians(LEO_66["first_node"] + LEO_66["spacing"] * plane) - ROTATION * seconds
+    i = math.radians(LEO_66["inclination"])
+    x, y, z = math.cos(u), math.sin(u) * math.cos(i), math.sin(u) * math.sin(i)
+    return tuple(a * c for c in (x * math.cos(node) - y * math.sin(node), x * math.sin(node) + y * math.cos(node), z))
+
+
+def ground(latitude: float, longitude: float, height: float = 0.0) -> tuple[float, ...]:
+    lat, lon = math.radians(latitude), math.radians(longitude)
+    e2 = FLATTENING * (2 - FLATTENING)
+    n = RADIUS / math.sqrt(1 - e2 * math.sin(lat) ** 2)
+    flat = (n + height) * math.cos(lat)
+    return (flat * math.cos(lon), flat * math.sin(lon), (n * (1 - e2) + height) * math.sin(lat))
+
+
+LEO_66: dict[str, float] = {}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def parameters() -> None:
+    """The preset's own parameters, from its file."""
+    import tomllib
+
+    from conftest import ROOT
+
+    text = (ROOT / "crates/orbit/presets/leo-66.toml").read_text()
+    table = tomllib.loads(text)["constellation"]
+    assert (table["planes"], table["satellites_per_plane"], table["altitude"]) == (6, 11, "800 km")
+    assert table.get("phasing", 0.5) == 0.5
+    keys = {"first_node": "first_node", "spacing": "node_spacing", "inclination": "inclination"}
+    LEO_66.update({name: float(table[key].removesuffix("deg")) for name, key in keys.items()})
+
+
+@pytest.mark.parametrize("metric", ["delay", "hops"])
+def test_the_delay_of_a_route_is_its_length_over_the_speed_of_light(metric: str) -> None:
+    found = to.constellation.routes(
+        "leo-66", TOWNS, duration_s=600, step_s=20, metric=metric, forwarding=True, threads=2
+    )
+    nodes = {station["name"]: station["node"] for station in found.report["stations"]}
+    names = {node: name for name, node in nodes.items()}
+    changes = found.forwarding().collect().rows_by_key("time_s", named=True)
+    table: dict[tuple[int, str], int | None] = {}
+    checked = 0
+    for row in found.routes().collect().iter_rows(named=True):
+        for change in changes.pop(row["time_s"], []):
+            table[change["node"], change["to"]] = change["next_hop"]
+        for one, other in ((row["from"], row["to"]), (row["to"], row["from"])):
+            way = [nodes[one]]
+            while way[-1] != nodes[other]:
+                step = table[way[-1], other]
+                assert step is not None
+                way.append(step)
+            places = [ground(*TOWNS[names[node]]) if node in names else satellite(node, row["time_s"]) for node in way]
+            length = sum(math.dist(a, b) for a, b in itertools.pairwise(places))
+            assert abs(length / LIGHT - row["one_way_delay_s"]) < 1e-6
+            assert len(way) - 3 == row["hops"]
+            checked += 1
+    assert checked == 31 * 6 * 2
+    assert not changes
+
+
+def test_all_pairs_are_the_pairs_one_by_one() -> None:
+    places = {name: place[:2] for name, place in TOWNS.items()}
+    found = to.constellation.routes("starlink-shell-1", places, duration_s=30, step_s=2)
+    for one, source in places.items():
+        for other, user in places.items():
+            if one == other:
+                continue
+            alone = to.constellation.delay(
+                "starlink-shell-1", source=source, user=user, duration_s=30, step_s=2, handover="shortest-path"
+            )
+            together = found.between(one, other)
+            assert together.height == 16
+            assert (alone["one_way_delay_s"] - together["one_way_delay_s"]).abs().max() <= 1e-9
+            for mine, theirs in (
+                ("hops", "hops"),
+                ("first_satellite", "source_satellite"),
+                ("last_satellite", "user_satellite"),
+            ):
+                assert together[mine].cast(pl.Float64).equals(alone[theirs])
+    back = found.between("Auckland", "Toulouse")
+    assert back["one_way_delay_s"].equals(found.between("Toulouse", "Auckland")["one_way_delay_s"])
+
+
+def test_delays_of_routes_with_the_nearest_satellites_are_no_shorter() -> None:
+    kept = {
+        access: to.constellation.routes("starlink-shell-1", TOWNS, duration_s=20, step_s=1, access=access).pairs
+        for access in ("all", "nearest")
+    }
+    assert (kept["nearest"]["delay_mean_s"] >= kept["all"]["delay_mean_s"]).all()
+    assert (kept["nearest"]["delay_mean_s"] > kept["all"]["delay_mean_s"]).any()
+
+
+def test_a_folder_is_the_same_for_any_number_of_threads(command: Command, here: Path) -> None:
+    (here / "towns.csv").write_text(CSV)
+    for threads in ("1", "3"):
+        done = command(
+            *("constellation", "routes", "leo-66", "--stations", "towns.csv", "--duration", "20 s", "--step", "250 ms"),
+            *("--threads", threads, "--forwarding", "--out", f"by-{threads}"),
+        )
+        assert done.code == 0, done.err
+        assert "6 pairs, 81 instants" in done.out
+    files = sorted(path.relative_to(here / "by-1") for path in (here / "by-1").rglob("*") if path.is_file())
+    assert [str(file) for file in files] == [
+        "forwarding/part-00000.parquet",
+        "pairs.parquet",
+        "provenance.json",
+        "routes/part-00000.parquet",
+        "routes.json",
+    ]
+    for file in files:
+        if file.name != "provenance.json":
+            assert (here / "by-1" / file).read_bytes() == (here / "by-3" / file).read_bytes(), file
+    loaded = to.constellation.Routes.load("by-1")
+    memory = to.constellation.routes("leo-66", "towns.csv", duration_s=20, step_s=0.25, forwarding=True)
+    assert loaded.routes().collect().equals(memory.routes().collect())
+    assert loaded.forwarding().collect().equals(memory.forwarding().collect())
+    assert loaded.pairs.equals(memory.pairs)
+    plain = pl.read_parquet("by-1/routes/*.parquet")
+    assert plain.columns == [
+        *("time_s", "from", "to", "one_way_delay_s", "hops", "first_satellite", "last_satellite"),
+    ]
+    assert plain.height == loaded.report["route_rows"] == 81 * 6
+
+
+def test_a_folder_replaces_routes_and_nothing_else(command: Command, here: Path) -> None:
+    (here / "towns.csv").write_text(CSV)
+    arguments = ("constellation", "routes", "leo-66", "--stations", "towns.csv", "--duration", "1 s", "--out", "kept")
+    assert command(*arguments, "--forwarding").code == 0
+    assert command(*arguments, "--quiet").out == ""
+    assert not (here / "kept/forwarding").exists()
+    (here / "kept/mine.txt").write_text("mine")
+    refused = command(*arguments)
+    assert refused.code == 2
+    assert "holds mine.txt" in refused.err
+
+
+def test_csv_and_json(command: Command, here: Path) -> None:
+    (here / "towns.csv").write_text(CSV)
+    arguments = (
+        "constellation",
+        "routes",
+        "leo-66",
+        "--stations",
+        "towns.csv",
+        "--duration",
+        "100 ms",
+        "--step",
+        "50 ms",
+    )
+    lines = command(*arguments, "--csv", "-").out.splitlines()
+    assert lines[0] == "time_s,from,to,one_way_delay_s,hops,first_satellite,last_satellite"
+    assert len(lines) == 1 + 3 * 6
+    report = json.loads(command(*arguments, "--csv", "x.csv", "--json").out)
+    assert (report["instants"], report["satellites"], report["stations"][3]["node"]) == (3, 66, 69)
+    assert not (here / "results").exists()
+
+
+def test_memory_holds_a_batch_and_not_the_duration(here: Path) -> None:
+    code = (
+        "import resource, sys, transorbit as to\n"
+        "towns = {str(i): (-50 + i, (i * 137.5) % 360) for i in range(60)}\n"
+        "to.constellation.routes('leo-66', towns, duration_s=float(sys.argv[1]), step_s=1, out=sys.argv[1])\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)\n"
+    )
+    short, long = (
+        float(subprocess.run([sys.executable, "-c", code, seconds], capture_output=True, text=True, check=True).stdout)
+        for seconds in ("700", "7000")
+    )
+    # Ten times the rows, 12.4 millions of them; they would take 700 MB. Two files' worth may be held at once.
+    assert long < short + 150, (short, long)
+    assert len(list((here / "7000/routes").iterdir())) > 10
+
+
+def test_ctrl_c_leaves_nothing(here: Path) -> None:
+    (here / "towns.csv").write_text(CSV)
+    code = "import sys; from transorbit.cli import main; sys.exit(main(sys.argv[1:]))"
+    for arguments in (
+        ("routes", "starlink-shell-1", "--stations", "towns.csv", "--duration", "10 h", "--out", "kept"),
+        ("delay", "starlink-shell-1", "--from", "0,0", "--to", "40,90", "--duration", "1000 h", "--step", "1 s"),
+    ):
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, "constellation", *arguments], stderr=subprocess.PIPE, text=True
+        )
+        time.sleep(3)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=20)
+        assert process.returncode == 130
+    assert {path.name for path in here.iterdir()} == {"scenarios", "towns.csv"}
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "says"),
+    [
+        ("name,latitude_deg,longitude_deg\nA,1,2\nB,x,3\n", [], 'line 3: latitude_deg: "x" is not a number'),
+        ("name,latitude_deg,longitude_deg\nA,1,2\nB,95,3\n", [], "line 3: latitude: 95 deg must be between"),
+        ("name,latitude_deg,longitude_deg\nA,1,2\nA,2,3\n", [], 'line 3: "A" is already in line 2'),
+        ("name,latitude_deg,longitude_deg\nA,1,2\nB,2\n", [], "line 3: 2 columns, the header has 3"),
+        ("A,1,2\n", [], "no column name"),
+        ("", [], "the file is empty"),
+        ("name,latitude_deg,longitude_deg\nA,1,2\n", [], "1 given, 2 to 5000 are expected"),
+        (CSV, ["--step", "0 s"], "--step"),
+        (CSV, ["--step", "1 ns"], "--step"),
+        (CSV, ["--step", "1 ms", "--duration", "10000000 h"], "is too short for"),
+        (CSV, ["--duration", "long"], "--duration"),
+        (CSV, ["--metric", "jitter"], '--metric: "jitter" was given, delay or hops is expected'),
+        (CSV, ["--access", "some"], "--access"),
+        (CSV, ["--threads", "0"], "--threads"),
+        (CSV, ["--minimum-elevation", "10"], "--minimum-elevation"),
+        (CSV, ["--minimum-elevation", "91 deg"], "--minimum-elevation: 91 deg must be between"),
+        (CSV.replace("-1.3", "89.9"), ["--duration", "1 s"], '"Nairobi" never has a satellite in view: the highest'),
+    ],
+)
+def test_what_is_wrong_is_said(command: Command, here: Path, text: str, options: list[str], says: str) -> None:
+    (here / "towns.csv").write_text(text)
+    done = command("constellation", "routes", "starlink-shell-1", "--stations", "towns.csv", *options)
+    assert done.code == 2
+    assert says in done.err
+    assert done.err.count("\n") == 1
+    assert {path.name for path in here.iterdir()} <= {"scenarios", "towns.csv", "results"}
+
+
+def test_unknown_names_and_files(command: Command, here: Path) -> None:
+    (here / "towns.csv").write_text(CSV)
+    near = command("constellation", "routes", "starlink-shell1", "--stations", "towns.csv")
+    assert near.code == 2
+    assert "starlink-shell-1" in near.err
+    missing = command("constellation", "routes", "leo-66", "--stations", "no.csv")
+    assert missing.code == 2
+    assert "no.csv" in missing.err
+    (here / "binary.csv").write_bytes(b"\xff\xfe\x00")
+    assert command("constellation", "routes", "leo-66", "--stations", "binary.csv").code == 2
+
+
+def test_stations_without_any_satellite_can_be_kept(command: Command, here: Path) -> None:
+    (here / "towns.csv").write_text(CSV.replace("-1.3", "89.9"))
+    done = command(
+        *(
+            "constellation",
+            "routes",
+            "starlink-shell-1",
+            "--stations",
+            "towns.csv",
+            "--duration",
+            "1 s",
+            "--keep-unseen",
+        ),
+        *("--out", "kept"),
+    )
+    assert done.code == 0
+    assert 'warning: "Nairobi" never has a satellite in view' in done.err
+    pairs = to.constellation.Routes.load("kept").pairs
+    assert pairs.filter(pairs["to"] == "Nairobi")["reached_share"].to_list() == [0, 0, 0]
+    assert pairs["delay_mean_s"].null_count() == 3
+    assert "3 of them at all instants" in done.out
+
+
+def test_delays_of_several_pairs(command: Command, here: Path) -> None:
+    done = command(
+        *("constellation", "delay", "leo-66", "--from", "43.6,1.4", "--to", "-36.9,174.8", "--to", "40.7,-74"),
+        *("--duration", "60 s", "--step", "10 s", "--csv", "delays.csv", "--plot", "delays.svg"),
+    )
+    assert done.code == 0, done.err
+    table = pl.read_csv(here / "delays.csv")
+    assert table.columns[:2] == ["time_s", "one_way_delay_s"]
+    assert table["to"].value_counts().sort("to")["count"].to_list() == [7, 7]
+    alone = to.constellation.delay("leo-66", source=(43.6, 1.4), user=(40.7, -74), duration_s=60, step_s=10)
+    assert table.filter(pl.col("to") == "40.7,-74")["one_way_delay_s"].equals(alone["one_way_delay_s"])
+    assert "43.6,1.4 to 40.7,-74" in (here / "delays.svg").read_text() or (here / "delays.svg").stat().st_size > 5000
+    odd = command("constellation", "delay", "leo-66", *["--from", "0,0"] * 2, *["--to", "1,1"] * 3)
+    assert odd.code == 2
+    assert "--to: given 3 times for 2 times --from" in odd.err
+
+
+def test_handover_of_delays(command: Command) -> None:
+    places = {"source": (43.6, 1.4), "user": (-36.9, 174.8), "duration_s": 600.0, "step_s": 5.0}
+    means = {
+        handover: to.constellation.delay("leo-66", **places, handover=handover)["one_way_delay_s"].mean()  # type: ignore[arg-type]
+        for handover in (None, "keep-until-mask", "highest", "shortest-path")
+    }
+    assert means[None] == means["keep-until-mask"]
+    assert means["shortest-path"] < min(means["keep-until-mask"], means["highest"])  # type: ignore[operator,type-var]
+    wrong = command("constellation", "delay", "leo-66", "--from", "0,0", "--to", "1,1", "--handover", "never")
+    assert wrong.code == 2
+    assert "--handover" in wrong.err
+    assert "shortest-path" in wrong.err
+
+
+def test_passes_are_those_of_plain_arithmetic(command: Command) -> None:
+    table = to.constellation.passes("leo-66", (43.6, 1.4), minimum_elevation_deg=10.0, duration_s=3000)
+    station = ground(43.6, 1.4)
+    lat, lon = math.radians(43.6), math.radians(1.4)
+    up = (math.cos(lat) * math.cos(lon), math.cos(lat) * math.sin(lon), math.sin(lat))
+
+    def elevation(number: int, seconds: float) -> float:
+        line = [a - b for a, b in zip(satellite(number, seconds), station, strict=True)]
+        return math.degrees(math.asin(sum(a * b for a, b in zip(line, up, strict=True)) / math.hypot(*line)))
+
+    assert table.height > 10
+    for row in table.iter_rows(named=True):
+        for at in (row["rise_s"], row["set_s"]):
+            assert at is None or abs(elevation(row["satellite"], at) - 10) < 1e-3
+        highest = row["highest_elevation_deg"]
+        assert abs(elevation(row["satellite"], row["culmination_s"]) - highest) < 0.01
+        assert all(
+            elevation(row["satellite"], row["culmination_s"] + late) <= highest + 1e-6
+            for late in (-30, -1, 1, 30)
+            if 0 <= row["culmination_s"] + late <= 3000
+        )
+    shown = command("constellation", "passes", "leo-66", "--at", "43.6,1.4", "--duration", "50 min", "--plot", "p.png")
+    assert shown.code == 0
+    assert "passes" in shown.out
+    assert command("constellation", "passes", "leo-66", "--at", "nowhere").code == 2
+
+
+def test_coverage(command: Command, here: Path) -> None:
+    done = command(
+        *("constellation", "coverage", "starlink-shell-1", "--latitude-step", "30 deg", "--duration", "10 min"),
+        *("--csv", "c.csv", "--plot", "c.svg"),
+    )
+    assert done.code == 0, done.err
+    table = pl.read_csv(here / "c.csv")
+    assert table["latitude_deg"].to_list() == [-90, -60, -30, 0, 30, 60, 90]
+    share = dict(zip(table["latitude_deg"], table["covered_share"], strict=True))
+    assert share[90] == share[-90] == 0.0
+    assert share[30] == 1.0
+    assert command("constellation", "coverage", "leo-66", "--latitude-step", "0 deg").code == 2
+
+
+def test_maps(command: Command, here: Path) -> None:
+    done = command("constellation", "show", "leo-66", "--plot", "map.svg", "--tracks", "0,11", "--csv", "points.csv")
+    assert done.code == 0, done.err
+    assert (here / "map.svg").stat().st_size > 50_000
+    again = command("constellation", "show", "leo-66", "--plot", "again.svg", "--tracks", "0,11")
+    assert again.code == 0
+    assert (here / "again.svg").read_bytes() == (here / "map.svg").read_bytes()
+    chart = to.constellation.world("leo-66", at_s=300, track_s=600, tracks=[5])
+    assert (chart.satellites.height, chart.footprints.height, chart.tracks.height) == (66, 66 * 72, 200)
+    for row in chart.satellites.iter_rows(named=True):
+        x, y, z = satellite(row["satellite"], 300)
+        assert abs(row["latitude_deg"] - math.degrees(math.atan2(z, math.hypot(x, y)))) < 1e-6
+        assert abs((row["longitude_deg"] - math.degrees(math.atan2(y, x)) + 180) % 360 - 180) < 1e-6
+    assert command("constellation", "show", "leo-66", "--tracks", "first").code == 2
+
+
+def test_lines_on_a_map_go_on_at_the_other_edge() -> None:
+    from transorbit.plots.constellation import _pieces, coastlines
+
+    assert _pieces([(170, 0), (-170, 10), (-160, 20)]) == [[(170, 0), (190, 10)], [(-190, 0), (-170, 10), (-160, 20)]]
+    assert _pieces([(-170, 0), (170, 10)]) == [[(-170, 0), (-190, 10)], [(190, 0), (170, 10)]]
+    points = [point for line in coastlines() for point in line]
+    assert len(points) > 4000
+    assert all(abs(longitude) <= 180 and abs(latitude) <= 90 for longitude, latitude in points)
