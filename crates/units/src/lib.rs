@@ -5,6 +5,7 @@
 //! says in its JSON schema what it accepts, and explains what it refuses.
 
 mod ecn;
+mod or_orbit;
 mod quantity;
 mod registry;
 mod rows;
@@ -12,7 +13,8 @@ mod text;
 mod time;
 
 pub use ecn::Ecn;
-pub use quantity::{Angle, BitRate, Bytes, Db, Frequency, Length, Probability, Speed, check_text};
+pub use or_orbit::{OrOrbit, check_text};
+pub use quantity::{Angle, BitRate, Bytes, Db, Frequency, Length, Probability, Speed};
 pub use rows::{NumberRow, RowError, number_rows, read_text};
 pub use text::{ParseQuantityError, Quantity};
 pub use time::{Duration, Time};
