@@ -1,6 +1,7 @@
 //! Independent erasures.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use rand::Rng;
 use schemars::JsonSchema;
@@ -9,7 +10,7 @@ use units::{Db, Duration, FieldError, Probability, Time};
 
 use crate::normal::unit_interval;
 use crate::registry::{Entry, LoadError};
-use crate::{CLEAR, Channel, ChannelModel, ERASED, Streams, TransmissionLaw};
+use crate::{CLEAR, Channel, ChannelModel, ERASED, Geometry, Streams, TransmissionLaw};
 
 /// Each burst is erased with the same probability, independently of the others; the rest arrive without noise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -28,7 +29,7 @@ impl Entry for Bernoulli {
         Err(FieldError::new("loss", format!("{loss} is not a probability: must be between 0 % and 100 %")))
     }
 
-    fn load(&self, _base_dir: &Path) -> Result<Box<dyn ChannelModel>, LoadError> {
+    fn load(&self, _base_dir: &Path, _geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, LoadError> {
         Ok(Box::new(self.clone()))
     }
 }

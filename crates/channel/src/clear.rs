@@ -1,72 +1,109 @@
 //! A channel without fading.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Db, Duration, FieldError, Time};
+use units::{Db, Duration, FieldError, Frequency, Time};
 
+use crate::level::{Cursor, Level, LineOfSight, Sight, Snr};
+use crate::link_budget::LinkBudget;
 use crate::registry::{Entry, LoadError};
-use crate::{CLEAR, Channel, ChannelModel, Streams, TransmissionLaw, qpsk};
+use crate::{CLEAR, Channel, ChannelModel, ERASED, Geometry, Streams, TransmissionLaw, qpsk};
 
-/// An unobstructed line of sight: no fading, and no noise unless a signal-to-noise ratio is given.
+/// An unobstructed line of sight: no fading, and no noise unless a signal-to-noise ratio or a link budget is given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Clear {
-    /// Es/N0 of every burst; without it there is no noise at all.
+    /// Es/N0 of every burst; without it and without a link budget there is no noise at all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference_snr: Option<Db>,
+    /// In place of `reference_snr`: powers, antennas and distance make it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link_budget: Option<LinkBudget>,
+    /// Carrier frequency, for the link budget, which needs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub carrier: Option<Frequency>,
+}
+
+impl Clear {
+    fn sight(&self) -> Sight<'_> {
+        let (reference_snr, link_budget) = (self.reference_snr, self.link_budget.as_ref());
+        Sight { reference_snr, link_budget, carrier: self.carrier, elevation: None }
+    }
 }
 
 impl Entry for Clear {
     fn check(&self) -> Result<(), FieldError> {
-        Ok(())
+        self.sight().check()
     }
 
-    fn load(&self, _base_dir: &Path) -> Result<Box<dyn ChannelModel>, LoadError> {
-        Ok(Box::new(self.clone()))
+    fn load(&self, base_dir: &Path, geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, LoadError> {
+        Ok(Box::new(ClearModel { sight: self.sight().load(base_dir, geometry)? }))
+    }
+
+    fn follows_orbit(&self) -> bool {
+        self.sight().follows_orbit()
     }
 }
 
-impl ChannelModel for Clear {
+#[derive(Debug)]
+struct ClearModel {
+    sight: LineOfSight,
+}
+
+impl ChannelModel for ClearModel {
     fn build(&self, _user: u64, _streams: &mut Streams<'_>) -> Box<dyn Channel> {
-        Box::new(ClearChannel { snr: self.reference_snr.unwrap_or(CLEAR) })
+        match &self.sight.snr {
+            Snr::Fixed(snr) => Box::new(ClearChannel { level: *snr }),
+            Snr::Over(levels) => Box::new(ClearChannel { level: Cursor::new(levels) }),
+        }
     }
 
-    /// One row: every packet meets the same.
-    fn transmission_law(
-        &self,
-        _spacing: Duration,
-        transmissions: usize,
-        _streams: &mut Streams<'_>,
-    ) -> TransmissionLaw {
-        let information = qpsk::mutual_information(self.reference_snr.unwrap_or(CLEAR)) as f32;
-        TransmissionLaw { transmissions, samples: vec![information; transmissions] }
+    /// One row if every packet meets the same; else packets sent at equal intervals of the time in which a satellite serves.
+    fn transmission_law(&self, spacing: Duration, transmissions: usize, _streams: &mut Streams<'_>) -> TransmissionLaw {
+        const ROWS: usize = 4096;
+        let (Snr::Over(_), Some(geometry)) = (&self.sight.snr, &self.sight.geometry) else {
+            let information = qpsk::mutual_information(self.sight.snr.mean()) as f32;
+            return TransmissionLaw { transmissions, samples: vec![information; transmissions] };
+        };
+        let mut samples = Vec::with_capacity(ROWS * transmissions);
+        for start in geometry.served(ROWS) {
+            let mut level = self.sight.snr.cursor();
+            let mut snr = |i: usize| Db::new(level.at(start + spacing * i as u64).max(ERASED.get()));
+            samples.extend((0..transmissions).map(|i| qpsk::mutual_information(snr(i)) as f32));
+        }
+        TransmissionLaw { transmissions, samples }
     }
 
     fn sampling_interval(&self) -> Option<Duration> {
         None
     }
 
+    fn warnings(&self, _users: u64) -> Vec<String> {
+        self.sight.warnings.clone()
+    }
+
     fn reference_snr(&self) -> Option<Db> {
-        self.reference_snr
+        Some(self.sight.snr.mean()).filter(|&snr| snr < CLEAR)
     }
 }
 
-struct ClearChannel {
-    snr: Db,
+struct ClearChannel<L> {
+    level: L,
 }
 
-impl Channel for ClearChannel {
-    fn burst_snr(&mut self, _now: Time) -> Db {
-        self.snr
+impl<L: Level> Channel for ClearChannel<L> {
+    fn burst_snr(&mut self, now: Time) -> Db {
+        Db::new(self.level.at(now).max(ERASED.get()))
     }
 
     fn attenuation(&mut self, _now: Time) -> Option<Db> {
         Some(Db::new(0.0))
     }
 
-    fn estimated_snr(&mut self, _now: Time) -> Db {
-        self.snr
+    fn estimated_snr(&mut self, now: Time) -> Db {
+        self.burst_snr(now)
     }
 }

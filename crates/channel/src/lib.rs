@@ -12,10 +12,14 @@ use units::{Db, Duration, Time};
 mod bernoulli;
 mod clear;
 pub mod code;
+mod geometry;
+mod level;
+mod link_budget;
 mod lms;
 mod normal;
 mod p681;
 pub mod qpsk;
+mod rain;
 mod registry;
 mod stats;
 #[cfg(test)]
@@ -24,8 +28,11 @@ mod trace;
 
 pub use bernoulli::Bernoulli;
 pub use clear::Clear;
+pub use geometry::Geometry;
+pub use link_budget::LinkBudget;
 pub use lms::{Environment, Lms};
 pub use p681::{P681, P681Environment};
+pub use rain::{FixedRain, Rain, RainByElevation};
 pub use registry::{ChannelConfig, LoadError};
 pub use stats::{ChannelStats, FadeStats, Fading, Lag, Percentile, Row, StateShare, generate, measure};
 pub use trace::{Trace, TraceError};
@@ -35,7 +42,7 @@ pub trait Channel: Send {
     /// The symbol energy to noise density (Es/N0) that a burst sent at `now` meets.
     ///
     /// A burst is short against the fading, so it sees one value. Calls never go back in time. A channel that erases a
-    /// burst answers [`ERASED`]; a clear one [`CLEAR`]. Random channels may draw at each call: call once for a burst.
+    /// burst answers [`ERASED`], as does one that follows the orbit while no satellite serves; a clear one [`CLEAR`]. Random channels may draw at each call: call once for a burst.
     fn burst_snr(&mut self, now: Time) -> Db;
 
     /// The attenuation at `now` relative to an unobstructed line of sight, for records and plots; `None` if the channel
@@ -82,7 +89,8 @@ pub trait ChannelModel: Send + Sync + fmt::Debug {
         Vec::new()
     }
 
-    /// The Es/N0 of an unobstructed line of sight, if there is noise at all.
+    /// The Es/N0 of an unobstructed line of sight, if there is noise at all; where it changes as the satellite moves, the mean of
+    /// its decibels over the run.
     fn reference_snr(&self) -> Option<Db> {
         None
     }

@@ -3,31 +3,40 @@
 //! Simplified as [`crate::Lms`] is. The correlation distance of the shadowing is that of the good state throughout.
 
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Angle, Db, Duration, FieldError, Frequency, Speed};
+use units::{Angle, Db, Duration, FieldError, Frequency, OrOrbit, Speed};
 
-use crate::ChannelModel;
-use crate::lms::{FadingModel, Loo, Motion, Site, Track, at_elevation};
+use crate::level::Sight;
+use crate::link_budget::LinkBudget;
+use crate::lms::{Course, FadingModel, Loo, Motion, Published, REFERENCE_SNR, Site, Track, default_reference_snr};
 use crate::normal::Normals;
 use crate::registry::{Entry, LoadError};
+use crate::{ChannelModel, Geometry};
 
 /// Land mobile satellite fading in L and S band at 20 to 70 degrees: two states, by ITU-R P.681-11.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(remote = "Self", deny_unknown_fields, default)]
+#[schemars(rename = "P681")]
 pub struct P681 {
     /// Surroundings of the user.
     pub environment: P681Environment,
-    /// Elevation of the satellite; one for which the environment has published parameters.
-    pub elevation: Angle,
+    /// Elevation of the satellite: one for which the environment has published parameters; or "orbit": the nearest ones to
+    /// that of the satellite that serves the users.
+    pub elevation: OrOrbit<Angle>,
     /// Speed of the user, more than zero.
     pub speed: Speed,
-    /// Es/N0 of an unobstructed line of sight.
-    pub reference_snr: Db,
-    /// Carrier frequency, for the Doppler shift.
+    /// Es/N0 of an unobstructed line of sight, unless a link budget makes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = REFERENCE_SNR.to_string()))]
+    pub reference_snr: Option<Db>,
+    /// In place of `reference_snr`: powers, antennas and distance make it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link_budget: Option<LinkBudget>,
+    /// Carrier frequency, for the Doppler shift and the link budget.
     pub carrier: Frequency,
     /// Time between two samples of the series, at most a quarter of a Doppler period. By default an eighth or less, and at
     /// most 10 ms: 1 ms at 60 km/h and 2.2 GHz.
@@ -68,31 +77,54 @@ impl Default for P681 {
     fn default() -> P681 {
         P681 {
             environment: P681Environment::Suburban,
-            elevation: Angle::from_degrees(30.0),
+            elevation: Angle::from_degrees(30.0).into(),
             speed: Speed::from_mps(60.0 / 3.6),
-            reference_snr: Db::new(10.0),
+            reference_snr: Some(REFERENCE_SNR),
+            link_budget: None,
             carrier: Frequency::from_hz(2.2e9),
             sampling_interval: None,
         }
     }
 }
 
+default_reference_snr!(P681);
+
 impl Entry for P681 {
     fn check(&self) -> Result<(), FieldError> {
-        self.model().map(|_| ())
+        self.published().check(self.elevation)?;
+        self.motion()?;
+        self.sight().check()
     }
 
-    fn load(&self, _base_dir: &Path) -> Result<Box<dyn ChannelModel>, LoadError> {
-        Ok(Box::new(self.model()?))
+    fn load(&self, base_dir: &Path, geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, LoadError> {
+        let (published, motion) = (self.published(), self.motion()?);
+        let sight = self.sight().load(base_dir, geometry)?;
+        let course = published.course(self.elevation, sight.geometry.as_deref(), motion.speed_mps)?;
+        Ok(Box::new(FadingModel::new(course, motion, sight, self.carrier)))
+    }
+
+    fn follows_orbit(&self) -> bool {
+        self.sight().follows_orbit()
     }
 }
 
 impl P681 {
-    fn model(&self) -> Result<FadingModel<Parameters>, FieldError> {
+    fn published(&self) -> Published<Parameters> {
         let sites = Parameters::all().iter().filter(|site| site.environment == self.environment);
-        let site = at_elevation(self.elevation, self.environment.name(), sites.map(|site| (site.elevation_deg, site)))?;
-        let motion = Motion::new(self.speed, self.carrier, self.sampling_interval)?;
-        Ok(FadingModel::new(site, motion, self.reference_snr, self.carrier))
+        Published::new(self.environment.name(), sites.map(|site| (site.elevation_deg, site)))
+    }
+
+    fn motion(&self) -> Result<Motion, FieldError> {
+        Motion::new(self.speed, self.carrier, self.sampling_interval)
+    }
+
+    fn sight(&self) -> Sight<'_> {
+        Sight {
+            reference_snr: self.reference_snr,
+            link_budget: self.link_budget.as_ref(),
+            carrier: Some(self.carrier),
+            elevation: Some(self.elevation),
+        }
     }
 }
 
@@ -170,13 +202,8 @@ impl State {
         }
     }
 
-    fn draw_loo(&self, limit: f64, normals: &mut Normals) -> Loo {
-        let deviate = loop {
-            let deviate = normals.draw();
-            if deviate.abs() < limit {
-                break deviate;
-            }
-        };
+    /// The parameters of an event whose mean attenuation is this far from the law's mean, in standard deviations.
+    fn loo(&self, deviate: f64) -> Loo {
         let mean_db = self.mean_db + self.mean_deviation_db * deviate;
         // The regressions leave the possible range at their ends.
         let deviation_db = (self.g1 * mean_db + self.g2).max(0.0);
@@ -185,11 +212,21 @@ impl State {
     }
 }
 
+/// A standard normal number between minus and plus `limit`.
+fn draw_within(limit: f64, normals: &mut Normals) -> f64 {
+    loop {
+        let deviate = normals.draw();
+        if deviate.abs() < limit {
+            return deviate;
+        }
+    }
+}
+
 impl Site for Parameters {
     type Track = Events;
 
-    fn track(&'static self, rng: Box<dyn Rng + Send>) -> Events {
-        Events::new(self, rng)
+    fn track(course: Course<Parameters>, rng: Box<dyn Rng + Send>) -> Events {
+        Events::new(course, rng)
     }
 
     fn state_name(&'static self, state: usize) -> &'static str {
@@ -210,63 +247,115 @@ impl Site for Parameters {
 }
 
 /// Good and bad events in turn.
+///
+/// Where the elevation leaves the range of a row for the next one's, the event goes on with its length and its place in the law
+/// of the mean attenuation, under the new row, joined by a ramp as two events are.
 struct Events {
-    site: &'static Parameters,
+    course: Course<Parameters>,
+    leg: usize,
     normals: Normals,
     state: usize,
-    start: f64,
     end: f64,
+    /// Until where nothing is drawn or exchanged: the event's end or the leg's.
+    until: f64,
+    /// The event's mean attenuation in standard deviations from its law's mean.
+    deviate: f64,
     loo: Loo,
-    before: Loo,
-    /// Length of the ramp at the start of the event.
+    /// Where the last ramp began, how long it is, and from what it came.
+    ramp_start: f64,
     ramp: f64,
+    before: Loo,
 }
 
 impl Events {
-    fn new(site: &'static Parameters, rng: Box<dyn Rng + Send>) -> Events {
+    fn new(course: Course<Parameters>, rng: Box<dyn Rng + Send>) -> Events {
         let (loo, before) = (Loo::default(), Loo::default());
-        let mut events =
-            Events { site, normals: Normals::new(rng), state: GOOD, start: 0.0, end: 0.0, loo, before, ramp: 0.0 };
-        events.restart();
+        let mut events = Events {
+            course,
+            leg: 0,
+            normals: Normals::new(rng),
+            state: GOOD,
+            end: 0.0,
+            until: 0.0,
+            deviate: 0.0,
+            loo,
+            ramp_start: 0.0,
+            ramp: 0.0,
+            before,
+        };
+        events.restart(0.0);
         events
     }
 
-    /// The event after this one, `length` metres long.
+    fn site(&self) -> &'static Parameters {
+        self.course.legs()[self.leg].1
+    }
+
+    /// An event from `start`, `length` metres long.
     fn enter(&mut self, state: usize, start: f64, length: f64) {
         self.before = self.loo;
-        self.loo = self.site.state(state).draw_loo(LIMITS[state], &mut self.normals);
+        self.deviate = draw_within(LIMITS[state], &mut self.normals);
+        (self.state, self.end) = (state, start + length);
+        self.ramp_from(start, length, 0.0);
+    }
+
+    /// The event has the parameters of the leg's row from `start` on, `length` before its end, after a ramp of at least
+    /// `shortest` if it lasts so long.
+    fn ramp_from(&mut self, start: f64, length: f64, shortest: f64) {
+        let site = self.site();
+        self.loo = site.state(self.state).loo(self.deviate);
         let gap = (self.loo.mean_db - self.before.mean_db).abs();
-        self.ramp = (self.site.f1 * gap + self.site.f2).clamp(0.0, length);
-        (self.state, self.start, self.end) = (state, start, start + length);
+        self.ramp_start = start;
+        self.ramp = (site.f1 * gap + site.f2).max(shortest).min(length);
+        self.until = self.end.min(self.course.end(self.leg));
+    }
+
+    fn at_place(&self, metres: f64) -> Loo {
+        let along = metres - self.ramp_start;
+        if along >= self.ramp {
+            return self.loo;
+        }
+        let (old, new) = (1.0 - along / self.ramp, along / self.ramp);
+        Loo::default().plus(old, self.before).plus(new, self.loo)
+    }
+
+    /// Past the event's end or the leg's.
+    fn pass(&mut self) {
+        if self.course.end(self.leg) <= self.until {
+            self.before = self.at_place(self.until);
+            self.leg += 1;
+            // The regressions of some rows leave no ramp between means far apart; the sky does not change as a wall ends.
+            let shortest = self.site().shadowing_correlation_m;
+            self.ramp_from(self.until, self.end - self.until, shortest);
+            return;
+        }
+        let next = GOOD + BAD - self.state;
+        let parameters = self.site().state(next);
+        let length = parameters.draw_length_m(parameters.log_length_mean, &mut self.normals);
+        self.enter(next, self.end, length);
     }
 }
 
 impl Track for Events {
     fn at(&mut self, metres: f64) -> (Loo, usize) {
-        while metres >= self.end {
-            let next = GOOD + BAD - self.state;
-            let parameters = self.site.state(next);
-            let length = parameters.draw_length_m(parameters.log_length_mean, &mut self.normals);
-            self.enter(next, self.end, length);
+        while metres >= self.until {
+            self.pass();
         }
-        let along = metres - self.start;
-        if along >= self.ramp {
-            return (self.loo, self.state);
-        }
-        let (old, new) = (1.0 - along / self.ramp, along / self.ramp);
-        (Loo::default().plus(old, self.before).plus(new, self.loo), self.state)
+        (self.at_place(metres), self.state)
     }
 
     /// At a place of the way, long events are met in proportion to their length: if the logarithm of the length is normal, so
     /// it is then, with the mean moved up by the variance.
-    fn restart(&mut self) {
-        let state = if self.normals.uniform() < self.site.good_share() { GOOD } else { BAD };
-        let parameters = self.site.state(state);
+    fn restart(&mut self, metres: f64) {
+        self.leg = self.course.leg_at(metres);
+        let site = self.site();
+        let state = if self.normals.uniform() < site.good_share() { GOOD } else { BAD };
+        let parameters = site.state(state);
         let variance = parameters.log_length_deviation * parameters.log_length_deviation;
         let length = parameters.draw_length_m(parameters.log_length_mean + variance, &mut self.normals);
-        let start = -length * self.normals.uniform();
+        let start = metres - length * self.normals.uniform();
         let other = GOOD + BAD - state;
-        self.loo = self.site.state(other).draw_loo(LIMITS[other], &mut self.normals);
+        self.loo = site.state(other).loo(draw_within(LIMITS[other], &mut self.normals));
         self.enter(state, start, length);
     }
 }
@@ -287,7 +376,7 @@ mod tests {
         for row in Parameters::all() {
             assert!(std::ptr::eq(row, site(row.environment, row.elevation_deg)), "two rows for the same place");
             assert!(row.shadowing_correlation_m > 0.0 && row.good.mean_db > row.bad.mean_db, "{row:?}");
-            let mut events = Events::new(row, streams(1)("states"));
+            let mut events = Events::new(Course::of(row), streams(1)("states"));
             for i in 0..10_000 {
                 let (loo, _) = events.at(f64::from(i));
                 assert!(loo.deviation_db >= 0.0 && loo.multipath_db <= 0.0 && loo.mean_db < 3.0, "{row:?}: {loo:?}");
@@ -298,12 +387,12 @@ mod tests {
     #[test]
     fn events_have_the_lengths_and_depths_of_the_table() {
         let row = site(P681Environment::Urban, 60.0);
-        let mut events = Events::new(row, streams(2)("states"));
+        let mut events = Events::new(Course::of(row), streams(2)("states"));
         let (mut lengths, mut depths, mut counts) = ([0.0; 2], [0.0; 2], [0u32; 2]);
         for _ in 0..200_000 {
             let end = events.end;
             events.at(end);
-            lengths[events.state] += events.end - events.start;
+            lengths[events.state] += events.end - events.ramp_start;
             depths[events.state] += events.loo.mean_db;
             counts[events.state] += 1;
         }
@@ -322,12 +411,12 @@ mod tests {
     #[test]
     fn a_new_way_starts_stationary() {
         let row = site(P681Environment::Village, 45.0);
-        let mut events = Events::new(row, streams(3)("states"));
+        let mut events = Events::new(Course::of(row), streams(3)("states"));
         const WAYS: u32 = 40_000;
         for metres in [0.0, 3.0, 50.0] {
             let (mut good, mut depth) = (0u32, 0.0);
             for _ in 0..WAYS {
-                events.restart();
+                events.restart(0.0);
                 let (loo, state) = events.at(metres);
                 good += u32::from(state == GOOD);
                 depth += loo.mean_db;
@@ -336,7 +425,7 @@ mod tests {
             assert!((share - row.good_share()).abs() < 0.01, "at {metres} m: {share} against {}", row.good_share());
             // The same mean, ramps included, wherever one looks: -4.2 dB or so.
             let depth = depth / f64::from(WAYS);
-            events.restart();
+            events.restart(0.0);
             let along: f64 = (0..400_000).map(|i| events.at(f64::from(i)).0.mean_db).sum::<f64>() / 400_000.0;
             assert!((depth - along).abs() < 0.15, "at {metres} m: {depth} against {along}");
         }
@@ -345,12 +434,12 @@ mod tests {
     #[test]
     fn events_are_joined_by_ramps() {
         let row = site(P681Environment::Suburban, 30.0);
-        let mut events = Events::new(row, streams(4)("states"));
+        let mut events = Events::new(Course::of(row), streams(4)("states"));
         for _ in 0..1000 {
             let (end, old) = (events.end, events.loo);
             let at = |x: f64, events: &mut Events| events.at(x).0.mean_db;
             let border = at(end, &mut events);
-            if events.end - events.start == events.ramp {
+            if events.end - events.ramp_start == events.ramp {
                 continue; // a ramp as long as the event
             }
             let new = events.loo;
@@ -358,6 +447,35 @@ mod tests {
             assert!((border - old.mean_db).abs() < 1e-9);
             assert!((at(end + ramp / 2.0, &mut events) - (old.mean_db + new.mean_db) / 2.0).abs() < 1e-9);
             assert_eq!(at((end + ramp * 1.001).min(events.end - 1e-9), &mut events), new.mean_db);
+        }
+    }
+
+    #[test]
+    fn an_event_goes_on_under_another_row_along_a_ramp() {
+        let (low, high) = (site(P681Environment::Village, 30.0), site(P681Environment::Village, 60.0));
+        let borders = [f64::NEG_INFINITY, 40.0, 41.0, 45.0, 90.0];
+        let rows = [low, high, low, high, low];
+        let legs: Vec<_> = borders.into_iter().zip(rows).collect();
+        for seed in 0..200 {
+            let mut plain = Events::new(Course::of(low), streams(seed)("states"));
+            let mut events = Events::new(Course::of_legs(&legs), streams(seed)("states"));
+            for i in 0..12_000 {
+                let metres = f64::from(i) * 0.01;
+                if !borders.contains(&metres) {
+                    let seen = events.at(metres);
+                    assert!(metres >= 40.0 || seen == plain.at(metres));
+                    continue;
+                }
+                let (before, state) = events.at(metres - 1e-7);
+                let end = events.end;
+                let (loo, entered) = events.at(metres);
+                assert_eq!((entered, events.end), (state, end), "a border is no new event");
+                assert!((loo.mean_db - before.mean_db).abs() < 1e-3, "seed {seed}, {metres} m: no jump");
+                // After the ramp the mean is as far from the row's as it was before.
+                let row = events.site().state(state);
+                assert_eq!(events.loo.mean_db, row.mean_db + row.mean_deviation_db * events.deviate);
+                assert!(events.ramp <= end - metres && events.ramp_start == metres);
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use units::{Db, Duration, FieldError, RowError, Time, number_rows, read_text};
 
 use crate::registry::{Entry, LoadError};
-use crate::{Channel, ChannelModel, ERASED, Streams, TransmissionLaw, qpsk};
+use crate::{Channel, ChannelModel, ERASED, Geometry, Streams, TransmissionLaw, qpsk};
 
 /// Replays a measured or generated attenuation series.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -56,7 +56,7 @@ impl Entry for Trace {
         Ok(())
     }
 
-    fn load(&self, base_dir: &Path) -> Result<Box<dyn ChannelModel>, LoadError> {
+    fn load(&self, base_dir: &Path, _geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, LoadError> {
         let path = base_dir.join(&self.file);
         let refuse = |line, message| TraceError { path: path.clone(), line, message };
         let series = read_text(&path).and_then(|text| Series::parse(&text));
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_read_is_named() {
         let config = Trace { file: "no/such.csv".into(), offset: Duration::ZERO, reference_snr: Db::new(10.0) };
-        let error = FieldError::from(config.load(Path::new("base")).unwrap_err());
+        let error = FieldError::from(config.load(Path::new("base"), None).unwrap_err());
         assert_eq!(error.field, "file");
         assert!(
             error.message.starts_with(&format!("{}: cannot be read", Path::new("base/no/such.csv").display())),

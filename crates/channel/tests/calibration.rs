@@ -47,8 +47,8 @@ fn adaptive_harq_decodes_as_often_as_calibrated() {
 }
 
 fn model(reference: f64) -> Box<dyn ChannelModel> {
-    let config = Lms { reference_snr: Db::new(reference), ..Lms::default() };
-    ChannelConfig::Lms(config).load("".as_ref()).unwrap()
+    let config = Lms { reference_snr: Some(Db::new(reference)), ..Lms::default() };
+    ChannelConfig::Lms(config).load("".as_ref(), None).unwrap()
 }
 
 /// A sample each millisecond.

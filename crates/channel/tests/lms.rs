@@ -9,7 +9,7 @@ use testing::streams;
 use units::{Angle, Db, Duration, Frequency, Speed, Time};
 
 fn load(config: Lms) -> Box<dyn ChannelModel> {
-    ChannelConfig::Lms(config).load("".as_ref()).unwrap()
+    ChannelConfig::Lms(config).load("".as_ref(), None).unwrap()
 }
 
 fn at(ms: u64) -> Time {
@@ -214,7 +214,7 @@ fn a_generated_series_is_a_trace() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
     std::fs::write(folder.join("series.csv"), text).unwrap();
     let config = r#"{ "kind": "trace", "file": "series.csv", "reference_snr": "10 dB" }"#;
-    let trace = serde_json::from_str::<ChannelConfig>(config).unwrap().load(folder).unwrap();
+    let trace = serde_json::from_str::<ChannelConfig>(config).unwrap().load(folder, None).unwrap();
     let (mut replayed, mut original) = (trace.build(0, &mut streams(0)), model.build(0, &mut streams(4)));
     for ms in 0..1000 {
         assert_eq!(replayed.burst_snr(at(ms)), original.burst_snr(at(ms)), "at {ms} ms");
@@ -225,7 +225,7 @@ fn a_generated_series_is_a_trace() {
 #[test]
 fn says_what_cannot_be_used() {
     let refusal = |config: Lms| ChannelConfig::Lms(config).check().unwrap_err();
-    let degrees = Angle::from_degrees;
+    let degrees = |degrees: f64| Angle::from_degrees(degrees).into();
     let error = refusal(Lms { elevation: degrees(95.0), ..Lms::default() });
     assert_eq!(error.to_string(), "elevation: 95 deg is out of range: must be between 0 deg and 90 deg");
     assert_eq!(refusal(Lms { elevation: degrees(-1.0), ..Lms::default() }).field, "elevation");
@@ -250,7 +250,7 @@ fn every_environment_and_speed_can_be_used() {
         (Environment::Urban, vec![40.0, 60.0, 80.0]),
     ] {
         for elevation in elevations {
-            let model = load(Lms { environment, elevation: Angle::from_degrees(elevation), ..Lms::default() });
+            let model = load(Lms { environment, elevation: Angle::from_degrees(elevation).into(), ..Lms::default() });
             let stats = measure(&*model, Duration::from_secs(60), &mut streams(1));
             assert!((0.05..=1.0).contains(&stats.mutual_information_mean), "{}", environment.name());
             assert_eq!(model.warnings(200).is_empty(), elevation == 40.0 && environment != Environment::Urban);
@@ -281,7 +281,7 @@ fn reads_what_a_scenario_says() {
     ] {
         let config: ChannelConfig = serde_json::from_str(text).unwrap();
         assert_eq!(serde_json::from_str::<ChannelConfig>(&serde_json::to_string(&config).unwrap()).unwrap(), config);
-        config.load("".as_ref()).unwrap();
+        config.load("".as_ref(), None).unwrap();
     }
 }
 
@@ -306,7 +306,7 @@ fn every_kind() -> Vec<ChannelConfig> {
 }
 
 fn load_in_folder(config: &ChannelConfig) -> Box<dyn ChannelModel> {
-    config.load(env!("CARGO_TARGET_TMPDIR").as_ref()).unwrap()
+    config.load(env!("CARGO_TARGET_TMPDIR").as_ref(), None).unwrap()
 }
 
 #[test]

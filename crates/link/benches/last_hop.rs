@@ -7,13 +7,14 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use channel::{CLEAR, Channel, TransmissionLaw};
-use link::{Ecn, LastHop, LastHopConfig, PacketRef};
+use link::{Ecn, LastHop, LastHopConfig, PacketRef, Propagation};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::json;
 use units::{Db, Duration, Time};
 
 const PACKETS: u32 = 50_000;
+const DELAY: Duration = Duration::from_millis(10);
 /// Short and many, of which the best counts: a busy machine disturbs some.
 const REPETITIONS: usize = 100;
 
@@ -55,15 +56,22 @@ fn measure(settings: &serde_json::Value, load: f64, users: u32) -> f64 {
     let config: LastHopConfig = serde_json::from_value(settings.clone()).expect("valid");
     let rng = |seed| Box::new(Xoshiro256PlusPlus::seed_from_u64(seed));
     let mut streams = |_: &'static str, _: u64| -> Box<dyn Rng + Send> { rng(1) };
-    let fading = config.law_request().is_some();
+    let fading = config.law_request(DELAY).is_some();
     let channel = |user: u32| -> Box<dyn Channel> {
         if fading { Box::new(Fading(rng(2 + u64::from(user)))) } else { Box::new(Clear) }
     };
     let channels = (0..users).map(channel).collect();
     let law = fading.then(law);
-    let mut hop =
-        LastHop::new(&config, Duration::from_millis(160), channels, law.as_ref(), &mut streams, &mut |_| None)
-            .expect("valid");
+    let mut hop = LastHop::new(
+        &config,
+        Propagation::fixed(DELAY),
+        Duration::from_millis(160),
+        channels,
+        law.as_ref(),
+        &mut streams,
+        &mut |_| None,
+    )
+    .expect("valid");
     let gap = config.rate.tx_time(1115 * 8).mul_f64(1.0 / load);
     let started = Instant::now();
     let (mut at, mut outputs) = (Time::ZERO, 0);

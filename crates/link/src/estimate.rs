@@ -89,6 +89,18 @@ impl Estimates {
         }
     }
 
+    /// The sender is another from `from` on, and has no report: each channel counts as clear until it has one.
+    pub fn forget(&mut self, from: Time) {
+        self.epoch += 1;
+        if self.config.age.is_zero() {
+            return; // who is asked reports anew
+        }
+        self.coming.clear();
+        self.reports.fill((self.epoch, 1.0));
+        let interval = self.config.spacing().as_nanos();
+        self.next = self.next.max(Time::from_nanos(from.as_nanos().div_ceil(interval) * interval));
+    }
+
     /// Changes whenever a report may have come: what follows from the estimates is then to be computed anew.
     #[inline]
     pub fn epoch(&self) -> u64 {
@@ -171,6 +183,29 @@ mod tests {
     fn a_report_holds_for_its_interval() {
         assert_eq!(seen(5, 0, &[0, 4, 5, 7, 12]), [of(0), of(0), of(5), of(5), of(12)]);
         assert_eq!(seen(0, 0, &[0, 1, 3]), [of(0), of(1), of(3)]);
+    }
+
+    #[test]
+    fn another_sender_knows_nothing_until_it_has_a_report() {
+        let mut channels: Vec<Box<dyn Channel>> = vec![Box::new(Clock)];
+        let mut of_at = |age: u64, forgotten: u64, from: u64, times: &[u64]| {
+            let config = EstimateConfig { interval: Duration::from_millis(5), age: Duration::from_millis(age) };
+            let mut estimates = Estimates::new(&config, 1);
+            estimates.advance(at(forgotten), &mut channels);
+            estimates.information(at(forgotten), 0, &mut channels);
+            let epoch = estimates.epoch();
+            estimates.forget(at(from));
+            assert!(estimates.epoch() > epoch);
+            let known = times.iter().map(|&millis| {
+                estimates.advance(at(millis), &mut channels);
+                estimates.information(at(millis), 0, &mut channels)
+            });
+            known.collect::<Vec<_>>()
+        };
+        // The next report is made at 20 ms, and is there 7 ms later; those of 0, 5 and 10 ms went elsewhere.
+        assert_eq!(of_at(7, 12, 16, &[13, 17, 26, 27]), [1.0, 1.0, 1.0, of(20)]);
+        // Without an age whoever asks has one.
+        assert_eq!(of_at(0, 12, 16, &[13, 16]), [of(13), of(16)]);
     }
 
     #[test]

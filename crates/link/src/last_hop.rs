@@ -1,23 +1,30 @@
 //! The machine that joins scheduler, transmitter, HARQ and reordering.
 
+mod handover;
+mod transit;
+
 use std::collections::VecDeque;
 
 use channel::{Channel, TransmissionLaw};
 use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{BitRate, Db, Duration, FieldError, Time};
+use units::{BitRate, Db, Duration, FieldError, OrOrbit, Time};
 
 use crate::buffer::{Backlog, LinkFacts};
 use crate::estimate::{EstimateConfig, Estimates};
 use crate::harq::{Burst, Coded, Feedback, Harq, HarqConfig, HarqCounters, Verdict};
 use crate::packet::{DropReason, Output, PacketRef};
+use crate::propagation::Propagation;
 use crate::queue::{Queue, QueueConfig};
 use crate::reordering::{Reordering, ReorderingConfig, ReorderingCounters};
 use crate::report::{HarqReport, LastHopReport, ReorderingReport, per_second};
 use crate::scheduler::classes::{ClassConfig, Classes};
 use crate::scheduler::external::Choose;
 use crate::scheduler::{Parts, Scheduler, SchedulerConfig, View};
+use handover::Pause;
+pub use handover::Transfer;
+use transit::Transit;
 
 /// The last hop: a shared downlink from one satellite to its users.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,8 +32,9 @@ use crate::scheduler::{Parts, Scheduler, SchedulerConfig, View};
 pub struct LastHopConfig {
     /// Coded bits that the transmitter sends in a second.
     pub rate: BitRate,
-    /// Propagation from the satellite to a user, one way; feedback takes as long back, unless the scheme says otherwise.
-    pub delay: Duration,
+    /// Propagation from the satellite to a user, one way; feedback takes as long back, unless the scheme says otherwise. With
+    /// "orbit" it follows the range of the satellite that serves the users.
+    pub delay: OrOrbit<Duration>,
     /// Who is sent next.
     #[serde(default)]
     pub scheduler: SchedulerConfig,
@@ -86,15 +94,16 @@ impl LastHopConfig {
         LinkFacts { rate: self.rate, base_rtt, users }
     }
 
-    /// The law of the channel that [`LastHop::new`] needs, if it needs one.
-    pub fn law_request(&self) -> Option<LawRequest> {
+    /// The law of the channel that [`LastHop::new`] needs, if it needs one, over a link with a delay of `typical`.
+    pub fn law_request(&self, typical: Duration) -> Option<LawRequest> {
         let transmissions = self.harq.planned_transmissions()?;
-        Some(LawRequest { transmissions, spacing: self.feedback_rtt() })
+        Some(LawRequest { transmissions, spacing: self.feedback_rtt(typical) })
     }
 
-    /// From the end of a burst until the sender has the answer to it, and may begin the next of the same packet.
-    pub fn feedback_rtt(&self) -> Duration {
-        self.delay + self.harq.feedback_delay().unwrap_or(self.delay)
+    /// From the end of a burst until the sender has the answer to it, and may begin the next of the same packet, over a link
+    /// with a delay of `typical`: that of the configuration, or [`Propagation::mean`] where it follows the orbit.
+    pub fn feedback_rtt(&self, typical: Duration) -> Duration {
+        typical + self.harq.feedback_delay().unwrap_or(typical)
     }
 
     /// The largest packet that the last hop can carry; `None` if any. Offering a larger one is a bug of the caller.
@@ -123,8 +132,9 @@ fn check_managers(scheduler: &SchedulerConfig, queue: &QueueConfig) -> Result<()
 /// a late call delays outputs but not the transmitter.
 pub struct LastHop {
     rate: BitRate,
-    delay: Duration,
-    feedback_delay: Duration,
+    propagation: Propagation,
+    /// How long answers take; without it as long as signals downwards.
+    feedback_delay: Option<Duration>,
     scheduler: Box<dyn Scheduler>,
     harq: Box<dyn Harq>,
     wants_estimate: bool,
@@ -135,8 +145,9 @@ pub struct LastHop {
     numbering: Vec<u64>,
     /// Packets in the scheduler.
     queued: usize,
-    /// When the transmitter has sent what it sends.
+    /// When the transmitter may begin a burst: it has sent what it sends, and the satellite serves. [`Time::MAX`] if none does.
     free_at: Time,
+    pause: Pause,
     /// When something is due next; [`Time::MAX`] if nothing is.
     next: Time,
     /// Whether a repetition waits for the transmitter.
@@ -147,21 +158,25 @@ pub struct LastHop {
     stalled_since: Time,
     /// Whether the scheduler may give up packets that it took.
     gives_up: bool,
+    /// Whether bursts may overtake others, for the delay changes.
+    overtaking: bool,
+    /// The least that signals ever take.
+    least_delay: Duration,
     /// The burst length last asked for, and the time that it takes: most are alike, and a division costs more.
     last_tx: (u32, Duration),
-    /// Bursts on their way to the users. The delay is fixed, so they arrive in the order in which they were sent.
-    bursts: VecDeque<Flight>,
-    /// Feedback on its way to the satellite, with its arrival.
-    feedback: VecDeque<(Time, Feedback)>,
+    /// On their way to the users.
+    bursts: Transit<Flight>,
+    /// On its way to the satellite.
+    feedback: Transit<Feedback>,
     outputs: VecDeque<Output>,
     counters: Counters,
 }
 
-#[derive(Clone, Copy)]
 struct Flight {
-    arrival: Time,
     snr: Db,
     burst: Burst,
+    /// Whether the users have turned to another satellite, or have none.
+    missed: bool,
 }
 
 #[derive(Default)]
@@ -174,6 +189,8 @@ struct Counters {
     dropped_early: u64,
     dropped_timeout: u64,
     dropped_harq: u64,
+    dropped_handover: u64,
+    handovers: u64,
     queue_packets_max: usize,
     coded_bits: u64,
     busy: Duration,
@@ -183,6 +200,7 @@ struct Counters {
 impl LastHop {
     /// An idle last hop to one user for each of `channels`.
     ///
+    /// `propagation`: that of the configuration, or what follows from the orbit.
     /// `base_rtt`: the flows' round-trip time without queueing, from which a buffer in bandwidth-delay products follows.
     /// `law`: what [`LastHopConfig::law_request`] asks for. `streams`: a generator for each purpose and its number: `harq`,
     /// and `queue` for each queue. `choosers`: what a script has registered under a name, for schedulers written elsewhere;
@@ -195,6 +213,7 @@ impl LastHop {
     /// If a law is needed and not given.
     pub fn new(
         config: &LastHopConfig,
+        propagation: Propagation,
         base_rtt: Duration,
         channels: Vec<Box<dyn Channel>>,
         law: Option<&TransmissionLaw>,
@@ -228,15 +247,15 @@ impl LastHop {
         };
         let reordering = Reordering::new(config.reordering.clone(), users);
         let estimates = Estimates::new(&config.estimate, users);
-        let mut hop = LastHop::from_parts(config.rate, config.delay, scheduler, harq, reordering, estimates, channels);
-        hop.feedback_delay = config.harq.feedback_delay().unwrap_or(config.delay);
+        let mut hop = LastHop::from_parts(config.rate, propagation, scheduler, harq, reordering, estimates, channels);
+        hop.feedback_delay = config.harq.feedback_delay().or(hop.feedback_delay);
         Ok(hop)
     }
 
     /// A last hop of parts made elsewhere: a scheduler that is not in the registry, for a quick try.
     pub fn from_parts(
         rate: BitRate,
-        delay: Duration,
+        propagation: Propagation,
         scheduler: Box<dyn Scheduler>,
         harq: Box<dyn Harq>,
         reordering: Reordering,
@@ -246,8 +265,10 @@ impl LastHop {
         let (gives_up, wants_estimate) = (scheduler.gives_up(), harq.wants_estimate());
         LastHop {
             rate,
-            delay,
-            feedback_delay: delay,
+            feedback_delay: propagation.constant(),
+            overtaking: propagation.constant().is_none(),
+            least_delay: propagation.least(),
+            propagation,
             scheduler,
             harq,
             wants_estimate,
@@ -257,14 +278,15 @@ impl LastHop {
             numbering: Vec::new(),
             queued: 0,
             free_at: Time::ZERO,
+            pause: Pause::default(),
             next: Time::MAX,
             repeats: false,
             looks_at: Time::MAX,
             stalled_since: Time::MAX,
             gives_up,
             last_tx: (0, Duration::ZERO),
-            bursts: VecDeque::new(),
-            feedback: VecDeque::new(),
+            bursts: Transit::new(),
+            feedback: Transit::new(),
             outputs: VecDeque::new(),
             counters: Counters::default(),
         }
@@ -308,10 +330,25 @@ impl LastHop {
     /// at its own time: so this is not the end of each burst, unless the scheduler may give packets up meanwhile.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Time> {
-        match self.bursts.front() {
-            Some(flight) if !self.gives_up => Some(flight.arrival),
-            _ => self.next_step(),
+        if self.gives_up {
+            return self.next_step();
         }
+        if self.overtaking {
+            return self.poll_overtaking();
+        }
+        let arrival = self.bursts.next();
+        if arrival < Time::MAX { Some(arrival) } else { self.next_step() }
+    }
+
+    /// The same where what is sent next may arrive before what was sent.
+    #[inline(never)]
+    fn poll_overtaking(&self) -> Option<Time> {
+        let arrival = self.bursts.next();
+        if arrival == Time::MAX {
+            return self.next_step();
+        }
+        let sent = self.looks_at.min(self.feedback.next());
+        Some(if sent < Time::MAX { arrival.min(sent + self.least_delay) } else { arrival })
     }
 
     /// When the next thing happens inside, for who looks at every burst: at or before [`LastHop::poll_timeout`].
@@ -327,11 +364,6 @@ impl LastHop {
     /// What waits for the transmitter.
     pub fn queue(&self) -> Backlog {
         self.scheduler.backlog()
-    }
-
-    /// When the transmitter has sent what it sends; in the past if it is idle.
-    pub fn sending_until(&self) -> Time {
-        self.free_at
     }
 
     /// Coded bits of the bursts sent so far, the one being sent included.
@@ -359,7 +391,7 @@ impl LastHop {
     pub fn report(&self, elapsed: Duration) -> LastHopReport {
         let counters = &self.counters;
         // The part of the last burst that is still to be sent when the run ends.
-        let unsent = self.free_at.since(Time::ZERO + elapsed);
+        let unsent = self.sending_until().since(Time::ZERO + elapsed);
         let unsent_bits = unsent.as_secs_f64() * self.rate.as_bps() as f64;
         let coded_bits = (counters.coded_bits as f64 - unsent_bits).max(0.0);
         let useful_bits = self.harq.counters().useful_bits as f64;
@@ -372,6 +404,8 @@ impl LastHop {
             dropped_early: counters.dropped_early,
             dropped_timeout: counters.dropped_timeout,
             dropped_harq: counters.dropped_harq,
+            dropped_handover: counters.dropped_handover,
+            handovers: counters.handovers,
             marked_packets: self.scheduler.marked(),
             overruled_choices: self.scheduler.overruled(),
             in_flight: self.in_flight(),
@@ -389,7 +423,7 @@ impl LastHop {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn work_until(&mut self, now: Time) {
         while self.next <= now && self.next < Time::MAX {
             self.work_at(self.next);
@@ -398,43 +432,57 @@ impl LastHop {
         self.estimates.advance(now, &mut self.channels);
     }
 
+    /// The same, but for the transmitter at `now`.
+    #[cold]
+    fn arrive_until(&mut self, now: Time) {
+        while self.next < now {
+            self.work_at(self.next);
+            self.next = self.next_event();
+        }
+        let free_at = std::mem::replace(&mut self.free_at, Time::MAX);
+        self.work_at(now);
+        self.free_at = free_at;
+    }
+
     /// The next arrival at either end, or end of a burst for which something waits; [`Time::MAX`] if none.
     #[inline]
     fn next_event(&self) -> Time {
-        let burst = self.bursts.front().map_or(Time::MAX, |flight| flight.arrival);
-        let feedback = self.feedback.front().map_or(Time::MAX, |message| message.0);
-        burst.min(feedback).min(self.looks_at)
+        self.bursts.next().min(self.feedback.next()).min(self.looks_at)
     }
 
     /// Works off what is due at `now`: receptions, then feedback, then the transmitter, which so knows all of it.
     fn work_at(&mut self, now: Time) {
         self.estimates.advance(now, &mut self.channels);
-        while let Some(&flight) = self.bursts.front().filter(|flight| flight.arrival <= now) {
-            self.bursts.pop_front();
-            self.receive(now, &flight);
-        }
-        while let Some(&(_, feedback)) = self.feedback.front().filter(|message| message.0 <= now) {
-            self.feedback.pop_front();
+        self.receive(now);
+        while let Some(feedback) = self.feedback.pop_due(now) {
             self.harq.handle_feedback(now, feedback);
             self.repeats = self.harq.has_burst();
         }
         self.transmit(now);
     }
 
-    fn receive(&mut self, now: Time, flight: &Flight) {
-        let Burst { packet, sequence, .. } = &flight.burst;
-        let reception = self.harq.receive(now, &flight.burst, flight.snr);
-        if let Some(answer) = reception.answer {
-            let feedback = Feedback { process: flight.burst.coded.process, answer };
-            self.feedback.push_back((now + self.feedback_delay, feedback));
-        }
-        match reception.verdict {
-            Verdict::Undecided => {}
-            Verdict::Decoded => self.reordering.handle_decoded(now, packet, *sequence, &mut self.outputs),
-            Verdict::Failed => {
-                self.outputs.push_back(Output::Dropped(*packet, DropReason::Harq));
-                self.reordering.handle_failed(now, packet, *sequence, &mut self.outputs);
+    #[inline(always)]
+    fn receive(&mut self, now: Time) {
+        // The burst is looked at where it is: it is large.
+        while let Some(Flight { snr, burst, missed }) = self.bursts.due(now) {
+            let Burst { coded, packet, sequence } = burst;
+            let reception = self.harq.receive(now, burst, *snr);
+            // Who has missed a burst says nothing.
+            if let Some(answer) = reception.answer
+                && !missed
+            {
+                let delay = self.feedback_delay.unwrap_or_else(|| self.propagation.delay(now));
+                self.feedback.push(now + delay, coded.answered(answer));
             }
+            match reception.verdict {
+                Verdict::Undecided => {}
+                Verdict::Decoded => self.reordering.handle_decoded(now, packet, *sequence, &mut self.outputs),
+                Verdict::Failed => {
+                    self.outputs.push_back(Output::Dropped(*packet, DropReason::Harq));
+                    self.reordering.handle_failed(now, packet, *sequence, &mut self.outputs);
+                }
+            }
+            self.bursts.pop();
         }
     }
 
@@ -498,7 +546,11 @@ impl LastHop {
         self.counters.busy += self.last_tx.1;
         self.counters.coded_bits += u64::from(coded.bits);
         let burst = Burst { coded, packet: *packet, sequence };
-        self.bursts.push_back(Flight { arrival: self.free_at + self.delay, snr, burst });
+        let flight = Flight { snr, burst, missed: false };
+        match self.propagation.constant() {
+            Some(delay) => self.bursts.append(self.free_at + delay, flight),
+            None => self.bursts.push(self.free_at + self.propagation.delay(now), flight),
+        }
     }
 
     /// What the scheduler gave up.
@@ -523,6 +575,7 @@ impl Counters {
             Output::Dropped(_, DropReason::Early) => self.dropped_early += 1,
             Output::Dropped(_, DropReason::Timeout) => self.dropped_timeout += 1,
             Output::Dropped(_, DropReason::Harq) => self.dropped_harq += 1,
+            Output::Dropped(_, DropReason::Handover) => self.dropped_handover += 1,
         }
     }
 }

@@ -7,7 +7,8 @@
 //! What is simplified, and who could notice:
 //! * A burst meets one value of the channel, that of the instant when its first bit leaves. Bursts last a fraction of a
 //!   millisecond; a study of fading faster than that would notice.
-//! * The delay to the users is one constant and the same for all: users at the rim of a wide beam would notice.
+//! * The delay to the users is the same for all: users at the rim of a wide beam would notice.
+//! * One satellite serves all users, and all are handed over at once.
 //! * Acknowledgments of the link layer and reports of the channel cost no capacity.
 
 mod buffer;
@@ -16,6 +17,7 @@ pub mod estimate;
 pub mod harq;
 mod last_hop;
 mod packet;
+mod propagation;
 pub mod queue;
 pub mod reordering;
 mod report;
@@ -24,8 +26,9 @@ pub mod scheduler;
 pub use buffer::{Backlog, Buffer, Limit, LinkFacts};
 pub use estimate::{EstimateConfig, Estimates};
 pub use harq::{Harq, HarqConfig};
-pub use last_hop::{LastHop, LastHopConfig, LawRequest};
+pub use last_hop::{LastHop, LastHopConfig, LawRequest, Transfer};
 pub use packet::{DropReason, Output, PacketRef};
+pub use propagation::Propagation;
 pub use queue::{Queue, QueueConfig, QueueManager};
 pub use reordering::ReorderingConfig;
 pub use report::{HarqReport, LastHopReport, ReorderingReport};

@@ -41,4 +41,6 @@ pub enum DropReason {
     Timeout,
     /// The receiver could not decode it.
     Harq,
+    /// It waited, or was under way and not decoded, when another satellite took over that knows nothing of it.
+    Handover,
 }

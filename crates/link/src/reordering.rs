@@ -143,6 +143,21 @@ impl Reordering {
         flow.expected = flow.expected.max(sequence + 1);
     }
 
+    /// What comes next of each flow is the packet numbered in `next` (0 for flows beyond it): nothing before it is still to
+    /// come. All that is stored is put in `outputs`.
+    pub fn begin_at(&mut self, now: Time, next: &[u64], outputs: &mut VecDeque<Output>) {
+        for user in 0..self.users.len() as u32 {
+            self.flush(now, user, outputs);
+        }
+        if self.flows.len() < next.len() {
+            self.flows.resize_with(next.len(), Flow::default);
+        }
+        // Also of a flow of which nothing has come yet.
+        for (flow, &next) in self.flows.iter_mut().zip(next) {
+            flow.expected = next;
+        }
+    }
+
     /// Packets stored now, over all users.
     pub fn stored(&self) -> usize {
         self.counters.stored
@@ -153,17 +168,24 @@ impl Reordering {
         &self.counters
     }
 
+    #[inline]
     fn flow(&mut self, packet: &PacketRef) -> &mut Flow {
+        let index = packet.flow as usize;
+        if self.flows.get(index).is_none_or(|flow| !flow.known) {
+            self.meet(packet);
+        }
+        &mut self.flows[index]
+    }
+
+    /// The first packet of a flow.
+    #[cold]
+    fn meet(&mut self, packet: &PacketRef) {
         let index = packet.flow as usize;
         if index >= self.flows.len() {
             self.flows.resize_with(index + 1, Flow::default);
         }
-        let flow = &mut self.flows[index];
-        if !flow.known {
-            flow.known = true;
-            self.users[packet.user as usize].flows.push(packet.flow);
-        }
-        flow
+        self.flows[index].known = true;
+        self.users[packet.user as usize].flows.push(packet.flow);
     }
 
     /// Forwards the stored packets from the expected number on, up to the next that is missing.

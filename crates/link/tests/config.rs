@@ -3,12 +3,13 @@
 mod common;
 
 use common::{choosers, scheduler_json, streams, uniform_block_fading};
-use link::{Buffer, HarqConfig, LastHop, LastHopConfig, Limit, LinkFacts, QueueConfig, SchedulerConfig};
+use link::{Buffer, HarqConfig, LastHop, LastHopConfig, Limit, LinkFacts, Propagation, QueueConfig, SchedulerConfig};
 use serde_json::{Value, json};
 use units::{BitRate, Bytes, Duration};
 
 const RATE: BitRate = BitRate::from_bps(50_000_000);
 const RTT: Duration = Duration::from_millis(160);
+const DELAY: Duration = Duration::from_millis(10);
 const LINK: LinkFacts = LinkFacts { rate: RATE, base_rtt: RTT, users: 100 };
 
 fn refusal(harq: Value) -> String {
@@ -18,7 +19,7 @@ fn refusal(harq: Value) -> String {
         Err(error) => return error.to_string(),
     };
     let law = uniform_block_fading(8, 10);
-    match LastHop::new(&config, RTT, Vec::new(), Some(&law), &mut streams, &mut choosers) {
+    match LastHop::new(&config, Propagation::fixed(DELAY), RTT, Vec::new(), Some(&law), &mut streams, &mut choosers) {
         Ok(_) => panic!("accepted"),
         Err(error) => error.to_string(),
     }
@@ -34,7 +35,7 @@ fn the_scenarios_last_hop_is_read_and_written() {
         "reordering": { "enabled": true, "capacity": 125 },
     });
     let config: LastHopConfig = serde_json::from_value(settings).unwrap();
-    assert_eq!((config.rate, config.delay), (RATE, Duration::from_millis(10)));
+    assert_eq!((config.rate, config.delay), (RATE, Duration::from_millis(10).into()));
     let written = serde_json::to_value(&config).unwrap();
     assert_eq!(written["harq"]["threshold"], "code");
     assert_eq!(written["harq"]["block"], "1115 B");
@@ -247,7 +248,15 @@ fn a_scheduler_that_brings_its_managers_takes_no_other() {
 #[test]
 fn a_script_must_register_the_scheduler_that_is_named() {
     let build = |settings: Value| {
-        let built = LastHop::new(&common::config(settings), RTT, Vec::new(), None, &mut streams, &mut choosers);
+        let built = LastHop::new(
+            &common::config(settings),
+            Propagation::fixed(DELAY),
+            RTT,
+            Vec::new(),
+            None,
+            &mut streams,
+            &mut choosers,
+        );
         built.map(drop).map_err(|error| error.to_string())
     };
     let named = |name: &str| json!({ "kind": "external", "name": name });
@@ -285,11 +294,11 @@ fn an_answer_takes_the_links_delay_both_ways_unless_the_scheme_says_otherwise() 
     let rtt = |feedback: Value| {
         let harq = json!({ "kind": "adaptive", "feedback": feedback });
         let config = common::config(json!({ "rate": "1 Mbit/s", "delay": "10 ms", "harq": harq }));
-        assert_eq!(config.law_request().unwrap().spacing, config.feedback_rtt());
-        config.feedback_rtt()
+        assert_eq!(config.law_request(DELAY).unwrap().spacing, config.feedback_rtt(DELAY));
+        config.feedback_rtt(DELAY)
     };
     assert_eq!(rtt(json!({})), Duration::from_millis(20));
     assert_eq!(rtt(json!({ "delay": "25 ms" })), Duration::from_millis(35));
     let none = common::config(json!({ "rate": "1 Mbit/s", "delay": "10 ms" }));
-    assert_eq!(none.feedback_rtt(), Duration::from_millis(20));
+    assert_eq!(none.feedback_rtt(DELAY), Duration::from_millis(20));
 }

@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, VecDeque};
 
 use channel::{CLEAR, Channel, ERASED};
 use common::{Run, Scripted, Wild, choosers, rng, scheduler_json, uniform_block_fading};
-use link::harq::{Answer, Burst, Feedback, Verdict};
+use link::harq::{Answer, Burst, Verdict};
 use link::scheduler::{Parts, View};
 use link::{
-    Ecn, EstimateConfig, Estimates, Harq, HarqConfig, LastHop, LinkFacts, Output, PacketRef, Queue, QueueConfig,
-    QueueManager, Scheduler, SchedulerConfig,
+    Backlog, Ecn, EstimateConfig, Estimates, Harq, HarqConfig, LastHop, LinkFacts, Output, PacketRef, Queue,
+    QueueConfig, QueueManager, Scheduler, SchedulerConfig,
 };
 use proptest::prelude::*;
 use rand::Rng;
@@ -95,7 +95,7 @@ proptest! {
     #[test]
     fn a_scheduler_conserves_packets_and_order(
         (kind, queue) in scheduler_and_queue(), limit in limit(), arrivals in arrivals(),
-        departures in prop::collection::vec(any::<bool>(), 400), seed in any::<u8>()
+        departures in prop::collection::vec(any::<bool>(), 400), seed in any::<u8>(), drained in 0usize..400
     ) {
         let mut bench = Bench::new(scheduler(kind, queue, limit), u64::from(seed));
         let mut departures = departures.iter();
@@ -104,6 +104,9 @@ proptest! {
             bench.offer(packet(id as u32, arrival.flow, arrival.size));
             while *departures.next().unwrap_or(&false) {
                 bench.take_one()?;
+            }
+            if id == drained {
+                bench.drain()?;
             }
             bench.check_backlog()?;
         }
@@ -151,7 +154,7 @@ proptest! {
                     }
                     if let Some(answer) = reception.answer {
                         prop_assert_eq!(answer == Answer::Ack, reception.verdict == Verdict::Decoded);
-                        harq.handle_feedback(Time::ZERO, Feedback { process: burst.coded.process, answer });
+                        harq.handle_feedback(Time::ZERO, burst.coded.answered(answer));
                     }
                 } else if fresh.peek().is_none() && !harq.has_burst() {
                     break;
@@ -294,6 +297,20 @@ impl Bench {
         let first = first.map(|first| (first.id, first.size));
         prop_assert_eq!(first, Some((packet.id, packet.size)), "the flow's first");
         check_mark(packet)
+    }
+
+    /// All is taken out, but for what had waited too long.
+    fn drain(&mut self) -> Result<(), TestCaseError> {
+        let mut lost = Vec::new();
+        self.scheduler.drain(self.now, &mut lost);
+        self.forget_dropped();
+        for packet in lost {
+            let first = self.waiting.get_mut(&packet.flow).and_then(VecDeque::pop_front);
+            prop_assert_eq!(first.map(|first| first.id), Some(packet.id), "the flow's first");
+        }
+        prop_assert!(self.waiting.values().all(VecDeque::is_empty), "something stays");
+        prop_assert!(self.select().is_none() && self.scheduler.backlog() == Backlog::default());
+        Ok(())
     }
 
     fn forget_dropped(&mut self) {

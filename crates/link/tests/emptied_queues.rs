@@ -28,6 +28,10 @@ impl<M: QueueManager> QueueManager for Shared<M> {
     fn on_emptied(&mut self, at: Time) {
         self.0.lock().unwrap().on_emptied(at);
     }
+
+    fn reset(&mut self, now: Time) {
+        self.0.lock().unwrap().reset(now);
+    }
 }
 
 /// A queue under `manager` in which packets may wait for `limit`.
@@ -108,5 +112,40 @@ fn codel_begins_its_interval_anew_after_packets_were_given_up() {
             assert!(queue.pop(us(1_010_000 + 1000 * n)).is_some(), "shed: {shed}, the {n}-th is dropped");
         }
         assert!(drain(&mut queue).is_empty());
+    }
+}
+
+/// Another satellite's queue knows nothing of the one before: its managers begin at rest, at once.
+#[test]
+fn a_drained_queue_begins_anew() {
+    let link = LinkFacts { rate: BitRate::from_bps(8_000_000), base_rtt: Duration::from_millis(160), users: 1 };
+    let config: RedConfig = serde_json::from_value(json!({ "min": "50 packets", "max": "90 packets" })).unwrap();
+    let (mut red_queue, red) = queue(Red::new(&config, &link, rng(5)).unwrap(), Duration::from_secs(2));
+    let config = PieConfig { burst: Duration::ZERO, ..PieConfig::default() };
+    let (mut pie_queue, pie) = queue(Pie::new(&config, rng(5)).unwrap(), Duration::from_secs(2));
+    for millis in 0..120 {
+        red_queue.push(ms(millis), packet(millis as u32, 1000)).unwrap();
+        let _ = pie_queue.push(ms(millis), packet(millis as u32, 1000));
+        if millis >= 60 {
+            pie_queue.pop(ms(millis));
+        }
+    }
+    assert!(red.lock().unwrap().average() > 0.0 && pie.lock().unwrap().probability() > 0.0);
+    assert!(red_queue.drain(ms(120)).map(|packet| packet.id).eq(0..120));
+    assert!(pie_queue.drain(ms(120)).count() > 30);
+    assert_eq!((red_queue.backlog(), pie_queue.backlog()), (Backlog::default(), Backlog::default()));
+    assert!(drain(&mut red_queue).is_empty(), "nothing was dropped");
+    assert_eq!((red.lock().unwrap().average(), pie.lock().unwrap().probability()), (0.0, 0.0));
+    // CoDel, which would signal the next packet at once, waits for an interval again.
+    let config = CodelConfig { ecn: false, ..CodelConfig::default() };
+    for drained in [false, true] {
+        let (mut queue, _) = queue(Codel::new(&config).unwrap(), Duration::from_secs(2));
+        (0..20).for_each(|id| queue.push(ms(0), packet(id, 1000)).unwrap());
+        assert!(queue.pop(ms(20)).is_some());
+        if drained {
+            assert_eq!(queue.drain(ms(30)).count(), 19);
+        }
+        (20..40).for_each(|id| queue.push(ms(40), packet(id, 1000)).unwrap());
+        assert_eq!(queue.pop(ms(121)).is_some(), drained);
     }
 }

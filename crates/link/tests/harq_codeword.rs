@@ -4,9 +4,10 @@ mod common;
 
 use channel::{CLEAR, ERASED, qpsk};
 use common::{packet, rng};
-use link::harq::{Burst, Feedback, Verdict};
+use link::harq::{Burst, Verdict};
 use link::{Harq, HarqConfig};
 use proptest::prelude::*;
+use rand::Rng;
 use serde_json::{Value, json};
 use units::{Db, Time};
 
@@ -30,7 +31,7 @@ fn decoded_after(config: Value, size: u32, snrs: &[f64]) -> (Option<usize>, Vec<
             Verdict::Undecided => {}
         }
         if let Some(answer) = reception.answer {
-            harq.handle_feedback(Time::ZERO, Feedback { process: burst.coded.process, answer });
+            harq.handle_feedback(Time::ZERO, burst.coded.answered(answer));
         }
         burst = harq.poll_burst(Time::ZERO).expect("not decoded, and not the last");
     }
@@ -237,4 +238,32 @@ fn on_average_type_two_needs_the_fewest_transmissions() {
         }
     }
     assert!(sums[0] < sums[1] && sums[1] < sums[2], "{sums:?}");
+}
+
+/// Transmissions that overtake others are known for what they are: what a packet has in the end does not depend on their order.
+#[test]
+fn the_order_in_which_transmissions_come_does_not_matter() {
+    let mut chance = rng(11);
+    let mut draw = |most: f64| (chance.next_u64() >> 11) as f64 / (1u64 << 53) as f64 * most;
+    let (mut decoded, mut failed) = (0, 0);
+    for _ in 0..500 {
+        // The repetitions of 5G begin at four places of the buffer, and overlap.
+        let snrs = [0; 4].map(|_| draw(8.0) - 7.0);
+        let turn = draw(4.0) as usize;
+        let fate = |turn: usize| {
+            let mut harq = build(json!({ "kind": "nr-ntn" }));
+            let packet = packet(0, 700);
+            let first = Burst { coded: harq.start(Time::ZERO, &packet, 0, None), packet, sequence: 0 };
+            let mut bursts = vec![first];
+            bursts.extend(std::iter::from_fn(|| harq.poll_burst(Time::ZERO)));
+            let mut order = [0, 1, 2, 3];
+            order.rotate_left(turn);
+            let verdicts = order.map(|i: usize| harq.receive(Time::ZERO, &bursts[i], Db::new(snrs[i])).verdict);
+            assert_eq!((harq.undecided(), verdicts.iter().filter(|v| **v != Verdict::Undecided).count()), (0, 1));
+            verdicts.contains(&Verdict::Decoded)
+        };
+        assert_eq!(fate(turn), fate(0), "{snrs:?}");
+        if fate(0) { decoded += 1 } else { failed += 1 }
+    }
+    assert!(decoded > 50 && failed > 50, "{decoded} decoded, {failed} not");
 }

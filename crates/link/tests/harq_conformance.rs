@@ -74,8 +74,8 @@ fn offered(id: u32, size: u32) -> PacketRef {
     PacketRef { user: user(id), flow: user(id), ..packet(id, size) }
 }
 
-/// A sender and a receiver with a queue of bursts and one of answers between them, both first in, first out, and never with
-/// the same delay twice: what happens next is left to chance.
+/// A sender and a receiver with a queue of bursts and one of answers between them, first in, first out or in disorder, and
+/// never with the same delay twice: what happens next is left to chance.
 struct Link {
     harq: Box<dyn Harq>,
     name: String,
@@ -93,6 +93,9 @@ struct Link {
     bits: u64,
     bursts: u64,
     lost: u64,
+    /// Whether bursts and answers overtake others, and senders are replaced.
+    disorder: bool,
+    abandoned: u64,
 }
 
 impl Link {
@@ -115,7 +118,33 @@ impl Link {
             bits: 0,
             bursts: 0,
             lost: 0,
+            disorder: false,
+            abandoned: 0,
         }
+    }
+
+    /// Whose turn it is of so many.
+    fn place(&mut self, of: usize) -> usize {
+        if self.disorder && of > 0 { self.chance.next_u64() as usize % of } else { 0 }
+    }
+
+    /// All that is under way is gone.
+    fn reset(&mut self) {
+        let under_way: Vec<Burst> = self.on_air.drain(..).collect();
+        self.on_the_way_back.clear();
+        self.under_way.clear();
+        let mut lost = Vec::new();
+        let undecided = self.harq.undecided();
+        self.harq.reset(&under_way, &mut lost);
+        assert_eq!((lost.len(), self.harq.undecided()), (undecided, 0), "{}", self.name);
+        for (packet, sequence) in lost {
+            assert_eq!(sequence, u64::from(packet.id / USERS), "{}", self.name);
+            assert!(self.bursts_of.contains_key(&packet.id), "{}: it was begun", self.name);
+            let before = self.decided.insert(packet.id, Verdict::Undecided);
+            assert_eq!(before, None, "{}: {} is given up and was decided", self.name, packet.id);
+            self.abandoned += 1;
+        }
+        assert!(!self.harq.has_burst() && (0..USERS).all(|user| self.harq.may_start(user)), "{}", self.name);
     }
 
     fn send(&mut self, burst: Burst) {
@@ -139,7 +168,8 @@ impl Link {
     }
 
     fn receive(&mut self) {
-        let Some(burst) = self.on_air.pop_front() else { return };
+        let place = self.place(self.on_air.len());
+        let Some(burst) = self.on_air.remove(place) else { return };
         let snr = [CLEAR, ERASED, Db::new(-3.0), Db::new(0.0), Db::new(4.0)][self.chance.next_u64() as usize % 5];
         (self.bits, self.bursts) = (self.bits + u64::from(burst.coded.bits), self.bursts + 1);
         let id = burst.packet.id;
@@ -156,14 +186,15 @@ impl Link {
                 let decoded = self.decided.get(&id) == Some(&Verdict::Decoded);
                 assert!(answer == Answer::Lost || (answer == Answer::Ack) == decoded, "{}: {answer:?}", self.name);
                 self.lost += u64::from(answer == Answer::Lost);
-                self.on_the_way_back.push_back(Feedback { process: burst.coded.process, answer });
+                self.on_the_way_back.push_back(burst.coded.answered(answer));
             }
             None => self.settle(burst.coded.process),
         }
     }
 
     fn answer(&mut self) {
-        let Some(feedback) = self.on_the_way_back.pop_front() else { return };
+        let place = self.place(self.on_the_way_back.len());
+        let Some(feedback) = self.on_the_way_back.remove(place) else { return };
         self.harq.handle_feedback(Time::ZERO, feedback);
         self.settle(feedback.process);
     }
@@ -175,6 +206,9 @@ impl Link {
             fresh[user(id as u32) as usize].push_back(offered(id as u32, size));
         }
         loop {
+            if self.disorder && self.chance.next_u64().is_multiple_of(400) {
+                self.reset();
+            }
             let chance = self.chance.next_u64();
             let (event, chosen) = (chance % 8, (chance >> 8) as usize % USERS as usize);
             match event {
@@ -216,21 +250,26 @@ impl Link {
         let name = &self.name;
         let count = |fate| self.decided.values().filter(|&&verdict| verdict == fate).count() as u64;
         let fates = (count(Verdict::Decoded), count(Verdict::Failed));
-        assert_eq!(fates.0 + fates.1, sizes.len() as u64, "{name}");
-        assert_eq!((counters.decoded(), counters.failed, counters.started), (fates.0, fates.1, fates.0 + fates.1));
+        assert_eq!(fates.0 + fates.1 + self.abandoned, sizes.len() as u64, "{name}");
+        assert_eq!((counters.decoded(), counters.failed, counters.abandoned), (fates.0, fates.1, self.abandoned));
+        assert_eq!(counters.started, sizes.len() as u64, "{name}");
         assert_eq!((counters.coded_bits, counters.bursts), (self.bits, self.bursts), "{name}");
-        assert_eq!(counters.finished_bits, self.bits, "{name}: every bit belongs to a packet whose fate is known");
+        let finished = if self.abandoned == 0 { self.bits } else { counters.finished_bits.min(self.bits) };
+        assert_eq!(counters.finished_bits, finished, "{name}: every bit belongs to a packet whose fate is known");
         let useful = self.decoded_order.iter().map(|&id| u64::from(sizes[id as usize]) * 8).sum::<u64>();
         assert_eq!(counters.useful_bits, useful, "{name}");
-        assert_eq!(counters.lost_answers, self.lost, "{name}");
-        let answers = counters.acks + counters.nacks + counters.lost_answers;
-        assert_eq!(answers, if self.answers { self.bursts } else { 0 }, "{name}: each burst is answered once");
         if self.go_back_n {
             for user in 0..USERS {
                 let own = self.decoded_order.iter().filter(|&&id| id % USERS == user);
                 assert!(own.is_sorted(), "{name}: go-back-N hands up in order");
             }
         }
+        if self.disorder {
+            return; // a new sender knows nothing of the bursts and answers before it
+        }
+        let answers = counters.acks + counters.nacks + counters.lost_answers;
+        assert_eq!(counters.lost_answers, self.lost, "{name}");
+        assert_eq!(answers, if self.answers { self.bursts } else { 0 }, "{name}: each burst is answered once");
         if !self.answers && self.most > 1 {
             assert!(self.bursts_of.values().all(|&bursts| bursts == self.most), "{name}: all are sent as often");
         }
@@ -245,9 +284,11 @@ proptest! {
         sizes in prop::collection::vec(prop_oneof![Just(1115u32), 1u32..=1115, 1u32..=4], 1..80), seed in any::<u64>()
     ) {
         for config in configurations() {
-            let mut link = Link::new(&config, seed);
-            link.run(&sizes);
-            link.check(&sizes);
+            for disorder in [false, true] {
+                let mut link = Link { disorder, ..Link::new(&config, seed) };
+                link.run(&sizes);
+                link.check(&sizes);
+            }
         }
     }
 }
@@ -300,12 +341,12 @@ fn selective_repeat_waits_for_its_oldest_packet() {
         let bursts: Vec<Burst> = (0..3).map(|id| start(harq.as_mut(), id)).collect();
         for (burst, snr) in bursts.iter().zip([ERASED, CLEAR, CLEAR]) {
             let answer = harq.receive(Time::ZERO, burst, snr).answer.unwrap();
-            harq.handle_feedback(Time::ZERO, Feedback { process: burst.coded.process, answer });
+            harq.handle_feedback(Time::ZERO, burst.coded.answered(answer));
         }
         assert_eq!(harq.may_start(0), after, "{kind}: the oldest of three is still open");
         let again = harq.poll_burst(Time::ZERO).unwrap();
         assert_eq!(harq.receive(Time::ZERO, &again, CLEAR).verdict, Verdict::Decoded);
-        harq.handle_feedback(Time::ZERO, Feedback { process: again.coded.process, answer: Answer::Ack });
+        harq.handle_feedback(Time::ZERO, again.coded.answered(Answer::Ack));
         assert!(harq.may_start(0) && harq.counters().processes == 0);
     }
 }
@@ -331,7 +372,7 @@ fn a_repetition_after_a_lost_answer_is_acknowledged_again() {
             let expected = if bursts == 0 { Verdict::Decoded } else { Verdict::Undecided };
             assert_eq!((reception.verdict, reception.answer), (expected, Some(Answer::Ack)), "{kind}");
             (bits, bursts) = (bits + u64::from(burst.coded.bits), bursts + 1);
-            let lost = Feedback { process: burst.coded.process, answer: Answer::Lost };
+            let lost = burst.coded.answered(Answer::Lost);
             harq.handle_feedback(Time::ZERO, lost);
             match harq.poll_burst(Time::ZERO) {
                 Some(next) => burst = next,
@@ -358,7 +399,7 @@ fn acknowledgments_of_go_back_n_are_cumulative() {
     for burst in &bursts {
         assert_eq!(harq.receive(Time::ZERO, burst, CLEAR).verdict, Verdict::Decoded);
     }
-    let answer = |burst: &Burst, answer| Feedback { process: burst.coded.process, answer };
+    let answer = |burst: &Burst, answer| burst.coded.answered(answer);
     harq.handle_feedback(Time::ZERO, answer(&bursts[0], Answer::Lost));
     harq.handle_feedback(Time::ZERO, answer(&bursts[1], Answer::Lost));
     harq.handle_feedback(Time::ZERO, answer(&bursts[2], Answer::Ack));

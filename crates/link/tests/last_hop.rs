@@ -7,7 +7,8 @@ use common::{Run, Scripted, config, ms, packet, rng, uniform_block_fading, us};
 use link::reordering::Reordering;
 use link::scheduler::View;
 use link::{
-    Backlog, DropReason, EstimateConfig, Estimates, HarqConfig, LastHop, Output, PacketRef, ReorderingConfig, Scheduler,
+    Backlog, DropReason, EstimateConfig, Estimates, HarqConfig, LastHop, Output, PacketRef, Propagation,
+    ReorderingConfig, Scheduler,
 };
 use serde_json::json;
 use std::collections::VecDeque;
@@ -281,6 +282,10 @@ impl Scheduler for Impatient {
         Some((self.1.pop_front()?, DropReason::Timeout))
     }
 
+    fn drain(&mut self, _now: Time, lost: &mut Vec<PacketRef>) {
+        lost.extend(self.0.drain(..).map(|(_, packet)| packet));
+    }
+
     fn backlog(&self) -> Backlog {
         let bytes = self.0.iter().map(|entry| u64::from(entry.1.size)).sum();
         Backlog { packets: self.0.len(), bytes }
@@ -295,7 +300,8 @@ fn a_packet_given_up_in_the_queue_is_reported_and_leaves_no_hole() {
     let rate = BitRate::from_bps(8_000_000);
     let channels: Vec<Box<dyn channel::Channel>> = vec![Scripted::constant(CLEAR)];
     let estimates = Estimates::new(&EstimateConfig::default(), 1);
-    let hop = LastHop::from_parts(rate, Duration::ZERO, scheduler, harq, reordering, estimates, channels);
+    let hop =
+        LastHop::from_parts(rate, Propagation::fixed(Duration::ZERO), scheduler, harq, reordering, estimates, channels);
     let mut run = Run::new(hop);
     for id in 0..10 {
         run.offer(ms(0), packet(id, 1000));
@@ -328,10 +334,10 @@ fn what_a_report_looks_like_in_json() {
 #[test]
 fn what_the_last_hop_asks_of_its_surroundings() {
     let settings = config(adaptive());
-    let request = settings.law_request().unwrap();
+    let request = settings.law_request(Duration::from_millis(10)).unwrap();
     assert_eq!((request.transmissions, request.spacing), (4, Duration::from_millis(20)));
     assert_eq!(settings.max_packet_bytes(), Some(1115));
-    assert_eq!(config(uncoded()).law_request(), None);
+    assert_eq!(config(uncoded()).law_request(Duration::ZERO), None);
     assert_eq!(config(uncoded()).max_packet_bytes(), None);
     assert_eq!(Bytes::new(1115), link::harq::adaptive::AdaptiveConfig::default().block);
 }

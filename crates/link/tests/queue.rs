@@ -553,6 +553,15 @@ fn each_queue_has_a_generator_of_its_own() {
         rng(1)
     };
     let config = common::config(json!({ "rate": "8 Mbit/s", "delay": "10 ms", "queue": { "kind": "red" } }));
-    link::LastHop::new(&config, RTT, Vec::new(), None, &mut streams, &mut common::choosers).unwrap();
+    link::LastHop::new(
+        &config,
+        link::Propagation::fixed(Duration::ZERO),
+        RTT,
+        Vec::new(),
+        None,
+        &mut streams,
+        &mut common::choosers,
+    )
+    .unwrap();
     assert_eq!(asked, [("harq", 0), ("queue", 0)]);
 }

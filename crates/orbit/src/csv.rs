@@ -1,162 +1,214 @@
-//! Reading comma-separated rows: their cells, and a trace of delays from them.
+//! Comma-separated rows: the one dialect of all files that this crate reads.
+//!
+//! A byte order mark, empty lines and lines that begin with `#` are passed over. A cell may stand in double quotes, within which a
+//! comma is a comma and a doubled quote is one; blanks around cells do not count.
 
-use units::{Duration, Time};
+use std::borrow::Cow;
+use std::ops::RangeInclusive;
 
-use crate::trace::{DelayTrace, Row, TraceError};
+use units::FieldError;
 
-impl DelayTrace {
-    /// Reads comma-separated rows of time and one-way delay, both in seconds; an empty delay begins an outage, which ends at
-    /// the next row with a delay.
-    ///
-    /// A header is optional. With one, the columns `time` (or `time_s`) and `delay` (or `delay_s`, `one_way_delay_s`) are
-    /// read wherever they stand and others are left alone; without, a row has exactly these two. Empty lines and lines
-    /// that begin with `#` are skipped.
-    ///
-    /// # Errors
-    /// Names the line and what is wrong with it.
-    pub fn from_csv(text: &str) -> Result<DelayTrace, TraceError> {
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let lines = text.lines().enumerate().map(|(i, line)| (Row::Line(i + 1), line.trim()));
-        let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).peekable();
-        let layout = match lines.peek() {
-            None => return Err(TraceError::Empty),
-            Some(&(row, line)) if is_header(line) => {
-                lines.next();
-                Layout::read(row, line)?
-            }
-            Some(_) => Layout { time: 0, delay: 1, columns: 2 },
-        };
-        let rows = lines.map(|(row, line)| layout.row(row, line)).collect::<Result<Vec<_>, _>>()?;
-        DelayTrace::from_rows(rows.into_iter())
-    }
+/// A line that is no remark.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line<'a> {
+    /// Its number in the file, from 1.
+    pub number: usize,
+    pub text: &'a str,
 }
 
-/// The cells of a row; quotes protect commas, and a doubled quote is one.
-pub(crate) fn cells(line: &str) -> Vec<String> {
-    let mut cells = Vec::new();
-    let mut cell = String::new();
-    let mut quoted = false;
-    let mut characters = line.chars().peekable();
-    while let Some(character) = characters.next() {
-        match character {
-            '"' if quoted && characters.next_if_eq(&'"').is_some() => cell.push('"'),
-            '"' => quoted = !quoted,
-            ',' if !quoted => cells.push(std::mem::take(&mut cell)),
-            other => cell.push(other),
-        }
-    }
-    cells.push(cell);
-    cells.iter().map(|cell| cell.trim().to_owned()).collect()
-}
-
-/// A first line whose first column starts like a word.
-fn is_header(line: &str) -> bool {
-    line.starts_with(|c: char| c.is_alphabetic() || c == '"') && line.parse::<f64>().is_err()
-}
-
-struct Layout {
-    time: usize,
-    delay: usize,
+/// Where the columns that are read stand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Header<const N: usize> {
+    at: [Option<usize>; N],
     columns: usize,
 }
 
-impl Layout {
-    fn read(row: Row, header: &str) -> Result<Layout, TraceError> {
-        let names: Vec<&str> = header.split(',').map(|name| name.trim().trim_matches('"')).collect();
-        let find = |accepted: &[&str], missing| {
-            let place = names.iter().position(|name| accepted.contains(name));
-            place.ok_or_else(|| TraceError::Header { row, header: header.to_owned(), missing })
-        };
-        Ok(Layout {
-            time: find(&["time", "time_s"], "time (or time_s)")?,
-            delay: find(&["delay", "delay_s", "one_way_delay_s"], "delay (or delay_s, one_way_delay_s)")?,
-            columns: names.len(),
-        })
+/// The cells of a line.
+#[derive(Clone, Debug)]
+pub(crate) struct Row<'a, const N: usize> {
+    line: Line<'a>,
+    cells: [Cow<'a, str>; N],
+}
+
+/// The lines of `text` that are to be read.
+pub(crate) fn rows(text: &str) -> impl Iterator<Item = Line<'_>> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let lines = (1..).zip(text.lines()).map(|(number, text)| Line { number, text: text.trim() });
+    lines.filter(|line| !line.text.is_empty() && !line.text.starts_with('#'))
+}
+
+impl<'a> Line<'a> {
+    /// An error about this line.
+    pub fn wrong(&self, message: impl Into<String>) -> FieldError {
+        FieldError::new(format!("line {}", self.number), message)
     }
 
-    fn row(&self, row: Row, line: &str) -> Result<(Row, Time, Option<Duration>), TraceError> {
-        let mut cells = [""; 2];
-        let mut found = 0;
-        for (column, cell) in line.split(',').enumerate() {
-            found += 1;
-            if column == self.time {
-                cells[0] = cell.trim();
-            } else if column == self.delay {
-                cells[1] = cell.trim();
+    /// Whether its first cell begins like a word.
+    pub fn is_header(&self) -> bool {
+        self.text.starts_with(|c: char| c.is_alphabetic() || c == '"') && self.text.parse::<f64>().is_err()
+    }
+
+    /// Calls `take` with each cell in turn.
+    pub fn each_cell(&self, mut take: impl FnMut(Cow<'a, str>)) -> Result<(), FieldError> {
+        let mut rest = self.text;
+        loop {
+            let Some(quoted) = rest.strip_prefix('"') else {
+                let (cell, after) = rest.split_once(',').map_or((rest, None), |(cell, after)| (cell, Some(after)));
+                take(Cow::Borrowed(cell.trim_end()));
+                match after {
+                    Some(after) => rest = after.trim_start(),
+                    None => return Ok(()),
+                }
+                continue;
+            };
+            let (cell, after) = unquote(quoted).ok_or_else(|| self.wrong("a double quote is not closed"))?;
+            take(cell);
+            match after.trim_start().strip_prefix(',') {
+                Some(after) => rest = after.trim_start(),
+                None if after.trim().is_empty() => return Ok(()),
+                None => return Err(self.wrong(format!("\"{}\" after a double quote", after.trim()))),
             }
         }
-        if found != self.columns {
-            return Err(TraceError::Columns { row, found, expected: self.columns });
+    }
+
+    /// All cells.
+    pub fn cells(&self) -> Result<Vec<Cow<'a, str>>, FieldError> {
+        let mut cells = Vec::new();
+        self.each_cell(|cell| cells.push(cell))?;
+        Ok(cells)
+    }
+
+    /// Number of cells.
+    pub fn columns(&self) -> Result<usize, FieldError> {
+        let mut columns = 0;
+        self.each_cell(|_| columns += 1)?;
+        Ok(columns)
+    }
+
+    /// Reads this line as a header, in which each column may have one of several names. The first `needed` must be there.
+    pub fn header<const N: usize>(&self, names: [&[&str]; N], needed: usize) -> Result<Header<N>, FieldError> {
+        let cells = self.cells()?;
+        let at = names.map(|accepted| cells.iter().position(|cell| accepted.contains(&cell.as_ref())));
+        match at[..needed].iter().position(Option::is_none) {
+            Some(missing) => {
+                let (column, others) = names[missing].split_first().expect("a column has a name");
+                let or = if others.is_empty() { String::new() } else { format!(" (or {})", others.join(", ")) };
+                Err(self.wrong(format!("the header \"{}\" has no column {column}{or}", self.text)))
+            }
+            None => Ok(Header { at, columns: cells.len() }),
         }
-        let time = Time::from_secs_f64(seconds(row, "time", cells[0])?);
-        let delay = match cells[1] {
-            "" => None,
-            delay => Some(Duration::from_secs_f64(seconds(row, "delay", delay)?)),
-        };
-        Ok((row, time, delay))
     }
 }
 
-fn seconds(row: Row, column: &'static str, given: &str) -> Result<f64, TraceError> {
-    match given.parse::<f64>() {
-        Ok(value) if (0.0..=3.2e9).contains(&value) => Ok(value),
-        Ok(_) => Err(TraceError::Value { row, column, given: given.to_owned(), allowed: "zero or more seconds" }),
-        Err(_) => Err(TraceError::Value { row, column, given: given.to_owned(), allowed: "a number of seconds" }),
+impl<const N: usize> Header<N> {
+    /// Of rows without a header, which have the first `columns` columns in their order (`needed` of them at least).
+    pub fn in_order(columns: usize, needed: usize) -> Header<N> {
+        let columns = columns.max(needed);
+        Header { at: std::array::from_fn(|column| (column < columns).then_some(column)), columns }
     }
+
+    /// The cells of `line` in the columns that are read.
+    pub fn row<'a>(&self, line: &Line<'a>) -> Result<Row<'a, N>, FieldError> {
+        let mut cells = [const { Cow::Borrowed("") }; N];
+        let mut found = 0;
+        line.each_cell(|cell| {
+            if let Some(column) = self.at.iter().position(|&at| at == Some(found)) {
+                cells[column] = cell;
+            }
+            found += 1;
+        })?;
+        match found == self.columns {
+            true => Ok(Row { line: *line, cells }),
+            false => Err(line.wrong(format!("{found} columns where {} are expected", self.columns))),
+        }
+    }
+}
+
+impl<const N: usize> Row<'_, N> {
+    /// What stands in a column; empty if the file does not have it.
+    pub fn cell(&self, column: usize) -> &str {
+        &self.cells[column]
+    }
+
+    /// The number in a column, called `name`.
+    pub fn number(&self, column: usize, name: &str, range: RangeInclusive<f64>) -> Result<f64, FieldError> {
+        let cell = self.cell(column);
+        match cell.parse::<f64>() {
+            Ok(value) if range.contains(&value) => Ok(value),
+            Ok(value) if value.is_finite() => {
+                let (least, most) = range.into_inner();
+                Err(self.line.wrong(format!("{name}: {cell} must be between {least} and {most}")))
+            }
+            _ => Err(self.line.wrong(format!("{name}: \"{cell}\" is not a number"))),
+        }
+    }
+}
+
+/// What stands before the closing quote, and after it.
+fn unquote(text: &str) -> Option<(Cow<'_, str>, &str)> {
+    let (before, mut rest) = text.split_once('"')?;
+    let mut cell = Cow::Borrowed(before);
+    while let Some(after) = rest.strip_prefix('"') {
+        let (more, behind) = after.split_once('"')?;
+        cell.to_mut().push('"');
+        cell.to_mut().push_str(more);
+        rest = behind;
+    }
+    Some((cell, rest))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::Time;
+    use proptest::prelude::*;
 
-    fn says(text: &str) -> String {
-        DelayTrace::from_csv(text).unwrap_err().to_string()
+    fn only(text: &str) -> Line<'_> {
+        let mut lines = rows(text);
+        let line = lines.next().unwrap();
+        assert!(lines.next().is_none());
+        line
     }
 
     #[test]
-    fn reads_with_and_without_header() {
-        let plain = DelayTrace::from_csv("0,0.075\n1.5, 0.08\n2,0.08\n").unwrap();
-        assert_eq!(plain.delay(Time::from_secs_f64(0.75)), Some(Duration::from_micros(77_500)));
-        for text in [
-            "time,delay\n0,0.075\n1.5,0.08\n2,0.08",
-            "\u{feff}time_s,one_way_delay_s,hops\r\n0,0.075,5\r\n1.5,0.08,5\r\n2,0.08,6\r\n",
-            "# measured\n\n\"delay_s\",\"note\",\"time_s\"\n0.075,a,0\n0.08,,1.5\n# end\n0.08,,2\n",
-        ] {
-            assert_eq!(DelayTrace::from_csv(text).as_ref(), Ok(&plain), "{text}");
+    fn remarks_and_empty_lines_count_but_are_not_read() {
+        let lines: Vec<_> =
+            rows("\u{feff}# begin\r\n\n a , b \r\n  # indented\n\t\nc").map(|line| (line.number, line.text)).collect();
+        assert_eq!(lines, [(3, "a , b"), (6, "c")]);
+    }
+
+    #[test]
+    fn cells_may_stand_in_quotes() {
+        let cells = |text: &'static str| only(text).cells().map_err(|error| error.to_string());
+        assert_eq!(cells("a, b ,,\"c, d\" , \"\"\"e\"\" f\"").unwrap(), ["a", "b", "", "c, d", "\"e\" f"]);
+        assert_eq!(cells("a,").unwrap(), ["a", ""]);
+        assert_eq!(cells("5\" pipe,b").unwrap(), ["5\" pipe", "b"]);
+        assert_eq!(cells("\"a").unwrap_err(), "line 1: a double quote is not closed");
+        assert_eq!(cells("\"a\"b,c").unwrap_err(), "line 1: \"b,c\" after a double quote");
+        assert_eq!(only("a,\"b,c\",d").columns(), Ok(3));
+    }
+
+    #[test]
+    fn a_header_finds_columns_by_any_of_their_names() {
+        let header = only("x,delay,\"time_s\",altitude")
+            .header([&["time_s", "time"], &["delay_s", "delay"], &["no"]], 2)
+            .unwrap();
+        let row = header.row(&only("1,2,3,4")).unwrap();
+        assert_eq!([row.cell(0), row.cell(1), row.cell(2)], ["3", "2", ""]);
+        assert_eq!(row.number(0, "time", 0.0..=10.0), Ok(3.0));
+        let says = |column, range| row.number(column, "it", range).unwrap_err().to_string();
+        assert_eq!(says(1, 5.0..=6.0), "line 1: it: 2 must be between 5 and 6");
+        assert_eq!(says(2, 5.0..=6.0), "line 1: it: \"\" is not a number");
+        assert_eq!(header.row(&only("1,2,3")).unwrap_err().to_string(), "line 1: 3 columns where 4 are expected");
+        let missing = only("a,b").header([&["a"], &["delay_s", "delay"]], 2).unwrap_err().to_string();
+        assert_eq!(missing, "line 1: the header \"a,b\" has no column delay_s (or delay)");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_quoted_comes_back(cells in prop::collection::vec("[a-z,\" #]{0,6}", 1..6)) {
+            let line: Vec<_> = cells.iter().map(|cell| format!("\"{}\"", cell.replace('"', "\"\""))).collect();
+            let line = line.join(" , ");
+            prop_assert_eq!(only(&line).cells().unwrap(), cells);
         }
-    }
-
-    #[test]
-    fn an_empty_delay_is_an_outage() {
-        let trace = DelayTrace::from_csv("time,delay\n0,0.075\n1,\n2,\n3,0.08\n4,0.09\n").unwrap();
-        let delay = |seconds| trace.delay(Time::from_secs_f64(seconds)).map(|d| d.as_nanos());
-        assert_eq!(delay(0.9), Some(75_000_000));
-        assert_eq!((delay(1.0), delay(2.999)), (None, None));
-        assert_eq!((delay(3.0), delay(3.5)), (Some(80_000_000), Some(85_000_000)));
-        assert_eq!(trace.outage(), Duration::from_secs(2));
-        assert_eq!(trace.mean(), Some(Duration::from_millis(80)));
-    }
-
-    #[test]
-    fn says_which_line_is_wrong() {
-        assert_eq!(says(""), "the trace is empty: it needs at least one row of time and delay");
-        assert!(says("time,delay\n").starts_with("the trace is empty"));
-        assert_eq!(says("0,0.07\n\n1,fast\n"), "line 3: delay \"fast\" must be a number of seconds");
-        assert_eq!(says("0,0.07\n1,-0.01\n"), "line 2: delay \"-0.01\" must be zero or more seconds");
-        assert_eq!(says("0,nan"), "line 1: delay \"nan\" must be zero or more seconds");
-        assert_eq!(says("-1,0.07"), "line 1: time \"-1\" must be zero or more seconds");
-        assert_eq!(says("0,0.07\n,0.07"), "line 2: time \"\" must be a number of seconds");
-        assert_eq!(
-            says("time,delay\n1,0.07\n0.5,0.07\n"),
-            "line 3: time 0.5 s must be later than 1 s, the time of the row before"
-        );
-        assert_eq!(says("0,0.07\n1\n"), "line 2: 1 columns where 2 are expected");
-        assert_eq!(says("0;0.07"), "line 1: 1 columns where 2 are expected");
-        assert_eq!(says("0,0.07,9"), "line 1: 3 columns where 2 are expected");
-        assert_eq!(
-            says("time,latency\n0,0.07"),
-            "line 1: the header \"time,latency\" has no column delay (or delay_s, one_way_delay_s)"
-        );
     }
 }

@@ -132,18 +132,31 @@ impl ElementOrbits {
     /// through Greenwich at the reference instant, metres. A satellite that SGP4 cannot follow is nowhere (not a number), so
     /// that nobody sees it.
     pub fn positions_at(&self, seconds: f64, positions: &mut Vec<Vector>) {
-        // From the true equator and mean equinox to the Earth by sidereal time, and back by the turn of our own frame.
-        let turn = self.epoch.after(seconds).sidereal_time() - EARTH_ROTATION * seconds;
-        let (sin, cos) = libm::sincos(turn);
+        let turn = self.turn(seconds);
         positions.clear();
-        positions.extend(self.satellites.iter().map(|satellite| match satellite.at(seconds) {
-            Ok([x, y, z]) => [cos * x + sin * y, cos * y - sin * x, z].map(on_grid),
-            Err(_) => [f64::NAN; 3],
-        }));
+        positions.extend(self.satellites.iter().map(|satellite| satellite.position(seconds, turn)));
+    }
+
+    /// As [`ElementOrbits::positions_at`] of one satellite.
+    pub(crate) fn position_of(&self, satellite: usize, seconds: f64) -> Vector {
+        self.satellites[satellite].position(seconds, self.turn(seconds))
+    }
+
+    /// From the true equator and mean equinox to the Earth by sidereal time, and back by the turn of our own frame: sine and
+    /// cosine of that angle.
+    fn turn(&self, seconds: f64) -> (f64, f64) {
+        libm::sincos(self.epoch.after(seconds).sidereal_time() - EARTH_ROTATION * seconds)
     }
 }
 
 impl Satellite {
+    fn position(&self, seconds: f64, (sin, cos): (f64, f64)) -> Vector {
+        match self.at(seconds) {
+            Ok([x, y, z]) => [cos * x + sin * y, cos * y - sin * x, z].map(on_grid),
+            Err(_) => [f64::NAN; 3],
+        }
+    }
+
     /// The position in SGP4's own frame, metres.
     fn at(&self, seconds: f64) -> Result<Vector, sgp4::Error> {
         let time = MinutesSinceEpoch(self.minutes + seconds / 60.0);

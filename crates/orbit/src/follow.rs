@@ -1,131 +1,237 @@
-//! Following the route between two stations through time.
+//! Following a route through time.
 //!
-//! The route is searched at every step; where it differs from the one before, the instant of the change is found by
-//! bisection. A route that changes and changes back within a step is not noticed.
+//! Two things change it, and each is found in its own way. A handover is a matter of one station and its satellites: whether its
+//! satellite still serves is looked at every step, and the instant from which it does not is found by bisection (or is a fixed
+//! epoch). Between two handovers the way between the same ends changes with the links: the route is searched at every step, and
+//! the instant from which it is another is found by bisection. What changes and changes back within a step is not noticed.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use units::{Angle, Duration, Time};
+use units::{Angle, Duration, FieldError, Time};
 
-use crate::ground::{Horizon, Place, Station};
-use crate::links::Links;
-use crate::propagation::{Orbits, SPEED_OF_LIGHT, Vector, distance};
+use crate::all_pairs::Metric;
+use crate::course::Course;
+use crate::ground::Place;
+use crate::handover::HandoverPolicy;
+use crate::propagation::{SPEED_OF_LIGHT, distance};
 use crate::routing::Router;
+use crate::scene::{End, Scene};
 use crate::sky::Sky;
-use crate::trace::{Change, DelayTrace, Leg, Point};
+use crate::trace::{Change, DelayTrace, Leg, Point, StoredLook};
 
-/// How the satellite that serves an end is chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Handover {
-    /// Each end keeps its satellite until that drops below the minimum elevation, then takes the highest one (as ns-2's
-    /// terminals do).
-    #[default]
-    KeepUntilMask,
-    /// Each end is served by the highest satellite at every instant.
-    Highest,
-    /// The route takes whichever visible satellites make it shortest, at every instant.
-    ShortestPath,
+/// What is to be followed. All values must have passed their checks.
+#[derive(Clone, Debug)]
+pub(crate) struct Way {
+    /// Where it may begin; at least one.
+    pub gateways: Vec<Place>,
+    /// Where the user is over time.
+    pub course: Course,
+    pub handover: HandoverPolicy,
+    /// Whether there are links between satellites at all. Without them the policy chooses the one satellite for the user.
+    pub is_linked: bool,
+    pub metric: Metric,
+    /// What each satellite takes to send a packet on.
+    pub processing: Duration,
+    pub mask: Angle,
+    /// The begin of the run after the reference instant.
+    pub start: Duration,
 }
 
 /// Changes are located to this precision.
-const PRECISION: Duration = Duration::from_millis(1);
+pub(crate) const PRECISION: Duration = Duration::from_millis(1);
 
-/// Follows the route from one station to another.
+/// Follows the route from the gateways to the user.
 #[derive(Clone, Debug)]
 pub(crate) struct Follower {
-    orbits: Orbits,
-    links: Links,
+    scene: Scene,
     router: Router,
-    stations: [Station; 2],
-    horizons: [Horizon; 2],
-    sin_mask: f64,
-    handover: Handover,
-    /// The scenario's start after the reference instant, seconds.
-    start: f64,
-    positions: Vec<Vector>,
+    policy: HandoverPolicy,
+    processing: Duration,
+    /// The ends that keep a satellite; none if the route takes whichever is best for it.
+    watches: Vec<Watch>,
+    /// The satellites by which the route may begin: with the distance from the ground in metres, and the gateway.
+    entries: Vec<(u32, f64, u32)>,
     current: Path,
     found: Path,
+    /// The satellite that served the user last.
+    last_served: Option<u32>,
+    points: Vec<Point>,
+    looks: Vec<StoredLook>,
+    legs: Vec<Leg>,
+}
+
+/// An end and the satellite that serves it.
+#[derive(Clone, Copy, Debug)]
+struct Watch {
+    end: End,
+    serving: Option<u32>,
+    /// When that changes, if it does before the step under way ends.
+    until: Option<Time>,
 }
 
 /// A way from the source over satellites to the user.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Path {
+    gateway: Option<u32>,
     serving: [Option<u32>; 2],
     /// Empty if there is none.
     route: Vec<u32>,
 }
 
 impl Follower {
-    /// All values must have passed their checks.
-    pub fn new(sky: Sky, mask: Angle, ends: [&Place; 2], handover: Handover, start: Duration) -> Follower {
-        let Sky { orbits, links, .. } = sky;
-        let stations = ends.map(Station::new);
+    pub fn new(sky: Sky, way: Way) -> Follower {
+        let ends = match (&way.handover, way.is_linked) {
+            (HandoverPolicy::ShortestPath(_), _) => Vec::new(),
+            (_, false) => vec![End::Common],
+            (_, true) => (0..way.gateways.len()).map(End::Gateway).chain([End::User]).collect(),
+        };
+        let per_link = way.processing.as_secs_f64() * SPEED_OF_LIGHT;
         Follower {
-            links,
-            router: Router::default(),
-            horizons: stations.map(|station| station.at(0.0)),
-            stations,
-            sin_mask: libm::sin(mask.as_radians()),
-            handover,
-            start: start.as_secs_f64(),
-            positions: Vec::with_capacity(orbits.len()),
-            orbits,
+            router: Router::new(way.metric, per_link),
+            processing: way.processing,
+            watches: ends.into_iter().map(|end| Watch { end, serving: None, until: None }).collect(),
+            entries: Vec::new(),
             current: Path::default(),
             found: Path::default(),
+            last_served: None,
+            points: Vec::new(),
+            looks: Vec::new(),
+            legs: Vec::new(),
+            scene: Scene::new(sky, &way.gateways, way.course, way.mask, way.start),
+            policy: way.handover,
         }
     }
 
-    /// The delay from the start of the scenario for `duration`, searched anew every `step` (more than zero).
-    pub fn trace(mut self, duration: Duration, step: Duration) -> DelayTrace {
+    /// The delay from the start of the run for `duration`, with the route searched anew every `step` (more than zero).
+    ///
+    /// # Errors
+    /// An end never sees a satellite: names it, with the best elevation.
+    pub fn trace(mut self, duration: Duration, step: Duration) -> Result<DelayTrace, FieldError> {
         let end = Time::ZERO + duration;
-        let mut points = Vec::with_capacity((duration.as_nanos() / step.as_nanos()) as usize + 2);
-        let mut legs = Vec::new();
+        self.points.reserve((duration.as_nanos() / step.as_nanos()) as usize + 2);
+        self.looks.reserve(self.points.capacity());
         let mut now = Time::ZERO;
-        self.search([None, None], now);
-        self.begin_leg(now, &mut points, &mut legs);
+        self.choose(now, |_| true);
+        self.search(now);
+        self.begin_leg(now);
         while now < end {
-            let next = (now + step).min(end);
-            while now < next {
-                now = self.advance(now, next, &mut points, &mut legs);
-            }
+            let grid = Time::from_nanos((now.as_nanos() / step.as_nanos() + 1) * step.as_nanos());
+            let next = self.epoch_after(now).map_or(grid, |epoch| epoch.min(grid)).min(end);
+            self.cross(now, next);
+            now = next;
         }
-        DelayTrace::build(points, legs)
+        if self.points.iter().all(|point| point.delay.is_none())
+            && let Some(unseen) = self.scene.unseen(duration, step)
+        {
+            return Err(unseen);
+        }
+        Ok(DelayTrace::build(self.points, self.looks, self.legs))
     }
 
-    /// Goes to `next`, or to the first change of the route before; returns the instant reached.
-    fn advance(&mut self, now: Time, next: Time, points: &mut Vec<Point>, legs: &mut Vec<Leg>) -> Time {
-        let serving = self.current.serving;
-        if self.lasts(serving, next) {
-            points.push(self.point(next));
-            return next;
-        }
-        let (mut same, mut other) = (now, next);
-        while other.since(same) > PRECISION {
-            let middle = same + other.since(same) / 2;
-            if self.lasts(serving, middle) {
-                same = middle;
-            } else {
-                other = middle;
-            }
-        }
-        self.search(serving, other);
-        if !self.current.route.is_empty() {
-            points.push(self.point(other));
-        }
-        self.begin_leg(other, points, legs);
-        other
+    /// The first instant after `now` at which the policy chooses anew by the clock.
+    fn epoch_after(&self, now: Time) -> Option<Time> {
+        let every = self.policy.epoch()?.as_nanos();
+        Some(Time::from_nanos((now.as_nanos() / every + 1) * every))
     }
 
-    /// Whether the route at `now` is still the current one.
-    fn lasts(&mut self, serving: [Option<u32>; 2], now: Time) -> bool {
-        self.search(serving, now);
-        self.found.serving == self.current.serving && self.found.route == self.current.route
+    /// Goes from `now` to `next`, through all changes on the way.
+    fn cross(&mut self, mut now: Time, next: Time) {
+        let is_epoch = self.policy.epoch().is_some_and(|every| next.as_nanos().is_multiple_of(every.as_nanos()));
+        self.foresee(now, next, is_epoch, |_| true);
+        while let Some(until) = self.watches.iter().filter_map(|watch| watch.until).min() {
+            self.follow_between(now, until, true);
+            self.hand_over(until, until == next);
+            self.foresee(until, next, is_epoch && until < next, |watch| watch.until == Some(until));
+            now = until;
+        }
+        self.follow_between(now, next, false);
+    }
+
+    /// Finds out when the satellites that serve the chosen ends at `now` are replaced, up to `next`.
+    fn foresee(&mut self, now: Time, next: Time, is_epoch: bool, chosen: impl Fn(&Watch) -> bool) {
+        let Follower { watches, scene, policy, .. } = self;
+        let mut any = false;
+        for watch in watches.iter_mut().filter(|watch| chosen(watch)) {
+            watch.until = None;
+            if now < next {
+                scene.go(next);
+                let lasts = scene.keeps(policy, watch.end, watch.serving);
+                watch.until = (is_epoch || !lasts).then_some(next);
+                any |= !lasts;
+            }
+        }
+        if !any {
+            return;
+        }
+        for watch in watches.iter_mut().filter(|watch| watch.until == Some(next)) {
+            let serving = watch.serving;
+            watch.until = first_change(now, next, |at| {
+                scene.go(at);
+                scene.keeps(policy, watch.end, serving)
+            })
+            .or(is_epoch.then_some(next));
+        }
+    }
+
+    /// Goes on to `until` with the same satellites serving the ends; at `until` there may be a `handover`, which is then the next
+    /// to happen.
+    fn follow_between(&mut self, mut now: Time, until: Time, handover: bool) {
+        while now < until {
+            self.search(until);
+            if self.found == self.current {
+                if !handover {
+                    self.push_point(until);
+                }
+                return;
+            }
+            let other = first_change(now, until, |at| {
+                self.search(at);
+                self.found == self.current
+            });
+            let other = other.unwrap_or(until);
+            // The satellite may be out of sight already when it is found to be.
+            if handover && until.since(other) <= PRECISION {
+                return;
+            }
+            self.replace(other);
+            now = other;
+        }
+    }
+
+    /// Replaces the satellites whose service ends at `now`.
+    fn hand_over(&mut self, now: Time, is_on_grid: bool) {
+        self.choose(now, |watch| watch.until == Some(now));
+        self.search(now);
+        if self.found != self.current {
+            self.replace(now);
+        } else if is_on_grid {
+            self.push_point(now);
+        }
+    }
+
+    /// Chooses a satellite for each of the chosen ends.
+    fn choose(&mut self, now: Time, chosen: impl Fn(&Watch) -> bool) {
+        let Follower { watches, scene, policy, .. } = self;
+        for watch in watches.iter_mut().filter(|watch| chosen(watch)) {
+            scene.go(now);
+            watch.serving = policy.choose(scene.in_view(watch.end), |in_view| scene.longest(watch.end, now, in_view));
+        }
+    }
+
+    /// Ends the current route at `now` and begins the one that is best from then on.
+    fn replace(&mut self, now: Time) {
+        self.search(now);
+        if !self.current.route.is_empty() || self.current.serving[1].is_some() {
+            self.push_point(now);
+        }
+        self.begin_leg(now);
     }
 
     /// Makes the route just found the current one.
-    fn begin_leg(&mut self, now: Time, points: &mut Vec<Point>, legs: &mut Vec<Leg>) {
-        let change = match (legs.is_empty(), self.found.serving == self.current.serving) {
+    fn begin_leg(&mut self, now: Time) {
+        let (before, after) = (&self.current, &self.found);
+        // That the route begins elsewhere is no handover.
+        let moved = before.gateway.is_some() && after.gateway.is_some() && before.gateway != after.gateway;
+        let same = before.serving[1] == after.serving[1] && (moved || before.serving[0] == after.serving[0]);
+        let change = match (self.legs.is_empty(), same) {
             (true, _) => Change::None,
             (false, true) => Change::Route,
             (false, false) => Change::Handover,
@@ -133,67 +239,113 @@ impl Follower {
         std::mem::swap(&mut self.current, &mut self.found);
         let [source_satellite, user_satellite] = self.current.serving;
         let hops = self.current.route.len().checked_sub(1).map(|hops| hops as u32);
-        legs.push(Leg { from: now, hops, source_satellite, user_satellite, change });
-        points.push(self.point(now));
-    }
-
-    /// Brings satellites, links and stations to `now` and searches the route, when the ends were served by `serving`.
-    fn search(&mut self, serving: [Option<u32>; 2], now: Time) {
-        let seconds = self.start + now.as_secs_f64();
-        self.orbits.positions_at(seconds, &mut self.positions);
-        self.links.update(seconds, &self.positions);
-        self.horizons = self.stations.map(|station| station.at(seconds));
-        match self.handover {
-            Handover::KeepUntilMask => self.search_between(serving),
-            Handover::Highest => self.search_between([None, None]),
-            Handover::ShortestPath => self.search_freely(),
-        }
-    }
-
-    /// Each end is served by its satellite in `kept` while that is in view, else by the highest.
-    fn search_between(&mut self, kept: [Option<u32>; 2]) {
-        let Follower { positions, links, router, horizons: [source, user], sin_mask, found, .. } = self;
-        let serve = |horizon: &Horizon, kept: Option<u32>| {
-            let still = kept.filter(|&s| horizon.look(positions[s as usize]).1 >= *sin_mask);
-            still.or_else(|| highest(horizon, positions, *sin_mask))
+        let forwarding = match (self.last_served, user_satellite) {
+            (Some(old), Some(new)) if old != new => self.forwarding(old, new),
+            _ => None,
         };
-        found.serving = [serve(source, kept[0]), serve(user, kept[1])];
-        found.route.clear();
-        if let [Some(first), Some(last)] = found.serving {
-            let up = source.look(positions[first as usize]).0;
-            let down = user.look(positions[last as usize]).0;
-            let straight = |s: u32| distance(positions[s as usize], user.position);
-            router.shortest(links, [(first, up)], [(last, down)], straight);
-            found.route.extend_from_slice(router.route());
-        }
+        self.last_served = user_satellite.or(self.last_served);
+        let gateway = self.current.gateway;
+        self.legs.push(Leg { from: now, hops, source_satellite, user_satellite, gateway, forwarding, change });
+        self.push_point(now);
     }
 
-    fn search_freely(&mut self) {
-        let Follower { positions, links, router, horizons: [source, user], sin_mask, found, .. } = self;
-        let entries = source.visible(positions, *sin_mask).map(|(s, metres, _)| (s, metres));
-        let exits = user.visible(positions, *sin_mask).map(|(s, metres, _)| (s, metres));
-        router.shortest(links, entries, exits, |s| distance(positions[s as usize], user.position));
-        found.serving = [router.route().first().copied(), router.route().last().copied()];
+    /// The delay from one satellite to another over the best way, with the satellites where they are now.
+    fn forwarding(&mut self, from: u32, to: u32) -> Option<Duration> {
+        let Follower { scene, router, processing, .. } = self;
+        let goal = scene.position(to);
+        router.shortest(&scene.links, [(from, 0.0)], [(to, 0.0)], |s| distance(scene.position(s), goal))?;
+        let links = router.route().len() as u64 - 1;
+        Some(light_time(scene.length(router.route())) + Duration::from_nanos(processing.as_nanos() * links))
+    }
+
+    /// Finds the best route at `now` between the ends as they are served.
+    fn search(&mut self, now: Time) {
+        self.scene.go(now);
+        self.scene.update_links();
+        let Follower { scene, router, watches, entries, found, .. } = self;
+        entries.clear();
         found.route.clear();
+        let mut exit = None;
+        match watches.as_slice() {
+            [] => entries.extend(scene.seen_by_gateways()),
+            [Watch { end: End::Common, serving, .. }] => {
+                exit = *serving;
+                entries.extend(serving.iter().flat_map(|&satellite| scene.gateways_under(satellite)));
+            }
+            [gateways @ .., user] => {
+                exit = user.serving;
+                let served = gateways.iter().zip(0..).filter_map(|(watch, number)| Some((watch.serving?, number)));
+                entries.extend(served.map(|(satellite, number)| {
+                    (satellite, scene.look(End::Gateway(number as usize), satellite).0, number)
+                }));
+            }
+        }
+        let ways_in = entries.iter().map(|&(satellite, metres, _)| (satellite, metres));
+        let user = scene.user_position();
+        let straight = |satellite: u32| distance(scene.position(satellite), user);
+        match (watches.is_empty(), exit) {
+            (true, _) => drop(router.shortest(&scene.links, ways_in, scene.seen_by_user(), straight)),
+            (false, Some(last)) => {
+                let down = scene.look(End::User, last).0;
+                router.shortest(&scene.links, ways_in, [(last, down)], straight);
+            }
+            (false, None) => router.forget(),
+        }
         found.route.extend_from_slice(router.route());
+        let first = found.route.first().copied();
+        found.gateway = first.and_then(|first| nearest_gateway(entries, first));
+        // A single gateway has its satellite also where no route leads on from it.
+        let alone = match watches.as_slice() {
+            [gateway, _] => gateway.serving,
+            _ => None,
+        };
+        found.serving = [first.or(alone), if watches.is_empty() { found.route.last().copied() } else { exit }];
     }
 
-    /// The current route's delay with the satellites where they are now (also when the route just ended).
-    fn point(&self, at: Time) -> Point {
-        let (Some(&first), Some(&last)) = (self.current.route.first(), self.current.route.last()) else {
-            return Point { at, delay: None, last_link: None };
+    /// Notes the current route's delay with the satellites where they are at `now` (also when the route just ended).
+    fn push_point(&mut self, now: Time) {
+        self.scene.go(now);
+        let Follower { scene, current, processing, .. } = self;
+        let look = current.serving[1].map(|satellite| scene.user_look(satellite));
+        let (delay, last_link) = match (current.gateway, current.route.as_slice()) {
+            (Some(gateway), &[first, ref rest @ ..]) => {
+                let up = scene.look(End::Gateway(gateway as usize), first).0;
+                let down = scene.look(End::User, rest.last().copied().unwrap_or(first)).0;
+                let processing = Duration::from_nanos(processing.as_nanos() * current.route.len() as u64);
+                let metres = up + scene.length(&current.route) + down;
+                (Some(light_time(metres) + processing), Some(light_time(down)))
+            }
+            _ => (None, None),
         };
-        let position = |s: u32| self.positions[s as usize];
-        let up = self.horizons[0].look(position(first)).0;
-        let down = self.horizons[1].look(position(last)).0;
-        let between: f64 =
-            self.current.route.windows(2).map(|pair| distance(position(pair[0]), position(pair[1]))).sum();
-        let delay = |metres: f64| Some(Duration::from_secs_f64(metres / SPEED_OF_LIGHT));
-        Point { at, delay: delay(up + between + down), last_link: delay(down) }
+        self.points.push(Point { at: now, delay, last_link });
+        self.looks.push(StoredLook::of(look));
     }
 }
 
-fn highest(horizon: &Horizon, positions: &[Vector], sin_mask: f64) -> Option<u32> {
-    let higher = |best: (u32, f64, f64), other: (u32, f64, f64)| if other.2 > best.2 { other } else { best };
-    horizon.visible(positions, sin_mask).reduce(higher).map(|satellite| satellite.0)
+/// The gateway with the shortest way to `satellite`.
+fn nearest_gateway(entries: &[(u32, f64, u32)], satellite: u32) -> Option<u32> {
+    let own = entries.iter().filter(|entry| entry.0 == satellite);
+    own.reduce(|best, other| if other.1 < best.1 { other } else { best }).map(|entry| entry.2)
+}
+
+/// The instant in (`now`, `next`], to [`PRECISION`], from which something does not last that lasts at `now`; nothing if it lasts at
+/// `next`.
+fn first_change(now: Time, next: Time, mut lasts: impl FnMut(Time) -> bool) -> Option<Time> {
+    if lasts(next) {
+        return None;
+    }
+    let (mut same, mut other) = (now, next);
+    while other.since(same) > PRECISION {
+        let middle = same + other.since(same) / 2;
+        if lasts(middle) {
+            same = middle;
+        } else {
+            other = middle;
+        }
+    }
+    Some(other)
+}
+
+fn light_time(metres: f64) -> Duration {
+    Duration::from_secs_f64(metres / SPEED_OF_LIGHT)
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Angle, FieldError, Length};
 
-use crate::propagation::{EARTH_RADIUS, Vector, dot, earth_fixed_to_inertial};
+use crate::propagation::{EARTH_RADIUS, Vector, dot, earth_turn, turned};
 
 /// A place on the Earth, in WGS 84 coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -65,30 +65,37 @@ pub struct Station {
 }
 
 impl Station {
-    /// The station at `place`: geodetic to Earth-centred coordinates (WGS 84, NGA.STND.0036 equation 4-14).
+    /// The station at `place`.
     pub fn new(place: &Place) -> Station {
-        let (sin_lat, cos_lat) = libm::sincos(place.latitude.as_radians());
-        let (sin_lon, cos_lon) = libm::sincos(place.longitude.as_radians());
+        Station::upright(upright(place), place.altitude.as_metres())
+    }
+
+    /// The station where `up` is the normal of the ellipsoid (length 1), so many metres above it: geodetic to Earth-centred
+    /// coordinates (WGS 84, NGA.STND.0036 equation 4-14).
+    pub(crate) fn upright(up: Vector, altitude: f64) -> Station {
         let eccentricity2 = FLATTENING * (2.0 - FLATTENING);
-        let normal = EARTH_RADIUS / (1.0 - eccentricity2 * sin_lat * sin_lat).sqrt();
-        let h = place.altitude.as_metres();
-        Station {
-            position: [
-                (normal + h) * cos_lat * cos_lon,
-                (normal + h) * cos_lat * sin_lon,
-                (normal * (1.0 - eccentricity2) + h) * sin_lat,
-            ],
-            up: [cos_lat * cos_lon, cos_lat * sin_lon, sin_lat],
-        }
+        let normal = EARTH_RADIUS / (1.0 - eccentricity2 * up[2] * up[2]).sqrt();
+        let level = normal + altitude;
+        let position = [level * up[0], level * up[1], (normal * (1.0 - eccentricity2) + altitude) * up[2]];
+        Station { position, up }
     }
 
     /// The station `seconds` after the reference instant, in the inertial frame.
     pub fn at(&self, seconds: f64) -> Horizon {
-        Horizon {
-            position: earth_fixed_to_inertial(self.position, seconds),
-            up: earth_fixed_to_inertial(self.up, seconds),
-        }
+        self.turned(earth_turn(seconds))
     }
+
+    /// As [`Station::at`], after the Earth has turned by the angle with this sine and cosine.
+    pub(crate) fn turned(&self, turn: (f64, f64)) -> Horizon {
+        Horizon { position: turned(self.position, turn), up: turned(self.up, turn) }
+    }
+}
+
+/// The normal of the ellipsoid at `place`, length 1, fixed to the Earth.
+pub(crate) fn upright(place: &Place) -> Vector {
+    let (sin_lat, cos_lat) = libm::sincos(place.latitude.as_radians());
+    let (sin_lon, cos_lon) = libm::sincos(place.longitude.as_radians());
+    [cos_lat * cos_lon, cos_lat * sin_lon, sin_lat]
 }
 
 /// The direction and distance to a satellite, geometric: without refraction, at one instant.
@@ -114,14 +121,18 @@ pub struct Horizon {
 impl Horizon {
     /// The distance to `satellite` in metres and the sine of its elevation.
     pub fn look(&self, satellite: Vector) -> (f64, f64) {
-        let d = [satellite[0] - self.position[0], satellite[1] - self.position[1], satellite[2] - self.position[2]];
+        let d = self.towards(satellite);
         let range = dot(d, d).sqrt();
         (range, dot(d, self.up) / range)
     }
 
+    fn towards(&self, point: Vector) -> Vector {
+        [point[0] - self.position[0], point[1] - self.position[1], point[2] - self.position[2]]
+    }
+
     /// Where to point at `satellite`. At a pole, azimuth counts from the meridian of the place's longitude.
     pub fn look_angles(&self, satellite: Vector) -> LookAngles {
-        let d = [satellite[0] - self.position[0], satellite[1] - self.position[1], satellite[2] - self.position[2]];
+        let d = self.towards(satellite);
         // Eastwards is across the axis of the Earth and upwards, northwards across upwards and that.
         let [x, y, z] = self.up;
         let level = (x * x + y * y).sqrt();
@@ -139,6 +150,10 @@ impl Horizon {
     /// The satellites at or above the mask, as (number, distance in metres, sine of the elevation).
     pub fn visible(&self, satellites: &[Vector], sin_mask: f64) -> impl Iterator<Item = (u32, f64, f64)> {
         let in_view = move |(number, &satellite): (usize, &Vector)| {
+            // Most are under the horizon, which shows without a square root.
+            if sin_mask >= 0.0 && dot(self.towards(satellite), self.up) < 0.0 {
+                return None;
+            }
             let (range, sin_elevation) = self.look(satellite);
             (sin_elevation >= sin_mask).then_some((number as u32, range, sin_elevation))
         };

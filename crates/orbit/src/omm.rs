@@ -1,11 +1,12 @@
 //! Orbit mean-elements messages (CCSDS 502.0-B-3 section 4), in the forms in which catalogues give them: JSON and CSV as
 //! CelesTrak and Space-Track write them, and CCSDS' own two, keyword = value (section 7) and XML (CCSDS 505.0).
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::csv::cells;
+use crate::csv::{Line, rows};
 use crate::elements::{ElementSet, ElementsError};
 
 /// Keyword to value, as texts.
@@ -42,12 +43,15 @@ pub fn parse_json(text: &str) -> Result<Vec<ElementSet>, ElementsError> {
 /// # Errors
 /// Names the line, and the keyword that is wrong.
 pub fn parse_csv(text: &str) -> Result<Vec<ElementSet>, ElementsError> {
-    let lines = text.lines().enumerate().map(|(i, line)| (format!("line {}", i + 1), line.trim()));
-    let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-    let Some((_, header)) = lines.next() else { return Ok(Vec::new()) };
-    let header = cells(header);
-    let read = |(place, line): (String, &str)| {
-        let row = cells(line);
+    let mut lines = rows(text);
+    let cells = |line: &Line| -> Result<Vec<String>, ElementsError> {
+        let cells = line.cells().map_err(|error| ElementsError::at(error.field, error.message))?;
+        Ok(cells.into_iter().map(Cow::into_owned).collect())
+    };
+    let Some(header) = lines.next() else { return Ok(Vec::new()) };
+    let header = cells(&header)?;
+    let read = |line: Line| {
+        let (place, row) = (format!("line {}", line.number), cells(&line)?);
         if row.len() != header.len() {
             let message = format!("{} columns where the header has {}", row.len(), header.len());
             return Err(ElementsError::at(place, message));
@@ -266,7 +270,8 @@ mod tests {
         #[test]
         fn cells_are_what_was_quoted(cells_in in prop::collection::vec("[a-z,\"]{0,6}", 1..5)) {
             let line: Vec<_> = cells_in.iter().map(|cell| format!("\"{}\"", cell.replace('"', "\"\""))).collect();
-            prop_assert_eq!(cells(&line.join(",")), cells_in);
+            let line = line.join(",");
+            prop_assert_eq!(rows(&line).next().unwrap().cells().unwrap(), cells_in);
         }
     }
 }

@@ -4,11 +4,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Angle, Duration, FieldError, Probability};
 
+use crate::all_pairs::Metric;
 use crate::choice::ConstellationChoice;
-use crate::follow::{Follower, Handover};
-use crate::ground::Place;
+use crate::follow::{Follower, Way};
+use crate::format::TraceFormat;
+use crate::handover::HandoverPolicy;
 use crate::sky::{ReadFile, Sky};
 use crate::trace::DelayTrace;
+use crate::transit::{AtHandover, DropWithoutRoute, HopConfig, NoRoute};
+use crate::whereabouts::{Gateways, Whereabouts};
 
 units::registry! {
     /// The path between the source and the last hop: its one-way delay over time.
@@ -26,8 +30,45 @@ impl PathConfig {
     /// Names the field within the path, what was given and what is allowed.
     pub fn check(&self) -> Result<(), FieldError> {
         match self {
-            PathConfig::Fixed(_) | PathConfig::Trace(_) => Ok(()),
+            PathConfig::Fixed(_) => Ok(()),
+            PathConfig::Trace(path) => path.check(),
             PathConfig::Constellation(path) => path.check(),
+        }
+    }
+
+    /// What happens to packets while there is no route.
+    pub fn no_route(&self) -> &NoRoute {
+        static DROP: NoRoute = NoRoute::Drop(DropWithoutRoute {});
+        match self {
+            PathConfig::Fixed(_) => &DROP,
+            PathConfig::Trace(path) => &path.no_route,
+            PathConfig::Constellation(path) => &path.no_route,
+        }
+    }
+
+    /// What happens when another satellite takes over the user.
+    pub fn at_handover(&self) -> AtHandover {
+        match self {
+            PathConfig::Constellation(path) => path.at_handover,
+            PathConfig::Fixed(_) | PathConfig::Trace(_) => AtHandover::default(),
+        }
+    }
+
+    /// What the satellites and links on the route add to the way.
+    pub fn hops(&self) -> &HopConfig {
+        static NOTHING: HopConfig = HopConfig { processing_delay: Duration::ZERO, rate: None, buffer: None };
+        match self {
+            PathConfig::Constellation(path) => &path.hops,
+            PathConfig::Fixed(_) | PathConfig::Trace(_) => &NOTHING,
+        }
+    }
+
+    /// The names of the files that it needs.
+    pub fn files_mut(&mut self) -> Vec<&mut String> {
+        match self {
+            PathConfig::Fixed(_) => Vec::new(),
+            PathConfig::Trace(path) => vec![&mut path.file],
+            PathConfig::Constellation(path) => path.files_mut().collect(),
         }
     }
 }
@@ -53,28 +94,51 @@ pub struct Jitter {
     pub extra: Duration,
 }
 
-/// The one-way delay from a file of comma-separated rows: time and delay, both in seconds.
+/// The one-way delay from a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TracePath {
     /// The file, relative to the scenario's.
     pub file: String,
+    /// How the file is written.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub format: TraceFormat,
+    /// Time between two values, in formats that do not tell it; by default 1 s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Duration>,
+    /// What happens to packets while there is no route.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub no_route: NoRoute,
 }
 
-/// The shortest route over a constellation's inter-satellite links, as the satellites move and the Earth turns.
+/// The best route over a constellation's inter-satellite links, as the satellites move and the Earth turns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConstellationPath {
     /// A preset's name, a table of Walker parameters (`preset = "NAME"` with those to change), or a table that names a file of
     /// elements.
     pub constellation: ConstellationChoice,
-    /// Where the data come from.
-    pub source: Place,
-    /// Where the user is.
-    pub user: Place,
-    /// How the satellite that serves an end is chosen.
+    /// Where the data come from: a gateway's place, a list of places, or a table that names a file of places. Of several
+    /// gateways a route takes the best.
+    pub source: Gateways,
+    /// Where the user is: a place, a table with way-points, or a table that names a file of the way.
+    pub user: Whereabouts,
+    /// How the satellite that serves an end is chosen. Without inter-satellite links both ends need the same one: it is then
+    /// chosen for the user, among those that a gateway sees too.
     #[serde(default)]
-    pub handover: Handover,
+    pub handover: HandoverPolicy,
+    /// What the route has least of.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub metric: Metric,
+    /// What the satellites and links on the route add to the way.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub hops: HopConfig,
+    /// What a handover of the user costs.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub at_handover: AtHandover,
+    /// What happens to packets while there is no route.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub no_route: NoRoute,
     /// Elevation below which a satellite is not used; by default the constellation's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minimum_elevation: Option<Angle>,
@@ -86,6 +150,10 @@ pub struct ConstellationPath {
     pub step: Duration,
 }
 
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 /// A trace of so many steps takes some hundred megabytes.
 const MOST_STEPS: u64 = 10_000_000;
 
@@ -93,21 +161,62 @@ fn one_second() -> Duration {
     Duration::from_secs(1)
 }
 
+impl TracePath {
+    /// The delays of `file`, written as comma-separated rows.
+    pub fn new(file: &str) -> TracePath {
+        TracePath {
+            file: file.to_owned(),
+            format: TraceFormat::default(),
+            interval: None,
+            no_route: NoRoute::default(),
+        }
+    }
+
+    /// Checks every value; the file is not opened.
+    ///
+    /// # Errors
+    /// Names the field, what was given and what is allowed.
+    pub fn check(&self) -> Result<(), FieldError> {
+        match self.interval {
+            Some(interval) => {
+                self.format.check_interval(interval).map_err(|message| FieldError::new("interval", message))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The delays that `text`, the content of the file, tells.
+    ///
+    /// # Errors
+    /// Names the line and what is wrong with it.
+    pub fn parse(&self, text: &str) -> Result<DelayTrace, FieldError> {
+        DelayTrace::parse(text, self.format, self.interval)
+    }
+}
+
 impl ConstellationPath {
     /// From `source` to `user`, all else by default.
-    pub fn new(constellation: ConstellationChoice, source: Place, user: Place) -> ConstellationPath {
+    pub fn new(
+        constellation: ConstellationChoice,
+        source: impl Into<Gateways>,
+        user: impl Into<Whereabouts>,
+    ) -> ConstellationPath {
         ConstellationPath {
             constellation,
-            source,
-            user,
-            handover: Handover::default(),
+            source: source.into(),
+            user: user.into(),
+            handover: HandoverPolicy::default(),
+            metric: Metric::default(),
+            hops: HopConfig::default(),
+            at_handover: AtHandover::default(),
+            no_route: NoRoute::default(),
             minimum_elevation: None,
             start: Duration::ZERO,
             step: one_second(),
         }
     }
 
-    /// Checks every value.
+    /// Checks every value; no file is opened.
     ///
     /// # Errors
     /// Names the field, what was given and what is allowed.
@@ -116,6 +225,8 @@ impl ConstellationPath {
         self.constellation.check()?;
         self.source.check().map_err(|error| error.within("source"))?;
         self.user.check().map_err(|error| error.within("user"))?;
+        self.handover.check().map_err(|error| error.within("handover"))?;
+        self.hops.check().map_err(|error| error.within("hops"))?;
         if let Some(mask) = self.minimum_elevation
             && !(0.0..=90.0).contains(&mask.as_degrees())
         {
@@ -124,44 +235,54 @@ impl ConstellationPath {
         if self.step < Duration::from_millis(1) {
             return refuse("step", format!("{} must be at least 1 ms", self.step));
         }
-        if !self.constellation.is_linked() && self.handover != Handover::ShortestPath {
-            let message = "without inter-satellite links both ends need the same satellite: write \"shortest-path\"";
-            return refuse("handover", message.to_owned());
-        }
         Ok(())
     }
 
-    /// The one-way delay from the start of the run for `duration`, of a constellation that needs no file.
+    /// The names of the files that it needs.
+    pub fn files_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        self.constellation.files_mut().chain(self.source.file_mut()).chain(self.user.file_mut())
+    }
+
+    /// The one-way delay from the start of the run for `duration`, of a path that needs no file.
     ///
     /// # Errors
-    /// As [`ConstellationPath::check`], or if there would be more than ten million steps.
+    /// As [`ConstellationPath::check`]; or there would be more than ten million steps; or an end never sees a satellite.
     pub fn trace(&self, duration: Duration) -> Result<DelayTrace, FieldError> {
         self.trace_reading(duration, &|_| Err("files are not read here".to_owned()))
     }
 
-    /// As [`ConstellationPath::trace`], with the files that the constellation names.
+    /// As [`ConstellationPath::trace`], with the files that the path names.
     ///
     /// # Errors
     /// As [`ConstellationPath::trace`]; or a file cannot be read or is wrong, or one of its satellites has come down.
     pub fn trace_reading(&self, duration: Duration, read: ReadFile) -> Result<DelayTrace, FieldError> {
         self.check()?;
-        self.trace_over(self.constellation.sky(read)?, duration)
+        self.trace_over(self.constellation.sky(read)?, duration, read)
     }
 
-    /// As [`ConstellationPath::trace`], over the path's own constellation with its files read.
+    /// As [`ConstellationPath::trace_reading`], over the path's own constellation with its files read; `read` is for those of
+    /// the ends.
     ///
     /// # Errors
-    /// As [`ConstellationPath::trace`]; or a satellite comes down on the way.
-    pub fn trace_over(&self, sky: Sky, duration: Duration) -> Result<DelayTrace, FieldError> {
+    /// As [`ConstellationPath::trace_reading`].
+    pub fn trace_over(&self, sky: Sky, duration: Duration, read: ReadFile) -> Result<DelayTrace, FieldError> {
         self.check()?;
         if duration.as_nanos() / self.step.as_nanos() > MOST_STEPS {
             let message = format!("{} is too short for {duration}: at most {MOST_STEPS} steps", self.step);
             return Err(FieldError::new("step", message));
         }
         sky.check(self.start, duration).map_err(|error| FieldError::new("constellation.file", error.to_string()))?;
-        let mask = self.minimum_elevation.unwrap_or(sky.minimum_elevation);
-        let follower = Follower::new(sky, mask, [&self.source, &self.user], self.handover, self.start);
-        Ok(follower.trace(duration, self.step))
+        let way = Way {
+            gateways: self.source.places(read).map_err(|error| error.within("source"))?,
+            course: self.user.course(read).map_err(|error| error.within("user"))?,
+            handover: self.handover.clone(),
+            is_linked: self.constellation.is_linked(),
+            metric: self.metric,
+            processing: self.hops.processing_delay,
+            mask: self.minimum_elevation.unwrap_or(sky.minimum_elevation),
+            start: self.start,
+        };
+        Follower::new(sky, way).trace(duration, self.step)
     }
 }
 
@@ -169,7 +290,10 @@ impl ConstellationPath {
 mod tests {
     use super::*;
     use crate::constellation::Constellation;
+    use crate::ground::Place;
     use crate::presets::preset;
+    use crate::transit::{AtHandoverPackets, QueueWithoutRoute};
+    use units::Bytes;
 
     fn read(text: &str) -> PathConfig {
         toml::from_str(text).unwrap()
@@ -196,7 +320,7 @@ mod tests {
         let jitter = Jitter { probability: Probability::new(0.2), extra: Duration::from_millis(20) };
         assert_eq!(fixed, PathConfig::Fixed(FixedPath { delay: Duration::from_millis(40), jitter: Some(jitter) }));
         let trace = read("kind = \"trace\"\nfile = \"x.csv\"");
-        assert_eq!(trace, PathConfig::Trace(TracePath { file: "x.csv".to_owned() }));
+        assert_eq!(trace, PathConfig::Trace(TracePath::new("x.csv")));
         let constellation = read(PATH);
         let (source, user) = (Place::from_degrees(43.6, 1.4), Place::from_degrees(-36.9, 174.8));
         assert_eq!(constellation, PathConfig::Constellation(ConstellationPath::new("leo-66".into(), source, user)));
@@ -235,7 +359,14 @@ mod tests {
         let add = |line: &str| refused(&format!("{PATH}\n{line}"));
         assert_eq!(add("step = \"0 s\""), "step: 0 s must be at least 1 ms");
         assert_eq!(add("minimum_elevation = \"91 deg\""), "minimum_elevation: 91 deg must be between 0 deg and 90 deg");
-        assert!(add("handover = \"often\"").contains("keep-until-mask"), "{}", add("handover = \"often\""));
+        let often = add("handover = { kind = \"often\" }");
+        assert!(often.contains("keep-until-mask"), "{often}");
+        let every = add("handover = { kind = \"fixed-epochs\", every = \"0 s\" }");
+        assert_eq!(every, "handover.every: 0 s must be at least 1 ms");
+        let margin = add("handover = { kind = \"hysteresis\", margin = \"-1 deg\" }");
+        assert_eq!(margin, "handover.margin: -1 deg must be between 0 deg and 90 deg");
+        assert!(add("hops = { buffer = \"1 MB\" }").starts_with("hops.buffer: without a `rate` nothing waits"));
+        assert_eq!(add("hops = { processing_delay = \"2 s\" }"), "hops.processing_delay: 2 s must be at most 1 s");
         assert!(add("color = 1").contains("unknown field `color`"), "{}", add("color = 1"));
         assert!(
             with("\"leo-66\"", "66").contains("a preset's name, a table of Walker parameters, or a table with a file")
@@ -245,6 +376,101 @@ mod tests {
             ..ConstellationPath::new("leo-66".into(), Place::from_degrees(0.0, 0.0), Place::from_degrees(1.0, 1.0))
         };
         assert_eq!(short.trace(Duration::from_secs(86_400)).unwrap_err().field, "step");
+    }
+
+    #[test]
+    fn says_which_end_is_wrong() {
+        let source = |text: &str| refused(&PATH.replace("{ latitude = \"43.6 deg\", longitude = \"1.4 deg\" }", text));
+        let user = |text: &str| refused(&PATH.replace("{ latitude = \"-36.9 deg\", longitude = \"174.8 deg\" }", text));
+        let place = "{ latitude = \"1 deg\", longitude = \"2 deg\" }";
+        assert_eq!(source("[]"), "source: 0 gateways given, 1 to 1000 are expected");
+        assert_eq!(
+            source(&format!("[{}]", [place; 1001].join(","))),
+            "source: 1001 gateways given, 1 to 1000 are expected"
+        );
+        let second = format!("[{place}, {{ latitude = \"95 deg\", longitude = \"0 deg\" }}]");
+        assert_eq!(source(&second), "source.1.latitude: 95 deg must be between -90 deg and 90 deg");
+        assert!(source("{ file = \"a\", name = 1 }").contains("unknown field `name`"));
+        assert!(source("3").contains("a place, a list of places, or a table with a file"), "{}", source("3"));
+        assert!(user("[]").contains("a place, a table with way-points, or a table with a file"), "{}", user("[]"));
+        assert_eq!(
+            user(&format!("{{ waypoints = [{place}], speed = \"1 m/s\" }}")),
+            "user.waypoints: 1 given, at least 2 are needed"
+        );
+        assert_eq!(
+            user(&format!("{{ waypoints = [{place}, {place}], speed = \"0 m/s\" }}")),
+            "user.speed: must be more than 0 m/s"
+        );
+        assert!(user(&format!("{{ waypoints = [{place}], speeds = 1 }}")).contains("unknown field `speeds`"));
+        let trace = |text: &str| refused(&format!("kind = \"trace\"\nfile = \"x\"\n{text}"));
+        assert!(trace("interval = \"1 s\"").starts_with("interval: is for \"milliseconds\" and \"ping\""));
+        assert_eq!(trace("format = \"ping\"\ninterval = \"0 s\""), "interval: must be more than 0 s");
+    }
+
+    #[test]
+    fn everything_that_can_be_said_reads_back() {
+        let text = r#"
+            kind          = "constellation"
+            constellation = "leo-66"
+            source        = [{ latitude = "43.6 deg", longitude = "1.4 deg" }, { latitude = "50 deg", longitude = "8 deg" }]
+            metric        = "hops"
+            hops          = { processing_delay = "1 ms", rate = "10 Gbit/s", buffer = "2 MB" }
+            at_handover   = { interruption = "50 ms", packets = "forward" }
+            no_route      = { kind = "queue", buffer = "100 kB" }
+            handover      = { kind = "hysteresis" }
+            user          = { waypoints = [
+                { latitude = "1 deg", longitude = "2 deg", altitude = "10 km" },
+                { latitude = "3 deg", longitude = "4 deg", speed = "10 m/s" },
+            ], speed = "900 km/h" }
+        "#;
+        let path = read(text);
+        path.check().unwrap();
+        assert_eq!(toml::from_str::<PathConfig>(&toml::to_string(&path).unwrap()).unwrap(), path);
+        assert_eq!(serde_json::from_str::<PathConfig>(&serde_json::to_string(&path).unwrap()).unwrap(), path);
+        assert_eq!(path.no_route(), &NoRoute::Queue(QueueWithoutRoute { buffer: Bytes::new(100_000) }));
+        assert_eq!(path.at_handover().packets, AtHandoverPackets::Forward);
+        assert_eq!(path.hops().processing_delay, Duration::from_millis(1));
+        let fixed = read("kind = \"fixed\"\ndelay = \"40 ms\"");
+        assert_eq!((fixed.no_route(), fixed.hops()), (&NoRoute::default(), &HopConfig::default()));
+        // What is not said leaves no trace in what is written.
+        let plain = toml::to_string(&read(PATH)).unwrap();
+        for word in ["metric", "hops", "at_handover", "no_route"] {
+            assert!(!plain.contains(word), "{plain}");
+        }
+        let mut files =
+            read(&PATH.replace("{ latitude = \"43.6 deg\", longitude = \"1.4 deg\" }", "{ file = \"g.csv\" }"));
+        assert_eq!(files.files_mut(), ["g.csv"]);
+    }
+
+    #[test]
+    fn the_ends_may_stand_in_files() {
+        let text = PATH
+            .replace("{ latitude = \"43.6 deg\", longitude = \"1.4 deg\" }", "{ file = \"gateways.csv\" }")
+            .replace("{ latitude = \"-36.9 deg\", longitude = \"174.8 deg\" }", "{ file = \"track.csv\" }");
+        let PathConfig::Constellation(path) = read(&text) else { panic!() };
+        let with = |gateways: &'static str, track: &'static str| {
+            let read = move |file: &str| match file {
+                "gateways.csv" => Ok(gateways.to_owned()),
+                _ => Ok(track.to_owned()),
+            };
+            path.trace_reading(Duration::from_secs(60), &read)
+        };
+        let gateways = "name,latitude_deg,longitude_deg\nToulouse,43.6,1.4\n";
+        let PathConfig::Constellation(plain) = read(PATH) else { panic!() };
+        assert_eq!(with(gateways, "0,-36.9,174.8\n"), plain.trace(Duration::from_secs(60)));
+        let says = |gateways, track| with(gateways, track).unwrap_err().to_string();
+        assert_eq!(
+            says("name,latitude_deg,longitude_deg\nA,x,1\n", ""),
+            "source.file: gateways.csv: line 2: latitude_deg: \"x\" is not a number"
+        );
+        assert_eq!(
+            says("name,latitude_deg,longitude_deg\n", ""),
+            "source.file: gateways.csv: 0 gateways given, 1 to 1000 are expected"
+        );
+        assert_eq!(
+            says(gateways, "0,1,2\n0,1,3\n"),
+            "user.file: track.csv: line 2: time 0 s must be later than 0 s, the time of the row before"
+        );
     }
 
     #[test]

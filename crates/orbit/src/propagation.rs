@@ -56,6 +56,14 @@ impl Orbits {
             Orbits::Elements(orbits) => orbits.positions_at(seconds, positions),
         }
     }
+
+    /// Where one satellite is, as [`Orbits::positions_at`] tells it of all.
+    pub fn position_of(&self, satellite: u32, seconds: f64) -> Vector {
+        match self {
+            Orbits::Walker(orbits) => orbits.position_of(satellite as usize, seconds),
+            Orbits::Elements(orbits) => orbits.position_of(satellite as usize, seconds),
+        }
+    }
 }
 
 /// Circular orbits of one radius and inclination.
@@ -100,33 +108,43 @@ impl WalkerOrbits {
     fn positions_at(&self, seconds: f64, positions: &mut Vec<Vector>) {
         // One sine for all satellites: the angles on the orbit are added by the addition theorem. Likewise all nodes turn by
         // one angle.
-        let (sin, cos) = libm::sincos(self.latitude_rate * seconds);
+        let on_orbit = libm::sincos(self.latitude_rate * seconds);
         let turn = libm::sincos(self.node_rate * seconds);
         positions.clear();
-        for ((node, ahead), phases) in self.planes.iter().zip(self.phases.chunks(self.satellites_per_plane)) {
-            let (node, ahead) = (turned(*node, turn), turned(*ahead, turn));
-            positions.extend(phases.iter().map(|&(cos_0, sin_0)| {
-                let along = self.radius * (cos_0 * cos - sin_0 * sin);
-                let across = self.radius * (sin_0 * cos + cos_0 * sin);
-                [
-                    node[0] * along + ahead[0] * across,
-                    node[1] * along + ahead[1] * across,
-                    node[2] * along + ahead[2] * across,
-                ]
-            }));
+        for (&(node, ahead), phases) in self.planes.iter().zip(self.phases.chunks(self.satellites_per_plane)) {
+            let plane = (turned(node, turn), turned(ahead, turn));
+            positions.extend(phases.iter().map(|&phase| self.position(plane, phase, on_orbit)));
         }
+    }
+
+    fn position_of(&self, satellite: usize, seconds: f64) -> Vector {
+        let turn = libm::sincos(self.node_rate * seconds);
+        let (node, ahead) = self.planes[satellite / self.satellites_per_plane];
+        let plane = (turned(node, turn), turned(ahead, turn));
+        self.position(plane, self.phases[satellite], libm::sincos(self.latitude_rate * seconds))
+    }
+
+    #[inline]
+    fn position(&self, (node, ahead): (Vector, Vector), (cos_0, sin_0): (f64, f64), (sin, cos): (f64, f64)) -> Vector {
+        let along = self.radius * (cos_0 * cos - sin_0 * sin);
+        let across = self.radius * (sin_0 * cos + cos_0 * sin);
+        [node[0] * along + ahead[0] * across, node[1] * along + ahead[1] * across, node[2] * along + ahead[2] * across]
     }
 }
 
 /// Turned eastwards by the angle with this sine and cosine.
-fn turned([x, y, z]: Vector, (sin, cos): (f64, f64)) -> Vector {
+pub(crate) fn turned([x, y, z]: Vector, (sin, cos): (f64, f64)) -> Vector {
     [x * cos - y * sin, x * sin + y * cos, z]
 }
 
 /// The same point in the other frame after the Earth has turned for `seconds`: from Earth-fixed to inertial.
 pub fn earth_fixed_to_inertial(point: Vector, seconds: f64) -> Vector {
-    let (sin, cos) = libm::sincos(EARTH_ROTATION * seconds);
-    [point[0] * cos - point[1] * sin, point[0] * sin + point[1] * cos, point[2]]
+    turned(point, earth_turn(seconds))
+}
+
+/// Sine and cosine of the angle by which the Earth turns in `seconds`.
+pub(crate) fn earth_turn(seconds: f64) -> (f64, f64) {
+    libm::sincos(EARTH_ROTATION * seconds)
 }
 
 /// From inertial to Earth-fixed, `seconds` after the reference instant.
@@ -143,6 +161,11 @@ pub fn distance(a: Vector, b: Vector) -> f64 {
 /// The scalar product.
 pub fn dot(a: Vector, b: Vector) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+/// The vector product.
+pub(crate) fn cross(a: Vector, b: Vector) -> Vector {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
 #[cfg(test)]

@@ -3,35 +3,47 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::all_pairs::Metric;
 use crate::links::Links;
 
 /// Finds shortest routes; its arrays are reused, so that a search allocates nothing once they have grown.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Router {
     metres: Vec<f64>,
     previous: Vec<u32>,
     exits: Vec<f64>,
     queue: BinaryHeap<Reverse<Entry>>,
     route: Vec<u32>,
+    /// What every link counts beside its length, metres.
+    per_link: f64,
+    /// How finely the queue orders, in steps per metre.
+    steps: f64,
 }
 
 const NONE: u32 = u32::MAX;
 
 /// A satellite to look at, ordered by the metres of the route over it: packed in one word, because comparing entries is most
-/// of the work. The metres are rounded down to a 1024th; a satellite reached again by a shorter way is queued again, so the
+/// of the work. The metres are rounded down to a step; a satellite reached again by a shorter way is queued again, so the
 /// rounding costs nothing but a needless look now and then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry(u64);
 
 const SATELLITE_BITS: u32 = 17;
+/// Room for the longest routes.
+const FINE_STEPS: f64 = 1024.0;
+/// Room for so many links as there can be satellites, at any price.
+const COARSE_STEPS: f64 = 1.0 / 1024.0;
+/// Longer than any route of a few links (57 light seconds): of two routes, that with fewer links counts less. Two routes with as many
+/// links are told apart to less than a millimetre.
+const MORE_THAN_ANY_ROUTE: f64 = (1u64 << 34) as f64;
 
 impl Entry {
-    fn new(metres: f64, satellite: u32) -> Entry {
-        Entry(((metres * 1024.0) as u64) << SATELLITE_BITS | u64::from(satellite))
+    fn new(metres: f64, steps: f64, satellite: u32) -> Entry {
+        Entry(((metres * steps) as u64) << SATELLITE_BITS | u64::from(satellite))
     }
 
-    fn metres(self) -> f64 {
-        (self.0 >> SATELLITE_BITS) as f64 / 1024.0
+    fn metres(self, steps: f64) -> f64 {
+        (self.0 >> SATELLITE_BITS) as f64 / steps
     }
 
     fn satellite(self) -> u32 {
@@ -39,9 +51,33 @@ impl Entry {
     }
 }
 
+impl Default for Router {
+    fn default() -> Router {
+        Router::new(Metric::Delay, 0.0)
+    }
+}
+
 impl Router {
+    /// Of routes with least of `metric`, where every link costs as much time as light takes for so many metres more.
+    pub fn new(metric: Metric, per_link: f64) -> Router {
+        let per_link = match metric {
+            Metric::Delay => per_link,
+            Metric::Hops => per_link + MORE_THAN_ANY_ROUTE,
+        };
+        Router {
+            metres: Vec::new(),
+            previous: Vec::new(),
+            exits: Vec::new(),
+            queue: BinaryHeap::new(),
+            route: Vec::new(),
+            per_link,
+            steps: if per_link > 0.0 { COARSE_STEPS } else { FINE_STEPS },
+        }
+    }
+
     /// The length in metres of the shortest route that enters at one of `entries` and leaves at one of `exits` (each a
-    /// satellite and the metres to it from the ground), or nothing if none leads there. [`Router::route`] tells the way.
+    /// satellite and the metres to it from the ground), with what its links count beside; or nothing if none leads there.
+    /// [`Router::route`] tells the way.
     ///
     /// `at_least(satellite)` is a lower bound of the metres left from there to the end, which no link shortens by more than
     /// its length (the straight line will do; 0 makes it Dijkstra's algorithm, any other bound Hart, Nilsson and Raphael's A*).
@@ -58,12 +94,12 @@ impl Router {
         exits.into_iter().for_each(|(satellite, metres)| self.exits[satellite as usize] = metres);
         let (mut best, mut last) = (f64::INFINITY, NONE);
         while let Some(Reverse(entry)) = self.queue.pop() {
-            if entry.metres() >= best {
+            if entry.metres(self.steps) >= best {
                 break;
             }
             let satellite = entry.satellite();
             let metres = self.metres[satellite as usize];
-            if entry.metres() > metres + at_least(satellite) {
+            if entry.metres(self.steps) > metres + at_least(satellite) {
                 continue; // a shorter way was found after this was queued
             }
             let total = metres + self.exits[satellite as usize];
@@ -80,7 +116,7 @@ impl Router {
     pub fn distances(&mut self, links: &Links, entries: impl IntoIterator<Item = (u32, f64)>) -> &[f64] {
         self.start(links, entries, &|_| 0.0);
         while let Some(Reverse(entry)) = self.queue.pop() {
-            if entry.metres() <= self.metres[entry.satellite() as usize] {
+            if entry.metres(self.steps) <= self.metres[entry.satellite() as usize] {
                 self.relax(links, entry.satellite(), &|_| 0.0);
             }
         }
@@ -92,6 +128,11 @@ impl Router {
         &self.route
     }
 
+    /// Makes the last search one that found nothing.
+    pub(crate) fn forget(&mut self) {
+        self.route.clear();
+    }
+
     fn start(&mut self, links: &Links, entries: impl IntoIterator<Item = (u32, f64)>, at_least: &impl Fn(u32) -> f64) {
         let count = links.satellites();
         self.metres.clear();
@@ -100,18 +141,21 @@ impl Router {
         self.previous.resize(count, NONE);
         self.queue.clear();
         for (satellite, metres) in entries {
-            self.metres[satellite as usize] = metres;
-            self.queue.push(Reverse(Entry::new(metres + at_least(satellite), satellite)));
+            // Several stations may enter at the same.
+            if metres < self.metres[satellite as usize] {
+                self.metres[satellite as usize] = metres;
+                self.queue.push(Reverse(Entry::new(metres + at_least(satellite), self.steps, satellite)));
+            }
         }
     }
 
     fn relax(&mut self, links: &Links, satellite: u32, at_least: &impl Fn(u32) -> f64) {
-        let so_far = self.metres[satellite as usize];
+        let so_far = self.metres[satellite as usize] + self.per_link;
         for (neighbour, metres) in links.of(satellite) {
             if so_far + metres < self.metres[neighbour as usize] {
                 self.metres[neighbour as usize] = so_far + metres;
                 self.previous[neighbour as usize] = satellite;
-                self.queue.push(Reverse(Entry::new(so_far + metres + at_least(neighbour), neighbour)));
+                self.queue.push(Reverse(Entry::new(so_far + metres + at_least(neighbour), self.steps, neighbour)));
             }
         }
     }
@@ -155,7 +199,7 @@ mod tests {
     /// All distances from `entries`, by Bellman and Ford.
     fn distances_from(links: &Links, entries: &[(u32, f64)]) -> Vec<f64> {
         let mut d = vec![f64::INFINITY; links.satellites()];
-        entries.iter().for_each(|&(s, metres)| d[s as usize] = metres);
+        entries.iter().for_each(|&(s, metres)| d[s as usize] = d[s as usize].min(metres));
         for _ in 0..links.satellites() {
             for s in 0..links.satellites() {
                 for (t, metres) in links.of(s as u32) {
@@ -238,6 +282,63 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Fewest links first, then metres: by counting Bellman and Ford's rounds.
+    fn fewest(links: &Links, entries: &[(u32, f64)], to: u32) -> Option<(usize, f64)> {
+        let mut d = vec![f64::INFINITY; links.satellites()];
+        entries.iter().for_each(|&(s, metres)| d[s as usize] = d[s as usize].min(metres));
+        for hops in 0..links.satellites() {
+            if d[to as usize].is_finite() {
+                return Some((hops, d[to as usize]));
+            }
+            let mut next = vec![f64::INFINITY; links.satellites()];
+            for (s, so_far) in (0..).zip(&d) {
+                links.of(s).for_each(|(t, metres)| next[t as usize] = next[t as usize].min(so_far + metres));
+            }
+            d = next;
+        }
+        None
+    }
+
+    #[test]
+    fn links_can_cost_more_than_their_length() {
+        for preset in presets().iter().filter(|preset| preset.constellation.satellites() < 200) {
+            let orbits = Orbits::new(&preset.constellation);
+            let links = Links::new(&preset.constellation, &orbits);
+            let mut positions = Vec::new();
+            orbits.positions_at(0.0, &mut positions);
+            let n = orbits.len() as u32;
+            let entries = [(0, 9e5), (n / 3, 1.1e6)];
+            let mut hops = Router::new(Metric::Hops, 0.0);
+            // A millisecond for each: as many edges, each so much longer.
+            let (mut slow, extra) = (Router::new(Metric::Delay, 3e5), 3e5);
+            let longer: Vec<_> = (0..n)
+                .flat_map(|s| links.of(s).filter(move |link| s < link.0).map(move |(t, metres)| (s, t, metres + extra)))
+                .collect();
+            let longer = Links::from_edges(n, &longer);
+            let expected = distances_from(&longer, &entries);
+            for to in 0..n {
+                let straight = |s: u32| distance(positions[s as usize], positions[to as usize]);
+                let found = hops.shortest(&links, entries, [(to, 0.0)], straight);
+                let found = found.map(|_| (hops.route().len() - 1, hops.route()));
+                let expected_hops = fewest(&links, &entries, to);
+                assert_eq!(found.map(|found| found.0), expected_hops.map(|fewest| fewest.0), "{} {to}", preset.name);
+                if let (Some((_, route)), Some((_, metres))) = (found, expected_hops) {
+                    let up = entries.iter().find(|entry| entry.0 == route[0]).unwrap().1;
+                    assert!((up + length(&links, route) - metres).abs() < 1e-2, "{} {to}", preset.name);
+                }
+                let found = slow.shortest(&links, entries, [(to, 0.0)], straight).unwrap_or(f64::INFINITY);
+                assert!(same(found, expected[to as usize]), "{} {to}", preset.name);
+            }
+        }
+    }
+
+    #[test]
+    fn of_stations_that_enter_at_one_satellite_the_nearest_counts() {
+        let links = Links::from_edges(2, &[(0, 1, 5.0)]);
+        let mut router = Router::default();
+        assert_eq!(router.shortest(&links, [(0, 3.0), (0, 1.0), (0, 2.0)], [(1, 1.0)], |_| 0.0), Some(7.0));
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! A constellation with all its files read: who is there, where, and linked with whom.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use units::{Angle, Duration, FieldError};
 
 use crate::constellation::{Constellation, LinkPattern};
-use crate::csv::cells;
+use crate::csv::{Header, rows};
 use crate::elements::{ElementOrbits, ElementSet, ElementsError, FRESH_SECONDS};
 use crate::elements_file::ElementsFile;
 use crate::links::Links;
@@ -113,21 +113,22 @@ impl Sky {
 /// The text is neither, or names the line or record that is wrong.
 pub fn parse_elements(text: &str) -> Result<Vec<ElementSet>, ElementsError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let Some(first) = lines.next() else {
+    let mut lines = rows(text);
+    let Some(line) = lines.next() else {
         return Err(ElementsError::general("is empty"));
     };
+    let first = line.text;
     let keyword = first.split(['=', ' ']).next().unwrap_or_default();
     if first.starts_with(['[', '{']) {
         omm::parse_json(text)
     } else if first.starts_with('<') {
         omm::parse_xml(text)
-    } else if first.contains(',') && cells(first).iter().any(|cell| cell == "MEAN_MOTION") {
+    } else if line.cells().is_ok_and(|cells| cells.len() > 1 && cells.iter().any(|cell| cell == "MEAN_MOTION")) {
         omm::parse_csv(text)
     } else if first.contains('=') && !keyword.is_empty() && keyword.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
     {
         omm::parse_kvn(text)
-    } else if first.starts_with("1 ") || lines.next().is_some_and(|second| second.starts_with("1 ")) {
+    } else if first.starts_with("1 ") || lines.next().is_some_and(|second| second.text.starts_with("1 ")) {
         tle::parse(text)
     } else {
         let begin: String = first.chars().take(40).collect();
@@ -144,7 +145,7 @@ fn pairs(file: &str, names: &[String], read: ReadFile) -> Result<Vec<[u32; 2]>, 
     parse_pairs(&text, names).map_err(|error| refuse(error.to_string()))
 }
 
-fn parse_pairs(text: &str, names: &[String]) -> Result<Vec<[u32; 2]>, ElementsError> {
+fn parse_pairs(text: &str, names: &[String]) -> Result<Vec<[u32; 2]>, FieldError> {
     let mut numbers: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
     names.iter().zip(0..).for_each(|(name, number)| numbers.entry(name).or_default().push(number));
     let find = |cell: &str| match numbers.get(cell).map(Vec::as_slice) {
@@ -155,19 +156,15 @@ fn parse_pairs(text: &str, names: &[String]) -> Result<Vec<[u32; 2]>, ElementsEr
             None => Err(format!("there is no satellite \"{cell}\"{}", nearest(cell, names))),
         },
     };
-    let mut pairs = std::collections::BTreeSet::new();
-    for (i, line) in text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate() {
-        let refuse = |message: String| ElementsError::at(format!("line {}", i + 1), message);
-        if line.trim().is_empty() || line.starts_with('#') {
+    let mut pairs = BTreeSet::new();
+    let header = Header::<2>::in_order(2, 2);
+    for (i, line) in rows(text).enumerate() {
+        let row = header.row(&line)?;
+        let (from, to) = (row.cell(0), row.cell(1));
+        if i == 0 && from == "from" && to == "to" {
             continue;
         }
-        let row = cells(line);
-        let [from, to] = row.as_slice() else {
-            return Err(refuse(format!("{} columns where two are expected: from,to", row.len())));
-        };
-        if pairs.is_empty() && from == "from" && to == "to" {
-            continue;
-        }
+        let refuse = |message: String| line.wrong(message);
         let (from, to) = (find(from).map_err(refuse)?, find(to).map_err(refuse)?);
         if from == to {
             return Err(refuse(format!("links satellite {} with itself", names[from as usize])));
@@ -338,7 +335,7 @@ HIGH,100005,2026-11-20T06:00:00,1.0027,0.0002,0.05,10,0,315,0
         assert_eq!(says("A,B\nA,HIHG"), "line 2: there is no satellite \"HIHG\": did you mean HIGH?");
         assert_eq!(says("A,5"), "line 1: there is no satellite \"5\", nor that many (5)");
         assert_eq!(says("A,C"), "line 1: 2 satellites are called \"C\": use their numbers");
-        assert_eq!(says("A,B,1"), "line 1: 3 columns where two are expected: from,to");
+        assert_eq!(says("A,B,1"), "line 1: 3 columns where 2 are expected");
         assert_eq!(says("1,B"), "line 1: links satellite B with itself");
     }
 

@@ -2,9 +2,6 @@
 
 use units::{Duration, FieldError, Time};
 
-use crate::choice::ConstellationChoice;
-use crate::constellation::Constellation;
-use crate::ground::Place;
 use crate::path::ConstellationPath;
 use crate::sky::ReadFile;
 use crate::trace::{Change, DelayTrace};
@@ -23,79 +20,70 @@ pub struct DelayTable {
 pub struct DelayRow {
     /// Seconds since the start.
     pub time_s: f64,
-    /// One-way propagation delay in seconds; nothing without a route.
+    /// One-way delay in seconds, of propagation and of processing on board; nothing without a route.
     pub one_way_delay_s: Option<f64>,
     /// Number of inter-satellite links; nothing without a route.
     pub hops: Option<u32>,
+    /// The gateway where the route begins, by its number among the source's; nothing without a route.
+    pub gateway: Option<u32>,
     /// The satellite that serves the source.
     pub source_satellite: Option<u32>,
     /// The satellite that serves the user.
     pub user_satellite: Option<u32>,
+    /// How high the user sees it, degrees.
+    pub elevation_deg: Option<f64>,
+    /// How far it is from the user, metres.
+    pub range_m: Option<f64>,
+    /// How fast that distance grows, metres per second.
+    pub range_rate_mps: Option<f64>,
     /// What happened since the row before: nothing (`""`), `handover` (perhaps with a change of the route), or `route-change`.
     pub event: &'static str,
 }
 
-/// The one-way delay `from` one place `to` another over `constellation`, every `step` from its reference instant to
-/// `duration`, with the default handover.
+/// The one-way delay over `path`, every step from the start of the run to `duration`, with the files that the path names.
 ///
 /// # Errors
-/// Names the field that is wrong (`constellation.…`, `source.…`, `user.…`, `step`).
+/// As [`ConstellationPath::trace_reading`].
 pub fn constellation_delay(
-    constellation: &Constellation,
-    from: &Place,
-    to: &Place,
+    path: &ConstellationPath,
     duration: Duration,
-    step: Duration,
+    read: ReadFile,
 ) -> Result<DelayTable, FieldError> {
-    let path = ConstellationPath::new(ConstellationChoice::from(constellation.clone()), *from, *to);
-    ConstellationPath { step, ..path }.table(duration)
+    path.trace_reading(duration, read).map(|trace| tabulate(trace, duration, path.step))
 }
 
-impl ConstellationPath {
-    /// The one-way delay every step from the start of the run to `duration`.
-    ///
-    /// # Errors
-    /// As [`ConstellationPath::check`].
-    pub fn table(&self, duration: Duration) -> Result<DelayTable, FieldError> {
-        self.trace(duration).map(|trace| self.tabulate(trace, duration))
-    }
-
-    /// As [`ConstellationPath::table`], with the files that the constellation names.
-    ///
-    /// # Errors
-    /// As [`ConstellationPath::trace_reading`].
-    pub fn table_reading(&self, duration: Duration, read: ReadFile) -> Result<DelayTable, FieldError> {
-        self.trace_reading(duration, read).map(|trace| self.tabulate(trace, duration))
-    }
-
-    fn tabulate(&self, trace: DelayTrace, duration: Duration) -> DelayTable {
-        let mut legs = trace.legs().iter().peekable();
-        let mut leg = trace.legs()[0];
-        let mut rows = Vec::new();
-        let end = Time::ZERO + duration;
-        let mut now = Time::ZERO;
-        loop {
-            let mut change = Change::None;
-            while let Some(next) = legs.next_if(|next| next.from <= now) {
-                change = change.max(next.change);
-                leg = *next;
-            }
-            rows.push(DelayRow {
-                time_s: now.as_secs_f64(),
-                one_way_delay_s: trace.delay(now).map(Duration::as_secs_f64),
-                hops: leg.hops,
-                source_satellite: leg.source_satellite,
-                user_satellite: leg.user_satellite,
-                event: match change {
-                    Change::None => "",
-                    Change::Route => "route-change",
-                    Change::Handover => "handover",
-                },
-            });
-            if now >= end {
-                return DelayTable { rows, trace };
-            }
-            now = (now + self.step).min(end);
+fn tabulate(trace: DelayTrace, duration: Duration, step: Duration) -> DelayTable {
+    let mut legs = trace.legs().iter().peekable();
+    let mut leg = trace.legs()[0];
+    let mut rows = Vec::new();
+    let end = Time::ZERO + duration;
+    let mut now = Time::ZERO;
+    loop {
+        let mut change = Change::None;
+        while let Some(next) = legs.next_if(|next| next.from <= now) {
+            change = change.max(next.change);
+            leg = *next;
         }
+        let look = trace.look(now);
+        rows.push(DelayRow {
+            time_s: now.as_secs_f64(),
+            one_way_delay_s: trace.delay(now).map(Duration::as_secs_f64),
+            hops: leg.hops,
+            gateway: leg.gateway,
+            source_satellite: leg.source_satellite,
+            user_satellite: leg.user_satellite,
+            elevation_deg: look.map(|look| look.elevation_deg),
+            range_m: look.map(|look| look.range_m),
+            range_rate_mps: look.map(|look| look.range_rate_mps),
+            event: match change {
+                Change::None => "",
+                Change::Route => "route-change",
+                Change::Handover => "handover",
+            },
+        });
+        if now >= end {
+            return DelayTable { rows, trace };
+        }
+        now = (now + step).min(end);
     }
 }

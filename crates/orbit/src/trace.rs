@@ -1,8 +1,8 @@
 //! A one-way delay over time: what the simulator asks for every packet.
 
-use std::fmt;
+use units::{Duration, FieldError, Frequency, Time};
 
-use units::{Duration, Time};
+use crate::propagation::SPEED_OF_LIGHT;
 
 /// The one-way propagation delay of a path over time, with what happened on the way.
 ///
@@ -11,6 +11,8 @@ use units::{Duration, Time};
 #[derive(Clone, Debug, PartialEq)]
 pub struct DelayTrace {
     points: Vec<Point>,
+    /// How the user sees its satellite at each point, of a path that has one; empty for others.
+    looks: Vec<StoredLook>,
     legs: Vec<Leg>,
     index: Index,
     handovers: u64,
@@ -38,8 +40,53 @@ pub struct Leg {
     pub source_satellite: Option<u32>,
     /// The satellite that serves the user.
     pub user_satellite: Option<u32>,
+    /// The gateway where the route begins, by its number among the source's; nothing during an outage.
+    pub gateway: Option<u32>,
+    /// Where another satellite serves the user than the last that did: the delay from that one to this one at the begin, over
+    /// the best way between satellites. Nothing without a way, and where none was replaced.
+    pub forwarding: Option<Duration>,
     /// What ended the leg before.
     pub change: Change,
+}
+
+/// How the user sees the satellite that serves it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Look {
+    /// Above the plane that touches the ellipsoid, degrees.
+    pub elevation_deg: f64,
+    /// The distance, metres.
+    pub range_m: f64,
+    /// How fast the distance grows, metres per second.
+    pub range_rate_mps: f64,
+}
+
+impl Look {
+    /// By how much a carrier is received higher, hertz; below zero while the satellite draws away. To first order
+    /// in v/c.
+    pub fn doppler_shift(&self, carrier: Frequency) -> f64 {
+        -self.range_rate_mps / SPEED_OF_LIGHT * carrier.as_hz()
+    }
+}
+
+/// A look as it is kept: traces are long, and seven digits will do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct StoredLook([f32; 3]);
+
+impl StoredLook {
+    /// Where no satellite serves. Not NaN, so that equal traces compare equal.
+    const NOTHING: StoredLook = StoredLook([f32::MAX; 3]);
+
+    pub fn of(look: Option<Look>) -> StoredLook {
+        look.map_or(StoredLook::NOTHING, |look| {
+            StoredLook([look.elevation_deg as f32, look.range_m as f32, look.range_rate_mps as f32])
+        })
+    }
+
+    fn get(&self) -> Option<Look> {
+        let [elevation, range, rate] = self.0.map(f64::from);
+        let look = Look { elevation_deg: elevation, range_m: range, range_rate_mps: rate };
+        (*self != StoredLook::NOTHING).then_some(look)
+    }
 }
 
 /// What distinguishes a leg from the one before.
@@ -48,7 +95,8 @@ pub enum Change {
     /// It is the first.
     #[default]
     None,
-    /// The same satellites serve both ends, another way between them.
+    /// The same satellites serve both ends, another way between them; or the route begins at another gateway and the same satellite
+    /// serves the user.
     Route,
     /// Another satellite serves one of the ends, or none does.
     Handover,
@@ -57,26 +105,30 @@ pub enum Change {
 impl DelayTrace {
     /// The same delay for ever.
     pub fn fixed(delay: Duration) -> DelayTrace {
-        DelayTrace::build(vec![Point { at: Time::ZERO, delay: Some(delay), last_link: None }], Vec::new())
+        DelayTrace::build(vec![Point { at: Time::ZERO, delay: Some(delay), last_link: None }], Vec::new(), Vec::new())
     }
 
     /// The delay through `points` (instant, one-way delay), linear in between.
     ///
     /// # Errors
     /// If there is no point, or an instant is not after the one before.
-    pub fn from_points(points: &[(Time, Duration)]) -> Result<DelayTrace, TraceError> {
-        DelayTrace::from_rows(points.iter().enumerate().map(|(i, &(at, delay))| (Row::Point(i + 1), at, Some(delay))))
+    pub fn from_points(points: &[(Time, Duration)]) -> Result<DelayTrace, FieldError> {
+        DelayTrace::from_rows("point", (1..).zip(points).map(|(i, &(at, delay))| Ok((i, at, Some(delay)))))
     }
 
-    /// As [`DelayTrace::from_points`], with outages and the place of each row for messages.
+    /// As [`DelayTrace::from_points`], with outages, and for messages what the rows are called and the number of each.
     pub(crate) fn from_rows(
-        rows: impl Iterator<Item = (Row, Time, Option<Duration>)>,
-    ) -> Result<DelayTrace, TraceError> {
+        called: &str,
+        rows: impl Iterator<Item = Result<(usize, Time, Option<Duration>), FieldError>>,
+    ) -> Result<DelayTrace, FieldError> {
         let mut points: Vec<Point> = Vec::new();
-        for (row, at, delay) in rows {
+        for row in rows {
+            let (number, at, delay) = row?;
             match points.last() {
                 Some(before) if at <= before.at => {
-                    return Err(TraceError::TimeOrder { row, time: at, before: before.at });
+                    let (time, before) = (at.as_secs_f64(), before.at.as_secs_f64());
+                    let message = format!("time {time} s must be later than {before} s, the time of the row before");
+                    return Err(FieldError::new(format!("{called} {number}"), message));
                 }
                 // Into an outage the last delay holds.
                 Some(&Point { delay: Some(last), .. }) if delay.is_none() => {
@@ -87,13 +139,15 @@ impl DelayTrace {
             points.push(Point { at, delay, last_link: None });
         }
         match points.is_empty() {
-            true => Err(TraceError::Empty),
-            false => Ok(DelayTrace::build(points, Vec::new())),
+            true => Err(FieldError::new("", "the trace is empty: it needs at least one row of time and delay")),
+            false => Ok(DelayTrace::build(points, Vec::new(), Vec::new())),
         }
     }
 
-    /// From points in the order of time, at least one, and the legs of a constellation's route.
-    pub(crate) fn build(points: Vec<Point>, legs: Vec<Leg>) -> DelayTrace {
+    /// From points in the order of time, at least one; over a constellation also how the user sees its satellite at each of
+    /// them, and the legs of the route.
+    pub(crate) fn build(points: Vec<Point>, looks: Vec<StoredLook>, legs: Vec<Leg>) -> DelayTrace {
+        debug_assert!(looks.is_empty() || looks.len() == points.len());
         let index = Index::new(&points);
         let (mut handovers, mut route_changes) = (0, 0);
         let mut serving = [None, None];
@@ -104,7 +158,7 @@ impl DelayTrace {
             }
             route_changes += u64::from(leg.change == Change::Route);
         }
-        DelayTrace { points, legs, index, handovers, route_changes }
+        DelayTrace { points, looks, legs, index, handovers, route_changes }
     }
 
     /// The one-way delay of what is sent at `now`; nothing during an outage.
@@ -131,6 +185,58 @@ impl DelayTrace {
             }
             _ => Some(value),
         }
+    }
+
+    /// How the user sees the satellite that serves it at `now`, linear between points as the delay is; nothing while none does
+    /// and for paths that know no satellite. A satellite may serve the user where no route leads to it.
+    pub fn look(&self, now: Time) -> Option<Look> {
+        let i = self.index.last_until(&self.points, now);
+        let look = self.looks.get(i)?.get()?;
+        match (self.points.get(i + 1), self.looks.get(i + 1).and_then(StoredLook::get)) {
+            (Some(next), Some(end)) if now > self.points[i].at => {
+                let from = self.points[i].at;
+                let share = now.since(from).as_nanos() as f64 / next.at.since(from).as_nanos() as f64;
+                let between = |a: f64, b: f64| a + share * (b - a);
+                Some(Look {
+                    elevation_deg: between(look.elevation_deg, end.elevation_deg),
+                    range_m: between(look.range_m, end.range_m),
+                    range_rate_mps: between(look.range_rate_mps, end.range_rate_mps),
+                })
+            }
+            _ => Some(look),
+        }
+    }
+
+    /// How the user sees the satellite that serves it, in the order of time: linear in between, two at one instant where
+    /// another satellite takes over, nothing from where none serves. None at all for paths that know no satellite.
+    pub fn looks(&self) -> impl Iterator<Item = (Time, Option<Look>)> {
+        let all = self.points.iter().zip(&self.looks).map(|(point, look)| (point.at, look.get()));
+        let mut before = None;
+        all.filter(move |&(at, look)| {
+            let is_news = match before {
+                Some((_, None)) => look.is_some(),
+                // A new route to the same satellite is none.
+                Some(before) => before != (at, look),
+                None => true,
+            };
+            before = Some((at, look));
+            is_news
+        })
+    }
+
+    /// How fast the user's distance from its satellite changes its rate at `now`, metres per second squared: between the points
+    /// around it. Nothing while no satellite serves and for paths that know none.
+    pub fn range_acceleration(&self, now: Time) -> Option<f64> {
+        let i = self.index.last_until(&self.points, now);
+        let pair = |i: usize| {
+            let (a, b) = (self.points.get(i)?, self.points.get(i + 1)?);
+            let (from, to) = (self.looks.get(i)?.get()?, self.looks.get(i + 1)?.get()?);
+            let seconds = b.at.since(a.at).as_secs_f64();
+            (seconds > 0.0).then(|| (to.range_rate_mps - from.range_rate_mps) / seconds)
+        };
+        // At the last point of a satellite's service, what was before.
+        self.looks.get(i)?.get()?;
+        pair(i).or_else(|| pair(i.checked_sub(1)?))
     }
 
     /// The leg at `now`; nothing for paths that know no route.
@@ -161,10 +267,20 @@ impl DelayTrace {
 
     /// The first `until` of it, and no more: what a run that ended then has seen.
     pub fn cut(&self, until: Time) -> DelayTrace {
+        let kept = |point: &Point| point.at > Time::ZERO && point.at < until;
         let at = |at| Point { at, delay: self.delay(at), last_link: self.last_link_delay(at) };
-        let within = self.points.iter().filter(|point| point.at > Time::ZERO && point.at < until);
-        let points = [at(Time::ZERO)].into_iter().chain(within.copied()).chain([at(until)]).collect();
-        DelayTrace::build(points, self.legs.iter().filter(|leg| leg.from <= until).copied().collect())
+        let within = self.points.iter().filter(|point| kept(point)).copied();
+        let points = [at(Time::ZERO)].into_iter().chain(within).chain([at(until)]).collect();
+        let looks = match self.looks.is_empty() {
+            true => Vec::new(),
+            false => {
+                let at = |at| StoredLook::of(self.look(at));
+                let within =
+                    self.points.iter().zip(&self.looks).filter(|(point, _)| kept(point)).map(|(_, look)| *look);
+                [at(Time::ZERO)].into_iter().chain(within).chain([at(until)]).collect()
+            }
+        };
+        DelayTrace::build(points, looks, self.legs.iter().filter(|leg| leg.from <= until).copied().collect())
     }
 
     /// The shortest delay; nothing if there is never a route.
@@ -240,78 +356,6 @@ impl Index {
     }
 }
 
-/// Where a row of a trace stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Row {
-    /// The point with this number, from 1.
-    Point(usize),
-    /// The line of the text with this number, from 1.
-    Line(usize),
-}
-
-impl fmt::Display for Row {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Row::Point(number) => write!(f, "point {number}"),
-            Row::Line(number) => write!(f, "line {number}"),
-        }
-    }
-}
-
-/// Why a trace of delays is refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TraceError {
-    /// There is no row.
-    #[error("the trace is empty: it needs at least one row of time and delay")]
-    Empty,
-    /// Time does not go forward.
-    #[error("{row}: time {} s must be later than {} s, the time of the row before", seconds(*.time), seconds(*.before))]
-    TimeOrder {
-        /// Where.
-        row: Row,
-        /// The time given.
-        time: Time,
-        /// The time of the row before.
-        before: Time,
-    },
-    /// A value is no number, or out of range.
-    #[error("{row}: {column} \"{given}\" must be {allowed}")]
-    Value {
-        /// Where.
-        row: Row,
-        /// `time` or `delay`.
-        column: &'static str,
-        /// The text given.
-        given: String,
-        /// What is allowed.
-        allowed: &'static str,
-    },
-    /// A row has another number of columns than the trace.
-    #[error("{row}: {found} columns where {expected} are expected")]
-    Columns {
-        /// Where.
-        row: Row,
-        /// How many there are.
-        found: usize,
-        /// How many there should be.
-        expected: usize,
-    },
-    /// The header does not name what is needed.
-    #[error("{row}: the header \"{header}\" has no column {missing}")]
-    Header {
-        /// Where.
-        row: Row,
-        /// The header given.
-        header: String,
-        /// The accepted names of the missing column.
-        missing: &'static str,
-    },
-}
-
-fn seconds(time: Time) -> f64 {
-    time.as_secs_f64()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -363,6 +407,8 @@ mod tests {
             hops: Some(1),
             source_satellite: serving[0],
             user_satellite: serving[1],
+            gateway: Some(0),
+            forwarding: None,
             change,
         };
         let legs = vec![
@@ -375,7 +421,7 @@ mod tests {
             leg(6.0, [Some(3), Some(6)], Change::Handover), // the same again
         ];
         let point = Point { at: Time::ZERO, delay: None, last_link: None };
-        let trace = DelayTrace::build(vec![point], legs);
+        let trace = DelayTrace::build(vec![point], Vec::new(), legs);
         assert_eq!((trace.handovers(), trace.route_changes()), (3, 1));
         assert_eq!(trace.leg(at(2.5)).unwrap().source_satellite, Some(2));
         assert_eq!((trace.min(), trace.mean(), trace.delay(at(1.0))), (None, None, None));
@@ -393,7 +439,7 @@ mod tests {
                 now += if power < 10 { 0 } else { (1u64 << power) + add };
                 Point { at: Time::from_nanos(now), delay: delay.map(Duration::from_micros), last_link: None }
             }).collect();
-            let trace = DelayTrace::build(points.clone(), Vec::new());
+            let trace = DelayTrace::build(points.clone(), Vec::new(), Vec::new());
             for (near, offset) in questions {
                 let near = points[near % points.len()].at;
                 for now in [near + Duration::from_nanos(offset), near - Duration::from_nanos(offset)] {

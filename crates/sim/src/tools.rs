@@ -36,7 +36,7 @@ pub fn constellation_delay(
         path.handover =
             serde_json::from_value(name.into()).map_err(|error| ScenarioError::new("handover", error.to_string()))?;
     }
-    let rows = ConstellationPath { step, ..path }.table(duration)?.rows;
+    let rows = orbit::constellation_delay(&ConstellationPath { step, ..path }, duration, &|_| Err(String::new()))?.rows;
     let mut table = Table::default();
     let satellite = |number: Option<u32>| number.map_or(f64::NAN, f64::from);
     table.float("time_s", rows.iter().map(|row| row.time_s));
@@ -61,7 +61,7 @@ impl ChannelTool {
     /// The first field that is wrong, or a file that cannot be read.
     pub fn new(config_json: &str, base: &Path, seed: u64) -> Result<ChannelTool, ScenarioError> {
         let config = channel_from_json(config_json)?;
-        Ok(ChannelTool { model: load_channel(&config, base)?, streams: Streams::new(seed) })
+        Ok(ChannelTool { model: load_channel(&config, base, None)?, streams: Streams::new(seed) })
     }
 
     /// The series that user 0 of a run with this seed meets; without a step, as finely as the channel changes.

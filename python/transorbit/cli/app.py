@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
@@ -14,7 +14,8 @@ from transorbit import _folder
 from transorbit._capacity import DEFAULT_USERS
 from transorbit.cli import UsageError, parse, show
 from transorbit.cli.access import access
-from transorbit.cli.common import Csv, Plot, Settings, check_plot, examples, load, write_csv, write_plot
+from transorbit.cli.channel import channel
+from transorbit.cli.common import Settings, examples, load
 from transorbit.cli.constellation import constellation
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ app = App(
     help_format="plaintext",
     version_flags=["--version"],
 )
-channel = App(name="channel", help="The radio channel of the last hop: its series and its statistics.")
 app.command(constellation)
 app.command(channel)
 app.command(access)
@@ -233,106 +233,6 @@ def demo(scenario: Path = Path("scenarios/leo-tcp.toml"), /, *, out: Path = Path
     return 0
 
 
-_ChannelOption = Annotated[str | None, Parameter(help="As in the scenario's [channel].")]
-
-
-@channel.command(
-    help_epilogue=examples(
-        'transorbit channel generate --environment suburban --speed "30 km/h" \\',
-        '    --duration "60 s" --csv fading.csv',
-    )
-)
-def generate(
-    *,
-    scenario: Path | None = None,
-    kind: str | None = None,
-    environment: _ChannelOption = None,
-    elevation: _ChannelOption = None,
-    speed: _ChannelOption = None,
-    reference_snr: _ChannelOption = None,
-    set_: Settings = None,
-    duration: str = "60 s",
-    step: str | None = None,
-    seed: Annotated[str, Parameter(allow_leading_hyphen=True)] = "1",
-    csv: Csv = None,
-    plot: Plot = None,
-) -> None:
-    """Generate the channel that one user meets: attenuation, SNR and mutual information over time.
-
-    Args:
-        scenario: Take the channel of this scenario.
-        kind: A channel of `transorbit list channels`; by default that of the scenario, else lms.
-        duration: How long.
-        step: Time between samples; by default what the channel's speed asks for.
-        seed: Root of the random draws.
-    """
-    check_plot(plot)
-    config, base_dir = _channel(
-        scenario,
-        kind,
-        environment=environment,
-        elevation=elevation,
-        speed=speed,
-        reference_snr=reference_snr,
-        set_=set_,
-    )
-    series = to.channel.generate(
-        config,
-        duration_s=parse.seconds("--duration", duration),
-        step_s=None if step is None else parse.seconds("--step", step),
-        seed=parse.seed(seed),
-        base_dir=base_dir,
-    )
-    write_csv(series, csv if csv or plot else Path("-"))
-    if plot:
-        from transorbit import plots
-
-        title = ", ".join(str(value) for key, value in config.items() if key != "kind") or str(config["kind"])
-        write_plot(plots.channel(series, title=title), plot)
-
-
-@channel.command(
-    help_epilogue=examples(
-        'transorbit channel stats --environment suburban --elevation "40 deg"',
-    )
-)
-def stats(
-    *,
-    scenario: Path | None = None,
-    kind: str | None = None,
-    environment: _ChannelOption = None,
-    elevation: _ChannelOption = None,
-    speed: _ChannelOption = None,
-    reference_snr: _ChannelOption = None,
-    set_: Settings = None,
-    duration: str = "600 s",
-    seed: Annotated[str, Parameter(allow_leading_hyphen=True)] = "1",
-    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
-) -> None:
-    """Print the statistics of a channel: quantiles of attenuation, time in each state, mutual information.
-
-    Args:
-        scenario: Take the channel of this scenario.
-        kind: A channel of `transorbit list channels`; by default that of the scenario, else lms.
-        duration: How long a series is looked at.
-        seed: Root of the random draws.
-        json_: Print JSON.
-    """
-    config, base_dir = _channel(
-        scenario,
-        kind,
-        environment=environment,
-        elevation=elevation,
-        speed=speed,
-        reference_snr=reference_snr,
-        set_=set_,
-    )
-    numbers = to.channel.stats(
-        config, duration_s=parse.seconds("--duration", duration), seed=parse.seed(seed), base_dir=base_dir
-    )
-    print(json.dumps(numbers, indent=2) if json_ else show.tree(numbers))
-
-
 def _run_plugins(files: list[Path] | None) -> None:
     """What a file raises is its author's to read: it is shown with its traceback."""
     import runpy
@@ -364,27 +264,3 @@ def _run(scenario: to.Scenario, seed: int | None, *, bar: bool, scratch: Path | 
             return scenario.run(seed=seed, progress=progress, scratch=scratch), None
         except to.Interrupted as stop:
             return stop.result, str(stop)
-
-
-# Any scenario will do where only its channel is looked at.
-_ANY = """
-duration = "1 s"
-path     = { kind = "fixed", delay = "0 ms" }
-last_hop = { rate = "1 Mbit/s", delay = "10 ms" }
-flows    = [{ transport = "tcp", traffic = "bulk" }]
-"""
-
-
-def _channel(
-    path: Path | None, kind: str | None, *, set_: list[str] | None, **options: str | None
-) -> tuple[dict[str, Any], Path]:
-    """The channel table that the options describe, and where its trace file would be."""
-    import tomllib
-
-    given = {key: value for key, value in options.items() if value is not None}
-    scenario = to.Scenario.from_toml(_ANY) if path is None else to.Scenario.load(path)
-    if kind is not None or path is None:
-        scenario = scenario.replace({"channel": {"kind": kind or "lms"}})
-    scenario = scenario.replace({f"channel.{key}": value for key, value in given.items()}).set(*(set_ or []))
-    scenario.check()
-    return tomllib.loads(scenario.to_toml())["channel"], Path() if path is None else path.parent

@@ -93,3 +93,20 @@ def place(option: str, text: str) -> tuple[float, float]:
     if not (-90 <= latitude <= 90 and -180 <= longitude <= 360):
         raise UsageError(f'{option}: "{text}" is out of range: latitude -90 to 90, longitude -180 to 360')
     return latitude, longitude
+
+
+def hertz(option: str, text: str) -> float:
+    """A frequency with its unit, more than zero."""
+    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*([kMG]?Hz)\s*", text)
+    if not match or float(match[1]) == 0:
+        raise UsageError(f'{option}: "{text}" is not a frequency: write a number and a unit, as in "20 GHz"')
+    return float(match[1]) * {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9}[match[2]]
+
+
+def share(option: str, text: str) -> float:
+    """A percentage, or a number from 0 to 1."""
+    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*(%?)\s*", text)
+    value = float(match[1]) / (100 if match[2] else 1) if match else -1.0
+    if not 0 <= value <= 1:
+        raise UsageError(f'{option}: "{text}" is not a share: write a percentage, as in "0.1 %"')
+    return value

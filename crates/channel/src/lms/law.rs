@@ -2,18 +2,29 @@
 
 use std::f64::consts::PI;
 
-use units::{Db, Duration};
+use units::{Db, Duration, Time};
 
 use super::series::{DIRECT_DOPPLER, Motion, Rays};
 use super::shadowing::Shadowing;
 use super::states::Track;
+use crate::level::Snr;
 use crate::normal::Normals;
-use crate::{TransmissionLaw, qpsk};
+use crate::{ERASED, Geometry, TransmissionLaw, qpsk};
 
 /// Enough for probabilities within 0.3 %.
 const ROWS: usize = 32_768;
 
-/// Draws packets sent at independent, stationary places.
+/// What changes along the way.
+pub(crate) struct Along<'a> {
+    pub(crate) snr: &'a Snr,
+    /// When packets are sent, if it matters.
+    pub(crate) geometry: Option<&'a Geometry>,
+    /// At so many metres.
+    pub(crate) shadowing_correlation_m: &'a dyn Fn(f64) -> f64,
+}
+
+/// Draws packets sent at independent, stationary places; where the satellite moves, at equal intervals of the time in which one
+/// serves: the mixture by share of time that Recommendation ITU-R P.681 prescribes for satellites that are not geostationary.
 ///
 /// A row needs the processes at the instants of its transmissions alone, whose joint law is known: so rows are drawn from it,
 /// instead of being cut out of a series, whose neighbouring rows would say the same (the states of a series of 300 s last for
@@ -23,7 +34,7 @@ pub(crate) fn draw(
     mut shadowing: Shadowing,
     mut normals: Normals,
     motion: Motion,
-    reference: Db,
+    along: Along<'_>,
     (spacing, transmissions): (Duration, usize),
 ) -> TransmissionLaw {
     let spacing_s = spacing.as_secs_f64();
@@ -31,13 +42,17 @@ pub(crate) fn draw(
     let mut samples = Vec::with_capacity(ROWS * transmissions);
     let mut rays = Rays::default();
     let mut independent = vec![[0.0; 2]; transmissions];
+    let mut starts = along.geometry.map(|geometry| geometry.served(ROWS));
     for _ in 0..ROWS {
-        track.restart();
-        shadowing.restart();
+        let start = starts.as_mut().and_then(Iterator::next).unwrap_or(Time::ZERO);
+        let start_m = motion.speed_mps * start.as_secs_f64();
+        let mut level = along.snr.cursor();
+        track.restart(start_m);
+        shadowing.restart(motion.speed_mps * spacing_s, (along.shadowing_correlation_m)(start_m));
         independent.fill_with(|| [normals.draw() * 0.5_f64.sqrt(), normals.draw() * 0.5_f64.sqrt()]);
         for (i, weights) in mixing.iter().enumerate() {
             let elapsed = spacing_s * i as f64;
-            let (loo, _) = track.at(motion.speed_mps * elapsed);
+            let (loo, _) = track.at(start_m + motion.speed_mps * elapsed);
             let mut multipath = [0.0; 2];
             for (weight, part) in weights.iter().zip(&independent) {
                 multipath[0] += weight * part[0];
@@ -45,7 +60,8 @@ pub(crate) fn draw(
             }
             let turns = motion.doppler_hz * DIRECT_DOPPLER * elapsed;
             let gain = rays.gain_db(loo, shadowing.step(), multipath, turns);
-            samples.push(qpsk::mutual_information(Db::new(reference.get() + gain)) as f32);
+            let snr = (level.at(start + spacing * i as u64) + gain).max(ERASED.get());
+            samples.push(qpsk::mutual_information(Db::new(snr)) as f32);
         }
     }
     TransmissionLaw { transmissions, samples }

@@ -1,9 +1,11 @@
 //! The land mobile satellite channel of Pérez-Fontán et al. (1998, 2001): a Markov chain of three states, Loo fading within.
 //!
 //! Simplified, and who could notice: a burst meets one sample, held for a sampling interval (matters to bursts longer than a
-//! few milliseconds); the elevation stays that of the parameter set during a run; the channel is flat over the band (wider
-//! than about 1 MHz it is not); the Doppler shift of the direct ray is half the largest; interference and rain are left out.
+//! few milliseconds); an elevation that follows the orbit takes the nearest published parameters, and at a handover to a satellite
+//! elsewhere in the sky the shadowing state stays (a user whose satellites alternate); the channel is flat over the band (wider
+//! than about 1 MHz it is not); the Doppler shift of the direct ray is half the largest; interference is left out.
 
+mod course;
 mod fft;
 mod law;
 mod model;
@@ -14,35 +16,46 @@ mod shadowing;
 mod states;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Angle, Db, Duration, FieldError, Frequency, Speed};
+use units::{Angle, Db, Duration, FieldError, Frequency, OrOrbit, Speed};
 
-pub(crate) use self::model::{FadingModel, Site, at_elevation};
+pub(crate) use self::course::{Course, Published};
+pub(crate) use self::model::{FadingModel, Site};
 pub use self::parameters::Environment;
 pub(crate) use self::parameters::Loo;
 use self::parameters::ParameterSet;
 pub(crate) use self::series::Motion;
 use self::states::MarkovTrack;
 pub(crate) use self::states::Track;
-use crate::ChannelModel;
+use crate::level::Sight;
+use crate::link_budget::LinkBudget;
 use crate::registry::{Entry, LoadError};
+use crate::{ChannelModel, Geometry};
 
 /// Land mobile satellite fading: three shadowing states, Loo's law within, by Pérez-Fontán's published parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(remote = "Self", deny_unknown_fields, default)]
+#[schemars(rename = "Lms")]
 pub struct Lms {
     /// Surroundings of the user.
     pub environment: Environment,
-    /// Elevation of the satellite; one for which the environment has published parameters.
-    pub elevation: Angle,
+    /// Elevation of the satellite: one for which the environment has published parameters; or "orbit": the nearest ones to
+    /// that of the satellite that serves the users.
+    pub elevation: OrOrbit<Angle>,
     /// Speed of the user, more than zero.
     pub speed: Speed,
-    /// Es/N0 of an unobstructed line of sight.
-    pub reference_snr: Db,
-    /// Carrier frequency, for the Doppler shift.
+    /// Es/N0 of an unobstructed line of sight, unless a link budget makes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = REFERENCE_SNR.to_string()))]
+    pub reference_snr: Option<Db>,
+    /// In place of `reference_snr`: powers, antennas and distance make it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link_budget: Option<LinkBudget>,
+    /// Carrier frequency, for the Doppler shift and the link budget.
     pub carrier: Frequency,
     /// Time between two samples of the series, at most a quarter of a Doppler period. By default an eighth or less, and at
     /// most 10 ms: 1 ms at 60 km/h and 2.2 GHz.
@@ -54,39 +67,87 @@ impl Default for Lms {
     fn default() -> Lms {
         Lms {
             environment: Environment::IntermediateTreeShadowed,
-            elevation: Angle::from_degrees(40.0),
+            elevation: Angle::from_degrees(40.0).into(),
             speed: Speed::from_mps(60.0 / 3.6),
-            reference_snr: Db::new(10.0),
+            reference_snr: Some(REFERENCE_SNR),
+            link_budget: None,
             carrier: Frequency::from_hz(2.2e9),
             sampling_interval: None,
         }
     }
 }
 
+/// Es/N0 of an unobstructed line of sight if a scenario says nothing of it.
+pub(crate) const REFERENCE_SNR: Db = Db::new(10.0);
+
+/// Reads a channel whose `reference_snr` has a default that makes way for a link budget.
+macro_rules! default_reference_snr {
+    ($channel:ident) => {
+        impl<'de> serde::Deserialize<'de> for $channel {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let mut channel = $channel::deserialize(deserializer)?;
+                if channel.link_budget.is_none() {
+                    channel.reference_snr.get_or_insert($crate::lms::REFERENCE_SNR);
+                }
+                Ok(channel)
+            }
+        }
+
+        impl serde::Serialize for $channel {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                $channel::serialize(self, serializer)
+            }
+        }
+    };
+}
+pub(crate) use default_reference_snr;
+
+default_reference_snr!(Lms);
+
 impl Entry for Lms {
     fn check(&self) -> Result<(), FieldError> {
-        self.model().map(|_| ())
+        self.published().check(self.elevation)?;
+        self.motion()?;
+        self.sight().check()
     }
 
-    fn load(&self, _base_dir: &Path) -> Result<Box<dyn ChannelModel>, LoadError> {
-        Ok(Box::new(self.model()?))
+    fn load(&self, base_dir: &Path, geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, LoadError> {
+        let (published, motion) = (self.published(), self.motion()?);
+        let sight = self.sight().load(base_dir, geometry)?;
+        let course = published.course(self.elevation, sight.geometry.as_deref(), motion.speed_mps)?;
+        Ok(Box::new(FadingModel::new(course, motion, sight, self.carrier)))
+    }
+
+    fn follows_orbit(&self) -> bool {
+        self.sight().follows_orbit()
     }
 }
 
 impl Lms {
-    fn model(&self) -> Result<FadingModel<ParameterSet>, FieldError> {
+    fn published(&self) -> Published<ParameterSet> {
         let sets = ParameterSet::all().iter().filter(|set| set.environment == self.environment);
-        let site = at_elevation(self.elevation, self.environment.name(), sets.map(|set| (set.elevation_deg, set)))?;
-        let motion = Motion::new(self.speed, self.carrier, self.sampling_interval)?;
-        Ok(FadingModel::new(site, motion, self.reference_snr, self.carrier))
+        Published::new(self.environment.name(), sets.map(|set| (set.elevation_deg, set)))
+    }
+
+    fn motion(&self) -> Result<Motion, FieldError> {
+        Motion::new(self.speed, self.carrier, self.sampling_interval)
+    }
+
+    fn sight(&self) -> Sight<'_> {
+        Sight {
+            reference_snr: self.reference_snr,
+            link_budget: self.link_budget.as_ref(),
+            carrier: Some(self.carrier),
+            elevation: Some(self.elevation),
+        }
     }
 }
 
 impl Site for ParameterSet {
     type Track = MarkovTrack;
 
-    fn track(&'static self, rng: Box<dyn Rng + Send>) -> MarkovTrack {
-        MarkovTrack::new(self, rng)
+    fn track(course: Course<ParameterSet>, rng: Box<dyn Rng + Send>) -> MarkovTrack {
+        MarkovTrack::new(course, rng)
     }
 
     fn state_name(&'static self, state: usize) -> &'static str {

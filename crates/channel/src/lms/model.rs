@@ -4,21 +4,24 @@ use std::fmt;
 use std::sync::Arc;
 
 use rand::Rng;
-use units::{Angle, Db, Duration, FieldError, Frequency, Speed, Time};
+use units::{Db, Duration, FieldError, Frequency, Speed, Time};
 
+use super::course::Course;
 use super::law;
 use super::multipath::{Multipath, Plan};
 use super::series::{Motion, Sample, Series};
 use super::shadowing::Shadowing;
 use super::states::Track;
+use crate::level::{Cursor, Level, LineOfSight, Snr};
+use crate::link_budget::SPEED_OF_LIGHT_MPS;
 use crate::normal::Normals;
 use crate::{Channel, ChannelModel, ERASED, Observation, Streams, TransmissionLaw};
 
 /// Surroundings for which parameters are published.
-pub(crate) trait Site: fmt::Debug + Sync + 'static {
+pub(crate) trait Site: fmt::Debug + Sized + Sync + 'static {
     type Track: Track + 'static;
 
-    fn track(&'static self, rng: Box<dyn Rng + Send>) -> Self::Track;
+    fn track(course: Course<Self>, rng: Box<dyn Rng + Send>) -> Self::Track;
     fn state_name(&'static self, state: usize) -> &'static str;
     /// Distance after which the shadowing has a correlation of 1/e.
     fn shadowing_correlation_m(&self) -> f64;
@@ -28,44 +31,66 @@ pub(crate) trait Site: fmt::Debug + Sync + 'static {
     fn warnings(&self) -> Vec<String>;
 }
 
-/// A site and a way to move through it.
+/// The sites along a way and how a user moves on it.
 #[derive(Debug)]
 pub(crate) struct FadingModel<S: 'static> {
-    site: &'static S,
+    course: Course<S>,
     motion: Motion,
-    reference_snr: Db,
+    sight: LineOfSight,
     carrier: Frequency,
     plan: Arc<Plan>,
 }
 
 impl<S: Site> FadingModel<S> {
-    pub(crate) fn new(site: &'static S, motion: Motion, reference_snr: Db, carrier: Frequency) -> FadingModel<S> {
-        FadingModel { site, motion, reference_snr, carrier, plan: Arc::new(Plan::new(motion.cycles())) }
+    pub(crate) fn new(course: Course<S>, motion: Motion, sight: LineOfSight, carrier: Frequency) -> FadingModel<S> {
+        FadingModel { course, motion, sight, carrier, plan: Arc::new(Plan::new(motion.cycles())) }
+    }
+
+    /// Of any leg: the states have the same names in all.
+    fn site(&self) -> &'static S {
+        self.course.legs()[0].1
+    }
+
+    fn channel<L: Level>(&self, level: L, streams: &mut Streams<'_>) -> Box<dyn Channel> {
+        let track = S::track(self.course.clone(), streams("states"));
+        let step_m = self.motion.step_m();
+        let mut shadowing = Shadowing::new(step_m, self.site().shadowing_correlation_m(), streams("shadowing"));
+        for &(from_m, site) in &self.course.legs()[1..] {
+            shadowing.change((from_m / step_m).ceil() as u64, step_m, site.shadowing_correlation_m());
+        }
+        let multipath = Multipath::new(Arc::clone(&self.plan), streams("multipath"));
+        Box::new(FadingChannel {
+            series: Series::new(track, shadowing, multipath, self.motion),
+            step: self.motion.step,
+            level,
+            site: self.site(),
+            held: None,
+        })
     }
 }
 
 impl<S: Site> ChannelModel for FadingModel<S> {
     fn build(&self, _user: u64, streams: &mut Streams<'_>) -> Box<dyn Channel> {
-        let track = self.site.track(streams("states"));
-        let shadowing = Shadowing::new(self.motion.step_m(), self.site.shadowing_correlation_m(), streams("shadowing"));
-        let multipath = Multipath::new(Arc::clone(&self.plan), streams("multipath"));
-        Box::new(FadingChannel {
-            series: Series::new(track, shadowing, multipath, self.motion),
-            step: self.motion.step,
-            reference_snr: self.reference_snr,
-            site: self.site,
-            held: None,
-        })
+        match &self.sight.snr {
+            Snr::Fixed(snr) => self.channel(*snr, streams),
+            Snr::Over(levels) => self.channel(Cursor::new(levels), streams),
+        }
     }
 
     fn transmission_law(&self, spacing: Duration, transmissions: usize, streams: &mut Streams<'_>) -> TransmissionLaw {
         let step_m = self.motion.speed_mps * spacing.as_secs_f64();
+        let correlations = |metres| self.course.legs()[self.course.leg_at(metres)].1.shadowing_correlation_m();
+        let changes = self.course.legs().len() > 1 || matches!(self.sight.snr, Snr::Over(_));
         law::draw(
-            self.site.track(streams("law-states")),
-            Shadowing::new(step_m, self.site.shadowing_correlation_m(), streams("law-shadowing")),
+            S::track(self.course.clone(), streams("law-states")),
+            Shadowing::new(step_m, self.site().shadowing_correlation_m(), streams("law-shadowing")),
             Normals::new(streams("law-multipath")),
             self.motion,
-            self.reference_snr,
+            law::Along {
+                snr: &self.sight.snr,
+                geometry: self.sight.geometry.as_deref().filter(|_| changes),
+                shadowing_correlation_m: &correlations,
+            },
             (spacing, transmissions),
         )
     }
@@ -75,8 +100,13 @@ impl<S: Site> ChannelModel for FadingModel<S> {
     }
 
     fn warnings(&self, _users: u64) -> Vec<String> {
-        let mut warnings = self.site.warnings();
-        let band = self.site.band_hz();
+        let mut warnings = [self.course.warnings(), &self.sight.warnings].concat();
+        for warning in self.course.legs().iter().flat_map(|(_, site)| site.warnings()) {
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        }
+        let band = self.site().band_hz();
         if !band.contains(&self.carrier.as_hz()) {
             let (low, high) = (Frequency::from_hz(*band.start()), Frequency::from_hz(*band.end()));
             warnings
@@ -86,7 +116,7 @@ impl<S: Site> ChannelModel for FadingModel<S> {
     }
 
     fn reference_snr(&self) -> Option<Db> {
-        Some(self.reference_snr)
+        Some(self.sight.snr.mean())
     }
 
     fn doppler_hz(&self) -> Option<f64> {
@@ -98,16 +128,16 @@ impl<S: Site> ChannelModel for FadingModel<S> {
     }
 }
 
-struct FadingChannel<S: Site> {
+struct FadingChannel<S: Site, L> {
     series: Series<S::Track>,
     step: Duration,
-    reference_snr: Db,
+    level: L,
     site: &'static S,
     /// The last sample read.
     held: Option<(u64, Sample)>,
 }
 
-impl<S: Site> FadingChannel<S> {
+impl<S: Site, L> FadingChannel<S, L> {
     fn sample(&mut self, now: Time) -> Sample {
         let index = now.as_nanos() / self.step.as_nanos();
         match self.held {
@@ -121,9 +151,9 @@ impl<S: Site> FadingChannel<S> {
     }
 }
 
-impl<S: Site> Channel for FadingChannel<S> {
+impl<S: Site, L: Level> Channel for FadingChannel<S, L> {
     fn burst_snr(&mut self, now: Time) -> Db {
-        Db::new((self.reference_snr.get() + self.sample(now).gain_db).max(ERASED.get()))
+        Db::new((self.level.at(now) + self.sample(now).gain_db).max(ERASED.get()))
     }
 
     fn attenuation(&mut self, now: Time) -> Option<Db> {
@@ -171,8 +201,6 @@ impl Motion {
     }
 }
 
-const SPEED_OF_LIGHT_MPS: f64 = 299_792_458.0;
-
 /// To 1, 2 or 5 times a power of ten nanoseconds.
 fn round_down(step: Duration) -> Duration {
     let mut decade = 1;
@@ -181,22 +209,4 @@ fn round_down(step: Duration) -> Duration {
     }
     let digit = [5, 2, 1].into_iter().find(|digit| digit * decade <= step.as_nanos()).unwrap_or(1);
     Duration::from_nanos(digit * decade)
-}
-
-/// The set for an elevation, or why there is none.
-pub(crate) fn at_elevation<S>(
-    elevation: Angle,
-    environment: &str,
-    sets: impl Iterator<Item = (f64, S)> + Clone,
-) -> Result<S, FieldError> {
-    let degrees = elevation.as_degrees();
-    let refuse = |message: String| FieldError::new("elevation", message);
-    if !(0.0..=90.0).contains(&degrees) {
-        return Err(refuse(format!("{degrees} deg is out of range: must be between 0 deg and 90 deg")));
-    }
-    let known: Vec<_> = sets.clone().map(|(known, _)| format!("{known} deg")).collect();
-    sets.into_iter().find(|(known, _)| (known - degrees).abs() < 1e-9).map(|(_, set)| set).ok_or_else(|| {
-        let known = known.join(" or ");
-        refuse(format!("no parameters are published for {environment} at {degrees} deg: must be {known}"))
-    })
 }

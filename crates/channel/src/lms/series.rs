@@ -73,6 +73,7 @@ impl<T: Track> Series<T> {
     }
 
     /// The sample number `index`. Calls never go back.
+    #[inline(always)]
     pub(crate) fn sample(&mut self, index: u64) -> Sample {
         if index >= self.end {
             self.advance(index);
@@ -147,7 +148,7 @@ mod tests {
         fn at(&mut self, _metres: f64) -> (Loo, usize) {
             (self.0, 0)
         }
-        fn restart(&mut self) {}
+        fn restart(&mut self, _metres: f64) {}
     }
 
     /// exp(-x) I0(x) to 2e-7: Abramowitz and Stegun 9.8.1 and 9.8.2.

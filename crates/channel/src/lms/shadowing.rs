@@ -1,18 +1,36 @@
 //! Slow variations of the direct ray: the shadows of leaves and poles.
 
+use std::collections::VecDeque;
+
 use rand::Rng;
 
 use crate::normal::Normals;
 
 /// A stationary normal process with mean 0, variance 1 and correlation `exp(-d / correlation length)`: a first-order
-/// autoregression in distance (Gudmundson 1991).
+/// autoregression in distance (Gudmundson 1991). The correlation length may change on the way.
 pub(crate) struct Shadowing {
     normals: Normals,
-    memory: f64,
-    innovation: f64,
+    step: Step,
+    /// The steps after so many from the start, and when the first of them begins.
+    changes: VecDeque<(u64, Step)>,
+    until: u64,
     value: f64,
     /// How often the process has moved since its start.
     steps: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    memory: f64,
+    innovation: f64,
+    ratio: f64,
+}
+
+impl Step {
+    fn new(step_m: f64, correlation_m: f64) -> Step {
+        let ratio = step_m / correlation_m;
+        Step { memory: libm::exp(-ratio), innovation: (-libm::expm1(-2.0 * ratio)).sqrt(), ratio }
+    }
 }
 
 impl Shadowing {
@@ -20,40 +38,68 @@ impl Shadowing {
     pub(crate) fn new(step_m: f64, correlation_m: f64, rng: Box<dyn Rng + Send>) -> Shadowing {
         let mut normals = Normals::new(rng);
         let value = normals.draw();
-        let ratio = step_m / correlation_m;
         Shadowing {
             normals,
-            memory: libm::exp(-ratio),
-            innovation: (-libm::expm1(-2.0 * ratio)).sqrt(),
+            step: Step::new(step_m, correlation_m),
+            changes: VecDeque::new(),
+            until: u64::MAX,
             value,
             steps: 0,
         }
     }
 
+    /// Another correlation length from step `index` on, later than the changes before.
+    pub(crate) fn change(&mut self, index: u64, step_m: f64, correlation_m: f64) {
+        self.changes.push_back((index, Step::new(step_m, correlation_m)));
+        self.until = self.changes[0].0;
+    }
+
     /// The value after `index` steps from the start. Calls never go back.
+    #[inline(always)]
     pub(crate) fn at(&mut self, index: u64) -> f64 {
         debug_assert!(self.steps <= index, "asked for step {index} after step {}", self.steps);
+        while self.until <= index {
+            self.walk(self.until);
+            self.exchange();
+        }
+        self.walk(index);
+        self.value
+    }
+
+    #[cold]
+    fn exchange(&mut self) {
+        if let Some((_, step)) = self.changes.pop_front() {
+            self.step = step;
+        }
+        self.until = self.changes.front().map_or(u64::MAX, |&(change, _)| change);
+    }
+
+    #[inline(always)]
+    fn walk(&mut self, index: u64) {
         let mut draws = [0.0; 32];
+        let Step { memory, innovation, .. } = self.step;
         while self.steps < index {
             let draws = &mut draws[..(index - self.steps).min(32) as usize];
             self.normals.fill(draws);
-            self.value = draws.iter().fold(self.value, |value, draw| self.memory * value + self.innovation * draw);
+            self.value = draws.iter().fold(self.value, |value, draw| memory * value + innovation * draw);
             self.steps += draws.len() as u64;
         }
-        self.value
     }
 
     /// The present value; then it moves on by a step.
     #[inline]
     pub(crate) fn step(&mut self) -> f64 {
         let value = self.value;
-        self.value = self.memory * value + self.innovation * self.normals.draw();
+        self.value = self.step.memory * value + self.step.innovation * self.normals.draw();
         self.steps += 1;
         value
     }
 
-    /// Forgets the past: the next value is independent of those before.
-    pub(crate) fn restart(&mut self) {
+    /// Forgets the past: the next value is independent of those before. For what is only stepped.
+    pub(crate) fn restart(&mut self, step_m: f64, correlation_m: f64) {
+        if self.step.ratio != step_m / correlation_m {
+            self.step = Step::new(step_m, correlation_m);
+        }
         self.value = self.normals.draw();
     }
 }
@@ -86,5 +132,23 @@ mod tests {
         for (lag, expected) in [(30, libm::exp(-1.0)), (60, libm::exp(-2.0)), (15, libm::exp(-0.5))] {
             assert!((correlation(lag) - expected).abs() < 0.03, "lag {lag}: {}", correlation(lag));
         }
+    }
+
+    #[test]
+    fn a_change_of_the_correlation_distance_keeps_the_variance() {
+        let mut far = Shadowing::new(0.05, 3.0, streams(4)("shadowing"));
+        let mut changes = Shadowing::new(0.05, 3.0, streams(4)("shadowing"));
+        changes.change(1_000, 0.05, 0.5);
+        let mut some = Shadowing::new(0.05, 3.0, streams(4)("shadowing"));
+        some.change(1_000, 0.05, 0.5);
+        const N: u64 = 500_000;
+        let x: Vec<f64> = (0..N).map(|index| changes.at(index)).collect();
+        assert!((0..=1_000).all(|index| far.at(index) == x[index as usize]));
+        assert!((0..N).step_by(777).all(|index| some.at(index) == x[index as usize]));
+        let x = &x[1_000..];
+        let correlation =
+            |lag: usize| x.iter().zip(&x[lag..]).map(|(a, b)| a * b).sum::<f64>() / (x.len() - lag) as f64;
+        assert!((correlation(0) - 1.0).abs() < 0.03, "variance {}", correlation(0));
+        assert!((correlation(10) - libm::exp(-1.0)).abs() < 0.03, "{}", correlation(10));
     }
 }

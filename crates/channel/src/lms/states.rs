@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use rand::Rng;
 
+use super::course::Course;
 use super::parameters::{Loo, ParameterSet};
 use crate::normal::unit_interval;
 
@@ -12,8 +13,8 @@ pub(crate) trait Track: Send {
     /// The parameters at `metres` and the index of the state. Calls never go back.
     fn at(&mut self, metres: f64) -> (Loo, usize);
 
-    /// Starts a new way at 0 metres, independent of the one before and stationary.
-    fn restart(&mut self);
+    /// Starts a new way at `metres`, independent of the one before and stationary under the parameters that hold there.
+    fn restart(&mut self, metres: f64);
 }
 
 /// A Markov chain clocked by distance, with linear transitions.
@@ -21,9 +22,18 @@ pub(crate) trait Track: Send {
 /// The parameters at `x` are the mean of the chain's over `x` ± half a transition length: a linear ramp that is centred on the
 /// border between two states, and remains defined where states are shorter than the transition. Between the places where a
 /// border enters or leaves this window they are linear in `x`.
+///
+/// Where the elevation leaves the range of a set for the next one's, the state and its frame go on under the new set, joined by
+/// such a ramp; the next step of the chain is the new set's.
 pub(crate) struct MarkovTrack {
-    set: &'static ParameterSet,
-    shares_of_distance: Vec<f64>,
+    course: Course<ParameterSet>,
+    /// The leg of the last of `frames`, and where its stay ends, perhaps in a later leg.
+    leg: usize,
+    frame_end: f64,
+    /// Half a transition, the same for all sets of an environment.
+    half: f64,
+    /// The shares of the way of the set of a leg.
+    shares_of_distance: (usize, Vec<f64>),
     rng: Box<dyn Rng + Send>,
     /// The frames in the window, in order.
     frames: VecDeque<Frame>,
@@ -34,11 +44,13 @@ pub(crate) struct MarkovTrack {
     slope: Loo,
 }
 
+/// A stay in a state, or the part of it in a leg.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     start: f64,
     end: f64,
     state: usize,
+    loo: Loo,
 }
 
 impl Track for MarkovTrack {
@@ -49,23 +61,32 @@ impl Track for MarkovTrack {
         (self.value.plus(metres - self.from, self.slope), self.state_at(metres))
     }
 
-    fn restart(&mut self) {
-        let half = self.set.transition_m / 2.0;
-        let state = pick(&self.shares_of_distance, &mut *self.rng);
-        let frame = self.set.states[state].frame_m;
+    fn restart(&mut self, metres: f64) {
+        let leg = self.course.leg_at(metres);
+        if self.shares_of_distance.0 != leg {
+            self.shares_of_distance = (leg, self.course.legs()[leg].1.shares_of_distance());
+        }
+        let state = pick(&self.shares_of_distance.1, &mut *self.rng);
+        let frame = self.course.legs()[leg].1.states[state].frame_m;
         // The window opens at a random place of its first frame.
-        let start = -half - frame * unit_interval(&mut *self.rng);
+        let start = metres - self.half - frame * unit_interval(&mut *self.rng);
         self.frames.clear();
-        self.frames.push_back(Frame { start, end: start + frame, state });
-        self.enter_piece(0.0);
+        self.leg = leg;
+        self.frame_end = start + frame;
+        self.push(start, state);
+        self.enter_piece(metres);
     }
 }
 
 impl MarkovTrack {
-    pub(crate) fn new(set: &'static ParameterSet, rng: Box<dyn Rng + Send>) -> MarkovTrack {
+    pub(crate) fn new(course: Course<ParameterSet>, rng: Box<dyn Rng + Send>) -> MarkovTrack {
+        let set = course.legs()[0].1;
         let mut track = MarkovTrack {
-            set,
-            shares_of_distance: set.shares_of_distance(),
+            course,
+            leg: 0,
+            frame_end: 0.0,
+            half: set.transition_m / 2.0,
+            shares_of_distance: (0, set.shares_of_distance()),
             rng,
             frames: VecDeque::with_capacity(8),
             from: 0.0,
@@ -73,22 +94,20 @@ impl MarkovTrack {
             value: Loo::default(),
             slope: Loo::default(),
         };
-        track.restart();
+        track.restart(0.0);
         track
     }
 
     /// Takes value and slope anew with the window's centre at `metres`.
     fn enter_piece(&mut self, metres: f64) {
-        let half = self.set.transition_m / 2.0;
+        let half = self.half;
         while self.back().end - half <= metres {
-            let Frame { end, state, .. } = self.back();
-            let state = pick(&self.set.states[state].next, &mut *self.rng);
-            self.frames.push_back(Frame { start: end, end: end + self.set.states[state].frame_m, state });
+            self.push_next();
         }
         while self.frames[0].end + half <= metres {
             self.frames.pop_front();
         }
-        let (first, last) = (self.loo(self.frames[0]), self.loo(self.back()));
+        let (first, last) = (self.frames[0].loo, self.back().loo);
         self.from = metres;
         self.until = (self.frames[0].end + half).min(self.back().end - half);
         if half == 0.0 {
@@ -97,8 +116,30 @@ impl MarkovTrack {
         }
         // A sum of the whole window each time: no rounding errors pile up.
         let share = |frame: &Frame| (frame.end.min(metres + half) - frame.start.max(metres - half)) / (2.0 * half);
-        self.value = self.frames.iter().fold(Loo::default(), |sum, frame| sum.plus(share(frame), self.loo(*frame)));
+        self.value = self.frames.iter().fold(Loo::default(), |sum, frame| sum.plus(share(frame), frame.loo));
         self.slope = Loo::default().plus(1.0 / (2.0 * half), last).plus(-1.0 / (2.0 * half), first);
+    }
+
+    /// The next frame, or the next part of one that reaches into another leg.
+    fn push_next(&mut self) {
+        let Frame { end, mut state, .. } = self.back();
+        if self.course.end(self.leg) <= end {
+            self.leg += 1;
+        }
+        if self.frame_end <= end {
+            state = pick(&self.set().states[state].next, &mut *self.rng);
+            self.frame_end = end + self.set().states[state].frame_m;
+        }
+        self.push(end, state);
+    }
+
+    fn push(&mut self, start: f64, state: usize) {
+        let end = self.frame_end.min(self.course.end(self.leg));
+        self.frames.push_back(Frame { start, end, state, loo: self.set().states[state].loo });
+    }
+
+    fn set(&self) -> &'static ParameterSet {
+        self.course.legs()[self.leg].1
     }
 
     fn state_at(&self, metres: f64) -> usize {
@@ -107,10 +148,6 @@ impl MarkovTrack {
 
     fn back(&self) -> Frame {
         self.frames[self.frames.len() - 1]
-    }
-
-    fn loo(&self, frame: Frame) -> Loo {
-        self.set.states[frame.state].loo
     }
 }
 
@@ -132,7 +169,7 @@ mod tests {
     use crate::testing::streams;
 
     fn track(set: &'static ParameterSet, seed: u64) -> MarkovTrack {
-        MarkovTrack::new(set, streams(seed)("states"))
+        MarkovTrack::new(Course::of(set), streams(seed)("states"))
     }
 
     #[test]
@@ -159,7 +196,7 @@ mod tests {
         for metres in [0.0, 2.0, 5.0, 30.0] {
             let mut counts = [0usize; 3];
             for _ in 0..WAYS {
-                track.restart();
+                track.restart(0.0);
                 counts[track.at(metres).1] += 1;
             }
             for (count, expected) in counts.iter().zip(set.shares_of_distance()) {
@@ -196,6 +233,71 @@ mod tests {
             let exact = fine.at(f64::from(i) * 0.125);
             if i % 37 == 0 {
                 assert_eq!(coarse.at(f64::from(i) * 0.125), exact);
+            }
+        }
+    }
+
+    #[test]
+    fn another_set_goes_on_in_the_same_state_along_a_ramp() {
+        let set = |elevation| ParameterSet::find(Environment::Urban, elevation);
+        // Legs longer and shorter than frames (5 m) and transitions (3 m).
+        let borders = [f64::NEG_INFINITY, 7.0, 8.0, 8.5, 30.0, 31.0, 50.0];
+        let elevations = [40.0, 60.0, 80.0, 60.0, 40.0, 60.0, 80.0];
+        let legs: Vec<_> = borders.into_iter().zip(elevations.map(set)).collect();
+        let half = set(40.0).transition_m / 2.0;
+        const GRID: f64 = 0.01;
+        for seed in 0..50 {
+            let mut chain = MarkovTrack::new(Course::of_legs(&legs), streams(seed)("states"));
+            let mut track = MarkovTrack::new(Course::of_legs(&legs), streams(seed)("states"));
+            // The parameters of the set that holds there, in the state that the chain is in; then a moving average.
+            let own = |metres: f64, chain: &mut MarkovTrack| {
+                let leg = borders.iter().rposition(|&border| border <= metres).unwrap();
+                set(elevations[leg]).states[chain.at(metres).1].loo.mean_db
+            };
+            let own: Vec<f64> = (0..6000).map(|i| own((f64::from(i) + 0.5) * GRID, &mut chain)).collect();
+            let window = (half / GRID).round() as usize;
+            let mut before = None;
+            for centre in window..own.len() - window {
+                let expected = own[centre - window..centre + window].iter().sum::<f64>() / (2 * window) as f64;
+                let value = track.at(centre as f64 * GRID).0.mean_db;
+                assert!((value - expected).abs() < 0.2, "seed {seed}, {centre}: {value} against {expected}");
+                // The largest gap between two states is 24.4 dB.
+                assert!(before.is_none_or(|before: f64| (value - before).abs() <= 24.4 * GRID / (2.0 * half) + 1e-9));
+                before = Some(value);
+            }
+        }
+    }
+
+    #[test]
+    fn shares_of_the_way_are_those_of_the_set_that_holds() {
+        let set = |elevation| ParameterSet::find(Environment::Urban, elevation);
+        let leg = |i: u32| (f64::from(i) * 500.0, set([40.0, 80.0][i as usize % 2]));
+        let mut legs: Vec<_> = (0..2000).map(leg).collect();
+        legs[0].0 = f64::NEG_INFINITY;
+        let mut track = MarkovTrack::new(Course::of_legs(&legs), streams(6)("states"));
+        let mut counts = [[0usize; 3]; 2];
+        for i in 0..1_000_000 {
+            // Away from the borders, where the chain remembers the set before.
+            if i % 500 >= 100 {
+                counts[i / 500 % 2][track.at(i as f64).1] += 1;
+            }
+        }
+        for (counts, elevation) in counts.iter().zip([40.0, 80.0]) {
+            for (&count, expected) in counts.iter().zip(set(elevation).shares_of_distance()) {
+                let share = count as f64 / 400_000.0;
+                assert!((share - expected).abs() < 0.015, "{elevation} deg: {share} against {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn transitions_are_as_long_in_all_sets_of_an_environment() {
+        for set in ParameterSet::all() {
+            let others = ParameterSet::all().iter().filter(|other| other.environment == set.environment);
+            for other in others {
+                assert_eq!(other.transition_m, set.transition_m);
+                let names = |set: &'static ParameterSet| set.states.iter().map(|state| &state.name).collect::<Vec<_>>();
+                assert_eq!(names(other), names(set), "a state goes on in another set");
             }
         }
     }

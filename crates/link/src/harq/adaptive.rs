@@ -250,7 +250,7 @@ impl Adaptive {
             Some(_) => self.short_increment(index),
             None => self.estimated_increment(index),
         }
-        Coded { process: index, bits: self.processes[index as usize].made_bits - sent }
+        Coded { process: index, bits: self.processes[index as usize].made_bits - sent, tag: 0 }
     }
 
     /// The plan in proportion. Where that comes to no bit at all, the increment is passed over.
@@ -371,6 +371,10 @@ impl Harq for Adaptive {
         Reception { verdict, answer: Some(self.answers.carry(says)) }
     }
 
+    fn answers(&self) -> bool {
+        true
+    }
+
     fn handle_feedback(&mut self, _now: Time, feedback: Feedback) {
         self.counters.on_answer(feedback.answer);
         let process = &mut self.processes[feedback.process as usize];
@@ -384,6 +388,17 @@ impl Harq for Adaptive {
             self.free.push(feedback.process);
             self.counters.processes -= 1;
         }
+    }
+
+    fn reset(&mut self, _under_way: &[Burst], lost: &mut Vec<(PacketRef, u64)>) {
+        // The packet of a place that is free is decided.
+        let open = self.processes.iter().filter(|process| !process.closed);
+        let before = lost.len();
+        lost.extend(open.map(|process| (process.packet, process.sequence)));
+        self.counters.on_reset(lost.len() - before);
+        self.processes.clear();
+        self.free.clear();
+        self.waiting.clear();
     }
 
     fn undecided(&self) -> usize {

@@ -1,11 +1,13 @@
 //! Go-back-N: the receiver keeps nothing that is not the next, so the sender begins anew at the first packet that fails.
 //!
 //! Lin, Costello, Miller, "Automatic-repeat-request error-control schemes", IEEE Communications Magazine 22(12), 1984. Each
-//! user has a window and an expectation of its own. Three rules close what the textbook leaves open:
+//! user has a window and an expectation of its own. Four rules close what the textbook leaves open:
 //! * A transmission counts as one of a packet's when the receiver was ready for it; what a receiver discards because an
 //!   earlier packet is missing does not count. A burst says whether it is the last allowed. If that one fails, the receiver
 //!   goes on to the next packet at once, and the sender does so when it hears of it or was to hear: neither goes back for it.
 //! * Acknowledgments are cumulative: that of a packet says the same of all before it.
+//! * Bursts and answers carry the number of the transmission and how often the sender had gone back, so that each is known
+//!   where bursts or answers overtake others; a negative answer to another packet than the oldest then sends it back, too.
 //! * A lost answer counts as a negative one. Answers to bursts sent before the sender last went back are only heeded where
 //!   they acknowledge.
 
@@ -87,9 +89,8 @@ struct User {
     /// Sender: how many of the window were sent since the sender last went back; the rest are to be sent again.
     sent: usize,
     waits: bool,
-    /// Sender: how often it went back, and how often it had when each burst not answered yet was sent, oldest first.
-    round: u32,
-    unanswered: VecDeque<u32>,
+    /// Sender: how often it went back, modulo 256: no answer comes after so many rounds.
+    round: u8,
     /// Receiver: the number of the packet it is ready for.
     expected: u64,
 }
@@ -115,10 +116,10 @@ impl GoBackN {
         let packet = &mut self.packets[index as usize];
         packet.unanswered += 1;
         let user = &mut self.users[packet.packet.user as usize];
-        user.unanswered.push_back(user.round);
         user.sent += 1;
         let bits = self.codeword.bits(0, packet.data_bits);
-        Burst { coded: Coded { process: index, bits }, packet: packet.packet, sequence: packet.sequence }
+        let tag = u16::from_le_bytes([packet.attempt, user.round]);
+        Burst { coded: Coded { process: index, bits, tag }, packet: packet.packet, sequence: packet.sequence }
     }
 
     /// The oldest packet leaves a user's window.
@@ -139,7 +140,7 @@ impl GoBackN {
         let place = &mut self.users[user as usize];
         self.to_repeat += place.sent;
         place.sent = 0;
-        place.round += 1;
+        place.round = place.round.wrapping_add(1);
         if !std::mem::replace(&mut place.waits, true) {
             self.waiting.push_back(user);
         }
@@ -209,6 +210,7 @@ impl Harq for GoBackN {
         let packet = &mut self.packets[burst.coded.process as usize];
         let user = &mut self.users[packet.packet.user as usize];
         let bits = u64::from(burst.coded.bits);
+        let [attempt, _] = burst.coded.tag.to_le_bytes();
         self.counters.on_burst(burst.coded.bits);
         let mut verdict = Verdict::Undecided;
         if packet.fate.is_some() {
@@ -222,8 +224,8 @@ impl Harq for GoBackN {
             if self.codeword.decodes(&gain, packet.data_bits) {
                 verdict = Verdict::Decoded;
                 packet.fate = Some(true);
-                self.counters.on_decoded(usize::from(packet.attempt), &packet.packet, packet.received_bits);
-            } else if usize::from(packet.attempt) == self.codeword.transmissions() {
+                self.counters.on_decoded(usize::from(attempt), &packet.packet, packet.received_bits);
+            } else if usize::from(attempt) == self.codeword.transmissions() {
                 verdict = Verdict::Failed;
                 packet.fate = Some(false);
                 self.counters.on_failed(packet.received_bits);
@@ -234,15 +236,19 @@ impl Harq for GoBackN {
         Reception { verdict, answer: Some(self.answers.carry(says)) }
     }
 
+    fn answers(&self) -> bool {
+        true
+    }
+
     fn handle_feedback(&mut self, _now: Time, feedback: Feedback) {
         self.counters.on_answer(feedback.answer);
         let index = feedback.process;
         let packet = &mut self.packets[index as usize];
         packet.unanswered -= 1;
-        let Packet { number, over, .. } = *packet;
+        let Packet { number, over, fate, .. } = *packet;
         let owner = packet.packet.user;
-        let user = &mut self.users[owner as usize];
-        let round = user.unanswered.pop_front().expect("each burst is answered once");
+        let user = &self.users[owner as usize];
+        let [_, round] = feedback.tag.to_le_bytes();
         if over {
             self.free_if_done(index);
         } else if feedback.answer == Answer::Ack {
@@ -250,14 +256,29 @@ impl Harq for GoBackN {
                 self.advance(owner);
             }
         } else if round == user.round {
-            assert_eq!(number, user.base, "all before it are acknowledged, or the sender would have gone back");
-            if usize::from(packet.attempt) == self.codeword.transmissions() {
+            // It is the oldest, or answers came out of order; then a transmission may have been one for which the receiver was
+            // not ready, and is made again.
+            let last = usize::from(packet.attempt) == self.codeword.transmissions();
+            if number == user.base && last && fate.is_some() {
                 self.advance(owner);
             } else {
-                packet.attempt += 1;
+                packet.attempt += u8::from(number == user.base && !last);
                 self.go_back(owner);
             }
         }
+    }
+
+    fn reset(&mut self, _under_way: &[Burst], lost: &mut Vec<(PacketRef, u64)>) {
+        // The packet of a place that is free is decided.
+        let open = self.packets.iter().filter(|packet| packet.fate.is_none());
+        let before = lost.len();
+        lost.extend(open.map(|packet| (packet.packet, packet.sequence)));
+        self.counters.on_reset(lost.len() - before);
+        self.packets.clear();
+        self.free.clear();
+        self.users.clear();
+        self.waiting.clear();
+        self.to_repeat = 0;
     }
 
     fn undecided(&self) -> usize {

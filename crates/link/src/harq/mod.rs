@@ -184,9 +184,16 @@ pub trait Harq: Send {
     /// Receiver: a burst arrives, having met the signal-to-noise ratio `snr`.
     fn receive(&mut self, now: Time, burst: &Burst, snr: Db) -> Reception;
 
-    /// Sender: what the receiver said reaches the sender, or was to reach it now. Answers come in the order of the bursts, each
-    /// once.
+    /// Whether the receiver answers each burst. Never changes.
+    fn answers(&self) -> bool;
+
+    /// Sender: what the receiver said reaches the sender, or was to reach it now. Each burst is answered once, and mostly in the
+    /// order of the bursts: where the delay falls bursts and answers overtake others.
     fn handle_feedback(&mut self, now: Time, feedback: Feedback);
+
+    /// Both ends: all that is under way is gone, the bursts `under_way` and all answers, and the sender is another that begins
+    /// anew. The packets that are not decided will not be: they are put in `lost` with their numbers, in any order.
+    fn reset(&mut self, under_way: &[Burst], lost: &mut Vec<(PacketRef, u64)>);
 
     /// Packets that were started and are neither decoded nor failed.
     fn undecided(&self) -> usize;
@@ -202,6 +209,15 @@ pub struct Coded {
     pub process: u32,
     /// How many bits.
     pub bits: u32,
+    /// What the scheme wants to know again when the burst arrives and when it is answered: which transmission it is.
+    pub tag: u16,
+}
+
+impl Coded {
+    /// The answer to the burst with these bits.
+    pub fn answered(self, answer: Answer) -> Feedback {
+        Feedback { process: self.process, tag: self.tag, answer }
+    }
 }
 
 /// What the transmitter sends in one go.
@@ -242,7 +258,7 @@ pub enum Answer {
     Ack,
     /// It is not.
     Nack,
-    /// An answer was due and did not come: the sender notices at the instant at which it was due, for all delays are fixed.
+    /// An answer was due and did not come: the sender notices at the instant at which it was due, for it knows all delays.
     Lost,
 }
 
@@ -251,6 +267,8 @@ pub enum Answer {
 pub struct Feedback {
     /// The process it speaks of.
     pub process: u32,
+    /// The tag of the burst that it answers.
+    pub tag: u16,
     /// What it says.
     pub answer: Answer,
 }
@@ -264,6 +282,8 @@ pub struct HarqCounters {
     pub decoded_after: Vec<u64>,
     /// Packets that all transmissions failed to carry.
     pub failed: u64,
+    /// Packets given up by [`Harq::reset`].
+    pub abandoned: u64,
     /// Bursts received.
     pub bursts: u64,
     /// Coded bits received.
@@ -297,7 +317,13 @@ impl HarqCounters {
 
     /// Packets started whose fate is open.
     pub fn undecided(&self) -> usize {
-        (self.started - self.decoded() - self.failed) as usize
+        (self.started - self.decoded() - self.failed - self.abandoned) as usize
+    }
+
+    /// The sender gives up so many packets, and has no other.
+    pub(crate) fn on_reset(&mut self, abandoned: usize) {
+        self.abandoned += abandoned as u64;
+        self.processes = 0;
     }
 
     /// A packet takes a process.

@@ -34,7 +34,7 @@ impl Harq for Uncoded {
 
     fn start(&mut self, _now: Time, packet: &PacketRef, _sequence: u64, _estimate: Option<f64>) -> Coded {
         self.counters.started += 1;
-        Coded { process: 0, bits: packet.size * 8 }
+        Coded { process: 0, bits: packet.size * 8, tag: 0 }
     }
 
     fn poll_burst(&mut self, _now: Time) -> Option<Burst> {
@@ -58,8 +58,18 @@ impl Harq for Uncoded {
         Reception { verdict, answer: None }
     }
 
+    fn answers(&self) -> bool {
+        false
+    }
+
     fn handle_feedback(&mut self, _now: Time, feedback: Feedback) {
         unreachable!("nobody said {feedback:?}");
+    }
+
+    /// A packet is decided when its only burst arrives.
+    fn reset(&mut self, under_way: &[Burst], lost: &mut Vec<(PacketRef, u64)>) {
+        lost.extend(under_way.iter().map(|burst| (burst.packet, burst.sequence)));
+        self.counters.on_reset(under_way.len());
     }
 
     fn undecided(&self) -> usize {

@@ -175,12 +175,13 @@ impl Processes {
     /// The next transmission of a process.
     fn transmission(&mut self, index: u32) -> Coded {
         let process = &mut self.processes[index as usize];
-        let bits = self.codeword.bits(usize::from(process.made), process.data_bits);
+        let transmission = process.made;
+        let bits = self.codeword.bits(usize::from(transmission), process.data_bits);
         process.made += 1;
         if !self.feedback && usize::from(process.made) == self.codeword.transmissions() {
             self.end(index);
         }
-        Coded { process: index, bits }
+        Coded { process: index, bits, tag: u16::from(transmission) }
     }
 
     /// The sender is done with a packet.
@@ -282,15 +283,15 @@ impl Harq for Processes {
         let gains = &mut self.gains[index as usize * segments..][..segments];
         let bits = u64::from(burst.coded.bits);
         self.counters.on_burst(burst.coded.bits);
-        let transmission = usize::from(process.received);
         process.received += 1;
+        let received = usize::from(process.received);
         let verdict = if process.fate.is_some() {
             self.counters.on_discarded(bits);
             Verdict::Undecided
         } else {
             process.received_bits += bits;
-            self.codeword.receive(gains, transmission, snr);
-            let last = transmission + 1 == self.codeword.transmissions();
+            self.codeword.receive(gains, usize::from(burst.coded.tag), snr);
+            let last = received == self.codeword.transmissions();
             match (self.codeword.decodes(gains, process.data_bits), last) {
                 (true, _) => Verdict::Decoded,
                 (false, true) => Verdict::Failed,
@@ -300,7 +301,7 @@ impl Harq for Processes {
         match verdict {
             Verdict::Decoded => {
                 process.fate = Some(true);
-                self.counters.on_decoded(transmission + 1, &process.packet, process.received_bits);
+                self.counters.on_decoded(received, &process.packet, process.received_bits);
             }
             Verdict::Failed => {
                 process.fate = Some(false);
@@ -314,6 +315,10 @@ impl Harq for Processes {
         Reception { verdict, answer: self.feedback.then(|| self.answers.carry(says)) }
     }
 
+    fn answers(&self) -> bool {
+        self.feedback
+    }
+
     fn handle_feedback(&mut self, _now: Time, feedback: Feedback) {
         self.counters.on_answer(feedback.answer);
         let process = &self.processes[feedback.process as usize];
@@ -323,6 +328,19 @@ impl Harq for Processes {
         } else {
             self.end(feedback.process);
         }
+    }
+
+    fn reset(&mut self, _under_way: &[Burst], lost: &mut Vec<(PacketRef, u64)>) {
+        // The packet of a place that is free is decided.
+        let open = self.processes.iter().filter(|process| process.fate.is_none());
+        let before = lost.len();
+        lost.extend(open.map(|process| (process.packet, process.sequence)));
+        self.counters.on_reset(lost.len() - before);
+        self.processes.clear();
+        self.gains.clear();
+        self.free.clear();
+        self.waiting.clear();
+        self.users.clear();
     }
 
     fn undecided(&self) -> usize {

@@ -79,15 +79,19 @@ impl Codel {
     /// If a value cannot be.
     pub fn new(config: &CodelConfig) -> Result<Codel, FieldError> {
         config.check()?;
-        Ok(Codel {
-            config: config.clone(),
+        Ok(Codel::at_rest(config.clone()))
+    }
+
+    fn at_rest(config: CodelConfig) -> Codel {
+        Codel {
+            config,
             first_above: None,
             dropping: false,
             drop_next: Time::ZERO,
             law_due: false,
             count: 0,
             last_count: 0,
-        })
+        }
     }
 
     /// Whether packets have waited longer than the target for an interval (the function `dodequeue` of the RFC).
@@ -150,6 +154,10 @@ impl QueueManager for Codel {
     /// As the RFC's `dodequeue` does when it finds nothing.
     fn on_emptied(&mut self, _at: Time) {
         (self.first_above, self.dropping, self.law_due) = (None, false, false);
+    }
+
+    fn reset(&mut self, _now: Time) {
+        *self = Codel::at_rest(self.config.clone());
     }
 
     fn drops_at_departure(&self) -> bool {

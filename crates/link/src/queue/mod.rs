@@ -100,6 +100,11 @@ pub trait QueueManager: Send {
         let _ = at;
     }
 
+    /// The queue is empty and another's from now on: what was learnt of the one before means nothing any more.
+    fn reset(&mut self, now: Time) {
+        let _ = now;
+    }
+
     /// Whether [`QueueManager::on_departure`] may drop; asked once.
     fn drops_at_departure(&self) -> bool {
         false
@@ -220,6 +225,15 @@ impl Queue {
             self.dropped.push_back((packet, DropReason::Overflow));
             self.note_emptied(now);
         }
+    }
+
+    /// Takes out all packets, and begins anew.
+    pub fn drain(&mut self, now: Time) -> impl Iterator<Item = PacketRef> {
+        self.bytes = 0;
+        if let Some(manager) = &mut self.manager {
+            manager.reset(now);
+        }
+        self.packets.drain(..).map(|(packet, _)| packet)
     }
 
     /// The bytes of a packet, counted from 0 for the first.

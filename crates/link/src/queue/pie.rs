@@ -200,4 +200,11 @@ impl QueueManager for Pie {
         self.advance(at);
         self.wait = Duration::ZERO;
     }
+
+    fn reset(&mut self, now: Time) {
+        self.advance(now);
+        (self.wait, self.wait_before) = (Duration::ZERO, Duration::ZERO);
+        (self.probability, self.accumulated) = (0.0, 0.0);
+        self.burst_left = self.config.burst;
+    }
 }

@@ -187,4 +187,8 @@ impl QueueManager for Red {
     fn on_emptied(&mut self, at: Time) {
         self.empty_since = at;
     }
+
+    fn reset(&mut self, now: Time) {
+        (self.average, self.count, self.empty_since) = (0.0, -1.0, now);
+    }
 }

@@ -215,6 +215,13 @@ impl Scheduler for ByFrames {
         self.queues.poll_dropped()
     }
 
+    fn drain(&mut self, now: Time, lost: &mut Vec<PacketRef>) {
+        self.queues.drain(now, lost);
+        self.plan.clear();
+        self.overhang = 0.0;
+        self.served.reset(now);
+    }
+
     fn backlog(&self) -> Backlog {
         self.queues.backlog()
     }

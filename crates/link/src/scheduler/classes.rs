@@ -52,6 +52,10 @@ impl Scheduler for Classes {
         self.classes.iter_mut().find_map(|class| class.poll_dropped())
     }
 
+    fn drain(&mut self, now: Time, lost: &mut Vec<PacketRef>) {
+        self.classes.iter_mut().for_each(|class| class.drain(now, lost));
+    }
+
     fn backlog(&self) -> Backlog {
         self.classes.iter().map(|class| class.backlog()).fold(Backlog::default(), |sum, class| Backlog {
             packets: sum.packets + class.packets,

@@ -77,6 +77,11 @@ impl Scheduler for DropTail {
         self.queue.poll_dropped()
     }
 
+    fn drain(&mut self, now: Time, lost: &mut Vec<PacketRef>) {
+        self.queue.expire(now);
+        lost.extend(self.queue.drain(now));
+    }
+
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
     }

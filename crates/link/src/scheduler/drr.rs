@@ -145,6 +145,14 @@ impl Scheduler for DeficitRoundRobin {
         self.queues.poll_dropped()
     }
 
+    fn drain(&mut self, now: Time, lost: &mut Vec<PacketRef>) {
+        self.queues.drain(now, lost);
+        self.turns.clear();
+        self.begun = false;
+        self.listed.fill(false);
+        self.deficits.fill(0);
+    }
+
     fn backlog(&self) -> Backlog {
         self.queues.backlog()
     }

@@ -156,6 +156,11 @@ impl Scheduler for External {
         self.queues.poll_dropped()
     }
 
+    fn drain(&mut self, now: Time, lost: &mut Vec<PacketRef>) {
+        self.queues.drain(now, lost);
+        self.served.reset(now);
+    }
+
     fn backlog(&self) -> Backlog {
         self.queues.backlog()
     }

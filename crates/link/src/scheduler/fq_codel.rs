@@ -208,6 +208,14 @@ impl Scheduler for FqCodel {
         self.queues.poll_dropped()
     }
 
+    fn drain(&mut self, now: Time, lost: &mut Vec<PacketRef>) {
+        self.queues.drain(now, lost);
+        self.new.clear();
+        self.old.clear();
+        self.listed.fill(false);
+        self.deficits.fill(0);
+    }
+
     fn backlog(&self) -> Backlog {
         self.queues.backlog()
     }

@@ -168,6 +168,10 @@ pub trait Scheduler: Send {
         None
     }
 
+    /// Takes out all packets, those of each flow in order, and begins anew: another satellite serves. What had waited too long
+    /// by `now` has still been dropped for that.
+    fn drain(&mut self, now: Time, lost: &mut Vec<PacketRef>);
+
     /// What waits.
     fn backlog(&self) -> Backlog;
 

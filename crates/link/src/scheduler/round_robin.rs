@@ -79,6 +79,12 @@ impl Scheduler for RoundRobin {
         self.queues.poll_dropped()
     }
 
+    fn drain(&mut self, now: Time, lost: &mut Vec<PacketRef>) {
+        self.queues.drain(now, lost);
+        self.turns.clear();
+        self.listed.fill(false);
+    }
+
     fn backlog(&self) -> Backlog {
         self.queues.backlog()
     }

@@ -220,6 +220,12 @@ impl<R: Rule> Scheduler for ByRule<R> {
         self.queues.poll_dropped()
     }
 
+    fn drain(&mut self, now: Time, lost: &mut Vec<PacketRef>) {
+        self.queues.drain(now, lost);
+        self.served.reset(now);
+        self.epoch = None;
+    }
+
     fn backlog(&self) -> Backlog {
         self.queues.backlog()
     }

@@ -18,6 +18,12 @@ impl Served {
         Served { window_s: window.as_secs_f64(), base: Time::ZERO, sums: vec![1.0; users] }
     }
 
+    /// As if each user had been sent one bit before `now`, and no more.
+    pub fn reset(&mut self, now: Time) {
+        self.base = now;
+        self.sums.fill(1.0);
+    }
+
     /// What `user` was sent: bits, smoothed, times a factor that is the same for all users.
     #[inline]
     pub fn of(&self, user: u32) -> f64 {

@@ -202,6 +202,19 @@ impl UserQueues {
         self.take_dropped(place);
     }
 
+    /// As [`super::Scheduler::drain`].
+    pub fn drain(&mut self, now: Time, lost: &mut Vec<PacketRef>) {
+        self.expire(now);
+        for place in 0..self.queues.len() {
+            if self.queues[place].front().is_some() {
+                self.note_change(place as u32);
+            }
+            lost.extend(self.queues[place].drain(now));
+        }
+        self.deadlines.clear();
+        self.backlog = Backlog::default();
+    }
+
     /// The bytes of a packet of a user, counted from 0 for the first.
     pub fn size_at(&self, user: u32, place: usize) -> Option<u32> {
         self.queues[user as usize].size_at(place)

@@ -69,7 +69,15 @@ impl Harq for Gate {
         unreachable!()
     }
 
+    fn answers(&self) -> bool {
+        unreachable!()
+    }
+
     fn handle_feedback(&mut self, _: Time, _: Feedback) {
+        unreachable!()
+    }
+
+    fn reset(&mut self, _: &[Burst], _: &mut Vec<(PacketRef, u64)>) {
         unreachable!()
     }
 

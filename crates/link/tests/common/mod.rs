@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use channel::{CLEAR, Channel, ERASED, TransmissionLaw};
-use link::{Choose, Ecn, LastHop, LastHopConfig, Output, PacketRef, QueueState};
+use link::{Choose, Ecn, LastHop, LastHopConfig, Output, PacketRef, Propagation, QueueState, Transfer};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use units::{Db, Duration, Time};
@@ -146,8 +146,19 @@ impl Run {
     /// A last hop to users with these channels; base round-trip time 160 ms.
     pub fn of(json: serde_json::Value, channels: Vec<Box<dyn Channel>>, law: Option<&TransmissionLaw>) -> Run {
         let config = config(json);
+        let propagation = Propagation::fixed(config.delay.given().expect("a delay that does not follow the orbit"));
+        Run::over(config, propagation, channels, law)
+    }
+
+    /// The same with another delay than the configuration's.
+    pub fn over(
+        config: LastHopConfig,
+        propagation: Propagation,
+        channels: Vec<Box<dyn Channel>>,
+        law: Option<&TransmissionLaw>,
+    ) -> Run {
         let rtt = Duration::from_millis(160);
-        Run::new(LastHop::new(&config, rtt, channels, law, &mut streams, &mut choosers).unwrap())
+        Run::new(LastHop::new(&config, propagation, rtt, channels, law, &mut streams, &mut choosers).unwrap())
     }
 
     pub fn offer(&mut self, now: Time, packet: PacketRef) {
@@ -173,12 +184,36 @@ impl Run {
         self.collect();
     }
 
+    /// Another satellite takes over.
+    pub fn hand_over(&mut self, now: Time, resume: Time, transfer: Transfer) {
+        self.run_until(now);
+        self.now = now;
+        self.hop.hand_over(now, resume, transfer);
+        self.collect();
+    }
+
+    /// None serves.
+    pub fn halt(&mut self, now: Time) {
+        self.run_until(now);
+        self.now = now;
+        self.hop.halt(now);
+        self.collect();
+    }
+
+    /// One serves again.
+    pub fn resume(&mut self, now: Time) {
+        self.run_until(now);
+        self.now = now;
+        self.hop.resume(now);
+        self.collect();
+    }
+
     pub fn finish(&mut self) {
         self.run_until(Time::MAX);
         assert_eq!(self.hop.in_flight(), 0);
     }
 
-    fn collect(&mut self) {
+    pub fn collect(&mut self) {
         while let Some(output) = self.hop.poll_output() {
             self.log.push((self.now, output));
         }

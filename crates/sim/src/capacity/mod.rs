@@ -19,7 +19,7 @@ use channel::{Channel, ChannelModel, TransmissionLaw};
 use engine::Streams;
 use link::scheduler::external::ExternalConfig;
 use link::scheduler::max_rate::MaxRateConfig;
-use link::{Choose, LastHop, LastHopConfig, LastHopReport, LawRequest, QueueConfig, SchedulerConfig};
+use link::{Choose, LastHop, LastHopConfig, LastHopReport, LawRequest, Propagation, QueueConfig, SchedulerConfig};
 use serde::Serialize;
 use traffic::Needs;
 use units::{Duration, Time};
@@ -28,7 +28,7 @@ use self::limits::{Information, spacing_users};
 use self::saturation::{AtRandom, Saturation, Tap};
 use crate::record::UsersSummary;
 use crate::scenario::{FlowConfig, Scenario, ScenarioConfig, ScenarioError, TransportConfig, positive};
-use crate::world::{Choosers, channel_streams, last_hop_streams, law, load_channel};
+use crate::world::{Choosers, channel_streams, last_hop_streams, last_link, law};
 
 /// What a study of capacity asks.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,6 +122,8 @@ pub struct CapacityRow {
 pub struct CapacityStudy {
     config: ScenarioConfig,
     model: Box<dyn ChannelModel>,
+    /// The delay between the satellite and the users.
+    hop: Propagation,
     streams: Streams,
     seed: u64,
     duration: Duration,
@@ -168,9 +170,9 @@ impl CapacityStudy {
         for case in &cases {
             case.last_hop.check(BASE_RTT, case.users as usize).map_err(|error| error.within("last_hop"))?;
         }
-        let model = load_channel(&config.channel, scenario.base())?;
-        let planned = config.last_hop.law_request().map(|request| law(model.as_ref(), request));
-        let one = LawRequest { transmissions: 1, spacing: config.last_hop.feedback_rtt() };
+        let (model, hop) = last_link(&config, scenario.base())?;
+        let planned = config.last_hop.law_request(hop.mean()).map(|request| law(model.as_ref(), request));
+        let one = LawRequest { transmissions: 1, spacing: config.last_hop.feedback_rtt(hop.mean()) };
         let information = Information::new(&law(model.as_ref(), one));
         let packet_bytes = packet_bytes(&config, &config.flows[0]);
         Ok(CapacityStudy {
@@ -186,6 +188,7 @@ impl CapacityStudy {
             rows: Vec::new(),
             config,
             model,
+            hop,
         })
     }
 
@@ -237,7 +240,7 @@ impl CapacityStudy {
             rate_bps: self.config.last_hop.rate.as_bps(),
             packet_bytes: self.packet_bytes,
             packet_information_bits: self.information_bits,
-            feedback_rtt_s: self.config.last_hop.feedback_rtt().as_secs_f64(),
+            feedback_rtt_s: self.config.last_hop.feedback_rtt(self.hop.mean()).as_secs_f64(),
             warnings,
             one_user: one_user.expect("one user is always studied").clone(),
             rows: asked.map(|(row, _)| row.clone()).collect(),
@@ -259,7 +262,8 @@ impl CapacityStudy {
             choosers(name)
         };
         let (law, channels) = (self.law.as_ref(), (0..case.users).map(tap).collect());
-        let hop = LastHop::new(&case.last_hop, BASE_RTT, channels, law, &mut streams, &mut choosers)
+        let hop = self.hop.clone();
+        let hop = LastHop::new(&case.last_hop, hop, BASE_RTT, channels, law, &mut streams, &mut choosers)
             .map_err(|error| error.within("last_hop"))?;
         Ok(Saturation::new(hop, case.users, self.packet_bytes, last_user))
     }
@@ -275,7 +279,7 @@ impl CapacityStudy {
         let users = UsersSummary::new(&user_bps);
         let rate = self.config.last_hop.rate.as_bps() as f64;
         let packet_time_mean_s = harq.bits_per_packet_mean.map(|bits| bits / rate);
-        let late_s = self.config.last_hop.feedback_rtt().as_secs_f64();
+        let late_s = self.config.last_hop.feedback_rtt(self.hop.mean()).as_secs_f64();
         let limit_pps = |information: f64| rate * information / self.information_bits as f64;
         let mean_limit_pps = limit_pps(self.information.mean());
         let best_limit_pps = limit_pps(self.information.best_of(case.users));

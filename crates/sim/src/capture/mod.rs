@@ -24,7 +24,7 @@ use pcap_file::pcapng::blocks::interface_description::{
 use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
 use pcap_file::{DataLink, Endianness};
 use rand::Rng;
-use units::{Duration, Time};
+use units::Time;
 
 use crate::packet::{Direction, Leg, Packet, Payload};
 
@@ -36,9 +36,7 @@ pub(crate) struct Capture {
     satellite: PacketFile,
     receiver: PacketFile,
     flows: Vec<FlowHosts>,
-    /// From the users up to the satellite.
-    hop_delay: Duration,
-    /// Packets that have not reached the satellite yet. The delay is fixed, so they do so in the order in which they left.
+    /// Packets that have not reached the satellite yet, in the order in which they will.
     climbing: VecDeque<(Time, Frame)>,
     /// The first error, after which nothing more is written.
     error: Option<io::Error>,
@@ -59,12 +57,7 @@ impl Capture {
     ///
     /// # Errors
     /// A file cannot be created.
-    pub(crate) fn create(
-        directory: &Path,
-        seed: u64,
-        hop_delay: Duration,
-        flows: impl Iterator<Item = (u32, bool)>,
-    ) -> io::Result<Capture> {
+    pub(crate) fn create(directory: &Path, seed: u64, flows: impl Iterator<Item = (u32, bool)>) -> io::Result<Capture> {
         let streams = Streams::new(seed);
         let hosts = |(flow, (user, has_pep)): (usize, (u32, bool))| {
             // Initial sequence numbers are drawn as real ones are (RFC 9293 section 3.4.1); no other draw is moved by it.
@@ -87,7 +80,6 @@ impl Capture {
             satellite: file("satellite")?,
             receiver: file("receiver")?,
             flows,
-            hop_delay,
             climbing: VecDeque::new(),
             error: None,
         })
@@ -105,10 +97,12 @@ impl Capture {
         self.note(result);
     }
 
-    /// A packet leaves its user for the satellite at `at`, no earlier than those before it.
+    /// A packet that leaves its user reaches the satellite at `at`.
     pub(crate) fn climbs(&mut self, at: Time, packet: &Packet) {
         let frame = self.flows[packet.flow as usize].frame(packet, false);
-        self.climbing.push_back((at + self.hop_delay, frame));
+        // Mostly the last: only a nearer satellite lets a packet overtake others.
+        let place = self.climbing.iter().rposition(|&(before, _)| before <= at).map_or(0, |last| last + 1);
+        self.climbing.insert(place, (at, frame));
     }
 
     /// A packet towards its user reaches the last satellite.

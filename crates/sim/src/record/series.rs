@@ -40,8 +40,18 @@ pub(crate) struct HopSample {
     /// Packets decoded after more transmissions than that.
     pub(crate) decoded_later: u64,
     pub(crate) harq_failed: u64,
+    /// How the users see the satellite that serves them.
+    pub(crate) look: Option<LookSample>,
     /// The return link, if there is one.
     pub(crate) access: Option<AccessCounts>,
+}
+
+/// The satellite that serves the users, as they see it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LookSample {
+    pub(crate) elevation_deg: f32,
+    /// NaN without a carrier.
+    pub(crate) doppler_hz: f32,
 }
 
 /// Samples of a run: one row of flows for each instant.
@@ -129,6 +139,13 @@ impl Series {
             table.count("decoded_later", rows().map(|(i, _)| hop_change(i, &|h| h.decoded_later)));
         }
         table.count("harq_failed", rows().map(|(i, _)| hop_change(i, &|h| h.harq_failed)));
+        if self.hop.iter().any(|hop| hop.look.is_some()) {
+            let look = |value: fn(LookSample) -> f32| {
+                rows().map(move |(i, _)| self.hop[i].look.map_or(f64::NAN, |look| f64::from(value(look))))
+            };
+            table.float("elevation_deg", look(|look| look.elevation_deg));
+            table.float("doppler_hz", look(|look| look.doppler_hz));
+        }
         if self.hop.iter().any(|hop| hop.access.is_some()) {
             let state = |i: usize| self.hop[i].access.unwrap_or_default();
             let counted = |value: fn(AccessCounts) -> u64| {

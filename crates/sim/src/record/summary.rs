@@ -90,7 +90,7 @@ pub struct FlowSummary {
     pub jitter_rfc3550_s: Option<f64>,
     /// Packets with data lost on the way, of those whose fate is known.
     pub loss_ratio: Option<f64>,
-    /// Packets with data lost because a queue was full.
+    /// Packets with data lost because a queue was full: before the last hop, before a link of the path, or the terminal's.
     pub lost_overflow: u64,
     /// Packets with data lost because the queue's manager dropped them although there was room.
     pub lost_early: u64,
@@ -100,6 +100,8 @@ pub struct FlowSummary {
     pub lost_harq: u64,
     /// Packets with data lost for want of a route.
     pub lost_no_route: u64,
+    /// Packets with data lost because another satellite took over their user: on their way, waiting, or half decoded.
+    pub lost_handover: u64,
     /// Packets with data lost to collisions on the return link.
     pub lost_collision: u64,
     /// Packets of a voice that arrived after their play-out; `null` if nobody listens.
@@ -203,6 +205,15 @@ pub struct PathSummary {
     pub route_changes: u64,
     /// Share of the time without a route.
     pub outage_ratio: f64,
+    /// Lowest elevation at which the users saw the satellite that served them; `null` if the path knows none.
+    pub elevation_min_deg: Option<f64>,
+    /// Highest one.
+    pub elevation_max_deg: Option<f64>,
+    /// Largest Doppler shift of the channel's carrier by the motion of that satellite (and of moving users along the path),
+    /// either way; `null` without satellite or carrier.
+    pub doppler_max_hz: Option<f64>,
+    /// Largest rate at which the shift changed while one satellite served, either way.
+    pub doppler_rate_max_hz_per_s: Option<f64>,
 }
 
 /// Every packet, data and acknowledgments alike, is delivered, dropped or still under way.
@@ -252,6 +263,7 @@ pub(crate) fn flow_table(flows: &[FlowSummary]) -> Table {
     table.count("lost_timeout", counted(|f| f.lost_timeout));
     table.count("lost_harq", counted(|f| f.lost_harq));
     table.count("lost_no_route", counted(|f| f.lost_no_route));
+    table.count("lost_handover", counted(|f| f.lost_handover));
     table.count("lost_collision", counted(|f| f.lost_collision));
     table.float("lost_late", observed(|f| f.lost_late.map(|late| late as f64)));
     table.float("mos", observed(|f| f.mos));

@@ -305,16 +305,11 @@ impl ScenarioConfig {
         let packet = self.default_packet_bytes();
         let mut resolved = self.clone();
         let from_root = |file: &Path| std::path::absolute(base.join(file)).unwrap_or_else(|_| base.join(file));
-        if let PathConfig::Trace(trace) = &mut resolved.path {
-            trace.file = from_root(Path::new(&trace.file)).display().to_string();
+        for file in resolved.path.files_mut() {
+            *file = from_root(Path::new(file.as_str())).display().to_string();
         }
-        if let PathConfig::Constellation(path) = &mut resolved.path {
-            path.constellation
-                .files_mut()
-                .for_each(|file| *file = from_root(Path::new(file.as_str())).display().to_string());
-        }
-        if let ChannelConfig::Trace(trace) = &mut resolved.channel {
-            trace.file = from_root(&trace.file);
+        if let Some(file) = resolved.channel.file_mut() {
+            *file = from_root(file);
         }
         resolved.last_hop.harq = resolved.last_hop.harq.resolved();
         resolved.access = resolved.access.map(|access| access.resolved(&from_root));

@@ -4,21 +4,21 @@ use std::path::Path;
 use std::sync::Arc;
 
 use access::ReturnLink;
-use channel::{ChannelConfig, ChannelModel, TransmissionLaw};
+use channel::{ChannelConfig, ChannelModel, Geometry, TransmissionLaw};
 use engine::{Agenda, Streams};
-use link::{LastHop, LawRequest, Limit};
+use link::{LastHop, LawRequest, Limit, Propagation};
 use orbit::{DelayTrace, PathConfig};
 use rand::{Rng, RngExt};
 use traffic::{Listener, Needs};
 use transport::{Settings, TcpConfig};
-use units::{Bytes, Duration, Time};
+use units::{Bytes, Duration, OrOrbit, Time};
 
 use super::ends::{TcpEnds, Transport};
 use super::flow::Pep;
 use super::path::LongPath;
 use super::{
-    Application, Choosers, DOWN, FIRST_FLOW, Flow, LINK, Packets, Pipe, RETURN_LINK, Role, SAMPLER, TERRESTRIAL, UP,
-    World,
+    Application, Choosers, DOWN, FIRST_FLOW, Flow, LINK, Packets, Pipe, RETURN_LINK, Role, SAMPLER, SERVICE,
+    TERRESTRIAL, UP, World,
 };
 use crate::record::recorder::Recorder;
 use crate::record::series::Series;
@@ -36,21 +36,22 @@ pub(super) fn build(
 ) -> Result<World, ScenarioError> {
     let streams = Streams::new(seed);
     let path = long_path(config, base, &streams)?;
-    let model = load_channel(&config.channel, base)?;
-    let base_rtt = base_rtt(config, &path);
-    let link = last_hop(config, model.as_ref(), base_rtt, &streams, choosers)?;
+    let (model, hop) = radio(config, base, &path)?;
+    let base_rtt = base_rtt(config, &path, &hop);
+    let link = last_hop(config, model.as_ref(), &hop, base_rtt, &streams, choosers)?;
     let return_link = return_link(config, base, &streams)?;
     let Flows { applications, flows, listeners } = flows(config, base_rtt, &streams)?;
     let with_pep: Vec<u32> = (0..flows.len() as u32).filter(|&flow| flows[flow as usize].pep.is_some()).collect();
 
     let mut agenda = Agenda::default();
-    let shared = [Role::Deliver, Role::Deliver, Role::Frame, Role::Deliver, Role::Deliver, Role::Sample];
+    let shared =
+        [Role::Deliver, Role::Deliver, Role::Frame, Role::Deliver, Role::Deliver, Role::Sample, Role::HandOver];
     let own = std::iter::repeat_n(Role::Act, 3 * flows.len() + 2 * with_pep.len());
     for role in shared.into_iter().chain(own) {
         agenda.add(role.phase());
     }
-    let places = [DOWN, LINK, RETURN_LINK, UP, TERRESTRIAL, SAMPLER].map(|machine| machine.0);
-    debug_assert_eq!((places, FIRST_FLOW), ([0, 1, 2, 3, 4, 5], 6));
+    let places = [DOWN, LINK, RETURN_LINK, UP, TERRESTRIAL, SAMPLER, SERVICE].map(|machine| machine.0);
+    debug_assert_eq!((places, FIRST_FLOW), ([0, 1, 2, 3, 4, 5, 6], 7));
     let record = &config.record;
     let series = record.series.then(|| Series::new(record.interval, record.most_samples(flows.len()), flows.len()));
     let warnings = path.warning.iter().cloned().chain(model.warnings(u64::from(config.users()))).collect();
@@ -59,7 +60,8 @@ pub(super) fn build(
         now: Time::ZERO,
         packets: Packets::default(),
         path,
-        hop_delay: config.last_hop.delay,
+        hop,
+        carrier: config.channel.carrier(),
         down: Pipe::default(),
         link,
         return_link,
@@ -78,8 +80,8 @@ pub(super) fn build(
 /// Reads the files that a scenario names and checks what follows from its values together, without building a world.
 pub(crate) fn check(config: &ScenarioConfig, base: &Path) -> Result<(), ScenarioError> {
     let path = long_path(config, base, &Streams::new(config.seed))?;
-    load_channel(&config.channel, base)?;
-    let base_rtt = base_rtt(config, &path);
+    let (_, hop) = radio(config, base, &path)?;
+    let base_rtt = base_rtt(config, &path, &hop);
     config.last_hop.check(base_rtt, config.users() as usize).map_err(|error| error.within("last_hop"))?;
     return_link(config, base, &Streams::new(config.seed))?;
     let with_pep = config.flows.iter().enumerate().filter_map(|(i, flow)| Some((i, flow, flow.pep.as_ref()?)));
@@ -87,13 +89,47 @@ pub(crate) fn check(config: &ScenarioConfig, base: &Path) -> Result<(), Scenario
 }
 
 /// The round-trip time without queueing, from which buffers in bandwidth-delay products follow.
-fn base_rtt(config: &ScenarioConfig, path: &LongPath) -> Duration {
-    (path.mean(config.duration) + config.last_hop.delay) * 2
+fn base_rtt(config: &ScenarioConfig, path: &LongPath, hop: &Propagation) -> Duration {
+    (path.mean(config.duration) + hop.mean()) * 2
 }
 
-/// A channel as the scenario names it, its files read.
-pub(crate) fn load_channel(config: &ChannelConfig, base: &Path) -> Result<Box<dyn ChannelModel>, ScenarioError> {
-    config.load(base).map_err(|error| ScenarioError::from(error).within("channel"))
+/// The channel of a scenario and its delay, as they follow its path.
+pub(crate) fn last_link(
+    config: &ScenarioConfig,
+    base: &Path,
+) -> Result<(Box<dyn ChannelModel>, Propagation), ScenarioError> {
+    radio(config, base, &long_path(config, base, &Streams::new(config.seed))?)
+}
+
+fn radio(
+    config: &ScenarioConfig,
+    base: &Path,
+    path: &LongPath,
+) -> Result<(Box<dyn ChannelModel>, Propagation), ScenarioError> {
+    Ok((load_channel(&config.channel, base, path.geometry().as_ref())?, propagation(config, path)?))
+}
+
+/// The delay between the last satellite and the users.
+fn propagation(config: &ScenarioConfig, path: &LongPath) -> Result<Propagation, ScenarioError> {
+    match config.last_hop.delay {
+        OrOrbit::Given(delay) => Ok(Propagation::fixed(delay)),
+        OrOrbit::Orbit => path.propagation().ok_or_else(|| {
+            let message = format!(
+                "\"orbit\" follows the satellite that serves the users, and a path of kind {} knows none: give a delay",
+                config.path.kind()
+            );
+            ScenarioError::new("last_hop.delay", message)
+        }),
+    }
+}
+
+/// A channel as the scenario names it, its files read; `geometry` is how the satellite that serves the users is seen.
+pub(crate) fn load_channel(
+    config: &ChannelConfig,
+    base: &Path,
+    geometry: Option<&Arc<Geometry>>,
+) -> Result<Box<dyn ChannelModel>, ScenarioError> {
+    config.load(base, geometry).map_err(|error| ScenarioError::from(error).within("channel"))
 }
 
 /// Random streams for one channel.
@@ -119,23 +155,24 @@ fn long_path(config: &ScenarioConfig, base: &Path, streams: &Streams) -> Result<
         PathConfig::Constellation(path) => {
             let within = |error: ScenarioError| error.within("path");
             path.check().map_err(within)?;
-            let sky = path.constellation.sky(&crate::sky::reader(base)).map_err(within)?;
+            let read = crate::sky::reader(base);
+            let sky = path.constellation.sky(&read).map_err(within)?;
             let start = path.start.as_secs_f64();
             warning = sky.warning(start, start + config.duration.as_secs_f64());
-            path.trace_over(sky, config.duration).map_err(within)?
+            path.trace_over(sky, config.duration, &read).map_err(within)?
         }
         PathConfig::Trace(trace) => {
             let file = base.join(&trace.file);
             let refuse = |message: String| ScenarioError::new("path.file", format!("{}: {message}", file.display()));
             let text = std::fs::read_to_string(&file).map_err(|error| refuse(format!("cannot be read: {error}")))?;
-            DelayTrace::from_csv(&text).map_err(|error| refuse(error.to_string()))?
+            trace.parse(&text).map_err(|error| refuse(error.to_string()))?
         }
     };
     let jitter = match &config.path {
         PathConfig::Fixed(fixed) => fixed.jitter.clone().map(|jitter| (jitter, streams.stream("path.jitter", 0))),
         _ => None,
     };
-    let mut path = LongPath::new(trace, jitter);
+    let mut path = LongPath::new(&config.path, trace, jitter);
     path.warning = warning;
     Ok(path)
 }
@@ -143,14 +180,16 @@ fn long_path(config: &ScenarioConfig, base: &Path, streams: &Streams) -> Result<
 fn last_hop(
     config: &ScenarioConfig,
     model: &dyn ChannelModel,
+    hop: &Propagation,
     base_rtt: Duration,
     streams: &Streams,
     choosers: &mut Choosers<'_>,
 ) -> Result<LastHop, ScenarioError> {
-    let law = config.last_hop.law_request().map(|request| law(model, request));
+    let law = config.last_hop.law_request(hop.mean()).map(|request| law(model, request));
     let users = (0..config.users()).map(u64::from);
     let channels = users.map(|user| model.build(user, &mut channel_streams(*streams, user))).collect();
-    LastHop::new(&config.last_hop, base_rtt, channels, law.as_ref(), &mut last_hop_streams(*streams), choosers)
+    let mut own = last_hop_streams(*streams);
+    LastHop::new(&config.last_hop, hop.clone(), base_rtt, channels, law.as_ref(), &mut own, choosers)
         .map_err(|error| error.within("last_hop"))
 }
 

@@ -19,21 +19,21 @@ mod report;
 use std::path::Path;
 
 use access::ReturnLink;
-pub(crate) use build::{channel_streams, check, last_hop_streams, law, load_channel};
+pub(crate) use build::{channel_streams, check, last_hop_streams, last_link, law, load_channel};
 use engine::{Agenda, Livelock, MachineId};
 use flow::{Application, Flow};
-use link::{Choose, LastHop, PacketRef};
-use path::LongPath;
+use link::{Choose, LastHop, PacketRef, Propagation};
+use path::{Event, LongPath};
 use pipe::Pipe;
 use traffic::{Act, Action};
-use units::{Duration, Ecn, Time};
+use units::{Duration, Ecn, Frequency, Time};
 
 use crate::capture::Capture;
 use crate::packet::{Direction, Leg, Packet, Packets, Way};
 use crate::record::Record;
 use crate::record::drops::Loss;
 use crate::record::recorder::Recorder;
-use crate::record::series::HopSample;
+use crate::record::series::{HopSample, LookSample};
 use crate::scenario::{PacketCapture, Scenario, ScenarioConfig, ScenarioError};
 
 /// Finds a scheduler from elsewhere by its name.
@@ -100,7 +100,7 @@ impl Simulation {
     pub fn record_packets(&mut self, directory: &Path) -> std::io::Result<()> {
         if self.wants_packets() {
             let flows = self.world.flows.iter().map(|flow| (flow.user, flow.pep.is_some()));
-            let capture = Capture::create(directory, self.seed, self.config.last_hop.delay, flows)?;
+            let capture = Capture::create(directory, self.seed, flows)?;
             self.world.recorder.capture = Some(capture);
         }
         Ok(())
@@ -149,13 +149,16 @@ const RETURN_LINK: MachineId = MachineId(2);
 const UP: MachineId = MachineId(3);
 const TERRESTRIAL: MachineId = MachineId(4);
 const SAMPLER: MachineId = MachineId(5);
+const SERVICE: MachineId = MachineId(6);
 /// Each flow has three machines from here on: sender, receiver, and before them the application whose first flow it is. Each
 /// flow with a proxy has two more after those of all flows: server, and the gateway's end towards it.
-const FIRST_FLOW: u32 = 6;
+const FIRST_FLOW: u32 = 7;
 
 /// What a machine does when it wakes; of those that wake at the same instant, the lower phase goes first.
 #[derive(Clone, Copy)]
 enum Role {
+    /// Another satellite serves the users.
+    HandOver,
     Deliver,
     Act,
     /// A frame begins with all that came until then.
@@ -174,7 +177,10 @@ struct World {
     now: Time,
     packets: Packets,
     path: LongPath,
-    hop_delay: Duration,
+    /// Between the last satellite and the users.
+    hop: Propagation,
+    /// Of the channel, if it has one.
+    carrier: Option<Frequency>,
     /// From the ground to the last satellite.
     down: Pipe,
     link: LastHop,
@@ -197,6 +203,7 @@ impl World {
         for application in &self.applications {
             self.agenda.wake_at(application_machine(application), application.source.poll_timeout());
         }
+        self.agenda.wake_at(SERVICE, self.path.service.poll_timeout());
         self.agenda.wake_at(SAMPLER, self.recorder.series.as_ref().map(|_| Time::ZERO));
     }
 
@@ -213,6 +220,7 @@ impl World {
                 UP => self.arrive_at_gateway(now),
                 TERRESTRIAL => self.arrive_on_the_ground(now),
                 SAMPLER => self.sample(now),
+                SERVICE => self.hand_over(now),
                 MachineId(machine) => self.wake_flow(now, machine - FIRST_FLOW),
             }
         }
@@ -304,9 +312,9 @@ impl World {
 
     #[inline]
     fn descend(&mut self, now: Time, id: u32) {
-        match self.path.forward_delay(now) {
-            Some(delay) => self.down.push(now + delay, id),
-            None => self.lose(now, id, Loss::NoRoute),
+        match self.path.descend(now, self.packets.get(id).payload.wire_bytes()) {
+            Ok(arrival) => self.down.push(arrival, id),
+            Err(reason) => self.lose(now, id, Loss::Path(reason)),
         }
     }
 
@@ -317,13 +325,13 @@ impl World {
         let Flow { user, satellite, .. } = &self.flows[*flow as usize];
         let position = satellite.position(payload, *way);
         let datagram = access::Datagram { id, terminal: *user, bytes: payload.wire_bytes(), position };
-        link.handle_datagram(now, datagram, round_trip(&self.path, self.hop_delay, now));
+        link.handle_datagram(now, datagram, round_trip(&self.path, &mut self.hop, now));
     }
 
     /// A frame of the return link begins.
     fn begin_frame(&mut self, now: Time) {
         if let Some(link) = &mut self.return_link {
-            link.handle_timeout(now, round_trip(&self.path, self.hop_delay, now));
+            link.handle_timeout(now, round_trip(&self.path, &mut self.hop, now));
         }
         self.leave_return_link(now);
     }
@@ -357,10 +365,13 @@ impl World {
     /// A packet leaves its user at `at`.
     #[inline]
     fn climb(&mut self, at: Time, id: u32) {
-        self.recorder.climbs(at, self.packets.get(id));
-        match self.path.delay(at) {
-            Some(delay) => self.up.push(at + delay + self.hop_delay, id),
-            None => self.lose(self.now, id, Loss::NoRoute),
+        let packet = self.packets.get(id);
+        match self.path.climb(at, packet.payload.wire_bytes(), &mut self.hop) {
+            Ok(arrival) => {
+                self.recorder.climbs(at + self.hop.delay(at), packet);
+                self.up.push(arrival, id);
+            }
+            Err(reason) => self.lose(self.now, id, Loss::Path(reason)),
         }
     }
 
@@ -427,6 +438,19 @@ impl World {
         }
     }
 
+    /// Another satellite serves the users from now on, or none does.
+    fn hand_over(&mut self, now: Time) {
+        while let Some(event) = self.path.service.poll_event(now) {
+            match event {
+                Event::HandOver { resume, transfer } => self.link.hand_over(now, resume, transfer),
+                Event::Halt => self.link.halt(now),
+                Event::Resume => self.link.resume(now),
+            }
+        }
+        self.leave_last_hop(now);
+        self.agenda.wake_at(SERVICE, self.path.service.poll_timeout());
+    }
+
     fn arrive_at_gateway(&mut self, now: Time) {
         while let Some(id) = self.up.pop_due(now) {
             self.arrive(now, id);
@@ -474,6 +498,10 @@ impl World {
     }
 
     fn sample(&mut self, now: Time) {
+        let look = self.path.trace().look(now).map(|look| LookSample {
+            elevation_deg: look.elevation_deg as f32,
+            doppler_hz: self.doppler_hz(look.range_rate_mps).map_or(f32::NAN, |shift| shift as f32),
+        });
         let Some(series) = &mut self.recorder.series else { return };
         self.link.handle_timeout(now); // so that what it shows is that of now
         let mut hop = HopSample {
@@ -482,6 +510,7 @@ impl World {
             coded_bits: self.link.coded_bits(),
             harq_failed: self.link.harq().failed,
             access: self.return_link.as_ref().map(|link| link.counts(now)),
+            look,
             ..HopSample::default()
         };
         let decoded_after = &self.link.harq().decoded_after;
@@ -498,11 +527,16 @@ impl World {
         let next = series.next(now);
         self.agenda.wake_at(SAMPLER, Some(next));
     }
+
+    /// The Doppler shift of the channel's carrier when the distance to the satellite grows by so many metres per second.
+    fn doppler_hz(&self, range_rate_mps: f64) -> Option<f64> {
+        Some(-range_rate_mps / orbit::SPEED_OF_LIGHT * self.carrier?.as_hz())
+    }
 }
 
 /// The round-trip time between users and the ground while nothing waits; none without a route.
-fn round_trip(path: &LongPath, hop_delay: Duration, now: Time) -> Option<Duration> {
-    Some((path.delay(now)? + hop_delay) * 2)
+fn round_trip(path: &LongPath, hop: &mut Propagation, now: Time) -> Option<Duration> {
+    Some((path.delay(now)? + hop.delay(now)) * 2)
 }
 
 fn application_machine(application: &Application) -> MachineId {

@@ -9,6 +9,7 @@ use units::{Duration, Time};
 use super::flow::{Application, Flow, Pep};
 use super::{RunError, World};
 use crate::packet::Way;
+use crate::record::drops::PathLoss;
 use crate::record::flow::FlowRecord;
 use crate::record::{
     Conservation, FlowSummary, PathSummary, PepSummary, Record, Summary, Table, UsersSummary, flow_table,
@@ -78,6 +79,11 @@ impl World {
         let trace = self.path.trace().cut(self.now);
         let elapsed = self.now.since(Time::ZERO).as_secs_f64();
         let seconds = |delay: Option<Duration>| delay.map(|delay| delay.as_secs_f64());
+        let looks = || trace.looks().filter_map(|(_, look)| look);
+        let elevations = || looks().map(|look| look.elevation_deg);
+        let accelerations = trace.looks().filter_map(|(at, _)| trace.range_acceleration(at));
+        let most = |values: &mut dyn Iterator<Item = f64>| values.map(f64::abs).reduce(f64::max);
+        let doppler = |range_rate: f64| self.doppler_hz(range_rate).map(f64::abs);
         PathSummary {
             one_way_delay_min_s: seconds(trace.min()),
             one_way_delay_mean_s: seconds(trace.mean()),
@@ -85,6 +91,10 @@ impl World {
             handovers: trace.handovers(),
             route_changes: trace.route_changes(),
             outage_ratio: if elapsed > 0.0 { trace.outage().as_secs_f64() / elapsed } else { 0.0 },
+            elevation_min_deg: elevations().reduce(f64::min),
+            elevation_max_deg: elevations().reduce(f64::max),
+            doppler_max_hz: most(&mut looks().map(|look| look.range_rate_mps)).and_then(doppler),
+            doppler_rate_max_hz_per_s: most(&mut accelerations.into_iter()).and_then(doppler),
         }
     }
 
@@ -100,8 +110,9 @@ impl World {
         if partial {
             warnings.push(format!("stopped after {} of {}: a partial result", self.now, config.duration));
         }
-        if self.recorder.drops.no_route > 0 {
-            warnings.push(format!("{} packets were lost for want of a route", self.recorder.drops.no_route));
+        let without_route = self.recorder.drops.by_path(PathLoss::NoRoute);
+        if without_route > 0 {
+            warnings.push(format!("{without_route} packets were lost for want of a route"));
         }
         if last_hop.stalled_ratio > 0.05 {
             warnings.push(format!(
@@ -173,11 +184,14 @@ impl World {
             jitter_s: record.delay.jitter_s(),
             jitter_rfc3550_s: record.delay.interarrival_jitter_s(),
             loss_ratio: (settled > 0).then(|| lost_packets as f64 / settled as f64),
-            lost_overflow: lost(DropReason::Overflow) + record.lost.by_return_link(access::DropReason::Overflow),
+            lost_overflow: lost(DropReason::Overflow)
+                + record.lost.by_return_link(access::DropReason::Overflow)
+                + record.lost.by_path(PathLoss::Overflow),
             lost_early: lost(DropReason::Early),
             lost_timeout: lost(DropReason::Timeout),
             lost_harq: lost(DropReason::Harq),
-            lost_no_route: record.lost.no_route,
+            lost_no_route: record.lost.by_path(PathLoss::NoRoute),
+            lost_handover: lost(DropReason::Handover) + record.lost.by_path(PathLoss::Handover),
             lost_late: voice.map(|voice| voice.late_packets),
             mos: voice.map(|voice| voice.mos),
             lost_collision: record.lost.by_return_link(access::DropReason::Collision),

@@ -1,0 +1,142 @@
+//! The signal-to-noise ratio of a line of sight from a link budget: powers, antennas, distance, rain.
+//!
+//! Simplified, and who could notice: antennas have their gain in every direction in which the satellite is seen (beams with an
+//! edge, terminals that do not track); rain attenuates but does not warm the sky (a low-noise receiver above 10 GHz loses a
+//! further 1 to 3 dB); gases, clouds and scintillation are for `losses`.
+
+use std::f64::consts::PI;
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Db, FieldError, Frequency, Length, OrOrbit, Probability};
+
+use crate::rain::{Rain, RainTable};
+
+pub(crate) const SPEED_OF_LIGHT_MPS: f64 = 299_792_458.0;
+/// Boltzmann's constant in joules per kelvin, exact in the SI of 2019; -228.6 dB.
+const BOLTZMANN: f64 = 1.380_649e-23;
+
+/// Es/N0 of an unobstructed line of sight from powers, antennas and distance (Recommendation ITU-R S.1328 and every textbook):
+/// EIRP + G/T + 228.6 dB - 20 log10(4 pi d f / c) - 10 log10(symbol rate) - losses - rain.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkBudget {
+    /// Equivalent isotropically radiated power of the satellite towards the user, in decibels relative to 1 W. Or give
+    /// `transmit_power` and a gain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eirp: Option<Db>,
+    /// Power into the satellite's antenna, in decibels relative to 1 W.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transmit_power: Option<Db>,
+    /// Gain of the satellite's antenna towards the user, relative to an isotropic one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub antenna_gain: Option<Db>,
+    /// In place of `antenna_gain`: the diameter of the satellite's antenna, whose gain is then efficiency (pi D f / c)^2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub antenna_diameter: Option<Length>,
+    /// Aperture efficiency of an antenna given by its diameter, more than zero; by default 60 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub antenna_efficiency: Option<Probability>,
+    /// The user's figure of merit G/T, in decibels per kelvin.
+    pub figure_of_merit: Db,
+    /// Symbols per second, written as a frequency: one million symbols a second are "1 MHz".
+    pub symbol_rate: Frequency,
+    /// Distance of the satellite, more than zero.
+    #[serde(default = "orbit")]
+    pub range: OrOrbit<Length>,
+    /// Everything else that is lost: gases, pointing, polarisation, implementation; zero or more.
+    #[serde(default)]
+    pub losses: Db,
+    /// Attenuation by rain. By elevation it follows the orbit, unless range and elevation are both given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rain: Option<Rain>,
+}
+
+fn orbit() -> OrOrbit<Length> {
+    OrOrbit::Orbit
+}
+
+const USUAL_EFFICIENCY: f64 = 0.6;
+
+impl LinkBudget {
+    /// Whether the values can be used together. Reads no file.
+    ///
+    /// # Errors
+    /// Names the field, what was given and what is allowed.
+    pub fn check(&self) -> Result<(), FieldError> {
+        self.check_transmitter()?;
+        if let OrOrbit::Given(range) = self.range
+            && range.as_metres() <= 0.0
+        {
+            return Err(FieldError::new("range", format!("{range} is out of range: must be more than 0 m")));
+        }
+        if self.losses.get() < 0.0 {
+            return Err(FieldError::new("losses", format!("{} is negative: must be 0 dB or more", self.losses)));
+        }
+        self.rain.as_ref().map_or(Ok(()), |rain| rain.check().map_err(|error| error.within("rain")))
+    }
+
+    /// Es/N0 of an unobstructed line of sight of `range` at `carrier`, through `rain` of attenuation.
+    pub fn line_of_sight(&self, carrier: Frequency, range: Length, rain: Db) -> Db {
+        let spreading = 4.0 * PI * range.as_metres() * carrier.as_hz() / SPEED_OF_LIGHT_MPS;
+        let noise = BOLTZMANN * self.symbol_rate.as_hz();
+        let received = self.radiated_db(carrier) - 20.0 * libm::log10(spreading);
+        let losses = self.losses + rain;
+        Db::new(received + self.figure_of_merit.get() - 10.0 * libm::log10(noise) - losses.get())
+    }
+
+    /// Whether the rain depends on the elevation.
+    pub(crate) fn by_elevation(&self) -> bool {
+        matches!(self.rain, Some(Rain::ByElevation(_)))
+    }
+
+    /// The attenuation by elevation, its file read.
+    pub(crate) fn load_rain(&self, base_dir: &Path) -> Result<RainTable, FieldError> {
+        let Some(rain) = &self.rain else { return Ok(RainTable::dry()) };
+        rain.load(base_dir).map_err(|error| error.within("rain"))
+    }
+
+    fn radiated_db(&self, carrier: Frequency) -> f64 {
+        let Some(power) = self.transmit_power else { return self.eirp.map_or(0.0, Db::get) };
+        let gain = self.antenna_diameter.map_or(self.antenna_gain.map_or(0.0, Db::get), |diameter| {
+            let turns = PI * diameter.as_metres() * carrier.as_hz() / SPEED_OF_LIGHT_MPS;
+            let efficiency = self.antenna_efficiency.map_or(USUAL_EFFICIENCY, Probability::get);
+            10.0 * libm::log10(efficiency) + 20.0 * libm::log10(turns)
+        });
+        power.get() + gain
+    }
+
+    fn check_transmitter(&self) -> Result<(), FieldError> {
+        let refuse = |field: &str, message: &str| Err(FieldError::new(field, message.to_owned()));
+        let gain = self.antenna_gain.is_some() || self.antenna_diameter.is_some();
+        match (self.eirp, self.transmit_power) {
+            (None, None) => return refuse("eirp", "is missing: give it, or transmit_power and an antenna"),
+            (Some(_), Some(_)) => return refuse("transmit_power", "is given, and so is eirp: give one of the two"),
+            (Some(_), None) if gain || self.antenna_efficiency.is_some() => {
+                return refuse("eirp", "holds the antenna's gain already: give transmit_power with an antenna");
+            }
+            (None, Some(_)) if !gain => {
+                return refuse("antenna_gain", "is missing: transmit_power needs it, or antenna_diameter");
+            }
+            _ => {}
+        }
+        if self.antenna_gain.is_some() && self.antenna_diameter.is_some() {
+            return refuse("antenna_diameter", "is given, and so is antenna_gain: give one of the two");
+        }
+        if let Some(diameter) = self.antenna_diameter
+            && diameter.as_metres() <= 0.0
+        {
+            return refuse("antenna_diameter", &format!("{diameter} is out of range: must be more than 0 m"));
+        }
+        match self.antenna_efficiency {
+            Some(_) if self.antenna_diameter.is_none() => {
+                refuse("antenna_efficiency", "belongs to antenna_diameter, which is not given")
+            }
+            Some(efficiency) if efficiency.get() <= 0.0 => {
+                refuse("antenna_efficiency", &format!("{efficiency} is out of range: must be more than 0 %"))
+            }
+            _ => Ok(()),
+        }
+    }
+}

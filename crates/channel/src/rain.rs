@@ -1,0 +1,142 @@
+//! Attenuation by rain, as a link budget takes it.
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Db, FieldError, RowError, number_rows, read_text};
+
+use crate::{Geometry, TraceError};
+
+units::registry! {
+    /// Attenuation by rain.
+    pub enum Rain {
+        "fixed" => FixedRain(FixedRain),
+        "by-elevation" => ByElevation(RainByElevation),
+    }
+}
+
+/// The same attenuation wherever the satellite is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FixedRain {
+    /// Zero or more.
+    pub attenuation: Db,
+}
+
+/// An attenuation that depends on the elevation, from a file as `transorbit channel rain` writes it by ITU-R P.618.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RainByElevation {
+    /// A CSV file of elevations in degrees and attenuations in decibels. The first line may be a header; lines that begin
+    /// with # and columns after the second are passed over. Elevations increase strictly; the attenuation is linear in
+    /// between, and that of the nearest row beyond the ends.
+    pub file: PathBuf,
+}
+
+impl Rain {
+    pub(crate) fn check(&self) -> Result<(), FieldError> {
+        match self {
+            Self::FixedRain(FixedRain { attenuation }) if attenuation.get() < 0.0 => {
+                Err(FieldError::new("attenuation", format!("{attenuation} is negative: must be 0 dB or more")))
+            }
+            Self::ByElevation(RainByElevation { file }) if file.as_os_str().is_empty() => {
+                Err(FieldError::new("file", "the name is empty: give the path of a CSV file".to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads the file, whose path is relative to `base_dir`.
+    pub(crate) fn load(&self, base_dir: &Path) -> Result<RainTable, FieldError> {
+        match self {
+            Self::FixedRain(fixed) => Ok(RainTable { rows: vec![(0.0, fixed.attenuation.get())] }),
+            Self::ByElevation(by_elevation) => {
+                let path = base_dir.join(&by_elevation.file);
+                let table = read_text(&path).and_then(|text| RainTable::parse(&text));
+                table.map_err(|(line, message)| {
+                    FieldError::new("file", TraceError { path: path.clone(), line, message }.to_string())
+                })
+            }
+        }
+    }
+}
+
+/// Attenuation in decibels by elevation in degrees.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RainTable {
+    /// In the order of elevation; at least one.
+    rows: Vec<(f64, f64)>,
+}
+
+impl RainTable {
+    pub(crate) fn dry() -> RainTable {
+        RainTable { rows: vec![(0.0, 0.0)] }
+    }
+
+    pub(crate) fn at(&self, elevation_deg: f64) -> Db {
+        let above = self.rows.partition_point(|&(elevation, _)| elevation <= elevation_deg);
+        let db = match (above.checked_sub(1).map(|below| self.rows[below]), self.rows.get(above)) {
+            (None, _) => self.rows[0].1,
+            (Some((_, db)), None) => db,
+            (Some((from, low)), Some(&(to, high))) => low + (elevation_deg - from) / (to - from) * (high - low),
+        };
+        Db::new(db)
+    }
+
+    /// What a reader should know if a satellite is seen lower than the table begins.
+    pub(crate) fn warning(&self, geometry: Option<&Geometry>) -> Option<String> {
+        let (lowest, (low, _)) = (self.rows[0].0, geometry?.elevations()?);
+        let met = format!("the table of rain begins at {lowest} deg, the satellite is seen down to {low:.1} deg");
+        (self.rows.len() > 1 && low < lowest).then(|| format!("{met}: the first row holds below as well"))
+    }
+
+    fn parse(text: &str) -> Result<RainTable, RowError> {
+        let mut rows: Vec<(f64, f64)> = Vec::new();
+        for mut row in number_rows(text) {
+            let elevation = row.next("elevation in degrees", 0.0..=90.0)?;
+            let attenuation = row.next("attenuation in dB", 0.0..=300.0)?;
+            if let Some(&(before, _)) = rows.last()
+                && elevation <= before
+            {
+                let order = "elevations must increase strictly";
+                return Err(row.wrong(format!("elevation {elevation} deg after {before} deg: {order}")));
+            }
+            rows.push((elevation, attenuation));
+        }
+        if rows.is_empty() {
+            return Err((None, "has no rows: expected elevation in degrees, attenuation in dB".to_owned()));
+        }
+        Ok(RainTable { rows })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attenuation_is_linear_between_rows_and_stays_beyond() {
+        let table = RainTable::parse("elevation_deg,attenuation_db\n10,8\n20,4\n90,1\n").unwrap();
+        for (elevation, expected) in [(0.0, 8.0), (10.0, 8.0), (15.0, 6.0), (20.0, 4.0), (55.0, 2.5), (90.0, 1.0)] {
+            assert_eq!(table.at(elevation), Db::new(expected), "{elevation}");
+        }
+        assert_eq!(RainTable::parse("30,2\n").unwrap().at(70.0), Db::new(2.0));
+        assert_eq!(RainTable::dry().at(5.0), Db::new(0.0));
+    }
+
+    #[test]
+    fn says_which_line_is_wrong_and_why() {
+        let refusal = |text: &str| RainTable::parse(text).unwrap_err();
+        assert_eq!(
+            refusal("# nothing\n"),
+            (None, "has no rows: expected elevation in degrees, attenuation in dB".into())
+        );
+        let order = "elevation 20 deg after 20 deg: elevations must increase strictly";
+        assert_eq!(refusal("elevation_deg,attenuation_db\n10,8\n20,4\n20,3\n"), (Some(4), order.into()));
+        assert_eq!(refusal("10,8\n20\n"), (Some(2), "the attenuation in dB is missing".into()));
+        assert_eq!(refusal("10,8\n20,-1\n").0, Some(2));
+        assert_eq!(refusal("95,8\n").0, Some(1));
+        assert_eq!(refusal("10,8\n20,wet\n"), (Some(2), "the attenuation in dB \"wet\" is not a number".into()));
+    }
+}

@@ -1,0 +1,220 @@
+//! How the satellite that serves a station is chosen.
+//!
+//! A policy is asked two questions: whether a satellite still serves, and which one takes over. It answers from what is in
+//! view at that instant; who asks, and when, is [`crate::follow`]'s to say.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Angle, Duration, FieldError};
+
+units::registry! {
+    /// How the satellite that serves an end is chosen among those in view: at or above the minimum elevation.
+    pub enum HandoverPolicy {
+        "keep-until-mask" => KeepUntilMask(KeepUntilMask),
+        "highest" => Highest(Highest),
+        "longest-visibility" => LongestVisibility(LongestVisibility),
+        "fixed-epochs" => FixedEpochs(FixedEpochs),
+        "hysteresis" => Hysteresis(Hysteresis),
+        "shortest-path" => ShortestPath(ShortestPath),
+    }
+}
+
+/// An end keeps its satellite until that drops below the minimum elevation, then takes the highest one (as ns-2's terminals
+/// do).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KeepUntilMask {}
+
+/// An end is served by the highest satellite at every instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Highest {}
+
+/// An end keeps its satellite until that drops below the minimum elevation, then takes the one that stays above it for the
+/// longest time from then on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LongestVisibility {}
+
+/// At fixed instants an end takes the highest satellite, and keeps it until the next; one that drops below the minimum
+/// elevation is replaced by the highest at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FixedEpochs {
+    /// The instants are the multiples of this, from the start of the run.
+    #[serde(default = "fifteen_seconds")]
+    pub every: Duration,
+}
+
+/// An end keeps its satellite until another is higher by the margin, or until it drops below the minimum elevation; then it
+/// takes the highest one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Hysteresis {
+    /// How much higher another satellite must be, 0 to 90 deg.
+    #[serde(default = "five_degrees")]
+    pub margin: Angle,
+}
+
+/// The route takes whichever satellites in view make it best, at every instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ShortestPath {}
+
+/// As Starlink's terminals are scheduled.
+fn fifteen_seconds() -> Duration {
+    Duration::from_secs(15)
+}
+
+fn five_degrees() -> Angle {
+    Angle::from_degrees(5.0)
+}
+
+impl Default for HandoverPolicy {
+    fn default() -> HandoverPolicy {
+        HandoverPolicy::KeepUntilMask(KeepUntilMask {})
+    }
+}
+
+impl Default for FixedEpochs {
+    fn default() -> FixedEpochs {
+        FixedEpochs { every: fifteen_seconds() }
+    }
+}
+
+impl Default for Hysteresis {
+    fn default() -> Hysteresis {
+        Hysteresis { margin: five_degrees() }
+    }
+}
+
+/// A satellite in view.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct InView {
+    pub satellite: u32,
+    pub sin_elevation: f64,
+}
+
+/// More often, and there would be more handovers than steps.
+const SHORTEST_EPOCH: Duration = Duration::from_millis(1);
+
+impl HandoverPolicy {
+    /// Checks every value.
+    ///
+    /// # Errors
+    /// Names the field, what was given and what is allowed.
+    pub fn check(&self) -> Result<(), FieldError> {
+        match self {
+            HandoverPolicy::FixedEpochs(FixedEpochs { every }) if *every < SHORTEST_EPOCH => {
+                Err(FieldError::new("every", format!("{every} must be at least {SHORTEST_EPOCH}")))
+            }
+            HandoverPolicy::Hysteresis(Hysteresis { margin }) if !(0.0..=90.0).contains(&margin.as_degrees()) => {
+                let message = format!("{} deg must be between 0 deg and 90 deg", margin.as_degrees());
+                Err(FieldError::new("margin", message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The time between two instants at which the choice is made anew; nothing if it is made whenever it is needed.
+    pub(crate) fn epoch(&self) -> Option<Duration> {
+        match self {
+            HandoverPolicy::FixedEpochs(epochs) => Some(epochs.every),
+            _ => None,
+        }
+    }
+
+    /// Whether `serving`, which is in view, goes on serving with `others` (itself perhaps among them) in view.
+    pub(crate) fn keeps(&self, serving: InView, others: impl Iterator<Item = InView>) -> bool {
+        match self {
+            HandoverPolicy::Highest(_) => highest(others)
+                .is_none_or(|best| best.satellite == serving.satellite || best.sin_elevation < serving.sin_elevation),
+            HandoverPolicy::Hysteresis(hysteresis) => highest(others).is_none_or(|best| {
+                let lead = libm::asin(best.sin_elevation.min(1.0)) - libm::asin(serving.sin_elevation.min(1.0));
+                best.satellite == serving.satellite || lead < hysteresis.margin.as_radians()
+            }),
+            _ => true,
+        }
+    }
+
+    /// The one of `in_view` that takes over; `longest` finds the one that stays in view for longest.
+    pub(crate) fn choose(
+        &self,
+        in_view: impl Iterator<Item = InView>,
+        longest: impl FnOnce(Vec<InView>) -> Option<u32>,
+    ) -> Option<u32> {
+        match self {
+            HandoverPolicy::LongestVisibility(_) => longest(in_view.collect()),
+            _ => highest(in_view).map(|best| best.satellite),
+        }
+    }
+}
+
+/// The highest; of equally high ones the first.
+pub(crate) fn highest(in_view: impl Iterator<Item = InView>) -> Option<InView> {
+    in_view.reduce(|best, other| if other.sin_elevation > best.sin_elevation { other } else { best })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Satellites by number and elevation in degrees.
+    fn view(satellites: &[(u32, f64)]) -> Vec<InView> {
+        let in_view =
+            |&(satellite, degrees): &(u32, f64)| InView { satellite, sin_elevation: libm::sin(degrees.to_radians()) };
+        satellites.iter().map(in_view).collect()
+    }
+
+    fn keeps(policy: &HandoverPolicy, serving: (u32, f64), others: &[(u32, f64)]) -> bool {
+        policy.keeps(view(&[serving])[0], view(others).into_iter())
+    }
+
+    #[test]
+    fn who_keeps_a_satellite_that_is_in_view() {
+        let highest = HandoverPolicy::Highest(Highest {});
+        let others = [(1, 30.0), (2, 34.9), (3, 20.0)];
+        assert!(!keeps(&highest, (1, 30.0), &others) && keeps(&highest, (2, 34.9), &others));
+        assert!(keeps(&highest, (1, 30.0), &[(1, 30.0)]));
+        let hysteresis = |margin| HandoverPolicy::Hysteresis(Hysteresis { margin: Angle::from_degrees(margin) });
+        assert!(keeps(&hysteresis(5.0), (1, 30.0), &others), "higher by 4.9");
+        assert!(!keeps(&hysteresis(4.8), (1, 30.0), &others));
+        assert!(keeps(&hysteresis(0.0), (2, 34.9), &others), "never against itself");
+        assert!(keeps(&hysteresis(90.0), (3, 0.0), &[(4, 89.9)]));
+        for policy in [
+            HandoverPolicy::default(),
+            HandoverPolicy::LongestVisibility(LongestVisibility {}),
+            HandoverPolicy::FixedEpochs(FixedEpochs::default()),
+        ] {
+            assert!(keeps(&policy, (3, 20.0), &others), "{}", policy.kind());
+        }
+    }
+
+    #[test]
+    fn who_takes_over() {
+        let in_view = [(1, 30.0), (2, 35.0), (3, 20.0), (4, 35.0)];
+        for policy in [
+            HandoverPolicy::default(),
+            HandoverPolicy::Highest(Highest {}),
+            HandoverPolicy::FixedEpochs(FixedEpochs::default()),
+            HandoverPolicy::Hysteresis(Hysteresis::default()),
+        ] {
+            let choose = |in_view: &[(u32, f64)]| policy.choose(view(in_view).into_iter(), |_| panic!("nobody asked"));
+            assert_eq!(choose(&in_view), Some(2), "{}: the highest, of equals the first", policy.kind());
+            assert_eq!(choose(&[]), None);
+        }
+        let longest = HandoverPolicy::LongestVisibility(LongestVisibility {});
+        let chosen = longest.choose(view(&in_view).into_iter(), |all| all.iter().map(|one| one.satellite).max());
+        assert_eq!(chosen, Some(4), "who stays longest is for others to find");
+    }
+
+    #[test]
+    fn only_fixed_epochs_have_epochs() {
+        let kinds = HandoverPolicy::ALL.iter().map(|kind| serde_json::json!({ "kind": kind }));
+        for policy in kinds.map(|json| serde_json::from_value::<HandoverPolicy>(json).unwrap()) {
+            assert_eq!(policy.check(), Ok(()));
+            let expected = (policy.kind() == "fixed-epochs").then(|| Duration::from_secs(15));
+            assert_eq!(policy.epoch(), expected);
+        }
+    }
+}

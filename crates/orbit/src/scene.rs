@@ -1,0 +1,253 @@
+//! Satellites, links, gateways and the user at an instant of the run, and who sees whom.
+
+use units::{Angle, Duration, FieldError, Time};
+
+use crate::course::Course;
+use crate::ground::{Horizon, Place, Station};
+use crate::handover::{HandoverPolicy, InView, highest};
+use crate::links::Links;
+use crate::propagation::{Orbits, Vector, distance, earth_turn};
+use crate::sky::Sky;
+use crate::trace::Look;
+
+/// Who a satellite serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// A gateway, by its number.
+    Gateway(usize),
+    /// The user.
+    User,
+    /// The user, by a satellite that a gateway sees too.
+    Common,
+}
+
+/// Everything at one instant.
+#[derive(Clone, Debug)]
+pub(crate) struct Scene {
+    orbits: Orbits,
+    /// As they were at the last call of [`Scene::update_links`].
+    pub links: Links,
+    stations: Vec<Station>,
+    course: Course,
+    sin_mask: f64,
+    mask: Angle,
+    /// The begin of the run after the reference instant, seconds.
+    start: f64,
+    now: Option<Time>,
+    linked_at: Option<Time>,
+    positions: Vec<Vector>,
+    gateways: Vec<Horizon>,
+    user: Horizon,
+}
+
+/// Ranges this long before and after tell how fast they change. Their third derivative makes it wrong by some millimetres per
+/// second in the lowest orbits.
+const RATE_OVER: f64 = 0.1;
+/// Passes are looked at this often, to see which one ends last.
+const LOOK_AHEAD: Duration = Duration::from_secs(10);
+/// Satellites that are in view for longer are there for ever.
+const FARTHEST_LOOK: Duration = Duration::from_secs(86_400);
+
+impl Scene {
+    pub fn new(sky: Sky, gateways: &[Place], course: Course, mask: Angle, start: Duration) -> Scene {
+        let Sky { orbits, links, .. } = sky;
+        Scene {
+            links,
+            stations: gateways.iter().map(Station::new).collect(),
+            user: course.horizon(Time::ZERO, 0.0),
+            course,
+            sin_mask: libm::sin(mask.as_radians()),
+            mask,
+            start: start.as_secs_f64(),
+            now: None,
+            linked_at: None,
+            positions: Vec::with_capacity(orbits.len()),
+            orbits,
+            gateways: Vec::new(),
+        }
+    }
+
+    /// Brings satellites and stations to `now`.
+    pub fn go(&mut self, now: Time) {
+        if self.now == Some(now) {
+            return;
+        }
+        self.now = Some(now);
+        let seconds = self.start + now.as_secs_f64();
+        self.orbits.positions_at(seconds, &mut self.positions);
+        let turn = earth_turn(seconds);
+        self.gateways.clear();
+        self.gateways.extend(self.stations.iter().map(|station| station.turned(turn)));
+        self.user = self.course.horizon(now, seconds);
+    }
+
+    /// Brings the links to the instant of the scene.
+    pub fn update_links(&mut self) {
+        if self.linked_at != self.now {
+            self.linked_at = self.now;
+            let now = self.now.expect("the scene is somewhere");
+            self.links.update(self.start + now.as_secs_f64(), &self.positions);
+        }
+    }
+
+    pub fn position(&self, satellite: u32) -> Vector {
+        self.positions[satellite as usize]
+    }
+
+    pub fn user_position(&self) -> Vector {
+        self.user.position
+    }
+
+    /// The metres along the links of a route.
+    pub fn length(&self, route: &[u32]) -> f64 {
+        route.windows(2).map(|pair| distance(self.position(pair[0]), self.position(pair[1]))).sum()
+    }
+
+    /// The distance to a satellite in metres and the sine of its elevation.
+    pub fn look(&self, end: End, satellite: u32) -> (f64, f64) {
+        self.horizon(end).look(self.position(satellite))
+    }
+
+    fn horizon(&self, end: End) -> &Horizon {
+        match end {
+            End::Gateway(number) => &self.gateways[number],
+            End::User | End::Common => &self.user,
+        }
+    }
+
+    /// The satellites that may serve an end.
+    pub fn in_view(&self, end: End) -> impl Iterator<Item = InView> {
+        let visible = self.horizon(end).visible(&self.positions, self.sin_mask);
+        let usable = visible.filter(move |&(satellite, ..)| self.is_usable(end, satellite));
+        usable.map(|(satellite, _, sin_elevation)| InView { satellite, sin_elevation })
+    }
+
+    fn is_usable(&self, end: End, satellite: u32) -> bool {
+        end != End::Common || self.gateways_under(satellite).next().is_some()
+    }
+
+    /// Whether the satellite that serves an end goes on serving it; without one, whether there is still none.
+    pub fn keeps(&self, policy: &HandoverPolicy, end: End, serving: Option<u32>) -> bool {
+        let Some(satellite) = serving else { return self.in_view(end).next().is_none() };
+        let sin_elevation = self.look(end, satellite).1;
+        sin_elevation >= self.sin_mask
+            && self.is_usable(end, satellite)
+            && policy.keeps(InView { satellite, sin_elevation }, self.in_view(end))
+    }
+
+    /// The gateways that see a satellite, as (satellite, metres to it, gateway).
+    pub fn gateways_under(&self, satellite: u32) -> impl Iterator<Item = (u32, f64, u32)> {
+        let position = self.position(satellite);
+        let looks = self.gateways.iter().zip(0..).map(move |(gateway, number)| (gateway.look(position), number));
+        let seen = looks.filter(|((_, sin_elevation), _)| *sin_elevation >= self.sin_mask);
+        seen.map(move |((metres, _), number)| (satellite, metres, number))
+    }
+
+    /// What each gateway sees, as (satellite, metres to it, gateway).
+    pub fn seen_by_gateways(&self) -> impl Iterator<Item = (u32, f64, u32)> {
+        self.gateways.iter().zip(0..).flat_map(|(gateway, number)| {
+            let visible = gateway.visible(&self.positions, self.sin_mask);
+            visible.map(move |(satellite, metres, _)| (satellite, metres, number))
+        })
+    }
+
+    /// What the user sees, as (satellite, metres to it).
+    pub fn seen_by_user(&self) -> impl Iterator<Item = (u32, f64)> {
+        self.user.visible(&self.positions, self.sin_mask).map(|(satellite, metres, _)| (satellite, metres))
+    }
+
+    /// How the user sees a satellite.
+    pub fn user_look(&self, satellite: u32) -> Look {
+        let (range_m, sin_elevation) = self.look(End::User, satellite);
+        let now = self.now.expect("the scene is somewhere").as_secs_f64();
+        let range = |offset: f64| {
+            let seconds = self.start + now + offset;
+            let user = self.course.horizon(Time::from_secs_f64(now + offset), seconds);
+            user.look(self.orbits.position_of(satellite, seconds)).0
+        };
+        Look {
+            elevation_deg: libm::asin(sin_elevation.clamp(-1.0, 1.0)).to_degrees(),
+            range_m,
+            range_rate_mps: (range(RATE_OVER) - range(-RATE_OVER)) / (2.0 * RATE_OVER),
+        }
+    }
+
+    /// Of the satellites that may serve an end at `now`, the one that may for longest from then on; of those that are there for
+    /// more than a day, the highest.
+    pub fn longest(&self, end: End, now: Time, mut candidates: Vec<InView>) -> Option<u32> {
+        let sees = |satellite: u32, at: Time| self.may_serve(end, satellite, at);
+        let (mut before, farthest) = (now, now + FARTHEST_LOOK);
+        while candidates.len() > 1 && before < farthest {
+            let after = before + LOOK_AHEAD;
+            let (stay, leave): (Vec<_>, Vec<_>) = candidates.iter().partition(|c| sees(c.satellite, after));
+            if stay.is_empty() {
+                let until = |candidate: &InView| last_instant(before, after, |at| sees(candidate.satellite, at));
+                let latest = leave.iter().map(|candidate| (until(candidate), candidate.satellite));
+                return latest.reduce(|a, b| if b.0 > a.0 { b } else { a }).map(|latest| latest.1);
+            }
+            (candidates, before) = (stay, after);
+        }
+        highest(candidates.into_iter()).map(|candidate| candidate.satellite)
+    }
+
+    /// Whether a satellite may serve an end at another instant than the scene's.
+    fn may_serve(&self, end: End, satellite: u32, at: Time) -> bool {
+        let seconds = self.start + at.as_secs_f64();
+        let position = self.orbits.position_of(satellite, seconds);
+        let turn = earth_turn(seconds);
+        let sees = |horizon: Horizon| horizon.look(position).1 >= self.sin_mask;
+        match end {
+            End::Gateway(number) => sees(self.stations[number].turned(turn)),
+            End::User => sees(self.course.horizon(at, seconds)),
+            End::Common => {
+                let mut gateways = self.stations.iter();
+                sees(self.course.horizon(at, seconds)) && gateways.any(|station| sees(station.turned(turn)))
+            }
+        }
+    }
+
+    /// What to say if an end sees no satellite at any step of the run.
+    pub fn unseen(&mut self, duration: Duration, step: Duration) -> Option<FieldError> {
+        let mut best = [-1.0f64; 2];
+        let mut now = Time::ZERO;
+        loop {
+            self.go(now);
+            for position in &self.positions {
+                let from_gateways = self.gateways.iter().map(|gateway| gateway.look(*position).1);
+                best[0] = from_gateways.fold(best[0], f64::max);
+                best[1] = f64::max(best[1], self.user.look(*position).1);
+            }
+            if best.iter().all(|&best| best >= self.sin_mask) {
+                return None;
+            }
+            if now >= Time::ZERO + duration {
+                break;
+            }
+            now = (now + step).min(Time::ZERO + duration);
+        }
+        let (field, sine) = match best[0] < self.sin_mask {
+            true => ("source", best[0]),
+            false => ("user", best[1]),
+        };
+        let best = Angle::from_degrees(libm::asin(sine.clamp(-1.0, 1.0)).to_degrees());
+        Some(FieldError::new(field, never_in_view(self.mask, duration, best)))
+    }
+}
+
+/// What to tell of a station that no satellite comes high enough for.
+pub fn never_in_view(minimum_elevation: Angle, duration: Duration, best: Angle) -> String {
+    let mask = minimum_elevation.as_degrees();
+    format!("no satellite comes above {mask} deg within {duration}: the best is {:.1} deg", best.as_degrees())
+}
+
+/// The last instant, to a millisecond, at which something holds that holds at `before` and not at `after`.
+fn last_instant(mut before: Time, mut after: Time, holds: impl Fn(Time) -> bool) -> Time {
+    while after.since(before) > crate::follow::PRECISION {
+        let middle = before + after.since(before) / 2;
+        match holds(middle) {
+            true => before = middle,
+            false => after = middle,
+        }
+    }
+    before
+}

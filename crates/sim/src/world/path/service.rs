@@ -1,0 +1,225 @@
+//! Which satellite serves the users, when another takes over, and what that does to packets on their way.
+
+use link::Transfer;
+use orbit::{AtHandover, AtHandoverPackets, Leg};
+use units::{Duration, Time};
+
+/// The users' satellites over time.
+pub(in crate::world) struct Service {
+    events: Vec<(Time, Event)>,
+    next: usize,
+    at_handover: AtHandover,
+    /// The instants of handovers, and what a packet that comes to the satellite left behind does then.
+    handovers: Vec<(Time, Transfer)>,
+    /// The handovers up to the instant last asked about.
+    passed: usize,
+}
+
+/// What happens to the last hop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::world) enum Event {
+    /// Another satellite serves the users from now on, and sends from `resume`.
+    HandOver { resume: Time, transfer: Transfer },
+    /// None does.
+    Halt,
+    /// The same as before does again.
+    Resume,
+}
+
+/// What a packet meets that was sent to the satellite which served the users then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Crossing {
+    /// It still does, or the packet is delivered as if it did.
+    Served,
+    /// It sends the packet on, which takes so long.
+    Forwarded(Duration),
+    /// Another does, and nobody sends the packet on.
+    Lost,
+}
+
+impl Service {
+    pub(super) fn new(legs: &[Leg], at_handover: AtHandover) -> Service {
+        let mut events = Vec::new();
+        let mut handovers = Vec::new();
+        let mut last = None;
+        let mut halted = false;
+        for leg in legs {
+            match (last, leg.user_satellite) {
+                (_, None) => {
+                    if !halted {
+                        events.push((leg.from, Event::Halt));
+                    }
+                    halted = true;
+                    continue;
+                }
+                (Some(before), Some(now)) if before != now => {
+                    let transfer = transfer(at_handover.packets, leg.forwarding);
+                    let resume = leg.from + at_handover.interruption;
+                    events.push((leg.from, Event::HandOver { resume, transfer }));
+                    handovers.push((leg.from, transfer));
+                }
+                _ if halted => events.push((leg.from, Event::Resume)),
+                _ => {}
+            }
+            halted = false;
+            last = leg.user_satellite;
+        }
+        Service { events, next: 0, at_handover, handovers, passed: 0 }
+    }
+
+    /// When something happens next.
+    #[inline]
+    pub(in crate::world) fn poll_timeout(&self) -> Option<Time> {
+        self.events.get(self.next).map(|event| event.0)
+    }
+
+    /// What happens by `now`.
+    pub(in crate::world) fn poll_event(&mut self, now: Time) -> Option<Event> {
+        let &(_, event) = self.events.get(self.next).filter(|event| event.0 <= now)?;
+        self.next += 1;
+        Some(event)
+    }
+
+    /// What becomes of a packet that is sent towards the users at `sent` and reaches the satellite that served them then at
+    /// `arrival`. Sending instants never go back.
+    #[inline]
+    pub(super) fn crossing(&mut self, sent: Time, arrival: Time) -> Crossing {
+        if self.at_handover.packets == AtHandoverPackets::Deliver {
+            return Crossing::Served;
+        }
+        while self.handovers.get(self.passed).is_some_and(|handover| handover.0 <= sent) {
+            self.passed += 1;
+        }
+        let mut arrival = arrival;
+        let mut forwarded = Duration::ZERO;
+        // While it is sent on another may take over again.
+        for (at, transfer) in &self.handovers[self.passed..] {
+            if *at > arrival {
+                break;
+            }
+            match transfer {
+                Transfer::Keep => {}
+                Transfer::Forward { delay } => {
+                    arrival += *delay;
+                    forwarded += *delay;
+                }
+                Transfer::Lose => return Crossing::Lost,
+            }
+        }
+        if forwarded.is_zero() { Crossing::Served } else { Crossing::Forwarded(forwarded) }
+    }
+
+    /// From when on a user that wants to send at `at` can: after the interruption of a handover.
+    #[inline]
+    pub(super) fn served_from(&self, at: Time) -> Time {
+        let interruption = self.at_handover.interruption;
+        if interruption.is_zero() {
+            return at;
+        }
+        let before = self.handovers.partition_point(|handover| handover.0 <= at);
+        before.checked_sub(1).map_or(at, |last| at.max(self.handovers[last].0 + interruption))
+    }
+}
+
+/// What the satellite left behind does with packets: without a way to the new one it cannot send them on.
+fn transfer(packets: AtHandoverPackets, forwarding: Option<Duration>) -> Transfer {
+    match (packets, forwarding) {
+        (AtHandoverPackets::Deliver, _) => Transfer::Keep,
+        (AtHandoverPackets::Forward, Some(delay)) => Transfer::Forward { delay },
+        (AtHandoverPackets::Forward, None) | (AtHandoverPackets::Lose, _) => Transfer::Lose,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use orbit::Change;
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + ms(millis)
+    }
+
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    fn service(packets: AtHandoverPackets, legs: &[(u64, Option<u32>, Option<u64>)]) -> Service {
+        let leg = |&(from, satellite, forwarding): &(u64, Option<u32>, Option<u64>)| Leg {
+            from: at(from),
+            hops: satellite.map(|_| 3),
+            source_satellite: Some(1),
+            user_satellite: satellite,
+            gateway: satellite.map(|_| 0),
+            forwarding: forwarding.map(ms),
+            change: Change::Handover,
+        };
+        let legs: Vec<Leg> = legs.iter().map(leg).collect();
+        Service::new(&legs, AtHandover { interruption: ms(50), packets })
+    }
+
+    /// Satellite 5, 6 from 1 s, none from 2 s, 6 again from 3 s, none from 4 s, 7 (not linked to it) from 5 s.
+    const LEGS: [(u64, Option<u32>, Option<u64>); 7] = [
+        (0, Some(5), None),
+        (500, Some(5), None),
+        (1000, Some(6), Some(8)),
+        (2000, None, None),
+        (3000, Some(6), None),
+        (4000, None, None),
+        (5000, Some(7), None),
+    ];
+
+    fn events(service: &mut Service) -> Vec<(Time, Event)> {
+        let mut found = Vec::new();
+        while let Some(due) = service.poll_timeout() {
+            let before = due - Duration::from_nanos(1);
+            assert!(before == due || service.poll_event(before).is_none());
+            found.push((due, service.poll_event(due).unwrap()));
+        }
+        found
+    }
+
+    #[test]
+    fn tells_who_takes_over() {
+        let hand_over = |from: u64, transfer| (at(from), Event::HandOver { resume: at(from + 50), transfer });
+        let between = [(at(2000), Event::Halt), (at(3000), Event::Resume), (at(4000), Event::Halt)];
+        let forward = Transfer::Forward { delay: ms(8) };
+        for (packets, first, last) in [
+            (AtHandoverPackets::Deliver, Transfer::Keep, Transfer::Keep),
+            (AtHandoverPackets::Forward, forward, Transfer::Lose),
+            (AtHandoverPackets::Lose, Transfer::Lose, Transfer::Lose),
+        ] {
+            let expected = [&[hand_over(1000, first)], &between[..], &[hand_over(5000, last)]].concat();
+            assert_eq!(events(&mut service(packets, &LEGS)), expected, "{packets:?}");
+        }
+        let late = [(0, None, None), (700, Some(3), None)];
+        let expected = [(at(0), Event::Halt), (at(700), Event::Resume)];
+        assert_eq!(events(&mut service(AtHandoverPackets::Lose, &late)), expected);
+    }
+
+    #[test]
+    fn packets_on_their_way_are_sent_on_or_lost() {
+        let fate = |packets, sent, arrival| service(packets, &LEGS).crossing(at(sent), at(arrival));
+        use AtHandoverPackets::{Deliver, Forward, Lose};
+        for packets in [Deliver, Forward, Lose] {
+            assert_eq!(fate(packets, 100, 999), Crossing::Served);
+            assert_eq!(fate(packets, 1000, 1080), Crossing::Served, "sent to the new one");
+        }
+        assert_eq!(fate(Deliver, 990, 1000), Crossing::Served);
+        assert_eq!(fate(Forward, 990, 1000), Crossing::Forwarded(ms(8)));
+        assert_eq!(fate(Lose, 990, 1000), Crossing::Lost);
+        assert_eq!(fate(Forward, 4990, 5070), Crossing::Lost, "no way between the two");
+        let twice = [(0, Some(5), None), (1000, Some(6), Some(8)), (1005, Some(7), Some(3))];
+        let mut service = service(Forward, &twice);
+        assert_eq!(service.crossing(at(990), at(1000)), Crossing::Forwarded(ms(11)));
+        assert_eq!(service.crossing(at(1000), at(1004)), Crossing::Served);
+    }
+
+    #[test]
+    fn nobody_sends_during_the_interruption() {
+        let service = service(AtHandoverPackets::Deliver, &LEGS);
+        for (wanted, sent) in [(0, 0), (999, 999), (1000, 1050), (1049, 1050), (1050, 1050), (3010, 3010), (5001, 5050)]
+        {
+            assert_eq!(service.served_from(at(wanted)), at(sent));
+        }
+    }
+}

@@ -1,0 +1,23 @@
+"""Attenuation by rain over the elevation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from transorbit.plots import style
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.figure import Figure
+
+
+def rain(table: pl.DataFrame, *, title: str = "Rain") -> Figure:
+    """What `transorbit.rain.attenuation` returns."""
+    with style.plain(title=title) as (fig, [axes]):
+        marker = "o" if len(table) < 2 else None
+        axes.plot(table["elevation_deg"], table["attenuation_db"], color=style.BLUE, marker=marker)
+        axes.set_ylim(bottom=0)
+        axes.set_ylabel("Attenuation (dB)")
+        axes.set_xlabel("Elevation (deg)")
+        axes.set_xlim(0, 90)
+    return fig

@@ -1,0 +1,98 @@
+"""Attenuation by rain on the way to a satellite, by Recommendation ITU-R P.618-13.
+
+The computation and the digital maps of rain rate (P.837-7), rain height (P.839-4) and altitude (P.1511) are those
+of the package `itur`, which comes with `transorbit[rain]`.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+#: What the Recommendation is for, in hertz, shares of a year, degrees.
+CARRIERS_HZ = (1e9, 55e9)
+SHARES = (0.00001, 0.05)
+ELEVATIONS_DEG = (0.0, 90.0)
+
+
+class MissingMapsError(ImportError):
+    """The package that holds the maps is not installed."""
+
+
+def attenuation(
+    *,
+    at: tuple[float, float],
+    carrier_hz: float,
+    exceeded: float,
+    tilt_deg: float = 45.0,
+    elevations_deg: Sequence[float] = tuple(range(5, 91, 5)),
+    altitude_m: float | None = None,
+    rain_rate_mm_per_h: float | None = None,
+) -> pl.DataFrame:
+    """Attenuation by rain that is exceeded for a share of an average year.
+
+    It is a level of the long-term statistics, not a shower over time: a run with it lives through that level all
+    along.
+
+    Args:
+        at: latitude and longitude of the user in degrees.
+        carrier_hz: carrier frequency, 1 to 55 GHz.
+        exceeded: share of an average year, 0.00001 to 0.05.
+        tilt_deg: polarisation tilt from the horizontal: 0 horizontal, 90 vertical, 45 circular.
+        elevations_deg: elevations of the satellite, more than 0 and at most 90, rising.
+        altitude_m: altitude of the user above the sea; by default that of the ground on the map.
+        rain_rate_mm_per_h: rain rate exceeded for 0.01 % of an average year; by default that of the map.
+
+    Returns:
+        Columns `elevation_deg`, `attenuation_db`.
+
+    Raises:
+        ValueError: a value out of range; the message begins with its name.
+        MissingMapsError: the package `itur` is not installed.
+    """
+    _check(carrier_hz=carrier_hz, exceeded=exceeded, tilt_deg=tilt_deg, elevations_deg=elevations_deg)
+    import polars as pl
+
+    latitude, longitude = at[0], (at[1] + 180.0) % 360.0 - 180.0
+    by_rain = functools.partial(
+        _p618().rain_attenuation,
+        latitude,
+        longitude,
+        carrier_hz / 1e9,
+        hs=None if altitude_m is None else altitude_m / 1e3,
+        p=100.0 * exceeded,
+        R001=rain_rate_mm_per_h,
+        tau=tilt_deg,
+    )
+    elevations = [float(elevation) for elevation in elevations_deg]
+    levels = [float(by_rain(elevation).value) for elevation in elevations]
+    return pl.DataFrame({"elevation_deg": elevations, "attenuation_db": levels})
+
+
+def _p618() -> Any:
+    try:
+        return importlib.import_module("itur.models.itu618")
+    except ModuleNotFoundError as error:
+        missing = f"needs the package {error.name}"
+        raise MissingMapsError(f"{missing}: install transorbit[rain], as in pip install 'transorbit[rain]'") from error
+
+
+def _check(*, carrier_hz: float, exceeded: float, tilt_deg: float, elevations_deg: Sequence[float]) -> None:
+    if not CARRIERS_HZ[0] <= carrier_hz <= CARRIERS_HZ[1]:
+        raise ValueError(f"carrier_hz: {carrier_hz / 1e9:g} GHz is out of range: must be between 1 and 55 GHz")
+    if not SHARES[0] <= exceeded <= SHARES[1]:
+        raise ValueError(f"exceeded: {100 * exceeded:g} % is out of range: must be between 0.001 and 5 %")
+    if not 0 <= tilt_deg <= 90:
+        raise ValueError(f"tilt_deg: {tilt_deg:g} deg is out of range: must be between 0 and 90 deg")
+    if not elevations_deg:
+        raise ValueError("elevations_deg: none is given")
+    for before, elevation in zip([ELEVATIONS_DEG[0], *elevations_deg], elevations_deg, strict=False):
+        if not before < elevation <= ELEVATIONS_DEG[1]:
+            allowed = "must rise, from more than 0 to at most 90 deg"
+            raise ValueError(f"elevations_deg: {elevation:g} deg after {before:g} deg: {allowed}")
