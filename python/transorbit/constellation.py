@@ -3,46 +3,91 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _core
+from transorbit._czml import czml
 from transorbit._frame import frame
 from transorbit._routes import Routes, routes
-from transorbit._view import Map, coverage, passes, world
+from transorbit._stations import stations
+from transorbit._view import Map, as_text, best_elevation, coverage, passes, world
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
     from os import PathLike
 
     import polars as pl
 
-__all__ = ["Map", "Routes", "coverage", "delay", "epoch", "look", "passes", "positions", "routes", "world"]
+__all__ = [
+    "Map",
+    "Routes",
+    "best_elevation",
+    "coverage",
+    "czml",
+    "delay",
+    "epoch",
+    "look",
+    "passes",
+    "positions",
+    "routes",
+    "stations",
+    "world",
+]
 
 
 def delay(
-    constellation: str,
+    constellation: str | Mapping[str, Any],
     *,
-    source: tuple[float, float],
-    user: tuple[float, float],
+    source: Sequence[float] | Mapping[str, Any],
+    user: Sequence[float] | Mapping[str, Any],
     duration_s: float = 600.0,
     step_s: float = 1.0,
-    handover: str | None = None,
+    handover: str | Mapping[str, Any] | None = None,
+    path: Mapping[str, Any] | None = None,
+    base_dir: str | PathLike[str] = ".",
 ) -> pl.DataFrame:
-    """The one-way delay between two places over a constellation.
+    """The one-way delay between two ends over a constellation.
 
     Args:
-        constellation: a name of `transorbit list constellations`, such as "leo-66".
-        source: latitude and longitude in degrees, north and east positive.
-        user: the same, for the other end.
+        constellation: a name of `transorbit list constellations`, such as "leo-66", or what a scenario's
+            `path.constellation` may be: `{"preset": "leo-66", "j2": True}`, `{"file": "iridium.tle"}`.
+        source: latitude and longitude in degrees, north and east positive, and perhaps altitude in metres; or what a
+            scenario's `path.source` may be.
+        user: the same for the other end, `path.user`.
         duration_s: how long, from the constellation's epoch.
-        step_s: time between rows.
+        step_s: time between rows; the last one is the end.
         handover: how the satellite that serves an end is chosen: as a scenario's `path.handover`, with its default.
+        path: further keys of a scenario's `path`, such as `{"start": "10 min"}`.
+        base_dir: the folder that names of files start from.
 
     Returns:
-        Columns `time_s`, `one_way_delay_s` (null where there is no route), `hops`, `source_satellite`,
-        `user_satellite` and `event` (what changed since the row before).
+        Columns `time_s`, `one_way_delay_s` (null where there is no route), `hops` (links between satellites),
+        `source_satellite`, `user_satellite` and `event` (what changed since the row before).
+
+    Raises:
+        ScenarioError: names the key of the path that is wrong, or `duration`.
     """
-    return frame(_core.constellation_delay(constellation, source, user, duration_s, step_s, handover))
+    table = {
+        "kind": "constellation",
+        "constellation": constellation if isinstance(constellation, str) else dict(constellation),
+        "source": _end(source),
+        "user": _end(user),
+        "step": f"{round(step_s * 1e9)} ns",
+        **({} if handover is None else {"handover": handover}),
+        **(path or {}),
+    }
+    return frame(_core.constellation_delay(json.dumps(table), base_dir, duration_s))
+
+
+def _end(place: Sequence[float] | Mapping[str, Any]) -> Any:
+    """A place as a scenario says it."""
+    if isinstance(place, Mapping):
+        return dict(place)
+    if len(place) not in {2, 3}:
+        raise _core.ScenarioError(f"{place!r} is not (latitude, longitude) nor with an altitude")
+    latitude, longitude, altitude = (*place, 0.0)[:3]
+    return {"latitude": f"{latitude:.9f} deg", "longitude": f"{longitude:.9f} deg", "altitude": f"{altitude:.3f} m"}
 
 
 def positions(
@@ -72,7 +117,7 @@ def positions(
     Raises:
         ScenarioError: a value, a file or a satellite in it is wrong, or a satellite comes down before the end.
     """
-    text = _text(constellation)
+    text = as_text(constellation)
     return frame(_core.constellation_positions(text, str(base_dir), start_s, duration_s, step_s))
 
 
@@ -105,7 +150,7 @@ def look(
     """
     latitude, longitude, height = (*station, 0.0)[:3]
     place = (latitude, longitude, height)
-    return frame(_core.constellation_look(_text(constellation), str(base_dir), place, start_s, duration_s, step_s))
+    return frame(_core.constellation_look(as_text(constellation), str(base_dir), place, start_s, duration_s, step_s))
 
 
 def epoch(constellation: str | Mapping[str, Any], *, base_dir: str | PathLike[str] = ".") -> str | None:
@@ -121,8 +166,4 @@ def epoch(constellation: str | Mapping[str, Any], *, base_dir: str | PathLike[st
     Raises:
         ScenarioError: a value or the file is wrong.
     """
-    return _core.constellation_epoch(_text(constellation), str(base_dir))
-
-
-def _text(constellation: str | Mapping[str, Any]) -> str:
-    return constellation if isinstance(constellation, str) else json.dumps(dict(constellation))
+    return _core.constellation_epoch(as_text(constellation), str(base_dir))

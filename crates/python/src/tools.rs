@@ -1,6 +1,6 @@
 //! What can be asked without a run: registries, delays over a constellation, series and statistics of a channel.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 
@@ -28,20 +28,16 @@ pub(crate) fn registries_json() -> String {
     serde_json::to_string(&sim::registries()).expect("registries are JSON")
 }
 
-/// One-way delay over a constellation between two places given as (latitude, longitude) in degrees.
+/// One-way delay over a constellation; the path is given as the JSON of a scenario's `path` table.
 #[pyfunction]
-#[pyo3(signature = (constellation, source, user, duration_s, step_s, handover=None))]
 pub(crate) fn constellation_delay(
     py: Python<'_>,
-    constellation: String,
-    source: (f64, f64),
-    user: (f64, f64),
+    path_json: String,
+    base_dir: PathBuf,
     duration_s: f64,
-    step_s: f64,
-    handover: Option<String>,
 ) -> PyResult<ArrowTable> {
-    let (duration, step) = (Duration::from_secs_f64(duration_s), Duration::from_secs_f64(step_s));
-    let work = move || sim::constellation_delay(&constellation, source, user, duration, step, handover.as_deref());
+    let duration = Duration::from_secs_f64(duration_s);
+    let work = move || sim::constellation_delay(&path_json, &base_dir, duration);
     interruptible(py, work)?.map(ArrowTable::from).map_err(refused)
 }
 
