@@ -78,11 +78,7 @@ pub fn passes(
 ///
 /// # Errors
 /// As [`passes`].
-pub fn best_elevation(
-    constellation: &str,
-    place: (f64, f64),
-    duration: Duration,
-) -> Result<(f64, f64), ScenarioError> {
+pub fn best_elevation(constellation: &str, place: (f64, f64), duration: Duration) -> Result<(f64, f64), ScenarioError> {
     positive("duration", duration)?;
     let (sky, _) = ready(constellation, None, duration)?;
     let place = Place::from_degrees(place.0, place.1);
