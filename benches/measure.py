@@ -1,9 +1,9 @@
 """Speed of the core on whole scenarios: CPU time, wall time, peak memory, instructions per delivered packet.
 
 Run with `make bench`. Each scenario runs in a process of its own, so that memory is that of the run alone. Instructions
-are counted by valgrind's callgrind where it is installed: they repeat exactly, where seconds do not. Then constellations:
-routes between many stations, and satellites propagated. Writes benches/RESULTS.md; `measure.py sky` measures
-constellations alone and keeps the rest of that page.
+are counted by valgrind's callgrind where it is installed: they repeat exactly, where seconds do not. Then come
+constellations: routes between many stations, and satellites propagated. Writes benches/RESULTS.md; `measure.py sky`
+measures constellations alone and keeps the rest of that page.
 """
 
 import json
@@ -146,8 +146,9 @@ def sky() -> list[str]:
     lines = [
         SKY,
         "",
-        f"`transorbit constellation routes starlink-shell-1`, {STATIONS} stations spread over the latitudes that it covers, as",
-        f"many threads as processors ({os.cpu_count()}), into Parquet; start-up of Python included. The median of {ROUTE_RUNS} runs.",
+        f"`transorbit constellation routes starlink-shell-1` with {STATIONS} stations spread over the latitudes that",
+        f"it covers, as many threads as processors ({os.cpu_count()}), into Parquet; start-up of Python included. The",
+        f"median of {ROUTE_RUNS} runs on a machine that other work shares.",
         "",
         "| routes | wall s | asked | CPU s | peak MiB | folder MB |",
         "| --- | --- | --- | --- | --- | --- |",
@@ -159,7 +160,7 @@ def sky() -> list[str]:
         print(lines[-1], flush=True)
     lines += [
         "",
-        "`cargo bench -p transorbit-orbit --bench propagation`: 10,000 satellites on one core, the best of its repetitions.",
+        "`cargo bench -p transorbit-orbit --bench propagation`: 10,000 satellites on one core, best of 30.",
         "",
         "| orbits | ns for each satellite | asked |",
         "| --- | --- | --- |",
