@@ -44,7 +44,7 @@ bench: setup ## Measure the speed of the core and write benches/RESULTS.md
 	$(BIN)/python benches/measure.py
 
 validation: setup ## Write our tables beside the published ones into docs/validation
-	for script in chapter_4 chapter_5 chapter_6 beyond_chapter_6 rack_and_bbr; do $(BIN)/python papers/tauran-2018/$$script.py || exit 1; done
+	for script in chapter_3 chapter_4 chapter_5 chapter_6 beyond_chapter_6 rack_and_bbr; do $(BIN)/python papers/tauran-2018/$$script.py || exit 1; done
 	$(BIN)/python papers/kuhn-2015/dvb_rcs2.py
 
 cross-validation: setup ## Hold TCP's goodput against a Linux kernel, ns-2 and ns-3

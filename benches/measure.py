@@ -1,8 +1,9 @@
 """Speed of the core on whole scenarios: CPU time, wall time, peak memory, instructions per delivered packet.
 
 Run with `make bench`. Each scenario runs in a process of its own, so that memory is that of the run alone. Instructions
-are counted by valgrind's callgrind where it is installed: they repeat exactly, where seconds do not. Writes
-benches/RESULTS.md.
+are counted by valgrind's callgrind where it is installed: they repeat exactly, where seconds do not. Then come
+constellations: routes between many stations, and satellites propagated. Writes benches/RESULTS.md; `measure.py sky`
+measures constellations alone and keeps the rest of that page.
 """
 
 import json
@@ -98,8 +99,8 @@ def instructions(scenario: str, edits: list[str]) -> int | None:
     return int(collected[1]) if collected else None
 
 
-def main() -> None:
-    """Measure every case and write the table."""
+def scenarios() -> list[str]:
+    """Measure every scenario: the lines of the table."""
     build = ["cargo", "build", "--release", "--locked", "--quiet", "-p", "transorbit-sim", "--example", "run"]
     subprocess.run(build, check=True, cwd=ROOT)
     lines = [
@@ -125,7 +126,80 @@ def main() -> None:
             f"| {packets:,} | {per_packet} |"
         )
         print(lines[-1], flush=True)
-    (ROOT / "benches" / "RESULTS.md").write_text("\n".join(lines) + "\n")
+    return lines
+
+
+STATIONS = 100
+ROUTE_RUNS = 3
+# name, further options, and the wall seconds asked of it on two cores (0 = nothing)
+ROUTES = [
+    ("1,584 satellites, 100 stations, all pairs every 100 ms for 200 s", [], 60),
+    ("the same, with the next hops of all nodes", ["--forwarding"], 60),
+    ("the same for 20 s", ["--duration", "20 s"], 0),
+]
+# Nanoseconds asked for each of 10,000 satellites.
+PROPAGATION = {"Walker, two bodies": 100, "Walker, J2": 100}
+
+
+def sky() -> list[str]:
+    """Measure constellations: the lines of two tables."""
+    lines = [
+        SKY,
+        "",
+        f"`transorbit constellation routes starlink-shell-1` with {STATIONS} stations spread over the latitudes that",
+        f"it covers, as many threads as processors ({os.cpu_count()}), into Parquet; start-up of Python included. The",
+        f"median of {ROUTE_RUNS} runs on a machine that other work shares.",
+        "",
+        "| routes | wall s | asked | CPU s | peak MiB | folder MB |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for name, options, asked in ROUTES:
+        runs = [routes(options) for _ in range(ROUTE_RUNS)]
+        wall, cpu, peak, size = (statistics.median(values) for values in zip(*runs, strict=True))
+        lines.append(f"| {name} | {wall:.1f} | {asked or ''} | {cpu:.1f} | {peak:.0f} | {size:.0f} |")
+        print(lines[-1], flush=True)
+    lines += [
+        "",
+        "`cargo bench -p transorbit-orbit --bench propagation`: 10,000 satellites on one core, best of 30.",
+        "",
+        "| orbits | ns for each satellite | asked |",
+        "| --- | --- | --- |",
+    ]
+    bench = ["cargo", "bench", "--locked", "--quiet", "-p", "transorbit-orbit", "--bench", "propagation"]
+    output = subprocess.run(bench, check=True, cwd=ROOT, capture_output=True, text=True).stdout
+    for name, nanoseconds in re.findall(r"^(.+?) +([0-9.]+) ns for each satellite$", output, re.MULTILINE):
+        lines.append(f"| {name} | {nanoseconds} | {PROPAGATION.get(name, '')} |")
+        print(lines[-1], flush=True)
+    return lines
+
+
+def routes(options: list[str]) -> tuple[float, float, float, float]:
+    """Wall and CPU seconds, peak MiB and MB of the folder of one search for routes."""
+    rows = [f"{i},{-50 + 100 * (i + 0.5) / STATIONS},{(i * 137.507764 + 180) % 360 - 180}" for i in range(STATIONS)]
+    with tempfile.TemporaryDirectory() as folder:
+        stations, out = Path(folder) / "stations.csv", Path(folder) / "routes"
+        stations.write_text("\n".join(["name,latitude_deg,longitude_deg", *rows]) + "\n")
+        program = [sys.executable, "-c", "import sys; from transorbit.cli import main; main(sys.argv[1:])"]
+        command = ["constellation", "routes", "starlink-shell-1", "--stations", stations, "--out", out, "--quiet"]
+        start = time.perf_counter()
+        process = subprocess.Popen([*program, *command, *options])
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - start
+        if status != 0:
+            sys.exit("routes failed")
+        size = sum(file.stat().st_size for file in out.rglob("*") if file.is_file())
+    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, size / 1e6
+
+
+SKY = "## Constellations"
+
+
+def main() -> None:
+    """Measure, and write the page."""
+    page = ROOT / "benches" / "RESULTS.md"
+    kept, _, _ = page.read_text().partition(SKY)
+    first = kept.rstrip().splitlines() if sys.argv[1:] == ["sky"] else scenarios()
+    page.write_text("\n".join([*first, "", *sky()]) + "\n")
 
 
 if __name__ == "__main__":

@@ -248,7 +248,12 @@ def test_ctrl_c_leaves_nothing(here: Path) -> None:
         ("name,latitude_deg,longitude_deg\nA,1,2\n", [], "1 given, 2 to 5000 are expected"),
         (CSV, ["--step", "0 s"], "--step"),
         (CSV, ["--step", "1 ns"], "--step"),
-        (CSV, ["--step", "1 ms", "--duration", "10000000 h"], "is too short for"),
+        (CSV, ["--step", "1 ms", "--duration", "1000000 h"], "is too short for"),
+        (CSV, ["--step", "1 ms", "--duration", "10000000 h"], "is too long"),
+        (CSV, ["--step", "-1 s"], '--step: "-1 s" must be more than zero'),
+        (CSV, ["--duration", "nan s"], '"nan s" is not a duration'),
+        ("name,latitude_deg\nA,1\n", [], "line 1: no column longitude_deg"),
+        (CSV.replace("43.6", "nan"), [], 'line 2: latitude_deg: "nan" is not a number'),
         (CSV, ["--duration", "long"], "--duration"),
         (CSV, ["--metric", "jitter"], '--metric: "jitter" was given, delay or hops is expected'),
         (CSV, ["--access", "some"], "--access"),
@@ -317,6 +322,106 @@ def test_delays_of_several_pairs(command: Command, here: Path) -> None:
     odd = command("constellation", "delay", "leo-66", *["--from", "0,0"] * 2, *["--to", "1,1"] * 3)
     assert odd.code == 2
     assert "--to: given 3 times for 2 times --from" in odd.err
+
+
+def test_delays_between_stations_by_name(command: Command, here: Path) -> None:
+    (here / "towns.csv").write_text(CSV)
+    arguments = ("--stations", "towns.csv", "--from", "Toulouse", "--to", "New York, NY", "--to", "Nairobi")
+    done = command(
+        "constellation", "delay", "leo-66", *arguments, "--start", "90 s", "--duration", "30 s", "--csv", "-"
+    )
+    assert done.code == 0, done.err
+    table = pl.read_csv(done.out.encode())
+    assert table["to"].unique(maintain_order=True).to_list() == ["New York, NY", "Nairobi"]
+    later = to.constellation.delay("leo-66", source=TOWNS["Toulouse"], user=TOWNS["Nairobi"], duration_s=120)
+    mine = table.filter(pl.col("to") == "Nairobi")["one_way_delay_s"]
+    # The satellites that serve are chosen at the start: those of a run that began earlier may be others.
+    nearest = {"handover": "shortest-path", "source": TOWNS["Toulouse"], "user": TOWNS["Nairobi"]}
+    early = to.constellation.delay("leo-66", **nearest, duration_s=120)
+    late = to.constellation.delay("leo-66", **nearest, duration_s=30, path={"start": "90 s"})
+    assert (late["one_way_delay_s"] - early["one_way_delay_s"][90:]).abs().max() < 1e-8  # type: ignore[operator]
+    assert mine.len() == 31
+    assert (mine - later["one_way_delay_s"][90:]).abs().max() < 0.03  # type: ignore[operator]
+    typo = command("constellation", "delay", "leo-66", *arguments[:2], "--from", "Toulous", "--to", "Nairobi")
+    assert (typo.code, typo.err) == (
+        2,
+        'transorbit: --from: "Toulous" is no place of --stations: did you mean Toulouse?\n',
+    )
+    nobody = command("constellation", "delay", "leo-66", "--from", "Toulouse", "--to", "0,0")
+    assert "is not LATITUDE,LONGITUDE" in nobody.err
+
+
+def test_delays_over_the_satellites_of_a_file(command: Command, here: Path) -> None:
+    """One geostationary satellite: the delay is the way up and down, and it is told which line of the file is wrong."""
+    (here / "geo.csv").write_text(
+        "OBJECT_NAME,EPOCH,MEAN_MOTION,ECCENTRICITY,INCLINATION,RA_OF_ASC_NODE,ARG_OF_PERICENTER,MEAN_ANOMALY,"
+        "NORAD_CAT_ID,BSTAR\nBIRD,2025-06-10T00:00:00,1.00273,0.0001,0.02,10,20,230,90001,0\n"
+    )
+    arguments = ("--from", "43.6,1.4", "--to", "0,0", "--handover", "shortest-path", "--duration", "60 s")
+    sub = to.constellation.positions({"file": "geo.csv"}, duration_s=1, step_s=1)
+    longitude = math.degrees(math.atan2(sub["y_m"][0], sub["x_m"][0]))
+    arguments = ("--from", f"43.6,{longitude:.3f}", "--to", f"0,{longitude:.3f}", *arguments[4:])
+    done = command("constellation", "delay", "geo.csv", *arguments, "--csv", "-")
+    assert done.code == 0, done.err
+    delays = pl.read_csv(done.out.encode())["one_way_delay_s"]
+    assert delays.is_between(0.243, 0.247).all()
+    (here / "bad.tle").write_text("SAT\n1 00005U\n")
+    bad = command("constellation", "delay", "bad.tle", *arguments)
+    assert (bad.code, bad.err.count("\n")) == (2, 1)
+    assert "bad.tle: line 2: a line that begins with" in bad.err
+    none = command("constellation", "delay", "none.tle", *arguments)
+    assert "constellation: none.tle: there is no such file, nor a preset with this name: leo-66, " in none.err
+
+
+def test_no_pass_is_told_with_the_best_elevation(command: Command) -> None:
+    done = command("constellation", "passes", "orbcomm-og2", "--at", "89,0")
+    assert done.code == 0
+    elevation, when = to.constellation.best_elevation("orbcomm-og2", (89, 0))
+    assert f"no pass: the highest satellite reaches {elevation:.1f} deg, after {when:g} s" in done.out
+    looks = to.constellation.look("orbcomm-og2", station=(89, 0), duration_s=6000, step_s=10)
+    assert abs(looks["elevation_deg"].max() - elevation) < 1e-6  # type: ignore[operator]
+
+
+def test_tracks_of_no_satellite(command: Command) -> None:
+    done = command("constellation", "show", "leo-66", "--tracks", "0,66")
+    assert (done.code, done.err) == (2, "transorbit: --tracks: there is no satellite 66: 0 to 65\n")
+
+
+def test_coverage_is_that_of_savi() -> None:
+    """SaVi's map of Iridium, figure 3.1 of the thesis: as many satellites over every point, at the start and later.
+
+    Its Earth is a sphere and its map is drawn in pixels of half a degree: a point may differ where a satellite is
+    within a degree of the mask.
+    """
+    from conftest import ROOT
+
+    maps: list[list[str]] = []
+    for line in (ROOT / "tests/fixtures/savi-iridium-66.txt").read_text().splitlines():
+        if line.startswith("# after"):
+            maps.append([])
+        elif not line.startswith("#"):
+            maps[-1].append(line)
+    assert [len(rows) for rows in maps] == [37, 37]
+    for rows, at in zip(maps, (0.0, 1800.0), strict=True):
+        table = to.constellation.positions("iridium-66", start_s=at, duration_s=1, step_s=1)
+        places = table.filter(table["time_s"] == at).select("x_m", "y_m", "z_m").rows()
+        compared, near = 0, 0
+        for i, row in enumerate(rows):
+            for j, digit in enumerate(row):
+                latitude, longitude = math.radians(90 - 5 * i), math.radians(-177.75 + 5 * j)
+                flat = math.cos(latitude)
+                up = (flat * math.cos(longitude), flat * math.sin(longitude), math.sin(latitude))
+                elevations = []
+                for place in places:
+                    way = [a - RADIUS * b for a, b in zip(place, up, strict=True)]
+                    sine = sum(a * b for a, b in zip(way, up, strict=True)) / math.hypot(*way)
+                    elevations.append(math.degrees(math.asin(sine)))
+                if digit == "?" or any(abs(elevation - 8.2) < 1.0 for elevation in elevations):
+                    near += 1
+                    continue
+                assert min(sum(elevation > 8.2 for elevation in elevations), 7) == int(digit), (at, latitude, longitude)
+                compared += 1
+        assert compared > 2 * near
 
 
 def test_handover_of_delays(command: Command) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from transorbit import _core, _folder
 from transorbit._frame import frame
+from transorbit._stations import as_csv
 from transorbit._view import as_text
 from transorbit.result import provenance
 
@@ -209,7 +210,7 @@ def routes(
         _folder.check_replaceable(Path(out), folder())
     study = _core.RoutesStudy(
         as_text(constellation),
-        stations_csv(stations),
+        as_csv(stations),
         duration_s,
         step_s,
         metric,
@@ -247,22 +248,6 @@ def routes(
             text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
             (fresh / f"{name}.json").write_text(text, encoding="utf-8")
     return Routes.load(str(out))
-
-
-def stations_csv(stations: str | Path | Mapping[str, Sequence[float]]) -> str:
-    """The stations as text of a CSV file."""
-    if isinstance(stations, str | Path):
-        try:
-            return Path(stations).read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise _core.ScenarioError(f"stations: {stations}: is no text in UTF-8: {error.reason}") from None
-    lines = ["name,latitude_deg,longitude_deg,altitude_m"]
-    for name, place in stations.items():
-        if len(place) not in {2, 3}:
-            raise _core.ScenarioError(f"stations: {name}: {place!r} is not (latitude, longitude) nor with an altitude")
-        quoted = name.replace('"', '""')
-        lines.append(",".join([f'"{quoted}"', *(repr(float(value)) for value in (*place, 0.0)[:3])]))
-    return "\n".join(lines) + "\n"
 
 
 def _pairs(study: _core.RoutesStudy) -> pl.DataFrame:

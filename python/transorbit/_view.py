@@ -69,6 +69,22 @@ def passes(
     return frame(_core.constellation_passes(as_text(constellation), at, minimum_elevation_deg, duration_s))
 
 
+def best_elevation(
+    constellation: str | Mapping[str, Any], at: tuple[float, float], *, duration_s: float = 6000.0
+) -> tuple[float, float]:
+    """The highest elevation that any satellite reaches over a place, whether in view or not; looked for every 10 s.
+
+    Args:
+        constellation: as for `passes`.
+        at: latitude and longitude in degrees, north and east positive.
+        duration_s: how long, from the constellation's epoch.
+
+    Returns:
+        The elevation in degrees (below zero: under the horizon), and when, in seconds.
+    """
+    return _core.constellation_best_elevation(as_text(constellation), at, duration_s)
+
+
 @dataclass(frozen=True)
 class Map:
     """What a map shows of a constellation; places are geocentric latitudes and longitudes in degrees, -180 to 180.
@@ -102,10 +118,16 @@ def world(
         at_s: when, seconds after the constellation's epoch.
         track_s: how long the ground tracks are.
         tracks: of which satellites; by default of all.
+
+    Raises:
+        ScenarioError: names what is wrong; also if there is no such satellite.
     """
     tables = [
         frame(table) for table in _core.constellation_map(as_text(constellation), minimum_elevation_deg, at_s, track_s)
     ]
     if tracks is not None:
+        missing = [number for number in tracks if not 0 <= number < len(tables[0])]
+        if missing:
+            raise _core.ScenarioError(f"tracks: there is no satellite {missing[0]}: 0 to {len(tables[0]) - 1}")
         tables[3] = tables[3].filter(tables[3]["satellite"].is_in(list(tracks)))
     return Map(*tables)

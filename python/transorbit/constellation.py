@@ -3,46 +3,146 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _core
+from transorbit._czml import czml
 from transorbit._frame import frame
 from transorbit._routes import Routes, routes
-from transorbit._view import Map, coverage, passes, world
+from transorbit._stations import stations
+from transorbit._view import Map, as_text, best_elevation, coverage, passes, world
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
     from os import PathLike
 
     import polars as pl
 
-__all__ = ["Map", "Routes", "coverage", "delay", "epoch", "look", "passes", "positions", "routes", "world"]
+    # A place in degrees (and metres), or what a scenario says.
+    _Ends = Sequence[float] | Sequence[Mapping[str, Any]] | Mapping[str, Any]
+
+__all__ = [
+    "Map",
+    "Routes",
+    "best_elevation",
+    "coverage",
+    "czml",
+    "delay",
+    "delay_trace",
+    "epoch",
+    "look",
+    "passes",
+    "positions",
+    "routes",
+    "stations",
+    "world",
+]
 
 
 def delay(
-    constellation: str,
+    constellation: str | Mapping[str, Any],
     *,
-    source: tuple[float, float],
-    user: tuple[float, float],
+    source: _Ends,
+    user: _Ends,
     duration_s: float = 600.0,
     step_s: float = 1.0,
-    handover: str | None = None,
+    handover: str | Mapping[str, Any] | None = None,
+    carrier_hz: float | None = None,
+    path: Mapping[str, Any] | None = None,
+    base_dir: str | PathLike[str] = ".",
 ) -> pl.DataFrame:
-    """The one-way delay between two places over a constellation.
+    """The one-way delay between two ends over a constellation.
 
     Args:
-        constellation: a name of `transorbit list constellations`, such as "leo-66".
-        source: latitude and longitude in degrees, north and east positive.
-        user: the same, for the other end.
+        constellation: a name of `transorbit list constellations`, such as "leo-66", or what a scenario's
+            `path.constellation` may be: `{"preset": "leo-66", "j2": True}`, `{"file": "iridium.tle"}`.
+        source: latitude and longitude in degrees, north and east positive, and perhaps altitude in metres; or what a
+            scenario's `path.source` may be: `{"file": "gateways.csv"}`, a list of places.
+        user: the same for the other end, `path.user`, which may move.
         duration_s: how long, from the constellation's epoch.
-        step_s: time between rows.
+        step_s: time between rows; the last one is the end.
         handover: how the satellite that serves an end is chosen: as a scenario's `path.handover`, with its default.
+        carrier_hz: a carrier whose Doppler shift is wanted.
+        path: further keys of a scenario's `path`, such as `{"start": "10 min", "metric": "hops"}`.
+        base_dir: the folder that names of files start from.
 
     Returns:
-        Columns `time_s`, `one_way_delay_s` (null where there is no route), `hops`, `source_satellite`,
-        `user_satellite` and `event` (what changed since the row before).
+        Columns `time_s`, `one_way_delay_s` (null where there is no route), `hops` (links between satellites),
+        `gateway` (its number among the source's), `source_satellite`, `user_satellite`; how the user sees its satellite:
+        `elevation_deg`, `range_m`, `range_rate_mps`; with a carrier `doppler_hz` and `doppler_rate_hz_per_s`; and `event`
+        (what changed since the row before).
+
+    Raises:
+        ScenarioError: names the key of the path that is wrong, or `duration`.
     """
-    return frame(_core.constellation_delay(constellation, source, user, duration_s, step_s, handover))
+    text = _path(constellation, source, user, step_s, handover, path)
+    return frame(_core.constellation_delay(text, base_dir, duration_s, carrier_hz))
+
+
+def delay_trace(
+    constellation: str | Mapping[str, Any],
+    *,
+    source: _Ends,
+    user: _Ends,
+    duration_s: float = 600.0,
+    step_s: float = 1.0,
+    handover: str | Mapping[str, Any] | None = None,
+    format: str = "csv",
+    path: Mapping[str, Any] | None = None,
+    base_dir: str | PathLike[str] = ".",
+) -> str:
+    """The one-way delay as the text of a delay trace, for other tools, or for a scenario's `path.file`.
+
+    Args:
+        constellation: as for `delay`, and so are the others.
+        source: one end.
+        user: the other.
+        duration_s: how long.
+        step_s: time between rows.
+        handover: how a satellite is chosen.
+        format: as a scenario's `path.format`: "csv", "hypatia" (round trips), "milliseconds", "ping" (round trips).
+        path: further keys of a scenario's `path`.
+        base_dir: the folder that names of files start from.
+
+    Raises:
+        ScenarioError: as for `delay`, or the format is unknown.
+    """
+    text = _path(constellation, source, user, step_s, handover, path)
+    return _core.constellation_trace(text, base_dir, duration_s, format)
+
+
+def _path(
+    constellation: str | Mapping[str, Any],
+    source: _Ends,
+    user: _Ends,
+    step_s: float,
+    handover: str | Mapping[str, Any] | None,
+    path: Mapping[str, Any] | None,
+) -> str:
+    """A scenario's path as JSON."""
+    table = {
+        "kind": "constellation",
+        "constellation": constellation if isinstance(constellation, str) else dict(constellation),
+        "source": _end(source),
+        "user": _end(user),
+        "step": f"{round(step_s * 1e9)} ns",
+        **({} if handover is None else {"handover": handover}),
+        **(path or {}),
+    }
+    return json.dumps(table)
+
+
+def _end(place: _Ends) -> Any:
+    """A place, or several, as a scenario says it."""
+    if isinstance(place, Mapping):
+        return dict(place)
+    if not all(isinstance(number, float | int) for number in place):
+        return list(place)
+    if len(place) not in {2, 3}:
+        raise _core.ScenarioError(f"{place!r} is not (latitude, longitude) nor with an altitude")
+    latitude, longitude, altitude = (*place, 0.0)[:3]
+    return {"latitude": f"{latitude:.9f} deg", "longitude": f"{longitude:.9f} deg", "altitude": f"{altitude:.3f} m"}
 
 
 def positions(
@@ -72,7 +172,7 @@ def positions(
     Raises:
         ScenarioError: a value, a file or a satellite in it is wrong, or a satellite comes down before the end.
     """
-    text = _text(constellation)
+    text = as_text(constellation)
     return frame(_core.constellation_positions(text, str(base_dir), start_s, duration_s, step_s))
 
 
@@ -105,7 +205,7 @@ def look(
     """
     latitude, longitude, height = (*station, 0.0)[:3]
     place = (latitude, longitude, height)
-    return frame(_core.constellation_look(_text(constellation), str(base_dir), place, start_s, duration_s, step_s))
+    return frame(_core.constellation_look(as_text(constellation), str(base_dir), place, start_s, duration_s, step_s))
 
 
 def epoch(constellation: str | Mapping[str, Any], *, base_dir: str | PathLike[str] = ".") -> str | None:
@@ -121,8 +221,4 @@ def epoch(constellation: str | Mapping[str, Any], *, base_dir: str | PathLike[st
     Raises:
         ScenarioError: a value or the file is wrong.
     """
-    return _core.constellation_epoch(_text(constellation), str(base_dir))
-
-
-def _text(constellation: str | Mapping[str, Any]) -> str:
-    return constellation if isinstance(constellation, str) else json.dumps(dict(constellation))
+    return _core.constellation_epoch(as_text(constellation), str(base_dir))

@@ -50,3 +50,23 @@ pub(crate) fn constellation_look(
 pub(crate) fn constellation_epoch(py: Python<'_>, constellation: &str, base_dir: &str) -> PyResult<Option<String>> {
     py.detach(|| sim::reference_epoch(constellation, Path::new(base_dir))).map_err(refused)
 }
+
+/// When which satellites are linked.
+#[pyfunction]
+pub(crate) fn constellation_links(
+    py: Python<'_>,
+    constellation: &str,
+    base_dir: &str,
+    start_s: f64,
+    duration_s: f64,
+    step_s: f64,
+) -> PyResult<ArrowTable> {
+    let instants = instants(start_s, duration_s, step_s);
+    py.detach(|| sim::linked(constellation, Path::new(base_dir), instants)).map(ArrowTable::from).map_err(refused)
+}
+
+/// The places of a CSV file's text.
+#[pyfunction]
+pub(crate) fn stations(csv: &str) -> PyResult<ArrowTable> {
+    sim::stations(csv).map(ArrowTable::from).map_err(refused)
+}

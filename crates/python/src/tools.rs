@@ -1,11 +1,11 @@
 //! What can be asked without a run: registries, delays over a constellation, series and statistics of a channel.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 
 use pyo3::prelude::*;
-use units::Duration;
+use units::{Duration, Frequency};
 
 use crate::refused;
 use crate::table::ArrowTable;
@@ -28,21 +28,33 @@ pub(crate) fn registries_json() -> String {
     serde_json::to_string(&sim::registries()).expect("registries are JSON")
 }
 
-/// One-way delay over a constellation between two places given as (latitude, longitude) in degrees.
+/// One-way delay over a constellation; the path is given as the JSON of a scenario's `path` table.
 #[pyfunction]
-#[pyo3(signature = (constellation, source, user, duration_s, step_s, handover=None))]
 pub(crate) fn constellation_delay(
     py: Python<'_>,
-    constellation: String,
-    source: (f64, f64),
-    user: (f64, f64),
+    path_json: String,
+    base_dir: PathBuf,
     duration_s: f64,
-    step_s: f64,
-    handover: Option<String>,
+    carrier_hz: Option<f64>,
 ) -> PyResult<ArrowTable> {
-    let (duration, step) = (Duration::from_secs_f64(duration_s), Duration::from_secs_f64(step_s));
-    let work = move || sim::constellation_delay(&constellation, source, user, duration, step, handover.as_deref());
+    let duration = Duration::from_secs_f64(duration_s);
+    let carrier = carrier_hz.map(Frequency::from_hz);
+    let work = move || sim::constellation_delay(&path_json, &base_dir, duration, carrier);
     interruptible(py, work)?.map(ArrowTable::from).map_err(refused)
+}
+
+/// The same delay as the text of a delay trace.
+#[pyfunction]
+pub(crate) fn constellation_trace(
+    py: Python<'_>,
+    path_json: String,
+    base_dir: PathBuf,
+    duration_s: f64,
+    format: String,
+) -> PyResult<String> {
+    let duration = Duration::from_secs_f64(duration_s);
+    let work = move || sim::constellation_trace(&path_json, &base_dir, duration, &format);
+    interruptible(py, work)?.map_err(refused)
 }
 
 /// Works in a thread of its own, and looks for Ctrl-C meanwhile. If it comes, what the thread finds is thrown away.

@@ -21,6 +21,18 @@ pub(crate) fn constellation_passes(
     interruptible(py, work)?.map(ArrowTable::from).map_err(refused)
 }
 
+/// The highest elevation over a place in degrees, and when in seconds.
+#[pyfunction]
+pub(crate) fn constellation_best_elevation(
+    py: Python<'_>,
+    constellation: String,
+    place: (f64, f64),
+    duration_s: f64,
+) -> PyResult<(f64, f64)> {
+    let duration = Duration::from_secs_f64(duration_s);
+    interruptible(py, move || sim::best_elevation(&constellation, place, duration))?.map_err(refused)
+}
+
 /// Satellites in view by latitude.
 #[pyfunction]
 pub(crate) fn constellation_coverage(

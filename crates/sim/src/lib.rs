@@ -27,8 +27,9 @@ pub use scenario::{
     Choice, ChoiceOption, FlowConfig, FlowDirection, PacketCapture, PepConfig, RecordConfig, Registry, Scenario,
     ScenarioConfig, ScenarioError, TransportConfig, registries, schema,
 };
-pub use sky::{Instants, look, positions, reference_epoch, sky};
+pub use sky::{Instants, linked, look, positions, reference_epoch, sky, stations};
 pub use tools::{
-    ChannelTool, RoutesBatch, RoutesOptions, RoutesStudy, constellation_delay, coverage, map, passes,
+    ChannelTool, RoutesBatch, RoutesOptions, RoutesStudy, best_elevation, constellation_delay, constellation_trace, coverage,
+    map, passes,
 };
 pub use world::{Choosers, RunError, Simulation};

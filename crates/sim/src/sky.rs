@@ -1,8 +1,9 @@
 //! What can be asked of a constellation by itself: where its satellites are, and where to look for them.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use orbit::{ConstellationChoice, Orbits, Place, Sky, Station, Vector};
+use orbit::{ConstellationChoice, Links, NamedPlace, Orbits, Place, Sky, Station, Vector};
 use units::{Duration, Time};
 
 use crate::record::Table;
@@ -94,6 +95,63 @@ pub fn look(
     Ok(table)
 }
 
+/// When which satellites are linked: `from` and `to` (numbers, the lower one first), `begin_s` and `end_s` after the reference
+/// instant. A link that is on at an instant of the grid is taken to be on until the next; one row for each time it is on, in
+/// the order of their ends.
+///
+/// # Errors
+/// As [`positions`].
+pub fn linked(constellation: &str, base: &Path, instants: Instants) -> Result<Table, ScenarioError> {
+    let mut sky = sky(constellation, base)?;
+    let times = instants.of(&sky)?;
+    let mut on_since: BTreeMap<(u32, u32), f64> = BTreeMap::new();
+    let mut rows = Vec::new();
+    let mut positions = Vec::new();
+    for &seconds in &times {
+        sky.orbits.positions_at(seconds, &mut positions);
+        sky.links.update(seconds, &positions);
+        let on: BTreeSet<_> = pairs(&sky.links).collect();
+        on_since.retain(|pair, begin| {
+            let stays = on.contains(pair);
+            if !stays {
+                rows.push((*pair, *begin, seconds));
+            }
+            stays
+        });
+        for pair in on {
+            on_since.entry(pair).or_insert(seconds);
+        }
+    }
+    let end = times.last().copied().unwrap_or_default();
+    rows.extend(on_since.into_iter().map(|(pair, begin)| (pair, begin, end)));
+    let mut table = Table::default();
+    table.count("from", rows.iter().map(|row| u64::from(row.0.0)));
+    table.count("to", rows.iter().map(|row| u64::from(row.0.1)));
+    table.float("begin_s", rows.iter().map(|row| row.1));
+    table.float("end_s", rows.iter().map(|row| row.2));
+    Ok(table)
+}
+
+/// The links that are on, each once, from the satellite with the lower number.
+pub(crate) fn pairs(links: &Links) -> impl Iterator<Item = (u32, u32)> {
+    let of = |from| links.of(from).map(move |(to, _)| (from, to)).filter(|(from, to)| from < to);
+    (0..links.satellites() as u32).flat_map(of)
+}
+
+/// The places of a CSV file: `name`, `latitude_deg`, `longitude_deg`, `altitude_m`.
+///
+/// # Errors
+/// Names the line and what is wrong with it.
+pub fn stations(csv: &str) -> Result<Table, ScenarioError> {
+    let stations = NamedPlace::from_csv(csv).map_err(|error| error.within("stations"))?;
+    let mut table = Table::default();
+    table.text("name", stations.iter().map(|station| station.name.clone()));
+    table.float("latitude_deg", stations.iter().map(|station| station.place.latitude.as_degrees()));
+    table.float("longitude_deg", stations.iter().map(|station| station.place.longitude.as_degrees()));
+    table.float("altitude_m", stations.iter().map(|station| station.place.altitude.as_metres()));
+    Ok(table)
+}
+
 /// The instant from which times count, in ISO 8601, for satellites by their elements; a pattern has none.
 ///
 /// # Errors
@@ -123,7 +181,8 @@ impl Instants {
         let end = Time::ZERO + self.start + self.duration;
         let begin = Time::ZERO + self.start;
         let instants = std::iter::successors(Some(begin), |&now| (now < end).then(|| (now + self.step).min(end)));
-        Ok(instants.map(Time::as_secs_f64).collect())
+        // Divided and not multiplied, so that whole seconds are whole.
+        Ok(instants.map(|now| now.as_nanos() as f64 / 1e9).collect())
     }
 }
 

@@ -1,5 +1,6 @@
 //! What can be asked without a run.
 
+mod delay;
 mod routes;
 mod view;
 
@@ -7,46 +8,15 @@ use std::path::Path;
 
 use channel::ChannelModel;
 use engine::Streams;
-use orbit::{ConstellationChoice, ConstellationPath, Place};
 use units::Duration;
 
 use crate::record::Table;
 use crate::scenario::{ScenarioError, channel_from_json, positive};
 use crate::world::{channel_streams, load_channel};
 
+pub use delay::{constellation_delay, constellation_trace};
 pub use routes::{RoutesBatch, RoutesOptions, RoutesStudy};
-pub use view::{coverage, map, passes};
-
-/// One-way delay over a constellation between two places, (latitude, longitude) in degrees, on a grid of time; `handover` as
-/// in a scenario.
-///
-/// # Errors
-/// Names what is wrong: the constellation's name, a place, the step, the handover.
-pub fn constellation_delay(
-    constellation: &str,
-    source: (f64, f64),
-    user: (f64, f64),
-    duration: Duration,
-    step: Duration,
-    handover: Option<&str>,
-) -> Result<Table, ScenarioError> {
-    let place = |(latitude, longitude)| Place::from_degrees(latitude, longitude);
-    let mut path = ConstellationPath::new(ConstellationChoice::from(constellation), place(source), place(user));
-    if let Some(name) = handover {
-        path.handover =
-            serde_json::from_value(name.into()).map_err(|error| ScenarioError::new("handover", error.to_string()))?;
-    }
-    let rows = orbit::constellation_delay(&ConstellationPath { step, ..path }, duration, &|_| Err(String::new()))?.rows;
-    let mut table = Table::default();
-    let satellite = |number: Option<u32>| number.map_or(f64::NAN, f64::from);
-    table.float("time_s", rows.iter().map(|row| row.time_s));
-    table.float("one_way_delay_s", rows.iter().map(|row| row.one_way_delay_s.unwrap_or(f64::NAN)));
-    table.float("hops", rows.iter().map(|row| satellite(row.hops)));
-    table.float("source_satellite", rows.iter().map(|row| satellite(row.source_satellite)));
-    table.float("user_satellite", rows.iter().map(|row| satellite(row.user_satellite)));
-    table.text("event", rows.iter().map(|row| row.event.to_owned()));
-    Ok(table)
-}
+pub use view::{best_elevation, coverage, map, passes};
 
 /// A channel outside any run: what it would do to a user.
 pub struct ChannelTool {

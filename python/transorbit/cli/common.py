@@ -36,11 +36,17 @@ def load(path: Path, settings: list[str] | None) -> to.Scenario:
 
 def write_csv(table: Any, path: Path | None) -> None:
     """Write a table to a file, or to standard output."""
+    if path:
+        write_text(table.write_csv(), path)
+
+
+def write_text(text: str, path: Path) -> None:
+    """Write a text to a file and the folder it is to be in, or to standard output."""
     if path == Path("-"):
-        sys.stdout.write(table.write_csv())
-    elif path:
+        sys.stdout.write(text)
+    else:
         path.parent.mkdir(parents=True, exist_ok=True)
-        table.write_csv(path)
+        path.write_text(text, encoding="utf-8", newline="")
 
 
 def check_plot(path: Path | None) -> None:

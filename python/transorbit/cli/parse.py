@@ -9,6 +9,7 @@ from transorbit.cli import UsageError
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
 _LARGEST_SEED = 2**63 - 1
 _MOST_DIGITS = 18
+_LONGEST_S = 1e10  # the core counts nanoseconds in 64 bits
 _MOST_IN_RANGES = 10_000
 
 
@@ -67,12 +68,14 @@ def numbers(option: str, text: str) -> list[float]:
 
 def seconds(option: str, text: str) -> float:
     """A duration with its unit, more than zero."""
-    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*([a-zµ]+)\s*", text)
+    match = re.fullmatch(r"\s*(-?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*([a-zµ]+)\s*", text)
     if not match or match[2] not in _SECONDS:
         raise UsageError(f'{option}: "{text}" is not a duration: write a number and one of {", ".join(_SECONDS)}')
     value = float(match[1]) * _SECONDS[match[2]]
     if value <= 0:
         raise UsageError(f'{option}: "{text}" must be more than zero')
+    if value > _LONGEST_S:
+        raise UsageError(f'{option}: "{text}" is too long: at most {_LONGEST_S:g} s')
     return value
 
 

@@ -7,12 +7,14 @@ use units::{Angle, Duration};
 
 use crate::record::Table;
 use crate::scenario::{ScenarioError, positive};
-use crate::sky::sky;
+use crate::sky::{pairs, sky};
 
 /// The most instants and satellites, or looks, of a table: minutes of work.
 const MOST_LOOKS: f64 = 2e10;
 /// Places around the Earth at each latitude.
 const LONGITUDES: u32 = 36;
+/// Seconds between two looks for passes.
+const LOOK_EVERY: f64 = 10.0;
 /// Points of a footprint.
 const EDGES: u32 = 72;
 /// Points of a ground track.
@@ -58,7 +60,7 @@ pub fn passes(
     let (sky, mask) = ready(constellation, minimum_elevation_deg, duration)?;
     let place = Place::from_degrees(place.0, place.1);
     place.check().map_err(|error| error.within("station"))?;
-    limit("duration", duration.as_secs_f64() / 10.0 * sky.orbits.len() as f64)?;
+    limit("duration", duration.as_secs_f64() / LOOK_EVERY * sky.orbits.len() as f64)?;
     let passes = orbit::passes(&sky.orbits, &Station::new(&place), mask, duration);
     let mut table = Table::default();
     table.count("satellite", passes.iter().map(|pass| u64::from(pass.satellite)));
@@ -69,6 +71,33 @@ pub fn passes(
     table.float("highest_elevation_deg", passes.iter().map(|pass| pass.highest.as_degrees()));
     table.float("range_m", passes.iter().map(|pass| pass.range_metres));
     Ok(table)
+}
+
+/// The highest elevation in degrees, perhaps below the horizon, that any satellite reaches over a place, (latitude, longitude)
+/// in degrees, and when, in seconds: looked for every 10 s.
+///
+/// # Errors
+/// As [`passes`].
+pub fn best_elevation(constellation: &str, place: (f64, f64), duration: Duration) -> Result<(f64, f64), ScenarioError> {
+    positive("duration", duration)?;
+    let (sky, _) = ready(constellation, None, duration)?;
+    let place = Place::from_degrees(place.0, place.1);
+    place.check().map_err(|error| error.within("station"))?;
+    let steps = (duration.as_secs_f64() / LOOK_EVERY).ceil();
+    limit("duration", steps * sky.orbits.len() as f64)?;
+    let station = Station::new(&place);
+    let mut positions = Vec::new();
+    let mut best = (-1.0, 0.0);
+    for step in 0..=steps as u64 {
+        let seconds = (step as f64 * LOOK_EVERY).min(duration.as_secs_f64());
+        sky.orbits.positions_at(seconds, &mut positions);
+        let horizon = station.at(seconds);
+        let sine = positions.iter().map(|&position| horizon.look(position).1).fold(-1.0, f64::max);
+        if sine > best.0 {
+            best = (sine, seconds);
+        }
+    }
+    Ok((libm::asin(best.0.clamp(-1.0, 1.0)).to_degrees(), best.1))
 }
 
 /// Satellites in view by latitude, over 36 longitudes and the instants of the grid: `latitude_deg`, `in_view_min`,
@@ -139,8 +168,7 @@ pub fn map(
     let edges: Vec<_> = positions.iter().flat_map(edge).collect();
     let footprints = points((0..count).flat_map(|number| std::iter::repeat_n(number, EDGES as usize)), None, &edges);
 
-    let links = |from| sky.links.of(from).map(move |(to, _)| (from, to)).filter(|(from, to)| from < to);
-    let pairs: Vec<_> = (0..count).flat_map(links).collect();
+    let pairs: Vec<_> = pairs(&sky.links).collect();
     let mut links = Table::default();
     links.count("from", pairs.iter().map(|pair| u64::from(pair.0)));
     links.count("to", pairs.iter().map(|pair| u64::from(pair.1)));
@@ -185,6 +213,19 @@ mod tests {
         assert_eq!((satellites, edges, ways), (66, 66 * 72, 66 * 200));
         // Those in the planes and, of the 66 across, those that are not off near the poles.
         assert!((67..66 + 66).contains(&links), "{links}");
+    }
+
+    #[test]
+    fn the_best_elevation_is_that_of_the_passes() {
+        let hour = Duration::from_secs(3600);
+        let found = passes("leo-66", (43.6, 1.4), None, hour).unwrap();
+        let highest = found.columns.iter().find(|column| column.0 == "highest_elevation_deg").unwrap();
+        let crate::record::Column::Float(highest) = &highest.1 else { panic!("{highest:?}") };
+        let best = highest.iter().copied().fold(0.0, f64::max);
+        let (elevation, _) = best_elevation("leo-66", (43.6, 1.4), hour).unwrap();
+        assert!(elevation <= best + 1e-9 && elevation > best - 3.0, "{elevation} {best}");
+        let (below, _) = best_elevation("starlink-shell-1", (90.0, 0.0), Duration::from_secs(60)).unwrap();
+        assert!((-30.0..0.0).contains(&below), "{below}");
     }
 
     #[test]

@@ -1,0 +1,105 @@
+"""What the commands of constellations share."""
+
+from __future__ import annotations
+
+import difflib
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import App, Parameter
+
+import transorbit as to
+from transorbit.cli import UsageError, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+constellation = App(
+    name="constellation", help="Satellite constellations: delays and routes, what they cover, their orbits."
+)
+
+# So that a value which must not be negative is refused for that, and not for being missing.
+Span = Annotated[str, Parameter(allow_leading_hyphen=True)]
+Place = tuple[float, float, float]
+
+
+def choice(name: str) -> str | dict[str, Any]:
+    """The preset with this name; or the satellites of a file, if there is one or it can be nothing else."""
+    path = Path(name)
+    if path.is_file():
+        return {"file": name}
+    if path.suffix or len(path.parts) > 1:
+        known = ", ".join(names())
+        raise UsageError(f"constellation: {name}: there is no such file, nor a preset with this name: {known}")
+    return name
+
+
+def names() -> list[str]:
+    """The names of the presets."""
+    entries = {registry["name"]: registry["entries"] for registry in to.registries()}
+    return [entry["name"] for entry in entries["constellations"]]
+
+
+def elevation(text: str | None) -> float | None:
+    """The value of --minimum-elevation."""
+    return None if text is None else parse.degrees("--minimum-elevation", text)
+
+
+def known_places(stations: Path | None) -> dict[str, Place]:
+    """The places of --stations by their names."""
+    if stations is None:
+        return {}
+    with options(stations):
+        return {name: (a, b, c) for name, a, b, c in to.constellation.stations(stations).iter_rows()}
+
+
+def place(option: str, text: str, known: dict[str, Place]) -> Place:
+    """A place by its name, or by latitude and longitude."""
+    if text in known:
+        return known[text]
+    try:
+        return (*parse.place(option, text), 0.0)
+    except UsageError:
+        near = difflib.get_close_matches(text, known, n=3)
+        if not known or "," in text:
+            raise
+        hint = f": did you mean {', '.join(near)}?" if near else f", whose first is {next(iter(known))}"
+        raise UsageError(f'{option}: "{text}" is no place of --stations{hint}') from None
+
+
+_OPTIONS = {
+    "constellation": "constellation",
+    "source": "--from",
+    "user": "--to",
+    "minimum_elevation": "--minimum-elevation",
+    "handover": "--handover",
+    "metric": "--metric",
+    "format": "--format",
+    "access": "--access",
+    "start": "--start",
+    "duration": "--duration",
+    "step": "--step",
+    "epoch": "--epoch",
+    "threads": "--threads",
+    "latitude_step": "--latitude-step",
+    "station": "--at",
+    "tracks": "--tracks",
+    "out": "--out",
+}
+
+
+@contextmanager
+def options(stations: Path | None = None) -> Iterator[None]:
+    """Errors name the option that they are about."""
+    try:
+        yield
+    except to.ScenarioError as error:
+        path, _, message = str(error).partition(": ")
+        first, _, rest = path.partition(".")
+        if first == "stations":
+            text = ": ".join(part for part in ("--stations", str(stations), rest, message) if part)
+            raise UsageError(text) from None
+        if first in _OPTIONS:
+            raise UsageError(f"{_OPTIONS[first]}: {message}") from None
+        raise

@@ -1,0 +1,182 @@
+"""What the ground sees: `transorbit constellation coverage`, `passes`, `show`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+import transorbit as to
+from transorbit.cli import parse, show
+from transorbit.cli.common import Csv, Plot, check_plot, examples, write_csv, write_plot
+from transorbit.cli.constellation.common import Span, choice, constellation, elevation, options
+
+
+@constellation.command(
+    help_epilogue=examples(
+        "transorbit constellation coverage oneweb --plot coverage.svg",
+        'transorbit constellation coverage leo-66 --minimum-elevation "20 deg" --csv -',
+    )
+)
+def coverage(
+    name: str,
+    /,
+    *,
+    minimum_elevation: str | None = None,
+    duration: Span = "100 min",
+    step: Span = "1 min",
+    latitude_step: Span = "5 deg",
+    csv: Csv = None,
+    plot: Plot = None,
+) -> None:
+    """Satellites in view by latitude, and the share of the time with one or more.
+
+    Args:
+        name: A constellation of `transorbit list constellations`, or a file of two-line elements or OMM.
+        minimum_elevation: Elevation from which a satellite is in view; by default the constellation's.
+        duration: How long.
+        step: Time between instants.
+        latitude_step: Between rows.
+    """
+    check_plot(plot)
+    with options():
+        table = to.constellation.coverage(
+            choice(name),
+            minimum_elevation_deg=elevation(minimum_elevation),
+            duration_s=parse.seconds("--duration", duration),
+            step_s=parse.seconds("--step", step),
+            latitude_step_deg=parse.degrees("--latitude-step", latitude_step),
+        )
+    if csv != Path("-"):
+        rows = [
+            [
+                f"{row['latitude_deg']:g}",
+                f"{row['in_view_mean']:.2f}",
+                f"{row['in_view_min']:.0f} to {row['in_view_max']:.0f}",
+                *(f"{100 * row[share]:.1f} %" for share in ("covered_share", "two_share", "four_share")),
+                f"{row['highest_elevation_mean_deg']:.1f}",
+            ]
+            for row in table.iter_rows(named=True)
+        ]
+        header = ["latitude (deg)", "in view", "from", "1 or more", "2 or more", "4 or more", "highest (deg)"]
+        print("\n".join(show.table(header, rows)))
+    write_csv(table, csv)
+    if plot:
+        from transorbit import plots
+
+        write_plot(plots.coverage(table, title=f"{name}, by latitude"), plot)
+
+
+@constellation.command(
+    help_epilogue=examples(
+        'transorbit constellation passes leo-66 --at 43.6,1.4 --duration "2 h"',
+    )
+)
+def passes(
+    name: str,
+    /,
+    *,
+    at: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    minimum_elevation: str | None = None,
+    duration: Span = "100 min",
+    csv: Csv = None,
+    plot: Plot = None,
+) -> None:
+    """The passes of satellites over a place: rise, culmination, set, highest elevation.
+
+    Args:
+        name: A constellation of `transorbit list constellations`, or a file of two-line elements or OMM.
+        at: Latitude,longitude in degrees, north and east positive.
+        minimum_elevation: What a pass rises above and sets below; by default the constellation's.
+        duration: How long.
+    """
+    check_plot(plot)
+    place, duration_s = parse.place("--at", at), parse.seconds("--duration", duration)
+    lowest = elevation(minimum_elevation)
+    with options():
+        table = to.constellation.passes(choice(name), place, minimum_elevation_deg=lowest, duration_s=duration_s)
+    if csv != Path("-"):
+        rows = [
+            [
+                row["name"],
+                _instant(row["rise_s"]),
+                _instant(row["culmination_s"]),
+                _instant(row["set_s"]),
+                f"{row['highest_elevation_deg']:.2f}",
+                f"{row['range_m'] / 1e3:.1f}",
+            ]
+            for row in table.iter_rows(named=True)
+        ]
+        print("\n".join(show.table(["satellite", "rise (s)", "highest (s)", "set (s)", "at (deg)", "from (km)"], rows)))
+        print(f"\n{len(rows)} passes" if rows else _none(name, place, duration_s))
+    write_csv(table, csv)
+    if plot:
+        from transorbit import plots
+
+        title = f"{name}, passes over {at}"
+        figure = plots.passes(table, duration_s=duration_s, minimum_elevation_deg=lowest or 0.0, title=title)
+        write_plot(figure, plot)
+
+
+@constellation.command(
+    name="show",
+    help_epilogue=examples(
+        "transorbit constellation show leo-66 --plot leo-66.svg",
+        'transorbit constellation show starlink-shell-1 --tracks 0,22 --track-time "96 min" --plot starlink.png',
+    ),
+)
+def show_(
+    name: str,
+    /,
+    *,
+    at: Span | None = None,
+    minimum_elevation: str | None = None,
+    tracks: str = "0",
+    track_time: Span = "100 min",
+    links: bool = True,
+    footprints: bool = True,
+    csv: Csv = None,
+    plot: Plot = None,
+) -> None:
+    """Draw a constellation on a map: satellites, links, footprints, and the ground tracks of some.
+
+    Args:
+        name: A constellation of `transorbit list constellations`, or a file of two-line elements or OMM.
+        at: When, after the constellation's epoch, as "10 min"; by default at the epoch.
+        minimum_elevation: Elevation at the edge of a footprint; by default the constellation's.
+        tracks: Satellites whose ground tracks are drawn: their numbers.
+        track_time: How long the tracks are.
+        links: Draw the links between satellites.
+        footprints: Draw the footprints, of at most 100 satellites.
+    """
+    plot = plot or (None if csv else Path(f"{Path(name).stem}.png"))
+    check_plot(plot)
+    with options():
+        chart = to.constellation.world(
+            choice(name),
+            minimum_elevation_deg=elevation(minimum_elevation),
+            at_s=0.0 if at is None else parse.seconds("--at", at),
+            track_s=parse.seconds("--track-time", track_time),
+            tracks=parse.counts("--tracks", tracks),
+        )
+    if csv != Path("-"):
+        print(f"{name}: {len(chart.satellites)} satellites, {len(chart.links)} links")
+    write_csv(chart.satellites, csv)
+    if plot:
+        from transorbit import plots
+
+        title = name if at is None else f"{name}, {at} after its epoch"
+        write_plot(plots.world(chart, title=title, links=links, footprints=footprints), plot)
+        if csv != Path("-"):
+            print(f"Map: {plot}")
+
+
+def _none(name: str, place: tuple[float, float], duration_s: float) -> str:
+    """That there is no pass, and how far from one it was."""
+    highest, when = to.constellation.best_elevation(choice(name), place, duration_s=duration_s)
+    return f"no pass: the highest satellite reaches {highest:.1f} deg, after {when:g} s"
+
+
+def _instant(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{seconds:.1f}"
