@@ -69,9 +69,9 @@ def delay(
 
     Returns:
         Columns `time_s`, `one_way_delay_s` (null where there is no route), `hops` (links between satellites),
-        `gateway` (its number among the source's), `source_satellite`, `user_satellite`; how the user sees its satellite:
-        `elevation_deg`, `range_m`, `range_rate_mps`; with a carrier `doppler_hz` and `doppler_rate_hz_per_s`; and `event`
-        (what changed since the row before).
+        `gateway` (its number among the source's), `source_satellite`, `user_satellite`; how the user sees its
+        satellite: `elevation_deg`, `range_m`, `range_rate_mps`; with a carrier `doppler_hz` and
+        `doppler_rate_hz_per_s`; and `event` (what changed since the row before).
 
     Raises:
         ScenarioError: names the key of the path that is wrong, or `duration`.
@@ -88,7 +88,7 @@ def delay_trace(
     duration_s: float = 600.0,
     step_s: float = 1.0,
     handover: str | Mapping[str, Any] | None = None,
-    format: str = "csv",
+    trace_format: str = "csv",
     path: Mapping[str, Any] | None = None,
     base_dir: str | PathLike[str] = ".",
 ) -> str:
@@ -101,7 +101,7 @@ def delay_trace(
         duration_s: how long.
         step_s: time between rows.
         handover: how a satellite is chosen.
-        format: as a scenario's `path.format`: "csv", "hypatia" (round trips), "milliseconds", "ping" (round trips).
+        trace_format: as `path.format` of a scenario: "csv", "milliseconds", and of round trips "hypatia" and "ping".
         path: further keys of a scenario's `path`.
         base_dir: the folder that names of files start from.
 
@@ -109,7 +109,7 @@ def delay_trace(
         ScenarioError: as for `delay`, or the format is unknown.
     """
     text = _path(constellation, source, user, step_s, handover, path)
-    return _core.constellation_trace(text, base_dir, duration_s, format)
+    return _core.constellation_trace(text, base_dir, duration_s, trace_format)
 
 
 def _path(

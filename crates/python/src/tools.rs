@@ -50,10 +50,10 @@ pub(crate) fn constellation_trace(
     path_json: String,
     base_dir: PathBuf,
     duration_s: f64,
-    format: String,
+    trace_format: String,
 ) -> PyResult<String> {
     let duration = Duration::from_secs_f64(duration_s);
-    let work = move || sim::constellation_trace(&path_json, &base_dir, duration, &format);
+    let work = move || sim::constellation_trace(&path_json, &base_dir, duration, &trace_format);
     interruptible(py, work)?.map_err(refused)
 }
 

@@ -101,7 +101,7 @@ def delay(
                 duration_s=duration_s,
                 step_s=step_s,
                 handover=handover,
-                format=format_,
+                trace_format=format_,
                 path=path,
             )
         write_text(text, trace)
