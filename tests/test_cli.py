@@ -53,7 +53,9 @@ PATH_KEYS = {"one_way_delay_min_s", "one_way_delay_mean_s", "one_way_delay_max_s
 CONSERVATION_KEYS = {"created", "delivered", "dropped", "in_flight"}
 RESULT_FILES = {"scenario.toml", "summary.json", "provenance.json", "flows.parquet", "series.parquet", "plots"}
 PLOTS = {
-    f"{name}.{suffix}" for name in ("goodput", "window", "path-delay", "harq", "queue") for suffix in ("svg", "png")
+    f"{name}.{suffix}"
+    for name in ("goodput", "window", "path-delay", "satellite", "harq", "queue")
+    for suffix in ("svg", "png")
 }
 
 

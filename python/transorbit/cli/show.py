@@ -301,6 +301,7 @@ def _users(summary: dict[str, Any]) -> list[str]:
         "too old": "lost_timeout",
         "not decoded": "lost_harq",
         "without a route": "lost_no_route",
+        "at handovers": "lost_handover",
         "by collisions": "lost_collision",
     }
     lost = {cause: sum(flow[key] or 0 for flow in flows) for cause, key in causes.items()}
@@ -388,8 +389,21 @@ def _path(path: dict[str, Any]) -> list[str]:
     low, mean, high = (path[f"one_way_delay_{name}_s"] for name in ("min", "mean", "max"))
     return [
         f"path        one-way delay {_ms(low)} / {_ms(mean)} / {_ms(high)} (min / mean / max), "
-        f"{path['handovers']} handovers"
+        f"{path['handovers']} handovers",
+        *_satellite(path),
     ]
+
+
+def _satellite(path: dict[str, Any]) -> list[str]:
+    """How the satellite that served the users was seen."""
+    if path["elevation_max_deg"] is None:
+        return []
+    seen = f"satellite   seen at {path['elevation_min_deg']:.1f} to {path['elevation_max_deg']:.1f} deg"
+    if path["doppler_max_hz"] is None:
+        return [seen]
+    shift = f"{path['doppler_max_hz'] / 1e3:.1f} kHz"
+    rate = path["doppler_rate_max_hz_per_s"]
+    return [f"{seen}, Doppler shift up to {shift}" + ("" if rate is None else f" and {rate:.0f} Hz/s")]
 
 
 def _harq_shares(harq: dict[str, Any]) -> str:

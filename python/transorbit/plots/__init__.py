@@ -12,7 +12,7 @@ from transorbit.plots.capacity import capacity
 from transorbit.plots.compare import compare_goodput
 from transorbit.plots.constellation import constellation_delays, coverage, passes, world
 from transorbit.plots.models import channel, constellation_delay
-from transorbit.plots.run import goodput, harq, path_delay, queue, return_link, window
+from transorbit.plots.run import goodput, harq, path_delay, queue, return_link, satellite, window
 from transorbit.plots.style import save, write
 from transorbit.plots.users import completion, goodput_by_user, voice
 
@@ -28,6 +28,7 @@ OF_SERIES: dict[str, Callable[[Result], Figure | None]] = {
     "goodput": goodput,
     "window": window,
     "path-delay": path_delay,
+    "satellite": satellite,
     "harq": harq,
     "queue": queue,
 }
@@ -73,6 +74,7 @@ __all__ = [
     "plr",
     "queue",
     "return_link",
+    "satellite",
     "save",
     "voice",
     "window",

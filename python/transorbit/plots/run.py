@@ -97,6 +97,25 @@ def path_delay(result: Result) -> Figure | None:
     return fig
 
 
+def satellite(result: Result) -> Figure | None:
+    """How high the users see the satellite that serves them, and the Doppler shift of the carrier."""
+    if "elevation_deg" not in result.series.columns:
+        return None
+    series = _first_flow(result)
+    has_carrier = series["doppler_hz"].null_count() < len(series)
+    rows = 2 if has_carrier else 1
+    with _figure("The satellite that serves the users", result, rows=rows, height=2.2 * rows + 0.4) as (fig, axes):
+        top = axes[0]
+        top.plot(series["time_s"], series["elevation_deg"], color=style.BLUE)
+        top.set_ylabel("Elevation (deg)")
+        top.set_ylim(0, 90)
+        if has_carrier:
+            axes[1].plot(series["time_s"], series["doppler_hz"] / 1e3, color=style.ORANGE)
+            axes[1].axhline(0, color=style.GREY, linewidth=0.6)
+            axes[1].set_ylabel("Doppler shift (kHz)")
+    return fig
+
+
 def harq(result: Result) -> Figure | None:
     """How many transmissions the packets of each moment needed, under the channel's attenuation where it has one."""
     attenuation = _first_flow(result).drop_nulls("attenuation_db")
