@@ -240,9 +240,9 @@ def test_ctrl_c_leaves_nothing(here: Path) -> None:
     ("text", "options", "says"),
     [
         ("name,latitude_deg,longitude_deg\nA,1,2\nB,x,3\n", [], 'line 3: latitude_deg: "x" is not a number'),
-        ("name,latitude_deg,longitude_deg\nA,1,2\nB,95,3\n", [], "line 3: latitude: 95 deg must be between"),
+        ("name,latitude_deg,longitude_deg\nA,1,2\nB,95,3\n", [], "line 3: latitude_deg: 95 must be between"),
         ("name,latitude_deg,longitude_deg\nA,1,2\nA,2,3\n", [], 'line 3: "A" is already in line 2'),
-        ("name,latitude_deg,longitude_deg\nA,1,2\nB,2\n", [], "line 3: 2 columns, the header has 3"),
+        ("name,latitude_deg,longitude_deg\nA,1,2\nB,2\n", [], "line 3: 2 columns where 3 are expected"),
         ("A,1,2\n", [], "no column name"),
         ("", [], "the file is empty"),
         ("name,latitude_deg,longitude_deg\nA,1,2\n", [], "1 given, 2 to 5000 are expected"),
@@ -252,7 +252,7 @@ def test_ctrl_c_leaves_nothing(here: Path) -> None:
         (CSV, ["--step", "1 ms", "--duration", "10000000 h"], "is too long"),
         (CSV, ["--step", "-1 s"], '--step: "-1 s" must be more than zero'),
         (CSV, ["--duration", "nan s"], '"nan s" is not a duration'),
-        ("name,latitude_deg\nA,1\n", [], "line 1: no column longitude_deg"),
+        ("name,latitude_deg\nA,1\n", [], 'line 1: the header "name,latitude_deg" has no column longitude_deg'),
         (CSV.replace("43.6", "nan"), [], 'line 2: latitude_deg: "nan" is not a number'),
         (CSV, ["--duration", "long"], "--duration"),
         (CSV, ["--metric", "jitter"], '--metric: "jitter" was given, delay or hops is expected'),
@@ -503,3 +503,59 @@ def test_lines_on_a_map_go_on_at_the_other_edge() -> None:
     points = [point for line in coastlines() for point in line]
     assert len(points) > 4000
     assert all(abs(longitude) <= 180 and abs(latitude) <= 90 for longitude, latitude in points)
+
+
+def test_the_doppler_shift_follows_the_range(command: Command, here: Path) -> None:
+    done = command(
+        *("constellation", "delay", "starlink-shell-1", "--from", "48.8,2.3", "--to", "45.8,4.9"),
+        *("--handover", "highest", "--carrier", "2 GHz", "--duration", "2 min", "--csv", "delay.csv"),
+    )
+    assert done.code == 0, done.err
+    table = pl.read_csv(here / "delay.csv", null_values="")
+    shift = -table["range_rate_mps"] / 299_792_458.0 * 2e9
+    assert (table["doppler_hz"] - shift).abs().max() < 1e-6
+    assert 1e3 < table["doppler_hz"].abs().max() < 50e3
+    same = table.filter(
+        (pl.col("user_satellite") == pl.col("user_satellite").shift(1))
+        & (pl.col("user_satellite") == pl.col("user_satellite").shift(-1))
+    )
+    assert len(same) > 60
+    # The range's own slope, over two seconds.
+    slope = table.with_columns(slope=(pl.col("range_m").shift(-1) - pl.col("range_m").shift(1)) / 2).join(
+        same.select("time_s"), on="time_s"
+    )
+    assert (slope["slope"] - slope["range_rate_mps"]).abs().max() < 1.0
+    assert table["elevation_deg"].min() >= 25.0
+
+
+@pytest.mark.parametrize(
+    ("trace_format", "precision_s"), [("csv", 1e-9), ("hypatia", 1e-9), ("milliseconds", 1e-6), ("ping", 1e-3)]
+)
+def test_a_delay_trace_goes_out_and_comes_in(
+    command: Command, here: Path, trace_format: str, precision_s: float
+) -> None:
+    ends = ["--from", "43.6,1.4", "--to", "-36.9,174.8", "--duration", "20 s", "--csv", "delay.csv"]
+    done = command("constellation", "delay", "leo-66", *ends, "--trace", "delay.txt", "--format", trace_format)
+    assert done.code == 0, done.err
+    scenario = to.Scenario.load(here / "scenarios" / "lab-fixed.toml").replace(
+        {
+            "path": {"kind": "trace", "file": str(here / "delay.txt"), "format": trace_format},
+            "duration": "20 s",
+            "record.interval": "1 s",
+            "flows.0.traffic": {"kind": "voice"},
+            "flows.0.transport": "udp",
+        }
+    )
+    series = scenario.run().series
+    asked = pl.read_csv(here / "delay.csv")["one_way_delay_s"]
+    played = series.sort("time_s")["path_delay_s"]
+    assert (asked[: len(played)] - played[: len(asked)]).abs().max() < precision_s + 1e-7
+
+
+def test_several_pairs_make_no_trace(command: Command) -> None:
+    ends = ["--from", "43.6,1.4", "--to", "40,0", "--to", "30,0"]
+    done = command("constellation", "delay", "leo-66", *ends, "--trace", "delay.txt")
+    assert (done.code, "--trace: 2 pairs" in done.err) == (2, True), done.err
+    done = command("constellation", "delay", "leo-66", *ends[:4], "--trace", "delay.txt", "--format", "pcap")
+    assert done.code == 2
+    assert done.err.startswith("transorbit: --format: ")

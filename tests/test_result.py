@@ -203,5 +203,6 @@ def test_a_clear_fixed_path_is_filled(lab: to.Scenario) -> None:
 def test_constellation_delay_is_a_table() -> None:
     trace = to.constellation.delay("leo-66", source=(43.6, 1.4), user=(-36.9, 174.8), duration_s=60, step_s=1)
 
-    assert trace.columns == ["time_s", "one_way_delay_s", "hops", "source_satellite", "user_satellite", "event"]
+    columns = ["time_s", "one_way_delay_s", "hops", "gateway", "source_satellite", "user_satellite"]
+    assert trace.columns == [*columns, "elevation_deg", "range_m", "range_rate_mps", "event"]
     assert isinstance(trace, pl.DataFrame)
