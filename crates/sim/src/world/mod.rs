@@ -312,7 +312,7 @@ impl World {
 
     #[inline]
     fn descend(&mut self, now: Time, id: u32) {
-        match self.path.descend(now, self.packets.get(id).payload.wire_bytes()) {
+        match self.path.descend(now, || self.packets.get(id).payload.wire_bytes()) {
             Ok(arrival) => self.down.push(arrival, id),
             Err(reason) => self.lose(now, id, Loss::Path(reason)),
         }
@@ -366,7 +366,7 @@ impl World {
     #[inline]
     fn climb(&mut self, at: Time, id: u32) {
         let packet = self.packets.get(id);
-        match self.path.climb(at, packet.payload.wire_bytes(), &mut self.hop) {
+        match self.path.climb(at, || packet.payload.wire_bytes(), &mut self.hop) {
             Ok(arrival) => {
                 self.recorder.climbs(at + self.hop.delay(at), packet);
                 self.up.push(arrival, id);

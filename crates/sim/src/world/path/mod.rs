@@ -66,7 +66,15 @@ impl LongPath {
     /// # Errors
     /// It does not, and why.
     #[inline]
-    pub(super) fn descend(&mut self, now: Time, bytes: u32) -> Result<Time, PathLoss> {
+    pub(super) fn descend(&mut self, now: Time, bytes: impl FnOnce() -> u32) -> Result<Time, PathLoss> {
+        match (self.constant, &self.jitter) {
+            (Some(delay), None) => Ok(now + delay),
+            _ => self.descend_over_satellites(now, bytes()),
+        }
+    }
+
+    #[inline(never)]
+    fn descend_over_satellites(&mut self, now: Time, bytes: u32) -> Result<Time, PathLoss> {
         let (sent, arrival) = match self.constant {
             Some(delay) => (now, now + delay),
             None => match self.enter(Direction::Down, now, bytes)? {
@@ -90,15 +98,22 @@ impl LongPath {
     /// # Errors
     /// It does not, and why.
     #[inline]
-    pub(super) fn climb(&mut self, at: Time, bytes: u32, hop: &mut Propagation) -> Result<Time, PathLoss> {
+    pub(super) fn climb(
+        &mut self,
+        at: Time,
+        bytes: impl FnOnce() -> u32,
+        hop: &mut Propagation,
+    ) -> Result<Time, PathLoss> {
+        match self.constant {
+            Some(delay) => Ok(at + delay + hop.delay(at)),
+            None => self.climb_to_satellites(at, bytes(), hop),
+        }
+    }
+
+    #[inline(never)]
+    fn climb_to_satellites(&mut self, at: Time, bytes: u32, hop: &mut Propagation) -> Result<Time, PathLoss> {
         let at = self.service.served_from(at);
-        let (sent, arrival) = match self.constant {
-            Some(delay) => (at, at + delay),
-            None => match self.enter(Direction::Up, at, bytes)? {
-                Some(way) => way,
-                None => return Ok(Time::MAX),
-            },
-        };
+        let Some((sent, arrival)) = self.enter(Direction::Up, at, bytes)? else { return Ok(Time::MAX) };
         Ok(arrival + hop.delay(sent))
     }
 
