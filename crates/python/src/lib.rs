@@ -32,17 +32,16 @@ mod _core {
     #[pymodule_export]
     use super::simulation::{Record, Simulation, SimulationError};
     #[pymodule_export]
-    use super::sky::{
-        constellation_epoch, constellation_links, constellation_look, constellation_positions, stations,
-    };
+    use super::sky::{constellation_epoch, constellation_links, constellation_look, constellation_positions, stations};
     #[pymodule_export]
     use super::table::ArrowTable;
     #[pymodule_export]
-    use super::tools::{channel_generate, channel_stats, constellation_delay, constellation_trace, registries_json, schema_json, version};
-    #[pymodule_export]
-    use super::view::{
-        constellation_best_elevation, constellation_coverage, constellation_map, constellation_passes,
+    use super::tools::{
+        channel_generate, channel_stats, constellation_delay, constellation_trace, registries_json, schema_json,
+        version,
     };
+    #[pymodule_export]
+    use super::view::{constellation_best_elevation, constellation_coverage, constellation_map, constellation_passes};
 }
 
 /// Shortens `map_err` for the two errors a user can meet.

@@ -29,7 +29,7 @@ pub use scenario::{
 };
 pub use sky::{Instants, linked, look, positions, reference_epoch, sky, stations};
 pub use tools::{
-    ChannelTool, RoutesBatch, RoutesOptions, RoutesStudy, best_elevation, constellation_delay, constellation_trace, coverage,
-    map, passes,
+    ChannelTool, RoutesBatch, RoutesOptions, RoutesStudy, best_elevation, constellation_delay, constellation_trace,
+    coverage, map, passes,
 };
 pub use world::{Choosers, RunError, Simulation};
