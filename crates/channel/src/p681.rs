@@ -241,7 +241,7 @@ impl Site for Parameters {
         1.5e9..=3e9
     }
 
-    fn warnings(&self) -> Vec<String> {
+    fn warnings(_sites: &[&'static Parameters]) -> Vec<String> {
         Vec::new()
     }
 }

@@ -26,11 +26,9 @@ pub struct LastHopReport {
     pub dropped_timeout: u64,
     /// Packets lost because they could not be decoded.
     pub dropped_harq: u64,
-    /// Packets lost because another satellite took over that knew nothing of them; left out of JSON if none.
-    #[serde(skip_serializing_if = "is_zero")]
+    /// Packets lost because another satellite took over that knew nothing of them.
     pub dropped_handover: u64,
-    /// Times that another satellite took over; left out of JSON if none.
-    #[serde(skip_serializing_if = "is_zero")]
+    /// Times that another satellite took over the users.
     pub handovers: u64,
     /// Packets that the queue's manager marked (congestion experienced).
     pub marked_packets: u64,
@@ -65,8 +63,7 @@ pub struct HarqReport {
     pub decoded_after: Vec<u64>,
     /// Packets that were not decoded.
     pub failed: u64,
-    /// Packets given up at handovers, begun and not decoded; left out of JSON if none.
-    #[serde(skip_serializing_if = "is_zero")]
+    /// Packets given up at handovers, begun and not decoded.
     pub abandoned: u64,
     /// Coded bits for each packet whose fate is known; `None` if there was none.
     pub bits_per_packet_mean: Option<f64>,

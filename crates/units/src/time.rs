@@ -35,7 +35,7 @@ impl Time {
 
     /// Seconds since the start.
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 * 1e-9
+        self.0 as f64 / 1e9
     }
 
     /// Time elapsed since `earlier`; zero if `earlier` is later.
@@ -82,7 +82,7 @@ impl Duration {
 
     /// Seconds.
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 * 1e-9
+        self.0 as f64 / 1e9
     }
 
     /// The difference, or zero if `other` is longer.

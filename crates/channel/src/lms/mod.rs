@@ -163,13 +163,18 @@ impl Site for ParameterSet {
         1e9..=4e9
     }
 
-    fn warnings(&self) -> Vec<String> {
-        if self.assumed.is_empty() {
-            return Vec::new();
+    fn warnings(sites: &[&'static ParameterSet]) -> Vec<String> {
+        let mut warnings: Vec<String> = Vec::new();
+        let mut incomplete: Vec<_> = sites.iter().filter(|set| !set.assumed.is_empty()).collect();
+        incomplete.sort_by(|a, b| a.elevation_deg.total_cmp(&b.elevation_deg));
+        incomplete.dedup_by_key(|set| set.elevation_deg);
+        for group in incomplete.chunk_by(|a, b| a.assumed == b.assumed) {
+            let elevations: Vec<String> = group.iter().map(|set| set.elevation_deg.to_string()).collect();
+            let (name, assumed) = (group[0].environment.name(), group[0].assumed.join(", "));
+            let published =
+                format!("the parameters of {name} at {} deg were published without {assumed}", elevations.join(", "));
+            warnings.push(format!("{published}; usual values are assumed"));
         }
-        let (name, assumed) = (self.environment.name(), self.assumed.join(", "));
-        let published =
-            format!("the parameters of {name} at {} deg were published without {assumed}", self.elevation_deg);
-        vec![format!("{published}; usual values are assumed")]
+        warnings
     }
 }

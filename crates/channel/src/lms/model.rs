@@ -27,8 +27,8 @@ pub(crate) trait Site: fmt::Debug + Sized + Sync + 'static {
     fn shadowing_correlation_m(&self) -> f64;
     /// The carriers in hertz for which the parameters hold.
     fn band_hz(&self) -> std::ops::RangeInclusive<f64>;
-    /// What a reader should know of the parameters.
-    fn warnings(&self) -> Vec<String>;
+    /// What a reader should know of the parameters of these sites, some of which may come again.
+    fn warnings(sites: &[&'static Self]) -> Vec<String>;
 }
 
 /// The sites along a way and how a user moves on it.
@@ -101,11 +101,8 @@ impl<S: Site> ChannelModel for FadingModel<S> {
 
     fn warnings(&self, _users: u64) -> Vec<String> {
         let mut warnings = [self.course.warnings(), &self.sight.warnings].concat();
-        for warning in self.course.legs().iter().flat_map(|(_, site)| site.warnings()) {
-            if !warnings.contains(&warning) {
-                warnings.push(warning);
-            }
-        }
+        let sites: Vec<&'static S> = self.course.legs().iter().map(|leg| leg.1).collect();
+        warnings.extend(S::warnings(&sites));
         let band = self.site().band_hz();
         if !band.contains(&self.carrier.as_hz()) {
             let (low, high) = (Frequency::from_hz(*band.start()), Frequency::from_hz(*band.end()));
