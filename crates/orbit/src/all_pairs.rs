@@ -128,7 +128,6 @@ pub struct Batch {
 /// Finds the routes between all pairs, batch after batch.
 #[derive(Clone, Debug)]
 pub struct AllPairs {
-    names: Vec<String>,
     stations: Vec<Station>,
     orbits: Orbits,
     links: Links,
@@ -263,7 +262,6 @@ impl AllPairs {
         });
         let processors = || thread::available_parallelism().map_or(1, NonZero::get);
         Ok(AllPairs {
-            names: stations.iter().map(|station| station.name.clone()).collect(),
             stations: stations.iter().map(|station| Station::new(&station.place)).collect(),
             sin_mask: libm::sin(options.minimum_elevation.as_radians()),
             threads: options.threads.map_or_else(processors, NonZero::get).min(MOST_THREADS),
@@ -290,11 +288,6 @@ impl AllPairs {
     /// How many of them are done.
     pub fn done(&self) -> u64 {
         self.done
-    }
-
-    /// The names of the stations, in the order of their numbers.
-    pub fn names(&self) -> &[String] {
-        &self.names
     }
 
     /// Number of satellites: the first station's number as a node.

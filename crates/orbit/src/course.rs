@@ -37,6 +37,13 @@ struct Stretch {
     altitude: [f64; 2],
 }
 
+/// A side of an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Before,
+    After,
+}
+
 impl Course {
     /// Always at `place`.
     pub fn at(place: &Place) -> Course {
@@ -137,6 +144,32 @@ impl Course {
         if self.stretches.is_empty() { self.station.at(seconds) } else { self.station(now).at(seconds) }
     }
 
+    /// How fast the user moves over the Earth and upwards, in the frame that turns with it, metres per second; where it sets out,
+    /// turns or stops, on that side of `now`.
+    pub(crate) fn velocity(&self, now: Time, side: Side) -> Vector {
+        /// Of the way this long before and after; how that bends is nothing to a great circle.
+        const OVER_S: f64 = 0.1;
+        let begun = self.stretches.partition_point(|stretch| match side {
+            Side::Before => stretch.from < now,
+            Side::After => stretch.from <= now,
+        });
+        let moving = begun.checked_sub(1).map(|last| self.stretches[last]).filter(|stretch| {
+            let end = stretch.from + stretch.takes;
+            (now < end || (now == end && side == Side::Before)) && !stretch.takes.is_zero()
+        });
+        let Some(stretch) = moving else { return [0.0; 3] };
+        let (since, takes) = (now.since(stretch.from).as_secs_f64(), stretch.takes.as_secs_f64());
+        let [before, after] = [-OVER_S, OVER_S].map(|offset| stretch.at_share((since + offset) / takes).position());
+        std::array::from_fn(|axis| (after[axis] - before[axis]) / (2.0 * OVER_S))
+    }
+
+    /// The next instant after `now` at which the user sets out, turns or stops.
+    pub(crate) fn next_turn(&self, now: Time) -> Option<Time> {
+        let next = self.stretches.partition_point(|stretch| stretch.from <= now);
+        let turn = self.stretches.get(next).map(|stretch| stretch.from);
+        turn.or_else(|| Some(self.end()).filter(|&end| end > now))
+    }
+
     /// When the user arrives; at once if it never moves.
     pub fn end(&self) -> Time {
         self.stretches.last().map_or(Time::ZERO, |last| last.from + last.takes)
@@ -167,6 +200,11 @@ impl Stretch {
             true => 1.0,
             false => (now.since(self.from).as_nanos() as f64 / self.takes.as_nanos() as f64).min(1.0),
         };
+        self.at_share(share)
+    }
+
+    /// After such a share of the way, or on its continuation.
+    fn at_share(&self, share: f64) -> Station {
         let (sin, cos) = libm::sincos(self.angle * share);
         let up = std::array::from_fn(|axis| cos * self.up[axis] + sin * self.ahead[axis]);
         Station::upright(up, self.altitude[0] + share * (self.altitude[1] - self.altitude[0]))

@@ -8,14 +8,15 @@
 use units::{Angle, Duration, FieldError, Time};
 
 use crate::all_pairs::Metric;
-use crate::course::Course;
+use crate::change::History;
+use crate::course::{Course, Side};
 use crate::ground::Place;
 use crate::handover::HandoverPolicy;
 use crate::propagation::{SPEED_OF_LIGHT, distance};
 use crate::routing::Router;
-use crate::scene::{End, Scene};
+use crate::scene::{End, Scene, never_in_view};
 use crate::sky::Sky;
-use crate::trace::{Change, DelayTrace, Leg, Point, StoredLook};
+use crate::trace::{DelayTrace, Leg, Point, StoredLook};
 
 /// What is to be followed. All values must have passed their checks.
 #[derive(Clone, Debug)]
@@ -24,8 +25,11 @@ pub(crate) struct Way {
     pub gateways: Vec<Place>,
     /// Where the user is over time.
     pub course: Course,
+    /// How the user's satellite is chosen.
     pub handover: HandoverPolicy,
-    /// Whether there are links between satellites at all. Without them the policy chooses the one satellite for the user.
+    /// How each gateway's is.
+    pub source_handover: HandoverPolicy,
+    /// Whether there are links between satellites at all. Without them the user's policy chooses the one satellite.
     pub is_linked: bool,
     pub metric: Metric,
     /// What each satellite takes to send a packet on.
@@ -43,28 +47,40 @@ pub(crate) const PRECISION: Duration = Duration::from_millis(1);
 pub(crate) struct Follower {
     scene: Scene,
     router: Router,
-    policy: HandoverPolicy,
     processing: Duration,
-    /// The ends that keep a satellite; none if the route takes whichever is best for it.
+    /// The ends that keep a satellite, the gateways first; at the others the route takes whichever is best for it.
     watches: Vec<Watch>,
+    /// The intervals of their fixed epochs.
+    epochs: Vec<Duration>,
+    /// Whether there is one gateway only.
+    is_single: bool,
+    is_linked: bool,
+    mask: Angle,
     /// The satellites by which the route may begin: with the distance from the ground in metres, and the gateway.
     entries: Vec<(u32, f64, u32)>,
     current: Path,
     found: Path,
-    /// The satellite that served the user last.
-    last_served: Option<u32>,
+    history: History,
     points: Vec<Point>,
     looks: Vec<StoredLook>,
     legs: Vec<Leg>,
 }
 
 /// An end and the satellite that serves it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Watch {
     end: End,
+    policy: HandoverPolicy,
     serving: Option<u32>,
     /// When that changes, if it does before the step under way ends.
     until: Option<Time>,
+}
+
+impl Watch {
+    /// Whether the policy chooses anew at `now`, whoever serves.
+    fn is_epoch(&self, now: Time) -> bool {
+        self.policy.epoch().is_some_and(|every| now.as_nanos().is_multiple_of(every.as_nanos()))
+    }
 }
 
 /// A way from the source over satellites to the user.
@@ -78,32 +94,37 @@ struct Path {
 
 impl Follower {
     pub fn new(sky: Sky, way: Way) -> Follower {
-        let ends = match (&way.handover, way.is_linked) {
-            (HandoverPolicy::ShortestPath(_), _) => Vec::new(),
-            (_, false) => vec![End::Common],
-            (_, true) => (0..way.gateways.len()).map(End::Gateway).chain([End::User]).collect(),
-        };
+        let of_user = if way.is_linked { End::User } else { End::Common };
+        let of_gateways = (0..if way.is_linked { way.gateways.len() } else { 0 }).map(End::Gateway);
+        let all = of_gateways.map(|end| (end, &way.source_handover)).chain([(of_user, &way.handover)]);
+        let kept = all.filter(|(_, policy)| !matches!(policy, HandoverPolicy::ShortestPath(_)));
+        let watch =
+            |(end, policy): (End, &HandoverPolicy)| Watch { end, policy: policy.clone(), serving: None, until: None };
+        let watches: Vec<Watch> = kept.map(watch).collect();
         let per_link = way.processing.as_secs_f64() * SPEED_OF_LIGHT;
         Follower {
             router: Router::new(way.metric, per_link),
             processing: way.processing,
-            watches: ends.into_iter().map(|end| Watch { end, serving: None, until: None }).collect(),
+            epochs: [&way.source_handover, &way.handover].into_iter().filter_map(HandoverPolicy::epoch).collect(),
+            watches,
+            is_single: way.gateways.len() == 1,
+            is_linked: way.is_linked,
+            mask: way.mask,
             entries: Vec::new(),
             current: Path::default(),
             found: Path::default(),
-            last_served: None,
+            history: History::default(),
             points: Vec::new(),
             looks: Vec::new(),
             legs: Vec::new(),
             scene: Scene::new(sky, &way.gateways, way.course, way.mask, way.start),
-            policy: way.handover,
         }
     }
 
     /// The delay from the start of the run for `duration`, with the route searched anew every `step` (more than zero).
     ///
     /// # Errors
-    /// An end never sees a satellite: names it, with the best elevation.
+    /// An end never sees a satellite: names it, with the best elevation. Or the ends never see the same one, without links.
     pub fn trace(mut self, duration: Duration, step: Duration) -> Result<DelayTrace, FieldError> {
         let end = Time::ZERO + duration;
         self.points.reserve((duration.as_nanos() / step.as_nanos()) as usize + 2);
@@ -114,47 +135,65 @@ impl Follower {
         self.begin_leg(now);
         while now < end {
             let grid = Time::from_nanos((now.as_nanos() / step.as_nanos() + 1) * step.as_nanos());
-            let next = self.epoch_after(now).map_or(grid, |epoch| epoch.min(grid)).min(end);
+            let turn = self.scene.next_turn(now);
+            let next = self.epochs_after(now).chain(turn).fold(grid, Time::min).min(end);
             self.cross(now, next);
+            if turn == Some(next) && next < end {
+                self.push_point(next, Side::After);
+            }
             now = next;
         }
         if self.points.iter().all(|point| point.delay.is_none())
-            && let Some(unseen) = self.scene.unseen(duration, step)
+            && let Some(unseen) = self.scene.unseen(duration, step, self.is_linked)
         {
             return Err(unseen);
         }
-        Ok(DelayTrace::build(self.points, self.looks, self.legs))
+        let warnings = if self.is_single { Vec::new() } else { self.warnings(duration, step) };
+        Ok(DelayTrace::build(self.points, self.looks, self.legs).warned(warnings))
     }
 
-    /// The first instant after `now` at which the policy chooses anew by the clock.
-    fn epoch_after(&self, now: Time) -> Option<Time> {
-        let every = self.policy.epoch()?.as_nanos();
-        Some(Time::from_nanos((now.as_nanos() / every + 1) * every))
+    /// Of the gateways that are there for nothing.
+    fn warnings(&mut self, duration: Duration, step: Duration) -> Vec<String> {
+        const MOST_TOLD: usize = 10;
+        let blind = self.scene.blind_gateways(duration, step);
+        let mask = self.mask;
+        let tell =
+            |&(number, best): &(usize, Angle)| format!("gateway {number}: {}", never_in_view(mask, duration, best));
+        let mut warnings: Vec<String> = blind.iter().take(MOST_TOLD).map(tell).collect();
+        if let Some(more) = blind.len().checked_sub(MOST_TOLD).filter(|&more| more > 0) {
+            warnings.push(format!("and {more} more gateways that see no satellite"));
+        }
+        warnings
+    }
+
+    /// The first instants after `now` at which a policy chooses anew by the clock.
+    fn epochs_after(&self, now: Time) -> impl Iterator<Item = Time> {
+        let every = self.epochs.iter().map(|every| every.as_nanos());
+        every.map(move |every| Time::from_nanos((now.as_nanos() / every + 1) * every))
     }
 
     /// Goes from `now` to `next`, through all changes on the way.
     fn cross(&mut self, mut now: Time, next: Time) {
-        let is_epoch = self.policy.epoch().is_some_and(|every| next.as_nanos().is_multiple_of(every.as_nanos()));
-        self.foresee(now, next, is_epoch, |_| true);
+        self.foresee(now, next, |_| true);
         while let Some(until) = self.watches.iter().filter_map(|watch| watch.until).min() {
             self.follow_between(now, until, true);
             self.hand_over(until, until == next);
-            self.foresee(until, next, is_epoch && until < next, |watch| watch.until == Some(until));
+            self.foresee(until, next, |watch| watch.until == Some(until));
             now = until;
         }
         self.follow_between(now, next, false);
     }
 
     /// Finds out when the satellites that serve the chosen ends at `now` are replaced, up to `next`.
-    fn foresee(&mut self, now: Time, next: Time, is_epoch: bool, chosen: impl Fn(&Watch) -> bool) {
-        let Follower { watches, scene, policy, .. } = self;
+    fn foresee(&mut self, now: Time, next: Time, chosen: impl Fn(&Watch) -> bool) {
+        let Follower { watches, scene, .. } = self;
         let mut any = false;
         for watch in watches.iter_mut().filter(|watch| chosen(watch)) {
             watch.until = None;
             if now < next {
                 scene.go(next);
-                let lasts = scene.keeps(policy, watch.end, watch.serving);
-                watch.until = (is_epoch || !lasts).then_some(next);
+                let lasts = scene.keeps(&watch.policy, watch.end, watch.serving);
+                watch.until = (watch.is_epoch(next) || !lasts).then_some(next);
                 any |= !lasts;
             }
         }
@@ -162,12 +201,11 @@ impl Follower {
             return;
         }
         for watch in watches.iter_mut().filter(|watch| watch.until == Some(next)) {
-            let serving = watch.serving;
             watch.until = first_change(now, next, |at| {
                 scene.go(at);
-                scene.keeps(policy, watch.end, serving)
+                scene.keeps(&watch.policy, watch.end, watch.serving)
             })
-            .or(is_epoch.then_some(next));
+            .or(watch.is_epoch(next).then_some(next));
         }
     }
 
@@ -178,7 +216,7 @@ impl Follower {
             self.search(until);
             if self.found == self.current {
                 if !handover {
-                    self.push_point(until);
+                    self.push_point(until, Side::Before);
                 }
                 return;
             }
@@ -203,16 +241,17 @@ impl Follower {
         if self.found != self.current {
             self.replace(now);
         } else if is_on_grid {
-            self.push_point(now);
+            self.push_point(now, Side::Before);
         }
     }
 
     /// Chooses a satellite for each of the chosen ends.
     fn choose(&mut self, now: Time, chosen: impl Fn(&Watch) -> bool) {
-        let Follower { watches, scene, policy, .. } = self;
+        let Follower { watches, scene, .. } = self;
         for watch in watches.iter_mut().filter(|watch| chosen(watch)) {
             scene.go(now);
-            watch.serving = policy.choose(scene.in_view(watch.end), |in_view| scene.longest(watch.end, now, in_view));
+            watch.serving =
+                watch.policy.choose(scene.in_view(watch.end), |in_view| scene.longest(watch.end, now, in_view));
         }
     }
 
@@ -220,33 +259,24 @@ impl Follower {
     fn replace(&mut self, now: Time) {
         self.search(now);
         if !self.current.route.is_empty() || self.current.serving[1].is_some() {
-            self.push_point(now);
+            self.push_point(now, Side::Before);
         }
         self.begin_leg(now);
     }
 
     /// Makes the route just found the current one.
     fn begin_leg(&mut self, now: Time) {
-        let (before, after) = (&self.current, &self.found);
-        // That the route begins elsewhere is no handover.
-        let moved = before.gateway.is_some() && after.gateway.is_some() && before.gateway != after.gateway;
-        let same = before.serving[1] == after.serving[1] && (moved || before.serving[0] == after.serving[0]);
-        let change = match (self.legs.is_empty(), same) {
-            (true, _) => Change::None,
-            (false, true) => Change::Route,
-            (false, false) => Change::Handover,
-        };
         std::mem::swap(&mut self.current, &mut self.found);
         let [source_satellite, user_satellite] = self.current.serving;
         let hops = self.current.route.len().checked_sub(1).map(|hops| hops as u32);
-        let forwarding = match (self.last_served, user_satellite) {
+        let forwarding = match (self.history.user, user_satellite) {
             (Some(old), Some(new)) if old != new => self.forwarding(old, new),
             _ => None,
         };
-        self.last_served = user_satellite.or(self.last_served);
         let gateway = self.current.gateway;
+        let change = self.history.next(gateway, self.current.serving);
         self.legs.push(Leg { from: now, hops, source_satellite, user_satellite, gateway, forwarding, change });
-        self.push_point(now);
+        self.push_point(now, Side::After);
     }
 
     /// The delay from one satellite to another over the best way, with the satellites where they are now.
@@ -262,51 +292,52 @@ impl Follower {
     fn search(&mut self, now: Time) {
         self.scene.go(now);
         self.scene.update_links();
-        let Follower { scene, router, watches, entries, found, .. } = self;
+        let Follower { scene, router, watches, entries, found, is_single, .. } = self;
         entries.clear();
         found.route.clear();
-        let mut exit = None;
-        match watches.as_slice() {
-            [] => entries.extend(scene.seen_by_gateways()),
-            [Watch { end: End::Common, serving, .. }] => {
-                exit = *serving;
-                entries.extend(serving.iter().flat_map(|&satellite| scene.gateways_under(satellite)));
-            }
-            [gateways @ .., user] => {
-                exit = user.serving;
-                let served = gateways.iter().zip(0..).filter_map(|(watch, number)| Some((watch.serving?, number)));
-                entries.extend(served.map(|(satellite, number)| {
-                    (satellite, scene.look(End::Gateway(number as usize), satellite).0, number)
-                }));
-            }
+        let user_watch = watches.last().filter(|watch| !matches!(watch.end, End::Gateway(_)));
+        let exit = user_watch.and_then(|watch| watch.serving);
+        match (watches.first().map(|watch| watch.end), exit) {
+            (Some(End::Common), None) => {}
+            (Some(End::Common), Some(satellite)) => entries.extend(scene.gateways_under(satellite)),
+            (Some(End::Gateway(_)), _) => entries.extend(watches.iter().filter_map(|watch| match watch.end {
+                End::Gateway(number) => {
+                    let satellite = watch.serving?;
+                    Some((satellite, scene.look(watch.end, satellite).0, number as u32))
+                }
+                End::User | End::Common => None,
+            })),
+            (Some(End::User) | None, _) => entries.extend(scene.seen_by_gateways()),
         }
         let ways_in = entries.iter().map(|&(satellite, metres, _)| (satellite, metres));
         let user = scene.user_position();
         let straight = |satellite: u32| distance(scene.position(satellite), user);
-        match (watches.is_empty(), exit) {
-            (true, _) => drop(router.shortest(&scene.links, ways_in, scene.seen_by_user(), straight)),
-            (false, Some(last)) => {
+        match (user_watch, exit) {
+            (None, _) => drop(router.shortest(&scene.links, ways_in, scene.seen_by_user(), straight)),
+            (Some(_), Some(last)) => {
                 let down = scene.look(End::User, last).0;
                 router.shortest(&scene.links, ways_in, [(last, down)], straight);
             }
-            (false, None) => router.forget(),
+            (Some(_), None) => router.forget(),
         }
         found.route.extend_from_slice(router.route());
         let first = found.route.first().copied();
         found.gateway = first.and_then(|first| nearest_gateway(entries, first));
         // A single gateway has its satellite also where no route leads on from it.
-        let alone = match watches.as_slice() {
-            [gateway, _] => gateway.serving,
+        let alone = match watches.first() {
+            Some(Watch { end: End::Gateway(_), serving, .. }) if *is_single => *serving,
             _ => None,
         };
-        found.serving = [first.or(alone), if watches.is_empty() { found.route.last().copied() } else { exit }];
+        let last = if user_watch.is_none() { found.route.last().copied() } else { exit };
+        found.serving = [first.or(alone), last];
     }
 
-    /// Notes the current route's delay with the satellites where they are at `now` (also when the route just ended).
-    fn push_point(&mut self, now: Time) {
+    /// Notes the current route's delay with the satellites where they are at `now` (also when the route just ended), and how the
+    /// user sees its satellite with the motion on that side of `now`.
+    fn push_point(&mut self, now: Time, side: Side) {
         self.scene.go(now);
         let Follower { scene, current, processing, .. } = self;
-        let look = current.serving[1].map(|satellite| scene.user_look(satellite));
+        let look = current.serving[1].map(|satellite| scene.user_look(satellite, side));
         let (delay, last_link) = match (current.gateway, current.route.as_slice()) {
             (Some(gateway), &[first, ref rest @ ..]) => {
                 let up = scene.look(End::Gateway(gateway as usize), first).0;

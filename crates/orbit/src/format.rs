@@ -21,7 +21,7 @@ pub enum TraceFormat {
     /// an outage.
     Hypatia,
     /// A one-way delay in milliseconds on each line, one for every `interval`, as scripts feed them to link emulators. `nan` is
-    /// an outage.
+    /// an outage. A first line `# one every 100 ms` tells the interval where the scenario does not.
     Milliseconds,
     /// A log of `ping -D`, perhaps with `-O`, as LENS publishes them: lines `[timestamp] … icmp_seq=… time=… ms`. The one-way delay is half of
     /// the round trip; from a probe without an answer to the next with one there is an outage. Without timestamps there was a
@@ -32,6 +32,8 @@ pub enum TraceFormat {
 /// Between two values, in formats that do not tell it.
 const INTERVAL: Duration = Duration::from_secs(1);
 const MOST_SECONDS: f64 = 3.2e9;
+/// Begins the remark that tells the interval.
+const ONE_EVERY: &str = "# one every ";
 
 impl TraceFormat {
     /// All formats, in the order of the documentation.
@@ -51,17 +53,20 @@ impl TraceFormat {
 }
 
 impl DelayTrace {
-    /// Reads a trace. `interval` is the time between two values in formats that do not tell it; by default 1 s.
+    /// Reads a trace. `interval` is the time between two values in formats that do not tell it; by default what the file says, or
+    /// 1 s.
     ///
     /// # Errors
     /// Names the line and what is wrong with it.
     pub fn parse(text: &str, format: TraceFormat, interval: Option<Duration>) -> Result<DelayTrace, FieldError> {
-        let interval = interval.unwrap_or(INTERVAL);
         match format {
             TraceFormat::Csv => DelayTrace::from_csv(text),
             TraceFormat::Hypatia => hypatia(text),
-            TraceFormat::Milliseconds => milliseconds(text, interval),
-            TraceFormat::Ping => ping(text, interval),
+            TraceFormat::Milliseconds => {
+                let told = told_interval(text)?;
+                milliseconds(text, interval.or(told).unwrap_or(INTERVAL))
+            }
+            TraceFormat::Ping => ping(text, interval.unwrap_or(INTERVAL)),
         }
     }
 
@@ -99,7 +104,8 @@ impl DelayTrace {
         let instants = std::iter::successors(Some(Time::ZERO), |&now| (now < end).then(|| now + step));
         let mut text = match format {
             TraceFormat::Csv => "time_s,one_way_delay_s\n".to_owned(),
-            TraceFormat::Hypatia | TraceFormat::Milliseconds | TraceFormat::Ping => String::new(),
+            TraceFormat::Milliseconds => format!("{ONE_EVERY}{step}\n"),
+            TraceFormat::Hypatia | TraceFormat::Ping => String::new(),
         };
         for (now, number) in instants.take_while(|&now| now <= end).zip(1u64..) {
             let nanos = self.delay(now).map(Duration::as_nanos);
@@ -147,6 +153,19 @@ fn hypatia(text: &str) -> Result<DelayTrace, FieldError> {
         Ok((line.number, Time::from_nanos(time.round() as u64), delay))
     };
     DelayTrace::from_rows("line", rows(text).map(read))
+}
+
+/// The interval that the first line tells, if it does.
+fn told_interval(text: &str) -> Result<Option<Duration>, FieldError> {
+    let first = text.strip_prefix('\u{feff}').unwrap_or(text).lines().next().unwrap_or_default();
+    let Some(told) = first.strip_prefix(ONE_EVERY) else { return Ok(None) };
+    match told.trim().parse::<Duration>() {
+        Ok(interval) if !interval.is_zero() => Ok(Some(interval)),
+        _ => {
+            let message = format!("one every \"{}\" must be a time as 100 ms", told.trim());
+            Err(FieldError::new("line 1", message))
+        }
+    }
 }
 
 fn milliseconds(text: &str, interval: Duration) -> Result<DelayTrace, FieldError> {
@@ -350,6 +369,19 @@ mod tests {
         assert_eq!((ms(&trace, 0.05), ms(&trace, 0.19)), (Some(41.25), Some(42.5)));
         assert_eq!((ms(&trace, 0.2), ms(&trace, 0.3)), (None, Some(50.0)));
         assert_eq!(ms(&read(text, TraceFormat::Milliseconds), 0.5), Some(41.25));
+        let told = format!("# one every 200 ms\n{text}");
+        assert_eq!(ms(&read(&told, TraceFormat::Milliseconds), 0.1), Some(41.25));
+        let given = DelayTrace::parse(&told, TraceFormat::Milliseconds, Some(Duration::from_millis(100))).unwrap();
+        assert_eq!(given, trace, "what the scenario says holds");
+        assert!(
+            trace
+                .write(TraceFormat::Milliseconds, Duration::from_millis(100))
+                .starts_with("# one every 100 ms\n40.000000\n")
+        );
+        for wrong in ["often", "0 s"] {
+            let error = says(&format!("# one every {wrong}\n40\n"), TraceFormat::Milliseconds);
+            assert_eq!(error, format!("line 1: one every \"{wrong}\" must be a time as 100 ms"));
+        }
         assert_eq!(says("40\n\n-1\n", TraceFormat::Milliseconds), "line 3: delay: -1 must be between 0 and 3200000000");
         assert_eq!(says("40,3\n", TraceFormat::Milliseconds), "line 1: 2 columns where 1 are expected");
     }
@@ -436,7 +468,8 @@ PING 100.64.0.1 (100.64.0.1) 56(84) bytes of data.
                     continue; // no probe tells when it was sent
                 }
                 let text = trace.write(format, step);
-                let interval = format.check_interval(step).is_ok().then_some(step);
+                // What is written tells its own step, but for a log of a single answer.
+                let interval = (format == TraceFormat::Ping).then_some(step);
                 let back = DelayTrace::parse(&text, format, interval).map_err(|error| TestCaseError::fail(error.to_string()))?;
                 for (i, value) in values.iter().enumerate() {
                     // Probes are timed to a few nanoseconds; a tenth of a step later is on the same side of every jump.

@@ -85,6 +85,11 @@ impl Station {
         self.turned(earth_turn(seconds))
     }
 
+    /// Where it is, fixed to the Earth, metres.
+    pub(crate) fn position(&self) -> Vector {
+        self.position
+    }
+
     /// As [`Station::at`], after the Earth has turned by the angle with this sine and cosine.
     pub(crate) fn turned(&self, turn: (f64, f64)) -> Horizon {
         Horizon { position: turned(self.position, turn), up: turned(self.up, turn) }

@@ -23,6 +23,7 @@
 //!   the equatorial radius, so up to 21 km higher above the poles. The polar cut-off is a geocentric latitude.
 
 mod all_pairs;
+mod change;
 mod choice;
 mod constellation;
 mod course;
@@ -52,6 +53,7 @@ mod view;
 mod whereabouts;
 
 pub use all_pairs::{Access, AllPairs, AllPairsOptions, Batch, Metric, NextHop, PairRoute, PairSummary, Route};
+pub use change::Change;
 pub use choice::ConstellationChoice;
 pub use constellation::{Constellation, Geometry, LinkPattern, PhasingOrder};
 pub use course::Course;
@@ -73,7 +75,7 @@ pub use scene::never_in_view;
 pub use sky::{ReadFile, Sky, parse_elements};
 pub use stations::NamedPlace;
 pub use table::{DelayRow, DelayTable, constellation_delay};
-pub use trace::{Change, DelayTrace, Leg, Look};
+pub use trace::{DelayTrace, Leg, Look};
 pub use transit::{AtHandover, AtHandoverPackets, DropWithoutRoute, HopConfig, NoRoute, QueueWithoutRoute};
 pub use units::FieldError;
 pub use view::{LatitudeCoverage, Pass, coverage, footprint, passes, sub_satellite};

@@ -103,7 +103,7 @@ pub struct TracePath {
     /// How the file is written.
     #[serde(default, skip_serializing_if = "is_default")]
     pub format: TraceFormat,
-    /// Time between two values, in formats that do not tell it; by default 1 s.
+    /// Time between two values, in formats that do not tell it; by default what the first line of the file says, or 1 s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Duration>,
     /// What happens to packets while there is no route.
@@ -127,6 +127,9 @@ pub struct ConstellationPath {
     /// chosen for the user, among those that a gateway sees too.
     #[serde(default)]
     pub handover: HandoverPolicy,
+    /// The same for the gateways, where satellites have links; by default as for the user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_handover: Option<HandoverPolicy>,
     /// What the route has least of.
     #[serde(default, skip_serializing_if = "is_default")]
     pub metric: Metric,
@@ -177,6 +180,7 @@ impl TracePath {
     /// # Errors
     /// Names the field, what was given and what is allowed.
     pub fn check(&self) -> Result<(), FieldError> {
+        self.no_route.check().map_err(|error| error.within("no_route"))?;
         match self.interval {
             Some(interval) => {
                 self.format.check_interval(interval).map_err(|message| FieldError::new("interval", message))
@@ -206,6 +210,7 @@ impl ConstellationPath {
             source: source.into(),
             user: user.into(),
             handover: HandoverPolicy::default(),
+            source_handover: None,
             metric: Metric::default(),
             hops: HopConfig::default(),
             at_handover: AtHandover::default(),
@@ -226,7 +231,16 @@ impl ConstellationPath {
         self.source.check().map_err(|error| error.within("source"))?;
         self.user.check().map_err(|error| error.within("user"))?;
         self.handover.check().map_err(|error| error.within("handover"))?;
+        if let Some(policy) = &self.source_handover {
+            policy.check().map_err(|error| error.within("source_handover"))?;
+            if !self.constellation.is_linked() {
+                let message = "there are no links between satellites: the gateways follow the user to its satellite, which \
+                               `handover` chooses";
+                return refuse("source_handover", message.to_owned());
+            }
+        }
         self.hops.check().map_err(|error| error.within("hops"))?;
+        self.no_route.check().map_err(|error| error.within("no_route"))?;
         if let Some(mask) = self.minimum_elevation
             && !(0.0..=90.0).contains(&mask.as_degrees())
         {
@@ -276,6 +290,7 @@ impl ConstellationPath {
             gateways: self.source.places(read).map_err(|error| error.within("source"))?,
             course: self.user.course(read).map_err(|error| error.within("user"))?,
             handover: self.handover.clone(),
+            source_handover: self.source_handover.as_ref().unwrap_or(&self.handover).clone(),
             is_linked: self.constellation.is_linked(),
             metric: self.metric,
             processing: self.hops.processing_delay,
@@ -365,6 +380,16 @@ mod tests {
         assert_eq!(every, "handover.every: 0 s must be at least 1 ms");
         let margin = add("handover = { kind = \"hysteresis\", margin = \"-1 deg\" }");
         assert_eq!(margin, "handover.margin: -1 deg must be between 0 deg and 90 deg");
+        let margin = add("source_handover = { kind = \"hysteresis\", margin = \"-1 deg\" }");
+        assert_eq!(margin, "source_handover.margin: -1 deg must be between 0 deg and 90 deg");
+        let bent = refused(&format!("{}\nsource_handover = {{ kind = \"highest\" }}", PATH.replace("leo-66", "geo")));
+        assert!(bent.starts_with("source_handover: there are no links between satellites"), "{bent}");
+        let small = add("hops = { rate = \"1 Mbit/s\", buffer = \"1 kB\" }");
+        let expected = "1 kB must be at least 1500 B: a packet larger than the buffer is always lost";
+        assert_eq!(small, format!("hops.buffer: {expected}"));
+        assert_eq!(add("no_route = { kind = \"queue\", buffer = \"1 kB\" }"), format!("no_route.buffer: {expected}"));
+        let trace = refused("kind = \"trace\"\nfile = \"x\"\nno_route = { kind = \"queue\", buffer = \"1 kB\" }");
+        assert_eq!(trace, format!("no_route.buffer: {expected}"));
         assert!(add("hops = { buffer = \"1 MB\" }").starts_with("hops.buffer: without a `rate` nothing waits"));
         assert_eq!(add("hops = { processing_delay = \"2 s\" }"), "hops.processing_delay: 2 s must be at most 1 s");
         assert!(add("color = 1").contains("unknown field `color`"), "{}", add("color = 1"));
@@ -418,6 +443,7 @@ mod tests {
             at_handover   = { interruption = "50 ms", packets = "forward" }
             no_route      = { kind = "queue", buffer = "100 kB" }
             handover      = { kind = "hysteresis" }
+            source_handover = { kind = "shortest-path" }
             user          = { waypoints = [
                 { latitude = "1 deg", longitude = "2 deg", altitude = "10 km" },
                 { latitude = "3 deg", longitude = "4 deg", speed = "10 m/s" },
@@ -434,7 +460,7 @@ mod tests {
         assert_eq!((fixed.no_route(), fixed.hops()), (&NoRoute::default(), &HopConfig::default()));
         // What is not said leaves no trace in what is written.
         let plain = toml::to_string(&read(PATH)).unwrap();
-        for word in ["metric", "hops", "at_handover", "no_route"] {
+        for word in ["metric", "hops", "at_handover", "no_route", "source_handover"] {
             assert!(!plain.contains(word), "{plain}");
         }
         let mut files =

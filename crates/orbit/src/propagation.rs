@@ -64,6 +64,14 @@ impl Orbits {
             Orbits::Elements(orbits) => orbits.position_of(satellite as usize, seconds),
         }
     }
+
+    /// How fast one satellite moves then, in the same frame, metres per second.
+    pub fn velocity_of(&self, satellite: u32, seconds: f64) -> Vector {
+        match self {
+            Orbits::Walker(orbits) => orbits.velocity_of(satellite as usize, seconds),
+            Orbits::Elements(orbits) => orbits.velocity_of(satellite as usize, seconds),
+        }
+    }
 }
 
 /// Circular orbits of one radius and inclination.
@@ -122,6 +130,18 @@ impl WalkerOrbits {
         let (node, ahead) = self.planes[satellite / self.satellites_per_plane];
         let plane = (turned(node, turn), turned(ahead, turn));
         self.position(plane, self.phases[satellite], libm::sincos(self.latitude_rate * seconds))
+    }
+
+    fn velocity_of(&self, satellite: usize, seconds: f64) -> Vector {
+        let turn = libm::sincos(self.node_rate * seconds);
+        let (node, ahead) = self.planes[satellite / self.satellites_per_plane];
+        let plane = (turned(node, turn), turned(ahead, turn));
+        let (sin, cos) = libm::sincos(self.latitude_rate * seconds);
+        // A quarter of a revolution ahead on the orbit is the way it goes.
+        let forward = self.position(plane, self.phases[satellite], (cos, -sin));
+        let [x, y, _] = self.position(plane, self.phases[satellite], (sin, cos));
+        let drift = [-self.node_rate * y, self.node_rate * x, 0.0];
+        std::array::from_fn(|axis| self.latitude_rate * forward[axis] + drift[axis])
     }
 
     #[inline]
@@ -261,6 +281,20 @@ mod tests {
             assert!(drifted.iter().zip(&expected).all(|(&a, &b)| distance(a, b) < 0.01), "after {seconds} s");
             let stayed = at(false, seconds, 0.0, 0.0);
             assert_eq!(distance(drifted[7], stayed[7]) > 100e3, seconds > 80_000.0);
+        }
+    }
+
+    #[test]
+    fn velocities_are_how_positions_change() {
+        for j2 in [false, true] {
+            let c = Constellation { j2, ..preset("starlink-shell-1").unwrap().constellation.clone() };
+            let orbits = Orbits::new(&c);
+            for (satellite, seconds) in [(0, 0.0), (77, 1234.5), (1500, 86_400.0)] {
+                let [before, after] = [-0.1, 0.1].map(|offset| orbits.position_of(satellite, seconds + offset));
+                let found = orbits.velocity_of(satellite, seconds);
+                let expected: Vector = std::array::from_fn(|axis| (after[axis] - before[axis]) / 0.2);
+                assert!(distance(found, expected) < 1e-4, "{satellite} at {seconds}: {found:?} {expected:?}");
+            }
         }
     }
 

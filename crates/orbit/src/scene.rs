@@ -2,11 +2,11 @@
 
 use units::{Angle, Duration, FieldError, Time};
 
-use crate::course::Course;
+use crate::course::{Course, Side};
 use crate::ground::{Horizon, Place, Station};
 use crate::handover::{HandoverPolicy, InView, highest};
 use crate::links::Links;
-use crate::propagation::{Orbits, Vector, distance, earth_turn};
+use crate::propagation::{EARTH_ROTATION, Orbits, Vector, distance, dot, earth_turn, turned};
 use crate::sky::Sky;
 use crate::trace::Look;
 
@@ -40,9 +40,6 @@ pub(crate) struct Scene {
     user: Horizon,
 }
 
-/// Ranges this long before and after tell how fast they change. Their third derivative makes it wrong by some millimetres per
-/// second in the lowest orbits.
-const RATE_OVER: f64 = 0.1;
 /// Passes are looked at this often, to see which one ends last.
 const LOOK_AHEAD: Duration = Duration::from_secs(10);
 /// Satellites that are in view for longer are there for ever.
@@ -156,20 +153,27 @@ impl Scene {
         self.user.visible(&self.positions, self.sin_mask).map(|(satellite, metres, _)| (satellite, metres))
     }
 
-    /// How the user sees a satellite.
-    pub fn user_look(&self, satellite: u32) -> Look {
+    /// How the user sees a satellite, with its motion on that side of the instant.
+    pub fn user_look(&self, satellite: u32, side: Side) -> Look {
         let (range_m, sin_elevation) = self.look(End::User, satellite);
-        let now = self.now.expect("the scene is somewhere").as_secs_f64();
-        let range = |offset: f64| {
-            let seconds = self.start + now + offset;
-            let user = self.course.horizon(Time::from_secs_f64(now + offset), seconds);
-            user.look(self.orbits.position_of(satellite, seconds)).0
-        };
+        let now = self.now.expect("the scene is somewhere");
+        let seconds = self.start + now.as_secs_f64();
+        let own = turned(self.course.velocity(now, side), earth_turn(seconds));
+        let [x, y, _] = self.user.position;
+        let carried = [-EARTH_ROTATION * y, EARTH_ROTATION * x, 0.0];
+        let (position, velocity) = (self.position(satellite), self.orbits.velocity_of(satellite, seconds));
+        let away = std::array::from_fn(|axis| position[axis] - self.user.position[axis]);
+        let relative = std::array::from_fn(|axis| velocity[axis] - carried[axis] - own[axis]);
         Look {
             elevation_deg: libm::asin(sin_elevation.clamp(-1.0, 1.0)).to_degrees(),
             range_m,
-            range_rate_mps: (range(RATE_OVER) - range(-RATE_OVER)) / (2.0 * RATE_OVER),
+            range_rate_mps: dot(away, relative) / range_m,
         }
+    }
+
+    /// The next instant after `now` at which the user moves otherwise.
+    pub fn next_turn(&self, now: Time) -> Option<Time> {
+        self.course.next_turn(now)
     }
 
     /// Of the satellites that may serve an end at `now`, the one that may for longest from then on; of those that are there for
@@ -206,11 +210,11 @@ impl Scene {
         }
     }
 
-    /// What to say if an end sees no satellite at any step of the run.
-    pub fn unseen(&mut self, duration: Duration, step: Duration) -> Option<FieldError> {
+    /// What to say if there is never a route for want of satellites: an end sees none at any step of the run, or the ends never see
+    /// the same one where it takes that.
+    pub fn unseen(&mut self, duration: Duration, step: Duration, is_linked: bool) -> Option<FieldError> {
         let mut best = [-1.0f64; 2];
-        let mut now = Time::ZERO;
-        loop {
+        for now in steps(duration, step) {
             self.go(now);
             for position in &self.positions {
                 let from_gateways = self.gateways.iter().map(|gateway| gateway.look(*position).1);
@@ -218,20 +222,45 @@ impl Scene {
                 best[1] = f64::max(best[1], self.user.look(*position).1);
             }
             if best.iter().all(|&best| best >= self.sin_mask) {
-                return None;
+                let message = format!(
+                    "no satellite is seen by user and gateway at once within {duration}, and there are no links between satellites"
+                );
+                return (!is_linked).then(|| FieldError::new("user", message));
             }
-            if now >= Time::ZERO + duration {
-                break;
-            }
-            now = (now + step).min(Time::ZERO + duration);
         }
         let (field, sine) = match best[0] < self.sin_mask {
             true => ("source", best[0]),
             false => ("user", best[1]),
         };
-        let best = Angle::from_degrees(libm::asin(sine.clamp(-1.0, 1.0)).to_degrees());
-        Some(FieldError::new(field, never_in_view(self.mask, duration, best)))
+        Some(FieldError::new(field, never_in_view(self.mask, duration, degrees(sine))))
     }
+
+    /// The gateways that see no satellite at any step of the run, with the best elevation that each sees.
+    pub fn blind_gateways(&mut self, duration: Duration, step: Duration) -> Vec<(usize, Angle)> {
+        let mut blind: Vec<(usize, f64)> = (0..self.stations.len()).map(|number| (number, -1.0)).collect();
+        for now in steps(duration, step) {
+            self.go(now);
+            for (number, best) in &mut blind {
+                let gateway = &self.gateways[*number];
+                *best = self.positions.iter().map(|&position| gateway.look(position).1).fold(*best, f64::max);
+            }
+            blind.retain(|gateway| gateway.1 < self.sin_mask);
+            if blind.is_empty() {
+                break;
+            }
+        }
+        blind.into_iter().map(|(number, sine)| (number, degrees(sine))).collect()
+    }
+}
+
+/// The instants at which a run is looked at: every step, and its end.
+fn steps(duration: Duration, step: Duration) -> impl Iterator<Item = Time> {
+    let end = Time::ZERO + duration;
+    std::iter::successors(Some(Time::ZERO), move |&now| (now < end).then(|| (now + step).min(end)))
+}
+
+fn degrees(sine: f64) -> Angle {
+    Angle::from_degrees(libm::asin(sine.clamp(-1.0, 1.0)).to_degrees())
 }
 
 /// What to tell of a station that no satellite comes high enough for.

@@ -2,9 +2,10 @@
 
 use units::{Duration, FieldError, Time};
 
+use crate::change::Change;
 use crate::path::ConstellationPath;
 use crate::sky::ReadFile;
-use crate::trace::{Change, DelayTrace};
+use crate::trace::DelayTrace;
 
 /// One-way delays on a grid of time.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,7 +17,7 @@ pub struct DelayTable {
 }
 
 /// A row of a [`DelayTable`].
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DelayRow {
     /// Seconds since the start.
     pub time_s: f64,
@@ -36,8 +37,8 @@ pub struct DelayRow {
     pub range_m: Option<f64>,
     /// How fast that distance grows, metres per second.
     pub range_rate_mps: Option<f64>,
-    /// What happened since the row before: nothing (`""`), `handover` (perhaps with a change of the route), or `route-change`.
-    pub event: &'static str,
+    /// What happened since the row before: [`Change::names`].
+    pub event: String,
 }
 
 /// The one-way delay over `path`, every step from the start of the run to `duration`, with the files that the path names.
@@ -59,9 +60,9 @@ fn tabulate(trace: DelayTrace, duration: Duration, step: Duration) -> DelayTable
     let end = Time::ZERO + duration;
     let mut now = Time::ZERO;
     loop {
-        let mut change = Change::None;
+        let mut change = Change::default();
         while let Some(next) = legs.next_if(|next| next.from <= now) {
-            change = change.max(next.change);
+            change = change.and(next.change);
             leg = *next;
         }
         let look = trace.look(now);
@@ -75,11 +76,7 @@ fn tabulate(trace: DelayTrace, duration: Duration, step: Duration) -> DelayTable
             elevation_deg: look.map(|look| look.elevation_deg),
             range_m: look.map(|look| look.range_m),
             range_rate_mps: look.map(|look| look.range_rate_mps),
-            event: match change {
-                Change::None => "",
-                Change::Route => "route-change",
-                Change::Handover => "handover",
-            },
+            event: change.names(),
         });
         if now >= end {
             return DelayTable { rows, trace };

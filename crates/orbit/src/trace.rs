@@ -2,6 +2,7 @@
 
 use units::{Duration, FieldError, Frequency, Time};
 
+use crate::change::Change;
 use crate::propagation::SPEED_OF_LIGHT;
 
 /// The one-way propagation delay of a path over time, with what happened on the way.
@@ -15,8 +16,7 @@ pub struct DelayTrace {
     looks: Vec<StoredLook>,
     legs: Vec<Leg>,
     index: Index,
-    handovers: u64,
-    route_changes: u64,
+    warnings: Vec<String>,
 }
 
 /// What follows at an instant; of two points at one instant, the first ends what was before.
@@ -45,7 +45,7 @@ pub struct Leg {
     /// Where another satellite serves the user than the last that did: the delay from that one to this one at the begin, over
     /// the best way between satellites. Nothing without a way, and where none was replaced.
     pub forwarding: Option<Duration>,
-    /// What ended the leg before.
+    /// What changed from the leg before.
     pub change: Change,
 }
 
@@ -68,38 +68,28 @@ impl Look {
     }
 }
 
-/// A look as it is kept: traces are long, and seven digits will do.
+/// A look as it is kept: traces are long, and seven digits will do; but not for the rate, of which differences are taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct StoredLook([f32; 3]);
+pub(crate) struct StoredLook([f32; 2], f64);
 
 impl StoredLook {
     /// Where no satellite serves. Not NaN, so that equal traces compare equal.
-    const NOTHING: StoredLook = StoredLook([f32::MAX; 3]);
+    const NOTHING: StoredLook = StoredLook([f32::MAX; 2], f64::MAX);
 
+    /// One that is no number, at a satellite that has come down, is nothing too.
     pub fn of(look: Option<Look>) -> StoredLook {
-        look.map_or(StoredLook::NOTHING, |look| {
-            StoredLook([look.elevation_deg as f32, look.range_m as f32, look.range_rate_mps as f32])
+        let is_finite =
+            |look: &Look| [look.elevation_deg, look.range_m, look.range_rate_mps].iter().all(|x| x.is_finite());
+        look.filter(is_finite).map_or(StoredLook::NOTHING, |look| {
+            StoredLook([look.elevation_deg as f32, look.range_m as f32], look.range_rate_mps)
         })
     }
 
     fn get(&self) -> Option<Look> {
-        let [elevation, range, rate] = self.0.map(f64::from);
-        let look = Look { elevation_deg: elevation, range_m: range, range_rate_mps: rate };
+        let [elevation_deg, range_m] = self.0.map(f64::from);
+        let look = Look { elevation_deg, range_m, range_rate_mps: self.1 };
         (*self != StoredLook::NOTHING).then_some(look)
     }
-}
-
-/// What distinguishes a leg from the one before.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Change {
-    /// It is the first.
-    #[default]
-    None,
-    /// The same satellites serve both ends, another way between them; or the route begins at another gateway and the same satellite
-    /// serves the user.
-    Route,
-    /// Another satellite serves one of the ends, or none does.
-    Handover,
 }
 
 impl DelayTrace {
@@ -149,16 +139,17 @@ impl DelayTrace {
     pub(crate) fn build(points: Vec<Point>, looks: Vec<StoredLook>, legs: Vec<Leg>) -> DelayTrace {
         debug_assert!(looks.is_empty() || looks.len() == points.len());
         let index = Index::new(&points);
-        let (mut handovers, mut route_changes) = (0, 0);
-        let mut serving = [None, None];
-        for leg in &legs {
-            for (known, now) in serving.iter_mut().zip([leg.source_satellite, leg.user_satellite]) {
-                handovers += u64::from(known.is_some() && now.is_some() && *known != now);
-                *known = now.or(*known);
-            }
-            route_changes += u64::from(leg.change == Change::Route);
-        }
-        DelayTrace { points, looks, legs, index, handovers, route_changes }
+        DelayTrace { points, looks, legs, index, warnings: Vec::new() }
+    }
+
+    /// With these warnings.
+    pub(crate) fn warned(self, warnings: Vec<String>) -> DelayTrace {
+        DelayTrace { warnings, ..self }
+    }
+
+    /// What to know of the path beside its delay, each as a sentence.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// The one-way delay of what is sent at `now`; nothing during an outage.
@@ -208,7 +199,8 @@ impl DelayTrace {
     }
 
     /// How the user sees the satellite that serves it, in the order of time: linear in between, two at one instant where
-    /// another satellite takes over, nothing from where none serves. None at all for paths that know no satellite.
+    /// another satellite takes over or the user moves otherwise, nothing from where none serves. None at all for paths that know
+    /// no satellite.
     pub fn looks(&self) -> impl Iterator<Item = (Time, Option<Look>)> {
         let all = self.points.iter().zip(&self.looks).map(|(point, look)| (point.at, look.get()));
         let mut before = None;
@@ -224,19 +216,59 @@ impl DelayTrace {
         })
     }
 
-    /// How fast the user's distance from its satellite changes its rate at `now`, metres per second squared: between the points
-    /// around it. Nothing while no satellite serves and for paths that know none.
+    /// How fast the user's distance from its satellite changes its rate at `now`, metres per second squared: the slope of the
+    /// parabola through the three rates around it, of one satellite and one stretch of the user's way. Where there are but two
+    /// such points, that of the line. Nothing while no satellite serves and for paths that know none.
     pub fn range_acceleration(&self, now: Time) -> Option<f64> {
         let i = self.index.last_until(&self.points, now);
-        let pair = |i: usize| {
-            let (a, b) = (self.points.get(i)?, self.points.get(i + 1)?);
-            let (from, to) = (self.looks.get(i)?.get()?, self.looks.get(i + 1)?.get()?);
-            let seconds = b.at.since(a.at).as_secs_f64();
-            (seconds > 0.0).then(|| (to.range_rate_mps - from.range_rate_mps) / seconds)
-        };
-        // At the last point of a satellite's service, what was before.
         self.looks.get(i)?.get()?;
-        pair(i).or_else(|| pair(i.checked_sub(1)?))
+        let left = self.rates(i, (0..i).rev());
+        let right = self.rates(i, i + 1..self.points.len());
+        // Seconds from `now`, so that the slope wanted is that at zero.
+        let since = |(at, rate): (Time, f64)| ((at.as_nanos() as f64 - now.as_nanos() as f64) * 1e-9, rate);
+        let here = since((self.points[i].at, self.looks[i].1));
+        let [near_left, far_left] = left.map(|point| point.map(since));
+        let [near_right, far_right] = right.map(|point| point.map(since));
+        let (a, b, c) = match (near_left, near_right) {
+            (Some(left), Some(right)) => match far_right.filter(|far| far.0 < -left.0) {
+                Some(far) => (here, right, Some(far)),
+                None => (left, here, Some(right)),
+            },
+            (None, Some(right)) => (here, right, far_right),
+            (Some(left), None) => (left, here, far_left),
+            (None, None) => return None,
+        };
+        let slope = |a: (f64, f64), b: (f64, f64)| (b.1 - a.1) / (b.0 - a.0);
+        let line = slope(a, b);
+        // Newton's divided differences, derived at zero.
+        Some(c.map_or(line, |c| line - (a.0 + b.0) * (slope(b, c) - line) / (c.0 - a.0)))
+    }
+
+    /// The next two rates from point `from` in one direction, as (instant, rate), up to where another satellite takes over or the
+    /// user moves otherwise.
+    fn rates(&self, from: usize, next: impl Iterator<Item = usize>) -> [Option<(Time, f64)>; 2] {
+        /// Of closer points the differences are mostly noise.
+        const CLOSEST_NANOS: u64 = 10_000_000;
+        let mut found = [None; 2];
+        let (mut before, mut last) = (from, self.points[from].at);
+        for i in next {
+            let (a, b) = (self.looks[before], self.looks[i]);
+            let is_jump = self.points[before].at == self.points[i].at && a != b;
+            if is_jump || b == StoredLook::NOTHING {
+                break;
+            }
+            before = i;
+            if self.points[i].at.as_nanos().abs_diff(last.as_nanos()) < CLOSEST_NANOS {
+                continue;
+            }
+            last = self.points[i].at;
+            let slot = usize::from(found[0].is_some());
+            found[slot] = Some((last, b.1));
+            if slot == 1 {
+                break;
+            }
+        }
+        found
     }
 
     /// The leg at `now`; nothing for paths that know no route.
@@ -255,14 +287,28 @@ impl DelayTrace {
         self.points.iter().map(|point| (point.at, point.delay))
     }
 
-    /// How often another satellite took over one of the ends.
-    pub fn handovers(&self) -> u64 {
-        self.handovers
+    /// How often another satellite took over the user: [`Change::user_handover`].
+    pub fn user_handovers(&self) -> u64 {
+        self.count(|change| change.user_handover)
     }
 
-    /// How often the way between the same two serving satellites changed.
+    /// How often another satellite took over the gateway where the route begins: [`Change::gateway_handover`].
+    pub fn gateway_handovers(&self) -> u64 {
+        self.count(|change| change.gateway_handover)
+    }
+
+    /// How often another satellite took over one of the ends: the sum of both.
+    pub fn handovers(&self) -> u64 {
+        self.user_handovers() + self.gateway_handovers()
+    }
+
+    /// How often one route replaced another without a handover: [`Change::route_change`].
     pub fn route_changes(&self) -> u64 {
-        self.route_changes
+        self.count(|change| change.route_change)
+    }
+
+    fn count(&self, happened: impl Fn(&Change) -> bool) -> u64 {
+        self.legs.iter().filter(|leg| happened(&leg.change)).count() as u64
     }
 
     /// The first `until` of it, and no more: what a run that ended then has seen.
@@ -280,7 +326,8 @@ impl DelayTrace {
                 [at(Time::ZERO)].into_iter().chain(within).chain([at(until)]).collect()
             }
         };
-        DelayTrace::build(points, looks, self.legs.iter().filter(|leg| leg.from <= until).copied().collect())
+        let legs = self.legs.iter().filter(|leg| leg.from <= until).copied().collect();
+        DelayTrace::build(points, looks, legs).warned(self.warnings.clone())
     }
 
     /// The shortest delay; nothing if there is never a route.
@@ -359,6 +406,7 @@ impl Index {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::change::History;
     use proptest::prelude::*;
 
     fn ms(millis: u64) -> Duration {
@@ -379,6 +427,43 @@ mod tests {
         }
         assert_eq!((trace.min(), trace.mean(), trace.max()), (Some(ms(40)), Some(ms(40)), Some(ms(40))));
         assert_eq!((trace.handovers(), trace.route_changes(), trace.outage()), (0, 0, Duration::ZERO));
+    }
+
+    /// Rates of a satellite after the points; the two at one instant jump.
+    fn seen(rates: &[(f64, Option<f64>)]) -> DelayTrace {
+        let look = |rate: Option<f64>| {
+            StoredLook::of(rate.map(|rate| Look { elevation_deg: 50.0, range_m: 1e6, range_rate_mps: rate }))
+        };
+        let points = rates.iter().map(|one| Point { at: at(one.0), delay: None, last_link: None }).collect();
+        DelayTrace::build(points, rates.iter().map(|one| look(one.1)).collect(), Vec::new())
+    }
+
+    #[test]
+    fn the_acceleration_is_that_of_a_parabola_within_one_service() {
+        let rate = |t: f64| Some(3.0 * t * t - 7.0 * t + 1.0);
+        let all = [0.0, 1.0, 1.5, 1.504, 4.0].map(|t| (t, rate(t)));
+        let noisy = [all[0], all[1], all[2], (1.504, Some(1e3)), all[4]];
+        for trace in [seen(&all), seen(&noisy)] {
+            for t in [0.0, 0.3, 0.9, 1.0, 1.2, 1.5, 1.502, 2.0, 3.9, 4.0] {
+                let found = trace.range_acceleration(at(t)).unwrap();
+                // A point too close to the one before counts only from there on.
+                let is_off = t >= 1.504 && trace != seen(&all);
+                assert!(is_off || (found - (6.0 * t - 7.0)).abs() < 1e-6, "{found} at {t}");
+            }
+        }
+        let jump = [(0.0, Some(0.0)), (1.0, Some(2.0)), (1.0, Some(-5.0)), (2.0, Some(-4.0)), (2.0, None), (3.0, None)];
+        let trace = seen(&jump);
+        for (t, expected) in [(0.0, Some(2.0)), (0.9, Some(2.0)), (1.0, Some(1.0)), (1.9, Some(1.0)), (2.0, None)] {
+            assert_eq!(trace.range_acceleration(at(t)), expected, "at {t}");
+        }
+        assert_eq!(seen(&[(0.0, Some(1.0)), (0.001, Some(5.0))]).range_acceleration(at(0.0)), None, "too close");
+    }
+
+    #[test]
+    fn what_is_no_number_is_not_seen() {
+        let trace = seen(&[(0.0, Some(1.0)), (1.0, Some(f64::NAN)), (2.0, Some(1.0))]);
+        assert_eq!([0.5, 1.5, 2.0].map(|t| trace.look(at(t)).is_some()), [true, false, true]);
+        assert_eq!(trace, trace.clone());
     }
 
     #[test]
@@ -402,27 +487,34 @@ mod tests {
 
     #[test]
     fn counts_handovers_of_each_end_across_outages() {
-        let leg = |seconds: f64, serving: [Option<u32>; 2], change| Leg {
+        let mut history = History::default();
+        let mut leg = |seconds: f64, gateway: Option<u32>, serving: [Option<u32>; 2]| Leg {
             from: at(seconds),
-            hops: Some(1),
+            hops: gateway.map(|_| 1),
             source_satellite: serving[0],
             user_satellite: serving[1],
-            gateway: Some(0),
+            gateway,
             forwarding: None,
-            change,
+            change: history.next(gateway, serving),
         };
         let legs = vec![
-            leg(0.0, [Some(1), Some(5)], Change::None),
-            leg(1.0, [Some(1), Some(5)], Change::Route),
-            leg(2.0, [Some(2), Some(6)], Change::Handover), // both
-            leg(3.0, [None, Some(6)], Change::Handover),    // lost, which is no handover yet
-            leg(4.0, [Some(3), Some(6)], Change::Handover), // found another
-            leg(5.0, [Some(3), None], Change::Handover),
-            leg(6.0, [Some(3), Some(6)], Change::Handover), // the same again
+            leg(0.0, Some(0), [Some(1), Some(5)]),
+            leg(1.0, Some(0), [Some(1), Some(5)]), // another way
+            leg(2.0, Some(0), [Some(2), Some(6)]), // both
+            leg(3.0, None, [None, Some(6)]),       // lost, which is no handover yet
+            leg(4.0, Some(0), [Some(3), Some(6)]), // found another
+            leg(5.0, None, [Some(3), None]),
+            leg(6.0, Some(0), [Some(3), Some(6)]), // the same again
+            leg(7.0, Some(1), [Some(9), Some(6)]), // another gateway
+            leg(8.0, Some(1), [Some(8), Some(6)]), // which gets another satellite
+            leg(9.0, Some(0), [Some(4), Some(6)]), // and the first again
         ];
         let point = Point { at: Time::ZERO, delay: None, last_link: None };
         let trace = DelayTrace::build(vec![point], Vec::new(), legs);
-        assert_eq!((trace.handovers(), trace.route_changes()), (3, 1));
+        assert_eq!((trace.user_handovers(), trace.gateway_handovers(), trace.handovers()), (1, 3, 4));
+        assert_eq!(trace.route_changes(), 3);
+        let cut = trace.cut(at(4.0));
+        assert_eq!((cut.user_handovers(), cut.gateway_handovers(), cut.route_changes()), (1, 2, 1));
         assert_eq!(trace.leg(at(2.5)).unwrap().source_satellite, Some(2));
         assert_eq!((trace.min(), trace.mean(), trace.delay(at(1.0))), (None, None, None));
     }

@@ -7,6 +7,8 @@ use units::{BitRate, Bytes, Duration, FieldError};
 
 /// More than any satellite takes; the router's arithmetic has room for it.
 const LONGEST_PROCESSING: Duration = Duration::from_secs(1);
+/// What Ethernet carries in one frame.
+const LARGEST_PACKET: u64 = 1500;
 
 /// The satellites on the route, and its links before the last hop: the gateway's up to the constellation, and those between
 /// satellites.
@@ -101,6 +103,30 @@ impl HopConfig {
             let message = "without a `rate` nothing waits: give one, or leave the buffer out";
             return Err(FieldError::new("buffer", message));
         }
-        Ok(())
+        self.buffer.map_or(Ok(()), holds_a_packet)
+    }
+}
+
+impl NoRoute {
+    /// Checks every value.
+    ///
+    /// # Errors
+    /// Names the field, what was given and what is allowed.
+    pub fn check(&self) -> Result<(), FieldError> {
+        match self {
+            NoRoute::Drop(_) => Ok(()),
+            NoRoute::Queue(queue) => holds_a_packet(queue.buffer),
+        }
+    }
+}
+
+fn holds_a_packet(buffer: Bytes) -> Result<(), FieldError> {
+    match buffer.get() < LARGEST_PACKET {
+        true => {
+            let message =
+                format!("{buffer} must be at least {LARGEST_PACKET} B: a packet larger than the buffer is always lost");
+            Err(FieldError::new("buffer", message))
+        }
+        false => Ok(()),
     }
 }

@@ -72,19 +72,17 @@ struct StationSky<'a> {
 
 impl StationSky<'_> {
     /// Distance in metres and sine of the elevation.
-    fn look(&self, number: usize, seconds: f64, positions: &mut Vec<Vector>) -> (f64, f64) {
-        self.orbits.positions_at(seconds, positions);
-        self.station.at(seconds).look(positions[number])
+    fn look(&self, number: usize, seconds: f64) -> (f64, f64) {
+        self.station.at(seconds).look(self.orbits.position_of(number as u32, seconds))
     }
 
     /// When the satellite crosses the minimum elevation between two instants at which it is on either side.
     fn crossing(&self, number: usize, mut before: f64, mut after: f64) -> f64 {
-        let mut positions = Vec::new();
-        let is_up = |at: f64, positions: &mut Vec<Vector>| self.look(number, at, positions).1 >= self.sin_mask;
-        let at_first = is_up(before, &mut positions);
+        let is_up = |at: f64| self.look(number, at).1 >= self.sin_mask;
+        let at_first = is_up(before);
         while after - before > PRECISION_S {
             let middle = f64::midpoint(before, after);
-            match is_up(middle, &mut positions) == at_first {
+            match is_up(middle) == at_first {
                 true => before = middle,
                 false => after = middle,
             }
@@ -94,18 +92,17 @@ impl StationSky<'_> {
 
     fn pass(&self, number: usize, rise_s: Option<f64>, set_s: Option<f64>, end: f64) -> Pass {
         let (mut low, mut high) = (rise_s.unwrap_or(0.0), set_s.unwrap_or(end));
-        let mut positions = Vec::new();
         // The elevation of a pass has one summit: thirds that do not hold it are cut off.
         while high - low > PRECISION_S {
             let third = (high - low) / 3.0;
-            let [left, right] = [low + third, high - third].map(|at| self.look(number, at, &mut positions).1);
+            let [left, right] = [low + third, high - third].map(|at| self.look(number, at).1);
             match left < right {
                 true => low += third,
                 false => high -= third,
             }
         }
         let culmination_s = f64::midpoint(low, high);
-        let (range_metres, sine) = self.look(number, culmination_s, &mut positions);
+        let (range_metres, sine) = self.look(number, culmination_s);
         let highest = Angle::from_degrees(libm::asin(sine.min(1.0)).to_degrees());
         Pass { satellite: number as u32, rise_s, culmination_s, set_s, highest, range_metres }
     }

@@ -1,8 +1,8 @@
 //! The delay over a constellation: against the literature, against geometry, and against itself.
 
 use orbit::{
-    Change, ConstellationPath, DelayTrace, HandoverPolicy, Highest, KeepUntilMask, Links, Orbits, Place,
-    SPEED_OF_LIGHT, ShortestPath, Station, constellation_delay, preset,
+    ConstellationPath, DelayTrace, HandoverPolicy, Highest, KeepUntilMask, Links, Orbits, Place, SPEED_OF_LIGHT,
+    ShortestPath, Station, constellation_delay, preset,
 };
 use units::{Angle, Duration, Time};
 
@@ -274,7 +274,7 @@ fn a_satellite_is_kept_until_it_sets() {
         if old != new {
             assert!(look(old, begin).0 < sin_mask, "set at {begin}");
             assert_eq!(Some(look(new, begin).1), new, "the highest takes over at {begin}");
-            assert_eq!(pair[1].change, Change::Handover);
+            assert!(pair[1].change.gateway_handover);
             changes += 1;
         }
     }
@@ -342,7 +342,9 @@ fn the_table_reads_the_trace_on_its_grid() {
         assert_eq!((row.elevation_deg, row.range_m), (Some(look.elevation_deg), Some(look.range_m)));
         assert_eq!(row.range_rate_mps, Some(look.range_rate_mps));
         let ends = |row: &orbit::DelayRow| (row.source_satellite, row.user_satellite);
-        assert_eq!(ends(before) != ends(row), row.event == "handover");
+        assert_eq!(before.user_satellite != row.user_satellite, row.event.contains("user-handover"));
+        assert_eq!(before.source_satellite != row.source_satellite, row.event.contains("gateway-handover"));
+        assert!(ends(before) == ends(row) || row.event != "route-change");
         assert!(before.hops == row.hops || !row.event.is_empty());
         events += usize::from(!row.event.is_empty());
     }
@@ -353,7 +355,31 @@ fn the_table_reads_the_trace_on_its_grid() {
     assert_eq!(events, rows_with_change.len());
     assert!(events > 8, "{events}");
 
+    let counted = |name: &str| table.rows.iter().filter(|row| row.event.contains(name)).count() as u64;
+    assert_eq!(counted("user-handover"), table.trace.user_handovers());
+    assert_eq!(counted("gateway-handover"), table.trace.gateway_handovers());
+
     let nowhere = ConstellationPath { source: Place::from_degrees(99.0, 0.0).into(), ..path };
     let refused = constellation_delay(&nowhere, step, &nothing);
     assert_eq!(refused.unwrap_err().to_string(), "source.latitude: 99 deg must be between -90 deg and 90 deg");
+}
+
+/// It rises and sets over both ends, and nobody ever takes over from it.
+#[test]
+fn a_single_satellite_has_outages_and_no_handover() {
+    let mut constellation = preset("leo-66").unwrap().constellation.clone();
+    (constellation.planes, constellation.satellites_per_plane, constellation.node_spacing) = (1, 1, None);
+    for links in [orbit::LinkPattern::None, orbit::LinkPattern::PlusGrid] {
+        constellation.links = links;
+        let path = ConstellationPath::new(constellation.clone().into(), toulouse(), Place::from_degrees(48.9, 2.4));
+        let table = constellation_delay(&path, hours(24), &|_| Err(String::new())).unwrap();
+        let trace = &table.trace;
+        assert_eq!((trace.user_handovers(), trace.gateway_handovers(), trace.route_changes()), (0, 0, 0));
+        let events: Vec<&str> =
+            table.rows.iter().map(|row| row.event.as_str()).filter(|event| !event.is_empty()).collect();
+        let passes = events.iter().filter(|&&event| event == "outage").count();
+        assert!(passes >= 4, "{events:?}");
+        assert!(events.windows(2).all(|pair| pair[0] != pair[1]));
+        assert!(events.iter().all(|event| ["outage", "route-again"].contains(event)), "{events:?}");
+    }
 }

@@ -324,11 +324,117 @@ fn an_end_that_never_sees_a_satellite_is_told_how_near_it_came() {
     let expected = format!("no satellite comes above {mask} deg within 60 s: the best is {best:.1} deg");
     assert_eq!(says(toulouse(), north), format!("user: {expected}"));
     assert_eq!(says(north, toulouse()), format!("source: {expected}"));
-    // Of several gateways one is enough; and where both see some, no route is no mistake.
+    // Of several gateways one is enough; but one that is there for nothing is told.
     let some = ConstellationPath::new("starlink-shell-1".into(), vec![north, toulouse()], auckland());
-    assert!(some.trace(duration).unwrap().legs().iter().all(|leg| leg.gateway == Some(1)));
+    let trace = some.trace(duration).unwrap();
+    assert!(trace.legs().iter().all(|leg| leg.gateway == Some(1)));
+    assert_eq!(trace.warnings(), [format!("gateway 0: {expected}")]);
+    assert_eq!(trace.cut(at(30.0)).warnings(), trace.warnings());
+    let seeing = ConstellationPath::new("starlink-shell-1".into(), vec![toulouse(), auckland()], toulouse());
+    assert!(seeing.trace(duration).unwrap().warnings().is_empty());
+    let mut many = vec![north; 12];
+    many.push(toulouse());
+    let many = ConstellationPath::new("starlink-shell-1".into(), many, auckland()).trace(duration).unwrap();
+    assert_eq!(many.warnings().len(), 11);
+    assert_eq!(many.warnings()[10], "and 2 more gateways that see no satellite");
     let mut unlinked = constellation.clone();
     unlinked.links = orbit::LinkPattern::None;
-    let far = ConstellationPath::new(unlinked.into(), toulouse(), auckland()).trace(duration).unwrap();
-    assert_eq!((far.min(), far.outage()), (None, duration));
+    for handover in [HandoverPolicy::default(), HandoverPolicy::ShortestPath(ShortestPath {})] {
+        let far =
+            ConstellationPath { handover, ..ConstellationPath::new(unlinked.clone().into(), toulouse(), auckland()) };
+        assert_eq!(
+            far.trace(duration).unwrap_err().to_string(),
+            "user: no satellite is seen by user and gateway at once within 60 s, and there are no links between satellites"
+        );
+    }
+}
+
+/// Doppler shift and its rate at 2 GHz every half second (hertz, hertz per second), with points every `millis`.
+fn doppler(path: &ConstellationPath, duration: u64, millis: u64) -> Vec<(f64, f64)> {
+    let path = ConstellationPath { step: Duration::from_millis(millis), ..path.clone() };
+    let trace = path.trace(Duration::from_secs(duration)).unwrap();
+    let instants = (0..2 * duration).map(|half| at(half as f64 / 2.0));
+    let per_mps = -2e9 / SPEED_OF_LIGHT;
+    instants
+        .map(|now| {
+            let rate = trace.look(now).unwrap().range_rate_mps;
+            (per_mps * rate, per_mps * trace.range_acceleration(now).unwrap())
+        })
+        .collect()
+}
+
+fn train(way: &[(f64, f64)], kmh: f64) -> MovingUser {
+    MovingUser {
+        waypoints: way.iter().map(|&(latitude, longitude)| waypoint(latitude, longitude, 0.0)).collect(),
+        speed: Some(Speed::from_mps(kmh / 3.6)),
+    }
+}
+
+/// A train under a geostationary satellite: the shift is that of its speed, and jumps where it sets out, turns and stops; its rate is
+/// next to nothing all the time.
+#[test]
+fn the_doppler_of_a_train_under_a_geostationary_satellite() {
+    // About 300 s northwards, then eastwards for 290 s, and an arrival between two points of any grid.
+    let user = train(&[(45.0, 3.0), (45.202_3, 3.0), (45.202_3, 3.277_7)], 270.0);
+    let path = ConstellationPath::new("geo".into(), Place::from_degrees(43.6, 1.4), user);
+    for millis in [100, 1000, 10_000] {
+        let seen = doppler(&path, 900, millis);
+        for (half, (shift, rate)) in seen.iter().enumerate() {
+            assert!(rate.abs() < 0.02, "{rate} Hz/s at {half} half seconds, step {millis} ms");
+            // Northwards it draws away at 75 m/s times the cosine of the elevation and of the azimuth; at rest not at all.
+            assert!(
+                if half < 590 { *shift < -200.0 } else { half < 1185 || shift.abs() < 0.1 },
+                "{shift} at {half}, {millis}"
+            );
+        }
+        assert!(seen[0].0 < -200.0, "at the begin it moves already: {:?}", seen[0]);
+    }
+}
+
+/// The way to a way-point counts up to there, the way from it from there on.
+#[test]
+fn the_rate_of_the_range_jumps_where_the_user_turns() {
+    let user = train(&[(45.0, 3.0), (45.1, 3.0), (45.0, 3.0)], 3600.0);
+    let turn = 6_371_008.8 * 0.1f64.to_radians() / 1000.0;
+    let path = ConstellationPath::new("geo".into(), Place::from_degrees(43.6, 1.4), user);
+    let trace = path.trace(Duration::from_secs(60)).unwrap();
+    let rate = |seconds: f64| trace.look(at(seconds)).unwrap().range_rate_mps;
+    let (there, back) = (rate(turn - 1e-6), rate(turn + 1e-6));
+    assert!(there > 500.0 && (there + back).abs() < 1.0, "{there} {back}");
+    assert!((rate(0.0) - there).abs() < 5.0 && (rate(2.0 * turn - 1e-6) - back).abs() < 5.0);
+    assert!(rate(2.0 * turn + 1e-6).abs() < 1e-6);
+    for seconds in [0.0, turn - 0.3, turn, turn + 0.3, 2.0 * turn, 30.0] {
+        let acceleration = trace.range_acceleration(at(seconds)).unwrap();
+        assert!(acceleration.abs() < 0.4, "{acceleration} at {seconds}"); // that of the circle: v^2 / R is 0.16 m/s^2
+    }
+    let jumps = trace.looks().collect::<Vec<_>>();
+    assert_eq!(jumps.windows(2).filter(|pair| pair[0].0 == pair[1].0).count(), 2, "at the turn and at the arrival");
+}
+
+/// Whatever the points, the rate is that of the orbit.
+#[test]
+fn the_rate_of_the_doppler_shift_does_not_depend_on_the_step() {
+    let user = Place::from_degrees(43.6, 1.4);
+    let path = ConstellationPath::new("starlink-shell-1".into(), Place::from_degrees(48.9, 2.4), user);
+    let constellation = &preset("starlink-shell-1").unwrap().constellation;
+    let (orbits, station) = (Orbits::new(constellation), Station::new(&user));
+    let trace = path.trace(Duration::from_secs(600)).unwrap();
+    let per_mps = -2e9 / SPEED_OF_LIGHT;
+    for millis in [100, 1000, 10_000] {
+        for (half, (_, rate)) in doppler(&path, 600, millis).into_iter().enumerate() {
+            let seconds = half as f64 / 2.0;
+            // Another trace may find a handover up to a millisecond off.
+            if is_changing(&trace, at(seconds)) {
+                continue;
+            }
+            let satellite = trace.leg(at(seconds)).unwrap().user_satellite.unwrap();
+            let range = |offset: f64| {
+                let now = seconds + offset;
+                station.at(now).look(orbits.position_of(satellite, now)).0
+            };
+            let expected = per_mps * (range(0.5) - 2.0 * range(0.0) + range(-0.5)) / 0.25;
+            let error = (rate - expected).abs() / expected.abs();
+            assert!(error < 0.03, "{rate} instead of {expected} Hz/s at {seconds} s, step {millis} ms");
+        }
+    }
 }

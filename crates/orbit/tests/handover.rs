@@ -321,3 +321,76 @@ fn forwarding_takes_the_shortest_way() {
     let trace = path.trace(Duration::from_secs(1800)).unwrap();
     assert!(trace.handovers() > 4 && trace.legs().iter().all(|leg| leg.forwarding.is_none()));
 }
+
+/// A gateway that points at whichever satellite makes the route best, against all that it sees; and a user who does.
+#[test]
+fn one_end_may_take_whatever_is_best() {
+    let (paris, lyon) = (Place::from_degrees(48.9, 2.4), Place::from_degrees(45.8, 4.8));
+    let constellation = &preset("starlink-shell-1").unwrap().constellation;
+    let mask = libm::sin(constellation.minimum_elevation.as_radians());
+    let (orbits, duration) = (Orbits::new(constellation), Duration::from_secs(300));
+    let mut links = Links::new(constellation, &orbits);
+    let mut router = orbit::Router::default();
+    let shortest = || HandoverPolicy::ShortestPath(ShortestPath {});
+    let path = |handover: HandoverPolicy, source_handover: Option<HandoverPolicy>| {
+        let path = ConstellationPath::new("starlink-shell-1".into(), paris, lyon);
+        ConstellationPath { handover, source_handover, ..path }.trace(duration).unwrap()
+    };
+    for policy in policies() {
+        let both = path(policy.clone(), None);
+        assert_eq!(both, path(policy.clone(), Some(policy.clone())));
+        let free_gateway = path(policy.clone(), Some(shortest()));
+        let free_user = path(shortest(), Some(policy.clone()));
+        let mut positions = Vec::new();
+        for seconds in (0..300).step_by(7) {
+            let now = Time::ZERO + Duration::from_secs(seconds);
+            let t = now.as_secs_f64();
+            orbits.positions_at(t, &mut positions);
+            links.update(t, &positions);
+            for (trace, kept, free, serving, is_user) in [
+                (&free_gateway, lyon, paris, (|leg| leg.user_satellite) as fn(&orbit::Leg) -> Option<u32>, true),
+                (&free_user, paris, lyon, |leg| leg.source_satellite, false),
+            ] {
+                let near = |leg: &orbit::Leg| leg.from.as_nanos().abs_diff(now.as_nanos()) < 3_000_000;
+                if trace.legs()[1..].iter().chain(both.legs()).any(near) {
+                    continue;
+                }
+                // The end that keeps its satellite keeps the same one.
+                let satellite = serving(trace.leg(now).unwrap());
+                assert_eq!(satellite, serving(both.leg(now).unwrap()), "{} at {now}", policy.kind());
+                let down = Station::new(&kept).at(t).look(positions[satellite.unwrap() as usize]).0;
+                let ways = router.distances(&links, [(satellite.unwrap(), down)]);
+                let seen = Station::new(&free).at(t);
+                let all = seen.visible(&positions, mask).map(|(number, metres, _)| ways[number as usize] + metres);
+                let best = all.fold(f64::INFINITY, f64::min) / SPEED_OF_LIGHT;
+                let found = trace.delay(now).unwrap().as_secs_f64();
+                assert!((found - best).abs() < 2e-9, "{} at {now}, {is_user}: {found} {best}", policy.kind());
+            }
+        }
+    }
+    // What two blind choices cost, and what becomes of it.
+    let mean = |trace: DelayTrace| trace.mean().unwrap().as_secs_f64() * 1e3;
+    let highest = HandoverPolicy::Highest(Highest {});
+    let means = [path(highest.clone(), None), path(highest, Some(shortest())), path(shortest(), None)].map(mean);
+    assert!(means[0] > 20.0 && means[1] < 8.0 && means[2] < 5.0, "{means:?}");
+}
+
+/// Epochs of the user are not those of the gateway.
+#[test]
+fn each_end_has_its_own_epochs() {
+    let epochs = |every| HandoverPolicy::FixedEpochs(FixedEpochs { every: Duration::from_secs(every) });
+    let (paris, lyon) = (Place::from_degrees(48.9, 2.4), Place::from_degrees(45.8, 4.8));
+    let path = ConstellationPath {
+        handover: epochs(14),
+        source_handover: Some(epochs(10)),
+        ..ConstellationPath::new("starlink-shell-1".into(), vec![paris], lyon)
+    };
+    let trace = path.trace(Duration::from_secs(600)).unwrap();
+    for (of, every) in
+        [((|leg| leg.user_satellite) as fn(&orbit::Leg) -> Option<u32>, 14), (|leg| leg.source_satellite, 10)]
+    {
+        let served = served(&trace, of);
+        let exact = served[1..].iter().filter(|one| one.0.as_nanos() % (every * 1_000_000_000) == 0).count();
+        assert!(exact > 5 && exact * 10 > served.len() * 8, "{exact} of {}", served.len());
+    }
+}

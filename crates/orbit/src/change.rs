@@ -1,0 +1,112 @@
+//! What changes from one leg of a route to the next: the one definition of a handover that all counts and tables go by.
+
+/// What happened where a leg begins, or since some instant; of what may happen together, each by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// Another satellite serves the user than the last that did. That none does any more, or the same one again, is no handover.
+    pub user_handover: bool,
+    /// The route begins at the same gateway as the last route did, by another satellite than the last that served it there.
+    pub gateway_handover: bool,
+    /// One route replaced another without any handover: another way between the same satellites, or one from another gateway.
+    pub route_change: bool,
+    /// There is no route any more.
+    pub outage: bool,
+    /// There is a route again, or for the first time.
+    pub route_again: bool,
+}
+
+impl Change {
+    /// What happened in either.
+    #[must_use]
+    pub fn and(self, other: Change) -> Change {
+        Change {
+            user_handover: self.user_handover || other.user_handover,
+            gateway_handover: self.gateway_handover || other.gateway_handover,
+            route_change: self.route_change || other.route_change,
+            outage: self.outage || other.outage,
+            route_again: self.route_again || other.route_again,
+        }
+    }
+
+    /// The names of what happened, with a `+` in between; empty for nothing: `user-handover`, `gateway-handover`, `route-change`,
+    /// `outage`, `route-again`.
+    pub fn names(&self) -> String {
+        let all = [
+            (self.user_handover, "user-handover"),
+            (self.gateway_handover, "gateway-handover"),
+            (self.route_change, "route-change"),
+            (self.outage, "outage"),
+            (self.route_again, "route-again"),
+        ];
+        all.iter().filter(|one| one.0).map(|one| one.1).collect::<Vec<_>>().join("+")
+    }
+}
+
+/// Who serves the ends, leg after leg.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct History {
+    /// The satellite that served the user last.
+    pub user: Option<u32>,
+    /// The gateway where the last route began, and the satellite that served it last.
+    source: Option<(u32, u32)>,
+    /// Whether the last leg had a route; nothing before the first.
+    had_route: Option<bool>,
+}
+
+impl History {
+    /// What changes with a leg from `gateway` (nothing without a route) with these satellites serving the source and the user.
+    pub fn next(&mut self, gateway: Option<u32>, [source, user]: [Option<u32>; 2]) -> Change {
+        // A single gateway has a satellite also where no route leads on.
+        let source = source.map(|satellite| (gateway.or(self.source.map(|known| known.0)).unwrap_or(0), satellite));
+        let gateway_handover =
+            matches!((self.source, source), (Some(old), Some(new)) if old.0 == new.0 && old.1 != new.1);
+        let user_handover = matches!((self.user, user), (Some(old), Some(new)) if old != new);
+        let had_route = self.had_route.replace(gateway.is_some());
+        self.source = source.or(self.source);
+        self.user = user.or(self.user);
+        Change {
+            user_handover,
+            gateway_handover,
+            route_change: had_route == Some(true) && gateway.is_some() && !user_handover && !gateway_handover,
+            outage: had_route == Some(true) && gateway.is_none(),
+            route_again: had_route == Some(false) && gateway.is_some(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_a_handover_and_what_is_not() {
+        let mut history = History::default();
+        let mut next = |gateway, source, user| history.next(gateway, [source, user]).names();
+        assert_eq!(next(Some(0), Some(1), Some(5)), "");
+        assert_eq!(next(Some(0), Some(1), Some(5)), "route-change");
+        assert_eq!(next(Some(0), Some(2), Some(6)), "user-handover+gateway-handover");
+        assert_eq!(next(Some(1), Some(9), Some(6)), "route-change", "from another gateway");
+        assert_eq!(next(Some(0), Some(3), Some(6)), "route-change", "and back, whatever serves it there");
+        assert_eq!(next(Some(1), Some(9), Some(7)), "user-handover", "with another gateway too");
+        assert_eq!(next(None, None, Some(7)), "outage");
+        assert_eq!(next(None, None, Some(8)), "user-handover", "of a user that nothing reaches");
+        assert_eq!(next(None, None, None), "", "still nothing");
+        assert_eq!(next(Some(1), Some(4), Some(8)), "gateway-handover+route-again");
+    }
+
+    /// Rises and sets of a single one.
+    #[test]
+    fn the_same_satellite_again_is_no_handover() {
+        let mut history = History::default();
+        let legs = [(None, None), (Some(0), Some(7)), (None, None), (Some(0), Some(7)), (None, Some(7))];
+        let names = legs.map(|(gateway, satellite)| history.next(gateway, [satellite; 2]).names());
+        assert_eq!(names, ["", "route-again", "outage", "route-again", "outage"]);
+    }
+
+    #[test]
+    fn several_changes_are_one_event() {
+        let (a, b) = (Change { outage: true, ..Change::default() }, Change { route_again: true, ..Change::default() });
+        assert_eq!(a.and(b).names(), "outage+route-again");
+        assert_eq!(a.and(b), b.and(a));
+    }
+}
