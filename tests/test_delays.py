@@ -28,7 +28,7 @@ def test_doppler_is_that_of_the_look_angles(command: Command) -> None:
     looks = to.constellation.look("leo-66", station=place, duration_s=120, step_s=step)
     instant = (pl.col("time_s") / step).round().cast(pl.Int64)
     looks = looks.select(
-        instant.alias("instant"), pl.col("satellite").cast(pl.Float64), look_deg="elevation_deg", look_m="range_m"
+        instant.alias("instant"), pl.col("satellite").cast(pl.UInt32), look_deg="elevation_deg", look_m="range_m"
     )
     both = found.with_columns(instant=instant, satellite="user_satellite").join(
         looks, on=["instant", "satellite"], maintain_order="left"
@@ -68,3 +68,70 @@ def test_fewest_hops_are_no_more_than_those_of_the_least_delay() -> None:
     assert (few["hops"] <= quick["hops"]).all()
     assert (few["hops"] < quick["hops"]).any()
     assert (few["one_way_delay_s"] >= quick["one_way_delay_s"] - 1e-9).all()
+
+
+def test_numbers_are_whole_and_files_without_noise(command: Command) -> None:
+    ends = {"source": AUCKLAND, "user": TOULOUSE, "duration_s": 600, "step_s": 5, "carrier_hz": 2e9}
+    found = to.constellation.delay("leo-66", **ends)  # type: ignore[arg-type]
+    whole = ["hops", "gateway", "source_satellite", "user_satellite"]
+    assert {found.schema[name] for name in whole} == {pl.UInt32}
+    done = command(
+        *("constellation", "delay", "leo-66", "--from", "-36.9,174.8", "--to", "43.6,1.4", "--duration", "600 s"),
+        *("--step", "5 s", "--carrier", "2 GHz", "--csv", "-"),
+    )
+    written = pl.read_csv(done.out.encode())
+    assert {written.schema[name] for name in whole} == {pl.Int64}
+    for name, digits in {"elevation_deg": 4, "range_m": 1, "range_rate_mps": 3, "doppler_hz": 2}.items():
+        assert (written[name] - found[name]).abs().max() <= 0.50001 * 10**-digits, name  # type: ignore[operator]
+        column = written.columns.index(name)
+        texts = [line.split(",")[column] for line in done.out.splitlines()[1:]]
+        assert all(len(text.partition(".")[2]) <= digits for text in texts), name
+
+
+def test_handovers_are_counted_by_their_end(command: Command) -> None:
+    """Against the numbers of the satellites themselves."""
+    ends = ("--from", "-36.9,174.8", "--to", "43.6,1.4", "--duration", "1 h", "--step", "2 s")
+    done = command("constellation", "delay", "leo-66", *ends, "--plot", "delay.svg")
+    found = to.constellation.delay("leo-66", source=AUCKLAND, user=TOULOUSE, duration_s=3600, step_s=2)
+    assert found["one_way_delay_s"].null_count() == 0
+    changed = {end: int((found[end].diff().fill_null(0) != 0).sum()) for end in ("user_satellite", "source_satellite")}
+    counted = to.constellation.changes(found)
+    assert counted["user-handover"] == changed["user_satellite"] > 0
+    assert counted["gateway-handover"] == changed["source_satellite"] > 0
+    assert f"{counted['user-handover']} user handover" in done.out
+    assert f"{counted['gateway-handover']} gateway handover" in done.out
+    assert f"{counted['route-change']} route change" in done.out
+    assert "no route" not in done.out
+    alone = to.constellation.delay("orbcomm-og2", source=TOULOUSE, user=(48.9, 2.4), duration_s=7200, step_s=5)
+    missing = alone["one_way_delay_s"].null_count()
+    assert to.constellation.changes(alone)["outage"] > 0
+    told = command(
+        *("constellation", "delay", "orbcomm-og2", "--from", "43.6,1.4", "--to", "48.9,2.4"),
+        *("--duration", "7200 s", "--step", "5 s"),
+    )
+    assert f"no route {100 * missing / len(alone):.3g} % of the time" in told.out
+
+
+def test_a_handover_may_have_parameters(command: Command) -> None:
+    ends = ("--from", "48.8,2.3", "--to", "45.8,4.9", "--duration", "120 s", "--csv", "-")
+    policy = '{ kind = "fixed-epochs", every = "60 s" }'
+    done = command("constellation", "delay", "starlink-shell-1", *ends, "--handover", policy)
+    assert done.code == 0, done.err
+    found = to.constellation.delay(
+        "starlink-shell-1",
+        source=(48.8, 2.3),
+        user=(45.8, 4.9),
+        duration_s=120,
+        handover={"kind": "fixed-epochs", "every": "60 s"},
+    )
+    written = pl.read_csv(done.out.encode())
+    assert written["user_satellite"].to_list() == found["user_satellite"].to_list()
+    for wrong in ("{ kind = }", '{ kind = "never" }', "never", '{ kind = "fixed-epochs", often = "1 s" }'):
+        for option in ("--handover", "--source-handover"):
+            refused = command("constellation", "delay", "starlink-shell-1", *ends, option, wrong)
+            assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
+            assert refused.err.startswith(f"transorbit: {option}: "), refused.err
+    near = command("constellation", "delay", "leo-66", *ends, "--source-handover", "highest")
+    path = {"source_handover": "highest"}
+    table = to.constellation.delay("leo-66", source=(48.8, 2.3), user=(45.8, 4.9), duration_s=120, path=path)
+    assert pl.read_csv(near.out.encode())["source_satellite"].to_list() == table["source_satellite"].to_list()

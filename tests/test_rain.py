@@ -80,6 +80,7 @@ def test_command_writes_what_a_link_budget_reads(command: Command, here: Path) -
         *("10:90:40", "--csv", "rain.csv", "--plot", "rain.png"),
     )
     assert (done.code, done.err) == (0, "")
+    assert done.out == "Attenuation: rain.csv\n"
     assert (here / "rain.png").stat().st_size > 1000
     table = pl.read_csv(here / "rain.csv")
     assert table.columns == ["elevation_deg", "attenuation_db"]

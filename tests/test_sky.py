@@ -60,7 +60,8 @@ def test_the_summary_tells_of_the_satellite(command: Command) -> None:
     scenario = str(TRAIN)
     done = command("run", scenario, "--set", "duration=20 s", "--set", "path.at_handover.packets=lose")
     assert done.code == 0, done.err
-    assert "satellite   seen at " in done.out
+    assert "satellites  " in done.out
+    assert " handovers of the users, " in done.out
     assert "Doppler shift up to " in done.out
 
 

@@ -75,6 +75,7 @@ class RoutesStudy:
     def __new__(
         cls,
         constellation: str,
+        base_dir: str,
         stations_csv: str,
         duration_s: float,
         step_s: float,
@@ -152,6 +153,7 @@ def constellation_look(
     step_s: float,
 ) -> ArrowTable: ...
 def constellation_epoch(constellation: str, base_dir: str) -> str | None: ...
+def constellation_warning(constellation: str, base_dir: str, start_s: float, duration_s: float) -> str | None: ...
 def constellation_links(
     constellation: str, base_dir: str, start_s: float, duration_s: float, step_s: float
 ) -> ArrowTable: ...
@@ -160,17 +162,27 @@ def constellation_delay(
 ) -> ArrowTable: ...
 def constellation_trace(path_json: str, base_dir: str | PathLike[str], duration_s: float, trace_format: str) -> str: ...
 def constellation_best_elevation(
-    constellation: str, place: tuple[float, float], duration_s: float
+    constellation: str, base_dir: str | PathLike[str], place: tuple[float, float], start_s: float, duration_s: float
 ) -> tuple[float, float]: ...
 def stations(csv: str) -> ArrowTable: ...
 def constellation_passes(
-    constellation: str, place: tuple[float, float], minimum_elevation_deg: float | None, duration_s: float
+    constellation: str,
+    base_dir: str | PathLike[str],
+    place: tuple[float, float],
+    minimum_elevation_deg: float | None,
+    start_s: float,
+    duration_s: float,
 ) -> ArrowTable: ...
 def constellation_coverage(
-    constellation: str, minimum_elevation_deg: float | None, duration_s: float, step_s: float, latitude_step_deg: float
+    constellation: str,
+    base_dir: str | PathLike[str],
+    minimum_elevation_deg: float | None,
+    duration_s: float,
+    step_s: float,
+    latitude_step_deg: float,
 ) -> ArrowTable: ...
 def constellation_map(
-    constellation: str, minimum_elevation_deg: float | None, at_s: float, track_s: float
+    constellation: str, base_dir: str | PathLike[str], minimum_elevation_deg: float | None, at_s: float, track_s: float
 ) -> tuple[ArrowTable, ArrowTable, ArrowTable, ArrowTable]: ...
 def channel_generate(
     config_json: str, base_dir: str, duration_s: float, step_s: float | None, seed: int

@@ -17,6 +17,7 @@ from transorbit.result import provenance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from os import PathLike
 
     import polars as pl
 
@@ -180,6 +181,7 @@ def routes(
     threads: int | None = None,
     out: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
+    base_dir: str | PathLike[str] = ".",
 ) -> Routes:
     """The routes between all pairs of stations over a constellation, on a grid of time.
 
@@ -199,6 +201,7 @@ def routes(
         out: write into this folder as it goes, so that memory holds a batch only; else all is kept in memory. The
             folder appears whole or not at all, and replaces earlier routes.
         progress: called now and then with the instants that are done, and all.
+        base_dir: the folder that the constellation's names of files start from.
 
     Raises:
         ScenarioError: names the option that is wrong: `constellation`, `stations` (and its line), `step`, ...
@@ -210,6 +213,7 @@ def routes(
         _folder.check_replaceable(Path(out), folder())
     study = _core.RoutesStudy(
         as_text(constellation),
+        str(base_dir),
         as_csv(stations),
         duration_s,
         step_s,

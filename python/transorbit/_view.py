@@ -11,6 +11,7 @@ from transorbit._frame import frame
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from os import PathLike
 
     import polars as pl
 
@@ -27,6 +28,7 @@ def coverage(
     duration_s: float = 6000.0,
     step_s: float = 60.0,
     latitude_step_deg: float = 5.0,
+    base_dir: str | PathLike[str] = ".",
 ) -> pl.DataFrame:
     """Satellites in view by latitude, over 36 longitudes and the instants of a grid.
 
@@ -36,13 +38,14 @@ def coverage(
         duration_s: how long.
         step_s: time between instants.
         latitude_step_deg: between rows.
+        base_dir: the folder that names of files start from.
 
     Returns:
         Columns `latitude_deg`, `in_view_min`, `in_view_mean`, `in_view_max` (numbers of satellites), `covered_share`,
         `two_share`, `three_share`, `four_share` (of the time with so many or more) and `highest_elevation_mean_deg`.
     """
     table = _core.constellation_coverage(
-        as_text(constellation), minimum_elevation_deg, duration_s, step_s, latitude_step_deg
+        as_text(constellation), str(base_dir), minimum_elevation_deg, duration_s, step_s, latitude_step_deg
     )
     return frame(table)
 
@@ -52,7 +55,9 @@ def passes(
     at: tuple[float, float],
     *,
     minimum_elevation_deg: float | None = None,
+    start_s: float = 0.0,
     duration_s: float = 6000.0,
+    base_dir: str | PathLike[str] = ".",
 ) -> pl.DataFrame:
     """The passes of satellites over a place, in the order of their rise. Shorter ones than 10 s may be missed.
 
@@ -60,29 +65,43 @@ def passes(
         constellation: a name of `transorbit list constellations`, or what a scenario's `path.constellation` may be.
         at: latitude and longitude in degrees, north and east positive.
         minimum_elevation_deg: what a pass rises above and sets below; by default the constellation's.
-        duration_s: how long, from the constellation's epoch.
+        start_s: when it begins, in seconds after the reference instant (see `epoch`); below zero for satellites of a
+            file only.
+        duration_s: how long.
+        base_dir: the folder that names of files start from.
 
     Returns:
         Columns `satellite`, `name`, `rise_s` (null if it is up at the start), `culmination_s`, `set_s` (null if it is
-        up at the end), `highest_elevation_deg` and `range_m` (distance when it is highest).
+        up at the end), `highest_elevation_deg` and `range_m` (distance when it is highest). Seconds after the
+        reference instant.
     """
-    return frame(_core.constellation_passes(as_text(constellation), at, minimum_elevation_deg, duration_s))
+    table = _core.constellation_passes(
+        as_text(constellation), str(base_dir), at, minimum_elevation_deg, start_s, duration_s
+    )
+    return frame(table)
 
 
 def best_elevation(
-    constellation: str | Mapping[str, Any], at: tuple[float, float], *, duration_s: float = 6000.0
+    constellation: str | Mapping[str, Any],
+    at: tuple[float, float],
+    *,
+    start_s: float = 0.0,
+    duration_s: float = 6000.0,
+    base_dir: str | PathLike[str] = ".",
 ) -> tuple[float, float]:
     """The highest elevation that any satellite reaches over a place, whether in view or not; looked for every 10 s.
 
     Args:
         constellation: as for `passes`.
         at: latitude and longitude in degrees, north and east positive.
-        duration_s: how long, from the constellation's epoch.
+        start_s: when it begins, in seconds after the reference instant; below zero before it.
+        duration_s: how long.
+        base_dir: the folder that names of files start from.
 
     Returns:
-        The elevation in degrees (below zero: under the horizon), and when, in seconds.
+        The elevation in degrees (below zero: under the horizon), and when, in seconds after the reference instant.
     """
-    return _core.constellation_best_elevation(as_text(constellation), at, duration_s)
+    return _core.constellation_best_elevation(as_text(constellation), str(base_dir), at, start_s, duration_s)
 
 
 @dataclass(frozen=True)
@@ -109,22 +128,23 @@ def world(
     at_s: float = 0.0,
     track_s: float = 0.0,
     tracks: Sequence[int] | None = None,
+    base_dir: str | PathLike[str] = ".",
 ) -> Map:
     """Satellites, footprints, links and ground tracks, to be drawn on a map.
 
     Args:
         constellation: a name of `transorbit list constellations`, or what a scenario's `path.constellation` may be.
         minimum_elevation_deg: elevation at the edge of a footprint; by default the constellation's.
-        at_s: when, seconds after the constellation's epoch.
+        at_s: when, seconds after the reference instant; below zero before it.
         track_s: how long the ground tracks are.
         tracks: of which satellites; by default of all.
+        base_dir: the folder that names of files start from.
 
     Raises:
         ScenarioError: names what is wrong; also if there is no such satellite.
     """
-    tables = [
-        frame(table) for table in _core.constellation_map(as_text(constellation), minimum_elevation_deg, at_s, track_s)
-    ]
+    found = _core.constellation_map(as_text(constellation), str(base_dir), minimum_elevation_deg, at_s, track_s)
+    tables = [frame(table) for table in found]
     if tracks is not None:
         missing = [number for number in tracks if not 0 <= number < len(tables[0])]
         if missing:

@@ -22,10 +22,17 @@ if TYPE_CHECKING:
     # A place in degrees (and metres), or what a scenario says.
     _Ends = Sequence[float] | Sequence[Mapping[str, Any]] | Mapping[str, Any]
 
+# Columns of small whole numbers, which the core hands out as real ones.
+_NUMBERS = ("hops", "gateway", "source_satellite", "user_satellite")
+# As the core has it.
+_LONGEST_S = 1e10
+
 __all__ = [
     "Map",
     "Routes",
+    "age_warning",
     "best_elevation",
+    "changes",
     "coverage",
     "czml",
     "delay",
@@ -69,15 +76,32 @@ def delay(
 
     Returns:
         Columns `time_s`, `one_way_delay_s` (null where there is no route), `hops` (links between satellites),
-        `gateway` (its number among the source's), `source_satellite`, `user_satellite`; how the user sees its
-        satellite: `elevation_deg`, `range_m`, `range_rate_mps`; with a carrier `doppler_hz` and
-        `doppler_rate_hz_per_s`; and `event` (what changed since the row before).
+        `gateway` (its number among the source's), `source_satellite`, `user_satellite` (whole numbers, null where
+        there is none); how the user sees its satellite: `elevation_deg`, `range_m`, `range_rate_mps`, to seven digits;
+        with a carrier `doppler_hz` and `doppler_rate_hz_per_s`; and `event`: what changed since the row before (see
+        `changes`), with a `+` between several.
 
     Raises:
         ScenarioError: names the key of the path that is wrong, or `duration`.
     """
+    import polars as pl
+
     text = _path(constellation, source, user, step_s, handover, path)
-    return frame(_core.constellation_delay(text, base_dir, duration_s, carrier_hz))
+    table = frame(_core.constellation_delay(text, base_dir, duration_s, carrier_hz))
+    return table.with_columns(pl.col(_NUMBERS).cast(pl.UInt32))
+
+
+def changes(delay: pl.DataFrame) -> dict[str, int]:
+    """In how many rows of a table of `delay` something changed.
+
+    Returns:
+        By event: `user-handover`, `gateway-handover` (another satellite serves that end), `route-change` (another way
+        between the same satellites, or over another gateway), `outage`, `route-again`. Several of a kind within a step
+        count once.
+    """
+    events = ("user-handover", "gateway-handover", "route-change", "outage", "route-again")
+    told = delay["event"].fill_null("").str.split("+")
+    return {event: int(told.list.contains(event).sum()) for event in events}
 
 
 def delay_trace(
@@ -121,6 +145,8 @@ def _path(
     path: Mapping[str, Any] | None,
 ) -> str:
     """A scenario's path as JSON."""
+    if not 0 < step_s <= _LONGEST_S:
+        raise _core.ScenarioError(f"step: {step_s} s was given, more than 0 s and at most {_LONGEST_S:g} s is expected")
     table = {
         "kind": "constellation",
         "constellation": constellation if isinstance(constellation, str) else dict(constellation),
@@ -158,7 +184,7 @@ def positions(
     Args:
         constellation: a name of `transorbit list constellations`, or what a scenario's `path.constellation` may be:
             `{"preset": "leo-66", "j2": True}`, Walker parameters, or `{"file": "iridium.tle"}`.
-        start_s: the first instant, in seconds after the reference instant (see `epoch`).
+        start_s: the first instant, in seconds after the reference instant (see `epoch`); below zero before it.
         duration_s: how long.
         step_s: time between instants; the last one is the end.
         base_dir: the folder that names of files start from.
@@ -222,3 +248,27 @@ def epoch(constellation: str | Mapping[str, Any], *, base_dir: str | PathLike[st
         ScenarioError: a value or the file is wrong.
     """
     return _core.constellation_epoch(as_text(constellation), str(base_dir))
+
+
+def age_warning(
+    constellation: str | Mapping[str, Any],
+    *,
+    start_s: float = 0.0,
+    duration_s: float = 0.0,
+    base_dir: str | PathLike[str] = ".",
+) -> str | None:
+    """That elements are old: more than two weeks from their epoch at some instant of a time.
+
+    Args:
+        constellation: as for `positions`.
+        start_s: when the time begins, in seconds after the reference instant; below zero before it.
+        duration_s: how long it is.
+        base_dir: the folder that names of files start from.
+
+    Returns:
+        A sentence that names the satellite whose elements are the oldest; None if all are fresh, or for a pattern.
+
+    Raises:
+        ScenarioError: a value or the file is wrong.
+    """
+    return _core.constellation_warning(as_text(constellation), str(base_dir), start_s, duration_s)

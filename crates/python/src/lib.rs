@@ -32,7 +32,10 @@ mod _core {
     #[pymodule_export]
     use super::simulation::{Record, Simulation, SimulationError};
     #[pymodule_export]
-    use super::sky::{constellation_epoch, constellation_links, constellation_look, constellation_positions, stations};
+    use super::sky::{
+        constellation_epoch, constellation_links, constellation_look, constellation_positions, constellation_warning,
+        stations,
+    };
     #[pymodule_export]
     use super::table::ArrowTable;
     #[pymodule_export]

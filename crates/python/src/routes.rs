@@ -1,12 +1,13 @@
 //! Routes between many stations.
 
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
-use units::Duration;
 
 use crate::refused;
 use crate::table::ArrowTable;
+use crate::tools::time_span;
 
 /// A search for the routes between all pairs of stations that is under way. Threads may share it: they take turns.
 #[pyclass(module = "transorbit._core", frozen)]
@@ -26,11 +27,12 @@ impl RoutesStudy {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "as the command has options")]
     #[pyo3(signature = (
-        constellation, stations_csv, duration_s, step_s, metric, access, minimum_elevation_deg, forwarding, keep_unseen, threads
+        constellation, base_dir, stations_csv, duration_s, step_s, metric, access, minimum_elevation_deg, forwarding, keep_unseen, threads
     ))]
     fn new(
         py: Python<'_>,
         constellation: &str,
+        base_dir: &str,
         stations_csv: &str,
         duration_s: f64,
         step_s: f64,
@@ -41,7 +43,7 @@ impl RoutesStudy {
         keep_unseen: bool,
         threads: Option<usize>,
     ) -> PyResult<RoutesStudy> {
-        let (duration, step) = (Duration::from_secs_f64(duration_s), Duration::from_secs_f64(step_s));
+        let (duration, step) = (time_span("duration", duration_s)?, time_span("step", step_s)?);
         let options = sim::RoutesOptions {
             metric,
             access,
@@ -52,7 +54,9 @@ impl RoutesStudy {
             threads,
             keep_unseen,
         };
-        let inner = py.detach(|| sim::RoutesStudy::new(constellation, stations_csv, &options)).map_err(refused)?;
+        let base = Path::new(base_dir);
+        let inner =
+            py.detach(|| sim::RoutesStudy::new(constellation, base, stations_csv, &options)).map_err(refused)?;
         Ok(RoutesStudy { inner: Mutex::new(inner) })
     }
 

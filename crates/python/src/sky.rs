@@ -4,14 +4,17 @@ use std::path::Path;
 
 use pyo3::prelude::*;
 use sim::Instants;
-use units::Duration;
 
 use crate::refused;
 use crate::table::ArrowTable;
+use crate::tools::{instant, time_span};
 
-fn instants(start_s: f64, duration_s: f64, step_s: f64) -> Instants {
-    let [start, duration, step] = [start_s, duration_s, step_s].map(Duration::from_secs_f64);
-    Instants { start, duration, step }
+fn instants(start_s: f64, duration_s: f64, step_s: f64) -> PyResult<Instants> {
+    Ok(Instants {
+        start_s: instant("start", start_s)?,
+        duration: time_span("duration", duration_s)?,
+        step: time_span("step", step_s)?,
+    })
 }
 
 /// Positions fixed to the Earth; the constellation is a name, or the JSON of a scenario's `path.constellation`.
@@ -24,7 +27,7 @@ pub(crate) fn constellation_positions(
     duration_s: f64,
     step_s: f64,
 ) -> PyResult<ArrowTable> {
-    let instants = instants(start_s, duration_s, step_s);
+    let instants = instants(start_s, duration_s, step_s)?;
     py.detach(|| sim::positions(constellation, Path::new(base_dir), instants)).map(ArrowTable::from).map_err(refused)
 }
 
@@ -39,7 +42,7 @@ pub(crate) fn constellation_look(
     duration_s: f64,
     step_s: f64,
 ) -> PyResult<ArrowTable> {
-    let instants = instants(start_s, duration_s, step_s);
+    let instants = instants(start_s, duration_s, step_s)?;
     py.detach(|| sim::look(constellation, Path::new(base_dir), station, instants))
         .map(ArrowTable::from)
         .map_err(refused)
@@ -49,6 +52,19 @@ pub(crate) fn constellation_look(
 #[pyfunction]
 pub(crate) fn constellation_epoch(py: Python<'_>, constellation: &str, base_dir: &str) -> PyResult<Option<String>> {
     py.detach(|| sim::reference_epoch(constellation, Path::new(base_dir))).map_err(refused)
+}
+
+/// What to know before the positions of a time are trusted, if anything.
+#[pyfunction]
+pub(crate) fn constellation_warning(
+    py: Python<'_>,
+    constellation: &str,
+    base_dir: &str,
+    start_s: f64,
+    duration_s: f64,
+) -> PyResult<Option<String>> {
+    let (start_s, duration) = (instant("start", start_s)?, time_span("duration", duration_s)?);
+    py.detach(|| sim::sky_warning(constellation, Path::new(base_dir), start_s, duration)).map_err(refused)
 }
 
 /// When which satellites are linked.
@@ -61,7 +77,7 @@ pub(crate) fn constellation_links(
     duration_s: f64,
     step_s: f64,
 ) -> PyResult<ArrowTable> {
-    let instants = instants(start_s, duration_s, step_s);
+    let instants = instants(start_s, duration_s, step_s)?;
     py.detach(|| sim::linked(constellation, Path::new(base_dir), instants)).map(ArrowTable::from).map_err(refused)
 }
 

@@ -28,6 +28,30 @@ pub(crate) fn registries_json() -> String {
     serde_json::to_string(&sim::registries()).expect("registries are JSON")
 }
 
+/// The longest time that is taken, in seconds: nanoseconds are counted in 64 bits.
+const LONGEST_S: f64 = 1e10;
+
+/// How long something is.
+pub(crate) fn time_span(field: &str, seconds: f64) -> PyResult<Duration> {
+    match instant(field, seconds)? {
+        negative if negative < 0.0 => {
+            Err(refused(sim::ScenarioError::new(field, format!("{negative} s was given, a time is 0 s or more"))))
+        }
+        seconds => Ok(Duration::from_secs_f64(seconds)),
+    }
+}
+
+/// When something is, in seconds that may be negative.
+pub(crate) fn instant(field: &str, seconds: f64) -> PyResult<f64> {
+    match seconds.abs() <= LONGEST_S {
+        true => Ok(seconds),
+        false => {
+            let message = format!("{seconds} s was given, a number of at most {LONGEST_S:e} s is expected");
+            Err(refused(sim::ScenarioError::new(field, message)))
+        }
+    }
+}
+
 /// One-way delay over a constellation; the path is given as the JSON of a scenario's `path` table.
 #[pyfunction]
 pub(crate) fn constellation_delay(
@@ -37,7 +61,7 @@ pub(crate) fn constellation_delay(
     duration_s: f64,
     carrier_hz: Option<f64>,
 ) -> PyResult<ArrowTable> {
-    let duration = Duration::from_secs_f64(duration_s);
+    let duration = time_span("duration", duration_s)?;
     let carrier = carrier_hz.map(Frequency::from_hz);
     let work = move || sim::constellation_delay(&path_json, &base_dir, duration, carrier);
     interruptible(py, work)?.map(ArrowTable::from).map_err(refused)
@@ -52,7 +76,7 @@ pub(crate) fn constellation_trace(
     duration_s: f64,
     trace_format: String,
 ) -> PyResult<String> {
-    let duration = Duration::from_secs_f64(duration_s);
+    let duration = time_span("duration", duration_s)?;
     let work = move || sim::constellation_trace(&path_json, &base_dir, duration, &trace_format);
     interruptible(py, work)?.map_err(refused)
 }
@@ -91,8 +115,9 @@ pub(crate) fn channel_generate(
     seed: u64,
 ) -> PyResult<ArrowTable> {
     let channel = sim::ChannelTool::new(config_json, Path::new(base_dir), seed).map_err(refused)?;
-    let step = step_s.map(Duration::from_secs_f64);
-    py.detach(|| channel.generate(Duration::from_secs_f64(duration_s), step)).map(ArrowTable::from).map_err(refused)
+    let duration = time_span("duration", duration_s)?;
+    let step = step_s.map(|seconds| time_span("step", seconds)).transpose()?;
+    py.detach(|| channel.generate(duration, step)).map(ArrowTable::from).map_err(refused)
 }
 
 /// A channel's statistics as JSON; the channel is given as the JSON of a scenario's `channel` table.
@@ -105,5 +130,6 @@ pub(crate) fn channel_stats(
     seed: u64,
 ) -> PyResult<String> {
     let channel = sim::ChannelTool::new(config_json, Path::new(base_dir), seed).map_err(refused)?;
-    py.detach(|| channel.stats(Duration::from_secs_f64(duration_s))).map_err(refused)
+    let duration = time_span("duration", duration_s)?;
+    py.detach(|| channel.stats(duration)).map_err(refused)
 }

@@ -1,23 +1,26 @@
 //! What the ground sees of a constellation.
 
+use std::path::PathBuf;
+
 use pyo3::prelude::*;
-use units::Duration;
 
 use crate::refused;
 use crate::table::ArrowTable;
-use crate::tools::interruptible;
+use crate::tools::{instant, interruptible, time_span};
 
 /// The passes of satellites over a place, (latitude, longitude) in degrees.
 #[pyfunction]
 pub(crate) fn constellation_passes(
     py: Python<'_>,
     constellation: String,
+    base_dir: PathBuf,
     place: (f64, f64),
     minimum_elevation_deg: Option<f64>,
+    start_s: f64,
     duration_s: f64,
 ) -> PyResult<ArrowTable> {
-    let duration = Duration::from_secs_f64(duration_s);
-    let work = move || sim::passes(&constellation, place, minimum_elevation_deg, duration);
+    let when = (instant("start", start_s)?, time_span("duration", duration_s)?);
+    let work = move || sim::passes(&constellation, &base_dir, place, minimum_elevation_deg, when);
     interruptible(py, work)?.map(ArrowTable::from).map_err(refused)
 }
 
@@ -26,11 +29,13 @@ pub(crate) fn constellation_passes(
 pub(crate) fn constellation_best_elevation(
     py: Python<'_>,
     constellation: String,
+    base_dir: PathBuf,
     place: (f64, f64),
+    start_s: f64,
     duration_s: f64,
 ) -> PyResult<(f64, f64)> {
-    let duration = Duration::from_secs_f64(duration_s);
-    interruptible(py, move || sim::best_elevation(&constellation, place, duration))?.map_err(refused)
+    let when = (instant("start", start_s)?, time_span("duration", duration_s)?);
+    interruptible(py, move || sim::best_elevation(&constellation, &base_dir, place, when))?.map_err(refused)
 }
 
 /// Satellites in view by latitude.
@@ -38,13 +43,15 @@ pub(crate) fn constellation_best_elevation(
 pub(crate) fn constellation_coverage(
     py: Python<'_>,
     constellation: String,
+    base_dir: PathBuf,
     minimum_elevation_deg: Option<f64>,
     duration_s: f64,
     step_s: f64,
     latitude_step_deg: f64,
 ) -> PyResult<ArrowTable> {
-    let [duration, step] = [duration_s, step_s].map(Duration::from_secs_f64);
-    let work = move || sim::coverage(&constellation, minimum_elevation_deg, duration, step, latitude_step_deg);
+    let (duration, step) = (time_span("duration", duration_s)?, time_span("step", step_s)?);
+    let work =
+        move || sim::coverage(&constellation, &base_dir, minimum_elevation_deg, duration, step, latitude_step_deg);
     interruptible(py, work)?.map(ArrowTable::from).map_err(refused)
 }
 
@@ -53,12 +60,13 @@ pub(crate) fn constellation_coverage(
 pub(crate) fn constellation_map(
     py: Python<'_>,
     constellation: String,
+    base_dir: PathBuf,
     minimum_elevation_deg: Option<f64>,
     at_s: f64,
     track_s: f64,
 ) -> PyResult<(ArrowTable, ArrowTable, ArrowTable, ArrowTable)> {
-    let [at, track] = [at_s, track_s].map(Duration::from_secs_f64);
-    let work = move || sim::map(&constellation, minimum_elevation_deg, at, track);
+    let (at_s, track) = (instant("at", at_s)?, time_span("track", track_s)?);
+    let work = move || sim::map(&constellation, &base_dir, minimum_elevation_deg, at_s, track);
     let [satellites, footprints, links, tracks] = interruptible(py, work)?.map_err(refused)?;
     Ok((satellites.into(), footprints.into(), links.into(), tracks.into()))
 }

@@ -22,12 +22,12 @@ pub use access_study::{
 pub use capacity::{CapacityOptions, CapacityReport, CapacityRow, CapacityStudy};
 /// What a scheduler from elsewhere implements, and what it is shown.
 pub use link::{Choose, QueueState};
-pub use record::{Column, Conservation, FlowSummary, PathSummary, PepSummary, Record, Summary, Table};
+pub use record::{ChannelSummary, Column, Conservation, FlowSummary, PathSummary, PepSummary, Record, Summary, Table};
 pub use scenario::{
     Choice, ChoiceOption, FlowConfig, FlowDirection, PacketCapture, PepConfig, RecordConfig, Registry, Scenario,
     ScenarioConfig, ScenarioError, TransportConfig, registries, schema,
 };
-pub use sky::{Instants, linked, look, positions, reference_epoch, sky, stations};
+pub use sky::{Instants, linked, look, positions, reference_epoch, sky, sky_warning, stations};
 pub use tools::{
     ChannelTool, RoutesBatch, RoutesOptions, RoutesStudy, best_elevation, constellation_delay, constellation_trace,
     coverage, map, passes,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use orbit::{ConstellationChoice, Links, NamedPlace, Orbits, Place, Sky, Station, Vector};
-use units::{Duration, Time};
+use units::Duration;
 
 use crate::record::Table;
 use crate::scenario::{ScenarioError, constellation_from_json, positive};
@@ -12,8 +12,8 @@ use crate::scenario::{ScenarioError, constellation_from_json, positive};
 /// The instants of a table: every `step` from `start` (after the constellation's reference instant) to the end.
 #[derive(Clone, Copy, Debug)]
 pub struct Instants {
-    /// The first, after the reference instant.
-    pub start: Duration,
+    /// The first, in seconds after the reference instant; below zero before it. A finite number.
+    pub start_s: f64,
     /// From the first to the last.
     pub duration: Duration,
     /// Between two of them; the last one may come sooner.
@@ -33,11 +33,15 @@ pub(crate) fn reader(base: &Path) -> impl Fn(&str) -> Result<String, String> {
 /// # Errors
 /// Names the field that is wrong, or the file with its line, record or satellite.
 pub fn sky(constellation: &str, base: &Path) -> Result<Sky, ScenarioError> {
-    let choice = match constellation.trim_start().starts_with(['{', '"']) {
-        true => constellation_from_json(constellation)?,
-        false => ConstellationChoice::from(constellation),
-    };
-    choice.sky(&reader(base))
+    choice(constellation)?.sky(&reader(base))
+}
+
+/// The same before its files are read.
+pub(crate) fn choice(constellation: &str) -> Result<ConstellationChoice, ScenarioError> {
+    match constellation.trim_start().starts_with(['{', '"']) {
+        true => constellation_from_json(constellation),
+        false => Ok(ConstellationChoice::from(constellation)),
+    }
 }
 
 /// The places of all satellites, fixed to the Earth: `time_s` (after the reference instant), `satellite` (its number from 0),
@@ -152,14 +156,43 @@ pub fn stations(csv: &str) -> Result<Table, ScenarioError> {
     Ok(table)
 }
 
+/// What to know before positions of `duration` from `start_s` seconds after the reference instant are trusted: that elements are
+/// then old.
+///
+/// # Errors
+/// As [`sky`].
+pub fn sky_warning(
+    constellation: &str,
+    base: &Path,
+    start_s: f64,
+    duration: Duration,
+) -> Result<Option<String>, ScenarioError> {
+    Ok(sky(constellation, base)?.warning(start_s, start_s + duration.as_secs_f64()))
+}
+
+/// Checks that all satellites are in orbit from `from` to `to`, seconds after the reference instant.
+pub(crate) fn in_orbit(sky: &Sky, from: f64, to: f64) -> Result<(), ScenarioError> {
+    match &sky.orbits {
+        Orbits::Walker(_) => Ok(()),
+        Orbits::Elements(orbits) => {
+            orbits.check(from, to).map_err(|error| ScenarioError::new("constellation.file", error.to_string()))
+        }
+    }
+}
+
 /// The instant from which times count, in ISO 8601, for satellites by their elements; a pattern has none.
 ///
 /// # Errors
 /// As [`sky`].
 pub fn reference_epoch(constellation: &str, base: &Path) -> Result<Option<String>, ScenarioError> {
-    match sky(constellation, base)?.orbits {
-        Orbits::Walker(_) => Ok(None),
-        Orbits::Elements(orbits) => Ok(Some(orbits.epoch().to_string())),
+    Ok(epoch(&sky(constellation, base)?))
+}
+
+/// The same of a sky that is there.
+pub(crate) fn epoch(sky: &Sky) -> Option<String> {
+    match &sky.orbits {
+        Orbits::Walker(_) => None,
+        Orbits::Elements(orbits) => Some(orbits.epoch().to_string()),
     }
 }
 
@@ -176,13 +209,14 @@ impl Instants {
             );
             return Err(ScenarioError::new("duration", message));
         }
-        sky.check(self.start, self.duration)
-            .map_err(|error| ScenarioError::new("constellation.file", error.to_string()))?;
-        let end = Time::ZERO + self.start + self.duration;
-        let begin = Time::ZERO + self.start;
-        let instants = std::iter::successors(Some(begin), |&now| (now < end).then(|| (now + self.step).min(end)));
+        let [duration, step] = [self.duration, self.step].map(|time| i128::from(time.as_nanos()));
+        let begin = (self.start_s * 1e9).round() as i128;
+        let end = begin + duration;
         // Divided and not multiplied, so that whole seconds are whole.
-        Ok(instants.map(|now| now.as_nanos() as f64 / 1e9).collect())
+        let seconds = |nanos: i128| nanos as f64 / 1e9;
+        in_orbit(sky, seconds(begin), seconds(end))?;
+        let instants = std::iter::successors(Some(begin), |&now| (now < end).then(|| (now + step).min(end)));
+        Ok(instants.map(seconds).collect())
     }
 }
 

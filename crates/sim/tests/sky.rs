@@ -2,7 +2,7 @@
 
 mod util;
 
-use sim::{Record, Simulation};
+use sim::{Column, Record, Simulation};
 use util::{LEO, run, run_in_pieces, scenario};
 
 /// A user under a low shell with links, whose satellite changes at most every 15 s; a clear last hop that follows it.
@@ -104,6 +104,27 @@ fn the_delay_follows_the_range() {
     let doppler = path.doppler_max_hz.unwrap();
     assert!((10e3..50e3).contains(&doppler), "{doppler} Hz");
     assert!((50.0..1000.0).contains(&path.doppler_rate_max_hz_per_s.unwrap()), "{path:?}");
+}
+
+/// A satellite that comes nearer makes the carrier higher.
+#[test]
+fn the_doppler_shift_is_positive_while_the_satellite_comes() {
+    let record = run(SHELL, &[STEADY[0], STEADY[1], "record.interval=1 s"]);
+    let column = |name: &str| match &record.series.columns.iter().find(|column| column.0 == name).unwrap().1 {
+        Column::Float(values) => values.clone(),
+        other => panic!("{other:?}"),
+    };
+    let (elevation, doppler) = (column("elevation_deg"), column("doppler_hz"));
+    let mut told = 0;
+    // From one second to the next a satellite moves by a degree or so; a handover by more.
+    for i in 1..elevation.len() {
+        let rises = elevation[i] - elevation[i - 1];
+        if (0.2..2.0).contains(&rises.abs()) && doppler[i].abs() > 2e3 {
+            assert_eq!(rises > 0.0, doppler[i] > 0.0, "after {i} s");
+            told += 1;
+        }
+    }
+    assert!(told > 50, "{told}");
 }
 
 #[test]

@@ -161,6 +161,8 @@ def rain(
         option, _, message = str(error).partition(": ")
         raise UsageError(f"--{_OF_MODEL[option]}: {message}") from None
     write_csv(table, csv if csv or plot else Path("-"))
+    if csv and csv != Path("-"):
+        print(f"Attenuation: {csv}")
     if plot:
         from transorbit.plots.rain import rain as draw
 

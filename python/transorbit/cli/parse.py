@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from typing import Any
 
 from transorbit.cli import UsageError
 
@@ -68,15 +70,40 @@ def numbers(option: str, text: str) -> list[float]:
 
 def seconds(option: str, text: str) -> float:
     """A duration with its unit, more than zero."""
+    value = instant(option, text)
+    if value <= 0:
+        raise UsageError(f'{option}: "{text}" must be more than zero')
+    return value
+
+
+def start(option: str, text: str) -> float:
+    """When something begins, with its unit: zero or more."""
+    value = instant(option, text)
+    if value < 0:
+        raise UsageError(f'{option}: "{text}" must be 0 s or more')
+    return value
+
+
+def instant(option: str, text: str) -> float:
+    """Seconds after an instant, or before it, with their unit."""
     match = re.fullmatch(r"\s*(-?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*([a-zµ]+)\s*", text)
     if not match or match[2] not in _SECONDS:
         raise UsageError(f'{option}: "{text}" is not a duration: write a number and one of {", ".join(_SECONDS)}')
     value = float(match[1]) * _SECONDS[match[2]]
-    if value <= 0:
-        raise UsageError(f'{option}: "{text}" must be more than zero')
-    if value > _LONGEST_S:
+    if abs(value) > _LONGEST_S:
         raise UsageError(f'{option}: "{text}" is too long: at most {_LONGEST_S:g} s')
     return value
+
+
+def choice(option: str, text: str) -> str | dict[str, Any]:
+    """A name, or an inline table of TOML with its parameters."""
+    if not text.lstrip().startswith("{"):
+        return text
+    try:
+        found: dict[str, Any] = tomllib.loads(f"it = {text}")["it"]
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f'{option}: {text} is no inline table of TOML, as in {{ kind = "NAME" }}: {error}') from None
+    return found
 
 
 def degrees(option: str, text: str) -> float:

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    import polars as pl
-
     from transorbit._capacity import Capacity
     from transorbit.result import Result
 
@@ -44,7 +42,7 @@ def summary(result: Result) -> str:
         *_flows(numbers["flows"]),
         "",
         *_users(numbers),
-        *_last_hop(numbers["last_hop"]),
+        *_last_hop(numbers["last_hop"], numbers["channel"]),
         *(_return_link(numbers["access"]) if "access" in numbers else []),
         *_proxies(numbers["flows"]),
         *_path(numbers["path"]),
@@ -148,23 +146,6 @@ def registries(registries: list[dict[str, Any]], *, options: bool) -> str:
                 lines += [f"    {_option(option)}" for option in entry["options"]]
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
-
-
-def delay(trace: pl.DataFrame) -> str:
-    """The range of a path's delay, and what happened on it."""
-    import polars as pl
-
-    delays = trace["one_way_delay_s"].drop_nulls() * 1e3
-    if delays.is_empty():
-        return "no route at any time"
-    low, mean, high = (float(value or 0.0) for value in (delays.min(), delays.mean(), delays.max()))  # type: ignore[arg-type]
-    events = trace.filter(pl.col("event").is_not_null() & (pl.col("event") != ""))["event"]
-    counted = events.value_counts(sort=True).iter_rows()
-    lines = [f"one-way delay  {low:.2f} / {mean:.2f} / {high:.2f} ms (min / mean / max)"]
-    lines += [f"{event}  {count}" for event, count in counted]
-    if gaps := trace["one_way_delay_s"].null_count():
-        lines.append(f"no route in {gaps} of {len(trace)} samples")
-    return "\n".join(lines)
 
 
 def tree(value: Mapping[str, Any], indent: str = "") -> str:
@@ -350,7 +331,7 @@ def _return_link(access: dict[str, Any]) -> list[str]:
     return [f"return link {access['method']}: {'; '.join(parts) or 'nothing was sent'}"]
 
 
-def _last_hop(hop: dict[str, Any]) -> list[str]:
+def _last_hop(hop: dict[str, Any], channel: dict[str, Any]) -> list[str]:
     managed = [f"{hop['dropped_early']} dropped early, "] if hop["dropped_early"] else []
     managed += [f"{hop['marked_packets']} marked, "] if hop["marked_packets"] else []
     useful = hop["spectral_efficiency"]
@@ -360,9 +341,15 @@ def _last_hop(hop: dict[str, Any]) -> list[str]:
         f"{''.join(managed)}{hop['dropped_timeout']} too old; {100 * hop['utilisation']:.1f} % busy{efficiency}"
     ]
     harq = hop["harq"]
-    if len(harq["decoded_after"]) == 1:
-        lines.append(f"channel     {_harq_failed(harq)} of the packets lost")
-    elif harq["bits_per_packet_mean"] is not None:
+    told = (
+        []
+        if channel["reference_snr_db"] is None
+        else [f"Es/N0 {channel['reference_snr_db']:.1f} dB in a line of sight"]
+    )
+    told += [f"{_harq_failed(harq)} of the packets lost"] if len(harq["decoded_after"]) == 1 else []
+    if told:
+        lines.append(f"channel     {'; '.join(told)}")
+    if len(harq["decoded_after"]) > 1 and harq["bits_per_packet_mean"] is not None:
         lines.append(
             f"HARQ        decoded after {_harq_shares(harq)}; never {_harq_failed(harq)}; "
             f"{harq['bits_per_packet_mean']:.0f} coded bits a packet"
@@ -388,8 +375,8 @@ def _proxies(flows: list[dict[str, Any]]) -> list[str]:
 def _path(path: dict[str, Any]) -> list[str]:
     low, mean, high = (path[f"one_way_delay_{name}_s"] for name in ("min", "mean", "max"))
     return [
-        f"path        one-way delay {_ms(low)} / {_ms(mean)} / {_ms(high)} (min / mean / max), "
-        f"{path['handovers']} handovers",
+        f"path        one-way delay {_ms(low)} / {_ms(mean)} / {_ms(high)} (min / mean / max)"
+        + (f", no route {100 * path['outage_ratio']:.1f} % of the time" if path["outage_ratio"] else ""),
         *_satellite(path),
     ]
 
@@ -398,7 +385,10 @@ def _satellite(path: dict[str, Any]) -> list[str]:
     """How the satellite that served the users was seen."""
     if path["elevation_max_deg"] is None:
         return []
-    seen = f"satellite   seen at {path['elevation_min_deg']:.1f} to {path['elevation_max_deg']:.1f} deg"
+    seen = (
+        f"satellites  {path['user_handovers']} handovers of the users, {path['gateway_handovers']} of the gateway; "
+        f"seen at {path['elevation_min_deg']:.1f} to {path['elevation_max_deg']:.1f} deg"
+    )
     if path["doppler_max_hz"] is None:
         return [seen]
     shift = f"{path['doppler_max_hz'] / 1e3:.1f} kHz"

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     from transorbit.constellation import Map
 
-# Of more satellites footprints and names hide each other.
+# Of more satellites footprints, or links, hide each other.
 _MOST_FOOTPRINTS = 100
+_MOST_LINKED = 300
 _FULL_TURN = 360.0
 
 
@@ -60,11 +61,19 @@ def coverage(table: pl.DataFrame, *, title: str = "Coverage") -> Figure:
     return fig
 
 
-def passes(table: pl.DataFrame, *, duration_s: float, minimum_elevation_deg: float, title: str = "Passes") -> Figure:
+def passes(
+    table: pl.DataFrame,
+    *,
+    start_s: float = 0.0,
+    duration_s: float,
+    minimum_elevation_deg: float,
+    title: str = "Passes",
+) -> Figure:
     """What `transorbit.constellation.passes` returns: each pass as a bar, at the highest elevation it reaches."""
-    with style.figure(title=title, until_s=duration_s, height=3.0) as (fig, [ax]):
-        since = table["rise_s"].fill_null(0.0)
-        until = table["set_s"].fill_null(duration_s)
+    end_s = start_s + duration_s
+    with style.figure(title=title, until_s=end_s, height=3.0) as (fig, [ax]):
+        since = table["rise_s"].fill_null(start_s)
+        until = table["set_s"].fill_null(end_s)
         ax.hlines(table["highest_elevation_deg"], since, until, color=style.BLUE, linewidth=1.6)
         ax.plot(
             table["culmination_s"],
@@ -76,24 +85,38 @@ def passes(table: pl.DataFrame, *, duration_s: float, minimum_elevation_deg: flo
         )
         ax.set_ylabel("Highest elevation (deg)")
         ax.set_ylim(max(minimum_elevation_deg - 3, 0), 92)
+    ax.set_xlim(start_s, end_s)
     return fig
 
 
-def world(chart: Map, *, title: str = "Constellation", links: bool = True, footprints: bool = True) -> Figure:
-    """What `transorbit.constellation.world` returns, on a map with coast lines."""
+def links_fit(chart: Map) -> bool:
+    """Whether the satellites are few enough for their links to be told apart: 300."""
+    return len(chart.satellites) <= _MOST_LINKED
+
+
+def world(chart: Map, *, title: str = "Constellation", links: bool | None = None, footprints: bool = True) -> Figure:
+    """What `transorbit.constellation.world` returns, on a map with coast lines.
+
+    Links are drawn if that is asked for; if nothing is said, where they can be told apart (see `links_fit`).
+    """
+    links = links_fit(chart) if links is None else links
+    drawn: dict[str, str] = {}
     with style.plain(title=title, height=4.0) as (fig, [ax]):
         _coasts(ax)
         for track in chart.tracks.partition_by("satellite", maintain_order=True):
             _line(ax, track["longitude_deg"], track["latitude_deg"], color=style.ORANGE, linewidth=0.9, zorder=4)
+            drawn["ground track"] = style.ORANGE
         if footprints and len(chart.satellites) <= _MOST_FOOTPRINTS:
             for edge in chart.footprints.partition_by("satellite", maintain_order=True):
                 longitudes, latitudes = edge["longitude_deg"].to_list(), edge["latitude_deg"].to_list()
                 longitudes, latitudes = [*longitudes, longitudes[0]], [*latitudes, latitudes[0]]
                 _line(ax, longitudes, latitudes, color=style.SKY, linewidth=0.5, zorder=2)
+                drawn["footprint"] = style.SKY
         places = {row["satellite"]: row for row in chart.satellites.iter_rows(named=True)}
         if links:
             for one, other in chart.links.iter_rows():
                 ends = (places[one], places[other])
+                drawn["link"] = style.GREEN
                 _line(
                     ax,
                     [end["longitude_deg"] for end in ends],
@@ -111,7 +134,12 @@ def world(chart: Map, *, title: str = "Constellation", links: bool = True, footp
             linestyle="none",
             markersize=size,
             zorder=5,
+            label="satellite",
         )
+        # Lines are in pieces: one without points stands for each kind.
+        for label, color in drawn.items():
+            ax.plot([], [], color=color, label=label)
+        style.above(ax, columns=4)
         _frame(ax)
     return fig
 

@@ -91,9 +91,10 @@ def path_delay(result: Result) -> Figure | None:
         room = max(0.12 * (high - low), 1.0)
         ax.set_ylim(max(low - room, 0), high + room)
         ax.set_ylabel("Delay (ms)")
-        handovers = result.summary["path"].get("handovers")
-        if handovers:
-            ax.set_title(f"{handovers} handovers", loc="right", fontsize=8, fontweight="normal")
+        path = result.summary["path"]
+        if path["handovers"]:
+            told = f"handovers: {path['user_handovers']} of the users, {path['gateway_handovers']} of the gateway"
+            ax.set_title(told, loc="right", fontsize=8, fontweight="normal")
     return fig
 
 

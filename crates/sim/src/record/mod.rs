@@ -10,7 +10,7 @@ mod summary;
 mod table;
 
 pub(crate) use summary::flow_table;
-pub use summary::{Conservation, FlowSummary, PathSummary, PepSummary, Summary, UsersSummary};
+pub use summary::{ChannelSummary, Conservation, FlowSummary, PathSummary, PepSummary, Summary, UsersSummary};
 pub use table::{Column, Table};
 
 /// The result of a run.

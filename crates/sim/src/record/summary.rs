@@ -35,6 +35,8 @@ pub struct Summary {
     pub access: Option<AccessReport>,
     /// The way to the last satellite.
     pub path: PathSummary,
+    /// The radio channel of the last hop.
+    pub channel: ChannelSummary,
     /// How many events made up the run.
     pub events: u64,
     /// Where all packets went.
@@ -199,8 +201,12 @@ pub struct PathSummary {
     pub one_way_delay_mean_s: Option<f64>,
     /// Longest one-way delay.
     pub one_way_delay_max_s: Option<f64>,
-    /// Changes of the serving satellite at either end.
+    /// Times that another satellite took over the users, or a gateway: the sum of the next two.
     pub handovers: u64,
+    /// Times that another satellite took over the users.
+    pub user_handovers: u64,
+    /// Times that another satellite took over the gateway where the route began before and after.
+    pub gateway_handovers: u64,
     /// Changes of the route between the ends.
     pub route_changes: u64,
     /// Share of the time without a route.
@@ -214,6 +220,18 @@ pub struct PathSummary {
     pub doppler_max_hz: Option<f64>,
     /// Largest rate at which the shift changed while one satellite served, either way.
     pub doppler_rate_max_hz_per_s: Option<f64>,
+}
+
+/// The radio channel of the last hop.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ChannelSummary {
+    /// Which model.
+    pub kind: &'static str,
+    /// Es/N0 of an unobstructed line of sight; where it follows the orbit, the mean of its decibels while a satellite served.
+    /// `null` without noise.
+    pub reference_snr_db: Option<f64>,
+    /// Carrier frequency; `null` if the channel has none.
+    pub carrier_hz: Option<f64>,
 }
 
 /// Every packet, data and acknowledgments alike, is delivered, dropped or still under way.

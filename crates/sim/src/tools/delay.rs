@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use orbit::{ConstellationPath, DelayRow, DelayTable, PathConfig, TraceFormat};
+use orbit::{ConstellationPath, DelayTable, Look, PathConfig, TraceFormat};
 use units::{Duration, Frequency, Time};
 
 use crate::record::Table;
@@ -50,12 +50,18 @@ pub fn constellation_delay(
     table.float("range_m", rows.iter().map(|row| float(row.range_m)));
     table.float("range_rate_mps", rows.iter().map(|row| float(row.range_rate_mps)));
     if let Some(carrier) = carrier {
-        let shift = |rate: f64| -rate / orbit::SPEED_OF_LIGHT * carrier.as_hz();
-        let acceleration = |row: &DelayRow| trace.range_acceleration(Time::ZERO + Duration::from_secs_f64(row.time_s));
-        table.float("doppler_hz", rows.iter().map(|row| float(row.range_rate_mps.map(shift))));
-        table.float("doppler_rate_hz_per_s", rows.iter().map(|row| float(acceleration(row).map(shift))));
+        let looks = || {
+            rows.iter().map(|row| Time::from_secs_f64(row.time_s)).map(|now| trace.look(now).map(|look| (now, look)))
+        };
+        // The shift grows with the range rate, so its rate is the shift of the range rate's rate.
+        let acceleration = |(now, look): (Time, Look)| {
+            trace.range_acceleration(now).map(|range_rate_mps| Look { range_rate_mps, ..look })
+        };
+        let shift = |look: Look| look.doppler_shift(carrier);
+        table.float("doppler_hz", looks().map(|seen| float(seen.map(|seen| shift(seen.1)))));
+        table.float("doppler_rate_hz_per_s", looks().map(|seen| float(seen.and_then(acceleration).map(shift))));
     }
-    table.text("event", rows.iter().map(|row| row.event.to_owned()));
+    table.text("event", rows.iter().map(|row| row.event.clone()));
     Ok(table)
 }
 
@@ -105,7 +111,7 @@ mod tests {
     fn a_path_is_said_as_in_a_scenario() {
         assert_eq!(says(&[("handover", json!("highest")), ("step", json!("2 s"))], 5), "4 rows of 10 columns");
         let wrong = |key: &str, value: serde_json::Value| says(&[(key, value)], 5);
-        assert!(wrong("handover", json!("never")).starts_with("handover: "));
+        assert!(wrong("handover", json!("never")).starts_with("handover.kind: \"never\" is unknown"));
         let nowhere = json!({ "latitude": "91 deg", "longitude": "0 deg" });
         assert!(wrong("user", nowhere).starts_with("user.latitude: 91 deg"));
         assert!(wrong("step", json!("0 s")).starts_with("step: "));

@@ -9,7 +9,7 @@ use units::{Angle, Duration};
 
 use crate::record::Table;
 use crate::scenario::ScenarioError;
-use crate::sky::sky;
+use crate::sky::{epoch, in_orbit, sky};
 
 /// What is to be found, as the user says it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,6 +40,9 @@ pub struct RoutesStudy {
     options: RoutesOptions,
     minimum_elevation: Angle,
     unseen: Option<Vec<(u32, Angle)>>,
+    /// From when times count, of satellites from a file; and that their elements are old.
+    epoch: Option<String>,
+    warning: Option<String>,
     /// Rows that were handed out.
     rows: [u64; 2],
 }
@@ -57,6 +60,8 @@ pub struct RoutesBatch {
 #[derive(Clone, Debug, Serialize)]
 struct RoutesReport<'a> {
     constellation: &'a str,
+    /// From when times count, UTC; nothing for a pattern.
+    epoch: Option<&'a str>,
     satellites: usize,
     minimum_elevation_deg: f64,
     metric: &'a str,
@@ -81,15 +86,23 @@ struct StationReport<'a> {
 }
 
 impl RoutesStudy {
-    /// A search that has not begun, over a constellation given by name, between the stations that `stations_csv` lists.
+    /// A search that has not begun, over a constellation given by name or as JSON (files in it start from `base`), between the
+    /// stations that `stations_csv` lists.
     ///
     /// # Errors
     /// Names the option that is wrong: `constellation`, `stations` (and its line), `metric`, `access`, `minimum_elevation`,
     /// `duration`, `step`, `threads`.
-    pub fn new(constellation: &str, stations_csv: &str, options: &RoutesOptions) -> Result<RoutesStudy, ScenarioError> {
-        let sky = sky(constellation, Path::new(""))?;
-        sky.check(Duration::ZERO, options.duration)
-            .map_err(|error| ScenarioError::new("constellation", error.to_string()))?;
+    pub fn new(
+        constellation: &str,
+        base: &Path,
+        stations_csv: &str,
+        options: &RoutesOptions,
+    ) -> Result<RoutesStudy, ScenarioError> {
+        let sky = sky(constellation, base)?;
+        let until = options.duration.as_secs_f64();
+        in_orbit(&sky, 0.0, until)?;
+        let warning = sky.warning(0.0, until);
+        let epoch = epoch(&sky);
         let Sky { orbits, links, minimum_elevation, .. } = sky;
         let stations = NamedPlace::from_csv(stations_csv).map_err(|error| error.within("stations"))?;
         let minimum_elevation = options.minimum_elevation_deg.map_or(minimum_elevation, Angle::from_degrees);
@@ -112,6 +125,8 @@ impl RoutesStudy {
             options: options.clone(),
             minimum_elevation,
             unseen: None,
+            epoch,
+            warning,
             rows: [0; 2],
         })
     }
@@ -179,8 +194,10 @@ impl RoutesStudy {
             longitude_deg: station.place.longitude.as_degrees(),
             altitude_m: station.place.altitude.as_metres(),
         });
+        let unseen = self.unseen.iter().flatten().map(|&unseen| self.complaint(unseen, 0));
         let report = RoutesReport {
             constellation: &self.constellation,
+            epoch: self.epoch.as_deref(),
             satellites: self.inner.satellites(),
             minimum_elevation_deg: self.minimum_elevation.as_degrees(),
             metric: &self.options.metric,
@@ -191,7 +208,7 @@ impl RoutesStudy {
             route_rows: self.rows[0],
             forwarding_rows: self.options.forwarding.then_some(self.rows[1]),
             stations: stations.collect(),
-            warnings: self.unseen.iter().flatten().map(|&unseen| self.complaint(unseen, 0)).collect(),
+            warnings: self.warning.iter().cloned().chain(unseen).collect(),
         };
         serde_json::to_string(&report).expect("a report is JSON")
     }
@@ -261,7 +278,7 @@ mod tests {
     }
 
     fn refused(constellation: &str, options: &RoutesOptions) -> String {
-        match RoutesStudy::new(constellation, STATIONS, options) {
+        match RoutesStudy::new(constellation, Path::new(""), STATIONS, options) {
             Err(error) => error.to_string(),
             Ok(mut study) => study.advance().err().expect("is refused").to_string(),
         }
@@ -269,7 +286,9 @@ mod tests {
 
     #[test]
     fn hands_out_all_rows_and_what_they_are_of() {
-        let mut study = RoutesStudy::new("leo-66", STATIONS, &RoutesOptions { forwarding: true, ..options() }).unwrap();
+        let mut study =
+            RoutesStudy::new("leo-66", Path::new(""), STATIONS, &RoutesOptions { forwarding: true, ..options() })
+                .unwrap();
         assert!(study.advance().unwrap().is_none());
         let batch = study.advance().unwrap().unwrap();
         assert_eq!((batch.routes.rows(), study.done(), study.instants()), (12, 4, 4));
@@ -294,7 +313,7 @@ mod tests {
         assert_eq!(refused("leo-66", &wrong), "threads: 0 was given, 1 or more are expected");
         assert!(refused("leo-67", &options()).starts_with("constellation: "));
         let kept = RoutesOptions { keep_unseen: true, ..options() };
-        let mut study = RoutesStudy::new("starlink-shell-1", STATIONS, &kept).unwrap();
+        let mut study = RoutesStudy::new("starlink-shell-1", Path::new(""), STATIONS, &kept).unwrap();
         while study.done() < study.instants() {
             study.advance().unwrap();
         }

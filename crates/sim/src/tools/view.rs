@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use orbit::{Place, Sky, Station, Vector};
+use orbit::{ConstellationChoice, Orbits, Pass, Place, Sky, Station, Vector};
 use units::{Angle, Duration};
 
 use crate::record::Table;
 use crate::scenario::{ScenarioError, positive};
-use crate::sky::{pairs, sky};
+use crate::sky::{choice, in_orbit, pairs, reader, sky};
 
 /// The most instants and satellites, or looks, of a table: minutes of work.
 const MOST_LOOKS: f64 = 2e10;
@@ -20,13 +20,8 @@ const EDGES: u32 = 72;
 /// Points of a ground track.
 const TRACK_POINTS: u32 = 200;
 
-fn ready(
-    constellation: &str,
-    minimum_elevation_deg: Option<f64>,
-    until: Duration,
-) -> Result<(Sky, Angle), ScenarioError> {
-    let sky = sky(constellation, Path::new(""))?;
-    sky.check(Duration::ZERO, until).map_err(|error| ScenarioError::new("constellation", error.to_string()))?;
+fn ready(sky: Sky, minimum_elevation_deg: Option<f64>, (from, to): (f64, f64)) -> Result<(Sky, Angle), ScenarioError> {
+    in_orbit(&sky, from, to)?;
     let mask = minimum_elevation_deg.map_or(sky.minimum_elevation, Angle::from_degrees);
     match (0.0..=90.0).contains(&mask.as_degrees()) {
         true => Ok((sky, mask)),
@@ -45,23 +40,34 @@ fn limit(field: &str, looks: f64) -> Result<(), ScenarioError> {
 }
 
 /// The passes over a place, (latitude, longitude) in degrees: `satellite`, `name`, `rise_s`, `culmination_s`, `set_s`,
-/// `highest_elevation_deg`, `range_m` (when it is highest), in the order of their rise. The rise is empty if the satellite
-/// was up at the start, the set if it is at the end.
+/// `highest_elevation_deg`, `range_m` (when it is highest), in the order of their rise, over `duration` from `start_s` seconds
+/// after the reference instant. The rise is empty if the satellite was up at the start, the set if it is at the end.
 ///
 /// # Errors
-/// Names what is wrong: the constellation, the place, the duration.
+/// Names what is wrong: the constellation, the place, the duration, the start (only real satellites have a past).
 pub fn passes(
     constellation: &str,
+    base: &Path,
     place: (f64, f64),
     minimum_elevation_deg: Option<f64>,
-    duration: Duration,
+    (start_s, duration): (f64, Duration),
 ) -> Result<Table, ScenarioError> {
     positive("duration", duration)?;
-    let (sky, mask) = ready(constellation, minimum_elevation_deg, duration)?;
+    let (sky, begin_s) = beginning(constellation, base, start_s)?;
+    let until = begin_s + duration.as_secs_f64();
+    let (sky, mask) = ready(sky, minimum_elevation_deg, (begin_s, until))?;
     let place = Place::from_degrees(place.0, place.1);
     place.check().map_err(|error| error.within("station"))?;
-    limit("duration", duration.as_secs_f64() / LOOK_EVERY * sky.orbits.len() as f64)?;
-    let passes = orbit::passes(&sky.orbits, &Station::new(&place), mask, duration);
+    limit("duration", until / LOOK_EVERY * sky.orbits.len() as f64)?;
+    let station = Station::new(&place);
+    let found = orbit::passes(&sky.orbits, &station, mask, Duration::from_secs_f64(until));
+    let mut passes: Vec<Pass> = found.into_iter().filter_map(|pass| after(pass, begin_s, &sky, &station)).collect();
+    for pass in &mut passes {
+        let shift = |seconds: f64| seconds - begin_s + start_s;
+        pass.rise_s = pass.rise_s.map(shift);
+        pass.set_s = pass.set_s.map(shift);
+        pass.culmination_s = shift(pass.culmination_s);
+    }
     let mut table = Table::default();
     table.count("satellite", passes.iter().map(|pass| u64::from(pass.satellite)));
     table.text("name", passes.iter().map(|pass| sky.names[pass.satellite as usize].clone()));
@@ -73,23 +79,61 @@ pub fn passes(
     Ok(table)
 }
 
+/// A constellation whose passes from `start_s` on are wanted, and when that is on its own clock: the satellites of a file get a
+/// clock that begins there, a pattern keeps its own.
+fn beginning(constellation: &str, base: &Path, start_s: f64) -> Result<(Sky, f64), ScenarioError> {
+    let choice = choice(constellation)?;
+    let read = reader(base);
+    let sky = choice.sky(&read)?;
+    match (choice, &sky.orbits) {
+        (ConstellationChoice::File(mut file), Orbits::Elements(orbits)) => {
+            file.epoch = Some(orbits.epoch().after(start_s));
+            Ok((ConstellationChoice::File(file).sky(&read)?, 0.0))
+        }
+        _ if start_s < 0.0 => {
+            Err(ScenarioError::new("start", format!("{start_s} s is before the beginning of a pattern: 0 s or more")))
+        }
+        _ => Ok((sky, start_s)),
+    }
+}
+
+/// What is left of a pass from `begin_s` on, if anything.
+fn after(pass: Pass, begin_s: f64, sky: &Sky, station: &Station) -> Option<Pass> {
+    if pass.set_s.is_some_and(|set| set < begin_s) {
+        return None;
+    }
+    let rise_s = pass.rise_s.filter(|&rise| rise >= begin_s);
+    if pass.culmination_s >= begin_s {
+        return Some(Pass { rise_s, ..pass });
+    }
+    // It sinks already: it is highest at once.
+    let look = station.at(begin_s).look_angles(sky.orbits.position_of(pass.satellite, begin_s));
+    Some(Pass { rise_s, culmination_s: begin_s, highest: look.elevation, range_metres: look.range_metres, ..pass })
+}
+
 /// The highest elevation in degrees, perhaps below the horizon, that any satellite reaches over a place, (latitude, longitude)
-/// in degrees, and when, in seconds: looked for every 10 s.
+/// in degrees, and when, in seconds after the reference instant: looked for every 10 s, over `duration` from `start_s` on.
 ///
 /// # Errors
 /// As [`passes`].
-pub fn best_elevation(constellation: &str, place: (f64, f64), duration: Duration) -> Result<(f64, f64), ScenarioError> {
+pub fn best_elevation(
+    constellation: &str,
+    base: &Path,
+    place: (f64, f64),
+    (start_s, duration): (f64, Duration),
+) -> Result<(f64, f64), ScenarioError> {
     positive("duration", duration)?;
-    let (sky, _) = ready(constellation, None, duration)?;
+    let end_s = start_s + duration.as_secs_f64();
+    let (sky, _) = ready(sky(constellation, base)?, None, (start_s, end_s))?;
     let place = Place::from_degrees(place.0, place.1);
     place.check().map_err(|error| error.within("station"))?;
     let steps = (duration.as_secs_f64() / LOOK_EVERY).ceil();
     limit("duration", steps * sky.orbits.len() as f64)?;
     let station = Station::new(&place);
     let mut positions = Vec::new();
-    let mut best = (-1.0, 0.0);
+    let mut best = (-1.0, start_s);
     for step in 0..=steps as u64 {
-        let seconds = (step as f64 * LOOK_EVERY).min(duration.as_secs_f64());
+        let seconds = (start_s + step as f64 * LOOK_EVERY).min(end_s);
         sky.orbits.positions_at(seconds, &mut positions);
         let horizon = station.at(seconds);
         let sine = positions.iter().map(|&position| horizon.look(position).1).fold(-1.0, f64::max);
@@ -108,6 +152,7 @@ pub fn best_elevation(constellation: &str, place: (f64, f64), duration: Duration
 /// Names what is wrong: the constellation, the elevation, the duration, a step.
 pub fn coverage(
     constellation: &str,
+    base: &Path,
     minimum_elevation_deg: Option<f64>,
     duration: Duration,
     step: Duration,
@@ -119,7 +164,7 @@ pub fn coverage(
         let message = format!("{latitude_step_deg} deg must be between 0.1 deg and 90 deg");
         return Err(ScenarioError::new("latitude_step", message));
     }
-    let (sky, mask) = ready(constellation, minimum_elevation_deg, duration)?;
+    let (sky, mask) = ready(sky(constellation, base)?, minimum_elevation_deg, (0.0, duration.as_secs_f64()))?;
     let bands = (180.0 / latitude_step_deg).floor() as u32 + 1;
     let count = duration.as_nanos() / step.as_nanos() + 1;
     limit("step", count as f64 * f64::from(bands * LONGITUDES) * sky.orbits.len() as f64)?;
@@ -139,7 +184,7 @@ pub fn coverage(
     Ok(table)
 }
 
-/// What to draw on a map at an instant: the satellites (`satellite`, `name`, `latitude_deg`, `longitude_deg`), the edges of
+/// What to draw on a map `at_s` seconds after the reference instant: the satellites (`satellite`, `name`, `latitude_deg`, `longitude_deg`), the edges of
 /// their footprints (`satellite`, `latitude_deg`, `longitude_deg`), their links (`from`, `to`), and the tracks of the
 /// following time (`satellite`, `time_s`, `latitude_deg`, `longitude_deg`).
 ///
@@ -147,12 +192,14 @@ pub fn coverage(
 /// Names what is wrong: the constellation, the elevation.
 pub fn map(
     constellation: &str,
+    base: &Path,
     minimum_elevation_deg: Option<f64>,
-    at: Duration,
+    at_s: f64,
     track: Duration,
 ) -> Result<[Table; 4], ScenarioError> {
-    let (mut sky, mask) = ready(constellation, minimum_elevation_deg, at + track)?;
-    let seconds = at.as_secs_f64();
+    let seconds = at_s;
+    let until = seconds + track.as_secs_f64();
+    let (mut sky, mask) = ready(sky(constellation, base)?, minimum_elevation_deg, (seconds, until))?;
     let mut positions = Vec::new();
     sky.orbits.positions_at(seconds, &mut positions);
     sky.links.update(seconds, &positions);
@@ -204,39 +251,78 @@ mod tests {
 
     #[test]
     fn tables_have_their_rows() {
-        let found = passes("leo-66", (43.6, 1.4), None, Duration::from_secs(600)).unwrap();
+        let found = passes("leo-66", Path::new(""), (43.6, 1.4), None, (0.0, Duration::from_secs(600))).unwrap();
         assert!(found.rows() > 3 && found.columns.len() == 7);
-        let bands = coverage("leo-66", Some(5.0), Duration::from_secs(600), Duration::from_secs(300), 30.0).unwrap();
+        let bands =
+            coverage("leo-66", Path::new(""), Some(5.0), Duration::from_secs(600), Duration::from_secs(300), 30.0)
+                .unwrap();
         assert_eq!(bands.rows(), 7);
-        let tables = map("leo-66", None, Duration::ZERO, Duration::from_secs(6000)).unwrap();
+        let tables = map("leo-66", Path::new(""), None, 0.0, Duration::from_secs(6000)).unwrap();
         let [satellites, edges, links, ways] = tables.map(|table| table.rows());
         assert_eq!((satellites, edges, ways), (66, 66 * 72, 66 * 200));
         // Those in the planes and, of the 66 across, those that are not off near the poles.
         assert!((67..66 + 66).contains(&links), "{links}");
     }
 
+    /// What is found from the middle on is what is found from the beginning, cut off.
+    #[test]
+    fn passes_may_begin_later() {
+        let of = |start: f64, seconds: u64| {
+            let when = (start, Duration::from_secs(seconds));
+            let table = passes("leo-66", Path::new(""), (43.6, 1.4), None, when).unwrap();
+            table.columns.into_iter().filter_map(|(name, column)| match column {
+                crate::record::Column::Float(values) => Some((name, values)),
+                _ => None,
+            })
+        };
+        let (whole, late): (Vec<_>, Vec<_>) = (of(0.0, 3600).collect(), of(1800.0, 1800).collect());
+        let column = |table: &[(&str, Vec<f64>)], name: &str| {
+            table.iter().find(|column| column.0 == name).map(|column| column.1.clone()).unwrap()
+        };
+        let sets = column(&whole, "set_s");
+        let kept: Vec<usize> = (0..sets.len()).filter(|&i| sets[i].is_nan() || sets[i] >= 1800.0).collect();
+        let (rises, late_rises) = (column(&whole, "rise_s"), column(&late, "rise_s"));
+        assert!(kept.len() < sets.len() && kept.len() > 3 && kept.len() == late_rises.len());
+        let begun = |rise: &f64| if *rise >= 1800.0 { Some((rise * 1e3).round()) } else { None };
+        let mut expected: Vec<_> = kept.iter().map(|&i| begun(&rises[i])).collect();
+        let mut found: Vec<_> = late_rises.iter().map(begun).collect();
+        expected.sort_by(|a, b| a.partial_cmp(b).unwrap());
+        found.sort_by(|a, b| a.partial_cmp(b).unwrap());
+        assert_eq!(expected, found);
+        assert!(expected[0].is_none(), "one is up");
+        assert!(column(&late, "culmination_s").iter().all(|at| (1800.0..=3600.0).contains(at)));
+    }
+
     #[test]
     fn the_best_elevation_is_that_of_the_passes() {
         let hour = Duration::from_secs(3600);
-        let found = passes("leo-66", (43.6, 1.4), None, hour).unwrap();
+        let found = passes("leo-66", Path::new(""), (43.6, 1.4), None, (0.0, hour)).unwrap();
         let highest = found.columns.iter().find(|column| column.0 == "highest_elevation_deg").unwrap();
         let crate::record::Column::Float(highest) = &highest.1 else { panic!("{highest:?}") };
         let best = highest.iter().copied().fold(0.0, f64::max);
-        let (elevation, _) = best_elevation("leo-66", (43.6, 1.4), hour).unwrap();
+        let (elevation, _) = best_elevation("leo-66", Path::new(""), (43.6, 1.4), (0.0, hour)).unwrap();
         assert!(elevation <= best + 1e-9 && elevation > best - 3.0, "{elevation} {best}");
-        let (below, _) = best_elevation("starlink-shell-1", (90.0, 0.0), Duration::from_secs(60)).unwrap();
+        let (below, _) =
+            best_elevation("starlink-shell-1", Path::new(""), (90.0, 0.0), (0.0, Duration::from_secs(60))).unwrap();
         assert!((-30.0..0.0).contains(&below), "{below}");
     }
 
     #[test]
     fn says_what_is_wrong() {
-        let second = Duration::from_secs(1);
+        let (second, here) = (Duration::from_secs(1), Path::new(""));
         let says = |result: Result<Table, ScenarioError>| result.unwrap_err().to_string();
-        assert!(says(passes("leo-66", (91.0, 0.0), None, second)).starts_with("station.latitude: 91 deg"));
-        assert_eq!(says(passes("leo-66", (0.0, 0.0), None, Duration::ZERO)), "duration: must be more than 0 s");
-        assert!(says(coverage("leo-66", Some(91.0), second, second, 5.0)).starts_with("minimum_elevation: 91 deg"));
-        assert!(says(coverage("leo-66", None, second, second, 0.0)).starts_with("latitude_step: 0 deg"));
-        let long = coverage("starlink-shell-1", None, Duration::from_secs(1_000_000), second, 1.0);
+        assert!(says(passes("leo-66", here, (91.0, 0.0), None, (0.0, second))).starts_with("station.latitude: 91 deg"));
+        assert_eq!(
+            says(passes("leo-66", here, (0.0, 0.0), None, (0.0, Duration::ZERO))),
+            "duration: must be more than 0 s"
+        );
+        assert!(
+            says(coverage("leo-66", here, Some(91.0), second, second, 5.0)).starts_with("minimum_elevation: 91 deg")
+        );
+        assert!(says(coverage("leo-66", here, None, second, second, 0.0)).starts_with("latitude_step: 0 deg"));
+        let early = passes("leo-66", here, (0.0, 0.0), None, (-1.0, second));
+        assert_eq!(says(early), "start: -1 s is before the beginning of a pattern: 0 s or more");
+        let long = coverage("starlink-shell-1", here, None, Duration::from_secs(1_000_000), second, 1.0);
         assert!(says(long).starts_with("step: 1.0e13 looks"));
     }
 }

@@ -54,7 +54,7 @@ pub(super) fn build(
     debug_assert_eq!((places, FIRST_FLOW), ([0, 1, 2, 3, 4, 5, 6], 7));
     let record = &config.record;
     let series = record.series.then(|| Series::new(record.interval, record.most_samples(flows.len()), flows.len()));
-    let warnings = path.warning.iter().cloned().chain(model.warnings(u64::from(config.users()))).collect();
+    let warnings = path.warnings.iter().cloned().chain(model.warnings(u64::from(config.users()))).collect();
     let mut world = World {
         agenda,
         now: Time::ZERO,
@@ -62,6 +62,7 @@ pub(super) fn build(
         path,
         hop,
         carrier: config.channel.carrier(),
+        reference_snr: model.reference_snr(),
         down: Pipe::default(),
         link,
         return_link,
@@ -149,7 +150,7 @@ pub(crate) fn law(model: &dyn ChannelModel, request: LawRequest) -> Transmission
 }
 
 fn long_path(config: &ScenarioConfig, base: &Path, streams: &Streams) -> Result<LongPath, ScenarioError> {
-    let mut warning = None;
+    let mut warnings = Vec::new();
     let trace = match &config.path {
         PathConfig::Fixed(fixed) => DelayTrace::fixed(fixed.delay),
         PathConfig::Constellation(path) => {
@@ -158,8 +159,10 @@ fn long_path(config: &ScenarioConfig, base: &Path, streams: &Streams) -> Result<
             let read = crate::sky::reader(base);
             let sky = path.constellation.sky(&read).map_err(within)?;
             let start = path.start.as_secs_f64();
-            warning = sky.warning(start, start + config.duration.as_secs_f64());
-            path.trace_over(sky, config.duration, &read).map_err(within)?
+            warnings.extend(sky.warning(start, start + config.duration.as_secs_f64()));
+            let trace = path.trace_over(sky, config.duration, &read).map_err(within)?;
+            warnings.extend(trace.warnings().iter().cloned());
+            trace
         }
         PathConfig::Trace(trace) => {
             let file = base.join(&trace.file);
@@ -173,7 +176,7 @@ fn long_path(config: &ScenarioConfig, base: &Path, streams: &Streams) -> Result<
         _ => None,
     };
     let mut path = LongPath::new(&config.path, trace, jitter);
-    path.warning = warning;
+    path.warnings = warnings;
     Ok(path)
 }
 

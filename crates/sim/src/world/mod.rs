@@ -26,7 +26,7 @@ use link::{Choose, LastHop, PacketRef, Propagation};
 use path::{Event, LongPath};
 use pipe::Pipe;
 use traffic::{Act, Action};
-use units::{Duration, Ecn, Frequency, Time};
+use units::{Db, Duration, Ecn, Frequency, Time};
 
 use crate::capture::Capture;
 use crate::packet::{Direction, Leg, Packet, Packets, Way};
@@ -181,6 +181,8 @@ struct World {
     hop: Propagation,
     /// Of the channel, if it has one.
     carrier: Option<Frequency>,
+    /// Es/N0 of an unobstructed line of sight, if there is noise.
+    reference_snr: Option<Db>,
     /// From the ground to the last satellite.
     down: Pipe,
     link: LastHop,
@@ -367,8 +369,8 @@ impl World {
     fn climb(&mut self, at: Time, id: u32) {
         let packet = self.packets.get(id);
         match self.path.climb(at, || packet.payload.wire_bytes(), &mut self.hop) {
-            Ok(arrival) => {
-                self.recorder.climbs(at + self.hop.delay(at), packet);
+            Ok((at_satellite, arrival)) => {
+                self.recorder.climbs(at_satellite, packet);
                 self.up.push(arrival, id);
             }
             Err(reason) => self.lose(self.now, id, Loss::Path(reason)),
@@ -500,7 +502,7 @@ impl World {
     fn sample(&mut self, now: Time) {
         let look = self.path.trace().look(now).map(|look| LookSample {
             elevation_deg: look.elevation_deg as f32,
-            doppler_hz: self.doppler_hz(look.range_rate_mps).map_or(f32::NAN, |shift| shift as f32),
+            doppler_hz: self.carrier.map_or(f32::NAN, |carrier| look.doppler_shift(carrier) as f32),
         });
         let Some(series) = &mut self.recorder.series else { return };
         self.link.handle_timeout(now); // so that what it shows is that of now
@@ -526,11 +528,6 @@ impl World {
         series.add(now, hop, flows);
         let next = series.next(now);
         self.agenda.wake_at(SAMPLER, Some(next));
-    }
-
-    /// The Doppler shift of the channel's carrier when the distance to the satellite grows by so many metres per second.
-    fn doppler_hz(&self, range_rate_mps: f64) -> Option<f64> {
-        Some(-range_rate_mps / orbit::SPEED_OF_LIGHT * self.carrier?.as_hz())
     }
 }
 

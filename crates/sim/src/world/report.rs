@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use access::{Access, AccessReport};
 use link::{DropReason, LastHopReport};
-use units::{Duration, Time};
+use units::{Db, Duration, Frequency, Time};
 
 use super::flow::{Application, Flow, Pep};
 use super::{RunError, World};
@@ -12,7 +12,8 @@ use crate::packet::Way;
 use crate::record::drops::PathLoss;
 use crate::record::flow::FlowRecord;
 use crate::record::{
-    Conservation, FlowSummary, PathSummary, PepSummary, Record, Summary, Table, UsersSummary, flow_table,
+    ChannelSummary, Conservation, FlowSummary, PathSummary, PepSummary, Record, Summary, Table, UsersSummary,
+    flow_table,
 };
 use crate::scenario::ScenarioConfig;
 
@@ -38,6 +39,11 @@ impl World {
             last_hop,
             access,
             path: self.path_summary(),
+            channel: ChannelSummary {
+                kind: config.channel.kind(),
+                reference_snr_db: self.reference_snr.map(Db::get),
+                carrier_hz: self.carrier.map(Frequency::as_hz),
+            },
             events: self.recorder.digest.events(),
             conservation,
             users: self.users_summary(&flows),
@@ -83,12 +89,14 @@ impl World {
         let elevations = || looks().map(|look| look.elevation_deg);
         let accelerations = trace.looks().filter_map(|(at, _)| trace.range_acceleration(at));
         let most = |values: &mut dyn Iterator<Item = f64>| values.map(f64::abs).reduce(f64::max);
-        let doppler = |range_rate: f64| self.doppler_hz(range_rate).map(f64::abs);
+        let doppler = |range_rate: f64| Some(range_rate / orbit::SPEED_OF_LIGHT * self.carrier?.as_hz());
         PathSummary {
             one_way_delay_min_s: seconds(trace.min()),
             one_way_delay_mean_s: seconds(trace.mean()),
             one_way_delay_max_s: seconds(trace.max()),
             handovers: trace.handovers(),
+            user_handovers: trace.user_handovers(),
+            gateway_handovers: trace.gateway_handovers(),
             route_changes: trace.route_changes(),
             outage_ratio: if elapsed > 0.0 { trace.outage().as_secs_f64() / elapsed } else { 0.0 },
             elevation_min_deg: elevations().reduce(f64::min),
@@ -113,6 +121,10 @@ impl World {
         let without_route = self.recorder.drops.by_path(PathLoss::NoRoute);
         if without_route > 0 {
             warnings.push(format!("{without_route} packets were lost for want of a route"));
+        }
+        let stranded = self.path.stranded;
+        if stranded > 0 {
+            warnings.push(format!("{stranded} packets wait for a route, and none comes any more"));
         }
         if last_hop.stalled_ratio > 0.05 {
             warnings.push(format!(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -46,6 +47,14 @@ def elevation(text: str | None) -> float | None:
     return None if text is None else parse.degrees("--minimum-elevation", text)
 
 
+def tell_dates(sky: str | dict[str, Any], start_s: float, duration_s: float, *, quiet: bool = False) -> None:
+    """Of satellites from a file: their reference instant, unless it is to be quiet, and that their elements are old."""
+    if not quiet and (epoch := to.constellation.epoch(sky)):
+        print(f"epoch {epoch} UTC: times count from then")
+    if warning := to.constellation.age_warning(sky, start_s=start_s, duration_s=duration_s):
+        print(f"warning: {warning}", file=sys.stderr)
+
+
 def known_places(stations: Path | None) -> dict[str, Place]:
     """The places of --stations by their names."""
     if stations is None:
@@ -74,6 +83,7 @@ _OPTIONS = {
     "user": "--to",
     "minimum_elevation": "--minimum-elevation",
     "handover": "--handover",
+    "source_handover": "--source-handover",
     "metric": "--metric",
     "format": "--format",
     "access": "--access",
@@ -85,6 +95,8 @@ _OPTIONS = {
     "latitude_step": "--latitude-step",
     "station": "--at",
     "tracks": "--tracks",
+    "track": "--track-time",
+    "at": "--at",
     "out": "--out",
 }
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 import transorbit as to
-from transorbit.cli import UsageError, parse, show
+from transorbit.cli import UsageError, parse
 from transorbit.cli.common import Csv, Plot, check_plot, examples, write_csv, write_plot, write_text
-from transorbit.cli.constellation.common import Span, choice, constellation, known_places, options, place
+from transorbit.cli.constellation.common import Span, choice, constellation, known_places, options, place, tell_dates
 
 if TYPE_CHECKING:
     import polars as pl
+
+# As `path.format` of a scenario; the first is the default.
+_FORMATS = ("csv", "hypatia", "milliseconds", "ping")
+# Decimals in a file of what the core keeps to seven digits.
+_DIGITS = {"elevation_deg": 4, "range_m": 1, "range_rate_mps": 3, "doppler_hz": 2, "doppler_rate_hz_per_s": 3}
 
 Places = Annotated[list[str], Parameter(allow_leading_hyphen=True, negative="")]
 
@@ -25,6 +30,8 @@ Places = Annotated[list[str], Parameter(allow_leading_hyphen=True, negative="")]
         "transorbit constellation delay leo-66 --from 43.6,1.4 --to -36.9,174.8 --to 40.7,-74 --plot delays.svg",
         "transorbit constellation delay iridium.tle --stations towns.csv --from Toulouse --to Nairobi \\",
         "    --handover shortest-path --csv delay.csv",
+        "transorbit constellation delay starlink-shell-1 --from 48.8,2.3 --to 45.8,4.9 \\",
+        '    --handover \'{ kind = "fixed-epochs", every = "15 s" }\' --plot delay.svg',
         "transorbit constellation delay starlink-shell-1 --from 48.8,2.3 --to 45.8,4.9 --handover highest \\",
         '    --carrier "12 GHz" --csv doppler.csv --trace delay.txt --format milliseconds',
     )
@@ -40,12 +47,13 @@ def delay(
     duration: Span = "600 s",
     step: Span = "1 s",
     handover: str | None = None,
+    source_handover: str | None = None,
     metric: str | None = None,
     carrier: str | None = None,
     csv: Csv = None,
     plot: Plot = None,
     trace: Path | None = None,
-    format_: Annotated[str, Parameter(name="--format")] = "csv",
+    format_: Annotated[str | None, Parameter(name="--format")] = None,
 ) -> None:
     """The one-way delay between two places over a constellation, or between several pairs.
 
@@ -58,50 +66,60 @@ def delay(
         start: When, after the constellation's epoch, as "10 min"; by default at the epoch.
         duration: How long.
         step: Time between samples.
-        handover: How the satellite that serves an end is chosen, as `path.handover` of a scenario; its default.
+        handover: How the satellite that serves an end is chosen, as `path.handover` of a scenario; its default. A name,
+            or an inline table of TOML.
+        source_handover: The same for --from, as `path.source_handover`; by default as --handover.
         metric: What a route has least of: delay or hops.
         carrier: A carrier, as "2 GHz", whose Doppler shift is wanted.
         trace: Write the delay of the one pair as a delay trace, for other tools or for `path.file` of a scenario.
-        format_: The format of the trace: csv, hypatia, milliseconds or ping.
+        format_: The format of the trace: csv, hypatia, milliseconds or ping; by default csv.
     """
     check_plot(plot)
+    _check_format(trace, format_)
     pairs = _pairs_of(from_, to_)
     known = known_places(stations)
     ends = [(place("--from", one, known), place("--to", other, known)) for one, other in pairs]
     duration_s, step_s = parse.seconds("--duration", duration), parse.seconds("--step", step)
     carrier_hz = None if carrier is None else parse.hertz("--carrier", carrier)
-    path = {} if start is None else {"start": f"{parse.seconds('--start', start)} s"}
+    start_s = 0.0 if start is None else parse.start("--start", start)
+    path: dict[str, Any] = {"start": f"{start_s} s"}
     path |= {} if metric is None else {"metric": metric}
+    path |= {} if source_handover is None else {"source_handover": parse.choice("--source-handover", source_handover)}
+    policy = None if handover is None else parse.choice("--handover", handover)
+    sky = choice(name)
     if trace and len(pairs) > 1:
         raise UsageError(f"--trace: {len(pairs)} pairs were given, and a trace is that of one")
     traces: dict[str, pl.DataFrame] = {}
     for (one, other), (source, user) in zip(pairs, ends, strict=True):
         with options():
             traces[f"{one} to {other}"] = to.constellation.delay(
-                choice(name),
+                sky,
                 source=source,
                 user=user,
                 duration_s=duration_s,
                 step_s=step_s,
-                handover=handover,
+                handover=policy,
                 carrier_hz=carrier_hz,
                 path=path,
             )
+    with options():
+        tell_dates(sky, start_s, duration_s, quiet=csv == Path("-"))
     if csv != Path("-"):
-        print("\n".join(_delays(traces)))
+        several = len(traces) > 1
+        print("\n\n".join((f"{pair}\n" if several else "") + _summary(table) for pair, table in traces.items()))
     if csv:
-        write_csv(_side_by_side(traces, pairs), csv)
+        write_csv(_rounded(_side_by_side(traces, pairs)), csv)
     if trace:
         [(source, user)] = ends
         with options():
             text = to.constellation.delay_trace(
-                choice(name),
+                sky,
                 source=source,
                 user=user,
                 duration_s=duration_s,
                 step_s=step_s,
-                handover=handover,
-                trace_format=format_,
+                handover=policy,
+                trace_format=format_ or _FORMATS[0],
                 path=path,
             )
         write_text(text, trace)
@@ -112,7 +130,9 @@ def delay(
         if others:
             figure = plots.constellation_delays(traces, title=f"One-way delays over {name}")
         else:
-            figure = plots.constellation_delay(traces[first], title=f"{name}, {first}")
+            table = traces[first]
+            title = "\n".join([f"{name}, {first}", ", ".join([*_changes(table), *_outage(table)])])
+            figure = plots.constellation_delay(table, title=title)
         write_plot(figure, plot)
 
 
@@ -126,10 +146,44 @@ def _pairs_of(ones: list[str], others: list[str]) -> list[tuple[str, str]]:
     return list(dict.fromkeys(zip(ones, others, strict=True)))
 
 
-def _delays(traces: dict[str, pl.DataFrame]) -> list[str]:
-    if len(traces) == 1:
-        return [show.delay(trace) for trace in traces.values()]
-    return [f"{pair}\n{show.delay(trace)}\n" for pair, trace in traces.items()]
+def _check_format(trace: Path | None, trace_format: str | None) -> None:
+    """Refuse a format before anything is computed for it."""
+    if trace_format is None:
+        return
+    if trace_format not in _FORMATS:
+        raise UsageError(f'--format: "{trace_format}" is none of {", ".join(_FORMATS)}')
+    if trace is None:
+        raise UsageError("--format: is that of a delay trace: give a file to --trace")
+
+
+def _summary(table: pl.DataFrame) -> str:
+    """The range of a path's delay, and what happened on it."""
+    delays = table["one_way_delay_s"].drop_nulls() * 1e3
+    if delays.is_empty():
+        return "no route at any time"
+    low, mean, high = (float(value or 0.0) for value in (delays.min(), delays.mean(), delays.max()))  # type: ignore[arg-type]
+    lines = [f"one-way delay  {low:.2f} / {mean:.2f} / {high:.2f} ms (min / mean / max)", ", ".join(_changes(table))]
+    return "\n".join([*lines, *_outage(table)])
+
+
+def _changes(table: pl.DataFrame) -> list[str]:
+    """How often something changed, by what it was."""
+    counted = to.constellation.changes(table)
+    names = {"user-handover": "user handover", "gateway-handover": "gateway handover", "route-change": "route change"}
+    return [f"{counted[event]} {name}{'' if counted[event] == 1 else 's'}" for event, name in names.items()]
+
+
+def _outage(table: pl.DataFrame) -> list[str]:
+    """For how much of the time there is no route, if there ever is none."""
+    missing = table["one_way_delay_s"].null_count()
+    return [f"no route {100 * missing / len(table):.3g} % of the time"] if missing else []
+
+
+def _rounded(table: pl.DataFrame) -> pl.DataFrame:
+    """Without the digits that the core does not keep."""
+    import polars as pl
+
+    return table.with_columns(pl.col(name).round(digits) for name, digits in _DIGITS.items() if name in table.columns)
 
 
 def _side_by_side(traces: dict[str, pl.DataFrame], pairs: list[tuple[str, str]]) -> pl.DataFrame:

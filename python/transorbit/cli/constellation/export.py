@@ -12,7 +12,7 @@ from cyclopts import Parameter
 import transorbit as to
 from transorbit.cli import UsageError, parse
 from transorbit.cli.common import examples, write_csv, write_text
-from transorbit.cli.constellation.common import Span, choice, constellation, options
+from transorbit.cli.constellation.common import Span, choice, constellation, options, tell_dates
 
 # What Cesium still turns smoothly.
 _MANY_SATELLITES = 500
@@ -45,7 +45,7 @@ def export(
         czml: Write satellites, orbits, links and stations to this file, which Cesium reads; - is standard output.
         csv: Write Earth-fixed positions to this file, a row for each instant and satellite; - is standard output.
         stations: Ground stations of the scene, a CSV file: name,latitude_deg,longitude_deg and perhaps altitude_m.
-        start: The first instant, after the constellation's epoch, as "10 min"; by default the epoch.
+        start: The first instant, after the constellation's epoch, as "10 min", or before it; by default the epoch.
         duration: How long.
         step: Time between positions.
         epoch: When the scene of a pattern begins to count, UTC in ISO 8601; by default 2000-01-01T12:00:00Z. The
@@ -55,10 +55,11 @@ def export(
     """
     if not (czml or csv):
         raise UsageError("--czml, --csv: give a file to one of them, or to both")
-    start_s = 0.0 if start is None else parse.seconds("--start", start)
+    start_s = 0.0 if start is None else parse.instant("--start", start)
     duration_s, step_s = parse.seconds("--duration", duration), parse.seconds("--step", step)
     with options(stations):
         sky = choice(name)
+        tell_dates(sky, start_s, duration_s, quiet=Path("-") in (csv, czml))
         if csv:
             table = to.constellation.positions(sky, start_s=start_s, duration_s=duration_s, step_s=step_s)
             write_csv(table, csv)

@@ -124,7 +124,8 @@ def _instants(*, enabled: bool) -> Iterator[Callable[[int, int], None] | None]:
 def _summary(name: str, found: Routes) -> list[str]:
     """What the pairs met, in some lines."""
     report, reached = found.report, found.pairs.filter(found.pairs["reached_share"] > 0)
-    lines = [
+    lines = [f"epoch {report['epoch']} UTC: times count from then"] if report["epoch"] else []
+    lines += [
         f"{name}: {report['satellites']} satellites, {len(report['stations'])} stations, "
         f"{len(found.pairs)} pairs, {report['instants']} instants in {found.provenance['wall_s']:.2f} s",
     ]

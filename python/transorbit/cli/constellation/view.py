@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ from cyclopts import Parameter
 import transorbit as to
 from transorbit.cli import parse, show
 from transorbit.cli.common import Csv, Plot, check_plot, examples, write_csv, write_plot
-from transorbit.cli.constellation.common import Span, choice, constellation, elevation, options
+from transorbit.cli.constellation.common import Span, choice, constellation, elevation, options, tell_dates
 
 
 @constellation.command(
@@ -40,14 +41,17 @@ def coverage(
         latitude_step: Between rows.
     """
     check_plot(plot)
+    duration_s = parse.seconds("--duration", duration)
     with options():
+        sky = choice(name)
         table = to.constellation.coverage(
-            choice(name),
+            sky,
             minimum_elevation_deg=elevation(minimum_elevation),
-            duration_s=parse.seconds("--duration", duration),
+            duration_s=duration_s,
             step_s=parse.seconds("--step", step),
             latitude_step_deg=parse.degrees("--latitude-step", latitude_step),
         )
+    tell_dates(sky, 0.0, duration_s, quiet=csv == Path("-"))
     if csv != Path("-"):
         rows = [
             [
@@ -71,6 +75,7 @@ def coverage(
 @constellation.command(
     help_epilogue=examples(
         'transorbit constellation passes leo-66 --at 43.6,1.4 --duration "2 h"',
+        'transorbit constellation passes iridium.tle --at 43.6,1.4 --start "24 h" --csv passes.csv',
     )
 )
 def passes(
@@ -79,6 +84,7 @@ def passes(
     *,
     at: Annotated[str, Parameter(allow_leading_hyphen=True)],
     minimum_elevation: str | None = None,
+    start: Span = "0 s",
     duration: Span = "100 min",
     csv: Csv = None,
     plot: Plot = None,
@@ -89,17 +95,24 @@ def passes(
         name: A constellation of `transorbit list constellations`, or a file of two-line elements or OMM.
         at: Latitude,longitude in degrees, north and east positive.
         minimum_elevation: What a pass rises above and sets below; by default the constellation's.
+        start: When, after the constellation's epoch, as "10 min"; of satellites from a file also before it.
         duration: How long.
     """
     check_plot(plot)
-    place, duration_s = parse.place("--at", at), parse.seconds("--duration", duration)
-    lowest = elevation(minimum_elevation)
+    place, lowest = parse.place("--at", at), elevation(minimum_elevation)
+    start_s, duration_s = parse.instant("--start", start), parse.seconds("--duration", duration)
     with options():
-        table = to.constellation.passes(choice(name), place, minimum_elevation_deg=lowest, duration_s=duration_s)
+        sky = choice(name)
+        table = to.constellation.passes(
+            sky, place, minimum_elevation_deg=lowest, start_s=start_s, duration_s=duration_s
+        )
+        epoch = to.constellation.epoch(sky)
+    tell_dates(sky, start_s, duration_s, quiet=csv == Path("-"))
     if csv != Path("-"):
         rows = [
             [
                 row["name"],
+                *([_utc(epoch, row["culmination_s"])] if epoch else []),
                 _instant(row["rise_s"]),
                 _instant(row["culmination_s"]),
                 _instant(row["set_s"]),
@@ -108,14 +121,22 @@ def passes(
             ]
             for row in table.iter_rows(named=True)
         ]
-        print("\n".join(show.table(["satellite", "rise (s)", "highest (s)", "set (s)", "at (deg)", "from (km)"], rows)))
-        print(f"\n{len(rows)} passes" if rows else _none(name, place, duration_s))
+        header = ["satellite", "rise (s)", "highest (s)", "set (s)", "at (deg)", "from (km)"]
+        header[1:1] = ["highest (UTC)"] if epoch else []
+        print("\n".join(show.table(header, rows)))
+        if rows:
+            print(f"\n{len(rows)} passes")
+        else:
+            highest, at_s = to.constellation.best_elevation(sky, place, start_s=start_s, duration_s=duration_s)
+            print(f"no pass: the highest satellite reaches {highest:.1f} deg, after {at_s:g} s")
     write_csv(table, csv)
     if plot:
         from transorbit import plots
 
         title = f"{name}, passes over {at}"
-        figure = plots.passes(table, duration_s=duration_s, minimum_elevation_deg=lowest or 0.0, title=title)
+        figure = plots.passes(
+            table, start_s=start_s, duration_s=duration_s, minimum_elevation_deg=lowest or 0.0, title=title
+        )
         write_plot(figure, plot)
 
 
@@ -134,7 +155,7 @@ def show_(
     minimum_elevation: str | None = None,
     tracks: str = "0",
     track_time: Span = "100 min",
-    links: bool = True,
+    links: bool | None = None,
     footprints: bool = True,
     csv: Csv = None,
     plot: Plot = None,
@@ -143,39 +164,45 @@ def show_(
 
     Args:
         name: A constellation of `transorbit list constellations`, or a file of two-line elements or OMM.
-        at: When, after the constellation's epoch, as "10 min"; by default at the epoch.
+        at: When, after the constellation's epoch, as "10 min", or before it; by default at the epoch.
         minimum_elevation: Elevation at the edge of a footprint; by default the constellation's.
         tracks: Satellites whose ground tracks are drawn: their numbers.
         track_time: How long the tracks are.
-        links: Draw the links between satellites.
+        links: Draw the links between satellites; by default of at most 300 satellites.
         footprints: Draw the footprints, of at most 100 satellites.
     """
     plot = plot or (None if csv else Path(f"{Path(name).stem}.png"))
     check_plot(plot)
+    at_s = 0.0 if at is None else parse.instant("--at", at)
+    track_s = parse.seconds("--track-time", track_time)
     with options():
+        sky = choice(name)
         chart = to.constellation.world(
-            choice(name),
+            sky,
             minimum_elevation_deg=elevation(minimum_elevation),
-            at_s=0.0 if at is None else parse.seconds("--at", at),
-            track_s=parse.seconds("--track-time", track_time),
+            at_s=at_s,
+            track_s=track_s,
             tracks=parse.counts("--tracks", tracks),
         )
+    tell_dates(sky, at_s, track_s, quiet=csv == Path("-"))
     if csv != Path("-"):
         print(f"{name}: {len(chart.satellites)} satellites, {len(chart.links)} links")
     write_csv(chart.satellites, csv)
     if plot:
         from transorbit import plots
+        from transorbit.plots.constellation import links_fit
 
         title = name if at is None else f"{name}, {at} after its epoch"
         write_plot(plots.world(chart, title=title, links=links, footprints=footprints), plot)
         if csv != Path("-"):
             print(f"Map: {plot}")
+            if links is None and len(chart.links) and not links_fit(chart):
+                print("links between so many satellites are left out: --links draws them")
 
 
-def _none(name: str, place: tuple[float, float], duration_s: float) -> str:
-    """That there is no pass, and how far from one it was."""
-    highest, when = to.constellation.best_elevation(choice(name), place, duration_s=duration_s)
-    return f"no pass: the highest satellite reaches {highest:.1f} deg, after {when:g} s"
+def _utc(epoch: str, seconds: float) -> str:
+    """An instant after the epoch, to a second."""
+    return f"{datetime.fromisoformat(epoch) + timedelta(seconds=seconds):%Y-%m-%d %H:%M:%S}"
 
 
 def _instant(seconds: float | None) -> str:

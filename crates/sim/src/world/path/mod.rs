@@ -40,8 +40,10 @@ pub(super) struct LongPath {
     pub(super) service: Service,
     /// When there is no route: from, until.
     outages: Vec<(Time, Time)>,
+    /// Packets that wait for a route which does not come back.
+    pub(super) stranded: u64,
     /// What to know before trusting the delays.
-    pub(super) warning: Option<String>,
+    pub(super) warnings: Vec<String>,
 }
 
 impl LongPath {
@@ -56,7 +58,8 @@ impl LongPath {
             lanes: [Lane::new(config), Lane::new(config)],
             service: Service::new(trace.legs(), config.at_handover()),
             outages: outages(&trace),
-            warning: None,
+            stranded: 0,
+            warnings: Vec::new(),
             trace,
         }
     }
@@ -92,8 +95,8 @@ impl LongPath {
         }
     }
 
-    /// When a packet of `bytes` that its user wants to send at `at` reaches the ground; `hop` is the delay between users and
-    /// their satellite.
+    /// When a packet of `bytes` that its user wants to send at `at` reaches its satellite, and when the ground; `hop` is the delay
+    /// between users and their satellite.
     ///
     /// # Errors
     /// It does not, and why.
@@ -103,41 +106,54 @@ impl LongPath {
         at: Time,
         bytes: impl FnOnce() -> u32,
         hop: &mut Propagation,
-    ) -> Result<Time, PathLoss> {
+    ) -> Result<(Time, Time), PathLoss> {
         match self.constant {
-            Some(delay) => Ok(at + delay + hop.delay(at)),
+            Some(delay) => {
+                let up = at + hop.delay(at);
+                Ok((up, up + delay))
+            }
             None => self.climb_to_satellites(at, bytes(), hop),
         }
     }
 
     #[inline(never)]
-    fn climb_to_satellites(&mut self, at: Time, bytes: u32, hop: &mut Propagation) -> Result<Time, PathLoss> {
-        let at = self.service.served_from(at);
-        let Some((sent, arrival)) = self.enter(Direction::Up, at, bytes)? else { return Ok(Time::MAX) };
-        Ok(arrival + hop.delay(sent))
+    fn climb_to_satellites(&mut self, at: Time, bytes: u32, hop: &mut Propagation) -> Result<(Time, Time), PathLoss> {
+        let Some((sent, arrival)) = self.enter(Direction::Up, at, bytes)? else { return Ok((Time::MAX, Time::MAX)) };
+        let up = hop.delay(sent);
+        Ok((sent + up, arrival + up))
     }
 
     /// When a packet leaves the place where it waits for a route, and when it has passed the path; nothing if it waits to the end.
     fn enter(&mut self, direction: Direction, at: Time, bytes: u32) -> Result<Option<(Time, Time)>, PathLoss> {
-        let lane = &mut self.lanes[direction as usize];
-        let mut sent = at;
-        let mut delay = self.trace.delay(at);
-        if delay.is_none() {
-            sent = resumes(&self.outages, at);
-            lane.wait(sent, bytes)?;
-            if sent == Time::MAX {
-                return Ok(None);
-            }
-            delay = self.trace.delay(sent);
+        let (sent, waits) = self.sent(direction, at);
+        if waits {
+            self.lanes[direction as usize].wait(sent, bytes)?;
         }
-        let delay = delay.expect("the outage is over");
-        let last_link = if self.includes_last_link { self.trace.last_link_delay(sent) } else { None };
-        let propagation = delay.saturating_sub(last_link.unwrap_or(Duration::ZERO));
-        if !lane.has_queues() {
-            return Ok(Some((sent, sent + propagation)));
+        if sent == Time::MAX {
+            self.stranded += 1;
+            return Ok(None);
+        }
+        let delay = self.delay(sent).expect("there is a route then");
+        if !self.lanes[direction as usize].has_queues() {
+            return Ok(Some((sent, sent + delay)));
         }
         let links = self.trace.leg(sent).and_then(|leg| leg.hops).unwrap_or(0) as usize + 1;
-        Ok(Some((sent, lane.cross(sent, bytes, links)? + propagation)))
+        let crossed = self.lanes[direction as usize].cross(sent, bytes, links)?;
+        Ok(Some((sent, crossed + delay)))
+    }
+
+    /// When what is to be sent at `at` can be: outside of interruptions, if a user sends it, and with a route; and whether it
+    /// waits for a route.
+    fn sent(&self, direction: Direction, at: Time) -> (Time, bool) {
+        let (mut at, mut waits) = (at, false);
+        loop {
+            let served = if direction == Direction::Up { self.service.served_from(at) } else { at };
+            if served == Time::MAX || self.trace.delay(served).is_some() {
+                return (served, waits);
+            }
+            at = resumes(&self.outages, served);
+            waits = true;
+        }
     }
 
     /// The propagation delay of what enters at `now`; `None` without a route.
@@ -173,8 +189,15 @@ impl LongPath {
 
     /// The delay between that satellite and the users; nothing if none ever serves them. While none does it stays as it was.
     pub(super) fn propagation(&self) -> Option<Propagation> {
-        let delay = |look: orbit::Look| Duration::from_secs_f64(look.range_m / orbit::SPEED_OF_LIGHT);
-        let points: Vec<_> = self.trace.looks().filter_map(|(at, look)| Some((at, delay(look?)))).collect();
+        let mut points: Vec<(Time, Duration)> = Vec::new();
+        let mut served = true;
+        for (at, look) in self.trace.looks() {
+            let last = points.last().map(|point| point.1);
+            // The end of a service, and of the gap after it.
+            points.extend(last.filter(|_| look.is_none() || !served).map(|delay| (at, delay)));
+            points.extend(look.map(|look| (at, Duration::from_secs_f64(look.range_m / orbit::SPEED_OF_LIGHT))));
+            served = look.is_some();
+        }
         (!points.is_empty()).then(|| Propagation::over(points))
     }
 }
@@ -201,4 +224,118 @@ fn outages(trace: &DelayTrace) -> Vec<(Time, Time)> {
 fn resumes(outages: &[(Time, Time)], now: Time) -> Time {
     let after = outages.partition_point(|&(_, until)| until <= now);
     outages.get(after).map_or(Time::MAX, |outage| outage.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use orbit::Leg;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    /// Half around the world over 66 satellites, one hour, with more of a path.
+    fn path(more: &str) -> LongPath {
+        let text = format!(
+            "kind = \"constellation\"\nconstellation = \"leo-66\"\n\
+             source = {{ latitude = \"43.6 deg\", longitude = \"1.4 deg\" }}\n\
+             user = {{ latitude = \"-36.9 deg\", longitude = \"174.8 deg\" }}\n{more}"
+        );
+        let config: PathConfig = toml::from_str(&text).unwrap();
+        let PathConfig::Constellation(constellation) = &config else { unreachable!() };
+        let trace = constellation.trace(HOUR).unwrap();
+        LongPath::new(&config, trace, None)
+    }
+
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    /// The first handover of the user, with a way from the old satellite to the new one.
+    fn handover(path: &LongPath) -> Leg {
+        let found = path.trace().legs().iter().find(|leg| leg.forwarding.is_some());
+        *found.expect("a satellite sets within the hour")
+    }
+
+    fn at_handover(packets: &str) -> String {
+        format!("at_handover = {{ interruption = \"40 ms\", packets = \"{packets}\" }}")
+    }
+
+    #[test]
+    fn what_is_on_its_way_down_at_a_handover_is_sent_on_or_lost() {
+        let leg = handover(&path(""));
+        let sent = leg.from - ms(1);
+        let plain = path("").descend(sent, || 1000).unwrap();
+        assert!(plain > leg.from);
+        assert_eq!(path(&at_handover("deliver")).descend(sent, || 1000), Ok(plain));
+        assert_eq!(path(&at_handover("forward")).descend(sent, || 1000), Ok(plain + leg.forwarding.unwrap()));
+        assert_eq!(path(&at_handover("lose")).descend(sent, || 1000), Err(PathLoss::Handover));
+        let after = path("").descend(leg.from, || 1000);
+        assert_eq!(path(&at_handover("lose")).descend(leg.from, || 1000), after);
+    }
+
+    #[test]
+    fn users_wait_until_the_interruption_is_over() {
+        let leg = handover(&path(""));
+        let mut path = path(&at_handover("lose"));
+        let mut hop = path.propagation().unwrap();
+        let delay = |path: &LongPath, hop: &mut Propagation, sent| sent + path.delay(sent).unwrap() + hop.delay(sent);
+        for (wanted, sent) in [(leg.from - ms(1), leg.from - ms(1)), (leg.from + ms(10), leg.from + ms(40))] {
+            let expected = (sent + hop.delay(sent), delay(&path, &mut hop, sent));
+            assert_eq!(path.climb(wanted, || 1000, &mut hop), Ok(expected));
+        }
+        assert!(hop.delay(leg.from + ms(40)) != hop.delay(leg.from - ms(1)), "another satellite");
+    }
+
+    #[test]
+    fn each_direction_crosses_every_link_of_the_route() {
+        // 1000 B at 8 Mbit/s take a millisecond.
+        let (mut plain, mut slow) = (path(""), path("hops = { rate = \"8 Mbit/s\", buffer = \"1500 B\" }"));
+        let mut hop = plain.propagation().unwrap();
+        let links = plain.trace().leg(Time::ZERO).unwrap().hops.unwrap() + 1;
+        assert!(links > 4);
+        let takes = ms(u64::from(links));
+        let now = Time::ZERO;
+        assert_eq!(slow.descend(now, || 1000), Ok(plain.descend(now, || 1000).unwrap() + takes));
+        assert_eq!(slow.descend(now, || 1000), Err(PathLoss::Overflow), "1500 B hold one");
+        // Full downwards, free upwards.
+        let (up, down) = plain.climb(now, || 1000, &mut hop).unwrap();
+        assert_eq!(slow.climb(now, || 1000, &mut hop), Ok((up, down + takes)));
+    }
+
+    /// Satellites without links, over two ends that seldom share one; when they do after an outage, it is another.
+    #[test]
+    fn what_waits_for_a_route_leaves_when_the_user_may_send() {
+        let text = "kind = \"constellation\"\nconstellation = \"orbcomm-og2\"\n\
+             source = { latitude = \"30 deg\", longitude = \"1.4 deg\" }\n\
+             user = { latitude = \"25 deg\", longitude = \"10 deg\" }\n\
+             no_route = { kind = \"queue\", buffer = \"3000 B\" }\n\
+             at_handover = { interruption = \"500 ms\", packets = \"lose\" }";
+        let config: PathConfig = toml::from_str(text).unwrap();
+        let PathConfig::Constellation(constellation) = &config else { unreachable!() };
+        let trace = constellation.trace(HOUR * 12).unwrap();
+        let mut path = LongPath::new(&config, trace.clone(), None);
+        let mut hop = path.propagation().unwrap();
+        let legs = trace.legs().windows(2);
+        let back = legs.filter(|legs| legs[0].hops.is_none() && legs[1].hops.is_some()).map(|legs| legs[1].from);
+        let back = back.skip(1).find(|&from| path.service.served_from(from) > from).expect("another satellite rises");
+        let last = path.outages.iter().find(|outage| outage.1 == back).unwrap().0;
+        let wanted = last + ms(1);
+        let down = back + path.delay(back).unwrap();
+        assert_eq!(path.descend(wanted, || 1000), Ok(down));
+        let sent = back + ms(500);
+        let expected = (sent + hop.delay(sent), sent + path.delay(sent).unwrap() + hop.delay(sent));
+        assert_eq!(path.climb(wanted, || 1000, &mut hop), Ok(expected));
+        // In an outage the delay to the user stays what it was.
+        let gap = wanted + (back.since(wanted)) / 2;
+        assert_eq!(hop.delay(gap), hop.delay(wanted));
+        // Three of 1000 B fit, the fourth is lost; after the last service they wait for ever.
+        for _ in 0..2 {
+            assert_eq!(path.descend(wanted, || 1000), Ok(down));
+        }
+        assert_eq!(path.descend(wanted, || 1000), Err(PathLoss::NoRoute));
+        let (from, until) = *path.outages.last().unwrap();
+        assert_eq!(until, Time::MAX);
+        assert_eq!(path.climb(from + ms(1), || 1000, &mut hop), Ok((Time::MAX, Time::MAX)));
+        assert_eq!(path.stranded, 1);
+    }
 }

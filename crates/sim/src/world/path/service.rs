@@ -8,9 +8,10 @@ use units::{Duration, Time};
 pub(in crate::world) struct Service {
     events: Vec<(Time, Event)>,
     next: usize,
-    at_handover: AtHandover,
-    /// The instants of handovers, and what a packet that comes to the satellite left behind does then.
+    /// The instants of handovers, and what becomes of packets that come to the satellite left behind.
     handovers: Vec<(Time, Transfer)>,
+    /// When nothing is sent to the users or by them: from, until. Those that touch are one.
+    interruptions: Vec<(Time, Time)>,
     /// The handovers up to the instant last asked about.
     passed: usize,
 }
@@ -41,6 +42,7 @@ impl Service {
     pub(super) fn new(legs: &[Leg], at_handover: AtHandover) -> Service {
         let mut events = Vec::new();
         let mut handovers = Vec::new();
+        let mut interruptions: Vec<(Time, Time)> = Vec::new();
         let mut last = None;
         let mut halted = false;
         for leg in legs {
@@ -57,6 +59,11 @@ impl Service {
                     let resume = leg.from + at_handover.interruption;
                     events.push((leg.from, Event::HandOver { resume, transfer }));
                     handovers.push((leg.from, transfer));
+                    match interruptions.last_mut() {
+                        Some(before) if before.1 >= leg.from => before.1 = resume,
+                        _ if resume > leg.from => interruptions.push((leg.from, resume)),
+                        _ => {}
+                    }
                 }
                 _ if halted => events.push((leg.from, Event::Resume)),
                 _ => {}
@@ -64,7 +71,7 @@ impl Service {
             halted = false;
             last = leg.user_satellite;
         }
-        Service { events, next: 0, at_handover, handovers, passed: 0 }
+        Service { events, next: 0, handovers, interruptions, passed: 0 }
     }
 
     /// When something happens next.
@@ -84,9 +91,6 @@ impl Service {
     /// `arrival`. Sending instants never go back.
     #[inline]
     pub(super) fn crossing(&mut self, sent: Time, arrival: Time) -> Crossing {
-        if self.at_handover.packets == AtHandoverPackets::Deliver {
-            return Crossing::Served;
-        }
         while self.handovers.get(self.passed).is_some_and(|handover| handover.0 <= sent) {
             self.passed += 1;
         }
@@ -112,12 +116,8 @@ impl Service {
     /// From when on a user that wants to send at `at` can: after the interruption of a handover.
     #[inline]
     pub(super) fn served_from(&self, at: Time) -> Time {
-        let interruption = self.at_handover.interruption;
-        if interruption.is_zero() {
-            return at;
-        }
-        let before = self.handovers.partition_point(|handover| handover.0 <= at);
-        before.checked_sub(1).map_or(at, |last| at.max(self.handovers[last].0 + interruption))
+        let begun = self.interruptions.partition_point(|&(from, _)| from <= at);
+        begun.checked_sub(1).map_or(at, |last| at.max(self.interruptions[last].1))
     }
 }
 
@@ -151,7 +151,7 @@ mod tests {
             user_satellite: satellite,
             gateway: satellite.map(|_| 0),
             forwarding: forwarding.map(ms),
-            change: Change::Handover,
+            change: Change::default(),
         };
         let legs: Vec<Leg> = legs.iter().map(leg).collect();
         Service::new(&legs, AtHandover { interruption: ms(50), packets })
@@ -221,5 +221,12 @@ mod tests {
         {
             assert_eq!(service.served_from(at(wanted)), at(sent));
         }
+        // Another handover within the interruption: until the end of the later one.
+        let twice = [(0, Some(5), None), (1000, Some(6), None), (1030, Some(7), None), (1080, Some(5), None)];
+        let service = super::tests::service(AtHandoverPackets::Lose, &twice);
+        assert_eq!(
+            [999, 1000, 1129, 1130].map(|wanted| service.served_from(at(wanted))),
+            [999, 1130, 1130, 1130].map(at)
+        );
     }
 }
