@@ -1,8 +1,9 @@
 //! Constellations, propagation, visibility and routing over inter-satellite links: the one-way delay of a path over time.
 //!
 //! A scenario's [`PathConfig`] becomes a [`DelayTrace`] before the run; the run only looks delays up. From the parts to the
-//! whole: [`Constellation`] says what there is, [`Orbits`] where it is, [`Station`] what the ground sees of it, [`Links`] who
-//! is linked, [`Router`] the best way, [`Course`] where a user goes, and [`HandoverPolicy`] which satellite serves it.
+//! whole: `satellites` has who flies ([`Constellation`], or a file of elements), where ([`Orbits`]) and linked with whom
+//! ([`Links`]); `ground` the places, users who move, and what a [`Station`] sees; `routes` the best way at an instant
+//! ([`Router`], [`AllPairs`]); `path` what becomes of it over time: policies of handover, legs, the trace and its formats.
 //!
 //! What is simplified, and who could notice:
 //! - Orbits of a Walker constellation are circular; the Earth's oblateness turns them if asked (`j2`), by its secular terms
@@ -22,61 +23,40 @@
 //! - A station's elevation is above the WGS 84 ellipsoid, without terrain or refraction; satellites fly at their altitude above
 //!   the equatorial radius, so up to 21 km higher above the poles. The polar cut-off is a geocentric latitude.
 
-mod all_pairs;
-mod change;
-mod choice;
-mod constellation;
-mod course;
 mod csv;
-mod elements;
-mod elements_file;
-mod epoch;
-mod follow;
-mod format;
 mod ground;
-mod handover;
-mod links;
-mod omm;
 mod path;
-mod presets;
-mod propagation;
-mod routing;
-mod scene;
-mod sky;
-mod stations;
-mod table;
-mod tle;
-mod trace;
-mod transit;
-mod tree;
+mod routes;
+mod satellites;
 mod view;
-mod whereabouts;
 
-pub use all_pairs::{Access, AllPairs, AllPairsOptions, Batch, Metric, NextHop, PairRoute, PairSummary, Route};
-pub use change::Change;
-pub use choice::ConstellationChoice;
-pub use constellation::{Constellation, Geometry, LinkPattern, PhasingOrder};
-pub use course::Course;
-pub use elements::{ElementOrbits, ElementSet, ElementsError, FRESH_SECONDS};
-pub use elements_file::ElementsFile;
-pub use epoch::Epoch;
-pub use format::TraceFormat;
-pub use ground::{Horizon, LookAngles, Place, Station};
-pub use handover::{FixedEpochs, HandoverPolicy, Highest, Hysteresis, KeepUntilMask, LongestVisibility, ShortestPath};
-pub use links::Links;
-pub use path::{ConstellationPath, FixedPath, Jitter, PathConfig, TracePath};
-pub use presets::{Preset, preset, presets};
-pub use propagation::{
+pub use ground::course::Course;
+pub use ground::place::{Horizon, LookAngles, Place, Station};
+pub use ground::stations::NamedPlace;
+pub use ground::whereabouts::{Gateways, MovingUser, PlacesFile, TrackFile, Waypoint, Whereabouts};
+pub use path::change::Change;
+pub use path::config::{ConstellationPath, FixedPath, Jitter, PathConfig, TracePath};
+pub use path::format::TraceFormat;
+pub use path::handover::{
+    FixedEpochs, HandoverPolicy, Highest, Hysteresis, KeepUntilMask, LongestVisibility, ShortestPath,
+};
+pub use path::scene::never_in_view;
+pub use path::table::{DelayRow, DelayTable, constellation_delay};
+pub use path::trace::{DelayTrace, Leg, Look};
+pub use path::transit::{AtHandover, AtHandoverPackets, DropWithoutRoute, HopConfig, NoRoute, QueueWithoutRoute};
+pub use routes::all_pairs::{Access, AllPairs, AllPairsOptions, Batch, Metric, NextHop, PairRoute, PairSummary, Route};
+pub use routes::routing::Router;
+pub use satellites::choice::ConstellationChoice;
+pub use satellites::constellation::{Constellation, Geometry, LinkPattern, PhasingOrder};
+pub use satellites::elements::{ElementOrbits, ElementSet, ElementsError, FRESH_SECONDS};
+pub use satellites::elements_file::ElementsFile;
+pub use satellites::epoch::Epoch;
+pub use satellites::links::Links;
+pub use satellites::presets::{Preset, preset, presets};
+pub use satellites::propagation::{
     EARTH_RADIUS, EARTH_ROTATION, GRAVITATIONAL_PARAMETER, J2, Orbits, SPEED_OF_LIGHT, Vector, WalkerOrbits,
     earth_fixed_to_inertial, inertial_to_earth_fixed,
 };
-pub use routing::Router;
-pub use scene::never_in_view;
-pub use sky::{ReadFile, Sky, parse_elements};
-pub use stations::NamedPlace;
-pub use table::{DelayRow, DelayTable, constellation_delay};
-pub use trace::{DelayTrace, Leg, Look};
-pub use transit::{AtHandover, AtHandoverPackets, DropWithoutRoute, HopConfig, NoRoute, QueueWithoutRoute};
+pub use satellites::sky::{ReadFile, Sky, parse_elements};
 pub use units::FieldError;
 pub use view::{LatitudeCoverage, Pass, coverage, footprint, passes, sub_satellite};
-pub use whereabouts::{Gateways, MovingUser, PlacesFile, TrackFile, Waypoint, Whereabouts};

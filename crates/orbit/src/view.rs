@@ -3,8 +3,8 @@
 
 use units::{Angle, Duration};
 
-use crate::ground::{Place, Station};
-use crate::propagation::{EARTH_RADIUS, Orbits, Vector, dot, inertial_to_earth_fixed};
+use crate::ground::place::{Place, Station};
+use crate::satellites::propagation::{EARTH_RADIUS, Orbits, Vector, dot, inertial_to_earth_fixed};
 
 /// A satellite's way over a station's sky, above the minimum elevation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -197,8 +197,8 @@ pub fn footprint(position: Vector, seconds: f64, minimum_elevation: Angle, point
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::constellation::Constellation;
-    use crate::presets::preset;
+    use crate::satellites::constellation::Constellation;
+    use crate::satellites::presets::preset;
 
     fn leo() -> Constellation {
         preset("leo-66").unwrap().constellation.clone()
@@ -251,8 +251,8 @@ mod tests {
         let found = passes(&orbits, &station, Angle::from_degrees(10.0), Duration::from_secs(6000));
         let [pass] = found[..] else { panic!("{found:?}") };
         let r: f64 = EARTH_RADIUS + 800e3;
-        let rate =
-            (crate::propagation::GRAVITATIONAL_PARAMETER / (r * r * r)).sqrt() - crate::propagation::EARTH_ROTATION;
+        let rate = (crate::satellites::propagation::GRAVITATIONAL_PARAMETER / (r * r * r)).sqrt()
+            - crate::satellites::propagation::EARTH_ROTATION;
         let mask = 10f64.to_radians();
         let half = (libm::acos(EARTH_RADIUS / r * libm::cos(mask)) - mask) / rate;
         let over = std::f64::consts::FRAC_PI_2 / rate;

@@ -7,9 +7,9 @@
 use units::{Duration, FieldError, Time};
 
 use crate::csv::{Header, rows};
-use crate::ground::{Horizon, Place, Station, upright};
-use crate::propagation::{Vector, cross, dot};
-use crate::whereabouts::MovingUser;
+use crate::ground::place::{Horizon, Place, Station, upright};
+use crate::ground::whereabouts::MovingUser;
+use crate::satellites::propagation::{Vector, cross, dot};
 
 /// Mean radius of the Earth (IUGG), metres.
 const MEAN_RADIUS: f64 = 6_371_008.8;
@@ -214,8 +214,8 @@ impl Stretch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::propagation::distance;
-    use crate::whereabouts::Waypoint;
+    use crate::ground::whereabouts::Waypoint;
+    use crate::satellites::propagation::distance;
     use proptest::prelude::*;
     use units::{Angle, Length, Speed};
 

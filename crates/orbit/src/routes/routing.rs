@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::all_pairs::Metric;
-use crate::links::Links;
+use crate::routes::all_pairs::Metric;
+use crate::satellites::links::Links;
 
 /// Finds shortest routes; its arrays are reused, so that a search allocates nothing once they have grown.
 #[derive(Clone, Debug)]
@@ -174,8 +174,8 @@ impl Router {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::presets::presets;
-    use crate::propagation::{Orbits, distance};
+    use crate::satellites::presets::presets;
+    use crate::satellites::propagation::{Orbits, distance};
     use proptest::prelude::*;
 
     /// All distances by Floyd and Warshall.

@@ -7,10 +7,10 @@ use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use units::{FieldError, Length, Speed};
 
-use crate::course::Course;
-use crate::ground::Place;
-use crate::sky::ReadFile;
-use crate::stations::NamedPlace;
+use crate::ground::course::Course;
+use crate::ground::place::Place;
+use crate::ground::stations::NamedPlace;
+use crate::satellites::sky::ReadFile;
 
 /// Where data enter and leave the constellation on the fixed side.
 #[derive(Clone, Debug, PartialEq, Serialize)]

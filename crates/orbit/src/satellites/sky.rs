@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use units::{Angle, Duration, FieldError};
 
-use crate::constellation::{Constellation, LinkPattern};
 use crate::csv::{Header, rows};
-use crate::elements::{ElementOrbits, ElementSet, ElementsError, FRESH_SECONDS};
-use crate::elements_file::ElementsFile;
-use crate::links::Links;
-use crate::propagation::{Orbits, Vector, inertial_to_earth_fixed};
-use crate::{omm, tle};
+use crate::satellites::constellation::{Constellation, LinkPattern};
+use crate::satellites::elements::{ElementOrbits, ElementSet, ElementsError, FRESH_SECONDS};
+use crate::satellites::elements_file::ElementsFile;
+use crate::satellites::links::Links;
+use crate::satellites::propagation::{Orbits, Vector, inertial_to_earth_fixed};
+use crate::satellites::{omm, tle};
 
 /// Hands out the text of a file that a scenario names, or says why it cannot.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
@@ -190,9 +190,9 @@ pub(crate) fn nearest_names<'a>(given: &str, names: impl Iterator<Item = &'a str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::choice::ConstellationChoice;
-    use crate::presets::preset;
-    use crate::propagation::{EARTH_RADIUS, distance};
+    use crate::satellites::choice::ConstellationChoice;
+    use crate::satellites::presets::preset;
+    use crate::satellites::propagation::{EARTH_RADIUS, distance};
 
     /// Made up: four on one near-polar circle, a quarter apart, and one far above.
     const CSV: &str = "\

@@ -2,8 +2,8 @@
 
 use std::f64::consts::{PI, TAU};
 
-use crate::constellation::{Constellation, Geometry, LinkPattern, PhasingOrder};
-use crate::propagation::{EARTH_RADIUS, Orbits, Vector, distance, dot};
+use crate::satellites::constellation::{Constellation, Geometry, LinkPattern, PhasingOrder};
+use crate::satellites::propagation::{EARTH_RADIUS, Orbits, Vector, distance, dot};
 
 /// The graph of the satellites at an instant, as compressed sparse rows.
 ///
@@ -256,7 +256,7 @@ fn grid(constellation: &Constellation) -> Vec<([u32; 2], bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::presets::{preset, presets};
+    use crate::satellites::presets::{preset, presets};
     use units::Angle;
 
     /// The constellation's links at `seconds` as sorted pairs with their lengths, and the positions.

@@ -12,11 +12,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Angle, Duration, FieldError, Time};
 
-use crate::ground::Station;
-use crate::links::Links;
-use crate::propagation::{Orbits, SPEED_OF_LIGHT, Vector};
-use crate::stations::NamedPlace;
-use crate::tree::{Cost, Graph, HopsThenMetres, NOWHERE, Order, STATION, Tree};
+use crate::ground::place::Station;
+use crate::ground::stations::NamedPlace;
+use crate::routes::tree::{Cost, Graph, HopsThenMetres, NOWHERE, Order, STATION, Tree};
+use crate::satellites::links::Links;
+use crate::satellites::propagation::{Orbits, SPEED_OF_LIGHT, Vector};
 
 /// What a route has least of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -555,8 +555,8 @@ fn check(satellites: usize, stations: &[NamedPlace], options: &AllPairsOptions) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ground::Place;
-    use crate::presets::preset;
+    use crate::ground::place::Place;
+    use crate::satellites::presets::preset;
 
     #[test]
     fn threads_and_batches_change_no_bit() {

@@ -6,7 +6,7 @@
 //! that nothing changes. Where the order has grown wrong there are more sweeps, and a new order. The result is, to the
 //! last bit, what Dijkstra's algorithm finds, whatever the steps before were.
 
-use crate::links::Links;
+use crate::satellites::links::Links;
 
 /// The next hop of a satellite that sends down to the station.
 pub(crate) const STATION: u32 = u32::MAX - 1;
@@ -221,9 +221,9 @@ fn mix(mut z: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::presets::presets;
-    use crate::propagation::Orbits;
-    use crate::routing::Router;
+    use crate::routes::routing::Router;
+    use crate::satellites::presets::presets;
+    use crate::satellites::propagation::Orbits;
     use proptest::prelude::*;
 
     type Edges = Vec<(u32, u32, f64)>;

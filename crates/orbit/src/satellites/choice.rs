@@ -5,10 +5,10 @@ use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use units::FieldError;
 
-use crate::constellation::{Constellation, LinkPattern};
-use crate::elements_file::ElementsFile;
-use crate::presets::{preset, presets};
-use crate::sky::{ReadFile, Sky, nearest_names};
+use crate::satellites::constellation::{Constellation, LinkPattern};
+use crate::satellites::elements_file::ElementsFile;
+use crate::satellites::presets::{preset, presets};
+use crate::satellites::sky::{ReadFile, Sky, nearest_names};
 
 /// A constellation by name, by its parameters, or from a file of elements.
 #[derive(Clone, Debug, PartialEq, Serialize)]

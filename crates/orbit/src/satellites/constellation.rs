@@ -4,7 +4,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use units::{Angle, FieldError, Length};
 
-use crate::propagation::{EARTH_RADIUS, GRAVITATIONAL_PARAMETER, J2};
+use crate::satellites::propagation::{EARTH_RADIUS, GRAVITATIONAL_PARAMETER, J2};
 
 /// A Walker constellation of circular orbits with its inter-satellite links.
 ///

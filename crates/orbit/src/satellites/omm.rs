@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::csv::{Line, rows};
-use crate::elements::{ElementSet, ElementsError};
+use crate::satellites::elements::{ElementSet, ElementsError};
 
 /// Keyword to value, as texts.
 type Fields = BTreeMap<String, String>;

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use crate::elements::{ElementSet, ElementsError};
-use crate::epoch::Epoch;
+use crate::satellites::elements::{ElementSet, ElementsError};
+use crate::satellites::epoch::Epoch;
 
 /// Reads all element sets of a text.
 ///

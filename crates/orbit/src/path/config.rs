@@ -4,15 +4,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Angle, Duration, FieldError, Probability};
 
-use crate::all_pairs::Metric;
-use crate::choice::ConstellationChoice;
-use crate::follow::{Follower, Way};
-use crate::format::TraceFormat;
-use crate::handover::HandoverPolicy;
-use crate::sky::{ReadFile, Sky};
-use crate::trace::DelayTrace;
-use crate::transit::{AtHandover, DropWithoutRoute, HopConfig, NoRoute};
-use crate::whereabouts::{Gateways, Whereabouts};
+use crate::ground::whereabouts::{Gateways, Whereabouts};
+use crate::path::follow::{Follower, Way};
+use crate::path::format::TraceFormat;
+use crate::path::handover::HandoverPolicy;
+use crate::path::trace::DelayTrace;
+use crate::path::transit::{AtHandover, DropWithoutRoute, HopConfig, NoRoute};
+use crate::routes::all_pairs::Metric;
+use crate::satellites::choice::ConstellationChoice;
+use crate::satellites::sky::{ReadFile, Sky};
 
 units::registry! {
     /// The path between the source and the last hop: its one-way delay over time.
@@ -304,10 +304,10 @@ impl ConstellationPath {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::constellation::Constellation;
-    use crate::ground::Place;
-    use crate::presets::preset;
-    use crate::transit::{AtHandoverPackets, QueueWithoutRoute};
+    use crate::ground::place::Place;
+    use crate::path::transit::{AtHandoverPackets, QueueWithoutRoute};
+    use crate::satellites::constellation::Constellation;
+    use crate::satellites::presets::preset;
     use units::Bytes;
 
     fn read(text: &str) -> PathConfig {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use units::{FieldError, Length};
 
 use crate::csv::{Row, rows};
-use crate::ground::Place;
+use crate::ground::place::Place;
 
 /// A place with a name.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,10 +2,10 @@
 
 use units::{Duration, FieldError, Time};
 
-use crate::change::Change;
-use crate::path::ConstellationPath;
-use crate::sky::ReadFile;
-use crate::trace::DelayTrace;
+use crate::path::change::Change;
+use crate::path::config::ConstellationPath;
+use crate::path::trace::DelayTrace;
+use crate::satellites::sky::ReadFile;
 
 /// One-way delays on a grid of time.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Angle, FieldError, Length};
 
-use crate::constellation::LinkPattern;
-use crate::epoch::Epoch;
+use crate::satellites::constellation::LinkPattern;
+use crate::satellites::epoch::Epoch;
 
 /// Real satellites from a file of two-line element sets or orbit mean-elements messages (JSON, CSV, KVN or XML), moved by
 /// SGP4.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Time};
 
 use crate::csv::{Header, Line, Row, rows};
-use crate::trace::DelayTrace;
+use crate::path::trace::DelayTrace;
 
 /// How a file tells the delay over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -3,8 +3,8 @@
 //!
 //! Frame: inertial, x through the Greenwich meridian at the reference instant, z through the north pole, metres.
 
-use crate::constellation::Constellation;
-use crate::elements::ElementOrbits;
+use crate::satellites::constellation::Constellation;
+use crate::satellites::elements::ElementOrbits;
 
 /// A point or a direction: x, y, z.
 pub type Vector = [f64; 3];
@@ -191,7 +191,7 @@ pub(crate) fn cross(a: Vector, b: Vector) -> Vector {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::presets::{preset, presets};
+    use crate::satellites::presets::{preset, presets};
     use units::{Angle, Length};
 
     #[test]

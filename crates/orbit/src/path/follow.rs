@@ -7,16 +7,16 @@
 
 use units::{Angle, Duration, FieldError, Time};
 
-use crate::all_pairs::Metric;
-use crate::change::History;
-use crate::course::{Course, Side};
-use crate::ground::Place;
-use crate::handover::HandoverPolicy;
-use crate::propagation::{SPEED_OF_LIGHT, distance};
-use crate::routing::Router;
-use crate::scene::{End, Scene, never_in_view};
-use crate::sky::Sky;
-use crate::trace::{DelayTrace, Leg, Point, StoredLook};
+use crate::ground::course::{Course, Side};
+use crate::ground::place::Place;
+use crate::path::change::History;
+use crate::path::handover::HandoverPolicy;
+use crate::path::scene::{End, Scene, never_in_view};
+use crate::path::trace::{DelayTrace, Leg, Point, StoredLook};
+use crate::routes::all_pairs::Metric;
+use crate::routes::routing::Router;
+use crate::satellites::propagation::{SPEED_OF_LIGHT, distance};
+use crate::satellites::sky::Sky;
 
 /// What is to be followed. All values must have passed their checks.
 #[derive(Clone, Debug)]

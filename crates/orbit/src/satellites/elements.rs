@@ -2,8 +2,8 @@
 
 use sgp4::{Constants, MinutesSinceEpoch, WGS72, afspc_epoch_to_sidereal_time};
 
-use crate::epoch::Epoch;
-use crate::propagation::{EARTH_RADIUS, EARTH_ROTATION, Vector, dot};
+use crate::satellites::epoch::Epoch;
+use crate::satellites::propagation::{EARTH_RADIUS, EARTH_ROTATION, Vector, dot};
 
 /// Mean elements of one satellite, as a two-line element set or an orbit mean-elements message gives them. Angles in degrees.
 #[derive(Clone, Debug, PartialEq)]
@@ -210,8 +210,8 @@ fn constants(set: &ElementSet) -> Result<Constants, ElementsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::propagation::{distance, inertial_to_earth_fixed};
-    use crate::tle;
+    use crate::satellites::propagation::{distance, inertial_to_earth_fixed};
+    use crate::satellites::tle;
 
     /// From the verification set of Vallado, Crawford, Hujsak and Kelso (2006): near the Earth, a resonant 12 h orbit, and GPS.
     const VERIFICATION: &str = "\

@@ -2,8 +2,8 @@
 
 use units::{Duration, FieldError, Frequency, Time};
 
-use crate::change::Change;
-use crate::propagation::SPEED_OF_LIGHT;
+use crate::path::change::Change;
+use crate::satellites::propagation::SPEED_OF_LIGHT;
 
 /// The one-way propagation delay of a path over time, with what happened on the way.
 ///
@@ -406,7 +406,7 @@ impl Index {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::History;
+    use crate::path::change::History;
     use proptest::prelude::*;
 
     fn ms(millis: u64) -> Duration {

@@ -2,13 +2,13 @@
 
 use units::{Angle, Duration, FieldError, Time};
 
-use crate::course::{Course, Side};
-use crate::ground::{Horizon, Place, Station};
-use crate::handover::{HandoverPolicy, InView, highest};
-use crate::links::Links;
-use crate::propagation::{EARTH_ROTATION, Orbits, Vector, distance, dot, earth_turn, turned};
-use crate::sky::Sky;
-use crate::trace::Look;
+use crate::ground::course::{Course, Side};
+use crate::ground::place::{Horizon, Place, Station};
+use crate::path::handover::{HandoverPolicy, InView, highest};
+use crate::path::trace::Look;
+use crate::satellites::links::Links;
+use crate::satellites::propagation::{EARTH_ROTATION, Orbits, Vector, distance, dot, earth_turn, turned};
+use crate::satellites::sky::Sky;
 
 /// Who a satellite serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -271,7 +271,7 @@ pub fn never_in_view(minimum_elevation: Angle, duration: Duration, best: Angle) 
 
 /// The last instant, to a millisecond, at which something holds that holds at `before` and not at `after`.
 fn last_instant(mut before: Time, mut after: Time, holds: impl Fn(Time) -> bool) -> Time {
-    while after.since(before) > crate::follow::PRECISION {
+    while after.since(before) > crate::path::follow::PRECISION {
         let middle = before + after.since(before) / 2;
         match holds(middle) {
             true => before = middle,

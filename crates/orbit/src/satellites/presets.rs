@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::constellation::Constellation;
+use crate::satellites::constellation::Constellation;
 
 /// A constellation with a name.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,15 +19,15 @@ pub struct Preset {
 
 /// The name of every preset with its file.
 const FILES: &[(&str, &str)] = &[
-    ("leo-66", include_str!("../presets/leo-66.toml")),
-    ("iridium-66", include_str!("../presets/iridium-66.toml")),
-    ("iridium-next", include_str!("../presets/iridium-next.toml")),
-    ("oneweb", include_str!("../presets/oneweb.toml")),
-    ("starlink-shell-1", include_str!("../presets/starlink-shell-1.toml")),
-    ("kuiper-630", include_str!("../presets/kuiper-630.toml")),
-    ("orbcomm-og2", include_str!("../presets/orbcomm-og2.toml")),
-    ("o3b", include_str!("../presets/o3b.toml")),
-    ("geo", include_str!("../presets/geo.toml")),
+    ("leo-66", include_str!("../../presets/leo-66.toml")),
+    ("iridium-66", include_str!("../../presets/iridium-66.toml")),
+    ("iridium-next", include_str!("../../presets/iridium-next.toml")),
+    ("oneweb", include_str!("../../presets/oneweb.toml")),
+    ("starlink-shell-1", include_str!("../../presets/starlink-shell-1.toml")),
+    ("kuiper-630", include_str!("../../presets/kuiper-630.toml")),
+    ("orbcomm-og2", include_str!("../../presets/orbcomm-og2.toml")),
+    ("o3b", include_str!("../../presets/o3b.toml")),
+    ("geo", include_str!("../../presets/geo.toml")),
 ];
 
 #[derive(Deserialize)]

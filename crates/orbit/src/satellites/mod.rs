@@ -1,0 +1,13 @@
+//! Which satellites there are, by a pattern or by elements, where they are, and who is linked with whom.
+
+pub(crate) mod choice;
+pub(crate) mod constellation;
+pub(crate) mod elements;
+pub(crate) mod elements_file;
+pub(crate) mod epoch;
+pub(crate) mod links;
+pub(crate) mod omm;
+pub(crate) mod presets;
+pub(crate) mod propagation;
+pub(crate) mod sky;
+pub(crate) mod tle;
