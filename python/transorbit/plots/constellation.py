@@ -101,7 +101,7 @@ def world(chart: Map, *, title: str = "Constellation", links: bool | None = None
     """
     links = links_fit(chart) if links is None else links
     drawn: dict[str, str] = {}
-    with style.plain(title=title, height=4.0) as (fig, [ax]):
+    with style.plain(title=title, height=4.5) as (fig, [ax]):
         _coasts(ax)
         for track in chart.tracks.partition_by("satellite", maintain_order=True):
             _line(ax, track["longitude_deg"], track["latitude_deg"], color=style.ORANGE, linewidth=0.9, zorder=4)
