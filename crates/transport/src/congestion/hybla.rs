@@ -62,7 +62,7 @@ impl Hybla {
     fn measure(&mut self, srtt: Duration) {
         if !srtt.is_zero() && srtt < self.srtt {
             self.srtt = srtt;
-            self.rho = (srtt.as_secs_f64() / self.config.rtt0.as_secs_f64()).max(1.0);
+            self.rho = (srtt.as_nanos() as f64 / self.config.rtt0.as_nanos() as f64).max(1.0);
         }
     }
 }
