@@ -125,15 +125,16 @@ impl LongPath {
 
     /// When a packet leaves the place where it waits for a route, and when it has passed the path; nothing if it waits to the end.
     fn enter(&mut self, direction: Direction, at: Time, bytes: u32) -> Result<Option<(Time, Time)>, PathLoss> {
-        let (sent, waits) = self.sent(direction, at);
+        let (sent, waits, delay) = self.sent(direction, at);
         if waits {
             self.lanes[direction as usize].wait(sent, bytes)?;
         }
-        if sent == Time::MAX {
+        let Some(delay) = delay else {
             self.stranded += 1;
             return Ok(None);
-        }
-        let delay = self.delay(sent).expect("there is a route then");
+        };
+        let last_link = if self.includes_last_link { self.trace.last_link_delay(sent) } else { None };
+        let delay = delay.saturating_sub(last_link.unwrap_or(Duration::ZERO));
         if !self.lanes[direction as usize].has_queues() {
             return Ok(Some((sent, sent + delay)));
         }
@@ -142,14 +143,17 @@ impl LongPath {
         Ok(Some((sent, crossed + delay)))
     }
 
-    /// When what is to be sent at `at` can be: outside of interruptions, if a user sends it, and with a route; and whether it
-    /// waits for a route.
-    fn sent(&self, direction: Direction, at: Time) -> (Time, bool) {
+    /// When what is to be sent at `at` can be: outside of interruptions, if a user sends it, and with a route; whether it waits for
+    /// a route; and the trace's delay then, if one comes.
+    fn sent(&self, direction: Direction, at: Time) -> (Time, bool, Option<Duration>) {
         let (mut at, mut waits) = (at, false);
         loop {
             let served = if direction == Direction::Up { self.service.served_from(at) } else { at };
-            if served == Time::MAX || self.trace.delay(served).is_some() {
-                return (served, waits);
+            if served == Time::MAX {
+                return (served, waits, None);
+            }
+            if let Some(delay) = self.trace.delay(served) {
+                return (served, waits, Some(delay));
             }
             at = resumes(&self.outages, served);
             waits = true;
