@@ -65,8 +65,7 @@ def passes(
         constellation: a name of `transorbit list constellations`, or what a scenario's `path.constellation` may be.
         at: latitude and longitude in degrees, north and east positive.
         minimum_elevation_deg: what a pass rises above and sets below; by default the constellation's.
-        start_s: when it begins, in seconds after the reference instant (see `epoch`); below zero for satellites of a
-            file only.
+        start_s: when it begins, in seconds after the reference instant (see `epoch`); below zero before it.
         duration_s: how long.
         base_dir: the folder that names of files start from.
 

@@ -2,20 +2,16 @@
 //!
 //! Simplified as [`crate::Lms`] is. The correlation distance of the shadowing is that of the good state throughout.
 
-use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Angle, Db, Duration, FieldError, Frequency, OrOrbit, Speed};
 
-use crate::level::Sight;
 use crate::link_budget::LinkBudget;
-use crate::lms::{Course, FadingModel, Loo, Motion, Published, REFERENCE_SNR, Site, Track, default_reference_snr};
+use crate::lms::{Course, Fading, Loo, Motion, Published, REFERENCE_SNR, Site, Track, default_reference_snr};
 use crate::normal::Normals;
-use crate::registry::{Entry, LoadError};
-use crate::{ChannelModel, Geometry};
 
 /// Land mobile satellite fading in L and S band at 20 to 70 degrees: two states, by ITU-R P.681-11.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -89,26 +85,9 @@ impl Default for P681 {
 
 default_reference_snr!(P681);
 
-impl Entry for P681 {
-    fn check(&self) -> Result<(), FieldError> {
-        self.published().check(self.elevation)?;
-        self.motion()?;
-        self.sight().check()
-    }
+impl Fading for P681 {
+    type Site = Parameters;
 
-    fn load(&self, base_dir: &Path, geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, LoadError> {
-        let (published, motion) = (self.published(), self.motion()?);
-        let sight = self.sight().load(base_dir, geometry)?;
-        let course = published.course(self.elevation, sight.geometry.as_deref(), motion.speed_mps)?;
-        Ok(Box::new(FadingModel::new(course, motion, sight, self.carrier)))
-    }
-
-    fn follows_orbit(&self) -> bool {
-        self.sight().follows_orbit()
-    }
-}
-
-impl P681 {
     fn published(&self) -> Published<Parameters> {
         let sites = Parameters::all().iter().filter(|site| site.environment == self.environment);
         Published::new(self.environment.name(), sites.map(|site| (site.elevation_deg, site)))
@@ -118,20 +97,23 @@ impl P681 {
         Motion::new(self.speed, self.carrier, self.sampling_interval)
     }
 
-    fn sight(&self) -> Sight<'_> {
-        Sight {
-            reference_snr: self.reference_snr,
-            link_budget: self.link_budget.as_ref(),
-            carrier: Some(self.carrier),
-            elevation: Some(self.elevation),
-        }
+    fn carrier(&self) -> Frequency {
+        self.carrier
+    }
+
+    fn elevation(&self) -> OrOrbit<Angle> {
+        self.elevation
+    }
+
+    fn line_of_sight(&self) -> (Option<Db>, Option<&LinkBudget>) {
+        (self.reference_snr, self.link_budget.as_ref())
     }
 }
 
 /// A row of the Recommendation's tables, from `parameters/p681.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
+pub(crate) struct Parameters {
     environment: P681Environment,
     elevation_deg: f64,
     shadowing_correlation_m: f64,
@@ -250,7 +232,7 @@ impl Site for Parameters {
 ///
 /// Where the elevation leaves the range of a row for the next one's, the event goes on with its length and its place in the law
 /// of the mean attenuation, under the new row, joined by a ramp as two events are.
-struct Events {
+pub(crate) struct Events {
     course: Course<Parameters>,
     leg: usize,
     normals: Normals,

@@ -1,7 +1,7 @@
 //! What the ground sees of the satellites: passes over a station, satellites in view by latitude, ground tracks and
 //! footprints.
 
-use units::{Angle, Duration};
+use units::Angle;
 
 use crate::ground::place::{Place, Station};
 use crate::satellites::propagation::{EARTH_RADIUS, Orbits, Vector, dot, inertial_to_earth_fixed};
@@ -11,7 +11,7 @@ use crate::satellites::propagation::{EARTH_RADIUS, Orbits, Vector, dot, inertial
 pub struct Pass {
     /// Its number.
     pub satellite: u32,
-    /// When it rises above the minimum elevation, seconds after the start; nothing if it is there already.
+    /// When it rises above the minimum elevation, seconds after the reference instant; nothing if it is there at the begin.
     pub rise_s: Option<f64>,
     /// When it is highest.
     pub culmination_s: f64,
@@ -28,17 +28,17 @@ const LOOK_EVERY_S: f64 = 10.0;
 /// Rises and sets are located to this.
 const PRECISION_S: f64 = 1e-3;
 
-/// The passes over `station` that begin, or are under way, in the first `duration`; in the order of their rise.
-pub fn passes(orbits: &Orbits, station: &Station, minimum_elevation: Angle, duration: Duration) -> Vec<Pass> {
-    let end = duration.as_secs_f64();
-    let sky = StationSky { orbits, station, sin_mask: libm::sin(minimum_elevation.as_radians()) };
-    let looks = (end / LOOK_EVERY_S).ceil().max(1.0) as u64;
+/// The passes over `station` that begin, or are under way, between two instants in seconds after the reference instant (below
+/// zero before it); in the order of their rise.
+pub fn passes(orbits: &Orbits, station: &Station, minimum_elevation: Angle, [begin, end]: [f64; 2]) -> Vec<Pass> {
+    let sky = StationSky { orbits, station, sin_mask: libm::sin(minimum_elevation.as_radians()), begin, end };
+    let looks = ((end - begin) / LOOK_EVERY_S).ceil().max(1.0) as u64;
     let mut positions = Vec::new();
     let mut rises: Vec<Option<Option<f64>>> = vec![None; orbits.len()];
     let mut passes = Vec::new();
-    let mut before = 0.0;
+    let mut before = begin;
     for look in 0..=looks {
-        let now = (look as f64 * LOOK_EVERY_S).min(end);
+        let now = (begin + look as f64 * LOOK_EVERY_S).min(end);
         orbits.positions_at(now, &mut positions);
         let horizon = station.at(now);
         for (number, rise) in rises.iter_mut().enumerate() {
@@ -48,7 +48,7 @@ pub fn passes(orbits: &Orbits, station: &Station, minimum_elevation: Angle, dura
                 (None, true) => *rise = Some(Some(sky.crossing(number, before, now))),
                 (Some(rose), false) => {
                     let set = sky.crossing(number, before, now);
-                    passes.push(sky.pass(number, rose, Some(set), end));
+                    passes.push(sky.pass(number, rose, Some(set)));
                     *rise = None;
                 }
                 _ => {}
@@ -57,9 +57,9 @@ pub fn passes(orbits: &Orbits, station: &Station, minimum_elevation: Angle, dura
         before = now;
     }
     let still = rises.into_iter().enumerate().filter_map(|(number, rise)| rise.map(|rose| (number, rose)));
-    passes.extend(still.map(|(number, rose)| sky.pass(number, rose, None, end)));
+    passes.extend(still.map(|(number, rose)| sky.pass(number, rose, None)));
     passes.sort_by(|a, b| {
-        a.rise_s.unwrap_or(0.0).total_cmp(&b.rise_s.unwrap_or(0.0)).then(a.satellite.cmp(&b.satellite))
+        a.rise_s.unwrap_or(begin).total_cmp(&b.rise_s.unwrap_or(begin)).then(a.satellite.cmp(&b.satellite))
     });
     passes
 }
@@ -68,6 +68,8 @@ struct StationSky<'a> {
     orbits: &'a Orbits,
     station: &'a Station,
     sin_mask: f64,
+    begin: f64,
+    end: f64,
 }
 
 impl StationSky<'_> {
@@ -90,8 +92,8 @@ impl StationSky<'_> {
         f64::midpoint(before, after)
     }
 
-    fn pass(&self, number: usize, rise_s: Option<f64>, set_s: Option<f64>, end: f64) -> Pass {
-        let (mut low, mut high) = (rise_s.unwrap_or(0.0), set_s.unwrap_or(end));
+    fn pass(&self, number: usize, rise_s: Option<f64>, set_s: Option<f64>) -> Pass {
+        let (mut low, mut high) = (rise_s.unwrap_or(self.begin), set_s.unwrap_or(self.end));
         // The elevation of a pass has one summit: thirds that do not hold it are cut off.
         while high - low > PRECISION_S {
             let third = (high - low) / 3.0;
@@ -210,7 +212,7 @@ mod tests {
         let orbits = Orbits::new(&constellation);
         let station = Station::new(&Place::from_degrees(43.6, 1.4));
         let mask = Angle::from_degrees(10.0);
-        let found = passes(&orbits, &station, mask, Duration::from_secs(3000));
+        let found = passes(&orbits, &station, mask, [0.0, 3000.0]);
         let sin_mask = libm::sin(mask.as_radians());
         let mut positions = Vec::new();
         for tenth in 0..30_000 {
@@ -248,7 +250,7 @@ mod tests {
         constellation.node_spacing = None;
         let orbits = Orbits::new(&constellation);
         let station = Station::new(&Place::from_degrees(0.0, 90.0));
-        let found = passes(&orbits, &station, Angle::from_degrees(10.0), Duration::from_secs(6000));
+        let found = passes(&orbits, &station, Angle::from_degrees(10.0), [0.0, 6000.0]);
         let [pass] = found[..] else { panic!("{found:?}") };
         let r: f64 = EARTH_RADIUS + 800e3;
         let rate = (crate::satellites::propagation::GRAVITATIONAL_PARAMETER / (r * r * r)).sqrt()

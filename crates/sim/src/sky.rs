@@ -33,15 +33,11 @@ pub(crate) fn reader(base: &Path) -> impl Fn(&str) -> Result<String, String> {
 /// # Errors
 /// Names the field that is wrong, or the file with its line, record or satellite.
 pub fn sky(constellation: &str, base: &Path) -> Result<Sky, ScenarioError> {
-    choice(constellation)?.sky(&reader(base))
-}
-
-/// The same before its files are read.
-pub(crate) fn choice(constellation: &str) -> Result<ConstellationChoice, ScenarioError> {
-    match constellation.trim_start().starts_with(['{', '"']) {
-        true => constellation_from_json(constellation),
-        false => Ok(ConstellationChoice::from(constellation)),
-    }
+    let choice = match constellation.trim_start().starts_with(['{', '"']) {
+        true => constellation_from_json(constellation)?,
+        false => ConstellationChoice::from(constellation),
+    };
+    choice.sky(&reader(base))
 }
 
 /// The places of all satellites, fixed to the Earth: `time_s` (after the reference instant), `satellite` (its number from 0),
@@ -170,16 +166,6 @@ pub fn sky_warning(
     Ok(sky(constellation, base)?.warning(start_s, start_s + duration.as_secs_f64()))
 }
 
-/// Checks that all satellites are in orbit from `from` to `to`, seconds after the reference instant.
-pub(crate) fn in_orbit(sky: &Sky, from: f64, to: f64) -> Result<(), ScenarioError> {
-    match &sky.orbits {
-        Orbits::Walker(_) => Ok(()),
-        Orbits::Elements(orbits) => {
-            orbits.check(from, to).map_err(|error| ScenarioError::new("constellation.file", error.to_string()))
-        }
-    }
-}
-
 /// The instant from which times count, in ISO 8601, for satellites by their elements; a pattern has none.
 ///
 /// # Errors
@@ -214,7 +200,7 @@ impl Instants {
         let end = begin + duration;
         // Divided and not multiplied, so that whole seconds are whole.
         let seconds = |nanos: i128| nanos as f64 / 1e9;
-        in_orbit(sky, seconds(begin), seconds(end))?;
+        sky.check(seconds(begin), seconds(end))?;
         let instants = std::iter::successors(Some(begin), |&now| (now < end).then(|| (now + step).min(end)));
         Ok(instants.map(seconds).collect())
     }

@@ -15,26 +15,20 @@ mod series;
 mod shadowing;
 mod states;
 
-use std::path::Path;
-use std::sync::Arc;
-
 use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Angle, Db, Duration, FieldError, Frequency, OrOrbit, Speed};
 
 pub(crate) use self::course::{Course, Published};
-pub(crate) use self::model::{FadingModel, Site};
+pub(crate) use self::model::{Fading, Site};
 pub use self::parameters::Environment;
 pub(crate) use self::parameters::Loo;
 use self::parameters::ParameterSet;
 pub(crate) use self::series::Motion;
 use self::states::MarkovTrack;
 pub(crate) use self::states::Track;
-use crate::level::Sight;
 use crate::link_budget::LinkBudget;
-use crate::registry::{Entry, LoadError};
-use crate::{ChannelModel, Geometry};
 
 /// Land mobile satellite fading: three shadowing states, Loo's law within, by Pérez-Fontán's published parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -104,26 +98,9 @@ pub(crate) use default_reference_snr;
 
 default_reference_snr!(Lms);
 
-impl Entry for Lms {
-    fn check(&self) -> Result<(), FieldError> {
-        self.published().check(self.elevation)?;
-        self.motion()?;
-        self.sight().check()
-    }
+impl Fading for Lms {
+    type Site = ParameterSet;
 
-    fn load(&self, base_dir: &Path, geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, LoadError> {
-        let (published, motion) = (self.published(), self.motion()?);
-        let sight = self.sight().load(base_dir, geometry)?;
-        let course = published.course(self.elevation, sight.geometry.as_deref(), motion.speed_mps)?;
-        Ok(Box::new(FadingModel::new(course, motion, sight, self.carrier)))
-    }
-
-    fn follows_orbit(&self) -> bool {
-        self.sight().follows_orbit()
-    }
-}
-
-impl Lms {
     fn published(&self) -> Published<ParameterSet> {
         let sets = ParameterSet::all().iter().filter(|set| set.environment == self.environment);
         Published::new(self.environment.name(), sets.map(|set| (set.elevation_deg, set)))
@@ -133,13 +110,16 @@ impl Lms {
         Motion::new(self.speed, self.carrier, self.sampling_interval)
     }
 
-    fn sight(&self) -> Sight<'_> {
-        Sight {
-            reference_snr: self.reference_snr,
-            link_budget: self.link_budget.as_ref(),
-            carrier: Some(self.carrier),
-            elevation: Some(self.elevation),
-        }
+    fn carrier(&self) -> Frequency {
+        self.carrier
+    }
+
+    fn elevation(&self) -> OrOrbit<Angle> {
+        self.elevation
+    }
+
+    fn line_of_sight(&self) -> (Option<Db>, Option<&LinkBudget>) {
+        (self.reference_snr, self.link_budget.as_ref())
     }
 }
 

@@ -1,21 +1,23 @@
 //! From a place and a motion to channels: what the land mobile satellite models share.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 use rand::Rng;
-use units::{Db, Duration, FieldError, Frequency, Speed, Time};
+use units::{Angle, Db, Duration, FieldError, Frequency, OrOrbit, Speed, Time};
 
-use super::course::Course;
+use super::course::{Course, Published};
 use super::law;
 use super::multipath::{Multipath, Plan};
 use super::series::{Motion, Sample, Series};
 use super::shadowing::Shadowing;
 use super::states::Track;
-use crate::level::{Cursor, Level, LineOfSight, Snr};
-use crate::link_budget::SPEED_OF_LIGHT_MPS;
+use crate::level::{Cursor, Level, LineOfSight, Sight, Snr};
+use crate::link_budget::{LinkBudget, SPEED_OF_LIGHT_MPS};
 use crate::normal::Normals;
-use crate::{Channel, ChannelModel, ERASED, Observation, Streams, TransmissionLaw};
+use crate::registry::{Entry, LoadError};
+use crate::{Channel, ChannelModel, ERASED, Geometry, Observation, Streams, TransmissionLaw};
 
 /// Surroundings for which parameters are published.
 pub(crate) trait Site: fmt::Debug + Sized + Sync + 'static {
@@ -29,6 +31,42 @@ pub(crate) trait Site: fmt::Debug + Sized + Sync + 'static {
     fn band_hz(&self) -> std::ops::RangeInclusive<f64>;
     /// What a reader should know of the parameters of these sites, some of which may come again.
     fn warnings(sites: &[&'static Self]) -> Vec<String>;
+}
+
+/// The configuration of a channel with published sites: all that differs between two such is what they publish.
+pub(crate) trait Fading {
+    type Site: Site;
+
+    fn published(&self) -> Published<Self::Site>;
+    fn motion(&self) -> Result<Motion, FieldError>;
+    fn carrier(&self) -> Frequency;
+    fn elevation(&self) -> OrOrbit<Angle>;
+    /// Its signal-to-noise ratio, or the budget that makes it.
+    fn line_of_sight(&self) -> (Option<Db>, Option<&LinkBudget>);
+
+    fn sight(&self) -> Sight<'_> {
+        let (reference_snr, link_budget) = self.line_of_sight();
+        Sight { reference_snr, link_budget, carrier: Some(self.carrier()), elevation: Some(self.elevation()) }
+    }
+}
+
+impl<F: Fading> Entry for F {
+    fn check(&self) -> Result<(), FieldError> {
+        self.published().check(self.elevation())?;
+        self.motion()?;
+        self.sight().check()
+    }
+
+    fn load(&self, base_dir: &Path, geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, LoadError> {
+        let (published, motion) = (self.published(), self.motion()?);
+        let sight = self.sight().load(base_dir, geometry)?;
+        let course = published.course(self.elevation(), sight.geometry.as_deref(), motion.speed_mps)?;
+        Ok(Box::new(FadingModel::new(course, motion, sight, self.carrier())))
+    }
+
+    fn follows_orbit(&self) -> bool {
+        self.sight().follows_orbit()
+    }
 }
 
 /// The sites along a way and how a user moves on it.

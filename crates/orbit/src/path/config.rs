@@ -285,7 +285,8 @@ impl ConstellationPath {
             let message = format!("{} is too short for {duration}: at most {MOST_STEPS} steps", self.step);
             return Err(FieldError::new("step", message));
         }
-        sky.check(self.start, duration).map_err(|error| FieldError::new("constellation.file", error.to_string()))?;
+        let start = self.start.as_secs_f64();
+        sky.check(start, start + duration.as_secs_f64())?;
         let way = Way {
             gateways: self.source.places(read).map_err(|error| error.within("source"))?,
             course: self.user.course(read).map_err(|error| error.within("user"))?,

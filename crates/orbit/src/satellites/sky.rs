@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use units::{Angle, Duration, FieldError};
+use units::{Angle, FieldError};
 
 use crate::csv::{Header, rows};
 use crate::satellites::constellation::{Constellation, LinkPattern};
@@ -78,14 +78,16 @@ impl Sky {
         })
     }
 
-    /// Checks that all satellites are in orbit from `start` for `duration`.
+    /// Checks that all satellites are in orbit from `from` to `to`, seconds after the reference instant.
     ///
     /// # Errors
     /// Names the satellite that has come down or whose elements cannot be followed, and when.
-    pub fn check(&self, start: Duration, duration: Duration) -> Result<(), ElementsError> {
+    pub fn check(&self, from: f64, to: f64) -> Result<(), FieldError> {
         match &self.orbits {
             Orbits::Walker(_) => Ok(()),
-            Orbits::Elements(orbits) => orbits.check(start.as_secs_f64(), start.as_secs_f64() + duration.as_secs_f64()),
+            Orbits::Elements(orbits) => {
+                orbits.check(from, to).map_err(|error| FieldError::new("constellation.file", error.to_string()))
+            }
         }
     }
 

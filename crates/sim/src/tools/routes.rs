@@ -9,7 +9,7 @@ use units::{Angle, Duration};
 
 use crate::record::Table;
 use crate::scenario::ScenarioError;
-use crate::sky::{epoch, in_orbit, sky};
+use crate::sky::{epoch, sky};
 
 /// What is to be found, as the user says it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -100,7 +100,7 @@ impl RoutesStudy {
     ) -> Result<RoutesStudy, ScenarioError> {
         let sky = sky(constellation, base)?;
         let until = options.duration.as_secs_f64();
-        in_orbit(&sky, 0.0, until)?;
+        sky.check(0.0, until)?;
         let warning = sky.warning(0.0, until);
         let epoch = epoch(&sky);
         let Sky { orbits, links, minimum_elevation, .. } = sky;

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use orbit::{ConstellationChoice, Orbits, Pass, Place, Sky, Station, Vector};
+use orbit::{Place, Sky, Station, Vector};
 use units::{Angle, Duration};
 
 use crate::record::Table;
 use crate::scenario::{ScenarioError, positive};
-use crate::sky::{choice, in_orbit, pairs, reader, sky};
+use crate::sky::{pairs, sky};
 
 /// The most instants and satellites, or looks, of a table: minutes of work.
 const MOST_LOOKS: f64 = 2e10;
@@ -21,7 +21,7 @@ const EDGES: u32 = 72;
 const TRACK_POINTS: u32 = 200;
 
 fn ready(sky: Sky, minimum_elevation_deg: Option<f64>, (from, to): (f64, f64)) -> Result<(Sky, Angle), ScenarioError> {
-    in_orbit(&sky, from, to)?;
+    sky.check(from, to)?;
     let mask = minimum_elevation_deg.map_or(sky.minimum_elevation, Angle::from_degrees);
     match (0.0..=90.0).contains(&mask.as_degrees()) {
         true => Ok((sky, mask)),
@@ -44,7 +44,7 @@ fn limit(field: &str, looks: f64) -> Result<(), ScenarioError> {
 /// after the reference instant. The rise is empty if the satellite was up at the start, the set if it is at the end.
 ///
 /// # Errors
-/// Names what is wrong: the constellation, the place, the duration, the start (only real satellites have a past).
+/// Names what is wrong: the constellation, the place, the duration.
 pub fn passes(
     constellation: &str,
     base: &Path,
@@ -53,21 +53,12 @@ pub fn passes(
     (start_s, duration): (f64, Duration),
 ) -> Result<Table, ScenarioError> {
     positive("duration", duration)?;
-    let (sky, begin_s) = beginning(constellation, base, start_s)?;
-    let until = begin_s + duration.as_secs_f64();
-    let (sky, mask) = ready(sky, minimum_elevation_deg, (begin_s, until))?;
+    let end_s = start_s + duration.as_secs_f64();
+    let (sky, mask) = ready(sky(constellation, base)?, minimum_elevation_deg, (start_s, end_s))?;
     let place = Place::from_degrees(place.0, place.1);
     place.check().map_err(|error| error.within("station"))?;
-    limit("duration", until / LOOK_EVERY * sky.orbits.len() as f64)?;
-    let station = Station::new(&place);
-    let found = orbit::passes(&sky.orbits, &station, mask, Duration::from_secs_f64(until));
-    let mut passes: Vec<Pass> = found.into_iter().filter_map(|pass| after(pass, begin_s, &sky, &station)).collect();
-    for pass in &mut passes {
-        let shift = |seconds: f64| seconds - begin_s + start_s;
-        pass.rise_s = pass.rise_s.map(shift);
-        pass.set_s = pass.set_s.map(shift);
-        pass.culmination_s = shift(pass.culmination_s);
-    }
+    limit("duration", duration.as_secs_f64() / LOOK_EVERY * sky.orbits.len() as f64)?;
+    let passes = orbit::passes(&sky.orbits, &Station::new(&place), mask, [start_s, end_s]);
     let mut table = Table::default();
     table.count("satellite", passes.iter().map(|pass| u64::from(pass.satellite)));
     table.text("name", passes.iter().map(|pass| sky.names[pass.satellite as usize].clone()));
@@ -77,38 +68,6 @@ pub fn passes(
     table.float("highest_elevation_deg", passes.iter().map(|pass| pass.highest.as_degrees()));
     table.float("range_m", passes.iter().map(|pass| pass.range_metres));
     Ok(table)
-}
-
-/// A constellation whose passes from `start_s` on are wanted, and when that is on its own clock: the satellites of a file get a
-/// clock that begins there, a pattern keeps its own.
-fn beginning(constellation: &str, base: &Path, start_s: f64) -> Result<(Sky, f64), ScenarioError> {
-    let choice = choice(constellation)?;
-    let read = reader(base);
-    let sky = choice.sky(&read)?;
-    match (choice, &sky.orbits) {
-        (ConstellationChoice::File(mut file), Orbits::Elements(orbits)) => {
-            file.epoch = Some(orbits.epoch().after(start_s));
-            Ok((ConstellationChoice::File(file).sky(&read)?, 0.0))
-        }
-        _ if start_s < 0.0 => {
-            Err(ScenarioError::new("start", format!("{start_s} s is before the beginning of a pattern: 0 s or more")))
-        }
-        _ => Ok((sky, start_s)),
-    }
-}
-
-/// What is left of a pass from `begin_s` on, if anything.
-fn after(pass: Pass, begin_s: f64, sky: &Sky, station: &Station) -> Option<Pass> {
-    if pass.set_s.is_some_and(|set| set < begin_s) {
-        return None;
-    }
-    let rise_s = pass.rise_s.filter(|&rise| rise >= begin_s);
-    if pass.culmination_s >= begin_s {
-        return Some(Pass { rise_s, ..pass });
-    }
-    // It sinks already: it is highest at once.
-    let look = station.at(begin_s).look_angles(sky.orbits.position_of(pass.satellite, begin_s));
-    Some(Pass { rise_s, culmination_s: begin_s, highest: look.elevation, range_metres: look.range_metres, ..pass })
 }
 
 /// The highest elevation in degrees, perhaps below the horizon, that any satellite reaches over a place, (latitude, longitude)
@@ -320,8 +279,6 @@ mod tests {
             says(coverage("leo-66", here, Some(91.0), second, second, 5.0)).starts_with("minimum_elevation: 91 deg")
         );
         assert!(says(coverage("leo-66", here, None, second, second, 0.0)).starts_with("latitude_step: 0 deg"));
-        let early = passes("leo-66", here, (0.0, 0.0), None, (-1.0, second));
-        assert_eq!(says(early), "start: -1 s is before the beginning of a pattern: 0 s or more");
         let long = coverage("starlink-shell-1", here, None, Duration::from_secs(1_000_000), second, 1.0);
         assert!(says(long).starts_with("step: 1.0e13 looks"));
     }

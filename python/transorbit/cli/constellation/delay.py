@@ -79,29 +79,26 @@ def delay(
     pairs = _pairs_of(from_, to_)
     known = known_places(stations)
     ends = [(place("--from", one, known), place("--to", other, known)) for one, other in pairs]
-    duration_s, step_s = parse.seconds("--duration", duration), parse.seconds("--step", step)
+    duration_s = parse.seconds("--duration", duration)
     carrier_hz = None if carrier is None else parse.hertz("--carrier", carrier)
     start_s = 0.0 if start is None else parse.start("--start", start)
     path: dict[str, Any] = {"start": f"{start_s} s"}
     path |= {} if metric is None else {"metric": metric}
     path |= {} if source_handover is None else {"source_handover": parse.choice("--source-handover", source_handover)}
-    policy = None if handover is None else parse.choice("--handover", handover)
+    asked: dict[str, Any] = {
+        "duration_s": duration_s,
+        "step_s": parse.seconds("--step", step),
+        "handover": None if handover is None else parse.choice("--handover", handover),
+        "path": path,
+    }
     sky = choice(name)
     if trace and len(pairs) > 1:
         raise UsageError(f"--trace: {len(pairs)} pairs were given, and a trace is that of one")
     traces: dict[str, pl.DataFrame] = {}
     for (one, other), (source, user) in zip(pairs, ends, strict=True):
         with options():
-            traces[f"{one} to {other}"] = to.constellation.delay(
-                sky,
-                source=source,
-                user=user,
-                duration_s=duration_s,
-                step_s=step_s,
-                handover=policy,
-                carrier_hz=carrier_hz,
-                path=path,
-            )
+            table = to.constellation.delay(sky, source=source, user=user, carrier_hz=carrier_hz, **asked)
+            traces[f"{one} to {other}"] = table
     with options():
         tell_dates(sky, start_s, duration_s, quiet=csv == Path("-"))
     if csv != Path("-"):
@@ -113,14 +110,7 @@ def delay(
         [(source, user)] = ends
         with options():
             text = to.constellation.delay_trace(
-                sky,
-                source=source,
-                user=user,
-                duration_s=duration_s,
-                step_s=step_s,
-                handover=policy,
-                trace_format=format_ or _FORMATS[0],
-                path=path,
+                sky, source=source, user=user, trace_format=format_ or _FORMATS[0], **asked
             )
         write_text(text, trace)
     if plot:

@@ -95,7 +95,7 @@ def passes(
         name: A constellation of `transorbit list constellations`, or a file of two-line elements or OMM.
         at: Latitude,longitude in degrees, north and east positive.
         minimum_elevation: What a pass rises above and sets below; by default the constellation's.
-        start: When, after the constellation's epoch, as "10 min"; of satellites from a file also before it.
+        start: When, after the constellation's epoch, as "10 min", or before it.
         duration: How long.
     """
     check_plot(plot)

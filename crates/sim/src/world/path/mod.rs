@@ -133,8 +133,7 @@ impl LongPath {
             self.stranded += 1;
             return Ok(None);
         };
-        let last_link = if self.includes_last_link { self.trace.last_link_delay(sent) } else { None };
-        let delay = delay.saturating_sub(last_link.unwrap_or(Duration::ZERO));
+        let delay = self.to_last_satellite(sent, delay);
         if !self.lanes[direction as usize].has_queues() {
             return Ok(Some((sent, sent + delay)));
         }
@@ -166,9 +165,14 @@ impl LongPath {
         if self.constant.is_some() {
             return self.constant;
         }
-        let total = self.trace.delay(now)?;
-        let last_link = if self.includes_last_link { self.trace.last_link_delay(now)? } else { Duration::ZERO };
-        Some(total.saturating_sub(last_link))
+        Some(self.to_last_satellite(now, self.trace.delay(now)?))
+    }
+
+    /// What remains of the trace's delay at `now` without the last link, if it includes that.
+    #[inline]
+    fn to_last_satellite(&self, now: Time, total: Duration) -> Duration {
+        let last_link = if self.includes_last_link { self.trace.last_link_delay(now) } else { None };
+        total.saturating_sub(last_link.unwrap_or(Duration::ZERO))
     }
 
     /// The mean delay while there is a route; zero if there never is one.
