@@ -33,6 +33,9 @@ UNPREFIXED = {"packetdrill"}
 GENERATORS = re.compile(r"rand_(xoshiro|pcg|chacha|xorshift|mt)|getrandom|fastrand|oorandom")
 # What Python may not compute with: its numbers come from the core.
 NUMERIC = {"numpy", "scipy", "random", "math", "cmath", "numba", "sgp4"}
+# But one room: what follows from several runs together (Student's interval, the end of a transient) is said after the
+# core is done, and changes nothing in what a run gave. Two more ask whether a number is finite.
+MAY = {"statistics.py": {"numpy", "scipy", "math"}, "sweep": {"math"}, "reproduce": {"math"}}
 
 
 @cache
@@ -109,12 +112,13 @@ def test_python_computes_no_physics() -> None:
         for node in ast.walk(ast.parse(path.read_text())):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
-            assert not {name.split(".")[0] for name in names} & NUMERIC, path
+            room = path.relative_to(ROOT / "python/transorbit").parts[0]
+            assert not {name.split(".")[0] for name in names} & (NUMERIC - MAY.get(room, set())), path
 
 
 def test_the_code_map_names_every_folder() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text()
-    block = re.search(r"```text\n(.*?)```", text, re.DOTALL)
+    block = re.search(r"## Code map\n+```text\n(.*?)```", text, re.DOTALL)
     assert block, "ARCHITECTURE.md has a code map"
     mapped = set(re.findall(r"^ {0,2}([\w./-]+/)(?:\s|$)", block[1], re.MULTILINE))
     listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
