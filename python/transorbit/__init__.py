@@ -16,6 +16,7 @@ from transorbit._core import ScenarioError, SimulationError, version
 from transorbit.result import Result
 from transorbit.scenario import Interrupted, Scenario, registries, schema
 from transorbit.schedulers import Queue, scheduler
+from transorbit.sweep import Sweep, SweepInterrupted, SweepResult
 
 __version__ = version()
 
@@ -27,6 +28,9 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "SimulationError",
+    "Sweep",
+    "SweepInterrupted",
+    "SweepResult",
     "__version__",
     "access",
     "capacity",

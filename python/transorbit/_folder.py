@@ -42,6 +42,7 @@ RESULT = Kind(
             "packets-receiver.pcapng",
             "PARTIAL",
             "plots",
+            "report.html",
         }
     ),
 )
@@ -59,6 +60,8 @@ CAPACITY = Kind(
         }
     ),
 )
+# Files of a sweep are written one by one, so nothing that somebody put beside them is in the way.
+SWEEP = Kind(name="sweep", has=frozenset({"sweep.toml"}), may_hold=frozenset())
 
 
 def check_replaceable(directory: Path, kind: Kind = RESULT) -> None:
@@ -91,7 +94,7 @@ def check_replaceable(directory: Path, kind: Kind = RESULT) -> None:
 def _plots() -> set[str]:
     from transorbit import plots
 
-    return {f"{name}{suffix}" for name in plots.ALL for suffix in (".svg", ".png")}
+    return {f"{name}{suffix}" for name in plots.ALL | plots.CLOSE for suffix in (".svg", ".png", ".pdf", ".csv")}
 
 
 class Scratch:

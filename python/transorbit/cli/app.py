@@ -15,8 +15,16 @@ from transorbit._capacity import DEFAULT_USERS
 from transorbit.cli import UsageError, parse, show
 from transorbit.cli.access import access
 from transorbit.cli.channel import channel
-from transorbit.cli.common import Settings, examples, load
+from transorbit.cli.common import Plugins, Settings, examples, load, run_plugins
 from transorbit.cli.constellation import constellation
+from transorbit.cli.plot import HELP as PLOT_HELP
+from transorbit.cli.plot import plot
+from transorbit.cli.report import HELP as REPORT_HELP
+from transorbit.cli.report import report
+from transorbit.cli.reproduce import HELP as REPRODUCE_HELP
+from transorbit.cli.reproduce import reproduce
+from transorbit.cli.sweep import HELP as SWEEP_HELP
+from transorbit.cli.sweep import sweep
 
 if TYPE_CHECKING:
     from transorbit.result import Result
@@ -41,11 +49,10 @@ app = App(
 app.command(constellation)
 app.command(channel)
 app.command(access)
-
-Plugins = Annotated[
-    list[Path] | None,
-    Parameter(name="--plugin", negative="", help="Run this Python file first: it registers schedulers. Repeatable."),
-]
+app.command(report, help_epilogue=REPORT_HELP)
+app.command(plot, help_epilogue=PLOT_HELP)
+app.command(reproduce, help_epilogue=REPRODUCE_HELP)
+app.command(sweep, help_epilogue=SWEEP_HELP)
 
 
 @app.command(
@@ -76,7 +83,7 @@ def run(
         quiet: Print nothing.
         plots: Draw the plots into the result folder.
     """
-    _run_plugins(plugin)
+    run_plugins(plugin)
     ready = load(scenario, set_)
     directory = out if out or json_ else Path("results") / scenario.stem
     if directory:
@@ -137,7 +144,7 @@ def capacity(
         quiet: Print nothing.
         plots: Draw the plot into the folder.
     """
-    _run_plugins(plugin)
+    run_plugins(plugin)
     ready = load(scenario, set_)
     counts = parse.counts("--users", users)
     root = None if seed is None else parse.seed(seed)
@@ -231,16 +238,6 @@ def demo(scenario: Path = Path("scenarios/leo-tcp.toml"), /, *, out: Path = Path
     print(f"Results: {', '.join(str(out / name) for name, _ in variants.values())}")
     print(f"Plots:   {out / 'goodput.png'} and the plots folder of each result (SVG and PNG)")
     return 0
-
-
-def _run_plugins(files: list[Path] | None) -> None:
-    """What a file raises is its author's to read: it is shown with its traceback."""
-    import runpy
-
-    for file in files or []:
-        if not file.is_file():
-            raise UsageError(f"--plugin {file}: no such file")
-        runpy.run_path(str(file))
 
 
 def _of_options(error: to.ScenarioError) -> Exception:

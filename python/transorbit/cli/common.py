@@ -15,6 +15,10 @@ Settings = Annotated[
     list[str] | None,
     Parameter(name="--set", negative="", help="Change a key, as in flows.0.count=3; the value is TOML. Repeatable."),
 ]
+Plugins = Annotated[
+    list[Path] | None,
+    Parameter(name="--plugin", negative="", help="Run this Python file first: it registers schedulers. Repeatable."),
+]
 Csv = Annotated[
     Path | None,
     Parameter(name="--csv", allow_leading_hyphen=True, help="Write the series to this file; - is standard output."),
@@ -32,6 +36,16 @@ def load(path: Path, settings: list[str] | None) -> to.Scenario:
     scenario = to.Scenario.load(path).set(*(settings or []))
     scenario.check()
     return scenario
+
+
+def run_plugins(files: list[Path] | None) -> None:
+    """What a file raises is its author's to read: it is shown with its traceback."""
+    import runpy
+
+    for file in files or []:
+        if not file.is_file():
+            raise UsageError(f"--plugin {file}: no such file")
+        runpy.run_path(str(file))
 
 
 def write_csv(table: Any, path: Path | None) -> None:

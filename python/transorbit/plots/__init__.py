@@ -1,6 +1,7 @@
 """Plots of a result, ready to print: colour-blind safe, units on every axis, the same bytes for the same result.
 
-Each function returns a matplotlib `Figure`, or None where the run has nothing to show.
+Of a run: each function returns a matplotlib `Figure`, or None where the run has nothing to show. Of many runs:
+`of_sweep`, and `of_table` for any table. `publish` writes a figure and its numbers.
 """
 
 from __future__ import annotations
@@ -12,8 +13,13 @@ from transorbit.plots.capacity import capacity
 from transorbit.plots.compare import compare_goodput
 from transorbit.plots.constellation import constellation_delays, coverage, passes, world
 from transorbit.plots.models import channel, constellation_delay
+from transorbit.plots.numbers import numbers
 from transorbit.plots.run import goodput, harq, path_delay, queue, return_link, satellite, window
-from transorbit.plots.style import save, write
+from transorbit.plots.sequence import sequence
+from transorbit.plots.style import publish, save, write
+from transorbit.plots.sweep import of_sweep
+from transorbit.plots.table import of_table
+from transorbit.plots.timeline import timeline
 from transorbit.plots.users import completion, goodput_by_user, voice
 
 if TYPE_CHECKING:
@@ -43,17 +49,25 @@ OF_ACCESS: dict[str, Callable[[Result], Figure | None]] = {
     "return-link": return_link,
     "access-times": access_times,
 }
-#: All of them.
+#: All that are drawn into every result folder.
 ALL = OF_SERIES | OF_USERS | OF_ACCESS
+#: Those that are drawn when asked for: they can be told what to show.
+CLOSE: dict[str, Callable[..., Figure | None]] = {"timeline": timeline, "sequence": sequence}
 
 
 def draw(name: str, result: Result) -> Figure | None:
-    """Draw one of `ALL`; None where the run has nothing to show in it."""
-    return None if name in OF_SERIES and result.series.is_empty() else ALL[name](result)
+    """Draw one of `ALL` or `CLOSE`; None where the run has nothing to show in it.
+
+    Raises:
+        KeyError: there is no such plot.
+        ScenarioError: `sequence`, and the run kept no packets.
+    """
+    return None if name in OF_SERIES and result.series.is_empty() else (ALL | CLOSE)[name](result)
 
 
 __all__ = [
     "ALL",
+    "CLOSE",
     "OF_ACCESS",
     "OF_SERIES",
     "OF_USERS",
@@ -69,13 +83,19 @@ __all__ = [
     "goodput",
     "goodput_by_user",
     "harq",
+    "numbers",
+    "of_sweep",
+    "of_table",
     "passes",
     "path_delay",
     "plr",
+    "publish",
     "queue",
     "return_link",
     "satellite",
     "save",
+    "sequence",
+    "timeline",
     "voice",
     "window",
     "world",

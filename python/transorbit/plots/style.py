@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +11,11 @@ from cycler import cycler
 from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    import polars as pl
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
 # Okabe and Ito's palette, told apart with any colour vision and in grey.
@@ -27,6 +30,19 @@ BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK = (
 )
 CYCLE = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK)
 GREY = "#777777"
+# What tells the lines apart in grey: each has a marker, and a dash where dashes mean nothing else.
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (5, 1.5, 1.5, 1.5)), (0, (8, 2)))
+# Of a journal with two columns, and of this project's pages.
+SINGLE_IN, DOUBLE_IN = 88 / 25.4, 7.2
+#: The formats of a figure.
+SUFFIXES = (".svg", ".pdf", ".png")
+# Inches for each character of a title and of a legend.
+_TITLE_CHARACTER_IN, _LEGEND_CHARACTER_IN = 0.095, 0.066
+# Their lines' heights, and what a legend has around it.
+_TITLE_LINE_IN, _LEGEND_LINE_IN, _LEGEND_ROOM_IN = 0.2, 0.165, 0.08
+# What the handle and the space of a legend's entry take besides, in characters.
+_HANDLE_CHARACTERS = 7
 # The most entries of a legend that fit beside a title.
 _BESIDE_TITLE = 3
 
@@ -61,6 +77,9 @@ _STYLE: Any = {
     "legend.handlelength": 1.4,
     "lines.linewidth": 1.2,
     "lines.solid_joinstyle": "round",
+    # Type 42 are fonts that remain text: journals refuse type 3.
+    "pdf.fonttype": 42,
+    "ps.fonttype": 42,
     # The same result gives the same file.
     "svg.hashsalt": "transorbit",
 }
@@ -92,6 +111,55 @@ def plain(*, title: str, rows: int = 1, height: float = 3.0) -> Iterator[tuple[F
         fig.align_ylabels()
 
 
+@contextmanager
+def grid(
+    rows: int = 1,
+    columns: int = 1,
+    *,
+    width: float = DOUBLE_IN,
+    height: float = 3.0,
+    title: str | None = None,
+    **shared: Any,
+) -> Iterator[tuple[Chart, list[list[Axes]]]]:
+    """A figure of rows and columns of panels, drawn in the project's style; `width` and `height` in inches."""
+    with mpl.rc_context(_STYLE):
+        fig = Chart(figsize=(width, height))
+        axes = fig.subplots(rows, columns, squeeze=False, **shared)
+        if title:
+            _name(fig, title)
+        yield fig, [list(row) for row in axes]
+        fig.align_ylabels()
+
+
+class Chart(Figure):
+    """A figure that knows the numbers it shows."""
+
+    numbers: pl.DataFrame | None = None
+    #: The share of its height that is below the title.
+    below_title: float = 1.0
+
+
+def publish(figure: Figure, path: Path) -> list[Path]:
+    """Write a figure and its numbers beside it, and the folder they are to be in.
+
+    Args:
+        path: with one of the suffixes .svg, .pdf and .png; without, .svg and .pdf are written.
+
+    Returns:
+        The files, the table (.csv) last.
+    """
+    from transorbit.plots.numbers import numbers
+
+    known = path.suffix.lower() in SUFFIXES
+    pictures = [path] if known else [path.with_name(path.name + suffix) for suffix in (".svg", ".pdf")]
+    table = path.with_suffix(".csv") if known else path.with_name(path.name + ".csv")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for file in pictures:
+        save(figure, file)
+    numbers(figure).write_csv(table)
+    return [*pictures, table]
+
+
 def write(figure: Figure, stem: Path) -> None:
     """Write `stem`.svg and `stem`.png."""
     for suffix in (".svg", ".png"):
@@ -106,6 +174,27 @@ def save(figure: Figure, path: Path) -> None:
         figure.savefig(path, metadata=metadata)
 
 
+def legend(figure: Figure, handles: Sequence[Artist], *, title: str | None = None) -> None:
+    """Put a legend above all panels, in as many columns as the figure has room for."""
+    width, height = figure.get_size_inches()
+    longest = max(len(str(handle.get_label())) for handle in handles) + _HANDLE_CHARACTERS
+    columns = min(max(int(width / (longest * _LEGEND_CHARACTER_IN)), 1), len(handles))
+    top = figure.below_title if isinstance(figure, Chart) else 1.0
+    figure.legend(
+        handles=handles,
+        loc="upper center",
+        bbox_to_anchor=(0.5, top),
+        ncols=columns,
+        title=title,
+        title_fontsize=8,
+        handlelength=2.4,
+        columnspacing=1.4,
+        borderaxespad=0.2,
+    )
+    lines = -(-len(handles) // columns) + (title is not None)
+    _leave(figure, top - (_LEGEND_LINE_IN * lines + _LEGEND_ROOM_IN) / height)
+
+
 def above(ax: Axes, *, columns: int = 6) -> None:
     """Put the legend above the panel, at the right, out of the data's way, and below the title if it is long."""
     if len(ax.get_legend_handles_labels()[0]) > _BESIDE_TITLE:
@@ -118,3 +207,18 @@ def above(ax: Axes, *, columns: int = 6) -> None:
         columnspacing=1.2,
         handletextpad=0.5,
     )
+
+
+def _name(fig: Chart, title: str) -> None:
+    """Write the title above everything else; a layout would put it where the legend is."""
+    width, height = fig.get_size_inches()
+    lines = textwrap.wrap(title, int(width / _TITLE_CHARACTER_IN))
+    fig.text(0.01, 1 - 0.04 / height, "\n".join(lines), ha="left", va="top", fontsize=10, fontweight="bold")
+    fig.below_title = 1 - _TITLE_LINE_IN * len(lines) / height
+    _leave(fig, fig.below_title)
+
+
+def _leave(figure: Figure, share: float) -> None:
+    """Let the panels have this share of the height, from below."""
+    engine: Any = figure.get_layout_engine()
+    engine.set(rect=(0, 0, 1, share))

@@ -1,0 +1,207 @@
+"""The command `transorbit plot`: figures of a result folder or of a sweep's, each with its numbers."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path  # noqa: TC003 - the parser of the command line reads the annotations
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+import transorbit as to
+from transorbit.cli import UsageError, parse
+from transorbit.cli.common import examples
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+HELP = examples(
+    "transorbit plot results/leo-tcp",
+    "transorbit plot results/leo-tcp timeline --from '10 s' --until '20 s'",
+    "transorbit plot results/packets sequence --flow 0 --out sequence.pdf",
+    "transorbit plot results/snr lines --y goodput_mbps --by policy --width single",
+    "transorbit plot results/snr cdf --y flows.goodput_bps --only 'snr=7 dB'",
+)
+_INCHES = {"mm": 25.4, "cm": 2.54, "in": 1.0}
+_WIDTH_IN = (1.5, 20.0)
+_OF_RUN, _OF_SWEEP = ("flow", "place", "from", "until"), ("x", "y", "by", "panels", "only", "log", "title")
+Name = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
+
+
+def plot(
+    folder: Path,
+    kind: str | None = None,
+    /,
+    *,
+    x: Name = None,
+    y: Name = None,
+    by: Name = None,
+    panels: Name = None,
+    only: Annotated[list[str] | None, Parameter(name="--only", negative="", allow_leading_hyphen=True)] = None,
+    log: str | None = None,
+    title: Name = None,
+    flow: int | None = None,
+    place: str | None = None,
+    from_: Annotated[str | None, Parameter(name="--from")] = None,
+    until: str | None = None,
+    width: str = "double",
+    out: Path | None = None,
+) -> None:
+    """Draw a result or a sweep; without a kind, list what the folder can be drawn as.
+
+    Args:
+        folder: A result folder, or that of a sweep.
+        kind: What to draw.
+        x: Of a sweep: the axis to draw over.
+        y: Of a sweep: a metric, a column of the runs, or one of the flows, as in flows.goodput_bps.
+        by: Of a sweep: the axis with a line or bar for each value.
+        panels: Of a sweep: the axis with a panel for each value.
+        only: Of a sweep: draw these values of an axis, as in snr=7,10. Repeatable.
+        log: Of a sweep: logarithmic axes: x, y or xy.
+        title: Of a sweep: written above.
+        flow: Of a timeline or sequence: the number of the flow.
+        place: Of a sequence: where the packets were seen: sender, gateway, satellite or receiver.
+        from_: Of a timeline or sequence: when it begins, as in "10 s".
+        until: Of a timeline or sequence: when it ends.
+        width: single (88 mm, a column), double (7.2 in, a page), or a length as in "120 mm".
+        out: Write this file, .svg, .pdf or .png, and its numbers beside it as .csv. By default .svg, .pdf and .csv in
+            the folder's plots.
+    """
+    from transorbit import plots
+    from transorbit.plots import style
+
+    if out is not None and out.suffix.lower() not in style.SUFFIXES:
+        raise UsageError(f"--out: {out}: the name must end in {', '.join(style.SUFFIXES)}")
+    is_sweep = _is_sweep(folder)
+    given: dict[str, Any] = {"x": x, "y": y, "by": by, "panels": panels, "only": only, "log": log, "title": title}
+    given |= {"flow": flow, "place": place, "from": from_, "until": until}
+    given = {name: value for name, value in given.items() if value is not None}
+    if kind is None:
+        print(_listing(folder, is_sweep))
+        return
+    given["width"] = _width(width, style.SINGLE_IN, style.DOUBLE_IN)
+    try:
+        figure, stem = (_of_sweep if is_sweep else _of_run)(folder, kind, given)
+    except to.ScenarioError as error:
+        raise _of_options(error) from None
+    for file in plots.publish(figure, out or folder / "plots" / stem):
+        print(f"Figure: {file}" if file.suffix != ".csv" else f"Numbers: {file}")
+
+
+def _is_sweep(folder: Path) -> bool:
+    if not folder.is_dir():
+        raise UsageError(f"plot: {folder}: no such folder")
+    if (folder / "sweep.toml").is_file():
+        return True
+    if not (folder / "summary.json").is_file():
+        raise UsageError(f"plot: {folder}: is neither the folder of a result nor that of a sweep")
+    return False
+
+
+def _of_sweep(folder: Path, kind: str, given: dict[str, Any]) -> tuple[Figure, str]:
+    from transorbit import plots
+    from transorbit.plots import sweep as of
+    from transorbit.sweep import SweepResult
+
+    _check_kind(kind, list(of.KINDS), "sweep")
+    _check_options(given, _OF_RUN, "a sweep")
+    result = SweepResult.load(folder)
+    options = {name: value for name, value in given.items() if name != "only"}
+    figure = plots.of_sweep(kind, result, only=_only(given.get("only", [])), **options)
+    y = given.get("y") or next(iter(result.metrics))
+    return figure, kind if kind == "spectral-efficiency" else f"{kind}-{re.sub(r'[^A-Za-z0-9_.-]', '_', y)}"
+
+
+def _of_run(folder: Path, kind: str, given: dict[str, Any]) -> tuple[Figure, str]:
+    from transorbit import plots
+
+    _check_kind(kind, [*plots.CLOSE, *plots.ALL], "result")
+    _check_options(given, _OF_SWEEP, "a result")
+    result = to.Result.load(folder)
+    if kind in plots.CLOSE:
+        times = {f"{name}_s": parse.start(f"--{name}", given[name]) for name in ("from", "until") if name in given}
+        rest = {name: value for name, value in given.items() if name not in {"from", "until"}}
+        if kind == "timeline":
+            _check_options(rest, ("place",), "a timeline")
+        figure = plots.CLOSE[kind](result, **rest, **times)
+    else:
+        _check_options(given, _OF_RUN, kind)
+        figure = plots.draw(kind, result)
+        if figure is not None:
+            figure.set_size_inches(given["width"], figure.get_figheight())
+    if figure is None:
+        raise UsageError(f"plot: {kind}: the run has nothing to show in this plot")
+    return figure, kind
+
+
+def _listing(folder: Path, is_sweep: bool) -> str:
+    """The kinds that the folder has something to show in, and what they show."""
+    from transorbit import plots
+
+    if is_sweep:
+        from transorbit.plots import sweep as of
+        from transorbit.sweep import SweepResult
+
+        result = SweepResult.load(folder)
+        axes = ", ".join(axis.name for axis in result.axes) or "none"
+        told = [f"axes: {axes}; metrics: {', '.join(result.metrics)}"]
+        kinds = {
+            kind: what
+            for kind, what in of.KINDS.items()
+            if (kind != "heatmap" or len(result.axes) > 1)
+            and (kind != "spectral-efficiency" or "last_hop.spectral_efficiency" in result.runs.columns)
+        }
+    else:
+        run, told = to.Result.load(folder), []
+        shown = {kind: function for kind, function in plots.ALL.items() if plots.draw(kind, run) is not None}
+        shown |= {} if run.series.is_empty() else {"timeline": plots.timeline}
+        shown |= {"sequence": plots.sequence} if run.captures else {}
+        kinds = {kind: (function.__doc__ or "").splitlines()[0].rstrip(".") for kind, function in shown.items()}
+    broad = max(map(len, kinds), default=0)
+    return "\n".join([*(f"{kind:<{broad}}  {what[:1].lower()}{what[1:]}" for kind, what in kinds.items()), *told])
+
+
+def _check_kind(kind: str, known: list[str], what: str) -> None:
+    if kind not in known:
+        import difflib
+
+        found = difflib.get_close_matches(kind, known, 1, 0.0)[0]
+        raise UsageError(f"plot: there is no kind {kind!r} for a {what}; nearest: {found} (all: {', '.join(known)})")
+
+
+def _check_options(given: dict[str, Any], foreign: tuple[str, ...], what: str) -> None:
+    for name in foreign:
+        if name in given:
+            raise UsageError(f"--{name}: is not for {what}")
+
+
+def _only(settings: list[str]) -> dict[str, list[str]]:
+    """The values of each axis of AXIS=VALUE,VALUE."""
+    only: dict[str, list[str]] = {}
+    for setting in settings:
+        axis, equals, values = setting.partition("=")
+        if not (axis.strip() and equals and values.strip()):
+            raise UsageError(f"--only: {setting!r} is not AXIS=VALUE, as in snr=7,10")
+        only.setdefault(axis.strip(), []).extend(value.strip() for value in values.split(","))
+    return only
+
+
+def _width(text: str, single: float, double: float) -> float:
+    """Inches."""
+    named = {"single": single, "double": double}
+    if text in named:
+        return named[text]
+    match = re.fullmatch(r"\s*([0-9]+\.?[0-9]*)\s*(mm|cm|in)\s*", text)
+    inches = float(match[1]) / _INCHES[match[2]] if match else 0.0
+    if not _WIDTH_IN[0] <= inches <= _WIDTH_IN[1]:
+        raise UsageError(f'--width: {text!r} is not single, double, or a length from 38 to 508 mm, as in "88 mm"')
+    return inches
+
+
+def _of_options(error: to.ScenarioError) -> Exception:
+    """The error with the option that it is about."""
+    option, colon, message = str(error).partition(": ")
+    name, _, axis = option.partition(".")
+    if not colon or name not in {*_OF_RUN, *_OF_SWEEP}:
+        return error
+    return UsageError(f"--{name}: {axis}{': ' if axis else ''}{message}")

@@ -1,0 +1,21 @@
+"""The command `transorbit report`."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 - the parser of the command line reads the types
+
+from transorbit.cli.common import examples
+
+HELP = examples("transorbit report results/leo-tcp", "transorbit report results/leo-tcp --out leo-tcp.html")
+
+
+def report(directory: Path, /, *, out: Path | None = None) -> None:
+    """Write a result or a sweep as one HTML file, which opens without a network: numbers, warnings, charts, provenance.
+
+    Args:
+        directory: The folder of a result or of a sweep.
+        out: The file; by default report.html in that folder.
+    """
+    from transorbit import report as pages
+
+    print(f"Report: {pages.write(directory, out)}")

@@ -1,0 +1,80 @@
+"""What axes and lines are called: names of columns as words with a unit, values in a unit that reads well."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+# The endings of column names that are units.
+_UNITS = {
+    "bps": "bit/s",
+    "kbps": "kbit/s",
+    "mbps": "Mbit/s",
+    "pps": "packets/s",
+    "s": "s",
+    "ms": "ms",
+    "db": "dB",
+    "hz": "Hz",
+    "deg": "deg",
+    "km": "km",
+    "bytes": "B",
+    "packets": "packets",
+    "percent": "%",
+}
+_ACRONYMS = {name: name.upper() for name in ("arq", "cwnd", "harq", "mos", "plr", "rtt", "rto", "snr", "srtt", "tcp")}
+_PREFIXED = {"bit/s", "B", "Hz", "s"}
+_PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"))
+
+
+def label(column: str) -> str:
+    """The words of a column's name, with the unit that it ends with: `goodput_mbps` is "Goodput (Mbit/s)"."""
+    parts = [part for part in column.split(".") if part not in {"flows", "runs", "users"}] or [column]
+    words = " ".join(parts[-2:]).split("_")
+    words = [word for part in words for word in part.split()]
+    unit = _UNITS.get(words[-1]) if len(words) > 1 else None
+    words = words[:-1] if unit else words
+    text = " ".join(_ACRONYMS.get(word, word) for word in words)
+    return text[:1].upper() + text[1:] + (f" ({unit})" if unit else "")
+
+
+def unit_of(text: str) -> str | None:
+    """The unit in the parentheses at the end of a label."""
+    found = re.search(r"\(([^()]+)\)$", text)
+    return found[1] if found else None
+
+
+def scaled(text: str, largest: float) -> tuple[str, float]:
+    """The label in the multiple of its unit in which the largest value reads well, and what values are divided by."""
+    unit = unit_of(text)
+    factor, prefix = _prefix(unit, largest)
+    return (text.removesuffix(f"({unit})") + f"({prefix}{unit})" if prefix else text), factor
+
+
+def value(of: Any, text: str) -> str:
+    """A value of the axis with that label: "7 dB", "50 Mbit/s", "yes" or the text itself."""
+    if of is None:
+        return "none"
+    if isinstance(of, bool):
+        return "yes" if of else "no"
+    if not isinstance(of, (int, float)):
+        return str(of)
+    unit = unit_of(text)
+    factor, prefix = _prefix(unit, abs(of))
+    number = f"{of / factor:.6g}"
+    return f"{number} {prefix}{unit}" if unit else number
+
+
+def words(text: str) -> str:
+    """A label without its unit."""
+    unit = unit_of(text)
+    return text.removesuffix(f"({unit})").strip() if unit else text
+
+
+def _prefix(unit: str | None, largest: float) -> tuple[float, str]:
+    if unit not in _PREFIXED or not largest > 0:
+        return 1.0, ""
+    # Seconds grow to minutes and not to kiloseconds; nothing but seconds is divided.
+    allowed = [(factor, prefix) for factor, prefix in _PREFIXES if (factor <= 1 if unit == "s" else factor >= 1)]
+    # Tenths of a second remain seconds.
+    least = 0.1 if unit == "s" else 1.0
+    return next(((factor, prefix) for factor, prefix in allowed if largest >= least * factor), allowed[-1])

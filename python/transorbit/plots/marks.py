@@ -1,0 +1,359 @@
+"""How points of a table are drawn into panels: lines, bars, distributions and heat maps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from matplotlib.colors import LogNorm, Normalize
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from transorbit.plots import labels as naming
+from transorbit.plots import style
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from transorbit.plots.table import Spec
+
+# More points of a line are a band and no bars of errors.
+_ERROR_BARS = 16
+_ERROR_BAR: Any = {"fmt": "none", "elinewidth": 0.9, "capsize": 2.0, "capthick": 0.9}
+_BAR_WIDTH = 0.8
+_HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++", "oooo")
+_PUBLISHED: Any = {"linestyle": (0, (3, 2)), "linewidth": 0.9, "markerfacecolor": "white", "markeredgewidth": 1.0}
+# Cells of a heat map that have room for their number.
+_CELLS_WITH_NUMBERS = 12
+_COLORS = "cividis"
+# Tick labels need this many inches for each character, at their size.
+_CHARACTER_IN = 0.075
+
+
+@dataclass
+class Panels:
+    """The panels of a figure and what is in them.
+
+    Attributes:
+        axes: the panel of each of the levels (None where there is but one).
+        levels: of each column that tells points apart, its values in the order in which they are drawn.
+        nonnegative: whether no value of the metric is below zero: then no axis goes there for an interval's sake.
+        has_legend: whether these panels bring the figure's legend.
+    """
+
+    figure: Figure
+    axes: dict[Any, Axes]
+    spec: Spec
+    levels: dict[str, list[Any]]
+    nonnegative: bool
+    has_legend: bool = True
+
+    def by(self) -> list[Any]:
+        """The values that have a line each; None is the only line."""
+        return self.levels[self.spec.by] if self.spec.by else [None]
+
+    def label(self, role: str) -> str:
+        """What the column of a role is called."""
+        column = getattr(self.spec, role)
+        return self.spec.label(column) if column else ""
+
+    def each(self) -> Iterator[tuple[Axes, Any, int, Any]]:
+        """Of each line: its panel, the panel's value, its number and its value."""
+        for panel, ax in self.axes.items():
+            for index, by in enumerate(self.by()):
+                yield ax, panel, index, by
+
+    def rows(self, table: pl.DataFrame, panel: Any, by: Any = None) -> pl.DataFrame:
+        """The rows of a line, or of a panel. A table without the panels' column is the same in all of them."""
+        for column, value in ((self.spec.panels, panel), (self.spec.by, by)):
+            if value is not None and column in table.columns:
+                table = table.filter(pl.col(column) == value)
+        return table
+
+    def scale(self, *tables: pl.DataFrame | None) -> tuple[str, float]:
+        """The metric's label in a unit that reads well, and what its values are divided by."""
+        column = self.spec.y if self.spec.kind == "cdf" else self.spec.stats[0]
+        values = [abs(value) for table in tables if table is not None for value in table[column]]
+        return naming.scaled(self.label("y"), max(values, default=0.0))
+
+
+def lines(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:
+    """Means with their intervals over an axis, joined by lines if it has numbers."""
+    label, unit = p.scale(ours, theirs)
+    x, values = str(p.spec.x), p.levels[str(p.spec.x)]
+    numeric = not any(isinstance(value, (str, bool)) for value in values)
+    at = {value: float(value) if numeric else float(index) for index, value in enumerate(values)}
+    mean, low, high, _ = p.spec.stats
+    for ax, panel, index, by in p.each():
+        # Without a line between them, points of one category stand beside each other.
+        aside = 0.0 if numeric else (index - (len(p.by()) - 1) / 2) * 0.5 / len(p.by())
+        own = _placed(p.rows(ours, panel, by), x, at).with_columns(pl.col("\0at") + aside)
+        look = _look(index, dashes=theirs is None, joined=numeric)
+        middle, bottom, top = (own[name] / unit for name in (mean, low, high))
+        if len(own) > _ERROR_BARS:
+            ax.fill_between(own["\0at"], bottom, top, color=look["color"], alpha=0.2, linewidth=0)
+            look["markevery"] = max(len(own) // 10, 1)
+        elif (top > bottom).any():
+            reach = [(middle - bottom).to_list(), (top - middle).to_list()]
+            ax.errorbar(own["\0at"], middle, yerr=reach, ecolor=look["color"], **_ERROR_BAR)
+        ax.plot(own["\0at"], middle, **look)
+    for ax, points, look in _published(p, theirs):
+        points = _placed(points, x, at)
+        ax.plot(points["\0at"], points[mean] / unit, **look | ({} if numeric else {"linestyle": "none"}))
+    for ax in p.axes.values():
+        _horizontal(ax, p, values, at, numeric=numeric)
+        _vertical(ax, p, label)
+    _legend(p, theirs is not None, lambda index: Line2D([], [], **_look(index, dashes=theirs is None, joined=numeric)))
+
+
+def bars(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:
+    """Means as bars with their intervals, side by side over the categories of an axis; published ones hollow."""
+    label, unit = p.scale(ours, theirs)
+    x, values = str(p.spec.x), p.levels[str(p.spec.x)]
+    at = {value: float(index) for index, value in enumerate(values)}
+    mean, low, high, _ = p.spec.stats
+    # A published value has the right part of its bar's place.
+    slot = _BAR_WIDTH / len(p.by())
+    part = 1.0 if theirs is None else 0.55
+    for ax, panel, index, by in p.each():
+        left = -_BAR_WIDTH / 2 + index * slot
+        own = _placed(p.rows(ours, panel, by), x, at)
+        middle, bottom, top = (own[name] / unit for name in (mean, low, high))
+        ax.bar(own["\0at"] + left, middle, slot * part * 0.94, align="edge", **_fill(index))
+        if (top > bottom).any():
+            reach = [(middle - bottom).to_list(), (top - middle).to_list()]
+            center = own["\0at"] + left + slot * part * 0.47
+            ax.errorbar(center, middle, yerr=reach, ecolor=style.BLACK, **_ERROR_BAR)
+        if theirs is not None:
+            points = _placed(p.rows(theirs, panel, by), x, at)
+            ax.bar(
+                points["\0at"] + left + slot * part, points[mean] / unit, slot * 0.38, align="edge", **_hollow(index)
+            )
+    for ax in p.axes.values():
+        _horizontal(ax, p, values, at, numeric=False)
+        _vertical(ax, p, label, from_zero=True)
+        ax.grid(visible=False, axis="x")
+    _legend(p, theirs is not None, lambda index: Patch(**_fill(index)))
+
+
+def cdf(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:
+    """The share of the rows that have at most a value."""
+    label, unit = p.scale(ours, theirs)
+    dashes = theirs is None
+    for ax, panel, index, by in p.each():
+        own = p.rows(ours, panel, by)
+        if own.is_empty():
+            continue
+        look = _look(index, dashes=dashes, joined=True) | {"markevery": max(len(own) // 8, 1)}
+        steps = [own[p.spec.y][0], *own[p.spec.y]], [0.0, *own["share"]]
+        ax.step([value / unit for value in steps[0]], steps[1], where="post", **look)
+    for ax, points, look in _published(p, theirs):
+        ax.plot(points[p.spec.y] / unit, points["share"], **look | {"markevery": max(len(points) // 8, 1)})
+    for ax in p.axes.values():
+        ax.set_ylim(0, 101)
+        ax.margins(x=0.04)
+        if "x" in p.spec.log or "y" in p.spec.log:
+            ax.set_xscale("log")
+        ax.set_xlabel(label)
+        if ax.get_subplotspec().is_first_col():  # type: ignore[union-attr]
+            ax.set_ylabel(p.spec.share)
+    _legend(p, theirs is not None, lambda index: Line2D([], [], **_look(index, dashes=dashes, joined=True)))
+
+
+def heatmap(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:
+    """The mean as the colour of a cell for each pair of values; a published one in parentheses below ours."""
+    label, unit = p.scale(ours, theirs)
+    x, by, mean = str(p.spec.x), str(p.spec.by), p.spec.stats[0]
+    across, up = p.levels[x], p.levels[by]
+    known = [value / unit for value in ours[mean]]
+    limits: Any = {"vmin": min(known, default=0.0), "vmax": max(known, default=1.0)}
+    colors = LogNorm(**limits) if "y" in p.spec.log else Normalize(**limits)
+    mesh = None
+    for panel, ax in p.axes.items():
+        cells = {(row[x], row[by]): row[mean] / unit for row in p.rows(ours, panel).to_dicts()}
+        told = (
+            {} if theirs is None else {(row[x], row[by]): row[mean] / unit for row in p.rows(theirs, panel).to_dicts()}
+        )
+        grid = [[cells.get((column, row), float("nan")) for column in across] for row in up]
+        mesh = ax.pcolormesh(grid, norm=colors, cmap=_COLORS, edgecolors="white", linewidth=0.5)
+        ax.grid(visible=False)
+        if any(isinstance(value, str) for value in up):
+            ax.set_ylim(len(up), 0)  # names are read from the top
+        ax.set_xticks([index + 0.5 for index in range(len(across))], _texts(across, p.label("x")))
+        ax.set_yticks([index + 0.5 for index in range(len(up))], _texts(up, p.label("by")))
+        if len(across) <= _CELLS_WITH_NUMBERS:
+            _write_cells(ax, across, up, cells, told, colors)
+        _turn(ax, p, _texts(across, p.label("x")))
+        ax.set_xlabel(p.label("x"))
+        if ax.get_subplotspec().is_first_col():  # type: ignore[union-attr]
+            ax.set_ylabel(p.label("by"))
+    if mesh is not None:
+        told_of = f"{label}\n({p.spec.published_name} in parentheses)" if theirs is not None else label
+        bar = p.figure.colorbar(mesh, ax=list(p.axes.values()), label=told_of, pad=0.02)
+        bar.outline.set_visible(False)
+
+
+def name_panels(p: Panels) -> None:
+    """Write above each panel what it shows."""
+    if p.spec.panels:
+        label = p.label("panels")
+        for level, ax in p.axes.items():
+            text = level if isinstance(level, str) else f"{naming.words(label)}: {naming.value(level, label)}"
+            ax.set_title(text, fontsize=9, fontweight="normal")
+
+
+#: The function of each kind.
+DRAW: dict[str, Callable[[Panels, pl.DataFrame, pl.DataFrame | None], None]] = {
+    "lines": lines,
+    "bars": bars,
+    "cdf": cdf,
+    "heatmap": heatmap,
+}
+
+
+def _placed(points: pl.DataFrame, x: str, at: dict[Any, float]) -> pl.DataFrame:
+    """The points with the place of each on the horizontal axis, from left to right."""
+    places = pl.Series("\0at", [at.get(value) for value in points[x]], pl.Float64)
+    return points.with_columns(places).drop_nulls("\0at").sort("\0at")
+
+
+def _published(p: Panels, theirs: pl.DataFrame | None) -> Iterator[tuple[Axes, pl.DataFrame, dict[str, Any]]]:
+    """The published points of each line with their look; grey where they do not tell of which line they are."""
+    if theirs is None:
+        return
+    common = p.spec.by is None or p.spec.by not in theirs.columns
+    for ax, panel, index, by in p.each():
+        if common and index > 0:
+            continue
+        look = _look(index, dashes=False, joined=True)
+        color = style.BLACK if common else look["color"]
+        points = p.rows(theirs, panel, by)
+        if len(points):
+            yield ax, points, look | _PUBLISHED | {"color": color}
+
+
+def _look(index: int, *, dashes: bool, joined: bool) -> dict[str, Any]:
+    """Colour, marker and dash of a line: each tells it apart without the others."""
+    dash = style.DASHES[index % len(style.DASHES)] if dashes else "-"
+    return {
+        "color": style.CYCLE[index % len(style.CYCLE)],
+        "marker": style.MARKERS[index % len(style.MARKERS)],
+        "markersize": 4.5,
+        "linewidth": 1.2,
+        "linestyle": dash if joined else "none",
+    }
+
+
+def _fill(index: int) -> dict[str, Any]:
+    hatch = _HATCHES[index % len(_HATCHES)]
+    return {"facecolor": style.CYCLE[index % len(style.CYCLE)], "hatch": hatch, "edgecolor": "white", "linewidth": 0}
+
+
+def _hollow(index: int) -> dict[str, Any]:
+    color = style.CYCLE[index % len(style.CYCLE)]
+    return {"facecolor": "none", "edgecolor": color, "linewidth": 1.0, "linestyle": (0, (3, 2))}
+
+
+def _horizontal(ax: Axes, p: Panels, values: list[Any], at: dict[Any, float], *, numeric: bool) -> None:
+    """The axis of `x`: numbers at their place, or categories side by side."""
+    label = p.label("x")
+    if numeric:
+        scaled, unit = naming.scaled(label, max(map(abs, values), default=0.0))
+        if "x" in p.spec.log:
+            ax.set_xscale("log")
+            ax.xaxis.set_minor_locator(NullLocator())
+        if (few := _apart(values, log="x" in p.spec.log)) == values:
+            ax.xaxis.set_major_locator(FixedLocator(few))
+        if "x" not in p.spec.log or few == values:
+            ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / unit:.6g}"))
+        ax.margins(x=0.04)
+    else:
+        scaled = label
+        texts = _texts(values, label)
+        ax.set_xticks(list(at.values()), texts)
+        _turn(ax, p, texts)
+        ax.set_xlim(-0.6, len(values) - 0.4)
+    if not _hides_x(ax):
+        ax.set_xlabel(scaled)
+
+
+def _hides_x(ax: Axes) -> bool:
+    """Whether the panel below shows the same axis."""
+    return not ax.get_subplotspec().is_last_row() and not ax.xaxis.get_tick_params().get("labelbottom", True)  # type: ignore[union-attr]
+
+
+def _vertical(ax: Axes, p: Panels, label: str, *, from_zero: bool = False) -> None:
+    if "y" in p.spec.log:
+        ax.set_yscale("log")
+    else:
+        low, high = ax.get_ylim()
+        # An axis that could as well begin at zero does: differences are seen in proportion.
+        if from_zero or low < 0.5 * high:
+            ax.set_ylim(bottom=0.0 if p.nonnegative else min(low, 0.0))
+    if ax.get_subplotspec().is_first_col():  # type: ignore[union-attr]
+        ax.set_ylabel(label)
+
+
+def _apart(values: list[Any], *, log: bool) -> list[Any]:
+    """The values, if all of them can be written below the axis."""
+    if len(values) < 2 or len(values) > 9:
+        return []
+    if log:
+        return values if all(after >= 1.3 * before > 0 for before, after in pairwise(values)) else []
+    gap = (values[-1] - values[0]) / 14
+    return values if all(after - before >= gap for before, after in pairwise(values)) else []
+
+
+def _texts(values: list[Any], label: str) -> list[str]:
+    """The values of an axis; its unit is in its label."""
+    return [naming.value(value, naming.words(label)) for value in values]
+
+
+def _turn(ax: Axes, p: Panels, texts: list[str]) -> None:
+    """Turn the names of categories that have no room side by side."""
+    beside = ax.get_subplotspec().get_gridspec().ncols  # type: ignore[union-attr]
+    room = 0.85 * p.figure.get_figwidth() / beside / max(len(texts), 1)
+    if max(map(len, texts), default=0) * _CHARACTER_IN > room:
+        ax.tick_params(axis="x", labelrotation=30)
+        for tick in ax.get_xticklabels():
+            tick.set_horizontalalignment("right")
+            tick.set_rotation_mode("anchor")
+
+
+def _write_cells(
+    ax: Axes, across: list[Any], up: list[Any], cells: dict[Any, float], told: dict[Any, float], colors: Normalize
+) -> None:
+    for column, x in enumerate(across):
+        for row, y in enumerate(up):
+            ours, theirs = cells.get((x, y)), told.get((x, y))
+            if ours is None:
+                continue
+            text = f"{ours:.3g}" if theirs is None else f"{ours:.3g}\n({theirs:.3g})"
+            color = "white" if colors(ours) < 0.55 else style.BLACK
+            ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=7, color=color)
+
+
+def _legend(p: Panels, has_published: bool, handle: Callable[[int], Artist]) -> None:
+    """Above the panels, where no data are; not needed for a single line."""
+    label = p.label("by")
+    handles: list[Artist] = []
+    if not p.has_legend:
+        return
+    for index, value in enumerate(p.by()):
+        if p.spec.by is not None or has_published:
+            handles.append(handle(index))
+            handles[-1].set_label("ours" if p.spec.by is None else naming.value(value, naming.words(label)))
+    if has_published:
+        hollow = Line2D([], [], marker="o", color=style.GREY, **_PUBLISHED)
+        handles.append(Patch(**_hollow(6)) if p.spec.kind == "bars" else hollow)
+        handles[-1].set_label(p.spec.published_name)
+    if handles:
+        told = p.spec.by is not None and not any(isinstance(value, str) for value in p.by())
+        style.legend(p.figure, handles, title=label if told else None)

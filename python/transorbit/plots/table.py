@@ -1,0 +1,234 @@
+"""Figures from a table with a row for each run: lines, bars, distributions, heat maps, and published values."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from transorbit import statistics
+from transorbit._core import ScenarioError
+from transorbit.plots import labels as naming
+from transorbit.plots import marks, style
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from matplotlib.figure import Figure
+
+#: What `of_table` draws.
+KINDS = ("lines", "bars", "cdf", "heatmap")
+# A panel is at least so broad, and there are at most so many beside each other.
+_PANEL_IN, _MOST_BESIDE = 2.2, 3
+_SOURCE = "source"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec:
+    """What is drawn: the columns, what they are called, and how.
+
+    Attributes:
+        x, y, by, panels: the columns of the horizontal axis, of the metric, of the lines (or of a heat map's vertical
+            axis) and of the panels.
+        labels: of columns, with their units in parentheses.
+        log: the axes with logarithmic scales: "", "x", "y" or "xy".
+        confidence: of the intervals.
+        published_name: what published values are called in the legend.
+        share: the label of a distribution's vertical axis.
+    """
+
+    kind: str
+    y: str
+    x: str | None = None
+    by: str | None = None
+    panels: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    log: str = ""
+    confidence: float = 0.95
+    published_name: str = "published"
+    share: str = "Share with at most this (%)"
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns that tell the points apart."""
+        columns = (self.panels, self.by, None if self.kind == "cdf" else self.x)
+        return list(dict.fromkeys(name for name in columns if name is not None))
+
+    @property
+    def stats(self) -> list[str]:
+        """The columns of mean, limits and count; an axis may have such a name already."""
+        plain = ["mean", "low", "high", "count"]
+        return [f"{self.y}_{name}" for name in plain] if set(plain) & set(self.keys) else plain
+
+    def label(self, column: str) -> str:
+        """What a column is called."""
+        return self.labels.get(column) or naming.label(column)
+
+
+def of_table(
+    kind: str,
+    frame: pl.DataFrame,
+    *,
+    y: str,
+    x: str | None = None,
+    by: str | None = None,
+    panels: str | None = None,
+    labels: Mapping[str, str] | None = None,
+    published: pl.DataFrame | None = None,
+    published_name: str = "published",
+    share: str = "Share with at most this (%)",
+    log: str = "",
+    confidence: float = 0.95,
+    title: str | None = None,
+    width: float = style.DOUBLE_IN,
+    height: float | None = None,
+) -> Figure:
+    """Draw a column of a table over others.
+
+    Rows with the same `x`, `by` and `panels` are repetitions: what is drawn is their mean, with Student's interval if
+    there are two or more. Rows without a value in `y` are left out.
+
+    Args:
+        kind: `lines` (mean and interval over `x`), `bars` (the same over categories), `cdf` (the distribution of `y`;
+            no `x`) or `heatmap` (the mean of `y` in the cells of `x` and `by`).
+        frame: one row for each run, or flow.
+        y: the metric.
+        x: the horizontal axis.
+        by: a line, or a bar in each group, for each value of this column.
+        panels: a panel for each value of this column.
+        labels: what columns are called, with the unit in parentheses: {"snr": "Es/N0 (dB)"}; by default as the name.
+        published: values to compare with, in the same columns: hollow and dashed. Without the column `by` they are one
+            black line, without that of `panels` the same in each. For a `cdf` a column `share`, in percent, makes its
+            rows points of the published curve.
+        published_name: what the legend calls these.
+        share: the label of a distribution's vertical axis.
+        log: axes with logarithmic scales: "x", "y" (of a heat map: the colours) or "xy".
+        confidence: of the intervals.
+        title: above the figure.
+        width, height: in inches; 7.2 is the width of a page, 88 mm that of a column.
+
+    Returns:
+        The figure; its `numbers` are a table with the columns above and `mean`, `low`, `high`, `count` (of a `cdf`:
+        the values and `share`), and `source` ("ours", "published") if there are published values.
+
+    Raises:
+        ScenarioError: no such kind or column, or nothing to draw.
+    """
+    spec = Spec(
+        kind=kind,
+        x=x,
+        y=y,
+        by=by,
+        panels=panels,
+        labels=labels or {},
+        log=log,
+        confidence=confidence,
+        published_name=published_name,
+        share=share,
+    )
+    check(spec, frame, published)
+    ours = summary(spec, frame)
+    theirs = None if published is None else summary(spec, published)
+    if ours.is_empty() and (theirs is None or theirs.is_empty()):
+        raise ScenarioError(f"{y}: no run has a value in this column")
+    numbers = ours if theirs is None else _together(ours, theirs)
+    order = {name: levels(name, frame, published) for name in spec.keys}
+    panel_levels = order[panels] if panels else [None]
+    beside = max(min(len(panel_levels), _MOST_BESIDE, int(width / _PANEL_IN)), 1)
+    rows = -(-len(panel_levels) // beside)
+    shared = {"sharex": kind != "bars", "sharey": True}
+    size = {"width": width, "height": height or _height(kind, rows, width / beside)}
+    with style.grid(rows, beside, title=title, **size, **shared) as (fig, axes):
+        cells = [ax for row in axes for ax in row]
+        for ax in cells[len(panel_levels) :]:
+            ax.set_visible(False)
+        drawn = marks.Panels(
+            figure=fig,
+            axes=dict(zip(panel_levels, cells, strict=False)),
+            spec=spec,
+            levels=order,
+            nonnegative=not any((one[y].cast(pl.Float64) < 0).any() for one in (frame, published) if one is not None),
+        )
+        marks.DRAW[kind](drawn, ours, theirs)
+        marks.name_panels(drawn)
+        fig.numbers = numbers
+    return fig
+
+
+def check(spec: Spec, frame: pl.DataFrame, published: pl.DataFrame | None) -> None:
+    """Refuse what cannot be drawn.
+
+    Raises:
+        ScenarioError: no such kind or column, or one without numbers.
+    """
+    if spec.kind not in KINDS:
+        raise ScenarioError(f"kind: {spec.kind!r} is not one of {', '.join(KINDS)}{near(spec.kind, KINDS)}")
+    if set(spec.log) - {"x", "y"}:
+        raise ScenarioError(f'log: {spec.log!r} is not "x", "y" or "xy"')
+    if spec.kind != "cdf" and spec.x is None:
+        raise ScenarioError(f"x: {spec.kind} need a column for the horizontal axis")
+    if spec.kind == "heatmap" and spec.by is None:
+        raise ScenarioError("by: a heatmap needs a column for the vertical axis")
+    named = {"x": spec.x, "y": spec.y, "by": spec.by, "panels": spec.panels}
+    for option, column in named.items():
+        if column is not None and column not in frame.columns:
+            raise ScenarioError(f"{option}: there is no column {column!r}{near(column, frame.columns)}")
+        needed = option == "y" or (option == "x" and spec.kind != "cdf")
+        if published is not None and needed and column not in published.columns:
+            raise ScenarioError(f"published: there is no column {column!r}{near(str(column), published.columns)}")
+    if not (frame.schema[spec.y].is_numeric() or frame.schema[spec.y] in (pl.Boolean, pl.Null)):
+        raise ScenarioError(f"y: the column {spec.y!r} holds no numbers")
+
+
+def near(given: str, known: Any) -> str:
+    """The end of an error: the known name that is nearest to the given one."""
+    found = difflib.get_close_matches(given, list(known), 1, 0.5)
+    return f"; nearest: {found[0]}" if found else ""
+
+
+def summary(spec: Spec, frame: pl.DataFrame) -> pl.DataFrame:
+    """A row for each point that is drawn: the keys, then its numbers."""
+    keys = [name for name in spec.keys if name in frame.columns]
+    value = pl.col(spec.y).cast(pl.Float64)
+    known = frame.filter(value.is_not_null() & value.is_not_nan()).with_columns(value)
+    if spec.kind == "cdf":
+        return _distribution(known, keys, spec.y)
+    groups = known.group_by(keys, maintain_order=True).agg(value.alias("\0values"))
+    found = [statistics.mean_interval(values, confidence=spec.confidence) for values in groups["\0values"].to_list()]
+    mean, low, high, count = spec.stats
+    return groups.drop("\0values").with_columns(
+        pl.Series(mean, [one.mean for one in found], pl.Float64),
+        pl.Series(low, [one.low for one in found], pl.Float64),
+        pl.Series(high, [one.high for one in found], pl.Float64),
+        pl.Series(count, [one.count for one in found], pl.Int64),
+    )
+
+
+def _distribution(known: pl.DataFrame, keys: list[str], y: str) -> pl.DataFrame:
+    """Each value, and the percent of the rows of its line that have at most that."""
+    if "share" in known.columns:
+        return known.select(*keys, y, pl.col("share").cast(pl.Float64))
+    rank = (pl.col(y).rank("max") / pl.len()).over(keys) if keys else pl.col(y).rank("max") / pl.len()
+    ordered = known.with_columns((100 * rank).alias("share")).sort(y, maintain_order=True)
+    return ordered.select(*keys, y, "share").unique(maintain_order=True)
+
+
+def _together(ours: pl.DataFrame, theirs: pl.DataFrame) -> pl.DataFrame:
+    """Both tables, with a column that tells them apart."""
+    tables = [ours.with_columns(pl.lit("ours").alias(_SOURCE)), theirs.with_columns(pl.lit("published").alias(_SOURCE))]
+    return pl.concat(tables, how="diagonal_relaxed")
+
+
+def levels(column: str, *tables: pl.DataFrame | None) -> list[Any]:
+    """The values of a column in all tables: numbers by size, text as it first comes."""
+    found = [value for table in tables if table is not None and column in table.columns for value in table[column]]
+    values = list(dict.fromkeys(value for value in found if value is not None))
+    return values if any(isinstance(value, str) for value in values) else sorted(values)
+
+
+def _height(kind: str, rows: int, panel_width: float) -> float:
+    """Inches: a panel is a little broader than high."""
+    each = min(0.72 * panel_width, 3.0) if kind != "heatmap" else min(0.8 * panel_width, 3.4)
+    return rows * max(each, 1.9) + 0.4

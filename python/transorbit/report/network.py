@@ -1,0 +1,147 @@
+"""What happened to the packets of a run on their way: last hop, return link, path, and every fate counted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from transorbit.report import text
+from transorbit.report.page import MISSING, Cell, Page, number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_REASONS = {
+    "collision": "collision on the return link",
+    "early": "dropped early by the queue's manager",
+    "handover": "in the last hop at a handover",
+    "harq": "not decoded",
+    "no_route": "no route",
+    "overflow": "full queue of the last hop",
+    "path_handover": "on the path at a handover",
+    "path_overflow": "full queue of a link of the path",
+    "return_overflow": "full queue of a terminal",
+    "timeout": "waited too long",
+}
+
+
+def add(made: Page, summary: dict[str, Any]) -> None:
+    """What the last hop, the return link, the path and the proxies did."""
+    hop, path = summary["last_hop"], summary["path"]
+    harq, buffer = hop["harq"], hop["reordering"]
+    made.section("Last hop")
+    made.pairs(
+        [
+            ("Offered, delivered", f"{number(hop['offered_packets'])}, {number(hop['delivered_packets'])} packets"),
+            ("Dropped", _dropped(hop)),
+            ("Longest queue (packets)", hop["queue_packets_max"]),
+            (
+                "Coded bits sent, useful bits",
+                f"{' '.join(text.rate(hop['coded_bps']))}, {' '.join(text.rate(hop['useful_bps']))}",
+            ),
+            (
+                "Busy, stalled (% of the time)",
+                f"{number(100 * hop['utilisation'], 4)}, {number(100 * hop['stalled_ratio'], 3)}",
+            ),
+            *_of_channel(summary["channel"]),
+        ]
+    )
+    if sum(harq["decoded_after"]) + harq["failed"] and len(harq["decoded_after"]) > 1:
+        made.table(["Decoded after", "Packets", "Share (%)"], _harq_rows(harq), sortable=False, caption="HARQ")
+    if buffer["held_packets"]:
+        wait = f"{number(buffer['held_packets'])} packets for {text.ms(buffer['wait_mean_s'])} ms on average"
+        flushed = f"{number(buffer['flushed_full'])} when full, {number(buffer['flushed_failed'])} after a failure"
+        made.pairs(
+            [("Reordering buffer held", wait), ("emptied", flushed), ("most stored for a user", buffer["stored_max"])]
+        )
+    if access := summary.get("access"):
+        made.section("Return link")
+        made.pairs(list(_access(access)))
+    made.section("Path")
+    made.pairs(list(_path(path)))
+    if proxies := [flow["pep"] for flow in summary["flows"] if "pep" in flow]:
+        made.section("Proxy")
+        most = max(proxy["held_bytes_max"] for proxy in proxies)
+        made.pairs([("Flows split at the gateway", len(proxies)), ("Most data held of one (B)", most)])
+
+
+def _of_channel(channel: dict[str, Any]) -> Iterator[tuple[str, object]]:
+    yield "Channel", channel["kind"]
+    if channel["reference_snr_db"] is not None:
+        yield "Es/N0 in a line of sight (dB)", number(channel["reference_snr_db"], 4)
+    if channel["carrier_hz"] is not None:
+        yield "Carrier (GHz)", number(channel["carrier_hz"] / 1e9, 5)
+
+
+def _harq_rows(harq: dict[str, Any]) -> list[list[object]]:
+    total = sum(harq["decoded_after"]) + harq["failed"]
+    counts = [
+        *((f"{place}", count) for place, count in enumerate(harq["decoded_after"], start=1)),
+        ("never", harq["failed"]),
+    ]
+    return [[Cell(name), count, Cell(number(100 * count / total, 4), sort=count)] for name, count in counts]
+
+
+def _access(access: dict[str, Any]) -> Iterator[tuple[str, object]]:
+    yield "Method", access["method"]
+    yield "Frames", access["frames"]
+    if access["plr"] is not None:
+        packets = f"{number(access['decoded_packets'])} decoded, {number(access['lost_packets'])} lost"
+        yield "Random access", f"{packets} ({number(100 * access['plr'], 3)} %)"
+        yield (
+            "Bursts",
+            f"{number(access['offered_bursts'])}, {number(access['collided_bursts'])} of them in a slot with others",
+        )
+        if access["normalized_load"] is not None:
+            yield "Load (packets per slot)", number(access["normalized_load"], 4)
+    if granted := access["dedicated_slots_granted"]:
+        used = access["dedicated_slots_used"]
+        yield "Dedicated slots", f"{number(granted)} granted, {number(used)} used ({number(100 * used / granted, 3)} %)"
+    if access["waiting_mean_s"] is not None:
+        yield "Mean wait of a datagram (ms)", text.ms(access["waiting_mean_s"])
+    yield "Waiting at the end (datagrams)", access["waiting_datagrams"]
+
+
+def _path(path: dict[str, Any]) -> Iterator[tuple[str, object]]:
+    known = [path[f"one_way_delay_{name}_s"] for name in ("min", "mean", "max")]
+    if None not in known:
+        yield "One-way delay, min, mean, max (ms)", ", ".join(text.ms(value) for value in known)
+    yield "Handovers of the users, of the gateway", f"{path['user_handovers']}, {path['gateway_handovers']}"
+    yield "Other changes of the route", path["route_changes"]
+    yield "Without a route (% of the time)", number(100 * path["outage_ratio"], 4)
+    if path["elevation_max_deg"] is not None:
+        yield "Satellite seen at (deg)", f"{path['elevation_min_deg']:.1f} to {path['elevation_max_deg']:.1f}"
+    if path["doppler_max_hz"] is not None:
+        yield "Doppler shift up to (kHz)", number(path["doppler_max_hz"] / 1e3, 4)
+    if path["doppler_rate_max_hz_per_s"] is not None:
+        yield "changing by up to (Hz/s)", number(path["doppler_rate_max_hz_per_s"], 4)
+
+
+def packets(made: Page, conservation: dict[str, Any]) -> None:
+    """Add where every packet went."""
+    made.section(
+        "Packets", note="Data and acknowledgments alike: every packet that was created has one of these fates."
+    )
+    created = conservation["created"]
+    fates = [("delivered", conservation["delivered"])]
+    drops = conservation["dropped_by_reason"].items()
+    fates += [(f"dropped: {_REASONS.get(reason, reason.replace('_', ' '))}", count) for reason, count in drops if count]
+    fates.append(("under way at the end", conservation["in_flight"]))
+    rows: list[list[object]] = [[name, count, _share(count, created)] for name, count in fates]
+    rows.append([Cell("created"), created, _share(created, created)])
+    made.table(["Fate", "Packets", "Share (%)"], rows, sortable=False)
+
+
+def _dropped(hop: dict[str, Any]) -> str:
+    """How many, and why."""
+    words = {
+        "dropped_overflow": "queue full",
+        "dropped_early": "early",
+        "dropped_timeout": "too old",
+        "dropped_harq": "not decoded",
+        "dropped_handover": "at handovers",
+    }
+    return ", ".join(f"{number(hop[key])} {text}" for key, text in words.items() if hop.get(key)) or "none"
+
+
+def _share(count: int, total: int) -> Cell:
+    return Cell(number(100 * count / total, 4) if total else MISSING, sort=count)

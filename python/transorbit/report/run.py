@@ -1,0 +1,146 @@
+"""The page of one run."""
+
+from __future__ import annotations
+
+import statistics
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+from transorbit.report import network, series, text, tiles
+from transorbit.report.page import Cell, Page, number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from transorbit.result import Result
+
+# More flows than this make a table that no browser likes, and nobody reads.
+_ROWS = 1000
+# Drawn as bars or distributions, which the charts cannot.
+_DRAWINGS = {
+    "goodput-by-user": "Goodput of each user, least to most.",
+    "voice": "What the listeners heard.",
+    "completion": "How long transfers and pages took.",
+    "access-times": "When what was sent over the return link arrived.",
+}
+
+
+def page(result: Result) -> str:
+    """The report of a run."""
+    summary = result.summary
+    made = Page(
+        result.title or "A run without a title",
+        f"Seed {summary['seed']}, {summary['simulated_s']:g} s simulated"
+        + (" (stopped before its end)" if result.partial else ""),
+        footer=f"Transorbit {result.provenance['transorbit']}; definitions of all numbers: docs/definitions.md.",
+    )
+    stopped = [f"the run was stopped at {summary['simulated_s']:g} s, before its end"] if result.partial else []
+    made.warnings([*stopped, *summary["warnings"]])
+    made.section("Key numbers")
+    made.tiles(list(tiles.of(result)))
+    made.section("Over time")
+    series.add(made, result)
+    _drawings(made, result)
+    _flows(made, summary["flows"])
+    network.add(made, summary)
+    network.packets(made, summary["conservation"])
+    made.section("Scenario")
+    made.code(result.scenario_toml, label="The scenario with every default filled in (TOML)", folded=True)
+    made.code(_again(result), label="Save it as scenario.toml, and this runs it again, to the same digest:")
+    made.section("Provenance")
+    made.pairs([("Digest", summary["digest"]), ("Events", summary["events"]), *text.provenance(result.provenance)])
+    return made.html()
+
+
+def _again(result: Result) -> str:
+    """The command that gives the same result."""
+    command = f"transorbit run scenario.toml --seed {result.summary['seed']}"
+    scheduler = tomllib.loads(result.scenario_toml).get("last_hop", {}).get("scheduler", {})
+    kind = scheduler.get("kind") if isinstance(scheduler, dict) else scheduler
+    from transorbit.scenario import registries
+
+    ours = {
+        entry["name"] for registry in registries() if registry["name"] == "schedulers" for entry in registry["entries"]
+    }
+    return command if kind is None or kind in ours else f"{command} --plugin SCHEDULER.py"
+
+
+def _drawings(made: Page, result: Result) -> None:
+    """What is drawn as bars or distributions."""
+    figures = []
+    if result.summary["flows"]:
+        from transorbit import plots
+
+        drawn = ((plots.draw(name, result), caption) for name, caption in _DRAWINGS.items())
+        figures = [(text.svg(figure), caption) for figure, caption in drawn if figure is not None]
+    if figures:
+        made.section("Users")
+        for drawing, caption in figures:
+            made.figure(drawing, caption)
+
+
+# Columns of the table of flows: heading, value, and which flows have it.
+_Column = tuple[str, "Callable[[dict[str, Any]], object]", "Callable[[dict[str, Any]], bool]"]
+
+
+def _of(key: str, scale: float = 1.0) -> Callable[[dict[str, Any]], object]:
+    """The value of a flow; None where it has none."""
+    return lambda flow: None if flow[key] is None else scale * flow[key] if scale != 1.0 else flow[key]
+
+
+def _any(_: dict[str, Any]) -> bool:
+    return True
+
+
+def _is_tcp(flow: dict[str, Any]) -> bool:
+    return flow["congestion"] is not None
+
+
+_WHO: list[_Column] = [
+    ("Flow", _of("id"), _any),
+    ("User", _of("user"), _any),
+    ("Direction", _of("direction"), _any),
+    ("Traffic", _of("traffic"), _any),
+    ("Transport", text.what, _any),
+]
+_COLUMNS: list[_Column] = [
+    ("RTT (ms)", _of("rtt_mean_s", 1e3), _is_tcp),
+    ("One-way delay (ms)", _of("one_way_delay_mean_s", 1e3), _any),
+    ("95 % (ms)", _of("one_way_delay_p95_s", 1e3), _any),
+    ("Sent", _of("sent_packets"), _any),
+    ("Lost (%)", _of("loss_ratio", 100), _any),
+    ("Sent again", _of("retransmitted_packets"), _is_tcp),
+    ("needlessly", _of("spurious_retransmissions"), _is_tcp),
+    ("Fast retransmits", _of("dupack_events"), _is_tcp),
+    ("Timeouts", _of("rto_events"), _is_tcp),
+    ("Mean window", _of("cwnd_mean_packets"), _is_tcp),
+    ("Jitter (ms)", _of("jitter_s", 1e3), lambda flow: flow["mos"] is not None),
+    ("Late", _of("lost_late"), lambda flow: flow["lost_late"] is not None),
+    ("MOS", _of("mos"), lambda flow: flow["mos"] is not None),
+    ("Access", _of("access_kind"), lambda flow: flow["access_kind"] is not None),
+    ("First packet (s)", _of("first_packet_s"), lambda flow: flow["access_kind"] is not None),
+    ("Completed after (s)", _of("completion_s"), lambda flow: flow["completion_s"] is not None),
+    (
+        "Page, mean (s)",
+        lambda flow: flow["web"]["load_mean_s"],
+        lambda flow: bool((flow.get("web") or {}).get("pages")),
+    ),
+]
+
+
+def _flows(made: Page, flows: list[dict[str, Any]]) -> None:
+    made.section("Flows")
+    unit, bps = text.unit(statistics.fmean(flow["goodput_bps"] for flow in flows) if flows else 0.0)
+    goodput: _Column = (f"Goodput ({unit})", _of("goodput_bps", 1 / bps), _any)
+    columns = [column for column in (*_WHO, goodput, *_COLUMNS) if any(column[2](flow) for flow in flows)]
+    shown, caption = flows, ""
+    if len(flows) > _ROWS:
+        ranked = sorted(flows, key=lambda flow: (flow["goodput_bps"], flow["id"]))
+        shown = sorted([*ranked[: _ROWS // 2], *ranked[-_ROWS // 2 :]], key=lambda flow: int(flow["id"]))
+        caption = f"Of {number(len(flows))} flows the {_ROWS // 2} that got least and the {_ROWS // 2} that got most."
+    rows = [[_rounded(value(flow)) if has(flow) else None for _, value, has in columns] for flow in shown]
+    made.table([name for name, _, _ in columns], rows, caption=caption)
+
+
+def _rounded(value: object) -> object:
+    return Cell(number(value, 4), sort=float(f"{value:.6g}")) if isinstance(value, float) else value

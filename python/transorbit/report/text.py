@@ -1,0 +1,63 @@
+"""Numbers and names as the reports write them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from transorbit.report.page import number
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_PROVENANCE = {
+    "transorbit": "Transorbit",
+    "build": "Build (SHA-256 of the core)",
+    "scenario_sha256": "Scenario (SHA-256)",
+    "created": "When",
+    "wall_s": "Took (s)",
+    "python": "Python",
+    "platform": "Platform",
+    "seed": "Seed",
+    "host": "Host",
+}
+
+
+def unit(bps: float) -> tuple[str, float]:
+    """The unit that suits a bit rate, and how many bit/s it is."""
+    known = (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3))
+    return next(((name, scale) for name, scale in known if bps >= scale), ("bit/s", 1.0))
+
+
+def rate(bps: float) -> tuple[str, str]:
+    """A bit rate as text, and the unit that suits it."""
+    name, scale = unit(bps)
+    return number(bps / scale, 4), name
+
+
+def ms(seconds: float) -> str:
+    """Seconds as text in milliseconds."""
+    return number(1e3 * seconds, 4)
+
+
+def what(flow: dict[str, Any]) -> str:
+    """The congestion controller of a flow, or its transport."""
+    return str(flow["congestion"] or flow["transport"])
+
+
+def provenance(told: dict[str, Any]) -> list[tuple[str, object]]:
+    """Where a result comes from, in words."""
+    known = [(label, told[key]) for key, label in _PROVENANCE.items() if key in told]
+    return known + [(key, value) for key, value in told.items() if key not in _PROVENANCE]
+
+
+def svg(figure: Figure) -> str:
+    """A figure of matplotlib as text; the same figure gives the same."""
+    import tempfile
+    from pathlib import Path
+
+    from transorbit import plots
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "figure.svg"
+        plots.save(figure, path)
+        return path.read_text(encoding="utf-8")

@@ -1,0 +1,133 @@
+"""The key numbers of a run."""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING, Any
+
+from transorbit.report import text
+from transorbit.report.page import Tile, number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from transorbit.result import Result
+
+_CAUSES = {
+    "lost_overflow": "by a full queue",
+    "lost_early": "by the queue's manager",
+    "lost_timeout": "after too long a wait",
+    "lost_harq": "because not decoded",
+    "lost_no_route": "without a route",
+    "lost_handover": "at handovers",
+    "lost_collision": "in collisions",
+}
+
+
+def of(result: Result) -> Iterator[Tile]:
+    """What the summary has, most wanted first."""
+    summary = result.summary
+    flows = summary["flows"]
+    yield from _rates(result)
+    if rtts := _known(flows, "rtt_mean_s"):
+        yield Tile("Round-trip time, mean", text.ms(statistics.fmean(rtts)), "ms", _range(rtts, 1e3, "ms"))
+    if delays := _known(flows, "one_way_delay_mean_s"):
+        late = max(_known(flows, "one_way_delay_p95_s"))
+        note = f"95 % within {text.ms(late)} ms" + (" of the slowest flow" if len(delays) > 1 else "")
+        yield Tile("One-way delay, mean", text.ms(statistics.fmean(delays)), "ms", note)
+    yield from _losses(summary)
+    yield from _quality(flows)
+    yield from _link_tiles(summary)
+
+
+def _rates(result: Result) -> Iterator[Tile]:
+    users = result.summary["users"]
+    flows = result.summary["flows"]
+    value, unit = text.rate(result.goodput_bps)
+    what = f"of {number(len(flows))} flows together" if len(flows) > 1 else f"of the flow ({text.what(flows[0])})"
+    yield Tile("Goodput", value, unit, what if flows else "")
+    if users["count"] > 1:
+        least, most = (" ".join(text.rate(users[f"goodput_{name}_bps"])) for name in ("min", "max"))
+        value, unit = text.rate(users["goodput_mean_bps"])
+        yield Tile(f"Goodput of {number(users['count'])} users, mean", value, unit, f"{least} to {most}")
+        if users["jain"] is not None:
+            yield Tile("Fairness", f"{users['jain']:.3f}", "", "Jain's index, 1 is equal")
+
+
+def _losses(summary: dict[str, Any]) -> Iterator[Tile]:
+    flows = summary["flows"]
+    sent = sum(flow["sent_packets"] for flow in flows)
+    lost = {key: sum(flow[key] or 0 for flow in flows) for key in _loss_keys(flows)}
+    if sent:
+        main = max(lost, key=lambda key: lost[key]) if any(lost.values()) else None
+        words = "nothing was lost" if main is None else f"mostly {_CAUSES.get(main, main)}"
+        yield Tile("Packets lost", number(100 * sum(lost.values()) / sent, 3), "%", words)
+    tcp = [flow for flow in flows if flow["congestion"] is not None]
+    if of_tcp := sum(flow["sent_packets"] for flow in tcp):
+        again, spurious = (
+            sum(flow[key] for flow in tcp) for key in ("retransmitted_packets", "spurious_retransmissions")
+        )
+        yield Tile("Sent again", number(100 * again / of_tcp, 3), "%", f"{number(spurious)} needlessly")
+        timeouts = sum(flow["rto_events"] for flow in tcp)
+        fast = sum(flow["dupack_events"] for flow in tcp)
+        yield Tile("Timeouts", number(timeouts), "", f"and {number(fast)} fast retransmits")
+
+
+def _quality(flows: list[dict[str, Any]]) -> Iterator[Tile]:
+    """What people notice: speech, pages, transfers."""
+    if scores := _known(flows, "mos"):
+        yield Tile("Speech quality", f"{statistics.fmean(scores):.2f}", "MOS", _range(scores, 1, "", 3))
+    pages = [flow["web"] for flow in flows if flow.get("web")]
+    if loaded := [web for web in pages if web["load_mean_s"] is not None]:
+        count = sum(web["pages"] for web in loaded)
+        mean = sum(web["load_mean_s"] * web["pages"] for web in loaded) / count
+        clicks = sum(web["clicks"] for web in pages)
+        yield Tile("Page, mean time", number(mean, 3), "s", f"{number(count)} of {number(clicks)} loaded")
+    if asked := [web for web in pages if web["requests"]]:
+        count = sum(web["requests"] for web in asked)
+        mean = sum(web["request_mean_s"] * web["requests"] for web in asked) / count
+        yield Tile("Request, mean time", number(mean, 3), "s", f"{number(count)} arrived")
+    if done := _known(flows, "completion_s"):
+        yield Tile("Transfer, median time", number(statistics.median(done), 3), "s", f"{number(len(done))} ended")
+
+
+def _link_tiles(summary: dict[str, Any]) -> Iterator[Tile]:
+    hop, path = summary["last_hop"], summary["path"]
+    harq = hop["harq"]
+    if (decided := sum(harq["decoded_after"]) + harq["failed"]) and len(harq["decoded_after"]) > 1:
+        sent = sum(place * count for place, count in enumerate(harq["decoded_after"], start=1))
+        sent += len(harq["decoded_after"]) * harq["failed"]
+        failed = f"{number(100 * harq['failed'] / decided, 3)} % never decoded"
+        yield Tile("Transmissions of a packet", number(sent / decided, 3), "", failed)
+    yield Tile("Last hop busy", number(100 * hop["utilisation"], 3), "%", _of_efficiency(hop))
+    access = summary.get("access")
+    if access and access["plr"] is not None:
+        load = access["normalized_load"]
+        note = "" if load is None else f"at {number(load, 3)} packets a slot"
+        yield Tile("Random access, lost", number(100 * access["plr"], 3), "%", note)
+    if path["handovers"]:
+        users, gateways = path["user_handovers"], path["gateway_handovers"]
+        yield Tile("Handovers", number(path["handovers"]), "", f"{users} of the users, {gateways} of the gateway")
+    if path["outage_ratio"]:
+        yield Tile("Without a route", number(100 * path["outage_ratio"], 3), "% of the time", kind="weak")
+
+
+def _loss_keys(flows: Sequence[dict[str, Any]]) -> list[str]:
+    """The causes of loss; what arrived late was not lost on the way."""
+    return [key for key in flows[0] if key.startswith("lost_") and key != "lost_late"] if flows else []
+
+
+def _of_efficiency(hop: dict[str, Any]) -> str:
+    useful = hop["spectral_efficiency"]
+    return "" if useful is None else f"{useful:.3f} useful bits per coded bit"
+
+
+def _known(flows: list[dict[str, Any]], key: str) -> list[float]:
+    return [flow[key] for flow in flows if flow[key] is not None]
+
+
+def _range(values: Sequence[float], scale: float, unit: str, digits: int = 4) -> str:
+    """From the least to the most, if there are several."""
+    if len(values) < 2:
+        return ""
+    return f"{number(scale * min(values), digits)} to {number(scale * max(values), digits)} {unit}".rstrip()

@@ -1,0 +1,132 @@
+"""The papers' tables and figures computed again, and their claims judged one by one.
+
+Example:
+    >>> from transorbit.reproduce import reproduce
+    >>> done = reproduce("tauran-2018/table-4-1", quick=True)  # doctest: +SKIP
+    >>> done.records[0]["verdict"]  # doctest: +SKIP
+    >>> done.save()  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from transorbit._core import ScenarioError, version
+from transorbit.reproduce import items, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from transorbit.reproduce.items import Paper
+    from transorbit.reproduce.run import Outcome
+
+_LARGEST_ROOT = 10**9
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """Papers and what their items came to.
+
+    Attributes:
+        papers: each paper with the outcomes of its items, in the paper's order.
+        out: the folder that keeps the runs, and in which `save` writes.
+        provenance: version, root seed, quick or full, in a sentence.
+    """
+
+    papers: Sequence[tuple[Paper, Sequence[Outcome]]]
+    out: Path
+    seed: int
+    quick: bool
+
+    @property
+    def provenance(self) -> str:
+        """What this was made with, in a sentence."""
+        what = "quick: fewer points and replications, wider intervals" if self.quick else "full"
+        return f"Transorbit {version()}, root seed {self.seed}, {what}."
+
+    @property
+    def build(self) -> str:
+        """What tells this program from others of the same version."""
+        from transorbit.sweep.work import build
+
+        return build()
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """One for each claim, with the keys paper, item, claim, verdict, paper_value, our_value, interval and note."""
+        return table.records(self.papers)
+
+    @property
+    def problems(self) -> list[str]:
+        """Why claims could not be judged, one line each; empty if all were."""
+        lines = []
+        for _, outcomes in self.papers:
+            for outcome in outcomes:
+                lines += [f"{outcome.item.path}: {problem}" for problem in outcome.problems]
+                lines += [
+                    f'{outcome.item.path}: claim "{judgement.claim.name}": {judgement.error}'
+                    for judgement in outcome.judgements
+                    if judgement.error and judgement.error not in outcome.problems
+                ]
+        return lines
+
+    def save(self) -> None:
+        """Write reproduction.json, reproduction.md, reproduction.html and the figures into the folder."""
+        self.out.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(self.records, indent=2, ensure_ascii=False) + "\n"
+        (self.out / "reproduction.json").write_text(text, encoding="utf-8")
+        (self.out / "reproduction.md").write_text(table.markdown(self.papers, self.provenance), encoding="utf-8")
+        from transorbit.reproduce import page
+
+        (self.out / "reproduction.html").write_text(page.html(self), encoding="utf-8")
+
+    def publish(self, docs: Path) -> None:
+        """Copy the table of all claims and the figures, as `save` wrote them, into a folder of the documentation."""
+        docs.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(self.out / "reproduction.md", docs / "reproduction.md")
+        for _, outcomes in self.papers:
+            for figure in (path for outcome in outcomes for path in outcome.figures):
+                copy = docs / figure.relative_to(self.out)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(figure, copy)
+
+
+def reproduce(
+    only: str | None = None,
+    *,
+    papers: str | Path = "papers",
+    out: str | Path = "results/reproduction",
+    quick: bool = False,
+    seed: int = 1,
+    jobs: int | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Reproduction:
+    """Compute the papers' items and judge their claims.
+
+    Finished runs are kept in `out` as soon as they are: what was stopped, or is asked for again, goes on from there.
+
+    Args:
+        only: PAPER or PAPER/ITEM; everything by default.
+        papers: the folder of the papers.
+        out: the folder for the runs; `Reproduction.save` writes there.
+        quick: compute what each item calls quick.
+        seed: the root seed, 1 to 10^9: replication r of every point runs with seed 1000 seed + r.
+        jobs: how many runs at once; by default one for each processor.
+        progress: called now and then with the share that is done, 0 to 1.
+
+    Raises:
+        ScenarioError: no such paper or item, or one of their files is wrong.
+        OSError: the folder cannot be written.
+    """
+    # Root 0 would hand out seed 0, which marks the rows of a study that no chance is in.
+    if not 1 <= seed <= _LARGEST_ROOT:
+        raise ScenarioError(f"seed: {seed} was given, a whole number from 1 to {_LARGEST_ROOT} is expected")
+    chosen = items.load(Path(papers), only)
+    from transorbit.reproduce import run
+
+    runner = run.Runner(out=Path(out), quick=quick, seed=seed, jobs=jobs, progress=progress)
+    return Reproduction(runner.run(chosen), Path(out), seed, quick)

@@ -1,0 +1,128 @@
+"""An item's plots as files, and its tables of our values beside the published ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from transorbit import statistics
+from transorbit._core import ScenarioError
+from transorbit.reproduce.fields import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import polars as pl
+
+    from transorbit.reproduce.items import Item
+    from transorbit.reproduce.tables import Tables
+
+Row = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One quantity: a line for each combination of `rows`, and for each column level ours and the paper's value.
+
+    Attributes:
+        header: names of the row columns, then the levels.
+        lines: the row's values, and for each level our interval (None: not computed) and the paper's value.
+    """
+
+    label: str
+    rows: Sequence[str]
+    levels: Sequence[str]
+    lines: Sequence[tuple[Row, Sequence[tuple[statistics.Interval | None, object]]]]
+    has_published: bool
+
+
+def draw(
+    item: Item, data: Tables, published: pl.DataFrame | None, labels: Mapping[str, str], folder: Path
+) -> tuple[list[Path], list[str]]:
+    """Draw the item's plots into `folder`, ITEM-1.svg with ITEM-1.csv and so on.
+
+    Returns:
+        The files, and why a plot could not be drawn.
+    """
+    drawn, problems = [], []
+    for index, plot in enumerate(item.plots):
+        path = folder / f"{item.name}-{index + 1}.svg"
+        try:
+            _draw(plot, data.frame(plot.get("from", "results")), published, labels, path)
+        except ScenarioError as error:
+            problems.append(f"plots.{index}: {error}")
+        else:
+            drawn.append(path)
+    return drawn, problems
+
+
+def _draw(
+    plot: Mapping[str, Any],
+    frame: pl.DataFrame,
+    published: pl.DataFrame | None,
+    labels: Mapping[str, str],
+    path: Path,
+) -> None:
+    from transorbit.plots import style
+    from transorbit.plots.table import of_table
+
+    options = {key: value for key, value in plot.items() if key not in ("kind", "from")}
+    needed = {plot[key] for key in (("y",) if plot["kind"] == "cdf" else ("x", "y"))}
+    # The paper need not have all that we draw.
+    comparable = published is not None and needed <= set(published.columns) and published[plot["y"]].count() > 0
+    figure = of_table(plot["kind"], frame, labels=labels, published=published if comparable else None, **options)
+    style.publish(figure, path)
+
+
+def compare(
+    table: Mapping[str, Any], data: Tables, published: pl.DataFrame | None, labels: Mapping[str, str]
+) -> list[Comparison]:
+    """The item's `[table]`, one comparison for each of its values.
+
+    Raises:
+        ScenarioError: a column does not exist.
+    """
+    frame = data.frame(table.get("from", "results"))
+    rows, columns = list(table["rows"]), list(table.get("columns", []))
+    for name in (*rows, *columns, *table["values"]):
+        if name not in frame.columns:
+            raise ScenarioError(f"table: {name}: no such column{nearest(name, frame.columns)}")
+    return [_comparison(name, rows, columns, frame, published, labels) for name in table["values"]]
+
+
+def _comparison(
+    name: str,
+    rows: list[str],
+    columns: list[str],
+    frame: pl.DataFrame,
+    published: pl.DataFrame | None,
+    labels: Mapping[str, str],
+) -> Comparison:
+    keys = [*rows, *columns]
+    ours: dict[Row, list[float]] = {}
+    for *key, value in frame.select(*keys, name).iter_rows():
+        # A run may have no value: slots used, where none are granted.
+        if value is not None:
+            ours.setdefault(tuple(key), []).append(value)
+    theirs: dict[Row, object] = {}
+    if published is not None and {*keys, name} <= set(published.columns):
+        theirs = {tuple(key): value for *key, value in published.select(*keys, name).iter_rows()}
+    every = [*ours, *(key for key in theirs if key not in ours)]
+    levels = list(dict.fromkeys(key[len(rows) :] for key in every))
+
+    def sides(key: Row) -> tuple[statistics.Interval | None, object]:
+        return (statistics.mean_interval(ours[key]) if key in ours else None), theirs.get(key)
+
+    heads = list(dict.fromkeys(key[: len(rows)] for key in every))
+    if all(isinstance(value, int | float) for head in heads for value in head):
+        # The paper may have more points than ours.
+        heads.sort()
+    lines = [(head, [sides((*head, *level)) for level in levels]) for head in heads]
+    return Comparison(
+        label=labels.get(name, name),
+        rows=[labels.get(row, row) for row in rows],
+        levels=[", ".join(map(str, level)) for level in levels],
+        lines=lines,
+        has_published=bool(theirs),
+    )

@@ -1,0 +1,155 @@
+"""reproduction.html: every claim in one table, and every item with what is behind its claims."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from transorbit.report.page import Cell, Page, Tile
+from transorbit.reproduce import claims, figures, table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from transorbit.report.page import Kind
+    from transorbit.reproduce import Reproduction
+    from transorbit.reproduce.claims import Judgement
+    from transorbit.reproduce.items import Item
+    from transorbit.reproduce.run import Outcome
+    from transorbit.statistics import Interval
+
+_KINDS: dict[str, Kind] = {claims.HOLDS: "good", claims.WEAKLY: "weak", claims.DOES_NOT: "bad", claims.ERROR: "bad"}
+_HOW = (
+    "Each claim is a number computed from our runs (its statistic) and what the paper says of that number. It holds if "
+    "the whole 95 % interval is as the paper says, weakly if the estimate is but not all of the interval, and does not "
+    "hold if the estimate is not."
+)
+
+
+def html(done: Reproduction) -> str:
+    """The page, which needs no other file."""
+    page = Page("The papers, reproduced", done.provenance, footer=f"{done.provenance} Build {done.build}.")
+    _summary(page, done)
+    for paper, outcomes in done.papers:
+        if not outcomes:
+            continue
+        page.section(paper.short, anchor=paper.key, note=table.heading(paper) + ".")
+        for outcome in outcomes:
+            _item(page, outcome, done)
+    return page.html()
+
+
+def _summary(page: Page, done: Reproduction) -> None:
+    counts = table.verdicts(done.papers)
+    total = sum(counts.values())
+    page.tiles(
+        [Tile("Claims", str(total))]
+        + [Tile(verdict.capitalize(), str(count), kind=_KINDS[verdict]) for verdict, count in counts.items()]
+    )
+    page.text(_HOW)
+    page.warnings(done.problems, heading="Not judged")
+    page.section("All claims")
+    rows = [
+        [
+            _verdict(judgement),
+            paper.short,
+            Cell(outcome.item.name, href=f"#{_anchor(outcome.item)}"),
+            Cell(judgement.claim.says, note=judgement.note),
+            table.paper_value(judgement),
+            table.value(judgement),
+        ]
+        for paper, outcomes in done.papers
+        for outcome in outcomes
+        for judgement in outcome.judgements
+    ]
+    page.table(["Verdict", "Paper", "Item", "Claim", "Paper's value", "Ours, 95 % interval"], rows, filters=[0, 1])
+
+
+def _item(page: Page, outcome: Outcome, done: Reproduction) -> None:
+    item = outcome.item
+    page.section(f"{item.name}: {item.title}", level=3, anchor=_anchor(item), note=item.where)
+    if item.description:
+        page.text(item.description)
+    page.warnings(outcome.problems, heading="Not all of this could be computed")
+    for comparison in outcome.comparisons:
+        _comparison(page, comparison)
+    for number, path in enumerate(outcome.figures):
+        published = "; published values hollow or dashed" if outcome.published else ""
+        page.figure(path.read_text(encoding="utf-8"), f"{item.name}, plot {number + 1}{published}")
+    if outcome.judgements:
+        _claims(page, outcome.judgements)
+    quick = " --quick" if done.quick else ""
+    page.code(f"transorbit reproduce {item.id}{quick} --seed {done.seed}", label="Again")
+    page.code(_statistics(outcome.judgements), label="Statistics", folded=True)
+    page.code(item.path.read_text(encoding="utf-8"), label=f"Item: {item.path.name}", folded=True)
+    if outcome.scenario:
+        page.code(outcome.scenario, label="Scenario before the sweep's changes, every default filled in", folded=True)
+    page.text(_origin(outcome), kind="muted")
+
+
+def _claims(page: Page, judgements: Sequence[Judgement]) -> None:
+    rows = [
+        [
+            _verdict(judgement),
+            judgement.claim.says,
+            judgement.claim.where or None,
+            f"{judgement.claim.predicate} {judgement.claim.unit}".rstrip(),
+            table.paper_value(judgement),
+            table.value(judgement),
+            _remark(judgement),
+        ]
+        for judgement in judgements
+    ]
+    page.table(["Verdict", "Claim", "Where", "Expected", "Paper's value", "Ours, 95 % interval", "Remarks"], rows)
+
+
+def _comparison(page: Page, comparison: figures.Comparison) -> None:
+    sides = ["ours", "paper"] if comparison.has_published else ["ours"]
+    header = [*comparison.rows, *(f"{level} {side}".strip() for level in comparison.levels for side in sides)]
+    rows = []
+    for row, values in comparison.lines:
+        cells: list[object] = [str(value) if isinstance(value, bool) else value for value in row]
+        for ours, theirs in values:
+            cells.append(Cell(_interval(ours), sort=ours.mean) if ours and ours.count else None)
+            if comparison.has_published:
+                cells.append(theirs)
+        rows.append(cells)
+    page.table(header, rows, caption=comparison.label)
+
+
+def _interval(interval: Interval) -> str:
+    spread = f" ± {table.number(interval.half_width)}" if interval.high > interval.low else ""
+    return f"{table.number(interval.mean)}{spread}"
+
+
+def _statistics(judgements: Sequence[Judgement]) -> str:
+    blocks = []
+    for judgement in judgements:
+        claim = judgement.claim
+        each = f", for each {', '.join(claim.for_each)} ({judgement.groups} groups)" if claim.for_each else ""
+        lines = [
+            f"-- {claim.name}: {claim.predicate} {claim.unit}".rstrip() + f"; {claim.test}{each}",
+            f"SELECT {claim.statistic}",
+            f"FROM {claim.table};",
+        ]
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks)
+
+
+def _origin(outcome: Outcome) -> str:
+    if outcome.item.study:
+        return f"A study: {outcome.item.study.function}, {table.plural(len(outcome.seeds), 'seed')}."
+    first, last = (outcome.seeds[0], outcome.seeds[-1]) if outcome.seeds else ("-", "-")
+    return f"{table.plural(outcome.runs, 'run')}; seeds {first} to {last}."
+
+
+def _verdict(judgement: Judgement) -> Cell:
+    return Cell(judgement.verdict, sort=str(claims.VERDICTS.index(judgement.verdict)), kind=_KINDS[judgement.verdict])
+
+
+def _remark(judgement: Judgement) -> str | None:
+    where = judgement.claim.investigation
+    return f"{judgement.note} {f'See docs/validation/{where}.' if where else ''}".strip() or None
+
+
+def _anchor(item: Item) -> str:
+    return f"{item.paper}-{item.name}"

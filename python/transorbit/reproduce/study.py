@@ -1,0 +1,112 @@
+"""Studies: functions beside the items, for what no scenario is run for. What they gave is kept until they change."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import math
+import os
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from transorbit._core import ScenarioError, version
+from transorbit.reproduce.tables import EVERY_SEED
+from transorbit.sweep.plan import SEEDS
+from transorbit.sweep.work import build
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    import polars as pl
+
+    from transorbit.reproduce.items import Item, Study
+
+
+def rows(item: Item, *, root: int, quick: bool, keep: Path) -> pl.DataFrame:
+    """What the item's function gives, or gave when it was last called with the same files, build and seeds.
+
+    Args:
+        root: the root seed: the function is handed SEEDS * root + r for each replication r.
+        quick: handed to the function; the item may want fewer replications then.
+        keep: the folder for what functions gave.
+
+    Raises:
+        ScenarioError: the function does not exist, or gives no rows with a seed.
+    """
+    import polars as pl
+
+    study = item.study
+    assert study
+    replications = (study.quick_replications if quick else None) or study.replications
+    seeds = [SEEDS * root + replication for replication in range(replications)]
+    kept = keep / f"{_key(study, seeds, quick)}.json"
+    if kept.is_file():
+        given = json.loads(kept.read_text(encoding="utf-8"))
+    else:
+        given = _call(item, study, seeds, quick)
+        keep.mkdir(parents=True, exist_ok=True)
+        fresh = kept.with_suffix(f".{os.getpid()}")
+        fresh.write_text(json.dumps(given), encoding="utf-8")
+        fresh.replace(kept)
+    return pl.DataFrame(given, infer_schema_length=None)
+
+
+def _key(study: Study, seeds: Sequence[int], quick: bool) -> str:
+    digest = hashlib.sha256()
+    for name in (f"{study.function.partition(':')[0]}.py", *study.sources):
+        content = (study.folder / name).read_bytes()
+        digest.update(f"{name} {len(content)}\n".encode() + content)
+    digest.update(json.dumps([study.function, list(seeds), quick, version(), build()]).encode())
+    return digest.hexdigest()
+
+
+def _call(item: Item, study: Study, seeds: Sequence[int], quick: bool) -> list[dict[str, Any]]:
+    at = f"{item.path}: study.function: {study.function}"
+    module, _, name = study.function.partition(":")
+    with _importing(study.folder, module, item.paper) as functions:
+        function = getattr(functions, name, None)
+        if not callable(function):
+            raise ScenarioError(f"{at}: {study.folder / module}.py has no function {name}")
+        given = function(seeds=seeds, quick=quick)
+    if not isinstance(given, list) or not given or not all(isinstance(row, dict) and "seed" in row for row in given):
+        raise ScenarioError(f'{at}: has to give a list of rows, each a dict with "seed"')
+    strange = {row["seed"] for row in given} - {EVERY_SEED, *seeds}
+    if strange:
+        raise ScenarioError(f"{at}: gives a row of seed {min(strange)}, which it was not handed")
+    return [{key: _kept(value, f"{at}: {key}") for key, value in row.items()} for row in given]
+
+
+def _kept(value: object, at: str) -> object:
+    """A value as JSON can keep it; a number that is none is missing."""
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if not isinstance(value, str | int | float | None):
+        raise ScenarioError(f"{at}: {value!r} was given, a number, a text or a truth value is expected")
+    return value
+
+
+@contextmanager
+def _importing(folder: Path, module: str, paper: str) -> Iterator[Any]:
+    """The module of that file; its folder's other modules are within reach meanwhile, as other papers have such too."""
+    path = folder / f"{module}.py"
+    spec = importlib.util.spec_from_file_location(f"transorbit_papers.{paper.replace('-', '_')}.{module}", path)
+    assert spec
+    assert spec.loader
+    loaded = importlib.util.module_from_spec(spec)
+    before = set(sys.modules)
+    sys.modules[spec.name] = loaded
+    sys.path.insert(0, str(folder.absolute()))
+    try:
+        spec.loader.exec_module(loaded)
+        yield loaded
+    finally:
+        sys.path.remove(str(folder.absolute()))
+        for name in set(sys.modules) - before:
+            file = getattr(sys.modules[name], "__file__", None) or ""
+            if file.startswith(str(folder.absolute())):
+                del sys.modules[name]

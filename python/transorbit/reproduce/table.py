@@ -1,0 +1,196 @@
+"""Claim by claim as text: for a terminal, in Markdown, as JSON."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from transorbit.reproduce import claims
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from transorbit.reproduce.claims import Judgement
+    from transorbit.reproduce.items import Paper
+    from transorbit.reproduce.run import Outcome
+
+    Papers = Sequence[tuple[Paper, Sequence[Outcome]]]
+
+_COLOURS = {claims.HOLDS: "32", claims.WEAKLY: "33", claims.DOES_NOT: "31", claims.ERROR: "1;31"}
+_DIGITS = 3
+_SHORTEST_CLAIM = 24
+_GAP = "  "
+
+
+def terminal(papers: Papers, *, width: int | None, colour: bool) -> str:
+    """One line for each claim, by paper, and a count.
+
+    Args:
+        width: of the terminal; claims are cut so that lines fit. None prints them whole.
+        colour: whether verdicts are coloured.
+    """
+    lines: list[str] = []
+    for paper, outcomes in papers:
+        rows = [_cells(outcome, judgement) for outcome in outcomes for judgement in outcome.judgements]
+        if rows:
+            lines += [heading(paper), *_aligned(rows, width=width, colour=colour), ""]
+    return "\n".join([*lines, counted(verdicts(papers))])
+
+
+def markdown(papers: Papers, provenance: str) -> str:
+    """All claims as a page of the documentation."""
+    lines = [
+        "<!-- Written by `make validation`; do not edit. -->",
+        "",
+        "# Claims of the papers, one by one",
+        "",
+        f"{counted(verdicts(papers))} {provenance}",
+        "",
+        "What the verdicts mean is in [how claims are judged](../reproduce.md#how-a-claim-is-judged).",
+        "",
+    ]
+    for paper, outcomes in papers:
+        rows = []
+        for outcome in outcomes:
+            for judgement in outcome.judgements:
+                verdict, item, says, paper_value, ours = map(_escaped, _cells(outcome, judgement))
+                bold = verdict if judgement.verdict == claims.HOLDS else f"**{verdict}**"
+                rows.append([bold, item, says, paper_value, ours, _escaped(_remarks(judgement))])
+        if not rows:
+            continue
+        lines += [f"## {heading(paper)}", ""]
+        header = ["Verdict", "Item", "Claim", "Paper", "Ours (95 % interval)", "Remarks"]
+        lines += ["| " + " | ".join(row) + " |" for row in [header, ["---"] * len(header), *rows]]
+        lines += ["", *(line for outcome in outcomes for line in _pictures(outcome))]
+    return "\n".join(lines)
+
+
+def records(papers: Papers) -> list[dict[str, Any]]:
+    """What `reproduction.json` holds: one record for each claim; see `docs/reproduce.md`."""
+    return [
+        {
+            "paper": paper.key,
+            "item": outcome.item.name,
+            "claim": judgement.claim.says,
+            "verdict": judgement.verdict,
+            "paper_value": judgement.claim.paper_value,
+            "our_value": judgement.interval.mean if judgement.interval else None,
+            "interval": [judgement.interval.low, judgement.interval.high] if judgement.interval else [None, None],
+            "note": judgement.note,
+        }
+        for paper, outcomes in papers
+        for outcome in outcomes
+        for judgement in outcome.judgements
+    ]
+
+
+def listing(papers: Iterable[Paper]) -> str:
+    """Papers, their items, and how many claims each has."""
+    lines: list[str] = []
+    total = 0
+    for paper in papers:
+        lines.append(f"{paper.key}: {heading(paper)}")
+        width = max((len(item.name) for item in paper.items), default=0)
+        for item in paper.items:
+            total += len(item.claims)
+            lines.append(f"  {item.name:{width}}  {plural(len(item.claims), 'claim'):>9}  {item.title}")
+        lines.append("")
+    return "\n".join([*lines, plural(total, "claim")])
+
+
+def verdicts(papers: Papers) -> dict[str, int]:
+    """How many claims have each verdict, the best first; those that none has are left out."""
+    found = [judgement.verdict for _, outcomes in papers for outcome in outcomes for judgement in outcome.judgements]
+    return {verdict: found.count(verdict) for verdict in claims.VERDICTS if verdict in found}
+
+
+def counted(counts: dict[str, int]) -> str:
+    """The counts in a sentence."""
+    plurals = {
+        claims.HOLDS: "hold",
+        claims.WEAKLY: "hold weakly",
+        claims.DOES_NOT: "do not hold",
+        claims.ERROR: "errors",
+    }
+    parts = [f"{count} {verdict if count == 1 else plurals[verdict]}" for verdict, count in counts.items()]
+    return f"{plural(sum(counts.values()), 'claim')}: {', '.join(parts)}." if parts else "No claims."
+
+
+def heading(paper: Paper) -> str:
+    """A paper in a line: who, what, where, when."""
+    return ", ".join(str(part) for part in (paper.authors, paper.title, paper.venue, paper.year) if part)
+
+
+def value(judgement: Judgement) -> str:
+    """Our value with its interval and unit; a dash where there is none."""
+    if not judgement.interval:
+        return "-"
+    interval, unit = judgement.interval, judgement.claim.unit
+    text = number(interval.mean)
+    if interval.low != interval.high:
+        text += f" [{number(interval.low)}, {number(interval.high)}]"
+    return f"{text} {unit}".rstrip()
+
+
+def paper_value(judgement: Judgement) -> str:
+    """The paper's value with its unit; a dash where there is none."""
+    given = judgement.claim.paper_value
+    if given is None:
+        return "-"
+    return given if isinstance(given, str) else f"{number(given)} {judgement.claim.unit}".rstrip()
+
+
+def number(given: float) -> str:
+    """Three digits, or all before the point."""
+    if given == 0:
+        return "0"
+    before = math.floor(math.log10(abs(given))) + 1
+    if before > 6 or before < -3:
+        return f"{given:.{_DIGITS}g}"
+    text = f"{given:.{max(0, _DIGITS - before)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 claim`, `2 claims`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _cells(outcome: Outcome, judgement: Judgement) -> list[str]:
+    says = judgement.claim.says if not judgement.error else f"{judgement.claim.name}: {judgement.error}"
+    return [judgement.verdict, outcome.item.name, says, paper_value(judgement), value(judgement)]
+
+
+def _aligned(rows: Sequence[Sequence[str]], *, width: int | None, colour: bool) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    if width is not None:
+        others = sum(widths) - widths[2] + len(_GAP) * 5
+        widths[2] = min(widths[2], max(_SHORTEST_CLAIM, width - others))
+    lines = []
+    for row in rows:
+        cells = [_cut(cell, size).ljust(size) for cell, size in zip(row, widths, strict=True)]
+        if colour:
+            cells[0] = f"\033[{_COLOURS[row[0]]}m{cells[0]}\033[0m"
+        lines.append((_GAP + _GAP.join(cells)).rstrip())
+    return lines
+
+
+def _cut(text: str, size: int) -> str:
+    return text if len(text) <= size else text[: size - 1] + "…"
+
+
+def _pictures(outcome: Outcome) -> list[str]:
+    lines = [f"**{outcome.item.name}: {outcome.item.title}** ({outcome.item.where or outcome.item.paper})", ""]
+    for number, path in enumerate(outcome.figures, 1):
+        lines += [f"![{outcome.item.name}, plot {number}](figures/{outcome.item.paper}/{path.name})", ""]
+    return lines if outcome.figures else []
+
+
+def _remarks(judgement: Judgement) -> str:
+    page = judgement.claim.investigation
+    link = f" See [the investigation]({page})." if page else ""
+    return (judgement.note + link).strip()
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

@@ -1,0 +1,117 @@
+"""Runs on the workers of a Dask scheduler, on this machine or on many."""
+
+from __future__ import annotations
+
+import queue
+import time
+from typing import TYPE_CHECKING, Any
+
+from transorbit._core import ScenarioError
+from transorbit.sweep import work
+
+if TYPE_CHECKING:
+    from transorbit.sweep.work import Outcome, Task
+
+# Runs that wait at each thread of the workers, so that it need not wait for the client.
+_AHEAD = 4
+_LEAST = 32
+_LOOK_AT_WORKERS_S = 5.0
+_CONNECT_S = 15
+# How often a wait that nothing ends is told of: perhaps there is no worker.
+_PATIENCE_S = 2.0
+
+
+class Cluster:
+    """Computes tasks with Dask. A worker that dies costs only the runs that it had: others take them over."""
+
+    def __init__(self, dask: Any) -> None:
+        """Connect to a scheduler, given by its address; a `distributed.Client` or a cluster object will do as well.
+
+        Raises:
+            ScenarioError: Dask is not installed, or no scheduler answers.
+        """
+        try:
+            import distributed
+        except ImportError:
+            raise ScenarioError('dask: is not installed; it comes with: pip install "transorbit[cluster]"') from None
+        self._own = not isinstance(dask, distributed.Client)
+        connect: Any = distributed.Client
+        try:
+            self._client = connect(dask, timeout=_CONNECT_S, set_as_default=False) if self._own else dask
+        except (OSError, ValueError, TypeError) as error:
+            reason = " ".join(str(error).split())
+            raise ScenarioError(f"dask: no scheduler answers at {dask}: {reason}") from None
+        self._done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._tasks: dict[Any, Task] = {}
+        self._threads = 0
+        self._looked = float("-inf")
+
+    @property
+    def room(self) -> int:
+        """How many more tasks it takes: workers come and go, and their threads with them."""
+        if time.monotonic() - self._looked > _LOOK_AT_WORKERS_S:
+            self._threads = sum(self._client.nthreads().values())
+            self._looked = time.monotonic()
+        return max(_AHEAD * self._threads, _LEAST) - len(self._tasks)
+
+    @property
+    def stalled(self) -> bool:
+        """Whether there is no worker that could compute."""
+        return not self._threads
+
+    def submit(self, task: Task) -> None:
+        """Take a task.
+
+        Raises:
+            ScenarioError: it needs what only this process has.
+        """
+        if (name := work.external(task.toml)) is not None:
+            raise ScenarioError(
+                f'last_hop.scheduler: "{name}" is a scheduler in Python, which is known to this process only: '
+                "without dask it runs on the cores of this machine"
+            )
+        future = self._client.submit(work.compute_elsewhere, task, key=f"transorbit-{task.key}")
+        self._tasks[future] = task
+        future.add_done_callback(self._done.put)
+
+    def wait(self) -> list[Outcome]:
+        """The outcomes that are there; none after some seconds without any.
+
+        Raises:
+            ScenarioError: a worker runs other code, or the scheduler has gone.
+        """
+        try:
+            futures = [self._done.get(timeout=_PATIENCE_S)]
+        except queue.Empty:
+            return []
+        while not self._done.empty():
+            futures.append(self._done.get())
+        return [self._outcome(future, self._tasks.pop(future)) for future in futures]
+
+    def close(self) -> None:
+        """End what is running, and leave the scheduler as it was."""
+        if self._tasks:
+            self._client.cancel(list(self._tasks), force=True)
+            self._tasks.clear()
+        if self._own:
+            self._client.close()
+
+    def _outcome(self, future: Any, task: Task) -> Outcome:
+        from distributed.scheduler import KilledWorker
+
+        if future.cancelled():
+            raise ScenarioError("dask: the scheduler has gone; what was finished is kept, and the next start goes on")
+        # A result whose worker has died meanwhile is computed again, and waited for.
+        error = future.exception()
+        if error is None:
+            outcome: Outcome = future.result()
+            return outcome
+        if isinstance(error, KilledWorker):
+            text = "the workers that computed it died, one after the other; perhaps their memory did not suffice"
+            return work.failed(task.key, task.scenario_sha256, task.seed, text)
+        told = (
+            str(error)
+            if isinstance(error, work.OtherCodeError)
+            else f"a worker failed: {type(error).__name__}: {error}"
+        )
+        raise ScenarioError(f"dask: {' '.join(told.split())}")

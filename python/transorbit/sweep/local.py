@@ -1,0 +1,83 @@
+"""Runs on the cores of this machine: threads of one process, which the core lets run side by side."""
+
+from __future__ import annotations
+
+import os
+import threading
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
+
+from transorbit._core import ScenarioError
+from transorbit.sweep import work
+
+if TYPE_CHECKING:
+    from transorbit.sweep.work import Outcome, Task
+
+
+class Threads:
+    """Computes tasks on as many threads."""
+
+    stalled = False
+
+    def __init__(self, jobs: int | None) -> None:
+        if jobs is not None and jobs < 1:
+            raise ScenarioError(f"jobs: {jobs} must be 1 or more")
+        jobs = jobs or _cores()
+        # Queues and not an executor, whose futures cost more than some runs.
+        self._tasks: SimpleQueue[Task | None] = SimpleQueue()
+        self._done: SimpleQueue[Outcome | BaseException] = SimpleQueue()
+        self._stop = threading.Event()
+        self._open = 0
+        # Enough that no thread waits for the next task while outcomes are kept.
+        self._most = 3 * jobs
+        self._threads = [
+            threading.Thread(target=self._work, name=f"run-{number}", daemon=True) for number in range(jobs)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def room(self) -> int:
+        """How many more tasks it takes."""
+        return self._most - self._open
+
+    def submit(self, task: Task) -> None:
+        """Take a task."""
+        self._open += 1
+        self._tasks.put(task)
+
+    def wait(self) -> list[Outcome]:
+        """The outcomes that are there, at least one."""
+        found = [self._done.get()]
+        while not self._done.empty():
+            found.append(self._done.get())
+        self._open -= len(found)
+        outcomes = []
+        for outcome in found:
+            if isinstance(outcome, BaseException):
+                raise outcome
+            outcomes.append(outcome)
+        return outcomes
+
+    def close(self) -> None:
+        """End what is running, at once."""
+        self._stop.set()
+        for _ in self._threads:
+            self._tasks.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def _work(self) -> None:
+        while (task := self._tasks.get()) is not None and not self._stop.is_set():
+            try:
+                self._done.put(work.compute(task, self._stop.is_set))
+            except work.StoppedError:
+                return
+            # The thread that waits is told, else it would wait for ever.
+            except BaseException as error:
+                self._done.put(error)
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

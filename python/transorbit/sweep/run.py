@@ -1,0 +1,275 @@
+"""From a sweep to its outcomes: what is missing is computed, what comes is kept at once."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from transorbit._core import ScenarioError
+from transorbit.statistics import mean_interval
+from transorbit.sweep import tables, work
+from transorbit.sweep.plan import SEEDS
+from transorbit.sweep.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from transorbit.sweep.plan import Point, Sweep
+    from transorbit.sweep.result import SweepResult
+    from transorbit.sweep.work import Outcome, Task
+
+
+@dataclass
+class Progress:
+    """How far a sweep is.
+
+    Attributes:
+        total: runs as far as is known; `precision` may ask for more on the way.
+        reused: runs that the store had.
+        computed: runs that were computed now, of which `failed` failed.
+        elapsed_s: since the start.
+        stalled: whether nothing goes on because there is no worker.
+    """
+
+    total: int
+    reused: int = 0
+    computed: int = 0
+    failed: int = 0
+    elapsed_s: float = 0.0
+    stalled: bool = False
+
+    @property
+    def done(self) -> int:
+        """Runs that are there."""
+        return self.reused + self.computed
+
+    @property
+    def rate(self) -> float:
+        """Runs computed per second."""
+        return self.computed / self.elapsed_s if self.elapsed_s > 0 else 0.0
+
+    @property
+    def left_s(self) -> float | None:
+        """How long the rest takes if it goes on like this."""
+        return (self.total - self.done) / self.rate if self.computed else None
+
+
+class SweepInterrupted(KeyboardInterrupt):
+    """A sweep was stopped with Ctrl-C; `result` has the runs that were finished."""
+
+    def __init__(self, result: SweepResult, progress: Progress) -> None:
+        super().__init__(f"stopped after {progress.done} of {progress.total} runs")
+        self.result = result
+        self.progress = progress
+
+
+class Pool(Protocol):
+    """What computes tasks."""
+
+    @property
+    def room(self) -> int:
+        """How many more tasks it takes."""
+        ...
+
+    @property
+    def stalled(self) -> bool:
+        """Whether there is nobody who could compute."""
+        ...
+
+    def submit(self, task: Task) -> None:
+        """Take a task."""
+        ...
+
+    def wait(self) -> list[Outcome]:
+        """The outcomes that are there, perhaps after a while."""
+        ...
+
+    def close(self) -> None:
+        """End what is running, at once."""
+        ...
+
+
+def run(
+    sweep: Sweep,
+    *,
+    jobs: int | None,
+    dask: Any,
+    store: Path | None,
+    progress: Callable[[Progress], None] | None,
+) -> SweepResult:
+    """See `Sweep.run`."""
+    from transorbit.sweep.result import SweepResult
+
+    sweep.check()
+    kept = Store(store)
+    try:
+        pool = _pool(jobs, dask)
+        going = _Run(sweep, kept, pool, progress)
+        try:
+            going.to_the_end()
+        except KeyboardInterrupt:
+            pool.close()
+            members = kept.members(identity(sweep))
+            raise SweepInterrupted(SweepResult.gather(sweep, kept, members, going.progress), going.progress) from None
+        finally:
+            pool.close()
+        return SweepResult.gather(sweep, kept, going.members, going.progress)
+    finally:
+        kept.close()
+
+
+def identity(sweep: Sweep) -> str:
+    """What tells sweeps that share a store apart."""
+    text = sweep.to_toml(scenario="scenario.toml") + (sweep.base.text or str(sweep.base.table))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _pool(jobs: int | None, dask: Any) -> Pool:
+    if dask is None:
+        from transorbit.sweep.local import Threads
+
+        return Threads(jobs)
+    if jobs is not None:
+        raise ScenarioError("jobs: does not go with dask, whose workers have threads of their own")
+    from transorbit.sweep.cluster import Cluster
+
+    return Cluster(dask)
+
+
+@dataclass
+class _AtPoint:
+    """The runs of a point: keys by replication as they arrive, and how many there are to be."""
+
+    point: Point
+    wanted: int
+    keys: dict[int, str] = field(default_factory=dict)
+    failed: bool = False
+    # The resolved scenario; the error where it cannot be resolved.
+    toml: str | None = None
+    error: str | None = None
+
+
+class _Run:
+    """A sweep that is under way."""
+
+    def __init__(self, sweep: Sweep, store: Store, pool: Pool, tell: Callable[[Progress], None] | None) -> None:
+        self.sweep = sweep
+        self.progress = Progress(total=len(sweep.points) * sweep.replications)
+        self._store = store
+        self._pool = pool
+        self._tell = tell
+        self._points = [_AtPoint(point, sweep.replications) for point in sweep.points]
+        self._first = iter([(at, range(sweep.replications)) for at in self._points])
+        # Begun, and not yet handed out; what `precision` asks for comes here as well.
+        self._next: deque[tuple[_AtPoint, int]] = deque()
+        # Who waits for a run: points of the same content share it.
+        self._waiting: dict[str, list[tuple[_AtPoint, int]]] = {}
+        self._arrived: list[tuple[int, int, str]] = []
+        self._identity = identity(sweep)
+        self._started = time.perf_counter()
+
+    @property
+    def members(self) -> list[tables.Member]:
+        """Point, replication and key of what is there."""
+        return sorted((at.point.index, number, key) for at in self._points for number, key in at.keys.items())
+
+    def to_the_end(self) -> None:
+        """Compute what is missing."""
+        try:
+            self._fill()
+            while self._waiting:
+                for outcome in self._pool.wait():
+                    self._keep(outcome)
+                self._join()
+                self._fill()
+                self._report()
+        finally:
+            self._join()
+
+    def _fill(self) -> None:
+        """Hand out runs while there is room; those that the store has are passed by."""
+        while self._pool.room > 0:
+            if not self._next:
+                at, numbers = next(self._first, (None, range(0)))
+                if at is None:
+                    return
+                self._next.extend((at, number) for number in numbers)
+            self._begin(*self._next.popleft())
+
+    def _begin(self, at: _AtPoint, number: int) -> None:
+        seed = SEEDS * self.sweep.seed + number
+        if at.toml is None and at.error is None:
+            self._resolve(at)
+        if at.toml is None:
+            self._refuse(at, number, seed)
+            return
+        task = work.task(at.toml, seed=seed, warm_up=self.sweep.warm_up)
+        if task.key in self._waiting:
+            self._waiting[task.key].append((at, number))
+        elif self._store.finished(task.key):
+            self.progress.reused += 1
+            self._arrive(at, number, task.key)
+        else:
+            self._waiting[task.key] = [(at, number)]
+            self._pool.submit(task)
+
+    def _resolve(self, at: _AtPoint) -> None:
+        try:
+            at.toml = self.sweep.scenario(at.point).to_toml()
+        except ScenarioError as error:
+            at.error = str(error)
+
+    def _refuse(self, at: _AtPoint, number: int, seed: int) -> None:
+        """The point is no scenario: that is recorded, and there is nothing to compute."""
+        content = hashlib.sha256(f"{self._identity} {at.point.index}".encode()).hexdigest()
+        key = hashlib.sha256(f"{content} {seed} {work.build()}".encode()).hexdigest()
+        self._waiting[key] = [(at, number)]
+        self._keep(work.failed(key, content, seed, str(at.error)))
+
+    def _keep(self, outcome: Outcome) -> None:
+        self._store.put(outcome)
+        self.progress.computed += 1
+        self.progress.failed += outcome.status != "ok"
+        for place, (at, number) in enumerate(self._waiting.pop(outcome.key)):
+            self.progress.reused += place > 0
+            at.failed |= outcome.status != "ok"
+            self._arrive(at, number, outcome.key)
+
+    def _arrive(self, at: _AtPoint, number: int, key: str) -> None:
+        at.keys[number] = key
+        self._arrived.append((at.point.index, number, key))
+        if len(at.keys) == at.wanted:
+            at.wanted = max(at.wanted, self._enough(at))
+            self.progress.total += at.wanted - len(at.keys)
+            # In front: a point is finished before the next begins.
+            self._next.extendleft((at, more) for more in reversed(range(len(at.keys), at.wanted)))
+        self._report()
+
+    def _report(self) -> None:
+        self.progress.elapsed_s = time.perf_counter() - self._started
+        self.progress.stalled = bool(self._waiting) and self._pool.stalled
+        if self._tell:
+            self._tell(self.progress)
+
+    def _enough(self, at: _AtPoint) -> int:
+        """How many replications the point needs, as far as those that are there tell. Their order does not matter."""
+        precision = self.sweep.precision
+        if not precision or at.failed or at.wanted >= precision.most:
+            return at.wanted
+        metric = self.sweep.metrics[precision.metric]
+        members = [(at.point.index, number, at.keys[number]) for number in range(at.wanted)]
+        runs, flows = tables.build(self._store, members, {at.point.index: at.point})
+        values = tables.measured(runs, flows, [metric], len(at.point.values))[metric.name]
+        interval = mean_interval(values.drop_nulls())
+        if not interval.count or precision.reached(interval.mean, interval.half_width):
+            return at.wanted
+        return precision.more(interval.mean, interval.half_width, at.wanted)
+
+    def _join(self) -> None:
+        """Note what has arrived as part of this sweep."""
+        self._store.join(self._identity, self._arrived)
+        self._arrived.clear()

@@ -1,0 +1,103 @@
+"""DuckDB over polars tables."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from transorbit._core import ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import duckdb
+    import polars as pl
+
+
+def query(sql: str, tables: Mapping[str, pl.DataFrame], *, what: str = "query") -> pl.DataFrame:
+    """The answer to a query over these tables, by name.
+
+    Raises:
+        ScenarioError: DuckDB refuses the query; the message begins with `what`.
+    """
+    with connection(tables) as db:
+        return answer(db, sql, what=what)
+
+
+def check(expression: str, *, what: str) -> None:
+    """Raise `ScenarioError` unless this can be the expression of a query, as far as that shows without tables."""
+    import duckdb
+
+    try:
+        statements = _parser().extract_statements(f"SELECT ({expression}\n)")
+    except duckdb.Error as error:
+        raise ScenarioError(f"{what}: {told(error)}") from None
+    if len(statements) != 1:
+        raise ScenarioError(f"{what}: must be one expression")
+
+
+@contextmanager
+def connection(tables: Mapping[str, pl.DataFrame]) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database in memory that sees these tables and no variables of Python."""
+    import duckdb
+
+    db = duckdb.connect(config={"python_enable_replacements": "false"})
+    try:
+        for name, table in tables.items():
+            db.register(name, _Stream(table))
+        yield db
+    finally:
+        db.close()
+
+
+def answer(db: duckdb.DuckDBPyConnection, sql: str, *, what: str) -> pl.DataFrame:
+    """The answer to a query.
+
+    Raises:
+        ScenarioError: DuckDB refuses the query; the message begins with `what`.
+    """
+    import duckdb
+    import polars as pl
+
+    try:
+        relation = db.sql(sql)
+        if relation is None:
+            raise ScenarioError(f"{what}: is no query: begin with SELECT")
+        return pl.DataFrame(_Stream(relation))
+    except duckdb.Error as error:
+        raise ScenarioError(f"{what}: {told(error)}") from None
+
+
+def told(error: duckdb.Error) -> str:
+    """What DuckDB says, in one line and without the query."""
+    text = str(error).split("\n\nLINE ")[0]
+    text = re.sub(r"^\w+(?: \w+)? Error: ", "", text)
+    return " ".join(text.split())
+
+
+@cache
+def _parser() -> duckdb.DuckDBPyConnection:
+    """A database that runs nothing: to open one takes much longer than to read an expression."""
+    import atexit
+
+    import duckdb
+
+    # One that is open when Python ends is complained of on standard error.
+    atexit.register(_parser.cache_clear)
+    return duckdb.connect()
+
+
+class _Stream:
+    """A table as nothing but an Arrow stream: what both read without a further library.
+
+    Polars also remembers the type of what it reads for as long as Python runs: DuckDB's own, seen by it, would be
+    reported as leaked at the end.
+    """
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self._table.__arrow_c_stream__(requested_schema)

@@ -1,0 +1,96 @@
+"""Where outcomes of runs are kept: a file of SQLite, which a process that is killed does not corrupt."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import fields
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from transorbit._core import ScenarioError
+from transorbit.sweep.work import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+_COLUMNS = tuple(field.name for field in fields(Outcome))
+_values = attrgetter(*_COLUMNS)
+_LAYOUT = 1
+_PART = 500
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS outcomes (
+    key TEXT PRIMARY KEY, scenario_sha256 TEXT NOT NULL, seed INTEGER NOT NULL, status TEXT NOT NULL, error TEXT,
+    data BLOB, transorbit TEXT NOT NULL, build TEXT NOT NULL, created TEXT NOT NULL, wall_s REAL NOT NULL,
+    host TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS members (
+    sweep TEXT NOT NULL, point INTEGER NOT NULL, replication INTEGER NOT NULL, key TEXT NOT NULL,
+    PRIMARY KEY (sweep, point, replication)
+) WITHOUT ROWID;
+"""
+
+
+class Store:
+    """Outcomes by key, and which of them make up which sweep. Only the process that starts a sweep writes here."""
+
+    def __init__(self, path: Path | None) -> None:
+        """Open or create the file; without one the store is in memory and goes with this object.
+
+        Raises:
+            ScenarioError: the file is not a store, or one of another layout.
+        """
+        if path:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._db = sqlite3.connect(path or ":memory:", timeout=30, isolation_level=None)
+            self._db.execute("PRAGMA journal_mode = WAL")
+            # A killed process loses nothing with this, and a power cut at most the last moments, never the file.
+            self._db.execute("PRAGMA synchronous = NORMAL")
+            layout = self._db.execute("PRAGMA user_version").fetchone()[0]
+            if layout not in (0, _LAYOUT):
+                raise ScenarioError(f"{path}: was written by another version of transorbit; choose another folder")
+            self._db.executescript(_SCHEMA)
+            self._db.execute(f"PRAGMA user_version = {_LAYOUT}")
+        except sqlite3.Error as error:
+            raise ScenarioError(f"{path}: cannot be used as a store of runs: {error}") from None
+
+    def finished(self, key: str) -> bool:
+        """Whether the run has been computed to its end."""
+        found = self._db.execute("SELECT status = 'ok' FROM outcomes WHERE key = ?", (key,)).fetchone()
+        return bool(found and found[0])
+
+    def put(self, outcome: Outcome) -> None:
+        """Keep an outcome. One that ended well is never replaced by one that failed."""
+        marks = ", ".join("?" * len(_COLUMNS))
+        self._db.execute(
+            f"INSERT INTO outcomes ({', '.join(_COLUMNS)}) VALUES ({marks}) ON CONFLICT (key) DO UPDATE SET "  # noqa: S608 - constants
+            f"{', '.join(f'{name} = excluded.{name}' for name in _COLUMNS[1:])} WHERE outcomes.status <> 'ok'",
+            _values(outcome),
+        )
+
+    def join(self, sweep: str, members: Iterable[tuple[int, int, str]]) -> None:
+        """Note that these runs (point, replication, key) belong to the sweep."""
+        self._db.execute("BEGIN")
+        self._db.executemany(
+            "INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?)", ((sweep, *member) for member in members)
+        )
+        self._db.execute("COMMIT")
+
+    def members(self, sweep: str) -> list[tuple[int, int, str]]:
+        """The runs of a sweep: point, replication and key, in this order."""
+        query = "SELECT point, replication, key FROM members WHERE sweep = ? ORDER BY point, replication"
+        return self._db.execute(query, (sweep,)).fetchall()
+
+    def read(self, keys: Iterable[str]) -> Iterator[Outcome]:
+        """The outcomes of these keys, as far as they are known, in no particular order."""
+        wanted = list(dict.fromkeys(keys))
+        for start in range(0, len(wanted), _PART):
+            part = wanted[start : start + _PART]
+            query = f"SELECT {', '.join(_COLUMNS)} FROM outcomes WHERE key IN ({', '.join('?' * len(part))})"  # noqa: S608 - marks
+            for row in self._db.execute(query, part):
+                yield Outcome(*row)
+
+    def close(self) -> None:
+        """Leave the file."""
+        self._db.close()

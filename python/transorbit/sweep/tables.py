@@ -1,0 +1,155 @@
+"""From outcomes to tables: one row for each run, one for each flow, and the metrics of each run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from transorbit._core import ScenarioError
+from transorbit.sweep import sql
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import duckdb
+    import polars as pl
+
+    from transorbit.sweep.metrics import Metric
+    from transorbit.sweep.plan import Point
+    from transorbit.sweep.store import Store
+    from transorbit.sweep.work import Outcome
+
+Member = tuple[int, int, str]
+
+# Outcomes that are unpacked at once: a summary of many users is large.
+_PART = 500
+# Columns of every run, in this order, before those of its summary.
+_ORIGIN = ("status", "error", "key", "scenario_sha256", "transorbit", "build", "created", "wall_s", "host")
+
+
+def build(store: Store, members: Sequence[Member], points: Mapping[int, Point]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The tables `runs`, still without metrics, and `flows`, in the order of the members."""
+    axes = list(next(iter(points.values())).values) if points else []
+    first = ["point", "replication", "seed", *axes]
+    runs, flows = _Columns([*first, *_ORIGIN, "digest"]), _Columns(["key", *first, "flow"])
+    for start in range(0, len(members), _PART):
+        part = members[start : start + _PART]
+        outcomes = {outcome.key: outcome for outcome in store.read(key for _, _, key in part)}
+        for index, replication, key in part:
+            outcome = outcomes[key]
+            head = {"point": index, "replication": replication, "seed": outcome.seed, **points[index].values}
+            _add(outcome, head, runs, flows)
+    return runs.frame(), flows.frame()
+
+
+def measured(runs: pl.DataFrame, flows: pl.DataFrame, metrics: Iterable[Metric], axes: int) -> pl.DataFrame:
+    """The table `runs` with a column for each metric, after its `axes` axes; null for runs that failed.
+
+    Raises:
+        ScenarioError: a metric cannot be computed.
+    """
+    import polars as pl
+
+    numbered = runs.with_row_index("_run")
+    good = numbered.filter(pl.col("status") == "ok")
+    if good.is_empty():
+        columns = [pl.Series(metric.name, [None] * len(runs), dtype=pl.Float64) for metric in metrics]
+    else:
+        own = flows.join(good.select("_run", "point", "replication"), on=["point", "replication"])
+        own = own.drop([name for name in own.columns if name in runs.columns])
+        with sql.connection({"_runs": good, "_flows": own}) as db:
+            columns = [_measure(db, metric, numbered, own) for metric in metrics]
+    place = 3 + axes
+    return runs.select(*runs.columns[:place], *columns, *runs.columns[place:])
+
+
+def _measure(db: duckdb.DuckDBPyConnection, metric: Metric, runs: pl.DataFrame, flows: pl.DataFrame) -> pl.Series:
+    import polars as pl
+
+    # Columns of the run are grouped by, so that they may stand bare beside aggregates: only those that are named.
+    text = metric.sql.casefold()
+    bare = "".join(f', "{name}"' for name in runs.columns if name != "_run" and name.casefold() in text)
+    names = "".join(f', "{name}"' for name in flows.columns if name != "_run" and name.casefold() in text)
+    table = sql.answer(
+        db,
+        f"SELECT _run, ({metric.sql}\n) AS _value FROM (SELECT _run{bare} FROM _runs) "  # noqa: S608 - the user's own
+        f"LEFT JOIN (SELECT _run{names} FROM _flows) USING (_run) GROUP BY _run{bare}",
+        what=f"metrics.{metric.name}",
+    )
+    dtype = table["_value"].dtype
+    if isinstance(dtype, pl.Decimal) or dtype in (pl.Null, pl.Int128):
+        # What SQL makes of sums of whole numbers.
+        table = table.with_columns(pl.col("_value").cast(pl.Float64))
+    elif dtype.is_nested():
+        raise ScenarioError(f"metrics.{metric.name}: is no number, text or truth value of a run but {dtype}")
+    return runs.select("_run").join(table, on="_run", how="left", maintain_order="left")["_value"].alias(metric.name)
+
+
+def _add(outcome: Outcome, head: Mapping[str, Any], runs: _Columns, flows: _Columns) -> None:
+    """One run, and its flows."""
+    row = {**head, **{name: getattr(outcome, name) for name in _ORIGIN}, "digest": None}
+    if outcome.data is None:
+        runs.add(row)
+        return
+    contents = outcome.contents()
+    summary = contents["summary"]
+    own = summary.pop("flows")
+    runs.add(row | _flat(summary))
+    steady = contents.get("steady") or [{}] * len(own)
+    first = {"key": outcome.key, **head}
+    for flow, averages in zip(own, steady, strict=True):
+        number = flow.pop("id")
+        after = {f"steady_{name}": value for name, value in averages.items()}
+        flows.add({**first, "flow": number, **_flat(flow), **after})
+
+
+def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by dotted key."""
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        if isinstance(value, dict):
+            flat |= {f"{key}.{name}": item for name, item in _flat(value).items()}
+        else:
+            flat[key] = value
+    return flat
+
+
+class _Columns:
+    """A table that grows by rows whose keys may differ."""
+
+    def __init__(self, first: Iterable[str]) -> None:
+        self._columns: dict[str, list[Any]] = {name: [] for name in first}
+        self._rows = 0
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        columns = self._columns
+        for name, value in row.items():
+            column = columns.get(name)
+            if column is None:
+                column = columns[name] = [None] * self._rows
+            column.append(value)
+        self._rows += 1
+        if len(row) < len(columns):
+            for column in columns.values():
+                if len(column) < self._rows:
+                    column.append(None)
+
+    def frame(self) -> pl.DataFrame:
+        import polars as pl
+
+        return pl.DataFrame([_series(name, values) for name, values in self._columns.items()])
+
+
+def _series(name: str, values: list[Any]) -> pl.Series:
+    import polars as pl
+
+    series = pl.Series(name, values, strict=False)
+    if series.dtype == pl.Null:
+        # Other tools know no column without a type; nearly all of ours are numbers.
+        return series.cast(pl.String if name in _TEXTS else pl.Float64)
+    if series.dtype == pl.List(pl.Null):
+        return series.cast(pl.List(pl.String))
+    return series
+
+
+# Texts that no run may have.
+_TEXTS = frozenset({*_ORIGIN, "digest", "access_kind", "congestion"}) - {"wall_s"}

@@ -1,0 +1,235 @@
+"""One run, from its text to an outcome: the same on a thread here and on a worker elsewhere."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import marshal
+import re
+import socket
+import time
+import zlib
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from transorbit import _core, schedulers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_HEX = 16
+# A step takes about so long, and the first is so short a part of the run that it cannot take much longer.
+_STEP_WALL_S = 0.1
+_FIRST_STEPS = 1024
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run that is to be computed.
+
+    Attributes:
+        key: of the content: scenario, seed and code.
+        toml: the scenario with every default filled in; its files have absolute names.
+        warm_up: what is left out of the averages of the series: seconds, "auto", or None if no averages are asked for.
+        transorbit, build: the code that is to compute it.
+    """
+
+    key: str
+    scenario_sha256: str
+    seed: int
+    toml: str
+    warm_up: float | str | None
+    transorbit: str
+    build: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a run: numbers ("ok") or an error ("failed"), and where it was computed."""
+
+    key: str
+    scenario_sha256: str
+    seed: int
+    status: str
+    error: str | None
+    data: bytes | None
+    transorbit: str
+    build: str
+    created: str
+    wall_s: float
+    host: str
+
+    def contents(self) -> dict[str, Any]:
+        """`summary`, and `steady` with averages by flow if they were asked for."""
+        assert self.data is not None, "asked for the numbers of a run that failed"
+        contents: dict[str, Any] = json.loads(zlib.decompress(self.data))
+        return contents
+
+
+class StoppedError(Exception):
+    """The run was asked to end before its end."""
+
+
+class OtherCodeError(Exception):
+    """A worker runs other code, or reads other files, than the one that started the sweep."""
+
+
+def task(toml: str, *, seed: int, warm_up: float | str | None) -> Task:
+    """The task of a resolved scenario. What else a run depends on, files and a user's scheduler, is part of the key."""
+    scenario = _fingerprint(toml, warm_up)
+    key = _sha256(f"{scenario}\n{seed}\n{_core.version()}\n{build()}")
+    return Task(key, scenario, seed, toml, warm_up, _core.version(), build())
+
+
+def failed(key: str, scenario_sha256: str, seed: int, error: str, *, wall_s: float = 0.0) -> Outcome:
+    """The outcome of a run that has an error instead of numbers."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return Outcome(
+        key, scenario_sha256, seed, "failed", error, None, _core.version(), build(), now, wall_s, socket.gethostname()
+    )
+
+
+def compute(task: Task, stop: Callable[[], bool] | None = None) -> Outcome:
+    """Run the task; whatever goes wrong in the run is its outcome.
+
+    Raises:
+        StoppedError: `stop` has answered True.
+    """
+    started = time.perf_counter()
+    try:
+        data = _simulate(task, stop)
+    except (KeyboardInterrupt, SystemExit, StoppedError):
+        raise
+    # A panic of the core is no Exception; it must not end the other runs either.
+    except BaseException as error:
+        told = " ".join(str(error).split())
+        text = told if isinstance(error, _core.ScenarioError | OSError) else f"{type(error).__name__}: {told}"
+        wall_s = round(time.perf_counter() - started, 3)
+        return failed(task.key, task.scenario_sha256, task.seed, text, wall_s=wall_s)
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    wall_s = round(time.perf_counter() - started, 3)
+    return Outcome(
+        task.key, task.scenario_sha256, task.seed, "ok", None, data, task.transorbit, task.build, now, wall_s,
+        socket.gethostname(),
+    )  # fmt: skip
+
+
+def compute_elsewhere(given: Task) -> Outcome:
+    """`compute` on a worker, if what it runs and reads is what the client does.
+
+    Raises:
+        OtherCodeError: it is not.
+    """
+    here = socket.gethostname()
+    if (given.transorbit, given.build) != (_core.version(), build()):
+        raise OtherCodeError(
+            f"the worker on {here} runs transorbit {_core.version()} (build {build()}), "
+            f"this sweep {given.transorbit} (build {given.build})"
+        )
+    try:
+        same = task(given.toml, seed=given.seed, warm_up=given.warm_up).key == given.key
+    except OSError as error:
+        raise OtherCodeError(f"the worker on {here} cannot read {error.filename}: {error.strerror}") from None
+    if not same:
+        raise OtherCodeError(
+            f"the worker on {here} has other files than the sweep: the scenario's, or those of the package"
+        )
+    return compute(given)
+
+
+@cache
+def build() -> str:
+    """What tells builds of the core apart: the beginning of the SHA-256 of the compiled module."""
+    return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()[:_HEX]
+
+
+def external(toml: str) -> str | None:
+    """The name of the user's own scheduler, if the resolved scenario asks for one."""
+    if '"external"' not in toml:
+        return None
+    import tomllib
+
+    scheduler = tomllib.loads(toml)["last_hop"]["scheduler"]
+    return str(scheduler.get("name", "")) if scheduler.get("kind") == "external" else None
+
+
+def _simulate(task: Task, stop: Callable[[], bool] | None) -> bytes:
+    simulation = _core.Scenario.from_toml(task.toml, "/").simulation(task.seed, schedulers.find)
+    _advance(simulation, stop)
+    record = simulation.finish(False)
+    text = f'{{"summary": {record.summary_json()}'
+    if task.warm_up is not None:
+        from transorbit._frame import frame
+        from transorbit.sweep import steady
+
+        text += f', "steady": {json.dumps(steady.averages(frame(record.series()), task.warm_up))}'
+    return zlib.compress(f"{text}}}".encode())
+
+
+def _advance(simulation: _core.Simulation, stop: Callable[[], bool] | None) -> None:
+    """Step to the end: as few steps as let `stop` be asked in time, for each has to take Python back from others."""
+    duration = simulation.duration_s
+    until = step = max(duration / _FIRST_STEPS, 1e-9)
+    while simulation.now_s < duration:
+        started = time.perf_counter()
+        simulation.advance(min(until, duration))
+        if stop and stop():
+            raise StoppedError
+        took = time.perf_counter() - started
+        step = max(step / 2, 1e-9) if took > _STEP_WALL_S else step * 2 if took < _STEP_WALL_S / 4 else step
+        until += step
+
+
+def _fingerprint(toml: str, warm_up: float | str | None) -> str:
+    """SHA-256 over the scenario and all that it names."""
+    parts = [toml]
+    # The resolved scenario names its files absolutely: where they are does not matter, what they hold does.
+    for name in sorted({double or single for double, single in _ABSOLUTE.findall(toml)}, key=len, reverse=True):
+        path = Path(json.loads(f'"{name}"') if "\\" in name else name)
+        if path.is_file():
+            info = path.stat()
+            parts[0] = parts[0].replace(name, f"sha256:{_contents(path, info.st_mtime_ns, info.st_size)}")
+    if (name := external(toml)) is not None:
+        parts.append(_code_of(name))
+    if warm_up is not None:
+        parts.append(f"warm-up {warm_up} {_averaging()}")
+    return _sha256("\n".join(parts))
+
+
+_ABSOLUTE = re.compile(r'"(/(?:[^"\\\n]|\\.)*)"|\'(/[^\'\n]*)\'')
+
+
+@lru_cache(maxsize=1024)
+def _contents(path: Path, _mtime_ns: int, _size: int) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@cache
+def _averaging() -> str:
+    """What the averages are computed with is not part of the build: the text of it stands for it."""
+    from transorbit import statistics
+    from transorbit.sweep import steady
+
+    files = [Path(str(module.__file__)) for module in (steady, statistics)]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def _code_of(name: str) -> str:
+    """What tells a user's scheduler from an earlier one: the file it is in, else its byte code."""
+    factory = schedulers._REGISTERED.get(name)
+    if factory is None:
+        return "unknown"
+    members = [factory, *vars(factory).values()] if isinstance(factory, type) else [factory]
+    codes = [code for member in members if (code := getattr(member, "__code__", None)) is not None]
+    digest = hashlib.sha256(getattr(factory, "__qualname__", name).encode())
+    for code in codes:
+        file = Path(code.co_filename)
+        digest.update(file.read_bytes() if file.is_file() else marshal.dumps(code))
+    return digest.hexdigest()
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,156 @@
+"""Sweeps on Dask: a real scheduler, workers that are processes of their own, and what happens when one dies."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from distributed import LocalCluster
+
+import transorbit as to
+from conftest import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from conftest import Outcome
+    from transorbit.sweep import Progress
+
+# Dask's own: sockets that its event loop closes when it is collected.
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+
+ORIGIN = ["created", "wall_s", "host"]
+
+
+class Workers:
+    """Worker processes of a scheduler."""
+
+    def __init__(self, address: str, folder: Path) -> None:
+        self.address = address
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self._folder = folder
+
+    def start(self, package: Path | None = None) -> subprocess.Popen[bytes]:
+        """One more worker; `package` is where it takes transorbit from."""
+        environment = dict(os.environ)
+        if package:
+            environment["PYTHONPATH"] = str(package)
+        command = [sys.executable, "-m", "distributed.cli.dask_worker", self.address, "--no-nanny", "--no-dashboard"]
+        command += ["--nthreads", "1", "--local-directory", str(self._folder)]
+        with (self._folder / "workers.log").open("ab") as log:
+            process = subprocess.Popen(command, cwd=self._folder, env=environment, stdout=log, stderr=log)
+        self.processes.append(process)
+        return process
+
+
+@pytest.fixture
+def workers(tmp_path: Path) -> Iterator[Workers]:
+    """A scheduler that has no workers yet."""
+    with LocalCluster(n_workers=0, dashboard_address=None, processes=True, silence_logs=50) as cluster:
+        workers = Workers(cluster.scheduler_address, tmp_path)
+        try:
+            yield workers
+        finally:
+            for process in workers.processes:
+                process.kill()
+                process.wait()
+
+
+def small(replications: int = 12, **changes: Any) -> to.Sweep:
+    table = {
+        "scenario": "leo-tcp.toml",
+        "replications": replications,
+        "set": {"duration": "10 s"},
+        "axes": [{"name": "snr", "key": "channel.reference_snr", "values": ["7 dB", "10 dB", "-900 dB"]}],
+        **changes,
+    }
+    return to.Sweep.from_dict(table, base_dir=ROOT / "scenarios")
+
+
+def test_a_worker_that_is_killed_costs_nothing(workers: Workers, tmp_path: Path) -> None:
+    victim, _ = workers.start(), workers.start()
+    seen: list[int] = []
+
+    def kill(at: Progress) -> None:
+        seen.append(at.computed)
+        if at.computed == 6:
+            assert victim.poll() is None
+            victim.kill()
+            victim.wait()
+
+    sweep = small()
+    remote = sweep.run(dask=workers.address, store=tmp_path / "s.sqlite", progress=kill)
+    assert victim.poll() == -9
+    assert remote.progress is not None
+    assert (remote.progress.computed, remote.progress.reused) == (36, 0)
+    assert remote.runs.select("point", "replication").rows() == [(p, r) for p in range(3) for r in range(12)]
+    assert remote.runs["key"].n_unique() == 36
+
+    local = sweep.run()
+    assert len(local.failed) == 12
+    assert remote.runs.drop(ORIGIN).equals(local.runs.drop(ORIGIN))
+    assert remote.flows.equals(local.flows)
+    assert sweep.run(store=tmp_path / "s.sqlite").progress.computed == len(local.failed)  # type: ignore[union-attr]
+
+
+def test_a_worker_with_other_code_is_refused(workers: Workers, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    package = shutil.copytree(
+        ROOT / "python/transorbit", other / "transorbit", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    (core,) = package.glob("_core.*.so")
+    with core.open("ab") as file:
+        file.write(b"built elsewhere")
+    workers.start(package=other)
+    with pytest.raises(
+        to.ScenarioError, match=r"^dask: the worker on \S+ runs transorbit \S+ \(build \w+\), this sweep "
+    ):
+        small().run(dask=workers.address, store=tmp_path / "s.sqlite")
+    assert to.Sweep.run(small(1), store=tmp_path / "s.sqlite").progress.reused == 0  # type: ignore[union-attr]
+
+
+def test_the_command_waits_for_workers_and_uses_them(
+    workers: Workers, here: Path, command: Callable[..., Outcome]
+) -> None:
+    (here / "small.toml").write_text(small(2).to_toml())
+    starter = subprocess.Popen(["sleep", "6"])
+
+    def later() -> None:
+        starter.wait()
+        workers.start()
+
+    import threading
+
+    thread = threading.Thread(target=later)
+    thread.start()
+    done = command("sweep", "small.toml", "--dask", workers.address, "--json")
+    thread.join()
+    assert done.code == 0
+    assert "the scheduler has no workers; waiting for one" in done.err
+    assert '"computed": 6' in done.out
+
+
+def test_what_dask_cannot_do_is_told(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    external = {"duration": "1 s", "last_hop.scheduler": {"kind": "external", "name": "longest-queue"}}
+    with pytest.raises(to.ScenarioError, match=r'^last_hop\.scheduler: "longest-queue" is a scheduler in Python'):
+        small(axes=[], set=external).run(dask=workers.address)
+    with pytest.raises(to.ScenarioError, match="jobs: does not go with dask"):
+        small().run(dask=workers.address, jobs=2)
+    monkeypatch.setattr("transorbit.sweep.cluster._CONNECT_S", 1)
+    started = time.monotonic()
+    with pytest.raises(to.ScenarioError, match=r"^dask: no scheduler answers at tcp://127\.0\.0\.1:1"):
+        small().run(dask="tcp://127.0.0.1:1")
+    assert time.monotonic() - started < 30
+    with pytest.raises(to.ScenarioError, match=r"^dask: no scheduler answers at nonsense://x"):
+        small().run(dask="nonsense://x")
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(
+        to.ScenarioError, match=r'^dask: is not installed; it comes with: pip install "transorbit\[cluster\]"'
+    ):
+        small().run(dask=workers.address)

@@ -1,0 +1,579 @@
+"""Figures of tables, sweeps and runs: they show the right numbers, can be printed, and are written with their data."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+import transorbit as to
+from conftest import ROOT
+from transorbit import packets, plots, statistics
+from transorbit.plots import labels, style
+from transorbit.plots.sequence import _unwrapped
+from transorbit.sweep import Sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Outcome
+    from transorbit.sweep import SweepResult
+
+SCALES = {"a": 1.0, "b": 1.5, "c": 2.0}
+LABELS = {"snr": "Es/N0 (dB)", "buffer": "Buffer"}
+COLUMNS: dict[str, Any] = {"x": "snr", "y": "goodput_bps", "by": "policy"}
+
+
+@pytest.fixture
+def table() -> pl.DataFrame:
+    """Three policies, with and without a buffer, at three signal strengths; four seeds each."""
+    rows = [
+        {
+            "snr": snr,
+            "policy": policy,
+            "buffer": buffer,
+            "seed": seed,
+            "goodput_bps": 1e6 * scale * (snr - 5) * (1 + buffer) + 1e5 * seed,
+        }
+        for snr in (13.0, 7.0, 10.0)
+        for policy, scale in SCALES.items()
+        for buffer in (False, True)
+        for seed in range(4)
+    ]
+    return pl.DataFrame(rows)
+
+
+@pytest.fixture
+def published(table: pl.DataFrame) -> pl.DataFrame:
+    """One value for each point of a figure."""
+    means = table.filter(pl.col("policy") != "c").group_by("snr", "policy", "buffer", maintain_order=True)
+    return means.agg(pl.mean("goodput_bps") * 1.1)
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> tuple[SweepResult, Path]:
+    """A sweep with two axes and one that follows from the first, and its folder."""
+    text = f"""
+        title = "Reordering"
+        scenario = "{ROOT / "scenarios/leo-tcp.toml"}"
+        replications = 3
+        set = {{ duration = "5 s", "flows.0.count" = 2 }}
+        [[axes]]
+        [axes.zip]
+        snr = {{ key = "channel.reference_snr", values = ["7 dB", "13 dB"] }}
+        rate = {{ key = "last_hop.rate", values = ["50 Mbit/s", "80 Mbit/s"] }}
+        [[axes]]
+        name = "policy"
+        cases = {{ plain = {{ "last_hop.reordering.enabled" = false }}, ordered = {{}} }}
+        [metrics]
+        goodput_mbps = {{ sql = "sum(goodput_bps) / 1e6", label = "Goodput", unit = "Mbit/s" }}
+    """
+    result = Sweep.from_toml(text).run(jobs=1)
+    return result, result.save(tmp_path_factory.mktemp("swept") / "sweep")
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> to.Result:
+    """Twenty seconds with two flows whose packets were captured, and an upload."""
+    changes = {"duration": "20 s", "flows.0.count": 2, "record.packets": "pcapng"}
+    scenario = to.Scenario.load(ROOT / "scenarios/leo-tcp.toml").replace(changes)
+    folder = tmp_path_factory.mktemp("recorded") / "result"
+    scenario.run().save(folder, plots=False)
+    return to.Result.load(folder)
+
+
+# Figures of a table
+
+
+def test_lines_show_means_with_students_interval(table: pl.DataFrame) -> None:
+    figure = plots.of_table("lines", table, **COLUMNS, panels="buffer", labels=LABELS)
+
+    numbers = plots.numbers(figure)
+    assert numbers.columns == ["buffer", "policy", "snr", "mean", "low", "high", "count"]
+    assert len(numbers) == 2 * 3 * 3
+    own = table.filter(pl.col("policy") == "b", pl.col("buffer"), pl.col("snr") == 10)["goodput_bps"]
+    expected = statistics.mean_interval(own)
+    row = numbers.row(by_predicate=(pl.col("policy") == "b") & pl.col("buffer") & (pl.col("snr") == 10), named=True)
+    assert (row["mean"], row["low"], row["high"], row["count"]) == (expected.mean, expected.low, expected.high, 4)
+    without, with_buffer = figure.axes
+    drawn = {line.get_color(): line for line in with_buffer.lines if len(line.get_xdata()) == 3}
+    line = drawn[style.ORANGE]
+    assert list(line.get_xdata()) == [7, 10, 13]
+    assert line.get_ydata()[1] == pytest.approx(expected.mean / 1e6)
+    assert without.get_ylabel() == "Goodput (Mbit/s)"
+    assert with_buffer.get_xlabel() == "Es/N0 (dB)"
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["Buffer: no", "Buffer: yes"]
+
+
+def test_one_run_has_no_interval_and_missing_values_are_left_out(table: pl.DataFrame) -> None:
+    holed = table.with_columns(goodput_bps=pl.when((pl.col("seed") == 0) | (pl.col("snr") == 7)).then("goodput_bps"))
+
+    numbers = plots.numbers(plots.of_table("lines", holed.filter(~pl.col("buffer")), **COLUMNS))
+
+    assert set(numbers.filter(pl.col("snr") == 7)["count"]) == {4}
+    alone = numbers.filter(pl.col("snr") == 10)
+    assert set(alone["count"]) == {1}
+    assert alone["low"].to_list() == alone["mean"].to_list() == alone["high"].to_list()
+
+
+def test_lines_are_told_apart_in_grey(table: pl.DataFrame) -> None:
+    figure = plots.of_table("lines", table.filter(~pl.col("buffer")), **COLUMNS)
+
+    lines = [line for line in figure.axes[0].lines if line.get_marker() in style.MARKERS]
+    assert len({line.get_marker() for line in lines}) == len({str(line._dash_pattern) for line in lines}) == 3
+    assert len({line.get_color() for line in lines}) == 3
+
+
+def test_published_values_are_hollow_and_dashed_beside_ours(table: pl.DataFrame, published: pl.DataFrame) -> None:
+    figure = plots.of_table("lines", table, **COLUMNS, panels="buffer", published=published)
+
+    lines = [line for line in figure.axes[0].lines if line.get_marker() in style.MARKERS]
+    ours = [line for line in lines if line.get_linestyle() == "-"]
+    theirs = [line for line in lines if line.get_markerfacecolor() == "white"]
+    assert (len(ours), len(theirs)) == (3, 2)
+    assert [line.get_color() for line in theirs] == [line.get_color() for line in ours[:2]]
+    assert {line.get_linestyle() for line in theirs} == {"--"}
+    assert theirs[0].get_ydata() == pytest.approx(1.1 * ours[0].get_ydata())
+    numbers = plots.numbers(figure)
+    assert numbers["source"].value_counts().sort("source").rows() == [("ours", 18), ("published", 12)]
+    texts = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert texts == ["a", "b", "c", "published"]
+
+
+def test_a_published_line_of_no_policy_is_drawn_once(table: pl.DataFrame, published: pl.DataFrame) -> None:
+    one = published.filter(pl.col("policy") == "a", pl.col("buffer")).select("snr", "goodput_bps")
+
+    figure = plots.of_table("lines", table, **COLUMNS, panels="buffer", published=one)
+
+    for ax in figure.axes:
+        assert [line.get_color() for line in ax.lines if line.get_markerfacecolor() == "white"] == [style.BLACK]
+
+
+def test_bars_stand_for_means_from_zero(table: pl.DataFrame, published: pl.DataFrame) -> None:
+    own = table.filter(~pl.col("buffer"))
+    figure = plots.of_table("bars", own, x="policy", y="goodput_bps", by="snr", labels=LABELS, published=published)
+
+    ax = figure.axes[0]
+    bars = [bar for bar in ax.patches if bar.get_facecolor()[3] > 0]
+    hollow = [bar for bar in ax.patches if bar.get_facecolor()[3] == 0]
+    assert (len(bars), len(hollow)) == (9, 6)
+    assert sorted(bar.get_height() for bar in bars) == pytest.approx(
+        sorted(1e-6 * mean for mean in own.group_by("snr", "policy").agg(pl.mean("goodput_bps"))["goodput_bps"])
+    )
+    assert len({bar.get_hatch() for bar in bars}) == 3
+    assert ax.get_ylim()[0] == 0
+    places = sorted((bar.get_x(), bar.get_x() + bar.get_width()) for bar in ax.patches)
+    assert all(before[1] <= after[0] + 1e-9 for before, after in pairwise(places)), "no bar hides another"
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["7", "10", "13", "published"]
+    assert figure.legends[0].get_title().get_text() == "Es/N0 (dB)"
+
+
+def test_a_distribution_rises_to_all(table: pl.DataFrame) -> None:
+    figure = plots.of_table("cdf", table, y="goodput_bps", by="buffer")
+
+    numbers = plots.numbers(figure)
+    for buffer in (False, True):
+        own = numbers.filter(pl.col("buffer") == buffer)
+        values = table.filter(pl.col("buffer") == buffer)["goodput_bps"]
+        assert own["share"].max() == 100
+        for value, share in own.select("goodput_bps", "share").iter_rows():
+            assert share == pytest.approx(100 * (values <= value).mean())
+
+
+def test_a_heat_map_has_a_cell_for_each_pair(table: pl.DataFrame, published: pl.DataFrame) -> None:
+    own, told = table.filter(~pl.col("buffer")), published.filter(~pl.col("buffer"))
+    figure = plots.of_table("heatmap", own, **COLUMNS, published=told)
+
+    cells = figure.axes[0].collections[0].get_array()
+    assert cells.shape == (3, 3)
+    assert cells[1][2] == pytest.approx(1.5 * 8 + 0.15), "policy b at 13 dB"
+    texts = {text.get_text() for text in figure.axes[0].texts}
+    assert {"12.2\n(13.4)", "4.15"} <= texts
+
+
+def test_an_axis_may_be_called_as_a_number_of_the_table(table: pl.DataFrame) -> None:
+    renamed = table.rename({"snr": "count"})
+
+    numbers = plots.numbers(plots.of_table("lines", renamed, x="count", y="goodput_bps", by="policy"))
+
+    assert numbers.columns[2:] == ["goodput_bps_mean", "goodput_bps_low", "goodput_bps_high", "goodput_bps_count"]
+
+
+def test_intervals_do_not_draw_the_axis_below_what_can_be() -> None:
+    wide = pl.DataFrame({"snr": [7, 7, 10, 10], "policy": ["a"] * 4, "goodput_bps": [0.0, 1e6, 1e6, 2e6]})
+    assert plots.of_table("lines", wide, **COLUMNS).axes[0].get_ylim()[0] == 0
+    below = wide.with_columns(pl.col("goodput_bps") - 2e5)
+    assert plots.of_table("lines", below, **COLUMNS).axes[0].get_ylim()[0] < 0
+
+
+def test_logarithmic_axes(table: pl.DataFrame) -> None:
+    ax = plots.of_table("lines", table.filter("buffer"), **COLUMNS, log="xy").axes[0]
+
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"kind": "line"}, "kind: 'line' is not one of lines, bars, cdf, heatmap; nearest: lines"),
+        ({"x": "snrr"}, "x: there is no column 'snrr'; nearest: snr"),
+        ({"by": "polices"}, "by: there is no column 'polices'; nearest: policy"),
+        ({"y": "policy"}, "y: the column 'policy' holds no numbers"),
+        ({"x": None}, "x: lines need a column for the horizontal axis"),
+        ({"kind": "heatmap", "by": None}, "by: a heatmap needs"),
+        ({"log": "z"}, "log: 'z'"),
+        ({"published": pl.DataFrame({"snr": [7]})}, "published: there is no column 'goodput_bps'"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(table: pl.DataFrame, changes: dict[str, Any], message: str) -> None:
+    options = {"kind": "lines", **COLUMNS, **changes}
+    with pytest.raises(to.ScenarioError) as refused:
+        plots.of_table(options.pop("kind"), table, **options)
+    assert message in str(refused.value)
+
+
+def test_nothing_to_draw_is_an_error(table: pl.DataFrame) -> None:
+    with pytest.raises(to.ScenarioError, match="no run has a value"):
+        plots.of_table("lines", table.clear(), **COLUMNS)
+
+
+# On paper
+
+
+@pytest.mark.parametrize("kind", ["lines", "bars", "cdf"])
+@pytest.mark.parametrize("width", [style.SINGLE_IN, style.DOUBLE_IN])
+@pytest.mark.parametrize("title", [None, "What it does, in as many words as it takes to break the line of a title"])
+def test_legend_title_and_panels_do_not_meet(table: pl.DataFrame, kind: str, width: float, title: str | None) -> None:
+    columns = COLUMNS if kind != "cdf" else {"y": "goodput_bps", "by": "policy"}
+    figure = plots.of_table(kind, table, **columns, panels="buffer", width=width, title=title)
+    FigureCanvasAgg(figure)
+    figure.canvas.draw()
+
+    boxes = [ax.get_tightbbox() for ax in figure.axes] + [legend.get_window_extent() for legend in figure.legends]
+    boxes += [text.get_window_extent() for text in figure.texts]
+    for index, box in enumerate(boxes):
+        for other in boxes[index + 1 :]:
+            assert not box.overlaps(other)
+        assert box.x0 >= -1
+        assert box.y0 >= -1
+        assert box.x1 <= figure.bbox.width + 1
+        assert box.y1 <= figure.bbox.height + 1
+
+
+def test_the_same_table_gives_the_same_bytes(table: pl.DataFrame, tmp_path: Path) -> None:
+    written = []
+    for folder in ("one", "two"):
+        figure = plots.of_table("lines", table.filter("buffer"), **COLUMNS)
+        files = plots.publish(figure, tmp_path / folder / "figure")
+        assert [file.name for file in files] == ["figure.svg", "figure.pdf", "figure.csv"]
+        written.append([file.read_bytes() for file in files])
+
+    assert written[0] == written[1]
+    assert pl.read_csv(tmp_path / "one/figure.csv").columns == ["policy", "snr", "mean", "low", "high", "count"]
+    pdf = written[0][1]
+    assert b"/Type3" not in pdf, "journals refuse fonts of type 3"
+    assert b"/FontFile2" in pdf, "fonts are embedded"
+
+
+@pytest.mark.parametrize(
+    ("column", "text"),
+    [
+        ("goodput_mbps", "Goodput (Mbit/s)"),
+        ("flows.one_way_delay_mean_s", "One way delay mean (s)"),
+        ("last_hop.harq.failed", "HARQ failed"),
+        ("snr_db", "SNR (dB)"),
+        ("s", "S"),
+    ],
+)
+def test_names_of_columns_become_words(column: str, text: str) -> None:
+    assert labels.label(column) == text
+
+
+def test_values_are_in_units_that_read_well() -> None:
+    assert labels.scaled("Goodput (bit/s)", 3e7) == ("Goodput (Mbit/s)", 1e6)
+    assert labels.scaled("Delay (s)", 0.03) == ("Delay (ms)", 1e-3)
+    assert labels.scaled("Delay (s)", 3000.0) == ("Delay (s)", 1.0)
+    assert labels.scaled("Es/N0 (dB)", 1e4) == ("Es/N0 (dB)", 1.0)
+    assert [labels.value(of, "Rate (bit/s)") for of in (5e7, True, None, "pf")] == ["50 Mbit/s", "yes", "none", "pf"]
+
+
+# Figures of a sweep
+
+
+def test_a_sweep_finds_its_axes(swept: tuple[SweepResult, Path]) -> None:
+    result, _ = swept
+    numbers = plots.numbers(plots.of_sweep("lines", result))
+    assert numbers.columns[:2] == ["policy", "snr"], "the rate follows from the SNR"
+    assert numbers["count"].to_list() == [3] * 4
+    bars = plots.of_sweep("bars", result)
+    assert [tick.get_text() for tick in bars.axes[0].get_xticklabels()] == ["plain", "ordered"]
+    assert bars.axes[0].get_ylabel() == "Goodput (Mbit/s)"
+    assert bars.legends[0].get_title().get_text() == "SNR (dB)"
+
+
+def test_the_flows_of_a_run_are_one_value_but_in_a_distribution(swept: tuple[SweepResult, Path]) -> None:
+    result, _ = swept
+    lines = plots.numbers(plots.of_sweep("lines", result, y="flows.goodput_bps"))
+    assert lines["count"].to_list() == [3] * 4
+    per_run = result.runs.filter(pl.col("policy") == "plain", pl.col("snr") == 7)["goodput_mbps"]
+    row = lines.row(by_predicate=(pl.col("policy") == "plain") & (pl.col("snr") == 7), named=True)
+    assert row["mean"] == pytest.approx(1e6 * per_run.mean() / 2)
+
+    figure = plots.of_sweep("cdf", result, y="flows.goodput_bps", by="snr", panels="policy")
+    assert len(plots.numbers(figure)) == 4 * 3 * 2
+    assert figure.axes[0].get_ylabel() == "Flows with at most this (%)"
+
+
+def test_spectral_efficiency_is_useful_over_coded(swept: tuple[SweepResult, Path]) -> None:
+    result, _ = swept
+    figure = plots.of_sweep("spectral-efficiency", result, only={"policy": ["plain"]})
+
+    numbers = plots.numbers(figure).filter(pl.col("metric") == "Useful bits per coded bit", pl.col("snr") == 7)
+    own = result.runs.filter(pl.col("policy") == "plain", pl.col("snr") == 7)
+    useful = (own["last_hop.useful_bps"] / own["last_hop.coded_bps"]).mean()
+    assert numbers["mean"].item() == pytest.approx(useful)
+    top, low = figure.axes[:2]
+    assert (top.get_ylabel(), low.get_ylabel()) == ("Useful bits per coded bit", "Transmissions per packet")
+
+
+def test_an_axis_that_is_left_over_is_not_averaged(swept: tuple[SweepResult, Path]) -> None:
+    result, _ = swept
+    with pytest.raises(to.ScenarioError, match="only: the axis 'policy' has several values too"):
+        plots.of_sweep("lines", result, x="snr", by="rate", panels="snr")
+    with pytest.raises(to.ScenarioError, match=r"only\.snr: '8 dB' is not one of 7 dB, 13 dB"):
+        plots.of_sweep("lines", result, only={"snr": ["8 dB"]})
+    with pytest.raises(to.ScenarioError, match="y: there is no column 'goodput' in runs and flows; nearest: goodput_m"):
+        plots.of_sweep("lines", result, y="goodput")
+
+
+# Figures of a run
+
+
+def test_every_figure_of_a_run_has_its_numbers(recorded: to.Result) -> None:
+    for name in plots.ALL:
+        figure = plots.draw(name, recorded)
+        if figure is None:
+            continue
+        numbers = plots.numbers(figure)
+        assert {"panel", "x"} <= set(numbers.columns), name
+        assert len(numbers) > 20, name
+    goodput = plots.numbers(plots.goodput(recorded))
+    mean = goodput.filter(pl.col("series").str.starts_with("mean"))
+    assert mean["y"].item() == pytest.approx(recorded.goodput_bps / 1e6)
+    shares = plots.numbers(plots.harq(recorded)).filter(pl.col("series") == "never")
+    assert set(shares["high"].round(6)) <= {100.0, 0.0}
+
+
+def test_a_timeline_is_the_series_of_its_flow(recorded: to.Result) -> None:
+    figure = plots.timeline(recorded, flow=1, from_s=5.0, until_s=10.0)
+
+    assert figure is not None
+    numbers = plots.numbers(figure)
+    own = recorded.series.filter(pl.col("flow") == 1, pl.col("time_s").is_between(5, 10))
+    assert numbers["cwnd_packets"].to_list() == own["cwnd_packets"].to_list()
+    reference = recorded.summary["channel"]["reference_snr_db"]
+    assert numbers["snr_db"].to_list() == pytest.approx([reference - loss for loss in own["attenuation_db"]])
+    assert [ax.get_ylabel().split("\n")[0] for ax in figure.axes] == ["Window", "Smoothed RTT", "Queue", "SNR (dB)"]
+    assert len({ax.get_xlim() for ax in figure.axes}) == 1
+    with pytest.raises(to.ScenarioError, match="there is no flow 5: 0 to 1"):
+        plots.timeline(recorded, flow=5)
+
+
+def test_a_long_timeline_is_averaged_and_counts_everything(leo: to.Scenario) -> None:
+    result = leo.replace({"duration": "150 s"}).run()
+
+    numbers = plots.numbers(plots.timeline(result))  # type: ignore[arg-type]
+
+    assert len(numbers) < len(result.series)
+    assert numbers["retransmitted_packets"].sum() == result.summary["flows"][0]["retransmitted_packets"]
+
+
+@pytest.mark.parametrize("flow", [0, 1])
+def test_a_sequence_graph_counts_what_the_summary_counts(recorded: to.Result, flow: int) -> None:
+    figure = plots.sequence(recorded, flow=flow, from_s=0, until_s=20)
+
+    events = plots.numbers(figure)
+    summary = recorded.summary["flows"][flow]
+    count = dict(events["kind"].value_counts().rows())
+    assert count["retransmission"] == summary["retransmitted_packets"] > 0
+    assert count["segment"] + count["retransmission"] == summary["sent_packets"]
+    # A segment begins where the one before it ended.
+    fresh = events.filter(pl.col("kind") == "segment")
+    assert fresh["low"].to_list() == [0, *fresh["high"][:-1]]
+    level = events.filter(pl.col("kind") == "acknowledgment")["high"]
+    assert level.is_sorted()
+    assert 0 < summary["delivered_bytes"] - level.max() < 300_000
+    blocks = events.filter(pl.col("kind") == "sack")
+    assert (blocks["high"] > blocks["low"]).all()
+    assert blocks["high"].max() <= fresh["high"].max()
+    repeated = sum(before == after for before, after in pairwise(level))
+    assert repeated >= summary["duplicate_acks"]
+
+
+def test_a_sequence_graph_shows_the_first_loss_by_itself(recorded: to.Result) -> None:
+    figure = plots.sequence(recorded)
+
+    begin, end = figure.axes[0].get_xlim()
+    assert end - begin == pytest.approx(12 * recorded.summary["flows"][0]["rtt_mean_s"])
+    assert "retransmission" in set(plots.numbers(figure)["kind"])
+
+
+def test_a_sequence_graph_of_an_upload_is_the_users(lab: to.Scenario) -> None:
+    changes = {"duration": "1 s", "flows.0.direction": "up", "record.packets": "pcapng", "last_hop.rate": "2 Mbit/s"}
+    result = lab.replace(changes).run()
+
+    events = plots.numbers(plots.sequence(result, from_s=0, until_s=1))
+
+    sent = events.filter(pl.col("kind").is_in(["segment", "retransmission"]))
+    assert len(sent) == result.summary["flows"][0]["sent_packets"] > 10
+
+
+def test_sequence_graphs_need_packets_of_tcp(lab: to.Scenario, recorded: to.Result) -> None:
+    with pytest.raises(to.ScenarioError, match=r"record\.packets"):
+        plots.sequence(lab.run())
+    with pytest.raises(to.ScenarioError, match="flow: 7 is no flow with TCP: 0, 1"):
+        plots.sequence(recorded, flow=7)
+    with pytest.raises(to.ScenarioError, match="place: the result has no packets at the moon"):
+        plots.sequence(recorded, place="moon")
+    with pytest.raises(to.ScenarioError, match="no packets between 90 s and 95 s"):
+        plots.sequence(recorded, from_s=90, until_s=95)
+
+
+def test_offsets_go_on_where_32_bits_end() -> None:
+    assert _unwrapped(5, (1 << 32) - 10) == (1 << 32) + 5
+    assert _unwrapped(5, 10) == 5
+    assert _unwrapped((1 << 32) - 1, (1 << 32) + 5) == (1 << 32) - 1
+    assert _unwrapped(7, 3 << 32) == (3 << 32) + 7
+
+
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+def test_packets_are_read_as_tshark_reads_them(recorded: to.Result) -> None:
+    fields = ["frame.time_epoch", "ip.src", "tcp.seq_raw", "tcp.ack_raw", "tcp.window_size", "tcp.len", "ip.id"]
+    named = [word for field in [*fields, "tcp.options.sack_le", "tcp.options.sack_re"] for word in ("-e", field)]
+    raw = ["-o", "tcp.relative_sequence_numbers:FALSE"]
+    for file in (recorded.captures["sender"], recorded.captures["receiver"]):
+        command = ["tshark", "-n", "-r", str(file), *raw, "-T", "fields", "-E", "separator=;", *named]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        theirs = [line.split(";") for line in done.stdout.splitlines()]
+        ours = packets.read(file)
+        assert len(ours) == len(theirs) > 1000
+        columns = list(zip(*theirs, strict=True))
+        assert [round(at * 1e9) for at in ours["time_s"]] == [round(float(at) * 1e9) for at in columns[0]]
+        assert ours["source"].to_list() == list(columns[1])
+        for name, column in zip(("sequence", "acknowledgment", "window", "payload_bytes"), columns[2:6], strict=True):
+            assert ours[name].to_list() == list(map(int, column)), name
+        assert ours["identification"].to_list() == [int(number, 16) for number in columns[6]]
+        edges = [[list(map(int, edge.split(","))) if edge else [] for edge in column] for column in columns[7:]]
+        sacks = [[list(pair) for pair in zip(*both, strict=True)] for both in zip(*edges, strict=True)]
+        assert ours["sack"].to_list() == sacks
+        assert any(sacks)
+
+
+def test_a_file_that_is_no_capture_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"not a capture at all")
+
+    with pytest.raises(to.ScenarioError, match="is no capture"):
+        packets.read(tmp_path / "file")
+
+
+# The command
+
+
+def test_the_command_lists_what_a_folder_can_be_drawn_as(
+    command: Callable[..., Outcome], swept: tuple[SweepResult, Path]
+) -> None:
+    assert (
+        command("run", "scenarios/lab-fixed.toml", "--set", "duration=2 s", "--out", "r", "--quiet", "--no-plots").code
+        == 0
+    )
+
+    of_run, of_sweep = command("plot", "r"), command("plot", str(swept[1]))
+
+    assert (of_run.code, of_sweep.code) == (0, 0)
+    names = [line.split()[0] for line in of_run.out.splitlines()]
+    assert {"goodput", "window", "timeline"} <= set(names)
+    assert not {"sequence", "voice"} & set(names), "no packets, no voices"
+    assert "axes: snr, rate, policy; metrics: goodput_mbps" in of_sweep.out
+    assert {"lines", "bars", "cdf", "heatmap", "spectral-efficiency"} <= set(of_sweep.out.split())
+
+
+def test_the_command_draws_with_numbers_beside(
+    command: Callable[..., Outcome], swept: tuple[SweepResult, Path], here: Path
+) -> None:
+    folder = str(swept[1])
+    done = command("plot", folder, "lines", "--only", "policy=plain", "--width", "88 mm", "--out", "f/lines.pdf")
+    assert done.code == 0, done.err
+    assert done.out.split() == ["Figure:", "f/lines.pdf", "Numbers:", "f/lines.csv"]
+    assert pl.read_csv(here / "f/lines.csv")["snr"].to_list() == [7.0, 13.0]
+    # 88 mm are 249 points.
+    assert b"/MediaBox [ 0 0 249.4" in (here / "f/lines.pdf").read_bytes()
+
+    done = command("plot", folder, "cdf", "--y", "flows.goodput_bps", "--by", "snr", "--panels", "policy")
+    assert done.code == 0, done.err
+    stem = swept[1] / "plots/cdf-flows.goodput_bps"
+    assert all(stem.with_name(stem.name + suffix).is_file() for suffix in (".svg", ".pdf", ".csv"))
+
+
+def test_a_result_with_figures_is_replaced_like_any(command: Callable[..., Outcome], here: Path) -> None:
+    run = (
+        "run",
+        "scenarios/leo-tcp.toml",
+        "--set",
+        "duration=2 s",
+        "--set",
+        "record.packets=pcapng",
+        "--out",
+        "r",
+        "--no-plots",
+    )
+    assert command(*run, "--quiet").code == 0
+    for kind in ("timeline", "sequence", "goodput"):
+        done = command("plot", "r", kind, "--width", "single")
+        assert done.code == 0, done.err
+    assert {"timeline.pdf", "sequence.csv", "goodput.csv"} <= {path.name for path in (here / "r/plots").iterdir()}
+
+    assert command(*run, "--quiet").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("SWEEP", "linse"), "plot: there is no kind 'linse' for a sweep; nearest: lines"),
+        (("SWEEP", "goodput"), "plot: there is no kind 'goodput' for a sweep"),
+        (("SWEEP", "lines", "--y", "goodput"), "--y: there is no column 'goodput'"),
+        (("SWEEP", "lines", "--only", "snr=9"), "--only: snr: '9' is not one of 7 dB, 13 dB"),
+        (("SWEEP", "lines", "--only", "snr"), "--only: 'snr' is not AXIS=VALUE"),
+        (("SWEEP", "lines", "--flow", "1"), "--flow: is not for a sweep"),
+        (("SWEEP", "lines", "--width", "1 mm"), "--width: '1 mm'"),
+        (("SWEEP", "lines", "--out", "lines.gif"), "--out: lines.gif: the name must end in .svg, .pdf, .png"),
+        (("RESULT", "timelin"), "plot: there is no kind 'timelin' for a result; nearest: timeline"),
+        (("RESULT", "voice"), "plot: voice: the run has nothing to show in this plot"),
+        (("RESULT", "goodput", "--flow", "0"), "--flow: is not for goodput"),
+        (("RESULT", "timeline", "--place", "sender"), "--place: is not for a timeline"),
+        (("RESULT", "timeline", "--by", "snr"), "--by: is not for a result"),
+        (("RESULT", "timeline", "--from", "10"), '--from: "10" is not a duration'),
+        (("nowhere",), "plot: nowhere: no such folder"),
+        (("scenarios",), "plot: scenarios: is neither the folder of a result nor that of a sweep"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(
+    command: Callable[..., Outcome],
+    swept: tuple[SweepResult, Path],
+    recorded: to.Result,
+    arguments: tuple[str, ...],
+    message: str,
+) -> None:
+    folders = {"SWEEP": str(swept[1]), "RESULT": str(next(iter(recorded.captures.values())).parent)}
+
+    done = command("plot", *(folders.get(word, word) for word in arguments))
+
+    assert done.code == 2
+    assert done.out == ""
+    assert message in done.err
+    assert done.err.count("\n") == 1

@@ -1,0 +1,586 @@
+"""The reports: what is in the file, and what a browser makes of it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from functools import cache
+from html.parser import HTMLParser
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+import chromium
+import transorbit as to
+from conftest import ROOT, Outcome
+from transorbit import report
+from transorbit.report import series
+from transorbit.report.page import Cell, Chart, Page, Series, Tile, number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from chromium import Chromium
+
+MOST_BYTES = 3_000_000
+DRAWN = "document.body.dataset.drawn !== undefined"
+SWEEP = """
+title = "Windows over rates"
+scenario = "lab-fixed.toml"
+seed = 1
+replications = 3
+set = { duration = "6 s", "channel" = { kind = "bernoulli", loss = "0.5 %" } }
+
+[[axes]]
+name = "rate"
+key = "last_hop.rate"
+values = ["5 Mbit/s", "10 Mbit/s", "20 Mbit/s"]
+
+[[axes]]
+name = "variant"
+key = "flows.0.transport.congestion"
+values = ["cubic", "newreno", "nonsense"]
+
+[[axes]]
+name = "ack"
+key = "flows.0.transport.delayed_ack"
+values = [true, false]
+
+[metrics]
+goodput_mbps = { sql = "sum(goodput_bps) / 1e6", label = "Goodput", unit = "Mbit/s" }
+again = { sql = "sum(retransmitted_packets)", label = "Packets sent again" }
+"""
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the results of one flow, of many, of voice, and of a sweep."""
+    folder = tmp_path_factory.mktemp("results")
+    runs = {
+        "one": ("leo-tcp.toml", {"duration": "60 s"}),
+        "few": ("lab-fixed.toml", {"duration": "10 s", "flows.0.count": 3}),
+        "many": ("tcp-users.toml", {"duration": "15 s"}),
+        "return-link": ("geo-dvbrcs2.toml", {"duration": "8 s"}),
+        "train": (
+            "leo-train.toml",
+            {"duration": "20 s", "title": "A <b>train</b> & </script><script>alert(1)</script>"},
+        ),
+        "silent": ("lab-fixed.toml", {"duration": "3 s", "record.series": False}),
+    }
+    for name, (scenario, changes) in runs.items():
+        to.Scenario.load(ROOT / "scenarios" / scenario).replace(changes).run().save(folder / name, plots=False)
+    sweep = to.Sweep.from_toml(SWEEP, base_dir=ROOT / "scenarios")
+    sweep.run(jobs=2).save(folder / "sweep")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def written(results: Path) -> Callable[[str], Path]:
+    """The report of one of them, written once."""
+
+    @cache
+    def write(name: str) -> Path:
+        return report.write(results / name, results / f"{name}.html")
+
+    return write
+
+
+# ---- the file
+
+
+def test_the_command_writes_the_report_into_the_folder_and_a_rerun_replaces_it(
+    command: Callable[..., Outcome], here: Path
+) -> None:
+    short = ("--set", "duration=5 s", "--quiet", "--no-plots", "--out", "short")
+    assert command("run", "scenarios/lab-fixed.toml", *short).code == 0
+
+    done = command("report", "short")
+    assert (done.code, done.out, done.err) == (0, "Report: short/report.html\n", "")
+    assert (here / "short/report.html").is_file()
+    assert command("report", "short", "--out", "elsewhere/lab.html").out == "Report: elsewhere/lab.html\n"
+    assert (here / "elsewhere/lab.html").read_bytes() == (here / "short/report.html").read_bytes()
+
+    assert command("run", "scenarios/lab-fixed.toml", *short).code == 0
+    assert not (here / "short/report.html").exists(), "it was the report of the run before"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("report", "nowhere"), "transorbit: nowhere: no such folder\n"),
+        (("report", "scenarios"), "transorbit: scenarios: neither a result nor a sweep\n"),
+    ],
+)
+def test_a_folder_that_is_none_is_refused(
+    command: Callable[..., Outcome], arguments: tuple[str, ...], says: str
+) -> None:
+    done = command(*arguments)
+    assert (done.code, done.out, done.err) == (2, "", says)
+
+
+def test_the_same_folder_gives_the_same_bytes(results: Path, written: Callable[[str], Path], tmp_path: Path) -> None:
+    names = ["one", "few", "many", "return-link", "train", "sweep"]
+    code = (
+        "import sys; from transorbit import report; "
+        "[report.write(f'{sys.argv[1]}/{name}', f'{sys.argv[2]}/{name}.html') for name in sys.argv[3:]]"
+    )
+    words = [sys.executable, "-c", code, results, tmp_path, *names]
+    subprocess.run(words, check=True, env=os.environ | {"PYTHONHASHSEED": "7"}, timeout=300)
+    for name in names:
+        assert (tmp_path / f"{name}.html").read_bytes() == written(name).read_bytes(), name
+
+
+class _Links(HTMLParser):
+    """What a page refers to, and the text of its scripts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.targets: list[str] = []
+        self.scripts: list[tuple[str | None, str]] = []
+        self.policy = ""
+        self.titles: list[str] = []
+        self._inside = ""
+        self._type: str | None = None
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        told = dict(attributes)
+        named = ("src", "href", "xlink:href", "action", "data", "poster", "srcset")
+        self.targets += [told[name] or "" for name in named if name in told]
+        if told.get("http-equiv") == "Content-Security-Policy":
+            self.policy = told["content"] or ""
+        self._inside, self._type = tag, told.get("type")
+        if tag == "script":
+            self.scripts.append((self._type, ""))
+
+    def handle_endtag(self, tag: str) -> None:  # noqa: ARG002
+        self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside == "script":
+            kind, text = self.scripts[-1]
+            self.scripts[-1] = (kind, text + data)
+        elif self._inside == "h1":
+            self.titles.append(data)
+
+
+@pytest.mark.parametrize("name", ["one", "few", "many", "return-link", "train", "silent", "sweep"])
+def test_a_report_needs_nothing_else(written: Callable[[str], Path], name: str) -> None:
+    text = written(name).read_text(encoding="utf-8")
+    links = _Links()
+    links.feed(text)
+
+    assert [target for target in links.targets if not target.startswith(("#", "data:"))] == []
+    assert [target for target in re.findall(r"url\(([^)]*)\)|@import", text) if not target.startswith("#")] == []
+    assert "default-src 'none'" in links.policy
+    (data_type, data), (code_type, code) = links.scripts
+    assert (data_type, code_type) == ("application/json", None)
+    digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in links.policy, "the browser would refuse our own script"
+    assert set(json.loads(data)) == {"columns", "charts"}
+    assert (ROOT / "python/transorbit/report/assets/uPlot.LICENSE").read_text() in code
+    assert len(text.encode()) < MOST_BYTES
+
+
+def test_text_stays_text(results: Path) -> None:
+    text = report.of_result(to.Result.load(results / "train"))
+    links = _Links()
+    links.feed(text)
+    assert "".join(links.titles) == "A <b>train</b> & </script><script>alert(1)</script>"
+    assert "<script>alert" not in text
+
+    page = Page("</title><script>alert(2)</script>", "<i>")
+    page.selector("Flow", ["</script><script>alert(3)</script>"], "")
+    hostile = {"</script><script>alert(3)</script>": [1.0]}
+    page.chart(Chart("<!--", "<u>", x=[0.0], series=[Series("</script>", [1.0])], choices=hostile))
+    page.table(['" onmouseover="'], [[Cell('">', note='" onclick="', href="#")]])
+    assert page.html().count("<script") == 2
+    assert " onmouseover" not in page.html().replace("&#34; onmouseover", "")
+    assert ' onclick="' not in page.html()
+
+
+def test_the_key_numbers_are_those_of_the_summary(results: Path) -> None:
+    result = to.Result.load(results / "one")
+    text = report.of_result(result)
+    flow, harq = result.summary["flows"][0], result.summary["last_hop"]["harq"]
+
+    tiles = dict(re.findall(r'<div class="label">(.*?)</div><div class="value">([^<]*?)\s*<', text))
+    assert tiles["Goodput"] == number(result.goodput_bps / 1e6, 4)
+    assert tiles["Round-trip time, mean"] == number(1e3 * flow["rtt_mean_s"], 4)
+    assert tiles["Timeouts"] == str(flow["rto_events"])
+    counts = harq["decoded_after"]
+    sent = sum(place * count for place, count in enumerate(counts, start=1)) + len(counts) * harq["failed"]
+    assert tiles["Transmissions of a packet"] == number(sent / (sum(counts) + harq["failed"]), 3)
+    for needed in (
+        result.summary["digest"],
+        result.provenance["scenario_sha256"],
+        "transorbit run scenario.toml --seed 1",
+    ):
+        assert needed in text
+
+
+def test_warnings_stand_before_everything_else(results: Path) -> None:
+    result = to.Result.load(results / "train")
+    text = report.of_result(result)
+    assert result.summary["warnings"]
+    for warning in result.summary["warnings"]:
+        assert 0 < text.index(warning) < text.index("Key numbers</h2>")
+
+    result.summary["partial"] = True
+    assert "the run was stopped at 20 s, before its end" in report.of_result(result)
+
+
+def test_every_packet_is_accounted_for(results: Path) -> None:
+    result = to.Result.load(results / "many")
+    text = report.of_result(result)
+    fates = text[text.index('<section id="packets">') :]
+    counts = [int(count) for count in re.findall(r'<td class="n" data-sort="(\d+)">[^<]*</td><td', fates)]
+    *parts, created = counts
+    assert created == sum(parts) == result.summary["conservation"]["created"]
+
+
+def test_a_report_of_many_flows_stays_small(lab: to.Scenario) -> None:
+    result = lab.replace({"flows.0.count": 1200, "duration": "5 s"}).run()
+    assert result.series["flow"].n_unique() == 1200
+    text = report.of_result(result)
+    assert len(text.encode()) < MOST_BYTES
+    assert text.count("<option") == 100
+    assert "Of 1\N{NARROW NO-BREAK SPACE}200 flows the 500 that got least and the 500 that got most." in text
+
+
+def test_shortening_keeps_the_extremes_in_their_order() -> None:
+    values: list[float | None] = [float(place % 7) for place in range(1000)]
+    values[137], values[138], values[901] = 99.0, -99.0, None
+    table = pl.DataFrame({"time_s": [0.1 * place for place in range(1000)], "value": values, "none": [None] * 1000})
+    short = series._within({"": table}, 100)[""]
+
+    assert len(short) <= 100
+    kept = short["value"].to_list()
+    assert kept.index(99.0) + 1 == kept.index(-99.0), "the peak came first"
+    assert short["time_s"].is_sorted()
+    assert short["time_s"].n_unique() == len(short)
+    assert short["time_s"][kept.index(99.0)] == pytest.approx(13.7, abs=100 / len(short) * 2)
+    assert short["none"].null_count() == len(short)
+    assert series._within({"": table}, 1000)[""] is table
+    for length in range(2, 60):
+        cut = series._within({"": table.head(length)}, 10)[""]
+        assert cut["time_s"].n_unique() == len(cut) <= max(10, 2)
+        assert cut["value"].max() == table.head(length)["value"].max()
+
+
+def test_a_sweep_tells_means_intervals_and_failures(results: Path) -> None:
+    result = to.SweepResult.load(results / "sweep")
+    text = report.of_sweep(result)
+
+    assert "18 points, 54 runs, 18 of them failed" in text
+    assert text.index("18 runs of 54 failed") < text.index("Key numbers</h2>")
+    row = next(row for row in result.means() if row["metrics"]["goodput_mbps"]["count"] > 1)
+    told = row["metrics"]["goodput_mbps"]
+    assert f"{number(told['mean'], 4)} ± {number((told['high'] - told['low']) / 2, 2)}" in text
+    assert text.count("&#34;nonsense&#34; is unknown") == 6, "one line for each point that failed"
+    for needed in (
+        "rate (Mbit/s)",
+        "sum(goodput_bps) / 1e6",
+        "transorbit sweep sweep.toml",
+        str(result.runs["build"][0]),
+    ):
+        assert needed in text
+
+
+def test_warnings_of_a_sweep_are_counted_over_its_runs() -> None:
+    # Too short for anything to arrive.
+    base = {"scenario": "lab-fixed.toml", "replications": 2, "set": {"duration": "50 ms", "record.series": False}}
+    axes = [{"name": "variant", "key": "flows.0.transport.congestion", "values": ["cubic", "newreno"]}]
+    result = to.Sweep.from_dict({**base, "axes": axes}, base_dir=ROOT / "scenarios").run(jobs=1)
+    text = report.of_sweep(result)
+    assert "1 of 1 flows delivered nothing (in 4 of 4 runs)" in text
+    assert "<svg" in text, "no axis is a number: bars"
+    assert '<div class="plot"' not in text
+
+
+# ---- the shell
+
+
+def test_anchors_are_unique_and_drawings_keep_apart() -> None:
+    page = Page("A page")
+    svg = '<?xml version="1.0"?><!DOCTYPE svg><svg><metadata>http://a</metadata><path id="a"/><use href="#a"/></svg>'
+    for _ in range(2):
+        page.section("Results: all of them")
+        page.figure(svg, "A drawing")
+    text = page.html()
+    assert text.count('id="results-all-of-them"') == text.count('id="results-all-of-them-2"') == 1
+    assert '<path id="f1-a"/><use href="#f1-a"/>' in text
+    assert '<path id="f2-a"/><use href="#f2-a"/>' in text
+    assert "DOCTYPE svg" not in text
+    assert "http://a" not in text
+
+
+def test_numbers_are_for_people() -> None:
+    thin = "\N{NARROW NO-BREAK SPACE}"
+    assert [number(value) for value in (0, 12, 1234567, -3)] == ["0", "12", f"1{thin}234{thin}567", "\N{MINUS SIGN}3"]
+    assert [number(value, 4) for value in (0.5, 1.23456, 123456.7)] == ["0.5", "1.235", f"123{thin}457"]
+
+
+def test_equal_columns_are_stored_once_and_what_is_not_a_number_is_null() -> None:
+    page = Page("A page")
+    for _ in range(3):
+        page.chart(Chart("c", "", x=[0.0, 1.0], series=[Series("s", [float("nan"), 1 / 3])]))
+    data = json.loads(re.findall(r'id="data">(.*?)</script>', page.html())[0])
+    assert data["columns"] == [[0, 1], [None, 0.33333]]
+
+
+def test_what_a_page_is_made_of_is_part_of_the_package() -> None:
+    assets = {entry.name for entry in resources.files("transorbit.report").joinpath("assets").iterdir()}
+    ours = {"page.html", "page.css", "page.js"}
+    assert assets == ours | {"README.md", "uPlot.LICENSE", "uPlot.iife.min.js", "uPlot.min.css"}
+    folder = ROOT / "python/transorbit/report/assets"
+    ignored = subprocess.run(
+        ["git", "check-ignore", *folder.iterdir()], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert ignored.stdout == ""
+    assert "(v1.6.32)" in (folder / "uPlot.iife.min.js").read_text()[:80]
+
+
+# ---- in a browser
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    program = chromium.find()
+    if program is None:
+        pytest.skip("no Chromium on this machine (Debian: apt-get install chromium)")
+    one = chromium.Chromium(program, tmp_path_factory.mktemp("profile"))
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def show(browser: Chromium, written: Callable[[str], Path]) -> Iterator[Callable[..., Chromium]]:
+    """Opens the report of one of the results; in the end the browser must have had nothing to complain of."""
+
+    def open_(name: str, **how: Any) -> Chromium:
+        browser.open(written(name), until=DRAWN, **how)
+        return browser
+
+    yield open_
+    assert browser.problems == []
+    assert browser.evaluate("document.body.dataset.errors ?? ''") == ""
+
+
+# Coloured pixels within the axes of each chart: those of its curves.
+COLOURED = """[...document.querySelectorAll("[data-chart]")].map(({ plot }) => {
+  const { left, top, width, height } = plot.bbox;
+  const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+  copy.drawImage(plot.ctx.canvas, -left, -top);
+  const pixels = copy.getImageData(0, 0, width, height).data;
+  let count = 0;
+  for (let at = 0; at < pixels.length; at += 4) {
+    const [red, green, blue, alpha] = pixels.slice(at, at + 4);
+    count += alpha > 60 && Math.max(red, green, blue) - Math.min(red, green, blue) > 40;
+  }
+  return count;
+})"""
+RANGES = '[...document.querySelectorAll("[data-chart]")].map(({ plot }) => [plot.scales.x.min, plot.scales.x.max])'
+AREA = """(() => {
+  const area = document.querySelectorAll("[data-chart] .u-over")[%d];
+  area.scrollIntoView({ block: "center" });
+  const { x, y, width, height } = area.getBoundingClientRect();
+  return [x, y, width, height];
+})()"""
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (390, False)], ids=["desk", "dark", "phone"])
+@pytest.mark.parametrize("name", ["one", "few", "many", "return-link", "train", "silent", "sweep"])
+def test_a_browser_draws_every_chart_and_loads_nothing(
+    show: Callable[..., Chromium], name: str, width: int, dark: bool
+) -> None:
+    browser = show(name, width=width, dark=dark)
+    places = browser.evaluate('document.querySelectorAll("[data-chart]").length')
+    assert (places == 0) == (name == "silent")
+    assert browser.evaluate("[document.body.dataset.charts, document.body.dataset.drawn]") == [str(places)] * 2
+    assert all(count > 50 for count in browser.evaluate(COLOURED)), browser.evaluate(COLOURED)
+    assert all(url.startswith(("file:", "data:")) for url in browser.requests)
+    assert sum(url.startswith("file:") for url in browser.requests) == 1
+    assert browser.evaluate("document.documentElement.scrollWidth") <= width, "nothing sticks out"
+    background = browser.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert background == ("rgb(20, 23, 27)" if dark else "rgb(255, 255, 255)")
+    assert len(browser.screenshot()) > 10_000
+
+
+def test_dragging_zooms_all_charts_and_a_double_click_shows_all(show: Callable[..., Chromium]) -> None:
+    browser = show("one")
+    before = browser.evaluate(RANGES)
+    x, y, width, height = browser.evaluate(AREA % 0)
+    browser.drag((x + 0.25 * width, y + 0.5 * height), (x + 0.5 * width, y + 0.5 * height))
+    browser.wait(f"JSON.stringify({RANGES}) !== '{json.dumps(before, separators=(',', ':'))}'")
+
+    zoomed = browser.evaluate(RANGES)
+    assert len(zoomed) == len(before) >= 8
+    assert all(one == zoomed[0] for one in zoomed)
+    low, high = zoomed[0]
+    assert low == pytest.approx(15, abs=1)
+    assert high == pytest.approx(30, abs=1)
+    assert all(count > 50 for count in browser.evaluate(COLOURED)[:3])
+
+    browser.evaluate('document.getElementById("theme").click()')
+    assert browser.evaluate(RANGES) == zoomed, "another theme does not move the reader"
+    browser.click(x + 0.5 * width, y + 0.5 * height, clicks=2)
+    browser.wait(f"JSON.stringify({RANGES}[0]) === '{json.dumps(before[0], separators=(',', ':'))}'")
+    assert all(one == before[0] for one in browser.evaluate(RANGES))
+
+
+def test_the_cursor_tells_the_same_instant_in_all_charts(show: Callable[..., Chromium], results: Path) -> None:
+    browser = show("one")
+    x, y, width, height = browser.evaluate(AREA % 1)
+    browser.mouse("mouseMoved", x + 0.5 * width, y + 0.5 * height)
+    rows = """[...document.querySelectorAll("[data-chart]")].map(
+      (one) => [...one.querySelectorAll(".u-value")].map((cell) => cell.textContent))"""
+    browser.wait(f'{rows}[0][0] !== "–"')  # noqa: RUF001
+    legends = browser.evaluate(rows)
+    instants = [float(values[0]) for values in legends]
+    assert all(instant == pytest.approx(30, abs=0.5) for instant in instants)
+    result = to.Result.load(results / "one")
+    window = result.series.filter(pl.col("time_s").is_close(instants[1]))["cwnd_packets"][0]
+    assert float(legends[1][1]) == pytest.approx(window, rel=1e-3)
+
+
+def test_a_click_on_the_legend_hides_a_curve(show: Callable[..., Chromium]) -> None:
+    browser = show("few")
+    before = browser.evaluate(COLOURED)[0]
+    browser.evaluate('document.querySelectorAll("[data-chart] .u-legend .u-series th")[1].click()')
+    shown = browser.evaluate('document.querySelector("[data-chart]").plot.series.map((one) => one.show)')
+    assert shown == [True, False, True, True, True]
+    assert browser.evaluate(COLOURED)[0] < before
+    browser.evaluate('document.getElementById("theme").click()')
+    again = browser.evaluate('document.querySelector("[data-chart]").plot.series.map((one) => one.show)')
+    assert again == shown, "another theme keeps it hidden"
+
+
+def test_the_flow_that_is_chosen_is_drawn(show: Callable[..., Chromium], results: Path) -> None:
+    browser = show("many")
+    last = (
+        '[...document.querySelectorAll("[data-chart]")].map(({ plot }) => [plot.series.at(-1).label, plot.data.at(-1)])'
+    )
+    before = browser.evaluate(last)
+    browser.evaluate(
+        '(() => { const list = document.querySelector("select.choice"); list.value = "flow 7 (cubic)";'
+        ' list.dispatchEvent(new Event("change")); })()'
+    )
+    after = browser.evaluate(last)
+    changed = [new for old, new in zip(before, after, strict=True) if old != new]
+    assert len(changed) >= 4
+    assert {label for label, _ in changed} == {"flow 7 (cubic)"}
+    series_of_flow = to.Result.load(results / "many").series.filter(pl.col("flow") == 7)
+    greatest = [max(value for value in values if value is not None) for _, values in changed]
+    assert pytest.approx(series_of_flow["cwnd_packets"].max(), rel=1e-3) in greatest
+    assert pytest.approx(1e3 * series_of_flow["srtt_s"].max(), rel=1e-3) in greatest
+
+
+def test_a_click_on_a_heading_sorts_the_table(show: Callable[..., Chromium]) -> None:
+    browser = show("many")
+    table = 'document.querySelector("#flows table")'
+    column = browser.evaluate(
+        f'[...{table}.tHead.rows[0].cells].findIndex((one) => one.textContent.startsWith("Goodput"))'
+    )
+    cells = f"[...{table}.tBodies[0].rows].map((row) => Number(row.cells[{column}].dataset.sort))"
+    values = browser.evaluate(cells)
+    for order in (False, True):
+        browser.evaluate(f"{table}.tHead.rows[0].cells[{column}].querySelector('button').click()")
+        assert browser.evaluate(cells) == sorted(values, reverse=order)
+    assert len(values) == 40
+
+
+def test_the_scenario_can_be_copied(show: Callable[..., Chromium], results: Path) -> None:
+    browser = show("one")
+    browser.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }, 0")
+    browser.evaluate('document.querySelector("details .copy-button").click()')
+    browser.wait('document.querySelector("details .copy-button").textContent === "Copied"')
+    assert browser.evaluate("window.copied") == to.Result.load(results / "one").scenario_toml
+
+
+@pytest.mark.parametrize("name", ["many", "sweep"])
+def test_a_dark_page_is_printed_light_and_whole(show: Callable[..., Chromium], name: str) -> None:
+    browser = show(name, dark=True)
+    assert browser.pdf().startswith(b"%PDF")
+    browser.call("Emulation.setEmulatedMedia", media="print", features=[])
+    assert browser.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    scroll = 'getComputedStyle(document.querySelector(".scroll")).maxHeight'
+    assert browser.evaluate(scroll) == "none", "a printed table cannot be scrolled"
+    assert all(count > 50 for count in browser.evaluate(COLOURED))
+
+
+def test_the_reader_of_a_sweep_chooses_what_is_drawn(show: Callable[..., Chromium], results: Path) -> None:
+    browser = show("sweep")
+    labels = '[...document.querySelectorAll("[data-chart] .u-label")].map((cell) => cell.textContent)'
+    assert browser.evaluate(labels) == ["rate (Mbit/s)", "variant cubic", "variant newreno"], "nonsense has no value"
+    data = 'document.querySelector("[data-chart]").plot.data'
+    means = to.SweepResult.load(results / "sweep").means()
+
+    def wanted(metric: str, variant: str, ack: bool) -> list[float]:
+        return [row["metrics"][metric]["mean"] for row in means if (row["variant"], row["ack"]) == (variant, ack)]
+
+    drawn = browser.evaluate(data)
+    assert drawn[0] == [5, 10, 20]
+    assert drawn[1] == pytest.approx(wanted("goodput_mbps", "cubic", ack=True), rel=1e-3)
+
+    def choose(place: int, value: int) -> None:
+        browser.evaluate(
+            f'(() => {{ const list = document.querySelectorAll(".choosers select")[{place}]; list.value = "{value}";'
+            ' list.dispatchEvent(new Event("change")); })()'
+        )
+
+    choose(0, 1)
+    choose(3, 1)
+    drawn = browser.evaluate(data)
+    assert drawn[2] == pytest.approx(wanted("again", "newreno", ack=False), rel=1e-3)
+    choose(2, 2)
+    assert browser.evaluate(labels) == ["rate (Mbit/s)", "ack yes", "ack no"]
+    assert browser.evaluate(COLOURED)[0] > 50
+
+
+def test_rows_of_a_table_can_be_filtered(browser: Chromium, tmp_path: Path) -> None:
+    page = Page("Claims")
+    page.tiles([Tile("Claims", "3")])
+    rows = [
+        ["one", Cell("holds", kind="good")],
+        ["two", Cell("does not hold", kind="bad")],
+        ["two more", Cell("holds")],
+    ]
+    page.table(["claim", "verdict"], rows, filters=[1])
+    (tmp_path / "page.html").write_text(page.html(), encoding="utf-8")
+    browser.open(tmp_path / "page.html", until=DRAWN)
+    shown = (
+        "[...document.querySelectorAll('tbody tr')].filter((row) => !row.hidden).map((row) => row.cells[0].textContent)"
+    )
+    browser.evaluate(
+        "(() => { const list = document.querySelector('.filters select'); list.value = 'holds';"
+        " list.dispatchEvent(new Event('change')); })()"
+    )
+    assert browser.evaluate(shown) == ["one", "two more"]
+    browser.evaluate(
+        "(() => { const field = document.querySelector('.filters input'); field.value = 'TWO';"
+        " field.dispatchEvent(new Event('input')); })()"
+    )
+    assert browser.evaluate(shown) == ["two more"]
+    assert browser.problems == []
+
+
+def test_the_browser_would_tell_of_a_defect(browser: Chromium, tmp_path: Path) -> None:
+    """What the tests above rely on: a script of somebody else is refused, an error is noticed."""
+    page = Page("A page")
+    page.chart(Chart("c", "", x=[0.0, 1.0], series=[Series("s", [None, None])]))
+    text = page.html().replace("</body>", "<script>alert(1)</script><img src='https://example.org/x.png'></body>")
+    (tmp_path / "page.html").write_text(text, encoding="utf-8")
+    browser.open(tmp_path / "page.html", until=DRAWN)
+    assert len([problem for problem in browser.problems if "Content Security Policy" in problem]) == 2
+    assert browser.evaluate(COLOURED) == [0], "an empty chart has no colour"
+    browser.evaluate("setTimeout(() => { throw new Error('broken'); }), 0")
+    browser.wait("(document.body.dataset.errors ?? '').includes('broken')")
+    assert any("broken" in problem for problem in browser.problems)

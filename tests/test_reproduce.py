@@ -1,0 +1,584 @@
+"""Claims of papers: verdicts, their intervals, what is kept, and the command."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import statistics
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+import chromium
+import transorbit as to
+from conftest import ROOT, Outcome
+from transorbit.reproduce import claims, items, reproduce, table
+from transorbit.reproduce.items import Claim, Predicate
+from transorbit.reproduce.tables import Tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+PAPERS = ROOT / "tests/fixtures/papers"
+# Student's t, 97.5 %, for 1, 2 and 3 degrees of freedom (any table).
+T1, T2, T3 = 12.7062, 4.30265, 3.18245
+# The same for two groups: 98.75 %, 2 degrees of freedom.
+T2_OF_TWO = 6.20535
+
+ABOVE_ZERO = Predicate(0.0, None)
+
+
+def tables(values: Sequence[float | None], **columns: list[Any]) -> Tables:
+    """One point with a run for each value; seeds are 1000, 1001 and so on."""
+    seeds = [1000 + index for index in range(len(values))]
+    return Tables(pl.DataFrame({"point": 0, "seed": seeds, "x": values, **columns}))
+
+
+def claim(statistic: str, predicate: Predicate = ABOVE_ZERO, **options: Any) -> Claim:
+    return Claim(name="c", says="It is so", statistic=statistic, predicate=predicate, **options)
+
+
+# ---- predicates and verdicts
+
+
+@pytest.mark.parametrize(
+    ("predicate", "inside", "outside"),
+    [
+        (Predicate(2.0, None), [2.1, 1e9], [2.0, 1.9]),
+        (Predicate(None, 2.0), [1.9, -1e9], [2.0, 2.1]),
+        (Predicate(1.0, 2.0, closed=True), [1.0, 1.5, 2.0], [0.9, 2.1]),
+    ],
+)
+def test_a_predicate_excludes_a_single_bound_and_includes_two(
+    predicate: Predicate, inside: list[float], outside: list[float]
+) -> None:
+    assert all(predicate.holds(value) for value in inside)
+    assert not any(predicate.holds(value) for value in outside)
+
+
+@pytest.mark.parametrize(
+    ("values", "predicate", "verdict"),
+    [
+        # Mean 10, interval 10 ± 2.48.
+        ([9.0, 10.0, 11.0], Predicate(7.5, None), "holds"),
+        ([9.0, 10.0, 11.0], Predicate(7.6, None), "holds weakly"),
+        ([9.0, 10.0, 11.0], Predicate(10.1, None), "does not hold"),
+        ([9.0, 10.0, 11.0], Predicate(None, 12.5), "holds"),
+        ([9.0, 10.0, 11.0], Predicate(None, 12.4), "holds weakly"),
+        ([9.0, 10.0, 11.0], Predicate(None, 9.9), "does not hold"),
+        ([9.0, 10.0, 11.0], Predicate(7.0, 13.0, closed=True), "holds"),
+        ([9.0, 10.0, 11.0], Predicate(8.0, 13.0, closed=True), "holds weakly"),
+        ([9.0, 10.0, 11.0], Predicate(7.0, 12.0, closed=True), "holds weakly"),
+        ([9.0, 10.0, 11.0], Predicate(10.5, 13.0, closed=True), "does not hold"),
+        # One seed, or no spread: the interval is the value.
+        ([10.0], Predicate(9.9, None), "holds"),
+        ([10.0, 10.0], Predicate(9.9, None), "holds"),
+    ],
+)
+def test_the_verdict_is_where_the_interval_lies(values: list[float], predicate: Predicate, verdict: str) -> None:
+    assert claims.judge(claim("avg(x)", predicate), tables(values)).verdict == verdict
+
+
+def test_a_paired_statistic_is_computed_for_each_seed() -> None:
+    runs = pl.DataFrame(
+        {"point": [0, 0, 1, 1], "seed": [1, 2, 1, 2], "place": [0, 0, 1, 1], "x": [1.0, 100.0, 2.0, 300.0]}
+    )
+    ratio = "avg(x) FILTER (place = 1) / avg(x) FILTER (place = 0)"
+
+    judged = claims.judge(claim(ratio), Tables(runs))
+
+    # Within the seeds 2 and 3; the ratio of the means would be 2.99.
+    assert judged.interval
+    assert judged.interval.mean == pytest.approx(2.5)
+    assert judged.interval.high - 2.5 == pytest.approx(T1 * math.sqrt(0.5) / math.sqrt(2), rel=1e-4)
+    assert judged.interval.count == 2
+
+
+def test_a_pooled_statistic_has_the_interval_of_the_jackknife() -> None:
+    hits, trials = [1.0, 4.0, 2.0, 3.0], [10.0, 20.0, 30.0, 40.0]
+    data = tables(hits, trials=trials)
+
+    judged = claims.judge(claim("sum(x) / sum(trials)", test="pooled"), data)
+
+    without = [(sum(hits) - hit) / (sum(trials) - trial) for hit, trial in zip(hits, trials, strict=True)]
+    middle = statistics.mean(without)
+    error = math.sqrt(3 / 4 * sum((value - middle) ** 2 for value in without))
+    assert judged.interval
+    assert judged.interval.mean == pytest.approx(0.1)
+    assert judged.interval.low == pytest.approx(0.1 - T3 * error, rel=1e-4)
+    assert judged.interval.high == pytest.approx(0.1 + T3 * error, rel=1e-4)
+    assert judged.verdict == "holds"
+
+
+def test_of_a_mean_the_jackknife_is_students_interval() -> None:
+    values = [3.0, 5.0, 4.0, 8.0]
+    paired = claims.judge(claim("avg(x)"), tables(values)).interval
+    pooled = claims.judge(claim("avg(x)", test="pooled"), tables(values)).interval
+
+    assert paired
+    assert pooled
+    assert (pooled.mean, pooled.low, pooled.high) == pytest.approx((paired.mean, paired.low, paired.high))
+
+
+def test_for_each_takes_the_worst_group_with_wider_intervals() -> None:
+    runs = pl.DataFrame(
+        {
+            "point": [0, 0, 0, 1, 1, 1],
+            "seed": [1, 2, 3] * 2,
+            "snr": [7.0] * 3 + [13.0] * 3,
+            "x": [99.0, 100.0, 101.0, 9.0, 10.0, 11.0],
+        }
+    )
+    judged = claims.judge(claim("avg(x)", for_each=("snr",)), Tables(runs))
+
+    assert judged.interval
+    assert judged.interval.mean == 10
+    assert judged.interval.half_width == pytest.approx(T2_OF_TWO / math.sqrt(3), rel=1e-4)
+    assert (judged.group, judged.groups) == ("snr = 13", 2)
+    assert "snr = 13" in judged.note
+
+    # Alone the group would hold; as one of two it does so only weakly.
+    bound = Predicate(10 - 5.0 / math.sqrt(3), None)
+    assert claims.judge(claim("avg(x) FILTER (snr = 13)", bound), Tables(runs)).verdict == "holds"
+    assert claims.judge(claim("avg(x)", bound, for_each=("snr",)), Tables(runs)).verdict == "holds weakly"
+
+
+def test_for_each_does_not_hold_if_one_group_does_not() -> None:
+    runs = pl.DataFrame({"point": [0, 1, 2], "seed": [1, 1, 1], "snr": [7, 10, 13], "x": [5.0, -1.0, 3.0]})
+
+    judged = claims.judge(claim("avg(x)", for_each=("snr",)), Tables(runs))
+
+    assert (judged.verdict, judged.group) == ("does not hold", "snr = 10")
+
+
+@pytest.mark.parametrize(
+    ("statistic", "values", "options", "message"),
+    [
+        ("avg(x) FILTER (seed = 1)", [1.0], {}, "is NULL with seed 1000"),
+        ("avg(x) FILTER (seed <> 1001)", [1.0, 2.0], {}, "is NULL with seed 1001"),
+        ("sum(x) / sum(x)", [0.0], {}, "is nan with seed 1000"),
+        ("1 / sum(x)", [0.0], {}, "is inf with seed 1000"),
+        ("any_value('much')", [1.0], {}, "'much' with seed 1000, a number is expected"),
+        ("avg(y)", [1.0], {}, '"y"'),
+        ("x", [1.0, 2.0], {"test": "pooled"}, "gives 2 values"),
+        ("avg(x) FILTER (seed = 1000)", [1.0, 2.0], {"test": "pooled"}, "is NULL without seed 1000"),
+        ("avg(x)", [None], {"for_each": ("point",)}, "is NULL with seed 1000 at point = 0"),
+        ("avg(x)", [1.0, 2.0], {"for_each": ("seed",)}, "some seeds have groups that others have not"),
+    ],
+)
+def test_a_statistic_without_a_value_is_an_error_and_no_verdict(
+    statistic: str, values: list[float | None], options: dict[str, Any], message: str
+) -> None:
+    judged = claims.judge(claim(statistic, **options), tables(values))
+
+    assert judged.verdict == "error"
+    assert judged.interval is None
+    assert message in judged.error
+    assert message in judged.note
+
+
+def test_paired_uses_the_seeds_that_all_points_have() -> None:
+    runs = pl.DataFrame({"point": [0, 0, 0, 1, 1], "seed": [1, 2, 3, 1, 2], "x": [1.0, 1.0, 50.0, 3.0, 3.0]})
+
+    judged = claims.judge(claim("avg(x)"), Tables(runs))
+
+    assert judged.interval
+    assert (judged.interval.mean, judged.interval.count) == (2, 2)
+
+
+def test_views_show_what_the_tables_show() -> None:
+    views = {"means": "SELECT seed, avg(x) AS mean FROM results GROUP BY seed, place", "one": "SELECT * FROM means"}
+    runs = pl.DataFrame({"point": [0, 1, 0, 1], "seed": [1, 1, 2, 2], "place": [0, 1, 0, 1], "x": [1.0, 2.0, 3.0, 6.0]})
+
+    judged = claims.judge(claim("max(mean)", table="one"), Tables(runs, views=views))
+
+    assert judged.interval
+    assert judged.interval.mean == 4
+    with pytest.raises(to.ScenarioError, match=r"^views\.bad: "):
+        Tables(runs, views={"bad": "SELECT nope FROM results"})
+
+
+def test_rows_of_no_chance_are_seen_with_every_seed() -> None:
+    rows = pl.DataFrame({"seed": [0, 1000, 1001], "x": [10.0, 1.0, 3.0]})
+
+    data = Tables(rows, every_seed=True)
+
+    assert data.seeds == (1000, 1001)
+    judged = claims.judge(claim("sum(x)"), data)
+    assert judged.interval
+    assert judged.interval.mean == 12
+    assert Tables(rows[:1], every_seed=True).seeds == (0,)
+
+
+# ---- files
+
+
+def item(tmp_path: Path, text: str, name: str = "table-1") -> Path:
+    """A paper of one item, with a study to have something computed."""
+    folder = tmp_path / "papers" / "some-2020"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "paper.toml").write_text('title = "Some"\n')
+    (folder / "studies.py").write_text("def one(*, seeds, quick):\n    return [{'seed': s, 'x': s} for s in seeds]\n")
+    (folder / f"{name}.toml").write_text(text)
+    return folder
+
+
+STUDY = 'title = "One"\n[study]\nfunction = "studies:one"\n'
+CLAIM = '[[claims]]\nname = "first"\nsays = "It is so"\nstatistic = "avg(x)"\nabove = 0\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (STUDY + CLAIM.replace("says", "sais"), 'claim "first": sais: unknown key; did you mean says or statistic?'),
+        (STUDY + CLAIM.replace("above = 0\n", ""), 'claim "first": no predicate: one of above, below and between'),
+        (STUDY + CLAIM + "below = 2\n", 'claim "first": above and below: one of'),
+        (STUDY + CLAIM.replace("above = 0", "between = [2, 1]"), "between: [2, 1] was given, [LOW, HIGH] is expected"),
+        (STUDY + CLAIM.replace("above = 0", 'above = "0"'), "above: '0' was given, a number is expected"),
+        (STUDY + CLAIM.replace("avg(x)", "avg(x"), 'claim "first": statistic: syntax error at or near'),
+        (
+            STUDY + CLAIM.replace("avg(x)", "avg(x)); DROP TABLE results; SELECT (1"),
+            "statistic: must be one expression",
+        ),
+        (STUDY + CLAIM + CLAIM, 'claim "first": the name is given twice'),
+        (STUDY + CLAIM + 'test = "pooled "\n', "test: 'pooled ' was given, one of paired, pooled is expected"),
+        (STUDY + CLAIM + 'from = "nothing"\n', "from: 'nothing' was given, one of flows, published, results"),
+        (STUDY + CLAIM + 'for_each = "snr"\n', "for_each: 'snr' was given, a list of names is expected"),
+        (STUDY + CLAIM + "paper_value = [1]\n", "paper_value: a number or a text is expected"),
+        ('title = "One"\n' + CLAIM, "neither [sweep] nor [study]"),
+        (STUDY + "[sweep]\n", "both [sweep] and [study]"),
+        (STUDY + "[plot]\n", "plot: unknown key; did you mean plots"),
+        (STUDY + '[[plots]]\nkind = "pie"\nx = "x"\ny = "x"\n', "plots.0.kind: 'pie' was given"),
+        (STUDY + "[quick]\nreplication = 2\n", "quick.replication: unknown key; did you mean replications?"),
+        (STUDY + "[views]\nresults = 'SELECT 1'\n", "views.results: that is the name of a table itself"),
+        (STUDY.replace("studies:one", "studies"), '"studies" was given, "MODULE:FUNCTION" is expected'),
+        (STUDY.replace("studies:one", "others:one"), "others.py: no such file"),
+        ('title = "One"\nlike = "table-2"\n', "like: table-2: no such item; did you mean some-2020/table-1"),
+        ('title = "One"\nlike = "table-1"\n', "items that are like each other"),
+        ("title = 1\n" + STUDY.partition("\n")[2], "title: 1 was given, a text is expected"),
+        ("title =\n", "Invalid value"),
+    ],
+)
+def test_what_is_wrong_in_an_item_is_said_in_a_line(tmp_path: Path, text: str, message: str) -> None:
+    folder = item(tmp_path, text)
+
+    with pytest.raises(to.ScenarioError) as caught:
+        items.load(tmp_path / "papers")
+
+    assert str(caught.value).startswith(str(folder / "table-1.toml"))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_items_stand_in_the_order_of_the_paper(tmp_path: Path) -> None:
+    for name in ("table-10-1", "figure-9-2", "aside", "section-9-1"):
+        item(tmp_path, STUDY, name)
+
+    (paper,) = items.load(tmp_path / "papers")
+
+    assert [one.name for one in paper.items] == ["section-9-1", "figure-9-2", "table-10-1", "aside"]
+
+
+def test_like_inherits_what_an_item_does_not_say() -> None:
+    (paper,) = items.load(PAPERS, "lab-2026/table-2-1")
+    (one,) = paper.items
+    (original,) = items.load(PAPERS, "lab-2026/figure-1")[0].items
+
+    assert one.sweep == original.sweep
+    assert one.sweep_folder == original.sweep_folder
+    assert one.published == original.published
+    assert (one.plots, one.title) == ((), "The same runs, seen as a table")
+    assert [claim.name for claim in one.claims] == ["whatever-the-loss"]
+
+
+@pytest.mark.parametrize(
+    ("given", "number"),
+    [(0, "0"), (3.14159, "3.14"), (1234.5, "1234"), (0.012345, "0.0123"), (0.000012345, "1.23e-05"), (2.0, "2")],
+)
+def test_numbers_have_three_digits(given: float, number: str) -> None:
+    assert table.number(given) == number
+
+
+# ---- everything together
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    reproduction = reproduce(papers=PAPERS, out=tmp_path_factory.mktemp("out"))
+    reproduction.save()
+    return reproduction
+
+
+def test_the_records_have_these_keys_and_verdicts(done: Any) -> None:
+    records = json.loads((done.out / "reproduction.json").read_text())
+
+    assert records == done.records
+    keys = ["paper", "item", "claim", "verdict", "paper_value", "our_value", "interval", "note"]
+    assert all(list(record) == keys for record in records)
+    assert [(record["item"], record["verdict"]) for record in records] == [
+        ("figure-1", "holds"),
+        ("figure-1", "holds weakly"),
+        ("figure-1", "does not hold"),
+        ("table-2-1", "holds weakly"),
+        ("section-3", "holds"),
+    ]
+    weak = records[1]
+    # Seeds 1000, 1001 and 1002: 0, 1 and 2.
+    assert weak["our_value"] == 1
+    assert weak["interval"] == pytest.approx([1 - T2 / math.sqrt(3), 1 + T2 / math.sqrt(3)], rel=1e-4)
+    assert (weak["paper_value"], weak["claim"]) == ("about 1", "The last digit of the seed is above zero on average")
+    assert records[2]["note"] == "They never do."
+
+
+def test_the_page_has_every_claim_and_loads_nothing(done: Any) -> None:
+    text = (done.out / "reproduction.html").read_text()
+
+    class Links(HTMLParser):
+        found: list[str] = []  # noqa: RUF012 - of this test alone
+
+        def handle_starttag(self, _: str, attributes: list[tuple[str, str | None]]) -> None:
+            self.found += [value for name, value in attributes if name in {"src", "href", "xlink:href"} and value]
+
+    reader = Links()
+    reader.feed(text)
+    assert all(link.startswith(("#", "data:")) for link in reader.found)
+    for record in done.records:
+        assert record["claim"] in text
+    assert '<td class="bad" data-sort="2">does not hold</td>' in text
+    assert "transorbit reproduce lab-2026/figure-1 --seed 1" in text
+    assert "They never do. See docs/validation/chapter-4.md#what-differs-and-why." in text
+    assert text.count("<svg") == 1
+
+
+def test_the_claims_can_be_filtered_in_a_browser(done: Any, tmp_path: Path) -> None:
+    program = chromium.find()
+    if program is None:
+        pytest.skip("no Chromium on this machine (Debian: apt-get install chromium)")
+    browser = chromium.Chromium(program, tmp_path)
+    rows = "[...document.querySelectorAll('.filters + .scroll tbody tr')]"
+    shown = f"{rows}.filter(row => !row.hidden).map(row => row.cells[3].innerText)"
+
+    def choose(place: str, value: str, event: str) -> list[str]:
+        browser.evaluate(
+            f"{{ const field = document.querySelector('.filters {place}'); field.value = '{value}'; "
+            f"field.dispatchEvent(new Event('{event}')); }}"
+        )
+        found: list[str] = browser.evaluate(shown)
+        return found
+
+    try:
+        for width in (1280, 400):
+            browser.open(done.out / "reproduction.html", width=width)
+            assert len(browser.evaluate(shown)) == 5
+            assert choose("select", "does not hold", "change") == ["Losses raise the goodput"]
+            assert choose("select", "holds", "change") == [
+                "Two percent of losses take more than a tenth of the goodput",
+                "The ratio of the sums is above a half",
+            ]
+            assert choose("input", "RATIO sums", "input") == ["The ratio of the sums is above a half"]
+            assert browser.evaluate("document.documentElement.scrollWidth") <= width, "nothing sticks out"
+        assert browser.problems == []
+        assert [url for url in browser.requests if not url.startswith("data:")] == [
+            (done.out / "reproduction.html").as_uri()
+        ]
+    finally:
+        browser.close()
+
+
+def test_figures_come_with_their_numbers_and_the_published_ones(done: Any) -> None:
+    folder = done.out / "figures/lab-2026"
+
+    assert sorted(path.name for path in folder.iterdir()) == ["figure-1-1.csv", "figure-1-1.svg"]
+    numbers = pl.read_csv(folder / "figure-1-1.csv")
+    theirs = numbers.filter(pl.col("source") == "published")
+    assert dict(zip(theirs["loss"], theirs["mean"], strict=True)) == {"none": 20, "2 %": 10}
+    assert numbers.filter(pl.col("source") == "ours")["count"].to_list() == [3, 3]
+
+
+def test_the_table_of_the_documentation(done: Any, tmp_path: Path) -> None:
+    done.publish(tmp_path / "docs")
+
+    page = (tmp_path / "docs/reproduction.md").read_text()
+    assert "5 claims: 2 hold, 2 hold weakly, 1 does not hold." in page
+    assert f"Transorbit {to.__version__}, root seed 1, full." in page
+    assert "| **does not hold** | figure-1 | Losses raise the goodput |" in page
+    assert "[the investigation](chapter-4.md#what-differs-and-why)" in page
+    assert "](figures/lab-2026/figure-1-1.svg)" in page
+    assert (tmp_path / "docs/figures/lab-2026/figure-1-1.svg").is_file()
+
+
+def test_a_second_call_computes_nothing_and_writes_the_same(done: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from transorbit.reproduce import study
+    from transorbit.sweep import work
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("computed again")
+
+    monkeypatch.setattr(work, "compute", never)
+    monkeypatch.setattr(study, "_call", never)
+    before = {path: path.read_bytes() for path in done.out.rglob("reproduction.*")}
+
+    reproduce(papers=PAPERS, out=done.out).save()
+
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_items_that_share_a_sweep_share_its_runs(done: Any) -> None:
+    import sqlite3
+
+    with sqlite3.connect(done.out / "store.sqlite") as store:
+        seeds = store.execute("SELECT seed, count(*) FROM outcomes GROUP BY seed ORDER BY seed").fetchall()
+    store.close()
+
+    # Two items of the same two points.
+    assert seeds == [(1000, 2), (1001, 2), (1002, 2)]
+
+
+def test_a_study_is_called_again_when_what_it_depends_on_changes(tmp_path: Path) -> None:
+    papers = tmp_path / "papers"
+    shutil.copytree(PAPERS, papers)
+    (papers / "lab-2026/constants.py").write_text("TRIALS = 10\n")
+
+    def ratio(**options: Any) -> Any:
+        found = reproduce("lab-2026/section-3", papers=papers, out=tmp_path / "out", **options)
+        return found.records[0]["our_value"], len(list((tmp_path / "out/studies").iterdir()))
+
+    assert ratio() == (0.75, 1)
+    assert ratio() == (0.75, 1)
+    assert ratio(quick=True) == (0.7, 2)
+    assert ratio(seed=2) == (0.75, 3)
+    (papers / "lab-2026/constants.py").write_text("TRIALS = 20\n")
+    assert ratio() == (0.375, 4)
+
+
+def test_studies_of_two_papers_may_have_modules_of_the_same_name(tmp_path: Path) -> None:
+    for key, trials in (("a-2001", 10), ("b-2002", 20)):
+        shutil.copytree(PAPERS / "lab-2026", tmp_path / "papers" / key)
+        (tmp_path / "papers" / key / "constants.py").write_text(f"TRIALS = {trials}\n")
+        for path in (tmp_path / "papers" / key).glob("[ft]*.toml"):
+            path.unlink()
+
+    records = reproduce(papers=tmp_path / "papers", out=tmp_path / "out").records
+
+    assert [record["our_value"] for record in records] == [0.75, 0.375]
+
+
+# ---- the command
+
+
+def test_the_command_prints_a_line_for_each_claim(command: Callable[..., Outcome], here: Path) -> None:
+    done = command("reproduce", "lab-2026/figure-1", "--quick", "--papers", str(PAPERS))
+
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert lines[0] == "A. Author, B. Author, Losses on a fixed path, Journal of Examples, 2026"
+    assert [line.split("  ")[1] for line in lines[1:4]] == ["holds", "holds weakly", "does not hold"]
+    assert "about 1    0.5 [-5.85, 6.85]" in lines[2]
+    assert lines[5] == "3 claims: 1 holds, 1 holds weakly, 1 does not hold."
+    assert (here / "results/reproduction/reproduction.html").is_file()
+
+
+def test_the_command_gives_the_records_as_json(command: Callable[..., Outcome]) -> None:
+    done = command("reproduce", "lab-2026/section-3", "--papers", str(PAPERS), "--out", "there", "--json")
+
+    assert done.code == 0
+    (record,) = json.loads(done.out)
+    assert record["our_value"] == 0.75
+
+
+def test_the_list_runs_nothing(command: Callable[..., Outcome], here: Path) -> None:
+    done = command("reproduce", "--list", "--papers", str(PAPERS))
+
+    assert done.code == 0
+    assert "  figure-1   3 claims  Goodput over the loss rate" in " ".join(done.out.splitlines()).replace("    ", "   ")
+    assert done.out.splitlines()[-1] == "5 claims"
+    assert not (here / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["lab-2025"], "lab-2025: no such paper in PAPERS; did you mean lab-2026?"),
+        (["lab-2026/figure-2"], "lab-2026/figure-2: no such item of lab-2026; did you mean figure-1?"),
+        (["--seed", "0"], "seed: 0 was given, a whole number from 1 to 1000000000 is expected"),
+        (["--jobs", "0"], "--jobs: 0 was given, 1 or more is expected"),
+        (["lab-2026", "--docs", "docs"], "--docs: writes the table of all papers; leave the paper out"),
+        (["--papers", "nowhere"], "nowhere: no papers there (a folder for each, with paper.toml)"),
+    ],
+)
+def test_bad_input_is_one_line(command: Callable[..., Outcome], arguments: list[str], message: str) -> None:
+    papers = [] if "--papers" in arguments else ["--papers", str(PAPERS)]
+
+    done = command("reproduce", *arguments, *papers)
+
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err.replace(str(PAPERS), "PAPERS")
+    assert done.err.count("\n") == 1
+
+
+def test_a_claim_that_cannot_be_judged_is_said_and_the_rest_is_written(
+    command: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    item(tmp_path, STUDY + CLAIM + CLAIM.replace("first", "second").replace("avg(x)", "avg(y)"))
+
+    done = command("reproduce", "--papers", str(tmp_path / "papers"), "--out", "there")
+
+    assert done.code == 2
+    assert 'table-1.toml: claim "second": statistic: ' in done.err or 'table-1.toml: claim "second": ' in done.err
+    assert "2 claims: 1 holds, 1 error." in done.out
+    records = json.loads((tmp_path / "there/reproduction.json").read_text())
+    assert [record["verdict"] for record in records] == ["holds", "error"]
+    assert (records[1]["our_value"], records[1]["interval"]) == (None, [None, None])
+    assert "y" in records[1]["note"]
+    assert (tmp_path / "there/reproduction.html").is_file()
+
+
+def test_runs_that_fail_leave_the_claims_unjudged(command: Callable[..., Outcome], here: Path) -> None:
+    shutil.copytree(PAPERS, here / "papers")
+    file = here / "papers/lab-2026/figure-1.toml"
+    text = file.read_text().replace("../../../../scenarios", "../../scenarios")
+    # A link on which not even one packet fits.
+    file.write_text(text.replace('loss = "2 %" }', 'loss = "200 %" }'))
+
+    done = command("reproduce", "lab-2026/figure-1")
+
+    assert done.code == 2
+    assert "3 of 6 runs failed" in done.err
+    records = json.loads((here / "results/reproduction/reproduction.json").read_text())
+    assert [record["verdict"] for record in records] == ["error"] * 3
+
+
+def test_ctrl_c_keeps_what_is_finished(command: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) -> None:
+    from transorbit.sweep import store
+
+    put = store.Store.put
+    kept: list[object] = []
+
+    def stop_at_the_third(self: store.Store, outcome: Any) -> None:
+        put(self, outcome)
+        kept.append(outcome)
+        if len(kept) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(store.Store, "put", stop_at_the_third)
+    stopped = command("reproduce", "lab-2026/figure-1", "--papers", str(PAPERS), "--jobs", "1")
+
+    assert stopped.code == 130
+    assert "finished runs are kept in results/reproduction: the same command goes on" in stopped.err
+
+    assert command("reproduce", "lab-2026/figure-1", "--papers", str(PAPERS)).code == 0
+    assert len(kept) == 6
+
+
+def test_the_papers_of_the_project_are_read() -> None:
+    papers = items.load(ROOT / "papers")
+
+    assert sum(len(item.claims) for paper in papers for item in paper.items) >= 60
+    for paper in papers:
+        for one in paper.items:
+            for stated in one.claims:
+                assert stated.where or one.where, f"{one.id}: {stated.name}"

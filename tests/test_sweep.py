@@ -1,0 +1,599 @@
+"""Sweeps: what a file says, what is run, what is kept, and what happens when something goes wrong."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+import subprocess
+import time
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import polars as pl
+import pytest
+
+import transorbit as to
+from conftest import PROGRAM, ROOT, Outcome
+from transorbit.statistics import mean_interval
+from transorbit.sweep.axes import FLOW_COLUMNS, RUN_COLUMNS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+SCENARIOS = ROOT / "scenarios"
+# What tells runs of the same content apart.
+ORIGIN = ["created", "wall_s", "host"]
+
+RATES = {"name": "rate", "key": "last_hop.rate", "values": ["5 Mbit/s", "20 Mbit/s"]}
+TCP = {"name": "tcp", "key": "flows.0.transport.congestion", "values": ["newreno", "cubic"]}
+
+
+def lab(**changes: Any) -> to.Sweep:
+    """A second of a fixed path, so that a run takes milliseconds."""
+    table = {"scenario": "lab-fixed.toml", "set": {"duration": "1 s"}, "axes": [RATES], **changes}
+    return to.Sweep.from_dict(table, base_dir=SCENARIOS)
+
+
+def refusal(**changes: Any) -> str:
+    with pytest.raises(to.ScenarioError) as error:
+        lab(**changes).check()
+    return str(error.value)
+
+
+def axis(**changes: Any) -> str:
+    return refusal(axes=[{**RATES, **changes}])
+
+
+# What a file says.
+
+
+def test_the_grid_is_in_the_order_of_the_file_the_last_axis_fastest() -> None:
+    sweep = lab(axes=[RATES, TCP])
+    assert [point.values for point in sweep.points] == [
+        {"rate": rate, "tcp": tcp} for rate in (5.0, 20.0) for tcp in ("newreno", "cubic")
+    ]
+    assert [point.index for point in sweep.points] == [0, 1, 2, 3]
+    assert sweep.points[1].changes == {"last_hop.rate": "5 Mbit/s", "flows.0.transport.congestion": "cubic"}
+
+
+def test_a_column_holds_numbers_where_all_values_have_one_unit() -> None:
+    def column(*values: Any) -> tuple[tuple[Any, ...], str | None]:
+        own = lab(axes=[{"name": "x", "key": "last_hop.rate", "values": list(values)}]).axes[0]
+        return own.values, own.unit
+
+    assert column("5 Mbit/s", "2.5e1 Mbit/s") == ((5.0, 25.0), "Mbit/s")
+    assert column("-3dB", "+.5 dB") == ((-3.0, 0.5), "dB")
+    assert column("500 kbit/s", "1 Mbit/s") == (("500 kbit/s", "1 Mbit/s"), None)
+    assert column("cubic", "crdsa-3") == (("cubic", "crdsa-3"), None)
+    assert column(1, 10) == ((1, 10), None)
+    assert [type(value) for value in column(1, 2.5)[0]] == [float, float]
+    assert column(True, False) == ((True, False), None)
+    assert column({"kind": "pf"}, {"kind": "drr", "x": 1})[0] == ("pf", '{"kind": "drr", "x": 1}')
+
+
+def test_ranges_are_exact() -> None:
+    def values(**table: Any) -> list[Any]:
+        sweep = lab(axes=[{"name": "x", "key": "last_hop.rate", "range": table}])
+        return [point.changes["last_hop.rate"] for point in sweep.points]
+
+    assert values(**{"from": "7 dB", "to": "8 dB", "step": "0.1 dB"}) == [
+        "7 dB", "7.1 dB", "7.2 dB", "7.3 dB", "7.4 dB", "7.5 dB", "7.6 dB", "7.7 dB", "7.8 dB", "7.9 dB", "8 dB",
+    ]  # fmt: skip
+    assert values(**{"from": 3, "to": 1, "step": -1}) == [3, 2, 1]
+    assert values(**{"from": 0, "to": 10, "step": 4}) == [0, 4, 8]
+    assert values(**{"from": 0, "to": 1.0, "count": 3}) == [0.0, 0.5, 1.0]
+    assert values(**{"from": "1 ms", "to": "1000 ms", "count": 4, "spacing": "log"}) == [
+        "1 ms", "10 ms", "100 ms", "1000 ms",
+    ]  # fmt: skip
+    assert values(**{"from": 1, "to": 100, "count": 5, "spacing": "log"}) == [1, 3, 10, 32, 100]
+    assert values(**{"from": 1, "to": 4, "count": 10, "spacing": "log"}) == [1, 2, 3, 4]
+
+
+def test_zipped_axes_advance_together() -> None:
+    zipped = {
+        "users": {"key": "flows.0.count", "values": [1, 2]},
+        "rate": {"key": "last_hop.rate", "values": ["1 Mbit/s", "2 Mbit/s"]},
+    }
+    sweep = lab(axes=[{"zip": zipped}, TCP])
+    assert [own.name for own in sweep.axes] == ["users", "rate", "tcp"]
+    assert [tuple(point.values.values()) for point in sweep.points] == [
+        (1, 1.0, "newreno"), (1, 1.0, "cubic"), (2, 2.0, "newreno"), (2, 2.0, "cubic"),
+    ]  # fmt: skip
+
+
+def test_set_takes_dotted_keys_with_and_without_quotes() -> None:
+    text = """
+        scenario = "leo-tcp.toml"
+        [set]
+        duration = "2 s"
+        channel.reference_snr = "7 dB"
+        last_hop.scheduler = { kind = "pf" }
+        "last_hop.reordering" = { enabled = false }
+    """
+    sweep = to.Sweep.from_toml(text, base_dir=SCENARIOS)
+    ready = tomllib.loads(sweep.scenario(sweep.points[0]).to_toml())
+    assert (ready["channel"]["kind"], ready["channel"]["reference_snr"]) == ("lms", "7 dB")
+    assert ready["last_hop"]["scheduler"]["kind"] == "pf"
+    assert ready["last_hop"]["reordering"]["enabled"] is False
+    assert (ready["record"]["series"], ready["record"]["packets"]) == (False, "none")
+
+
+@pytest.mark.parametrize(
+    ("told", "table"),
+    [
+        ('axis: is an unknown key, did you mean "axes"?', {"axis": []}),
+        ("scenario: ", {"scenario": "nowhere.toml"}),
+        ("scenario: is missing", {"scenario": None}),
+        ("seed: -1 must be a whole number from 0 to 1000000000", {"seed": -1}),
+        ("replications: 1001 must be", {"replications": 1001}),
+        ("set: last_hop.rate is what the axis rate varies", {"set": {"last_hop.rate": "1 Mbit/s"}}),
+        ("set: seed is the sweep's own key", {"set": {"seed": 3}}),
+        ("axes.1: changes last_hop.rate, which the axis rate", {"axes": [RATES, {**RATES, "name": "b"}]}),
+        ('axes.1: "RATE" is already an axis', {"axes": [RATES, {**TCP, "name": "RATE"}]}),
+        ('axes.0: "digest" is already a column of the runs', {"axes": [{**RATES, "name": "digest"}]}),
+        ('axes.0: "congestion" is already a column of the flows', {"axes": [{**TCP, "name": "congestion"}]}),
+        ('axes.0: "steady_x" is already', {"axes": [{**TCP, "name": "steady_x"}]}),
+        ("axes.0: 'a b' is no name of a column", {"axes": [{**RATES, "name": "a b"}]}),
+        ("axes.0.name: is missing", {"axes": [{"cases": {"a": {}}}]}),
+        ("axes.0: needs one of values, range and cases", {"axes": [{"name": "a", "key": "seed"}]}),
+        ("axes.0.zip: b has 1 values and a has 2", {"axes": [{"zip": {
+            "a": {"key": "last_hop.rate", "values": [1, 2]}, "b": {"key": "flows.0.count", "values": [1]}}}]}),
+        ("metrics.seed: \"seed\" is already", {"metrics": {"seed": "1"}}),
+        ('metrics.rate: "rate" is already an axis', {"metrics": {"rate": "1"}}),
+        ("metrics.a.unit: must be a text", {"metrics": {"a": {"sql": "1", "unit": 3}}}),
+        ("metrics.a: syntax error", {"metrics": {"a": "sum(goodput_bps"}}),
+        ("metrics.a: ", {"metrics": {"a": "1); SELECT (2"}}),
+        ("precision.metric: 'x' is no metric of the sweep", {"precision": {"metric": "x", "half_width": "2 %"}}),
+        ("precision: '2 dB' must be a share", {"precision": "2 dB"}),
+        ("replications: 1 must be at least 2", {"precision": "2 %", "replications": 1}),
+        ("warm_up: '20 dB' must be a time", {"warm_up": "20 dB"}),
+        ("only.rate: '7 Mbit/s' is no value of the axis (it has 5.0, 20.0)", {"only": {"rate": ["7 Mbit/s"]}}),
+        ('only.rat: is an unknown key, did you mean "rate"?', {"only": {"rat": [5]}}),
+        ("last_hop.schedulr: is an unknown key", {"axes": [{**RATES, "key": "last_hop.schedulr"}]}),
+        ('last_hop.rate: "5 dB" is not', {"axes": [{**RATES, "values": ["5 dB", "6 dB"]}]}),
+        ("flows.3.count: `flows` has entries 0 to 0", {"axes": [{**RATES, "key": "flows.3.count"}]}),
+        ("duration: ", {"set": {"duration": "3 dB"}}),
+        ("axes: policy = b: last_hop.schedlr: is an unknown key",
+         {"axes": [{"name": "policy", "cases": {"a": {}, "b": {"last_hop.schedlr": "pf"}}}]}),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_the_file_is_one_line_before_anything_runs(told: str, table: dict[str, Any]) -> None:
+    message = refusal(**table)
+    assert message.startswith(told), message
+    assert "\n" not in message
+
+
+def test_a_mistake_in_a_range_is_told() -> None:
+    def ranged(**table: Any) -> str:
+        return refusal(axes=[{"name": "x", "key": "last_hop.rate", "range": table}])
+
+    ends = {"from": "1 Mbit/s", "to": "2 Mbit/s"}
+    assert "must have the same unit" in ranged(**ends, step="1 kbit/s")
+    assert "must have the same unit" in ranged(**(ends | {"to": 3}), step="1 Mbit/s")
+    assert "does not lead from 1 to 2" in ranged(**ends, step="-1 Mbit/s")
+    assert "does not lead from 1 to 2" in ranged(**ends, step="0 Mbit/s")
+    assert "needs one of step and count" in ranged(**ends)
+    assert "axes.0.range.to: is missing" in ranged(**{"from": 1}, count=3)
+    assert "more than zero" in ranged(**{"from": 0, "to": 1}, count=3, spacing="log")
+    assert 'did you mean "count"?' in ranged(**ends, cont=3)
+    assert "axes.0.values: must be a list" in axis(values=[])
+    assert "'5 Mbit/s' is there twice" in axis(values=["a", "5 Mbit/s", "5 Mbit/s"])
+
+
+def test_a_frozen_sweep_runs_the_same() -> None:
+    sweep = lab(
+        axes=[RATES, {"name": "policy", "cases": {"a \"b\"": {}, "c": {"last_hop.scheduler": {"kind": "pf"}}}}],
+        precision={"metric": "goodput_mbps", "half_width": "7 %", "most": 9},
+        warm_up="100 ms",
+        replications=3,
+        only={"rate": ["5 Mbit/s"]},
+    )  # fmt: skip
+    again = to.Sweep.from_toml(sweep.to_toml())
+    assert again.to_toml() == sweep.to_toml()
+    assert (again.points, again.metrics, again.precision) == (sweep.points, sweep.metrics, sweep.precision)
+    assert (again.warm_up, again.replications) == (0.1, 3)
+
+
+# What is run.
+
+
+def test_replications_of_every_point_have_the_same_seeds_and_are_those_of_plain_runs() -> None:
+    result = lab(seed=7, replications=3, axes=[RATES, TCP]).run()
+    assert result.runs.group_by("point").agg("seed")["seed"].to_list() == [[7000, 7001, 7002]] * 4
+    assert result.runs.select("point", "replication").rows() == [(p, r) for p in range(4) for r in range(3)]
+
+    base = to.Scenario.load(SCENARIOS / "lab-fixed.toml").replace({"duration": "1 s"})
+    for row in result.runs.iter_rows(named=True):
+        changes = {"last_hop.rate": f"{row['rate']:g} Mbit/s", "flows.0.transport.congestion": row["tcp"]}
+        plain = base.replace(changes).run(seed=row["seed"])
+        assert row["digest"] == plain.summary["digest"]
+        assert row["goodput_mbps"] == pytest.approx(plain.goodput_bps / 1e6)
+        assert row["last_hop.harq.failed"] == plain.summary["last_hop"]["harq"]["failed"]
+        assert row["last_hop.harq.decoded_after"] == plain.summary["last_hop"]["harq"]["decoded_after"]
+        flow = result.flows.filter(pl.col("key") == row["key"]).row(0, named=True)
+        assert {name: flow[name] for name in ("sent_packets", "rtt_mean_s", "congestion")} == {
+            name: plain.summary["flows"][0][name] for name in ("sent_packets", "rtt_mean_s", "congestion")
+        }
+
+
+def test_tables_do_not_depend_on_the_number_of_threads(tmp_path: Path) -> None:
+    sweep = lab(replications=4, axes=[RATES, TCP])
+    one, many = sweep.run(jobs=1), sweep.run(jobs=5, store=tmp_path / "s.sqlite")
+    assert one.runs.drop(ORIGIN).equals(many.runs.drop(ORIGIN))
+    assert one.flows.equals(many.flows)
+
+
+def test_columns_that_no_axis_may_be_called_are_those_of_the_tables() -> None:
+    result = lab(axes=[], metrics={"one": "1"}).run()
+    assert {name for name in result.runs.columns if "." not in name} - {"one"} == RUN_COLUMNS
+    assert set(result.flows.columns) | {"id"} == FLOW_COLUMNS | {"key", "point", "replication", "seed"}
+
+
+def test_a_sweep_without_axes_is_one_point() -> None:
+    result = lab(axes=[], replications=2).run()
+    assert (len(result.sweep.points), len(result.runs), len(result.flows)) == (1, 2, 2)
+
+
+def test_points_of_the_same_content_share_a_run() -> None:
+    result = lab(axes=[{"name": "policy", "cases": {"a": {}, "b": {}}}]).run()
+    assert result.runs["key"].n_unique() == 1
+    assert (result.progress.computed, result.progress.reused, len(result.flows)) == (1, 1, 2)  # type: ignore[union-attr]
+
+
+def test_metrics_read_flows_and_run() -> None:
+    result = lab(
+        set={"duration": "1 s", "flows.0.count": 3},
+        metrics={
+            "bytes": "sum(delivered_bytes)",
+            "most": {"sql": "max(goodput_bps) / 1e6", "label": "Best", "unit": "Mbit/s"},
+            "failed": '"last_hop.harq.failed"',
+            "share": 'sum(delivered_bytes) / simulated_s * "users.count" -- of all',
+            "late": "avg(mos)",
+            "rate_again": "rate",
+            "who": "first(congestion)",
+            "flows": "count(*)",
+        },
+    ).run()
+    row = result.runs.row(1, named=True)
+    own = result.flows.filter(pl.col("point") == 1)
+    assert row["bytes"] == own["delivered_bytes"].sum()
+    assert row["most"] == own["goodput_bps"].max() / 1e6  # type: ignore[operator]
+    assert row["share"] == 3 * own["delivered_bytes"].sum()
+    assert (row["failed"], row["late"], row["rate_again"], row["who"], row["flows"]) == (0, None, 20.0, "cubic", 3)
+    assert result.metrics["most"].title == "Best (Mbit/s)"
+    assert result.query("SELECT count(*) AS n FROM runs JOIN flows USING (key)")["n"].to_list() == [6]
+    with pytest.raises(to.ScenarioError, match=r"^query: "):
+        result.query("SELECT nothing FROM runs")
+
+
+def test_a_metric_that_cannot_be_computed_is_named_and_the_runs_are_kept(tmp_path: Path) -> None:
+    sweep = lab(metrics={"good": "1", "bad": "sum(goodput)"})
+    with pytest.raises(to.ScenarioError, match=r'^metrics\.bad: Referenced column "goodput" not found'):
+        sweep.run(store=tmp_path / "s.sqlite")
+    assert lab(metrics={"good": "1"}).run(store=tmp_path / "s.sqlite").progress.computed == 0  # type: ignore[union-attr]
+
+
+def test_less_of_a_sweep() -> None:
+    sweep = lab(axes=[RATES, TCP], replications=4)
+    less = sweep.replace(only={"rate": ["5 Mbit/s"], "tcp": ["cubic"]}, replications=2, seed=3, set={"duration": "2 s"})
+    assert [point.values for point in less.points] == [{"rate": 5.0, "tcp": "cubic"}]
+    result = less.run()
+    assert result.runs["seed"].to_list() == [3000, 3001]
+    assert result.runs["simulated_s"].to_list() == [2.0, 2.0]
+    assert sweep.replace(only={"rate": [20]}).axes[0].values == (20.0,)
+    assert len(sweep.points) == 4
+
+
+def test_precision_asks_for_more_replications_until_the_interval_is_narrow() -> None:
+    noisy = {"scenario": "leo-tcp.toml", "set": {"duration": "3 s"}, "replications": 3}
+    axes = [{"name": "snr", "key": "channel.reference_snr", "values": ["7 dB", "20 dB"]}]
+    rule = {"metric": "goodput_mbps", "half_width": 0.25, "most": 24}
+    sweep = to.Sweep.from_dict({**noisy, "axes": axes, "precision": rule}, base_dir=SCENARIOS)
+    result = sweep.run(jobs=2)
+    for (_,), own in result.runs.group_by("point", maintain_order=True):
+        values = own["goodput_mbps"].to_list()
+        assert own["replication"].to_list() == list(range(len(values)))
+        enough = mean_interval(values).half_width <= 0.25
+        assert enough or len(values) == 24
+        assert len(values) == 3 or mean_interval(values[:3]).half_width > 0.25
+    assert result.runs.group_by("point").len()["len"].max() > 3  # type: ignore[operator]
+    assert result.runs.drop(ORIGIN).equals(sweep.run(jobs=1).runs.drop(ORIGIN))
+
+    exact = lab(precision="2 %").run()
+    assert len(exact.runs) == 10, "a path without chance needs no more than the five to begin with"
+
+
+def test_averages_after_the_warm_up() -> None:
+    result = lab(set={"duration": "3 s", "flows.0.count": 2}, warm_up="1.5 s", axes=[]).run()
+    series = to.Scenario.load(SCENARIOS / "lab-fixed.toml").replace({"duration": "3 s", "flows.0.count": 2}).run(
+        seed=1000
+    ).series  # fmt: skip
+    for flow in result.flows.iter_rows(named=True):
+        own = series.filter((pl.col("flow") == flow["flow"]) & (pl.col("time_s") > 1.5001))
+        assert len(own) == 15
+        assert flow["steady_goodput_bps"] == pytest.approx(own["goodput_bps"].mean())
+        assert flow["steady_cwnd_packets"] == pytest.approx(own["cwnd_packets"].mean())
+        assert flow["steady_from_s"] == pytest.approx(1.5)
+    auto = lab(set={"duration": "20 s"}, warm_up="auto", axes=[], metrics={"m": "avg(steady_goodput_bps)"}).run()
+    flow = auto.flows.row(0, named=True)
+    assert 0 < flow["steady_from_s"] <= 10
+    assert flow["steady_goodput_bps"] > flow["goodput_bps"], "slow start is left out"
+    assert auto.runs["m"].item() == flow["steady_goodput_bps"]
+
+    none = lab(warm_up="1 s", axes=[]).run()
+    assert none.failed["error"].item() == "warm_up: 1.0 s leaves nothing of a run whose series ends at 1 s"
+
+
+# What goes wrong.
+
+
+def test_a_point_that_fails_is_recorded_and_the_others_go_on(tmp_path: Path) -> None:
+    rates = {**RATES, "values": ["5 Mbit/s", "-1 Mbit/s", "20 Mbit/s"]}
+    result = lab(axes=[rates], replications=2).run(store=tmp_path / "s.sqlite")
+    assert result.runs["status"].to_list() == ["ok", "ok", "failed", "failed", "ok", "ok"]
+    assert result.failed["rate"].to_list() == [-1.0, -1.0]
+    assert result.failed["error"].str.starts_with("last_hop.rate: ").all()
+    assert result.failed["goodput_mbps"].to_list() == [None, None]
+    assert result.flows["point"].to_list() == [0, 0, 2, 2]
+    again = lab(axes=[rates], replications=2).run(store=tmp_path / "s.sqlite")
+    assert (again.progress.computed, again.progress.reused) == (2, 4), "what failed is tried again"  # type: ignore[union-attr]
+    assert again.runs.drop("created").equals(result.runs.drop("created"))
+
+
+def test_a_run_that_fails_on_the_way_is_recorded() -> None:
+    @to.scheduler("sweep-breaks")
+    class Breaks:
+        def select(self, queues: list[to.Queue], now: float) -> int:
+            if now > 0.5:
+                raise RuntimeError("tired")
+            return queues[0].user
+
+    external = {"last_hop.scheduler": {"kind": "external", "name": "sweep-breaks"}}
+    result = lab(axes=[{"name": "policy", "cases": {"own": external, "droptail": {}}}]).run()
+    assert result.runs["status"].to_list() == ["failed", "ok"]
+    assert result.failed["error"].item() == "RuntimeError: tired"
+
+
+def test_outcomes_of_a_scheduler_in_python_are_those_of_its_code(tmp_path: Path) -> None:
+    external = {"last_hop.scheduler": {"kind": "external", "name": "sweep-own"}, "flows.0.count": 2}
+    sweep = lab(axes=[], set={"duration": "1 s", **external})
+
+    def computed(which: str) -> int:
+        file = tmp_path / "own.py"
+        file.write_text(
+            "import transorbit\n@transorbit.scheduler('sweep-own')\nclass Own:\n    def select(self, queues, now):\n"
+            f"        return {which}(queues, key=lambda queue: queue.user).user\n"
+        )
+        exec(compile(file.read_text(), str(file), "exec"), {})  # noqa: S102 - written above
+        return sweep.run(store=tmp_path / "s.sqlite").progress.computed  # type: ignore[union-attr]
+
+    assert [computed("min"), computed("min"), computed("max")] == [1, 0, 1]
+
+
+def test_outcomes_are_those_of_the_contents_of_files(tmp_path: Path) -> None:
+    store = tmp_path / "s.sqlite"
+
+    def computed(folder: str, rows: str) -> int:
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / "fades.csv").write_text(rows)
+        channel = {"kind": "trace", "file": "fades.csv", "reference_snr": "10 dB"}
+        table = {"scenario": lab().base.table or tomllib.loads((SCENARIOS / "lab-fixed.toml").read_text())}
+        sweep = to.Sweep.from_dict(
+            {**table, "set": {"duration": "1 s", "channel": channel}}, base_dir=tmp_path / folder
+        )
+        result = sweep.run(store=store)
+        assert result.failed.is_empty(), result.failed["error"]
+        return result.progress.computed  # type: ignore[union-attr]
+
+    assert computed("a", "0,0\n1,3\n") == 1
+    assert computed("a", "0,0\n1,3\n") == 0
+    assert computed("b", "0,0\n1,3\n") == 0, "where a file is does not matter"
+    assert computed("a", "0,0\n1,9\n") == 1
+
+
+# What is kept.
+
+
+def test_a_finished_run_is_never_computed_again(tmp_path: Path) -> None:
+    store = tmp_path / "s.sqlite"
+    first = lab(replications=2).run(store=store)
+    more = lab(replications=3, axes=[{**RATES, "values": ["5 Mbit/s", "9 Mbit/s", "20 Mbit/s"]}], title="other").run(
+        store=store
+    )
+    assert (more.progress.computed, more.progress.reused) == (5, 4)  # type: ignore[union-attr]
+    shared = more.runs.join(first.runs, on="key", suffix="_first")
+    assert shared["created"].to_list() == shared["created_first"].to_list()
+    assert len(shared) == 4
+
+
+def test_a_folder_opens_in_other_tools(tmp_path: Path) -> None:
+    result = lab(replications=2, axes=[RATES, TCP]).run()
+    folder = result.save(tmp_path / "out")
+    again = to.SweepResult.load(folder)
+    assert again.runs.equals(result.runs)
+    assert again.flows.equals(result.flows)
+    assert (again.axes, again.metrics, again.title) == (result.axes, result.metrics, result.title)
+
+    with duckdb.connect() as db:
+        means = "SELECT rate, avg(goodput_mbps), avg(rtt_ms) FROM read_parquet(?) GROUP BY rate ORDER BY rate"
+        rows = db.execute(means, [f"{folder}/runs/*.parquet"]).fetchall()
+    expected = (
+        pl.read_parquet(folder / "runs").group_by("rate").agg(pl.col("goodput_mbps", "rtt_ms").mean()).sort("rate")
+    )
+    assert [pytest.approx(row) for row in rows] == expected.rows()
+    assert len(rows) == 2
+    assert None not in {dtype for dtype in again.runs.dtypes if dtype == pl.Null}
+
+    same = result.save(tmp_path / "same")
+    for name in ("runs/runs.parquet", "flows/flows.parquet"):
+        assert (same / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_other_work_is_neither_replaced_nor_removed(tmp_path: Path) -> None:
+    result = lab(axes=[]).run()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/thesis.tex").write_text("years")
+    with pytest.raises(FileExistsError, match="not a sweep folder"):
+        result.save(tmp_path / "mine")
+    folder = result.save(tmp_path / "out")
+    (folder / "notes.txt").write_text("mine")
+    result.save(folder)
+    assert (folder / "notes.txt").read_text() == "mine"
+    with pytest.raises(to.ScenarioError, match="is not the folder of a sweep"):
+        to.SweepResult.load(tmp_path / "mine")
+    (tmp_path / "bad.sqlite").write_text("no database" * 100)
+    with pytest.raises(to.ScenarioError, match="cannot be used as a store"):
+        lab().run(store=tmp_path / "bad.sqlite")
+
+
+SWEEP = """
+title = "A small one"
+scenario = "scenarios/leo-tcp.toml"
+replications = 15
+set = { duration = "5 s" }
+[[axes]]
+key = "channel.reference_snr"
+name = "snr"
+values = ["7 dB", "10 dB"]
+[metrics]
+goodput_mbps = { sql = "sum(goodput_bps) / 1e6", unit = "Mbit/s" }
+"""
+
+
+def keys(store: Path) -> dict[str, str]:
+    """What the store has, and when it was computed."""
+    with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as db:
+        found = dict(db.execute("SELECT key, created FROM outcomes WHERE status = 'ok'").fetchall())
+    db.close()
+    return found
+
+
+def begin(here: Path, at_least: int) -> subprocess.Popen[str]:
+    """A sweep as a process, once it has finished so many runs."""
+    (here / "small.toml").write_text(SWEEP)
+    process = subprocess.Popen(
+        [PROGRAM, "sweep", "small.toml", "--jobs", "2"],
+        cwd=here,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    store = here / "results/small/store.sqlite"
+    end = time.monotonic() + 60
+    while not (store.exists() and (here / "results/small/sweep.toml").exists() and len(_quietly(store)) >= at_least):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    return process
+
+
+def _quietly(store: Path) -> dict[str, str]:
+    try:
+        return keys(store)
+    except sqlite3.OperationalError:
+        return {}
+
+
+def test_a_sweep_that_is_killed_goes_on_where_it_was(here: Path, program: Callable[..., Outcome]) -> None:
+    process = begin(here, at_least=5)
+    process.kill()
+    process.communicate()
+    before = keys(here / "results/small/store.sqlite")
+    assert 5 <= len(before) < 30
+    partial = to.SweepResult.load(here / "results/small")
+    assert set(partial.runs["key"]) <= set(before)
+    assert len(before) - 2 <= len(partial.runs)
+
+    done = program("sweep", "small.toml", "--resume", "--json")
+    assert done.code == 0, done.err
+    report = json.loads(done.out)
+    assert (report["runs"], report["reused"], report["computed"]) == (30, len(before), 30 - len(before))
+    after = keys(here / "results/small/store.sqlite")
+    assert {key: after[key] for key in before} == before
+    with sqlite3.connect(here / "results/small/store.sqlite") as db:
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    db.close()
+
+    whole = to.Sweep.load(here / "small.toml").run()
+    resumed = to.SweepResult.load(here / "results/small")
+    assert resumed.runs.drop(ORIGIN).equals(whole.runs.drop(ORIGIN))
+    assert resumed.flows.equals(whole.flows)
+    assert not list((here / "results/small").rglob(".*"))
+
+
+def test_ctrl_c_keeps_what_is_finished(here: Path) -> None:
+    process = begin(here, at_least=3)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert err.startswith("transorbit: stopped after ")
+    assert err.endswith(" of 30 runs; the same command goes on from there\n")
+    assert "A small one" in out
+    runs = pl.read_parquet(here / "results/small/runs/runs.parquet")
+    assert set(runs["key"]) == set(keys(here / "results/small/store.sqlite"))
+    assert 3 <= len(runs) < 30
+
+
+# The command.
+
+
+def test_the_command_shows_means_and_keeps_tables(here: Path, command: Callable[..., Outcome]) -> None:
+    (here / "small.toml").write_text(SWEEP.replace("15", "3"))
+    short = ("--set", "duration=1 s")
+    done = command("sweep", "small.toml", *short, "--jobs", "2", "--out", "out", "--seed", "4")
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert lines[0] == "A small one"
+    assert lines[1].startswith("2 points, 6 runs: 6 computed in ")
+    assert lines[3].split() == ["snr", "(dB)", "runs", "goodput_mbps", "(Mbit/s)"]
+    assert "Tables: out/runs and out/flows (Parquet)" in lines
+
+    again = command("sweep", "small.toml", *short, "--out", "out", "--seed", "4", "--json")
+    report = json.loads(again.out)
+    assert (report["points"], report["runs"], report["computed"], report["reused"], report["failed"]) == (2, 6, 0, 6, 0)
+    runs = pl.read_parquet(here / "out/runs/runs.parquet")
+    assert runs["seed"].to_list() == [4000, 4001, 4002] * 2
+    for row, (_, own) in zip(report["rows"], runs.group_by("point", maintain_order=True), strict=True):
+        interval = mean_interval(own["goodput_mbps"])
+        expected = {"mean": interval.mean, "low": interval.low, "high": interval.high, "count": 3}
+        assert row["metrics"]["goodput_mbps"] == pytest.approx(expected)
+        assert row["snr"] == own["snr"][0]
+    assert command("sweep", "small.toml", *short, "--out", "quiet", "--quiet") == Outcome(0, "", "")
+
+
+def test_the_command_refuses_in_one_line(here: Path, command: Callable[..., Outcome]) -> None:
+    (here / "small.toml").write_text(SWEEP)
+
+    def refused(*arguments: str) -> str:
+        done = command("sweep", "small.toml", *arguments)
+        assert (done.code, done.out, done.err.count("\n")) == (2, "", 1), done
+        assert not (here / "results").exists()
+        return done.err.removeprefix("transorbit: ").rstrip()
+
+    assert refused("--resume").startswith("--resume: results/small has no sweep to go on with")
+    assert refused("--set", "x").startswith("--set: 'x': write key=value")
+    assert refused("--set", "duration={").startswith("--set: duration: `{` is not a TOML value")
+    assert refused("--set", "channel.reference_snr=3 dB") == "set: channel.reference_snr is what the axis snr varies"
+    assert refused("--seed", "x").startswith("--seed: 'x' is not a whole number")
+    assert refused("--seed", "9999999999").startswith("seed: 9999999999 must be a whole number")
+    assert refused("--set", "duraton=3 s").startswith("duraton: is an unknown key")
+    (here / "small.toml").write_text("scenario = ")
+    assert refused().startswith("small.toml: not TOML")
+    (here / "small.toml").unlink()
+    assert refused() == "small.toml: No such file or directory"
+
+
+def test_failed_runs_are_told_loudly(here: Path, command: Callable[..., Outcome]) -> None:
+    text = SWEEP.replace("15", "1").replace('"5 s"', '"1 s"')
+    (here / "small.toml").write_text(text.replace('"10 dB"', '"10 parsec"'))
+    done = command("sweep", "small.toml")
+    assert done.code == 0
+    assert done.err.startswith("transorbit: 1 of 2 runs failed, the first at snr = 10 parsec: channel.reference_snr: ")
+    (here / "small.toml").write_text('warm_up = "2 s"\n' + text)
+    done = command("sweep", "small.toml", "--out", "cold")
+    assert done.code == 2
+    assert done.err.startswith("transorbit: all 2 runs failed, the first at snr = 7.0: warm_up: ")
+    assert (here / "cold/runs/runs.parquet").exists()
