@@ -311,7 +311,7 @@ def test_a_sweep_finds_its_axes(swept: tuple[SweepResult, Path]) -> None:
     numbers = plots.numbers(plots.of_sweep("lines", result))
     assert numbers.columns[:2] == ["policy", "snr"], "the rate follows from the SNR"
     assert numbers["count"].to_list() == [3] * 4
-    bars = plots.of_sweep("bars", result)
+    bars = result.plot("bars")
     assert [tick.get_text() for tick in bars.axes[0].get_xticklabels()] == ["plain", "ordered"]
     assert bars.axes[0].get_ylabel() == "Goodput (Mbit/s)"
     assert bars.legends[0].get_title().get_text() == "SNR (dB)"

@@ -455,6 +455,24 @@ def test_a_study_is_called_again_when_what_it_depends_on_changes(tmp_path: Path)
     assert ratio() == (0.375, 4)
 
 
+def test_quick_leaves_out_what_says_so_unless_it_is_named(tmp_path: Path) -> None:
+    shutil.copytree(PAPERS / "lab-2026", tmp_path / "papers" / "lab-2026")
+    item = tmp_path / "papers" / "lab-2026" / "section-3.toml"
+    item.write_text(item.read_text().replace("[quick]", "[quick]\nleave_out = true"))
+    for figure in ("figure-1", "table-2-1"):
+        (item.parent / f"{figure}.toml").unlink()
+
+    def judged(only: str, **options: bool) -> tuple[int, str]:
+        done = reproduce(only, papers=tmp_path / "papers", out=tmp_path / "out", **options)
+        return len(done.records), done.provenance
+
+    assert judged("lab-2026")[0] == 1
+    assert judged("lab-2026/section-3", quick=True)[0] == 1
+    count, provenance = judged("lab-2026", quick=True)
+    assert count == 0
+    assert provenance.endswith("Left out: 1 item with 1 claim.")
+
+
 def test_studies_of_two_papers_may_have_modules_of_the_same_name(tmp_path: Path) -> None:
     for key, trials in (("a-2001", 10), ("b-2002", 20)):
         shutil.copytree(PAPERS / "lab-2026", tmp_path / "papers" / key)

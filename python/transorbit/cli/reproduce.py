@@ -41,7 +41,7 @@ def reproduce(
 
     Args:
         only: A paper, or one item of it as PAPER/ITEM; everything by default.
-        quick: Fewer points and replications, as each item says; wider intervals.
+        quick: Fewer points and replications, as each item says; wider intervals; investigations are left out.
         out: The folder for runs, figures, reproduction.html and reproduction.json. Runs there are not repeated.
         seed: The root seed, 1 to 1000000000.
         jobs: How many runs at once; by default one for each processor.
@@ -76,6 +76,7 @@ def reproduce(
         terminal = sys.stdout.isatty()
         width = shutil.get_terminal_size().columns if terminal else None
         print(table.terminal(done.papers, width=width, colour=terminal), flush=True)
+        print(done.provenance)
         print(f"Reproduction: {out / 'reproduction.html'}")
     for problem in done.problems:
         print(f"transorbit: {problem}", file=sys.stderr)

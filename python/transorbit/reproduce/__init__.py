@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from transorbit.reproduce import items, table
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from transorbit.reproduce.items import Paper
+    from transorbit.reproduce.items import Item, Paper
     from transorbit.reproduce.run import Outcome
 
 _LARGEST_ROOT = 10**9
@@ -35,18 +35,24 @@ class Reproduction:
         papers: each paper with the outcomes of its items, in the paper's order.
         out: the folder that keeps the runs, and in which `save` writes.
         provenance: version, root seed, quick or full, in a sentence.
+        left_out: items that only the full reproduction computes.
     """
 
     papers: Sequence[tuple[Paper, Sequence[Outcome]]]
     out: Path
     seed: int
     quick: bool
+    left_out: Sequence[Item] = ()
 
     @property
     def provenance(self) -> str:
         """What this was made with, in a sentence."""
         what = "quick: fewer points and replications, wider intervals" if self.quick else "full"
-        return f"Transorbit {version()}, root seed {self.seed}, {what}."
+        left_out = ""
+        if self.left_out:
+            claims = table.plural(sum(len(item.claims) for item in self.left_out), "claim")
+            left_out = f" Left out: {table.plural(len(self.left_out), 'item')} with {claims}."
+        return f"Transorbit {version()}, root seed {self.seed}, {what}.{left_out}"
 
     @property
     def build(self) -> str:
@@ -113,7 +119,7 @@ def reproduce(
         only: PAPER or PAPER/ITEM; everything by default.
         papers: the folder of the papers.
         out: the folder for the runs; `Reproduction.save` writes there.
-        quick: compute what each item calls quick.
+        quick: compute what each item calls quick, and leave out items that say so, unless one is asked for by name.
         seed: the root seed, 1 to 10^9: replication r of every point runs with seed 1000 seed + r.
         jobs: how many runs at once; by default one for each processor.
         progress: called now and then with the share that is done, 0 to 1.
@@ -128,5 +134,9 @@ def reproduce(
     chosen = items.load(Path(papers), only)
     from transorbit.reproduce import run
 
+    named = only is not None and "/" in only
+    left_out = [item for paper in chosen for item in paper.items if quick and item.only_full and not named]
+    ids = {item.id for item in left_out}
+    wanted = [replace(paper, items=tuple(item for item in paper.items if item.id not in ids)) for paper in chosen]
     runner = run.Runner(out=Path(out), quick=quick, seed=seed, jobs=jobs, progress=progress)
-    return Reproduction(runner.run(chosen), Path(out), seed, quick)
+    return Reproduction(runner.run(wanted), Path(out), seed, quick, left_out)

@@ -46,6 +46,14 @@ def whole(raw: Mapping[str, Any], key: str, path: Path, default: int | None, *, 
     return value
 
 
+def flag(raw: Mapping[str, Any], key: str, path: Path, *, at: str = "") -> bool:
+    """True or false; false if it is not given."""
+    value = raw.get(key, False)
+    if not isinstance(value, bool):
+        raise ScenarioError(f"{path}: {at}{key}: {value!r} was given, true or false is expected")
+    return value
+
+
 def names(raw: Mapping[str, Any], key: str, path: Path, *, at: str = "") -> list[str]:
     """A list of texts; empty if it is not given."""
     value = raw.get(key, [])

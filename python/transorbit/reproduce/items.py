@@ -24,7 +24,7 @@ TABLES = ("results", "flows", "published")
 TESTS = ("paired", "pooled")
 _INHERITED = ("sweep", "quick", "study", "published", "plots", "table", "views", "labels")
 _ITEM_KEYS = ("title", "where", "description", "like", "claims", *_INHERITED)
-_QUICK_KEYS = ("replications", "set", "only", "most")
+_QUICK_KEYS = ("replications", "set", "only", "most", "leave_out")
 _PLOT_KEYS = ("kind", "x", "y", "by", "panels", "from", "title", "log", "share", "height")
 _CLAIM_KEYS = (
     *("name", "says", "where", "statistic", "unit", "above", "below", "between", "paper_value"),
@@ -87,7 +87,11 @@ class Study:
 
 @dataclass(frozen=True)
 class Item:
-    """A table, figure or section of a paper. Folders stay with what they were written for: `like` crosses papers."""
+    """A table, figure or section of a paper. Folders stay with what they were written for: `like` crosses papers.
+
+    Attributes:
+        only_full: whether `--quick` leaves it out, unless it is asked for by its name.
+    """
 
     paper: str
     name: str
@@ -106,6 +110,7 @@ class Item:
     views: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
+    only_full: bool = False
 
     @property
     def id(self) -> str:
@@ -183,6 +188,7 @@ class _Reader:
             fields.known(fields.mapping(sections, "published", path), ("sql",), path, "published.")
         quick = fields.mapping(sections, "quick", path)
         fields.known(quick, _QUICK_KEYS, path, "quick.")
+        only_full = fields.flag(quick, "leave_out", path, at="quick.")
         return Item(
             paper=key,
             name=name,
@@ -192,7 +198,8 @@ class _Reader:
             description=fields.text(raw, "description", path, ""),
             sweep=fields.mapping(sections, "sweep", path) if "sweep" in sections else None,
             sweep_folder=origins.get("sweep", path).parent,
-            quick=quick,
+            quick={key: value for key, value in quick.items() if key != "leave_out"},
+            only_full=only_full,
             study=_study(sections, quick, path, origins["study"].parent) if "study" in sections else None,
             published=fields.text(published, "sql", path, at="published.") if published is not None else None,
             published_folder=origins.get("published", path).parent,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
+    from matplotlib.figure import Figure
 
     from transorbit.sweep.axes import Axis
     from transorbit.sweep.metrics import Metric
@@ -132,6 +133,16 @@ class SweepResult:
                     row["metrics"][name] = {**known, "count": interval.count}
             rows.append(row)
         return rows
+
+    def plot(self, kind: str, **options: Any) -> Figure:
+        """Draw it: "lines", "bars", "cdf", "heatmap" or "spectral-efficiency"; options as `plots.of_sweep` has them.
+
+        Raises:
+            ScenarioError: no such kind, axis or metric, or the kind does not suit them.
+        """
+        from transorbit import plots
+
+        return plots.of_sweep(kind, self, **options)
 
     def save(self, directory: str | Path) -> Path:
         """Write a folder: the sweep and its scenario, and the tables as Parquet, which DuckDB, polars and pandas open.

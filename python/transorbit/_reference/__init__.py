@@ -1,0 +1,34 @@
+"""Writes the reference pages from what the program itself knows, so that they cannot say anything else.
+
+Each choice of a scenario comes from the registries, the scenario's keys from its JSON Schema, the commands from the
+command line's parser, the Python interface from its docstrings. `make reference` writes them, a test compares them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from transorbit._reference import choices, command_line, keys, python_interface
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["pages", "write"]
+
+
+def write(directory: Path) -> None:
+    """Write every page into `directory`, over what is there."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (directory / name).write_text(text, encoding="utf-8")
+
+
+def pages() -> dict[str, str]:
+    """The pages by file name: an index, the scenario, each registry, the command line and the Python interface."""
+    return {
+        "README.md": choices.index(),
+        "scenario.md": keys.page(),
+        **choices.pages(),
+        "command-line.md": command_line.page(),
+        "python.md": python_interface.page(),
+    }

@@ -1,0 +1,284 @@
+"""The documentation: blocks of code are run or read, links lead somewhere, the site loads nothing from elsewhere.
+
+The blocks of a page are what a reader would do: in the page's order, in one folder that has the scenarios in reach.
+Blocks with a title are files. A comment before a block may say `<!-- test: parsed only -->` (its commands are read and
+not run) or `<!-- test: printed -->` (it is what the command before it prints).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+import transorbit as to
+from conftest import ROOT, Outcome
+from transorbit.cli.app import app
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
+each_page = pytest.mark.parametrize("page", PAGES, ids=NAMES)
+
+# What is written in these is not read by any of our programs; a block of any other language is run or read.
+PROSE = {"text", "csv", "rust"}
+# Programs that a page may name beside ours: they are others', or build the project.
+FOREIGN = {"cargo", "dask", "export", "python", "tshark", "wireshark"}
+# The only commands that are read and not run, beside the examples of the command line's own help: they need a cluster.
+NOT_RUN = {"docs/how-to/cluster.md": 1}
+# What an item of a paper has beside its sweep or study.
+PARTS_OF_ITEMS = {"claims", "plots", "published", "quick", "table"}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of code: its language, the file that it is, what the test is told of it, its text."""
+
+    language: str
+    title: str | None
+    told: str | None
+    text: str
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    fence = r"(?:^ *<!-- test: (?P<told>[^\n]*) -->\n\s*)?^(?P<in> *)```(?P<how>[^\n]*)\n(?P<text>.*?)^(?P=in)```[ ]*$"
+    for found in re.finditer(fence, page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE):
+        title = re.search(r'title="([^"]*)"', found["how"])
+        text = re.sub(rf"^{found['in']}", "", found["text"], flags=re.MULTILINE)
+        yield Block(found["how"].split(" ")[0], title and title[1], found["told"], text)
+
+
+# Examples
+
+
+@pytest.fixture
+def project(here: Path) -> Path:
+    """A folder with scenarios of its own, as a reader has: names of files in them may lead out of theirs."""
+    (here / "scenarios").unlink()
+    shutil.copytree(ROOT / "scenarios", here / "scenarios")
+    return here
+
+
+@each_page
+def test_examples_do_what_they_say(page: Path, project: Path, command: Callable[..., Outcome]) -> None:
+    outcome = Outcome(0, "", "")
+    for block in blocks(page):
+        if block.title:
+            (project / block.title).parent.mkdir(parents=True, exist_ok=True)
+            (project / block.title).write_text(block.text, encoding="utf-8")
+        if block.told == "printed":
+            assert _timeless(block.text) == _timeless(outcome.out)
+        elif block.language == "python":
+            exec(compile(block.text, str(page), "exec"), {})  # noqa: S102 - our own documentation, in an empty folder
+        elif block.language == "sh":
+            outcome = _shell(block, command, outcome)
+        else:
+            assert block.language in PROSE | {"toml", "json"}, f"```{block.language}: not run by any test"
+    # Afterwards: they may name files that a command of the page writes.
+    for block in blocks(page):
+        if block.language == "toml":
+            _read_toml(block.text, project)
+        elif block.language == "json":
+            json.loads(block.text)
+
+
+def _shell(block: Block, command: Callable[..., Outcome], outcome: Outcome) -> Outcome:
+    """Run or read each line; what the last of our commands printed."""
+    for line in block.text.replace("\\\n", " ").splitlines():
+        words = shlex.split(line, comments=True)
+        if not words:
+            continue
+        if words[0] == "transorbit" and block.told == "parsed only":
+            app.parse_args(words[1:], exit_on_error=False, print_error=False)
+        elif words[0] == "transorbit":
+            assert not {"|", ">", "&&", ";"} & set(words), f"{line}: one command in a line, without a shell's own words"
+            outcome = command(*words[1:])
+            assert outcome.code == 0, f"{line}: {outcome.err}"
+        elif words[0] == "make":
+            assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE), line
+        elif words[0] == ".venv/bin/python":
+            assert (ROOT / words[1]).is_file(), line
+        elif "=" in words[0]:
+            _checked(shlex.split(words[0].split("=", 1)[1]), command)
+        else:
+            assert words[0] in FOREIGN, f"{line}: not run by any test"
+    return outcome
+
+
+def _checked(words: list[str], command: Callable[..., Outcome]) -> None:
+    """A command `transorbit run …` would be accepted: its scenario with its changes is right."""
+    assert words[:2] == ["transorbit", "run"], words
+    kept = [word for word in words[2:] if word not in {"--json", "--quiet", "--no-plots"}]
+    for option in ("--seed", "--out", "--plugin"):
+        while option in kept:
+            del kept[kept.index(option) : kept.index(option) + 2]
+    done = command("check", *kept)
+    assert done.code == 0, f"{words}: {done.err}"
+
+
+def _read_toml(text: str, folder: Path) -> None:
+    """A scenario, a part of one, a sweep or a file of `reproduce`, by what stands in it."""
+    table = tomllib.loads(text)
+    if "axes" in table:
+        to.Sweep.from_toml(text, base_dir=folder)
+    elif table.keys() & {"sweep", "study", "authors", "claims", "plots", "published", "views"}:
+        return  # Where it has a title, the command after it reads it.
+    elif table.keys() & {"precision", "warm_up", "replications", "metrics"}:
+        whole = tomllib.loads((ROOT / "scenarios/leo-snr.sweep.toml").read_text(encoding="utf-8"))
+        to.Sweep.from_dict(whole | table, base_dir=ROOT / "scenarios")
+    elif "flows" in table and "path" in table:
+        to.Scenario.from_toml(text, base_dir=folder).check()
+    else:
+        _check_part(table, folder)
+
+
+def _check_part(part: dict[str, Any], folder: Path) -> None:
+    """Put it into a whole scenario: keys of a table into the table that is there, unless it says its kind."""
+    text = (ROOT / "scenarios/leo-tcp.toml").read_text(encoding="utf-8")
+    changes: dict[str, object] = {}
+    for key, value in part.items():
+        if key == "flows":
+            changes[key] = [{"transport": "tcp", **flow} for flow in value]
+        elif isinstance(value, dict) and "kind" not in value and key != "access":
+            changes |= {f"{key}.{name}": item for name, item in value.items()}
+        else:
+            changes[key] = value
+    to.Scenario.from_toml(text, base_dir=folder).replace(changes).check()
+
+
+def _timeless(text: str) -> list[str]:
+    return [re.sub(r"simulated in [\d.]+ s", "simulated", line).rstrip() for line in text.strip().splitlines()]
+
+
+@each_page
+def test_commands_in_tables_would_be_accepted(page: Path, command: Callable[..., Outcome]) -> None:
+    # Where a page gives a command a name, its tables go on from there: `$V --set …`.
+    text = page.read_text(encoding="utf-8")
+    names = dict(re.findall(r'^([A-Z])="(transorbit run [^"]*)"', text, re.MULTILINE))
+    for name, rest in re.findall(r"`\$([A-Z])((?: [^`]*)?)`", text):
+        _checked(shlex.split(names[name] + rest.replace("\\|", "|")), command)
+
+
+def test_few_commands_are_read_only() -> None:
+    generated = "docs/reference/command-line.md"
+    told = {name: [block.told for block in blocks(page)] for page, name in zip(PAGES, NAMES, strict=True)}
+
+    assert {told for each in told.values() for told in each} <= {None, "parsed only", "printed"}
+    read = {name: each.count("parsed only") for name, each in told.items() if "parsed only" in each}
+    assert {name: count for name, count in read.items() if name != generated} == NOT_RUN
+
+
+# Pages
+
+
+@each_page
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if not re.match(r"https?://|#", target):
+            assert (page.parent / target.split("#")[0]).exists(), target
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs/models").glob("[a-z]*.md")), ids=lambda page: page.stem)
+def test_a_model_tells_its_source_limits_and_tests(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+
+    assert re.search(r"\*\*Sources?\*\*|^## Sources|\| source \|", text, re.MULTILINE), "where it comes from"
+    assert re.search(r"Simplified|\*\*Validity\*\*", text), "what it leaves out, and who could notice"
+    assert re.search(r"\*\*(Checked|Compared with)\*\*|^## How it is checked", text, re.MULTILINE), (
+        "what it is held against"
+    )
+
+
+# The site
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built as `make docs` does, from a copy."""
+    pytest.importorskip("zensical", reason="the dependency group docs is not installed")
+    project = tmp_path_factory.mktemp("project")
+    shutil.copytree(ROOT / "docs", project / "docs")
+    (project / "benches").mkdir()
+    for name in ("zensical.toml", "benches/RESULTS.md", *(page.name for page in ROOT.glob("*.md"))):
+        shutil.copy(ROOT / name, project / name)
+    build = [sys.executable, "-m", "zensical", "build", "--clean", "--strict"]
+    done = subprocess.run(build, cwd=project, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return project / "site"
+
+
+class Page(HTMLParser):
+    """What a page of the site links to, what it loads, and the places in it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.places: set[str] = set()
+        self.classes: set[str] = set()
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {key: value or "" for key, value in attrs}
+        self.places |= {given[key] for key in ("id", "name") if key in given}
+        self.classes |= set(given.get("class", "").split())
+        if tag == "a" or (tag == "link" and given.get("rel") in {"canonical", "prev", "next", "alternate"}):
+            self.links += [given["href"]] if "href" in given else []
+        else:
+            self.loads += [given[key] for key in ("src", "href", "data", "poster") if key in given]
+            self.loads += [part.split()[0] for part in given.get("srcset", "").split(",") if part.strip()]
+
+
+def test_the_site_has_every_page(site: Path) -> None:
+    pages = {path.relative_to(ROOT / "docs").with_suffix(".html") for path in (ROOT / "docs").rglob("*.md")}
+    pages = {path.with_name("index.html") if path.name == "README.html" else path for path in pages}
+    built = {path.relative_to(site) for path in site.rglob("*.html")} - {Path("404.html")}
+
+    assert built == pages
+    # Each is in the navigation, too: what nobody finds is not documentation.
+    listed = set(re.findall(r'"([\w/-]+\.md)"', (ROOT / "zensical.toml").read_text()))
+    assert {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")} == listed
+
+
+def test_the_site_links_to_what_is_there(site: Path) -> None:
+    pages = {path.resolve(): Page(path) for path in site.rglob("*.html") if path.name != "404.html"}
+    for path, page in pages.items():
+        for link in page.links + page.loads:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            assert target.is_file(), f"{path.relative_to(site)}: {link}"
+            if parts.fragment and target in pages and parts.fragment != "__skip":
+                assert unquote(parts.fragment) in pages[target].places, f"{path.relative_to(site)}: {link}"
+
+
+def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
+    for path in site.rglob("*.html"):
+        page = Page(path)
+        foreign = [load for load in page.loads if urlsplit(load).scheme not in {"", "data"} or load.startswith("//")]
+        assert not foreign, path
+        # For these the theme's script would fetch a library.
+        assert not page.classes & {"mermaid", "glightbox", "arithmatex", "pyodide"}, path
+    for sheet in site.rglob("*.css"):
+        assert not re.search(r"url\(\s*[\"']?(https?:)?//|@import", sheet.read_text(encoding="utf-8")), sheet
+
+
+def test_search_works_without_a_server(site: Path) -> None:
+    # A browser refuses to fetch files of the disk: the index has to be a script.
+    index = site / "search.js"
+    assert index.is_file()
+    assert "Adaptive HARQ" in index.read_text(encoding="utf-8")
