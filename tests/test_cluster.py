@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from distributed import LocalCluster
 
 import transorbit as to
-from conftest import ROOT
+from conftest import PROGRAM, ROOT
+from transorbit.sweep.cluster import Cluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from conftest import Outcome
-    from transorbit.sweep import Progress
+    from transorbit.sweep import Progress, work
 
 # Dask's own: sockets that its event loop closes when it is collected.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
@@ -134,6 +139,84 @@ def test_the_command_waits_for_workers_and_uses_them(
     assert done.code == 0
     assert "the scheduler has no workers; waiting for one" in done.err
     assert '"computed": 6' in done.out
+
+
+def test_what_came_with_an_error_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And another client that waits for the same run goes on waiting for it."""
+    done: list[Any] = []
+
+    class Future:
+        def __init__(self, key: str) -> None:
+            self.key = key
+
+        def add_done_callback(self, _callback: Any) -> None:
+            pass
+
+        def cancelled(self) -> bool:
+            return False
+
+        def exception(self) -> Exception | None:
+            return ValueError("a slip") if self.key == "bad" else None
+
+        def result(self) -> str:
+            return self.key
+
+    class Client:
+        def submit(self, _function: Any, task: work.Task, **_options: Any) -> Any:
+            return Future(task.key)
+
+        def cancel(self, futures: list[Any], **options: Any) -> None:
+            assert (len(futures), options) == (1, {})
+            done.append("cancelled")
+
+    monkeypatch.setattr("distributed.Client", Client)
+    pool = Cluster(Client())
+    for key in ("bad", "good", "late"):
+        pool.submit(SimpleNamespace(key=key, toml=""))  # type: ignore[arg-type]
+    bad, good, _late = list(pool._tasks)
+    pool._done.put(bad)
+    pool._done.put(good)
+    assert pool.wait() == ["good"]
+    with pytest.raises(to.ScenarioError, match=r"^dask: a worker failed: ValueError: a slip$"):
+        pool.wait()
+    pool.close()
+    assert done[-1] == "cancelled"
+
+
+def test_a_client_that_is_killed_goes_on(workers: Workers, here: Path, command: Callable[..., Outcome]) -> None:
+    workers.start()
+    (here / "small.toml").write_text(small(8).to_toml())
+    client = subprocess.Popen(
+        [PROGRAM, "sweep", "small.toml", "--dask", workers.address, "--quiet"], stdout=subprocess.DEVNULL
+    )
+    store = here / "results/small/store.sqlite"
+    end = time.monotonic() + 60
+    while finished(store) < 3:
+        assert client.poll() is None
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    client.kill()
+    client.wait()
+    before = finished(store)
+    assert before < 16, "killed on the way"
+    done = command("sweep", "small.toml", "--dask", workers.address, "--resume", "--json")
+    assert done.code == 0
+    report = json.loads(done.out)
+    assert (report["runs"], report["reused"], report["computed"]) == (24, before, 24 - before)
+    local = to.Sweep.load(here / "small.toml").run()
+    remote = to.SweepResult.load(here / "results/small")
+    assert remote.runs.drop(ORIGIN).equals(local.runs.drop(ORIGIN))
+
+
+def finished(store: Path) -> int:
+    """How many runs the store has that ended well."""
+    if not store.exists():
+        return 0
+    with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as db:
+        try:
+            return int(db.execute("SELECT count(*) FROM outcomes WHERE status = 'ok'").fetchone()[0])
+        except sqlite3.OperationalError:
+            return 0
 
 
 def test_what_dask_cannot_do_is_told(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:

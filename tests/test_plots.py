@@ -122,6 +122,20 @@ def test_one_run_has_no_interval_and_missing_values_are_left_out(table: pl.DataF
     assert alone["low"].to_list() == alone["mean"].to_list() == alone["high"].to_list()
 
 
+@pytest.mark.parametrize("kind", ["lines", "bars", "heatmap"])
+def test_a_value_that_is_no_number_leaves_the_mean_unknown(table: pl.DataFrame, kind: str) -> None:
+    """As `SweepResult.means` has it; one that is missing has a smaller count."""
+    lost = (pl.col("snr") == 7) & (pl.col("seed") == 0)
+    value = pl.when(lost & (pl.col("policy") == "a")).then(float("nan"))
+    value = value.when(lost & (pl.col("policy") == "b")).then(None).otherwise("goodput_bps")
+
+    numbers = plots.numbers(plots.of_table(kind, table.filter("buffer").with_columns(goodput_bps=value), **COLUMNS))
+
+    at_seven = numbers.filter(pl.col("snr") == 7)
+    assert dict(at_seven.select("policy", "count").rows()) == {"b": 3, "c": 4}
+    assert len(numbers) == 8
+
+
 def test_lines_are_told_apart_in_grey(table: pl.DataFrame) -> None:
     figure = plots.of_table("lines", table.filter(~pl.col("buffer")), **COLUMNS)
 
@@ -221,18 +235,25 @@ def test_logarithmic_axes(table: pl.DataFrame) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"kind": "line"}, "kind: 'line' is not one of lines, bars, cdf, heatmap; nearest: lines"),
-        ({"x": "snrr"}, "x: there is no column 'snrr'; nearest: snr"),
-        ({"by": "polices"}, "by: there is no column 'polices'; nearest: policy"),
+        ({"kind": "line"}, "kind: 'line' is not one of lines, bars, cdf, heatmap; did you mean lines?"),
+        ({"x": "snrr"}, "x: there is no column 'snrr'; did you mean snr?"),
+        ({"by": "polices"}, "by: there is no column 'polices'; did you mean policy"),
         ({"y": "policy"}, "y: the column 'policy' holds no numbers"),
         ({"x": None}, "x: lines need a column for the horizontal axis"),
         ({"kind": "heatmap", "by": None}, "by: a heatmap needs"),
         ({"log": "z"}, "log: 'z'"),
+        ({"by": "notes"}, "by: the column 'notes' holds lists"),
+        ({"kind": "bars", "x": "notes"}, "x: the column 'notes' holds lists"),
+        (
+            {"kind": "heatmap", "y": "seed", "log": "y"},
+            "log: the colours of 'seed' cannot be logarithmic: a value is 0",
+        ),
         ({"published": pl.DataFrame({"snr": [7]})}, "published: there is no column 'goodput_bps'"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(table: pl.DataFrame, changes: dict[str, Any], message: str) -> None:
     options = {"kind": "lines", **COLUMNS, **changes}
+    table = table.filter(seed=0).with_columns(notes=pl.concat_list("policy"))
     with pytest.raises(to.ScenarioError) as refused:
         plots.of_table(options.pop("kind"), table, **options)
     assert message in str(refused.value)
@@ -348,7 +369,7 @@ def test_an_axis_that_is_left_over_is_not_averaged(swept: tuple[SweepResult, Pat
         plots.of_sweep("lines", result, x="snr", by="rate", panels="snr")
     with pytest.raises(to.ScenarioError, match=r"only\.snr: '8 dB' is not one of 7 dB, 13 dB"):
         plots.of_sweep("lines", result, only={"snr": ["8 dB"]})
-    with pytest.raises(to.ScenarioError, match="y: there is no column 'goodput' in runs and flows; nearest: goodput_m"):
+    with pytest.raises(to.ScenarioError, match=r"no column 'goodput' in runs and flows; did you mean .*goodput_m"):
         plots.of_sweep("lines", result, y="goodput")
 
 
@@ -544,15 +565,16 @@ def test_a_result_with_figures_is_replaced_like_any(command: Callable[..., Outco
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("SWEEP", "linse"), "plot: there is no kind 'linse' for a sweep; nearest: lines"),
+        (("SWEEP", "linse"), "plot: there is no kind 'linse' for a sweep; did you mean lines"),
         (("SWEEP", "goodput"), "plot: there is no kind 'goodput' for a sweep"),
         (("SWEEP", "lines", "--y", "goodput"), "--y: there is no column 'goodput'"),
         (("SWEEP", "lines", "--only", "snr=9"), "--only: snr: '9' is not one of 7 dB, 13 dB"),
         (("SWEEP", "lines", "--only", "snr"), "--only: 'snr' is not AXIS=VALUE"),
+        (("SWEEP", "bars", "--x", "warnings"), "--x: the column 'warnings' holds lists"),
         (("SWEEP", "lines", "--flow", "1"), "--flow: is not for a sweep"),
         (("SWEEP", "lines", "--width", "1 mm"), "--width: '1 mm'"),
         (("SWEEP", "lines", "--out", "lines.gif"), "--out: lines.gif: the name must end in .svg, .pdf, .png"),
-        (("RESULT", "timelin"), "plot: there is no kind 'timelin' for a result; nearest: timeline"),
+        (("RESULT", "timelin"), "plot: there is no kind 'timelin' for a result; did you mean timeline"),
         (("RESULT", "voice"), "plot: voice: the run has nothing to show in this plot"),
         (("RESULT", "goodput", "--flow", "0"), "--flow: is not for goodput"),
         (("RESULT", "timeline", "--place", "sender"), "--place: is not for a timeline"),

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from functools import cache
@@ -20,7 +21,7 @@ import pytest
 import chromium
 import transorbit as to
 from conftest import ROOT, Outcome
-from transorbit import report
+from transorbit import report, statistics
 from transorbit.report import series
 from transorbit.report.page import Cell, Chart, Page, Series, Tile, number
 
@@ -116,14 +117,57 @@ def test_the_command_writes_the_report_into_the_folder_and_a_rerun_replaces_it(
     ("arguments", "says"),
     [
         (("report", "nowhere"), "transorbit: nowhere: no such folder\n"),
+        (("report", "sweep", "--between", "rat"), "transorbit: between: there is no axis 'rat'; did you mean rate?\n"),
+        (("report", "few", "--between", "rate"), "transorbit: between: rate: is for a sweep, and few is a result\n"),
         (("report", "scenarios"), "transorbit: scenarios: neither a result nor a sweep\n"),
     ],
 )
-def test_a_folder_that_is_none_is_refused(
-    command: Callable[..., Outcome], arguments: tuple[str, ...], says: str
+def test_what_cannot_be_reported_is_refused(
+    command: Callable[..., Outcome], results: Path, here: Path, arguments: tuple[str, ...], says: str
 ) -> None:
+    for name in ("sweep", "few"):
+        (here / name).symlink_to(results / name)
     done = command(*arguments)
     assert (done.code, done.out, done.err) == (2, "", says)
+
+
+@pytest.mark.parametrize(
+    ("broken", "content"),
+    [
+        ("summary.json", b""),
+        ("summary.json", b"{}"),
+        ("summary.json", b'{"title": "\xff"}'),
+        ("provenance.json", b"{"),
+        ("flows.parquet", b""),
+        ("series.parquet", b"PAR1PAR1"),
+    ],
+)
+def test_a_damaged_file_of_a_result_is_named(
+    command: Callable[..., Outcome], results: Path, here: Path, broken: str, content: bytes
+) -> None:
+    shutil.copytree(results / "few", here / "few")
+    (here / "few" / broken).write_bytes(content)
+
+    for arguments in (("report", "few"), ("plot", "few"), ("plot", "few", "goodput")):
+        done = command(*arguments)
+        assert (done.code, done.out) == (2, "")
+        assert done.err.startswith(f"transorbit: few/{broken}: is damaged: ")
+        assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("broken", ["runs/runs.parquet", "flows/flows.parquet"])
+def test_a_damaged_table_of_a_sweep_is_told_in_a_line(
+    command: Callable[..., Outcome], results: Path, here: Path, broken: str
+) -> None:
+    shutil.copytree(results / "sweep", here / "sweep")
+    file = here / "sweep" / broken
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+    for arguments in (("report", "sweep"), ("plot", "sweep"), ("plot", "sweep", "lines")):
+        done = command(*arguments)
+        assert (done.code, done.out) == (2, "")
+        assert done.err.startswith("transorbit: sweep")
+        assert done.err.count("\n") == 1
 
 
 def test_the_same_folder_gives_the_same_bytes(results: Path, written: Callable[[str], Path], tmp_path: Path) -> None:
@@ -292,6 +336,34 @@ def test_a_sweep_tells_means_intervals_and_failures(results: Path) -> None:
         str(result.runs["build"][0]),
     ):
         assert needed in text
+
+
+def test_a_sweep_tells_what_an_axis_changes_pair_by_pair(results: Path) -> None:
+    result = to.SweepResult.load(results / "sweep")
+    ok = result.runs.filter(pl.col("status") == "ok")
+
+    def told(metric: str, between: str, within: list[str]) -> list[str]:
+        found = statistics.compare(ok, metric=metric, between=between, within=within)
+        halves = ((found["high"] - found["low"]) / 2).to_list()
+        return [f"{number(one, 4)} ± {number(half, 2)}" for one, half in zip(found["difference"], halves, strict=True)]
+
+    text = report.of_sweep(result)
+    assert "Mean with cubic" in text
+    for metric in result.metrics:
+        differences = told(metric, "variant", ["rate", "ack"])
+        assert len(differences) == 6
+        assert all(one in text for one in differences)
+    chosen = report.of_sweep(result, between="rate")
+    assert "Mean with 5<" in chosen
+    assert all(one in chosen for one in told("goodput_mbps", "rate", ["variant", "ack"]))
+
+
+def test_one_replication_has_no_differences() -> None:
+    axes = [{"name": "variant", "key": "flows.0.transport.congestion", "values": ["cubic", "newreno"]}]
+    base = {"scenario": "lab-fixed.toml", "set": {"duration": "1 s", "record.series": False}, "axes": axes}
+    text = report.of_sweep(to.Sweep.from_dict(base | {"replications": 1}, base_dir=ROOT / "scenarios").run(jobs=1))
+    assert "Means</h2>" in text
+    assert "Differences</h2>" not in text
 
 
 def test_warnings_of_a_sweep_are_counted_over_its_runs() -> None:

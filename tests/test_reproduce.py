@@ -15,7 +15,7 @@ import pytest
 import chromium
 import transorbit as to
 from conftest import ROOT, Outcome
-from transorbit.reproduce import claims, items, reproduce, table
+from transorbit.reproduce import claims, figures, items, reproduce, run, table
 from transorbit.reproduce.items import Claim, Predicate
 from transorbit.reproduce.tables import Tables
 
@@ -74,13 +74,23 @@ def test_a_predicate_excludes_a_single_bound_and_includes_two(
         ([9.0, 10.0, 11.0], Predicate(8.0, 13.0, closed=True), "holds weakly"),
         ([9.0, 10.0, 11.0], Predicate(7.0, 12.0, closed=True), "holds weakly"),
         ([9.0, 10.0, 11.0], Predicate(10.5, 13.0, closed=True), "does not hold"),
-        # One seed, or no spread: the interval is the value.
-        ([10.0], Predicate(9.9, None), "holds"),
+        # Of one seed nothing is known but the estimate; of two without a spread the interval is the value.
+        ([10.0], Predicate(9.9, None), "holds weakly"),
+        ([10.0], Predicate(10.1, None), "does not hold"),
         ([10.0, 10.0], Predicate(9.9, None), "holds"),
     ],
 )
 def test_the_verdict_is_where_the_interval_lies(values: list[float], predicate: Predicate, verdict: str) -> None:
     assert claims.judge(claim("avg(x)", predicate), tables(values)).verdict == verdict
+
+
+@pytest.mark.parametrize("test", ["paired", "pooled"])
+def test_what_no_chance_is_in_is_exact_and_one_seed_is_not(test: str) -> None:
+    def judged(seed: int) -> str:
+        rows = Tables(pl.DataFrame({"seed": [seed], "x": [10.0]}), every_seed=True)
+        return claims.judge(claim("avg(x)", Predicate(9.9, None), test=test), rows).verdict
+
+    assert (judged(0), judged(1000)) == ("holds", "holds weakly")
 
 
 def test_a_paired_statistic_is_computed_for_each_seed() -> None:
@@ -547,9 +557,9 @@ def test_a_claim_that_cannot_be_judged_is_said_and_the_rest_is_written(
 
     assert done.code == 2
     assert 'table-1.toml: claim "second": statistic: ' in done.err or 'table-1.toml: claim "second": ' in done.err
-    assert "2 claims: 1 holds, 1 error." in done.out
+    assert "2 claims: 1 holds weakly, 1 error." in done.out
     records = json.loads((tmp_path / "there/reproduction.json").read_text())
-    assert [record["verdict"] for record in records] == ["holds", "error"]
+    assert [record["verdict"] for record in records] == ["holds weakly", "error"]
     assert (records[1]["our_value"], records[1]["interval"]) == (None, [None, None])
     assert "y" in records[1]["note"]
     assert (tmp_path / "there/reproduction.html").is_file()
@@ -568,6 +578,59 @@ def test_runs_that_fail_leave_the_claims_unjudged(command: Callable[..., Outcome
     assert "3 of 6 runs failed" in done.err
     records = json.loads((here / "results/reproduction/reproduction.json").read_text())
     assert [record["verdict"] for record in records] == ["error"] * 3
+
+
+BROKEN = "def one(*, seeds, quick):\n    return [{'seed': s, 'x': 1 / 0} for s in seeds]\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        (BROKEN, "studies.py, line 2, in "),
+        ("import nothing_of_that_name\n", "studies.py, line 1, in <module>: ModuleNotFoundError: "),
+    ],
+)
+def test_a_study_with_a_mistake_does_not_take_the_others_with_it(
+    command: Callable[..., Outcome], tmp_path: Path, source: str, told: str
+) -> None:
+    item(tmp_path, STUDY + CLAIM)
+    folder = item(tmp_path, STUDY.replace("studies:one", "whole:one") + CLAIM, "table-2")
+    (folder / "whole.py").write_text((folder / "studies.py").read_text())
+    (folder / "studies.py").write_text(source)
+
+    done = command("reproduce", "--papers", str(tmp_path / "papers"), "--out", "there")
+
+    assert done.code == 2
+    assert "table-1.toml: study.function: studies:one: " in done.err
+    assert told in done.err
+    assert done.err.count("\n") == 1
+    records = json.loads((tmp_path / "there/reproduction.json").read_text())
+    assert [(record["item"], record["verdict"]) for record in records] == [
+        ("table-1", "error"),
+        ("table-2", "holds weakly"),
+    ]
+    assert (tmp_path / "there/reproduction.html").is_file()
+
+
+def test_a_plot_that_breaks_does_not_take_the_claims_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from transorbit.plots import table as drawing
+
+    plot = '[[plots]]\nkind = "lines"\nx = "seed"\ny = "x"\n'
+    item(tmp_path, STUDY + plot + plot.replace("lines", "bars") + CLAIM)
+    draw = drawing.of_table
+
+    def of_table(kind: str, *arguments: Any, **options: Any) -> Any:
+        if kind == "lines":
+            raise TypeError("unhashable\ntype")
+        return draw(kind, *arguments, **options)
+
+    monkeypatch.setattr(drawing, "of_table", of_table)
+    done = reproduce(papers=tmp_path / "papers", out=tmp_path / "out")
+
+    assert [record["verdict"] for record in done.records] == ["holds weakly"]
+    (problem,) = done.problems
+    assert problem.endswith("table-1.toml: plots.0: could not be drawn: TypeError: unhashable type")
+    assert [path.name for path in (tmp_path / "out/figures/some-2020").glob("*.svg")] == ["table-1-2.svg"]
 
 
 def test_ctrl_c_keeps_what_is_finished(command: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -590,6 +653,86 @@ def test_ctrl_c_keeps_what_is_finished(command: Callable[..., Outcome], monkeypa
 
     assert command("reproduce", "lab-2026/figure-1", "--papers", str(PAPERS)).code == 0
     assert len(kept) == 6
+
+
+# ---- conditions that are mixed
+
+
+def mixed(**frame: list[Any]) -> Tables:
+    """Two points: with the policy a and b."""
+    rows = {"point": [0, 0, 1, 1], "seed": [1, 2, 1, 2], "policy": ["a", "a", "b", "b"], "x": [1.0, 2.0, 3.0, 4.0]}
+    views = {
+        "some": "SELECT * FROM results WHERE policy = 'a'",
+        "means": "SELECT seed, avg(x) AS x, 7 AS snr FROM results GROUP BY seed",
+        "no_point": "SELECT seed, policy, x, snr FROM results",
+        "no_axis": "SELECT point, seed, x, snr FROM results",
+    }
+    return Tables(pl.DataFrame(rows | {"snr": [7] * 4} | frame), views=views)
+
+
+@pytest.mark.parametrize(
+    ("options", "left"),
+    [
+        ({}, "several values of policy in one mean"),
+        ({"by": "policy"}, ""),
+        ({"panels": "policy"}, ""),
+        ({"from": "some"}, ""),
+        ({"from": "means"}, ""),
+        ({"from": "no_point"}, "several values of policy in one mean"),
+        ({"from": "no_axis"}, "several points in one mean"),
+        ({"kind": "cdf"}, "several values of policy in one mean"),
+        ({"kind": "cdf", "by": "policy"}, ""),
+    ],
+)
+def test_a_plot_takes_no_conditions_for_repetitions(tmp_path: Path, options: dict[str, str], left: str) -> None:
+    plot = {"kind": "lines", "x": "snr", "y": "x", **options}
+    if plot["kind"] == "cdf":
+        del plot["x"]
+    one = items.Item(paper="p", name="one", path=tmp_path / "one.toml", title="One", plots=(plot,))
+
+    drawn, problems = figures.draw(one, mixed(), None, {}, tmp_path, axes=["policy", "snr"])
+
+    assert (len(drawn), len(problems)) == ((0, 1) if left else (1, 0))
+    assert not left or problems[0].startswith(f"plots.0: {left}: name what differs in x, by or panels")
+
+
+def test_a_table_takes_no_conditions_for_repetitions() -> None:
+    table = {"rows": ["snr"], "values": ["x"]}
+    axes = ["policy", "snr"]
+
+    with pytest.raises(to.ScenarioError, match=r"^table: several values of policy in one mean: .* in rows or columns"):
+        figures.compare(table, mixed(), None, {}, axes=axes)
+    (found,) = figures.compare(table | {"columns": ["policy"]}, mixed(), None, {}, axes=axes)
+    assert [interval and interval.mean for interval, _ in found.lines[0][1]] == [1.5, 3.5]
+
+
+def test_a_table_leaves_out_what_is_missing_and_does_not_know_what_is_no_number() -> None:
+    table = {"rows": ["snr"], "columns": ["policy"], "values": ["x"]}
+
+    (found,) = figures.compare(table, mixed(x=[1.0, None, 3.0, math.nan]), None, {})
+
+    ((_, ((known, _), (unknown, _))),) = found.lines
+    assert known
+    assert (known.mean, known.count, unknown) == (1.0, 1, None)
+
+
+def test_no_item_of_the_project_takes_conditions_for_repetitions() -> None:
+    wrong = []
+    swept = [item for paper in items.load(ROOT / "papers") for item in paper.items if item.sweep]
+    for one in swept:
+        marks = [(f"plots.{index}", plot) for index, plot in enumerate(one.plots)]
+        marks += [("table", one.table)] if one.table else []
+        for quick in (False, True):
+            sweep = run._sweep(one, seed=1, quick=quick)
+            points = pl.DataFrame([{"point": point.index, **point.values} for point in sweep.points])
+            for name, mark in marks:
+                # Views choose and average: theirs is seen when they are computed.
+                if mark.get("from", "results") in {"results", "flows"}:
+                    left = figures.left_over(points, figures.keys(mark), [axis.name for axis in sweep.axes])
+                    wrong += [f"{one.id}, {'quick' if quick else 'full'}: {name}: {left}"] if left else []
+
+    assert len(swept) > 50
+    assert wrong == []
 
 
 def test_the_papers_of_the_project_are_read() -> None:

@@ -152,6 +152,17 @@ def test_runs_without_a_partner_are_left_out_and_repeated_ones_refused() -> None
         statistics.compare(table, metric="goodput", between="policy", within=["snr"], baseline="fifo")
 
 
+def test_a_missing_value_is_no_difference() -> None:
+    holed = runs().with_columns(
+        goodput=pl.when((pl.col("policy") == "pf") & (pl.col("seed") == 0)).then(math.nan).otherwise("goodput")
+    )
+
+    found = statistics.compare(holed, metric="goodput", between="policy", within=["snr"]).filter(policy="pf")
+
+    assert found["difference"].is_nan().all()
+    assert found["differs"].to_list() == [False, False]
+
+
 # Time averages
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import signal
 import sqlite3
@@ -17,7 +18,10 @@ import pytest
 import transorbit as to
 from conftest import PROGRAM, ROOT, Outcome
 from transorbit.statistics import mean_interval
+from transorbit.sweep import code, steady, work
 from transorbit.sweep.axes import FLOW_COLUMNS, RUN_COLUMNS
+from transorbit.sweep.local import Threads
+from transorbit.sweep.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -136,6 +140,11 @@ def test_set_takes_dotted_keys_with_and_without_quotes() -> None:
         ('axes.0: "digest" is already a column of the runs', {"axes": [{**RATES, "name": "digest"}]}),
         ('axes.0: "congestion" is already a column of the flows', {"axes": [{**TCP, "name": "congestion"}]}),
         ('axes.0: "steady_x" is already', {"axes": [{**TCP, "name": "steady_x"}]}),
+        ("axes.0: '_run' is no name of a column", {"axes": [{**RATES, "name": "_run"}]}),
+        ("metrics._value: '_value' is no name of a column", {"metrics": {"_value": "1"}}),
+        ('axes.0: "Runs" is already a key of the means', {"axes": [{**RATES, "name": "Runs"}]}),
+        ('axes.0: "failed" is already a key of the means', {"axes": [{**RATES, "name": "failed"}]}),
+        ('axes.0: "metrics" is already a key of the means', {"axes": [{**RATES, "name": "metrics"}]}),
         ("axes.0: 'a b' is no name of a column", {"axes": [{**RATES, "name": "a b"}]}),
         ("axes.0.name: is missing", {"axes": [{"cases": {"a": {}}}]}),
         ("axes.0: needs one of values, range and cases", {"axes": [{"name": "a", "key": "seed"}]}),
@@ -195,6 +204,15 @@ def test_a_frozen_sweep_runs_the_same() -> None:
     assert again.to_toml() == sweep.to_toml()
     assert (again.points, again.metrics, again.precision) == (sweep.points, sweep.metrics, sweep.precision)
     assert (again.warm_up, again.replications) == (0.1, 3)
+
+
+def test_precision_keeps_two_replications_also_in_less_of_a_sweep() -> None:
+    sweep = lab(precision="2 %", replications=4)
+    with pytest.raises(to.ScenarioError, match=r"^replications: 1 must be at least 2, for the interval"):
+        sweep.replace(replications=1)
+    with pytest.raises(to.ScenarioError, match=r"^most: 1 must be a whole number from 2 "):
+        sweep.replace(most=1)
+    assert sweep.replace(replications=2, most=3).replications == 2
 
 
 # What is run.
@@ -306,6 +324,76 @@ def test_precision_asks_for_more_replications_until_the_interval_is_narrow() -> 
     assert len(exact.runs) == 10, "a path without chance needs no more than the five to begin with"
 
 
+def test_relative_precision_with_noise_stops_when_it_is_reached() -> None:
+    table = {"scenario": "leo-tcp.toml", "set": {"duration": "3 s"}, "replications": 2}
+    rule = {"metric": "goodput_mbps", "half_width": "15 %", "most": 200}
+    sweep = to.Sweep.from_dict({**table, "precision": rule}, base_dir=SCENARIOS)
+    values = sweep.run().runs["goodput_mbps"].to_list()
+    interval = mean_interval(values)
+    assert 2 < len(values) < 200
+    assert interval.half_width <= 0.15 * interval.mean
+    first = mean_interval(values[:2])
+    assert first.half_width > 0.15 * first.mean
+
+
+def test_one_value_is_no_interval_and_reaches_no_precision() -> None:
+    """A metric that only the fourth seed and those from the sixth on have."""
+    rule = {"metric": "m", "half_width": 1000, "most": 9}
+    few = "CASE WHEN seed = 1003 OR seed > 1004 THEN 1.0 END"
+    result = lab(axes=[], metrics={"m": few}, precision=rule, replications=4).run()
+    assert len(result.runs) == 8, "four seeds give one value: twice as many are looked at"
+    assert len(lab(axes=[], metrics={"m": "NULL"}, precision=rule, replications=4).run().runs) == 9
+
+
+def test_a_value_that_is_no_number_leaves_the_mean_unknown() -> None:
+    rule = {"metric": "m", "half_width": "2 %", "most": 9}
+    broken = {"m": "CASE WHEN seed = 1001 THEN 'nan'::DOUBLE ELSE 2 END", "missing": "nullif(seed, 1001)"}
+    result = lab(axes=[], metrics=broken, precision=rule, replications=3).run()
+    assert len(result.runs) == 3, "more replications would not help"
+    (row,) = result.means()
+    assert row["metrics"]["m"] == {"mean": None, "low": None, "high": None, "count": 3}
+    assert (row["metrics"]["missing"]["mean"], row["metrics"]["missing"]["count"]) == (1001.0, 2)
+
+
+def test_precision_of_a_text_is_refused() -> None:
+    with pytest.raises(to.ScenarioError, match=r"^precision\.metric: m is a text, of which there is no mean$"):
+        lab(metrics={"m": "first(congestion)"}, precision="2 %").run()
+
+
+def test_metrics_of_columns_that_only_some_points_have(tmp_path: Path) -> None:
+    """Also while only the points without them are there."""
+    cases = {"name": "load", "cases": {"bulk": {}, "web": {"flows.0.traffic": {"kind": "web"}}}}
+    web = {"requests": 'sum("web.requests")', "said": "CASE WHEN 'no \"web.x\"' = '' THEN 1 END"}
+    rule = {"metric": "requests", "half_width": 1000, "most": 3}
+    sweep = lab(axes=[cases], metrics=web, precision=rule, replications=2)
+
+    def stop(at: to.sweep.Progress) -> None:
+        if at.done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(to.SweepInterrupted) as stopped:
+        sweep.run(jobs=1, store=tmp_path / "out/store.sqlite", progress=stop)
+    part = stopped.value.result  # type: ignore[attr-defined]
+    assert part.runs["requests"].to_list() == [None, None]
+    part.save(tmp_path / "out")
+    (tmp_path / "out/runs/runs.parquet").unlink()
+    assert to.SweepResult.load(tmp_path / "out").runs["requests"].to_list() == [None, None]
+
+    whole = sweep.run(store=tmp_path / "out/store.sqlite")
+    assert whole.runs["requests"].to_list()[:3] == [None] * 3
+    assert whole.runs["requests"].drop_nulls().min() > 0  # type: ignore[operator]
+    with pytest.raises(to.ScenarioError, match=r"^metrics\.m: Referenced column \"web\.requsts\" not found"):
+        lab(axes=[cases], metrics={"m": 'sum("web.requsts")'}).run()
+
+
+def test_a_metric_is_one_value_of_each_run() -> None:
+    told = r"^metrics\.m: gives 4 values for 2 runs, must be one of each$"
+    with pytest.raises(to.ScenarioError, match=told):
+        lab(metrics={"m": "unnest([1, 2])"}).run()
+    with pytest.raises(to.ScenarioError, match=r"^metrics\.m: gives 2 values for 2 runs"):
+        lab(metrics={"m": "unnest(CASE WHEN rate = 5 THEN [1, 2] ELSE []::INT[] END)"}).run()
+
+
 def test_averages_after_the_warm_up() -> None:
     result = lab(set={"duration": "3 s", "flows.0.count": 2}, warm_up="1.5 s", axes=[]).run()
     series = to.Scenario.load(SCENARIOS / "lab-fixed.toml").replace({"duration": "3 s", "flows.0.count": 2}).run(
@@ -323,8 +411,32 @@ def test_averages_after_the_warm_up() -> None:
     assert flow["steady_goodput_bps"] > flow["goodput_bps"], "slow start is left out"
     assert auto.runs["m"].item() == flow["steady_goodput_bps"]
 
+    assert auto.warnings == []
+
     none = lab(warm_up="1 s", axes=[]).run()
     assert none.failed["error"].item() == "warm_up: 1.0 s leaves nothing of a run whose series ends at 1 s"
+
+
+def test_a_run_that_is_as_short_as_its_warm_up_is_warned_of(here: Path, command: Callable[..., Outcome]) -> None:
+    """The goodput still grows at the end."""
+    sweep = lab(set={"duration": "2 s"}, warm_up="auto", axes=[])
+    grows = [float(number) for number in range(21)]
+    frame = pl.DataFrame({"flow": [0] * 21, "time_s": [number / 10 for number in range(21)], "goodput_bps": grows})
+    assert steady.averages(frame, "auto")[0]["too_short"]
+    settled = frame.with_columns(goodput_bps=pl.lit(1.0))
+    assert steady.averages(settled, "auto")[0]["too_short"] is False
+    assert "too_short" not in steady.averages(frame, 1.0)[0]
+
+    result = sweep.run()
+    short = result.flows.with_columns(steady_too_short=pl.lit(True))
+    (told,) = to.SweepResult(sweep, result.runs, short).warnings
+    assert told.startswith("warm_up: MSER-5 leaves out half the series or more of 1 of 1 flows, the first at the only")
+
+    (here / "short.toml").write_text(lab(set={"duration": "1 s"}, warm_up="auto", axes=[]).to_toml())
+    done = command("sweep", "short.toml", "--json")
+    assert done.code == 0
+    assert done.err.startswith("transorbit: warning: warm_up: MSER-5 leaves out half the series")
+    assert json.loads(done.out)["warnings"] == [done.err.removeprefix("transorbit: warning: ").rstrip()]
 
 
 # What goes wrong.
@@ -371,6 +483,135 @@ def test_outcomes_of_a_scheduler_in_python_are_those_of_its_code(tmp_path: Path)
         return sweep.run(store=tmp_path / "s.sqlite").progress.computed  # type: ignore[union-attr]
 
     assert [computed("min"), computed("min"), computed("max")] == [1, 0, 1]
+
+
+LIMIT = 3
+
+
+class Base:
+    limit = 1
+
+    def select(self, queues: list[to.Queue], now: float) -> int:  # noqa: ARG002
+        return min(queues, key=lambda queue: queue.user % (LIMIT + self.limit)).user
+
+
+class Derived(Base):
+    pass
+
+
+def test_only_code_that_lies_in_one_file_is_known_again(tmp_path: Path) -> None:
+    plain = {"__name__": "own"}
+    source = (
+        "import math\nDEPTH = 1\nclass Own:\n    depth = 2\n    def select(self, queues, now):\n"
+        "        return queues[min(DEPTH, self.depth, math.floor(now)) * 0].user\n"
+        "class Inner(Own):\n    def __init__(self):\n        super().__init__()\n"
+        "def make():\n    return Own()\n"
+        "def maker(depth):\n    class Made(Own):\n        pass\n    Made.depth = depth\n    return Made\n"
+    )
+    (tmp_path / "own.py").write_text(source)
+    exec(compile(source, str(tmp_path / "own.py"), "exec"), plain)  # noqa: S102 - written above
+    own: Any = plain
+    before = {name: code.fingerprint(own[name]) for name in ("Own", "Inner", "make")}
+    assert None not in before.values()
+    assert before == {name: code.fingerprint(own[name]) for name in before}, "the same in the next start"
+    assert code.fingerprint(own["maker"](3)) is None, "a class that a function makes"
+    assert code.fingerprint(functools.partial(own["Own"])) is None
+    assert code.fingerprint(lambda: tmp_path) is None, "a closure"
+    assert code.fingerprint(Derived) is None, "a file that imports others"
+
+    own["Own"].depth = 9
+    after = {name: code.fingerprint(own[name]) for name in before}
+    assert all(after[name] not in (None, before[name]) for name in before), "an attribute of the base class counts"
+    own["Own"].depth = 2
+    own["DEPTH"] = 5
+    assert code.fingerprint(own["Inner"]) not in (None, before["Inner"]), "so does a variable of the module"
+    own["DEPTH"] = tmp_path
+    assert code.fingerprint(own["Own"]) is None, "what is no plain value cannot be read off"
+    own["DEPTH"] = 1
+    assert code.fingerprint(own["Own"]) == before["Own"]
+    (tmp_path / "own.py").write_text(source + "import numpy\n")
+    assert code.fingerprint(own["Own"]) is None
+    (tmp_path / "own.py").unlink()
+    assert code.fingerprint(own["Own"]) is None
+
+
+def test_a_scheduler_whose_code_cannot_be_read_off_runs_anew(tmp_path: Path) -> None:
+    class Depth:
+        def __init__(self, depth: int) -> None:
+            self.depth = depth
+
+        def select(self, queues: list[to.Queue], now: float) -> int:  # noqa: ARG002
+            return queues[min(self.depth, len(queues) - 1)].user
+
+    external = {"last_hop.scheduler": {"kind": "external", "name": "sweep-depth"}, "flows.0.count": 2}
+    sweep = lab(axes=[{"name": "twice", "cases": {"a": {}, "b": {}}}], set={"duration": "1 s", **external})
+
+    def computed(depth: int) -> tuple[int, str]:
+        to.scheduler("sweep-depth")(functools.partial(Depth, depth))
+        result = sweep.run(store=tmp_path / "s.sqlite")
+        assert result.runs["key"].n_unique() == 1, "within a start points of the same content share a run"
+        return result.progress.computed, result.runs["digest"][0]  # type: ignore[union-attr]
+
+    (first, shallow), (second, deep) = computed(0), computed(1)
+    assert (first, second) == (1, 1)
+    assert shallow != deep
+
+
+def test_outcomes_are_those_of_version_build_and_warm_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def computed(**changes: Any) -> int:
+        result = lab(axes=[], **changes).run(store=tmp_path / "s.sqlite")
+        assert result.failed.is_empty()
+        return result.progress.computed  # type: ignore[union-attr]
+
+    assert [computed(), computed()] == [1, 0]
+    monkeypatch.setattr("transorbit.sweep.work.build", lambda: "another")
+    assert [computed(), computed()] == [1, 0]
+    monkeypatch.setattr("transorbit._core.version", lambda: "99.0")
+    assert [computed(), computed()] == [1, 0]
+    series = {"duration": "1 s", "record.series": True}
+    assert [computed(warm_up=time, set=series) for time in ("200 ms", "400 ms", "auto", "200 ms")] == [1, 1, 1, 0]
+
+
+def test_an_outcome_that_ended_well_is_never_replaced_by_one_that_failed(tmp_path: Path) -> None:
+    task = work.task(lab(axes=[]).scenario(lab(axes=[]).points[0]).to_toml(), seed=1, warm_up=None)
+    good, bad = work.compute(task), work.failed(task.key, task.scenario_sha256, 1, "tired")
+    store = Store(tmp_path / "s.sqlite")
+    try:
+        for outcome, kept in ((bad, bad), (good, good), (bad, good)):
+            store.put(outcome)
+            assert list(store.read([task.key])) == [kept]
+            assert store.finished(task.key) == (kept is good)
+    finally:
+        store.close()
+
+
+def test_what_failed_and_ended_well_later_is_not_shown_as_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second start is killed before it writes the tables."""
+    folder = tmp_path / "out"
+    sweep = lab(axes=[])
+    with monkeypatch.context() as broken:
+        broken.setattr("transorbit.sweep.work._simulate", lambda *_: 1 / 0)
+        sweep.run(store=folder / "store.sqlite").save(folder)
+    assert to.SweepResult.load(folder).runs["status"].to_list() == ["failed"]
+    sweep.run(store=folder / "store.sqlite")
+    again = to.SweepResult.load(folder)
+    assert again.runs["status"].to_list() == ["ok"]
+    assert len(again.flows) == 1
+
+
+def test_a_run_that_raises_does_not_cost_those_that_are_finished() -> None:
+    """What is no outcome, an error of this program, is raised once what came with it is kept."""
+    pool = Threads(jobs=1)
+    try:
+        pool._done.put(ValueError("a slip"))
+        pool._done.put("kept")  # type: ignore[arg-type]
+        assert pool.wait() == ["kept"]
+        with pytest.raises(ValueError, match="a slip"):
+            pool.wait()
+    finally:
+        pool.close()
 
 
 def test_outcomes_are_those_of_the_contents_of_files(tmp_path: Path) -> None:
@@ -447,6 +688,107 @@ def test_other_work_is_neither_replaced_nor_removed(tmp_path: Path) -> None:
     (tmp_path / "bad.sqlite").write_text("no database" * 100)
     with pytest.raises(to.ScenarioError, match="cannot be used as a store"):
         lab().run(store=tmp_path / "bad.sqlite")
+
+
+def test_a_sweep_that_somebody_wrote_is_not_replaced(here: Path, command: Callable[..., Outcome]) -> None:
+    (here / "mine").mkdir()
+    (here / "mine/sweep.toml").write_text(SWEEP.replace("scenarios/leo-tcp.toml", "scenario.toml"))
+    scenario = (SCENARIOS / "leo-tcp.toml").read_text()
+    (here / "mine/scenario.toml").write_text("# by hand\n" + scenario)
+    before = {file.name: file.read_bytes() for file in (here / "mine").iterdir()}
+    with pytest.raises(FileExistsError, match=r"mine/sweep\.toml: was not written by `transorbit sweep`"):
+        lab(axes=[]).run().save(here / "mine")
+    (here / "small.toml").write_text(SWEEP)
+    for file in ("small.toml", "mine/sweep.toml"):
+        done = command("sweep", file, "--out", "mine")
+        assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+        assert done.err.startswith("transorbit: mine/sweep.toml: was not written by")
+    assert {file.name: file.read_bytes() for file in (here / "mine").iterdir()} == before
+
+    folder = lab(axes=[]).run().save(here / "ours")
+    assert (folder / "sweep.toml").read_text().startswith("# Frozen by transorbit sweep")
+    text = (folder / "sweep.toml").read_bytes()
+    done = command("sweep", "ours/sweep.toml", "--out", "ours", "--seed", "3")
+    assert (done.code, done.err) == (
+        2, "transorbit: --out: ours holds sweep.toml itself, which a sweep must not replace\n",
+    )  # fmt: skip
+    assert (folder / "sweep.toml").read_bytes() == text
+
+
+def test_a_sweep_of_an_inline_scenario_is_found_again(tmp_path: Path) -> None:
+    """TOML puts tables after values: the scenario comes back in another order."""
+    base = tomllib.loads((SCENARIOS / "lab-fixed.toml").read_text())
+    tables = {key: value for key, value in base.items() if isinstance(value, dict | list)}
+    sweep = to.Sweep.from_dict({"scenario": {**tables, **base, "duration": "1 s"}, "axes": [RATES]})
+    result = sweep.run(store=tmp_path / "out/store.sqlite")
+    result.save(tmp_path / "out")
+    assert to.SweepResult.load(tmp_path / "out").runs.equals(result.runs)
+    (tmp_path / "out/runs/runs.parquet").unlink()
+    assert to.SweepResult.load(tmp_path / "out").runs["key"].to_list() == result.runs["key"].to_list()
+
+
+def test_damaged_tables_are_made_anew(tmp_path: Path) -> None:
+    result = lab().run(store=tmp_path / "out/store.sqlite")
+    folder = result.save(tmp_path / "out")
+    for name in ("runs/runs.parquet", "flows/flows.parquet"):
+        whole = (folder / name).read_bytes()
+        (folder / name).write_bytes(whole[: len(whole) // 2])
+        assert to.SweepResult.load(folder).runs.equals(result.runs)
+        (folder / name).write_bytes(whole)
+    (folder / "runs/runs.parquet").write_bytes(b"PAR1")
+    (folder / "store.sqlite").unlink()
+    with pytest.raises(to.ScenarioError, match=r"has no tables of its sweep that can be read, and no store$"):
+        to.SweepResult.load(folder)
+
+
+@pytest.mark.parametrize("sqlite_reads", [True, False])
+def test_a_folder_that_may_not_be_written_is_read(
+    sqlite_reads: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = lab().run(store=tmp_path / "out/store.sqlite")
+    folder = result.save(tmp_path / "out")
+    opened: list[str] = []
+    connect = sqlite3.connect
+
+    def spy(name: Any, **options: Any) -> sqlite3.Connection:
+        opened.append(str(name))
+        if not sqlite_reads:
+            raise sqlite3.OperationalError("unable to open database file")
+        return connect(name, **options)
+
+    # Root may write everywhere, whatever the folder says.
+    monkeypatch.setattr("os.access", lambda *_: False)
+    monkeypatch.setattr("sqlite3.connect", spy)
+    before = (folder / "store.sqlite").read_bytes()
+    assert to.SweepResult.load(folder).runs.equals(result.runs)
+    assert len(opened) == 1
+    assert opened[0].endswith("?mode=ro")
+    assert (folder / "store.sqlite").read_bytes() == before
+    (folder / "runs/runs.parquet").unlink()
+    if sqlite_reads:
+        assert to.SweepResult.load(folder).runs.equals(result.runs)
+    else:
+        with pytest.raises(to.ScenarioError, match=r"store\.sqlite: cannot be read without the right to write there"):
+            to.SweepResult.load(folder)
+
+
+def test_a_store_that_another_process_holds_is_told_in_a_line(tmp_path: Path) -> None:
+    store = Store(tmp_path / "s.sqlite")
+    other = sqlite3.connect(tmp_path / "s.sqlite", isolation_level=None)
+    try:
+        store._db.execute("PRAGMA busy_timeout = 10")
+        other.execute("BEGIN IMMEDIATE")
+        told = r"s\.sqlite: database is locked, by another process; what was kept"
+        with pytest.raises(to.ScenarioError, match=told):
+            store.put(work.failed("key", "sha", 1, "tired"))
+        with pytest.raises(to.ScenarioError, match=told):
+            store.join("sweep", [(0, 0, "key")])
+        other.execute("ROLLBACK")
+        store.join("sweep", [(0, 0, "key")])
+        assert store.members("sweep") == [(0, 0, "key")]
+    finally:
+        other.close()
+        store.close()
 
 
 SWEEP = """
@@ -574,6 +916,9 @@ def test_the_command_refuses_in_one_line(here: Path, command: Callable[..., Outc
         return done.err.removeprefix("transorbit: ").rstrip()
 
     assert refused("--resume").startswith("--resume: results/small has no sweep to go on with")
+    assert refused("--jobs", "0") == "--jobs: 0 must be 1 or more"
+    assert refused("--jobs", "2", "--dask", "tcp://127.0.0.1:1") == "--jobs: does not go with --dask"
+    assert refused("--dask", "nonsense://x").startswith("--dask: no scheduler answers at nonsense://x")
     assert refused("--set", "x").startswith("--set: 'x': write key=value")
     assert refused("--set", "duration={").startswith("--set: duration: `{` is not a TOML value")
     assert refused("--set", "channel.reference_snr=3 dB") == "set: channel.reference_snr is what the axis snr varies"
@@ -584,6 +929,25 @@ def test_the_command_refuses_in_one_line(here: Path, command: Callable[..., Outc
     assert refused().startswith("small.toml: not TOML")
     (here / "small.toml").unlink()
     assert refused() == "small.toml: No such file or directory"
+
+
+def test_resuming_insists_on_the_same_sweep(here: Path, command: Callable[..., Outcome]) -> None:
+    (here / "base.toml").write_text((SCENARIOS / "leo-tcp.toml").read_text())
+    text = SWEEP.replace("15", "1").replace('"5 s"', '"1 s"')
+    (here / "small.toml").write_text(text.replace("scenarios/leo-tcp.toml", "base.toml"))
+    assert command("sweep", "small.toml", "--quiet").code == 0
+    before = (here / "results/small/sweep.toml").read_bytes()
+    assert command("sweep", "small.toml", "--resume", "--quiet") == Outcome(0, "", "")
+    other = command("sweep", "small.toml", "--resume", "--seed", "5", "--set", "duration=2 s")
+    told = "transorbit: --resume: results/small has another sweep, which differs in seed, set\n"
+    assert other == Outcome(2, "", told)
+    with (here / "base.toml").open("a") as file:
+        file.write("# A remark\n")
+    other = command("sweep", "small.toml", "--resume")
+    assert (other.code, other.err.count("\n")) == (2, 1)
+    assert "has another sweep, which differs in the text of its scenario" in other.err
+    assert (here / "results/small/sweep.toml").read_bytes() == before
+    assert command("sweep", "small.toml", "--quiet").code == 0
 
 
 def test_failed_runs_are_told_loudly(here: Path, command: Callable[..., Outcome]) -> None:

@@ -229,8 +229,8 @@ def _difference(pairs: pl.DataFrame, confidence: float) -> dict[str, Any]:
         "high": found.high,
         "percent": 100 * found.mean / abs(base) if base else None,
         "count": found.count,
-        # One pair has no interval, and proves nothing.
-        "differs": found.count > 1 and not found.low <= 0 <= found.high,
+        # One pair has no interval, and proves nothing; nor does a value that is missing.
+        "differs": found.count > 1 and (found.low > 0 or found.high < 0),
     }
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 import transorbit as to
+from transorbit import _open
+from transorbit._names import hint
 from transorbit.cli import UsageError, parse
 from transorbit.cli.common import examples
 
@@ -117,7 +119,7 @@ def _of_run(folder: Path, kind: str, given: dict[str, Any]) -> tuple[Figure, str
 
     _check_kind(kind, [*plots.CLOSE, *plots.ALL], "result")
     _check_options(given, _OF_SWEEP, "a result")
-    result = to.Result.load(folder)
+    result = _open.result(folder)
     if kind in plots.CLOSE:
         times = {f"{name}_s": parse.start(f"--{name}", given[name]) for name in ("from", "until") if name in given}
         rest = {name: value for name, value in given.items() if name not in {"from", "until"}}
@@ -152,7 +154,7 @@ def _listing(folder: Path, is_sweep: bool) -> str:
             and (kind != "spectral-efficiency" or "last_hop.spectral_efficiency" in result.runs.columns)
         }
     else:
-        run, told = to.Result.load(folder), []
+        run, told = _open.result(folder), []
         shown = {kind: function for kind, function in plots.ALL.items() if plots.draw(kind, run) is not None}
         shown |= {} if run.series.is_empty() else {"timeline": plots.timeline}
         shown |= {"sequence": plots.sequence} if run.captures else {}
@@ -163,10 +165,7 @@ def _listing(folder: Path, is_sweep: bool) -> str:
 
 def _check_kind(kind: str, known: list[str], what: str) -> None:
     if kind not in known:
-        import difflib
-
-        found = difflib.get_close_matches(kind, known, 1, 0.0)[0]
-        raise UsageError(f"plot: there is no kind {kind!r} for a {what}; nearest: {found} (all: {', '.join(known)})")
+        raise UsageError(f"plot: there is no kind {kind!r} for a {what}{hint(kind, known)} (all: {', '.join(known)})")
 
 
 def _check_options(given: dict[str, Any], foreign: tuple[str, ...], what: str) -> None:

@@ -9,13 +9,14 @@ from transorbit.cli.common import examples
 HELP = examples("transorbit report results/leo-tcp", "transorbit report results/leo-tcp --out leo-tcp.html")
 
 
-def report(directory: Path, /, *, out: Path | None = None) -> None:
+def report(directory: Path, /, *, out: Path | None = None, between: str | None = None) -> None:
     """Write a result or a sweep as one HTML file, which opens without a network: numbers, warnings, charts, provenance.
 
     Args:
         directory: The folder of a result or of a sweep.
         out: The file; by default report.html in that folder.
+        between: Of a sweep: the axis whose values are compared with its first; by default the first with names.
     """
     from transorbit import report as pages
 
-    print(f"Report: {pages.write(directory, out)}")
+    print(f"Report: {pages.write(directory, out, between=between)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import tomllib
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,10 +14,12 @@ from cyclopts import Parameter
 import transorbit as to
 from transorbit.cli import UsageError, parse, show
 from transorbit.cli.common import Plugins, Settings, examples, run_plugins
-from transorbit.sweep.result import check_folder, freeze
+from transorbit.sweep.result import check_folder, freeze, frozen
+from transorbit.sweep.run import differences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from transorbit.sweep import Progress
 
@@ -57,20 +59,25 @@ def sweep(
         json_: Print means and intervals as JSON and nothing else.
         quiet: Print nothing but errors.
     """
+    if jobs is not None and (jobs < 1 or dask is not None):
+        raise UsageError("--jobs: does not go with --dask" if dask else f"--jobs: {jobs} must be 1 or more")
     run_plugins(plugin)
     ready = to.Sweep.load(file)
     # Options come after the file, so what is wrong with them is told without its name.
     ready = ready.replace(seed=None if seed is None else parse.seed(seed), set=_settings(set_))
     directory = out or Path("results") / file.name.removesuffix(".toml").removesuffix(".sweep")
-    if resume and not (directory / "sweep.toml").is_file():
-        raise UsageError(f"--resume: {directory} has no sweep to go on with; without --resume one is begun")
     check_folder(directory)
+    if file.resolve().parent == directory.resolve():
+        raise UsageError(f"--out: {directory} holds {file.name} itself, which a sweep must not replace")
+    if resume:
+        _check_same(ready, directory)
     ready.check()
-    freeze(ready, directory)
     stopped = None
-    with _progress(enabled=not quiet) as progress:
+    # Whatever is wrong is told before anything is written.
+    with _client(dask) as client, _progress(enabled=not quiet) as progress:
+        freeze(ready, directory)
         try:
-            result = ready.run(jobs=jobs, dask=dask, store=directory / "store.sqlite", progress=progress)
+            result = ready.run(jobs=jobs, dask=client, store=directory / "store.sqlite", progress=progress)
         except to.SweepInterrupted as stop:
             result, stopped = stop.result, str(stop)
     result.save(directory)
@@ -79,10 +86,31 @@ def sweep(
         print(json.dumps(report, indent=2, ensure_ascii=False), flush=True)
     elif not quiet:
         print(_text(result, report), flush=True)
+    for warning in result.warnings:
+        print(f"transorbit: warning: {warning}", file=sys.stderr)
     if stopped:
         print(f"transorbit: {stopped}; the same command goes on from there", file=sys.stderr)
         return 130
     return _failures(result, report)
+
+
+def _check_same(ready: to.Sweep, directory: Path) -> None:
+    if not (directory / "sweep.toml").is_file():
+        raise UsageError(f"--resume: {directory} has no sweep to go on with; without --resume one is begun")
+    if differ := differences(ready, frozen(directory)):
+        raise UsageError(f"--resume: {directory} has another sweep, which differs in {', '.join(differ)}")
+
+
+def _client(dask: str | None) -> AbstractContextManager[Any]:
+    """The connection to a Dask scheduler, if one is asked for."""
+    if dask is None:
+        return nullcontext()
+    from transorbit.sweep.cluster import connect
+
+    try:
+        return closing(connect(dask))
+    except to.ScenarioError as error:
+        raise UsageError(f"--{error}") from None
 
 
 def _settings(assignments: list[str] | None) -> dict[str, Any]:
@@ -112,6 +140,7 @@ def _report(result: to.SweepResult, directory: Path) -> dict[str, Any]:
         "computed": progress.computed,
         "reused": progress.reused,
         "failed": len(result.failed),
+        "warnings": result.warnings,
         "elapsed_s": round(progress.elapsed_s, 3),
         "axes": {axis.name: {"label": axis.label, "unit": axis.unit} for axis in result.axes},
         "metrics": {metric.name: {"label": metric.label, "unit": metric.unit} for metric in result.metrics.values()},

@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from transorbit._core import ScenarioError
 from transorbit.plots import labels as naming
 from transorbit.plots import style
 
@@ -173,6 +174,8 @@ def heatmap(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:
     x, by, mean = str(p.spec.x), str(p.spec.by), p.spec.stats[0]
     across, up = p.levels[x], p.levels[by]
     known = [value / unit for value in ours[mean]]
+    if "y" in p.spec.log and min(known, default=1.0) <= 0:
+        raise ScenarioError(f"log: the colours of {p.spec.y!r} cannot be logarithmic: a value is {min(known) * unit:g}")
     limits: Any = {"vmin": min(known, default=0.0), "vmax": max(known, default=1.0)}
     colors = LogNorm(**limits) if "y" in p.spec.log else Normalize(**limits)
     mesh = None

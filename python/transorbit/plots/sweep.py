@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from transorbit._core import ScenarioError
+from transorbit._names import hint
 from transorbit.plots import labels as naming
 from transorbit.plots import style
 from transorbit.plots.spectral import spectral_efficiency
-from transorbit.plots.table import near, of_table
+from transorbit.plots.table import of_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,7 +61,7 @@ def of_sweep(
         ScenarioError: no such kind, axis or column, nothing to draw, or an axis with several values that is left over.
     """
     if kind not in KINDS:
-        raise ScenarioError(f"kind: {kind!r} is not one of {', '.join(KINDS)}{near(kind, KINDS)}")
+        raise ScenarioError(f"kind: {kind!r} is not one of {', '.join(KINDS)}{hint(kind, KINDS)}")
     is_spectral = kind == "spectral-efficiency"
     y = y or next(iter(result.metrics))
     frame, column = _frame(result, "last_hop.spectral_efficiency" if is_spectral else y, distribution=kind == "cdf")
@@ -84,7 +85,7 @@ def _frame(result: SweepResult, y: str, *, distribution: bool) -> tuple[pl.DataF
     column = y.removeprefix(_OF_FLOWS)
     if not y.startswith(_OF_FLOWS) or column not in result.flows.columns:
         known = [*result.metrics, *result.runs.columns, *(f"{_OF_FLOWS}{name}" for name in result.flows.columns)]
-        raise ScenarioError(f"y: there is no column {y!r} in runs and flows{near(y, known)}")
+        raise ScenarioError(f"y: there is no column {y!r} in runs and flows{hint(y, known)}")
     if distribution:
         return result.flows, column
     if not result.flows.schema[column].is_numeric():
@@ -97,7 +98,7 @@ def _only(frame: pl.DataFrame, axes: Sequence[Axis], only: Mapping[str, Sequence
     known = {axis.name: axis for axis in axes}
     for name, wanted in only.items():
         if name not in known:
-            raise ScenarioError(f"only: there is no axis {name!r}{near(name, known)}")
+            raise ScenarioError(f"only: there is no axis {name!r}{hint(name, known)}")
         kept = [_value(known[name], one) for one in wanted]
         frame = frame.filter(pl.col(name).is_in(kept))
     return frame
@@ -127,7 +128,9 @@ def _axes(
     names = [axis.name for axis in axes]
     for place, name in given.items():
         if name is not None and name not in frame.columns:
-            raise ScenarioError(f"{place}: there is no axis {name!r}{near(name, names)}")
+            raise ScenarioError(f"{place}: there is no axis {name!r}{hint(name, names)}")
+        if name is not None and frame.schema[name].is_nested():
+            raise ScenarioError(f"{place}: the column {name!r} holds lists, which no axis has a place for")
     numeric = [name for name in names if frame.schema[name].is_numeric()]
     wanted = [name for name in names if name not in numeric] if kind == "bars" else numeric
     chosen = dict(given)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import polars as pl
 
 from transorbit import statistics
 from transorbit._core import ScenarioError
+from transorbit._names import hint
 from transorbit.plots import labels as naming
 from transorbit.plots import marks, style
 
@@ -88,7 +88,8 @@ def of_table(
     """Draw a column of a table over others.
 
     Rows with the same `x`, `by` and `panels` are repetitions: what is drawn is their mean, with Student's interval if
-    there are two or more. Rows without a value in `y` are left out.
+    there are two or more. Rows without a value in `y` are left out; of a point one of whose values is no number (0 / 0)
+    the mean is not known, and it is not drawn. A distribution is that of the numbers.
 
     Args:
         kind: `lines` (mean and interval over `x`), `bars` (the same over categories), `cdf` (the distribution of `y`;
@@ -164,7 +165,7 @@ def check(spec: Spec, frame: pl.DataFrame, published: pl.DataFrame | None) -> No
         ScenarioError: no such kind or column, or one without numbers.
     """
     if spec.kind not in KINDS:
-        raise ScenarioError(f"kind: {spec.kind!r} is not one of {', '.join(KINDS)}{near(spec.kind, KINDS)}")
+        raise ScenarioError(f"kind: {spec.kind!r} is not one of {', '.join(KINDS)}{hint(spec.kind, KINDS)}")
     if set(spec.log) - {"x", "y"}:
         raise ScenarioError(f'log: {spec.log!r} is not "x", "y" or "xy"')
     if spec.kind != "cdf" and spec.x is None:
@@ -174,36 +175,33 @@ def check(spec: Spec, frame: pl.DataFrame, published: pl.DataFrame | None) -> No
     named = {"x": spec.x, "y": spec.y, "by": spec.by, "panels": spec.panels}
     for option, column in named.items():
         if column is not None and column not in frame.columns:
-            raise ScenarioError(f"{option}: there is no column {column!r}{near(column, frame.columns)}")
+            raise ScenarioError(f"{option}: there is no column {column!r}{hint(column, frame.columns)}")
+        if column is not None and frame.schema[column].is_nested():
+            raise ScenarioError(f"{option}: the column {column!r} holds lists, which no axis has a place for")
         needed = option == "y" or (option == "x" and spec.kind != "cdf")
         if published is not None and needed and column not in published.columns:
-            raise ScenarioError(f"published: there is no column {column!r}{near(str(column), published.columns)}")
+            raise ScenarioError(f"published: there is no column {column!r}{hint(str(column), published.columns)}")
     if not (frame.schema[spec.y].is_numeric() or frame.schema[spec.y] in (pl.Boolean, pl.Null)):
         raise ScenarioError(f"y: the column {spec.y!r} holds no numbers")
-
-
-def near(given: str, known: Any) -> str:
-    """The end of an error: the known name that is nearest to the given one."""
-    found = difflib.get_close_matches(given, list(known), 1, 0.5)
-    return f"; nearest: {found[0]}" if found else ""
 
 
 def summary(spec: Spec, frame: pl.DataFrame) -> pl.DataFrame:
     """A row for each point that is drawn: the keys, then its numbers."""
     keys = [name for name in spec.keys if name in frame.columns]
-    value = pl.col(spec.y).cast(pl.Float64)
-    known = frame.filter(value.is_not_null() & value.is_not_nan()).with_columns(value)
+    known = frame.with_columns(pl.col(spec.y).cast(pl.Float64)).drop_nulls(spec.y)
     if spec.kind == "cdf":
-        return _distribution(known, keys, spec.y)
+        return _distribution(known.filter(pl.col(spec.y).is_finite()), keys, spec.y)
+    value = pl.col(spec.y)
     groups = known.group_by(keys, maintain_order=True).agg(value.alias("\0values"))
     found = [statistics.mean_interval(values, confidence=spec.confidence) for values in groups["\0values"].to_list()]
     mean, low, high, count = spec.stats
-    return groups.drop("\0values").with_columns(
+    points = groups.drop("\0values").with_columns(
         pl.Series(mean, [one.mean for one in found], pl.Float64),
         pl.Series(low, [one.low for one in found], pl.Float64),
         pl.Series(high, [one.high for one in found], pl.Float64),
         pl.Series(count, [one.count for one in found], pl.Int64),
     )
+    return points.filter(pl.col(mean).is_finite())
 
 
 def _distribution(known: pl.DataFrame, keys: list[str], y: str) -> pl.DataFrame:

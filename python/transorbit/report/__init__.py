@@ -9,6 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from transorbit import _open
+from transorbit._core import ScenarioError
+
 if TYPE_CHECKING:
     from transorbit.result import Result
     from transorbit.sweep import SweepResult
@@ -21,30 +24,38 @@ def of_result(result: Result) -> str:
     return page(result)
 
 
-def of_sweep(result: SweepResult) -> str:
-    """The report of a sweep: the text of an HTML file."""
+def of_sweep(result: SweepResult, *, between: str | None = None) -> str:
+    """The report of a sweep: the text of an HTML file.
+
+    Args:
+        between: the axis whose values are held against its first one, run by run; by default the first with names.
+
+    Raises:
+        ScenarioError: there is no such axis.
+    """
     from transorbit.report.sweep import page
 
-    return page(result)
+    return page(result, between=between)
 
 
-def write(directory: str | Path, out: str | Path | None = None) -> Path:
+def write(directory: str | Path, out: str | Path | None = None, *, between: str | None = None) -> Path:
     """Write the report of a result folder or of a sweep's, by default into it as report.html; gives the file's path.
 
     Raises:
+        ScenarioError: a file of the folder is damaged, or `between`, which is for a sweep, is no axis of it.
         FileNotFoundError: the folder is not there, or holds neither a result nor a sweep.
         OSError: it cannot be read, or the report cannot be written.
     """
     directory = Path(directory)
     target = Path(out) if out else directory / "report.html"
     if (directory / "summary.json").is_file():
-        from transorbit.result import Result
-
-        text = of_result(Result.load(directory))
+        if between is not None:
+            raise ScenarioError(f"between: {between}: is for a sweep, and {directory} is a result")
+        text = of_result(_open.result(directory))
     elif (directory / "sweep.toml").is_file():
         from transorbit.sweep import SweepResult
 
-        text = of_sweep(SweepResult.load(directory))
+        text = of_sweep(SweepResult.load(directory), between=between)
     else:
         raise FileNotFoundError(f"{directory}: {_what_is_missing(directory)}")
     target.parent.mkdir(parents=True, exist_ok=True)

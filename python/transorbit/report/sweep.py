@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from transorbit.report import text
+from transorbit.report import differences, text
 from transorbit.report.page import Axis, Cell, Explorer, Measure, Page, Tile, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from transorbit import sweep as sweeps
     from transorbit.sweep import SweepResult
@@ -25,8 +25,8 @@ _VALUES_SHOWN = 12
 _Row = dict[str, Any]
 
 
-def page(result: SweepResult) -> str:
-    """The report of a sweep."""
+def page(result: SweepResult, *, between: str | None = None) -> str:
+    """The report of a sweep; its differences are those between the values of an axis."""
     runs, failed = len(result.runs), len(result.failed)
     points = len(result.sweep.points)
     rows = result.means()
@@ -44,6 +44,7 @@ def page(result: SweepResult) -> str:
         made.table(["Axis", "Column", "Values", ""], [_axis(axis) for axis in result.axes], sortable=False)
     _charts(made, result, rows)
     _means(made, result, rows)
+    differences.add(made, result, between)
     _failed(made, result)
     made.section("Metrics", note="Each is SQL over one run: aggregates over its flows, columns of the run as they are.")
     named = [[metric.label, metric.unit, name, metric.sql] for name, metric in result.metrics.items()]
@@ -88,22 +89,22 @@ def _tiles(result: SweepResult, rows: list[_Row]) -> Iterator[Tile]:
             continue
         best = max(known, key=lambda row: row["metrics"][name]["mean"])
         least = min(row["metrics"][name]["mean"] for row in known)
-        where = ", ".join(f"{axis.label} {_level(best[axis.name])}" for axis in result.axes)
+        where = ", ".join(f"{axis.label} {differences.level(best[axis.name])}" for axis in result.axes)
         note = f"{where}; from {number(least, 4)}" if len(known) > 1 else ""
         yield Tile(f"{metric.label}, greatest mean", number(best["metrics"][name]["mean"], 4), metric.unit, note)
 
 
 def _axis(axis: sweeps.Axis) -> list[object]:
-    shown = [_level(value) for value in axis.values[:_VALUES_SHOWN]]
-    more = [f"… {_level(axis.values[-1])}"] if len(axis.values) > _VALUES_SHOWN else []
-    return [_title(axis), axis.name, ", ".join(shown + more), _count(len(axis.values), "value")]
+    shown = [differences.level(value) for value in axis.values[:_VALUES_SHOWN]]
+    more = [f"… {differences.level(axis.values[-1])}"] if len(axis.values) > _VALUES_SHOWN else []
+    return [differences.title(axis), axis.name, ", ".join(shown + more), _count(len(axis.values), "value")]
 
 
 def _charts(made: Page, result: SweepResult, rows: list[_Row]) -> None:
     """What can be looked at in curves, and as bars or a map what cannot."""
-    axes, tied = _independent(result)
+    axes, tied = differences.independent(result)
     names = [name for name in result.metrics if any(_mean(row, name) is not None for row in rows)]
-    numeric = [axis for axis in axes if _numeric(axis)]
+    numeric = [axis for axis in axes if differences.numeric(axis)]
     drawings = list(_drawings(result, axes, names))
     if not names or not (numeric or drawings):
         return
@@ -125,7 +126,7 @@ def _explorer(result: SweepResult, axes: list[sweeps.Axis], names: list[str], ro
         values = [None if one.get("mean") is None else (one["mean"], one["low"], one["high"]) for one in told]
         points.append((at, values))
     return Explorer(
-        axes=[Axis(axis.name, _title(axis), _values(axis), _numeric(axis)) for axis in axes],
+        axes=[Axis(axis.name, differences.title(axis), _values(axis), differences.numeric(axis)) for axis in axes],
         measures=[Measure(name, result.metrics[name].title) for name in names],
         points=points,
     )
@@ -133,7 +134,7 @@ def _explorer(result: SweepResult, axes: list[sweeps.Axis], names: list[str], ro
 
 def _drawings(result: SweepResult, axes: list[sweeps.Axis], names: list[str]) -> Iterator[tuple[str, str]]:
     """Bars where no axis is a number, a map where two are."""
-    numeric = [axis for axis in axes if _numeric(axis)]
+    numeric = [axis for axis in axes if differences.numeric(axis)]
     size = 1
     for axis in axes:
         size *= len(axis.values)
@@ -152,7 +153,7 @@ def _drawing(kind: str, result: SweepResult, axes: list[sweeps.Axis], name: str)
     from transorbit import plots
 
     columns: dict[str, Any] = dict(zip(("x", "by", "panels"), (axis.name for axis in axes), strict=False))
-    labels = {axis.name: _title(axis) for axis in axes} | {name: result.metrics[name].title}
+    labels = {axis.name: differences.title(axis) for axis in axes} | {name: result.metrics[name].title}
     frame = result.runs.filter(pl.col("status") == "ok")
     figure = plots.of_table(kind, frame, y=name, labels=labels, **columns)
     return text.svg(figure), result.metrics[name].title
@@ -161,9 +162,15 @@ def _drawing(kind: str, result: SweepResult, axes: list[sweeps.Axis], name: str)
 def _means(made: Page, result: SweepResult, rows: list[_Row]) -> None:
     names = [name for name in result.metrics if any(name in row["metrics"] for row in rows)]
     made.section("Means", note="Mean ± half of the 95 % interval of it (Student); of a single run nothing is known.")
-    header = [_title(axis) for axis in result.axes] + ["Runs"] + [result.metrics[name].title for name in names]
+    header = (
+        [differences.title(axis) for axis in result.axes] + ["Runs"] + [result.metrics[name].title for name in names]
+    )
     table: list[list[object]] = [
-        [*(_level_cell(row[axis.name]) for axis in result.axes), row["runs"], *(_interval(row, name) for name in names)]
+        [
+            *(differences.level_cell(row[axis.name]) for axis in result.axes),
+            row["runs"],
+            *(_interval(row, name) for name in names),
+        ]
         for row in rows[:_ROWS]
     ]
     cut = f"The first {number(_ROWS)} of {_count(len(rows), 'point')}." if len(rows) > _ROWS else ""
@@ -188,11 +195,11 @@ def _failed(made: Page, result: SweepResult) -> None:
     axes = [axis.name for axis in result.axes]
     # Every replication of a point mostly fails for the same reason.
     told = result.failed.group_by("point", *axes, "error", maintain_order=True).agg("seed").rows(named=True)
-    header = ["Point", *(_title(axis) for axis in result.axes), "Seeds", "Error"]
+    header = ["Point", *(differences.title(axis) for axis in result.axes), "Seeds", "Error"]
     rows: list[list[object]] = [
         [
             row["point"],
-            *(_level_cell(row[name]) for name in axes),
+            *(differences.level_cell(row[name]) for name in axes),
             str(row["seed"][0]) if len(row["seed"]) == 1 else f"{len(row['seed'])} from {min(row['seed'])}",
             str(row["error"]),
         ]
@@ -231,59 +238,15 @@ def _provenance(result: SweepResult) -> Iterator[tuple[str, object]]:
         yield "Hosts", ", ".join(_told(result, "host"))
 
 
-def _independent(result: SweepResult) -> tuple[list[sweeps.Axis], list[tuple[sweeps.Axis, sweeps.Axis]]]:
-    """The axes without those that only go along with another one, and these with the one that they go with."""
-    kept: list[sweeps.Axis] = []
-    tied = []
-    points = result.sweep.points
-    for axis in result.axes:
-        along = next((other for other in kept if _pairs(points, axis.name, other.name)), None)
-        if along:
-            tied.append((axis, along))
-        else:
-            kept.append(axis)
-    return kept, tied
-
-
-def _pairs(points: list[sweeps.Point], name: str, other: str) -> bool:
-    """Whether each value of one axis comes with one of the other only, and the other way round."""
-    seen = {(_key(point.values, name), _key(point.values, other)) for point in points}
-    return len(seen) > 1 and len(seen) == len({a for a, _ in seen}) == len({b for _, b in seen})
-
-
-def _key(values: Mapping[str, Any], name: str) -> tuple[str, Any]:
-    return type(values[name]).__name__, values[name]
-
-
 def _mean(row: _Row, name: str) -> float | None:
     told: float | None = row["metrics"].get(name, {}).get("mean")
     return told
 
 
-def _numeric(axis: sweeps.Axis) -> bool:
-    values = axis.values
-    return len(values) > 1 and all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
-
-
 def _values(axis: sweeps.Axis) -> list[float | str]:
     """Numbers to draw over, or text to choose from."""
-    numbers = [value for value in axis.values if _numeric(axis) and not isinstance(value, str)]
-    return [*numbers] if numbers else [_level(value) for value in axis.values]
-
-
-def _title(axis: sweeps.Axis) -> str:
-    return f"{axis.label} ({axis.unit})" if axis.unit else axis.label
-
-
-def _level(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return number(value, 6) if isinstance(value, int | float) else str(value)
-
-
-def _level_cell(value: object) -> Cell:
-    numeric = isinstance(value, int | float) and not isinstance(value, bool)
-    return Cell(_level(value), sort=value if numeric else None)  # type: ignore[arg-type]
+    numbers = [value for value in axis.values if differences.numeric(axis) and not isinstance(value, str)]
+    return [*numbers] if numbers else [differences.level(value) for value in axis.values]
 
 
 def _told(result: SweepResult, column: str) -> list[str]:

@@ -62,7 +62,9 @@ def judge(claim: Claim, tables: Tables) -> Judgement:
         intervals = _INTERVALS[claim.test](claim, tables)
     except ScenarioError as error:
         return failed(claim, str(error))
-    judged = {group: verdict(interval, claim.predicate) for group, interval in intervals.items()}
+    judged = {
+        group: verdict(interval, claim.predicate, exact=not tables.has_chance) for group, interval in intervals.items()
+    }
 
     def favourable(group: Group) -> tuple[int, float]:
         return -VERDICTS.index(judged[group]), claim.predicate.margin(intervals[group].mean)
@@ -82,10 +84,15 @@ def failed(claim: Claim, why: str) -> Judgement:
     return Judgement(claim=claim, verdict=ERROR, error=why)
 
 
-def verdict(interval: statistics.Interval, predicate: Predicate) -> str:
-    """`holds` if the whole interval is what the claim allows, `holds weakly` if the estimate is."""
+def verdict(interval: statistics.Interval, predicate: Predicate, *, exact: bool = False) -> str:
+    """`holds` if the whole interval is what the claim allows, `holds weakly` if the estimate is.
+
+    Of a single seed nothing is known but the estimate, unless it is exact: no chance is in it.
+    """
     if not predicate.holds(interval.mean):
         return DOES_NOT
+    if interval.count < 2 and not exact:
+        return WEAKLY
     return HOLDS if predicate.holds(interval.low) and predicate.holds(interval.high) else WEAKLY
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from transorbit._core import ScenarioError
+from transorbit._names import hint_or_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ def known(raw: object, keys: Iterable[str], path: Path, at: str = "") -> None:
     keys = list(keys)
     for key in raw:
         if key not in keys:
-            raise ScenarioError(f"{path}: {at}{key}: unknown key{nearest(key, keys)}")
+            raise ScenarioError(f"{path}: {at}{key}: unknown key{hint_or_all(key, keys)}")
 
 
 def text(raw: Mapping[str, Any], key: str, path: Path, default: Any = _REQUIRED, *, at: str = "") -> str:
@@ -82,12 +82,3 @@ def one_of(value: object, allowed: Iterable[str], at: str) -> str:
     if value not in allowed:
         raise ScenarioError(f"{at}: {value!r} was given, one of {', '.join(allowed)} is expected")
     return str(value)
-
-
-def nearest(name: str, names: Iterable[str]) -> str:
-    """The end of a message about a name that does not exist."""
-    names = sorted(names)
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5) or [one for one in names if name in one][:3]
-    if close:
-        return f"; did you mean {' or '.join(close)}?"
-    return f": one of {', '.join(names)}" if names else ""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from transorbit._core import ScenarioError
+from transorbit._names import hint_or_all
 from transorbit.reproduce import fields
 from transorbit.sweep import sql
 
@@ -142,7 +143,7 @@ def load(folder: Path, only: str | None = None) -> list[Paper]:
         raise ScenarioError(f"{folder}: no papers there (a folder for each, with paper.toml); choose it with --papers")
     key, _, name = (only or "").strip("/").partition("/")
     if key and key not in keys:
-        raise ScenarioError(f"{key}: no such paper in {folder}{fields.nearest(key, keys)}")
+        raise ScenarioError(f"{key}: no such paper in {folder}{hint_or_all(key, keys)}")
     reader = _Reader(folder)
     return [reader.paper(one, name) for one in ([key] if key else keys)]
 
@@ -161,7 +162,7 @@ class _Reader:
         authors = raw.get("authors", "")
         names = sorted((file.stem for file in path.parent.glob("*.toml") if file != path), key=_in_order)
         if name and name not in names:
-            raise ScenarioError(f"{key}/{name}: no such item of {key}{fields.nearest(name, names)}")
+            raise ScenarioError(f"{key}/{name}: no such item of {key}{hint_or_all(name, names)}")
         return Paper(
             key=key,
             title=fields.text(raw, "title", path),
@@ -226,7 +227,7 @@ class _Reader:
         if not other.is_file():
             names = [f"{file.parent.name}/{file.stem}" for file in self._folder.glob("*/*.toml")]
             names = [name for name in names if not name.endswith("/paper")]
-            raise ScenarioError(f"{path}: like: {like}: no such item{fields.nearest(like, names)}")
+            raise ScenarioError(f"{path}: like: {like}: no such item{hint_or_all(like, names)}")
         theirs, where = self._sections(other, (*seen, path))
         # An item's own sweep is not computed by the other's function, nor the other way round.
         own = {"sweep", "study"} & sections.keys()

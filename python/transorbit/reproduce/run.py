@@ -119,25 +119,32 @@ class Runner:
             why = f"{failed.height} of {count} runs failed, the first with: {failed['error'][0]}"
             return replace(_failed(item, why), runs=count)
         data = tables.Tables(result.runs, flows=result.flows, published=published, views=item.views)
-        outcome = self._judged(item, data, published, _labels(item, result))
+        outcome = self._judged(item, data, published, _labels(item, result), [axis.name for axis in result.axes])
         return replace(outcome, runs=count, scenario=sweep.scenario(sweep.points[0]).to_toml())
 
     def _study(self, item: Item, published: pl.DataFrame | None) -> Outcome:
         rows = study.rows(item, root=self._seed, quick=self._quick, keep=self._out / "studies")
         data = tables.Tables(rows, published=published, views=item.views, every_seed=True)
-        return self._judged(item, data, published, item.labels)
+        return self._judged(item, data, published, item.labels, [])
 
     def _judged(
-        self, item: Item, data: tables.Tables, published: pl.DataFrame | None, labels: Mapping[str, str]
+        self,
+        item: Item,
+        data: tables.Tables,
+        published: pl.DataFrame | None,
+        labels: Mapping[str, str],
+        axes: Sequence[str],
     ) -> Outcome:
         """The claims' verdicts and what is drawn; a table or a plot that is wrong does not take away the rest."""
         try:
-            drawn, problems = figures.draw(item, data, published, labels, self._out / "figures" / item.paper)
+            drawn, problems = figures.draw(item, data, published, labels, self._out / "figures" / item.paper, axes=axes)
             compared: list[Comparison] = []
             try:
-                compared = figures.compare(item.table, data, published, labels) if item.table else []
+                compared = figures.compare(item.table, data, published, labels, axes=axes) if item.table else []
             except ScenarioError as error:
                 problems.append(str(error))
+            except (TypeError, ValueError) as error:
+                problems.append(f"table: {type(error).__name__}: {' '.join(str(error).split())}")
             return Outcome(
                 item=item,
                 judgements=tuple(claims.judge(claim, data) for claim in item.claims),

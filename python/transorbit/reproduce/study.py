@@ -8,7 +8,9 @@ import json
 import math
 import os
 import sys
+import traceback
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transorbit._core import ScenarioError, version
@@ -18,7 +20,6 @@ from transorbit.sweep.work import build
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     import polars as pl
 
@@ -66,17 +67,31 @@ def _key(study: Study, seeds: Sequence[int], quick: bool) -> str:
 def _call(item: Item, study: Study, seeds: Sequence[int], quick: bool) -> list[dict[str, Any]]:
     at = f"{item.path}: study.function: {study.function}"
     module, _, name = study.function.partition(":")
-    with _importing(study.folder, module, item.paper) as functions:
-        function = getattr(functions, name, None)
-        if not callable(function):
-            raise ScenarioError(f"{at}: {study.folder / module}.py has no function {name}")
-        given = function(seeds=seeds, quick=quick)
+    try:
+        with _importing(study.folder, module, item.paper) as functions:
+            function = getattr(functions, name, None)
+            if not callable(function):
+                raise ScenarioError(f"{at}: {study.folder / module}.py has no function {name}")
+            given = function(seeds=seeds, quick=quick)
+    except ScenarioError:
+        raise
+    except Exception as error:
+        # Whatever is wrong in one study, the other items are computed.
+        raise ScenarioError(f"{at}: {_told(error, study.folder)}") from error
     if not isinstance(given, list) or not given or not all(isinstance(row, dict) and "seed" in row for row in given):
         raise ScenarioError(f'{at}: has to give a list of rows, each a dict with "seed"')
     strange = {row["seed"] for row in given} - {EVERY_SEED, *seeds}
     if strange:
         raise ScenarioError(f"{at}: gives a row of seed {min(strange)}, which it was not handed")
     return [{key: _kept(value, f"{at}: {key}") for key, value in row.items()} for row in given]
+
+
+def _told(error: Exception, folder: Path) -> str:
+    """What went wrong, and where in the files of the study."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if Path(frame.filename).absolute().is_relative_to(folder.absolute())]
+    where = "".join(f"{Path(frame.filename).name}, line {frame.lineno}, in {frame.name}: " for frame in own[-1:])
+    return f"{where}{type(error).__name__}: {' '.join(str(error).split())}"
 
 
 def _kept(value: object, at: str) -> object:

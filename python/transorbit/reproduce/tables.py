@@ -75,6 +75,11 @@ class Tables:
         """The tables each of whose rows belongs to one seed."""
         return [] if self._every_seed else self._by_seed
 
+    @property
+    def has_chance(self) -> bool:
+        """Whether any row is of a seed: another one might give another value."""
+        return self.seeds != (EVERY_SEED,)
+
     def query(self, text: str, *, seeds: Sequence[int] | None = None) -> list[tuple[Any, ...]]:
         """The rows that the query gives if only these seeds had been run; all of them by default.
 

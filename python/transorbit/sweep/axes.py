@@ -34,6 +34,8 @@ FLOW_COLUMNS = frozenset(
     ]
 )
 # fmt: on
+# What a row of `SweepResult.means` has besides the axes; metrics are in a table of their own there.
+_MEANS = ("point", "runs", "failed", "metrics")
 
 _MOST_VALUES = 10_000
 _QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-zµ%°/][^\s\"]*)\s*")
@@ -105,7 +107,7 @@ def read(entries: object) -> tuple[Group, ...]:
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise ScenarioError("axes: must be a list of tables, each begun by [[axes]]")
     groups = tuple(_group(f"axes.{index}", entry) for index, entry in enumerate(entries))
-    names: dict[str, str] = {}
+    names = dict.fromkeys(_MEANS, "a key of the means")
     keys: dict[str, str] = {}
     for index, group in enumerate(groups):
         for axis in group.axes:
@@ -120,8 +122,8 @@ def read(entries: object) -> tuple[Group, ...]:
 
 def check_name(where: str, name: str, taken: Mapping[str, str]) -> None:
     """Raise `ScenarioError` unless a column can be called `name`; `taken` has names in lower case and what has them."""
-    if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
-        raise ScenarioError(f"{where}: {name!r} is no name of a column: letters, digits and _")
+    if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
+        raise ScenarioError(f"{where}: {name!r} is no name of a column: a letter, then letters, digits and _")
     lower = name.casefold()
     of = taken.get(lower)
     if lower in RUN_COLUMNS or lower in FLOW_COLUMNS or lower.startswith("steady_"):

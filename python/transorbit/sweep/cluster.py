@@ -21,6 +21,24 @@ _CONNECT_S = 15
 _PATIENCE_S = 2.0
 
 
+def connect(dask: Any) -> Any:
+    """A client of the scheduler at this address, or of a cluster object.
+
+    Raises:
+        ScenarioError: Dask is not installed, or no scheduler answers.
+    """
+    try:
+        import distributed
+    except ImportError:
+        raise ScenarioError('dask: is not installed; it comes with: pip install "transorbit[cluster]"') from None
+    make: Any = distributed.Client
+    try:
+        return make(dask, timeout=_CONNECT_S, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        reason = " ".join(str(error).split())
+        raise ScenarioError(f"dask: no scheduler answers at {dask}: {reason}") from None
+
+
 class Cluster:
     """Computes tasks with Dask. A worker that dies costs only the runs that it had: others take them over."""
 
@@ -35,16 +53,12 @@ class Cluster:
         except ImportError:
             raise ScenarioError('dask: is not installed; it comes with: pip install "transorbit[cluster]"') from None
         self._own = not isinstance(dask, distributed.Client)
-        connect: Any = distributed.Client
-        try:
-            self._client = connect(dask, timeout=_CONNECT_S, set_as_default=False) if self._own else dask
-        except (OSError, ValueError, TypeError) as error:
-            reason = " ".join(str(error).split())
-            raise ScenarioError(f"dask: no scheduler answers at {dask}: {reason}") from None
+        self._client: Any = connect(dask) if self._own else dask
         self._done: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._tasks: dict[Any, Task] = {}
         self._threads = 0
         self._looked = float("-inf")
+        self._error: ScenarioError | None = None
 
     @property
     def room(self) -> int:
@@ -80,18 +94,29 @@ class Cluster:
         Raises:
             ScenarioError: a worker runs other code, or the scheduler has gone.
         """
+        if self._error:
+            raise self._error
         try:
             futures = [self._done.get(timeout=_PATIENCE_S)]
         except queue.Empty:
             return []
         while not self._done.empty():
             futures.append(self._done.get())
-        return [self._outcome(future, self._tasks.pop(future)) for future in futures]
+        outcomes = []
+        for future in futures:
+            try:
+                outcomes.append(self._outcome(future, self._tasks.pop(future)))
+            except ScenarioError as error:
+                self._error = self._error or error
+        if self._error and not outcomes:
+            raise self._error
+        # What is finished is kept first; an error is raised by the next call.
+        return outcomes
 
     def close(self) -> None:
-        """End what is running, and leave the scheduler as it was."""
+        """Ask for nothing more, and leave the scheduler as it was: also the same runs where another client waits."""
         if self._tasks:
-            self._client.cancel(list(self._tasks), force=True)
+            self._client.cancel(list(self._tasks))
             self._tasks.clear()
         if self._own:
             self._client.close()

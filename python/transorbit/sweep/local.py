@@ -52,11 +52,14 @@ class Threads:
         while not self._done.empty():
             found.append(self._done.get())
         self._open -= len(found)
-        outcomes = []
-        for outcome in found:
-            if isinstance(outcome, BaseException):
-                raise outcome
-            outcomes.append(outcome)
+        outcomes = [outcome for outcome in found if not isinstance(outcome, BaseException)]
+        for error in found:
+            if isinstance(error, BaseException):
+                if not outcomes:
+                    raise error
+                # What is finished is kept first; the next call raises.
+                self._open += 1
+                self._done.put(error)
         return outcomes
 
     def close(self) -> None:

@@ -93,6 +93,9 @@ class Precision:
 
     def more(self, mean: float, half_width: float, count: int) -> int:
         """How many replications to look at next: what the spread up to now asks for, at most twice as many."""
+        if not half_width > 0:
+            # Fewer than two values: nothing is known of the spread.
+            return min(self.most, 2 * count)
         target = self.half_width * (abs(mean) if self.relative else 1)
         needed = count * (half_width / target) ** 2 if target > 0 else float("inf")
         return min(self.most, 2 * count, max(count + 1, int(min(needed, self.most)) + 1))

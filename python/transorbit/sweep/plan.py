@@ -192,7 +192,9 @@ class Sweep:
         if replications is not None:
             copy = changed(copy, replications=_whole("replications", replications, 1, SEEDS))
         if most is not None and copy.precision:
-            copy = changed(copy, precision=changed(copy.precision, most=_whole("most", most, 1, SEEDS)))
+            copy = changed(copy, precision=changed(copy.precision, most=_whole("most", most, 2, SEEDS)))
+        if copy.precision and copy.replications < 2:
+            raise ScenarioError(_too_few(copy.replications))
         if copy.precision and copy.precision.most < copy.replications:
             copy = changed(copy, precision=changed(copy.precision, most=copy.replications))
         if set:
@@ -355,11 +357,15 @@ def _absolute(folder: Path) -> str:
 def _replications(table: Mapping[str, Any], precision: Precision | None) -> int:
     default = min(5, precision.most) if precision else 1
     count = _whole("replications", table.get("replications", default), 1, SEEDS)
-    if precision and not 2 <= count <= precision.most:
-        raise ScenarioError(
-            f"replications: {count} must be at least 2, for an interval, and at most precision.most = {precision.most}"
-        )
+    if precision and count < 2:
+        raise ScenarioError(_too_few(count))
+    if precision and count > precision.most:
+        raise ScenarioError(f"replications: {count} must be at most precision.most = {precision.most}")
     return count
+
+
+def _too_few(count: int) -> str:
+    return f"replications: {count} must be at least 2, for the interval that precision looks at"
 
 
 def _settings(given: object, groups: Sequence[Group]) -> dict[str, Any]:

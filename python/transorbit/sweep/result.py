@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from transorbit.sweep.metrics import Metric
 
 _IDENTITY = "transorbit_sweep"
+_MARK = "# Frozen by transorbit sweep"
+# What `Sweep.run` may have put into the folder before.
+_STORE = frozenset({"store.sqlite", "store.sqlite-wal", "store.sqlite-shm"})
 
 
 class SweepResult:
@@ -55,7 +58,9 @@ class SweepResult:
             ScenarioError: a metric cannot be computed.
         """
         runs, flows = tables.build(store, members, {point.index: point for point in sweep.points})
-        measured = tables.measured(runs, flows, sweep.metrics.values(), len(sweep.axes))
+        # Among fewer runs than the sweep has, those with the columns of a metric may be missing.
+        whole = len({(index, number) for index, number, _ in members}) >= len(sweep.points) * sweep.replications
+        measured = tables.measured(runs, flows, sweep.metrics.values(), len(sweep.axes), whole=whole)
         return cls(sweep, measured, flows, progress)
 
     @classmethod
@@ -63,21 +68,26 @@ class SweepResult:
         """Open a folder that `save` or `transorbit sweep` wrote, also one whose sweep was killed.
 
         Raises:
-            ScenarioError: it is not the folder of a sweep.
+            ScenarioError: it is not the folder of a sweep, or neither its tables nor its store can be read.
         """
         directory = Path(directory)
-        sweep = _frozen(directory)
+        sweep = frozen(directory)
         store = directory / "store.sqlite"
+        unreadable = None
         if store.is_file():
-            kept = Store(store)
             try:
-                members = kept.members(identity(sweep))
-                return _tables(directory, sweep, members) or cls.gather(sweep, kept, members)
-            finally:
-                kept.close()
+                kept = Store(store, reading=True)
+            except ScenarioError as error:
+                # Where nothing may be written SQLite cannot always read either: the tables will do.
+                unreadable = error
+            else:
+                try:
+                    return _tables(directory, sweep, kept) or cls.gather(sweep, kept, kept.members(identity(sweep)))
+                finally:
+                    kept.close()
         loaded = _tables(directory, sweep, None)
         if loaded is None:
-            raise ScenarioError(f"{directory}: has neither the tables of its sweep nor a store of runs")
+            raise unreadable or ScenarioError(f"{directory}: has no tables of its sweep that can be read, and no store")
         return loaded
 
     @property
@@ -134,6 +144,21 @@ class SweepResult:
             rows.append(row)
         return rows
 
+    @property
+    def warnings(self) -> list[str]:
+        """What casts doubt on the numbers: each a line for people. Now only of `warm_up = "auto"`."""
+        if "steady_too_short" not in self.flows.columns:
+            return []
+        short = self.flows.filter(self.flows["steady_too_short"])
+        if short.is_empty():
+            return []
+        first = short.row(0, named=True)
+        where = ", ".join(f"{axis.name} = {first[axis.name]}" for axis in self.axes) or "the only point"
+        return [
+            f"warm_up: MSER-5 leaves out half the series or more of {len(short)} of {len(self.flows)} flows, "
+            f"the first at {where}: the run is too short to tell where its warm-up ends"
+        ]
+
     def plot(self, kind: str, **options: Any) -> Figure:
         """Draw it: "lines", "bars", "cdf", "heatmap" or "spectral-efficiency"; options as `plots.of_sweep` has them.
 
@@ -177,21 +202,41 @@ def freeze(sweep: Sweep, directory: str | Path) -> Path:
     directory = Path(directory)
     check_folder(directory)
     directory.mkdir(parents=True, exist_ok=True)
+    text = sweep.to_toml(scenario="scenario.toml" if sweep.base.text is not None else None)
+    # First, so that the mark is there before anything else of ours is.
+    _write(directory / "sweep.toml", f"{_MARK}: what was run here. It is written anew by each start.\n{text}")
     if sweep.base.text is not None:
         _write(directory / "scenario.toml", sweep.base.text)
-    _write(directory / "sweep.toml", sweep.to_toml(scenario="scenario.toml" if sweep.base.text is not None else None))
     return directory
 
 
 def check_folder(directory: Path) -> None:
-    """Raise unless a sweep can be kept in `directory`: it is new or empty, or has one already.
+    """Raise unless a sweep can be kept in `directory`: it is new, empty but for a store, or has one already.
 
     Raises:
-        FileExistsError: it holds something else.
+        FileExistsError: it holds something else, such as a sweep file that somebody wrote.
         NotADirectoryError: a file stands where a folder above it would be.
     """
-    if not (directory / "sweep.toml").is_file():
+    file = directory / "sweep.toml"
+    if not file.is_file():
+        if directory.is_dir() and {entry.name for entry in directory.iterdir()} <= _STORE:
+            return
         _folder.check_replaceable(directory, _folder.SWEEP)
+    elif not file.read_bytes().startswith(_MARK.encode()):
+        raise FileExistsError(
+            f"{file}: was not written by `transorbit sweep` and is not replaced; choose another folder"
+        )
+
+
+def frozen(directory: Path) -> Sweep:
+    """The sweep of a folder.
+
+    Raises:
+        ScenarioError: it has none.
+    """
+    if not (directory / "sweep.toml").is_file():
+        raise ScenarioError(f"{directory}: is not the folder of a sweep: it has no sweep.toml")
+    return Sweep.load(directory / "sweep.toml")
 
 
 def _write(file: Path, text: str) -> None:
@@ -200,22 +245,21 @@ def _write(file: Path, text: str) -> None:
     fresh.replace(file)
 
 
-def _frozen(directory: Path) -> Sweep:
-    if not (directory / "sweep.toml").is_file():
-        raise ScenarioError(f"{directory}: is not the folder of a sweep: it has no sweep.toml")
-    return Sweep.load(directory / "sweep.toml")
-
-
-def _tables(directory: Path, sweep: Sweep, members: Sequence[tables.Member] | None) -> SweepResult | None:
-    """The tables as they were written, if they are those of this sweep and the store has no more runs."""
+def _tables(directory: Path, sweep: Sweep, store: Store | None) -> SweepResult | None:
+    """The tables as they were written, if they are those of this sweep, whole, and the store says nothing else."""
     import polars as pl
 
     files = [directory / name / f"{name}.parquet" for name in ("runs", "flows")]
     if not all(file.is_file() for file in files):
         return None
-    if members is not None and any(pl.read_parquet_metadata(file).get(_IDENTITY) != identity(sweep) for file in files):
+    try:
+        if store and any(pl.read_parquet_metadata(file).get(_IDENTITY) != identity(sweep) for file in files):
+            return None
+        runs, flows = (pl.read_parquet(file) for file in files)
+    except (pl.exceptions.PolarsError, OSError):
+        # Damaged: the store has it all.
         return None
-    runs, flows = (pl.read_parquet(file) for file in files)
-    if members is not None and runs["key"].to_list() != [key for _, _, key in members]:
+    # A run that failed may have ended well since, under the same key.
+    if store and runs.select("key", "status", "error").rows() != store.states(identity(sweep)):
         return None
     return SweepResult(sweep, runs, flows)

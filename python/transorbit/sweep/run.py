@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import math
+import secrets
 import time
+import tomllib
 from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,6 +21,8 @@ from transorbit.sweep.store import Store
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    import polars as pl
 
     from transorbit.sweep.plan import Point, Sweep
     from transorbit.sweep.result import SweepResult
@@ -124,8 +130,20 @@ def run(
 
 def identity(sweep: Sweep) -> str:
     """What tells sweeps that share a store apart."""
-    text = sweep.to_toml(scenario="scenario.toml") + (sweep.base.text or str(sweep.base.table))
+    # A table comes back from a file in another order.
+    base = sweep.base.text if sweep.base.text is not None else json.dumps(sweep.base.table, sort_keys=True, default=str)
+    text = sweep.to_toml(scenario="scenario.toml") + base
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def differences(one: Sweep, other: Sweep) -> list[str]:
+    """The keys in which two sweeps differ; none if they are the same."""
+    if identity(one) == identity(other):
+        return []
+    first, second = (tomllib.loads(sweep.to_toml()) for sweep in (one, other))
+    names = [name for name in {**first, **second} if first.get(name) != second.get(name)]
+    # What is left is the order or the text of the scenario.
+    return names or ["the text of its scenario, or an order"]
 
 
 def _pool(jobs: int | None, dask: Any) -> Pool:
@@ -170,6 +188,8 @@ class _Run:
         self._waiting: dict[str, list[tuple[_AtPoint, int]]] = {}
         self._arrived: list[tuple[int, int, str]] = []
         self._identity = identity(sweep)
+        # Runs whose code cannot be told from other code are those of this start alone.
+        self._start = secrets.token_hex()
         self._started = time.perf_counter()
 
     @property
@@ -207,7 +227,7 @@ class _Run:
         if at.toml is None:
             self._refuse(at, number, seed)
             return
-        task = work.task(at.toml, seed=seed, warm_up=self.sweep.warm_up)
+        task = work.task(at.toml, seed=seed, warm_up=self.sweep.warm_up, start=self._start)
         if task.key in self._waiting:
             self._waiting[task.key].append((at, number))
         elif self._store.finished(task.key):
@@ -257,15 +277,21 @@ class _Run:
 
     def _enough(self, at: _AtPoint) -> int:
         """How many replications the point needs, as far as those that are there tell. Their order does not matter."""
+        import polars as pl
+
         precision = self.sweep.precision
         if not precision or at.failed or at.wanted >= precision.most:
             return at.wanted
         metric = self.sweep.metrics[precision.metric]
         members = [(at.point.index, number, at.keys[number]) for number in range(at.wanted)]
         runs, flows = tables.build(self._store, members, {at.point.index: at.point})
-        values = tables.measured(runs, flows, [metric], len(at.point.values))[metric.name]
-        interval = mean_interval(values.drop_nulls())
-        if not interval.count or precision.reached(interval.mean, interval.half_width):
+        values = tables.measured(runs, flows, [metric], len(at.point.values), whole=False)[metric.name].drop_nulls()
+        if not (values.dtype.is_numeric() or values.dtype == pl.Boolean):
+            raise ScenarioError(f"precision.metric: {metric.name} is a {_kind(values)}, of which there is no mean")
+        interval = mean_interval(values.cast(pl.Float64))
+        # A value that is no number leaves the mean unknown, however many others there are.
+        unknown = interval.count > 0 and not math.isfinite(interval.mean)
+        if unknown or (interval.count > 1 and precision.reached(interval.mean, interval.half_width)):
             return at.wanted
         return precision.more(interval.mean, interval.half_width, at.wanted)
 
@@ -273,3 +299,9 @@ class _Run:
         """Note what has arrived as part of this sweep."""
         self._store.join(self._identity, self._arrived)
         self._arrived.clear()
+
+
+def _kind(values: pl.Series) -> str:
+    import polars as pl
+
+    return "text" if values.dtype == pl.String else f"value of type {values.dtype}"

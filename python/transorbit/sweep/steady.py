@@ -11,13 +11,16 @@ if TYPE_CHECKING:
 
 # What the end of the warm-up is looked for in, if it is to be found: the measure that most sweeps are about.
 _LOOKED_AT = "goodput_bps"
+# Samples that MSER-5 averages before it looks.
+_MSER_BATCH = 5
 
 
 def averages(series: pl.DataFrame, warm_up: float | str) -> list[dict[str, Any]]:
     """For each flow, in their order: `steady_from_s`, and the mean of each column of the series from there on.
 
     Rates and counts of the series are those of the interval that ends at the instant; only intervals that begin at the
-    end of the warm-up or later are averaged. With "auto" each flow's warm-up ends where MSER-5 says, from its goodput.
+    end of the warm-up or later are averaged. With "auto" each flow's warm-up ends where MSER-5 says, from its goodput,
+    and `too_short` says whether that is the last place where it looks: half the series.
 
     Raises:
         ScenarioError: the warm-up leaves nothing of the run.
@@ -28,10 +31,14 @@ def averages(series: pl.DataFrame, warm_up: float | str) -> list[dict[str, Any]]
 def _of_flow(series: pl.DataFrame, warm_up: float | str) -> dict[str, Any]:
     from transorbit import statistics
 
+    extra: dict[str, Any] = {}
     times = series["time_s"].to_list()
     if isinstance(warm_up, str):
         # The first row is the state at the start, which no interval ends at.
-        left_out = 1 + statistics.warm_up(series[_LOOKED_AT].to_numpy()[1:])
+        samples = series[_LOOKED_AT].to_numpy()[1:]
+        cut = statistics.warm_up(samples)
+        left_out = 1 + cut
+        extra = {"too_short": cut > 0 and cut == _MSER_BATCH * (len(samples) // _MSER_BATCH // 2)}
     else:
         # A sum of intervals may end a rounding error below the number that was written.
         left_out = 1 + sum(1 for time in times if time < warm_up - 1e-9)
@@ -40,4 +47,4 @@ def _of_flow(series: pl.DataFrame, warm_up: float | str) -> dict[str, Any]:
         end = times[-1] if times else 0.0
         raise ScenarioError(f"warm_up: {warm_up} s leaves nothing of a run whose series ends at {end:g} s")
     means = rest.drop("time_s").mean().row(0, named=True)
-    return {"from_s": times[left_out - 1], **means}
+    return {"from_s": times[left_out - 1], **extra, **means}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+from contextlib import contextmanager
 from dataclasses import fields
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -34,12 +36,18 @@ CREATE TABLE IF NOT EXISTS members (
 class Store:
     """Outcomes by key, and which of them make up which sweep. Only the process that starts a sweep writes here."""
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, *, reading: bool = False) -> None:
         """Open or create the file; without one the store is in memory and goes with this object.
+
+        With `reading` the file is there already, and may be one that this process must not write.
 
         Raises:
             ScenarioError: the file is not a store, or one of another layout.
         """
+        self._path = path
+        if path and reading and not all(os.access(place, os.W_OK) for place in (path, path.parent)):
+            self._open_to_read(path)
+            return
         if path:
             path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -47,9 +55,7 @@ class Store:
             self._db.execute("PRAGMA journal_mode = WAL")
             # A killed process loses nothing with this, and a power cut at most the last moments, never the file.
             self._db.execute("PRAGMA synchronous = NORMAL")
-            layout = self._db.execute("PRAGMA user_version").fetchone()[0]
-            if layout not in (0, _LAYOUT):
-                raise ScenarioError(f"{path}: was written by another version of transorbit; choose another folder")
+            self._check_layout(0, _LAYOUT)
             self._db.executescript(_SCHEMA)
             self._db.execute(f"PRAGMA user_version = {_LAYOUT}")
         except sqlite3.Error as error:
@@ -57,30 +63,48 @@ class Store:
 
     def finished(self, key: str) -> bool:
         """Whether the run has been computed to its end."""
-        found = self._db.execute("SELECT status = 'ok' FROM outcomes WHERE key = ?", (key,)).fetchone()
+        with self._told():
+            found = self._db.execute("SELECT status = 'ok' FROM outcomes WHERE key = ?", (key,)).fetchone()
         return bool(found and found[0])
 
     def put(self, outcome: Outcome) -> None:
         """Keep an outcome. One that ended well is never replaced by one that failed."""
         marks = ", ".join("?" * len(_COLUMNS))
-        self._db.execute(
-            f"INSERT INTO outcomes ({', '.join(_COLUMNS)}) VALUES ({marks}) ON CONFLICT (key) DO UPDATE SET "  # noqa: S608 - constants
-            f"{', '.join(f'{name} = excluded.{name}' for name in _COLUMNS[1:])} WHERE outcomes.status <> 'ok'",
-            _values(outcome),
-        )
+        with self._told():
+            self._db.execute(
+                f"INSERT INTO outcomes ({', '.join(_COLUMNS)}) VALUES ({marks}) ON CONFLICT (key) DO UPDATE SET "  # noqa: S608 - constants
+                f"{', '.join(f'{name} = excluded.{name}' for name in _COLUMNS[1:])} WHERE outcomes.status <> 'ok'",
+                _values(outcome),
+            )
 
     def join(self, sweep: str, members: Iterable[tuple[int, int, str]]) -> None:
         """Note that these runs (point, replication, key) belong to the sweep."""
-        self._db.execute("BEGIN")
-        self._db.executemany(
-            "INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?)", ((sweep, *member) for member in members)
-        )
-        self._db.execute("COMMIT")
+        with self._told():
+            self._db.execute("BEGIN")
+            try:
+                self._db.executemany(
+                    "INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?)", ((sweep, *member) for member in members)
+                )
+                self._db.execute("COMMIT")
+            except sqlite3.Error:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
 
     def members(self, sweep: str) -> list[tuple[int, int, str]]:
         """The runs of a sweep: point, replication and key, in this order."""
         query = "SELECT point, replication, key FROM members WHERE sweep = ? ORDER BY point, replication"
-        return self._db.execute(query, (sweep,)).fetchall()
+        with self._told():
+            return self._db.execute(query, (sweep,)).fetchall()
+
+    def states(self, sweep: str) -> list[tuple[str, str, str | None]]:
+        """Key, status and error of the runs of a sweep, in the order of `members`."""
+        query = (
+            "SELECT key, status, error FROM members JOIN outcomes USING (key) WHERE sweep = ? "
+            "ORDER BY point, replication"
+        )
+        with self._told():
+            return self._db.execute(query, (sweep,)).fetchall()
 
     def read(self, keys: Iterable[str]) -> Iterator[Outcome]:
         """The outcomes of these keys, as far as they are known, in no particular order."""
@@ -88,9 +112,30 @@ class Store:
         for start in range(0, len(wanted), _PART):
             part = wanted[start : start + _PART]
             query = f"SELECT {', '.join(_COLUMNS)} FROM outcomes WHERE key IN ({', '.join('?' * len(part))})"  # noqa: S608 - marks
-            for row in self._db.execute(query, part):
+            with self._told():
+                rows = self._db.execute(query, part).fetchall()
+            for row in rows:
                 yield Outcome(*row)
 
     def close(self) -> None:
         """Leave the file."""
         self._db.close()
+
+    def _open_to_read(self, path: Path) -> None:
+        try:
+            self._db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+            self._check_layout(_LAYOUT)
+        except sqlite3.Error as error:
+            raise ScenarioError(f"{path}: cannot be read without the right to write there: {error}") from None
+
+    def _check_layout(self, *known: int) -> None:
+        if self._db.execute("PRAGMA user_version").fetchone()[0] not in known:
+            raise ScenarioError(f"{self._path}: was written by another version of transorbit; choose another folder")
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            told = f"{error}, by another process" if "locked" in str(error) else str(error)
+            raise ScenarioError(f"{self._path}: {told}; what was kept stays, and the next start goes on") from None

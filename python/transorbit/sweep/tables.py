@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from transorbit._core import ScenarioError
@@ -41,8 +42,13 @@ def build(store: Store, members: Sequence[Member], points: Mapping[int, Point]) 
     return runs.frame(), flows.frame()
 
 
-def measured(runs: pl.DataFrame, flows: pl.DataFrame, metrics: Iterable[Metric], axes: int) -> pl.DataFrame:
+def measured(
+    runs: pl.DataFrame, flows: pl.DataFrame, metrics: Iterable[Metric], axes: int, *, whole: bool
+) -> pl.DataFrame:
     """The table `runs` with a column for each metric, after its `axes` axes; null for runs that failed.
+
+    Unless these are the `whole` sweep and all ended well, a quoted column that none of them has is null: other runs may
+    have it.
 
     Raises:
         ScenarioError: a metric cannot be computed.
@@ -57,24 +63,27 @@ def measured(runs: pl.DataFrame, flows: pl.DataFrame, metrics: Iterable[Metric],
         own = flows.join(good.select("_run", "point", "replication"), on=["point", "replication"])
         own = own.drop([name for name in own.columns if name in runs.columns])
         with sql.connection({"_runs": good, "_flows": own}) as db:
-            columns = [_measure(db, metric, numbered, own) for metric in metrics]
+            whole = whole and len(good) == len(runs)
+            columns = [_measure(db, metric, numbered, own, whole=whole) for metric in metrics]
     place = 3 + axes
     return runs.select(*runs.columns[:place], *columns, *runs.columns[place:])
 
 
-def _measure(db: duckdb.DuckDBPyConnection, metric: Metric, runs: pl.DataFrame, flows: pl.DataFrame) -> pl.Series:
+def _measure(
+    db: duckdb.DuckDBPyConnection, metric: Metric, runs: pl.DataFrame, flows: pl.DataFrame, *, whole: bool
+) -> pl.Series:
     import polars as pl
 
-    # Columns of the run are grouped by, so that they may stand bare beside aggregates: only those that are named.
-    text = metric.sql.casefold()
-    bare = "".join(f', "{name}"' for name in runs.columns if name != "_run" and name.casefold() in text)
-    names = "".join(f', "{name}"' for name in flows.columns if name != "_run" and name.casefold() in text)
-    table = sql.answer(
-        db,
-        f"SELECT _run, ({metric.sql}\n) AS _value FROM (SELECT _run{bare} FROM _runs) "  # noqa: S608 - the user's own
-        f"LEFT JOIN (SELECT _run{names} FROM _flows) USING (_run) GROUP BY _run{bare}",
-        what=f"metrics.{metric.name}",
-    )
+    try:
+        table = _answer(db, metric, metric.sql, runs, flows)
+    except ScenarioError:
+        expression = _with_nulls(metric.sql, {*runs.columns, *flows.columns})
+        if whole or expression == metric.sql:
+            raise
+        table = _answer(db, metric, expression, runs, flows)
+    good = int((runs["status"] == "ok").sum())
+    if len(table) != good or table["_run"].n_unique() != good:
+        raise ScenarioError(f"metrics.{metric.name}: gives {len(table)} values for {good} runs, must be one of each")
     dtype = table["_value"].dtype
     if isinstance(dtype, pl.Decimal) or dtype in (pl.Null, pl.Int128):
         # What SQL makes of sums of whole numbers.
@@ -82,6 +91,37 @@ def _measure(db: duckdb.DuckDBPyConnection, metric: Metric, runs: pl.DataFrame, 
     elif dtype.is_nested():
         raise ScenarioError(f"metrics.{metric.name}: is no number, text or truth value of a run but {dtype}")
     return runs.select("_run").join(table, on="_run", how="left", maintain_order="left")["_value"].alias(metric.name)
+
+
+def _answer(
+    db: duckdb.DuckDBPyConnection, metric: Metric, expression: str, runs: pl.DataFrame, flows: pl.DataFrame
+) -> pl.DataFrame:
+    """`_value` by `_run`."""
+    # Columns of the run are grouped by, so that they may stand bare beside aggregates: only those that are named.
+    text = expression.casefold()
+    bare = "".join(f', "{name}"' for name in runs.columns if name != "_run" and name.casefold() in text)
+    names = "".join(f', "{name}"' for name in flows.columns if name != "_run" and name.casefold() in text)
+    return sql.answer(
+        db,
+        f"SELECT _run, ({expression}\n) AS _value FROM (SELECT _run{bare} FROM _runs) "  # noqa: S608 - the user's own
+        f"LEFT JOIN (SELECT _run{names} FROM _flows) USING (_run) GROUP BY _run{bare}",
+        what=f"metrics.{metric.name}",
+    )
+
+
+def _with_nulls(expression: str, columns: Iterable[str]) -> str:
+    """The expression with NULL for each quoted name that is no column."""
+    known = {name.casefold() for name in columns}
+
+    def replaced(match: re.Match[str]) -> str:
+        name = match["name"]
+        return "NULL" if name and name.casefold() not in known else match[0]
+
+    return _QUOTED.sub(replaced, expression)
+
+
+# Texts and comments are matched as well, so that a quotation mark in one begins no name.
+_QUOTED = re.compile(r"""'[^']*'|--[^\n]*|/\*.*?\*/|"(?P<name>[^"]+)\"""", re.DOTALL)
 
 
 def _add(outcome: Outcome, head: Mapping[str, Any], runs: _Columns, flows: _Columns) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import marshal
 import re
 import socket
 import time
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _core, schedulers
+from transorbit.sweep import code
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,9 +77,13 @@ class OtherCodeError(Exception):
     """A worker runs other code, or reads other files, than the one that started the sweep."""
 
 
-def task(toml: str, *, seed: int, warm_up: float | str | None) -> Task:
-    """The task of a resolved scenario. What else a run depends on, files and a user's scheduler, is part of the key."""
-    scenario = _fingerprint(toml, warm_up)
+def task(toml: str, *, seed: int, warm_up: float | str | None, start: str = "") -> Task:
+    """The task of a resolved scenario. What else a run depends on, files and a user's scheduler, is part of the key.
+
+    `start` is what tells this start of the sweep from others: where a scheduler's code cannot be told from other code,
+    it is part of the key too.
+    """
+    scenario = _fingerprint(toml, warm_up, start)
     key = _sha256(f"{scenario}\n{seed}\n{_core.version()}\n{build()}")
     return Task(key, scenario, seed, toml, warm_up, _core.version(), build())
 
@@ -183,7 +187,7 @@ def _advance(simulation: _core.Simulation, stop: Callable[[], bool] | None) -> N
         until += step
 
 
-def _fingerprint(toml: str, warm_up: float | str | None) -> str:
+def _fingerprint(toml: str, warm_up: float | str | None, start: str) -> str:
     """SHA-256 over the scenario and all that it names."""
     parts = [toml]
     # The resolved scenario names its files absolutely: where they are does not matter, what they hold does.
@@ -193,7 +197,7 @@ def _fingerprint(toml: str, warm_up: float | str | None) -> str:
             info = path.stat()
             parts[0] = parts[0].replace(name, f"sha256:{_contents(path, info.st_mtime_ns, info.st_size)}")
     if (name := external(toml)) is not None:
-        parts.append(_code_of(name))
+        parts.append(code.fingerprint(schedulers._REGISTERED.get(name)) or start)
     if warm_up is not None:
         parts.append(f"warm-up {warm_up} {_averaging()}")
     return _sha256("\n".join(parts))
@@ -215,20 +219,6 @@ def _averaging() -> str:
 
     files = [Path(str(module.__file__)) for module in (steady, statistics)]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
-
-
-def _code_of(name: str) -> str:
-    """What tells a user's scheduler from an earlier one: the file it is in, else its byte code."""
-    factory = schedulers._REGISTERED.get(name)
-    if factory is None:
-        return "unknown"
-    members = [factory, *vars(factory).values()] if isinstance(factory, type) else [factory]
-    codes = [code for member in members if (code := getattr(member, "__code__", None)) is not None]
-    digest = hashlib.sha256(getattr(factory, "__qualname__", name).encode())
-    for code in codes:
-        file = Path(code.co_filename)
-        digest.update(file.read_bytes() if file.is_file() else marshal.dumps(code))
-    return digest.hexdigest()
 
 
 def _sha256(text: str) -> str:

@@ -1,0 +1,25 @@
+"""What an error says of a name that does not exist."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_MOST = 3
+_ALIKE = 0.5
+
+
+def hint(given: str, known: Iterable[str], *, most: int = _MOST) -> str:
+    """The end of the message: the names that are most like the given one, or contain it; empty if there is none."""
+    names = list(dict.fromkeys(known))
+    near = difflib.get_close_matches(given, names, most, _ALIKE) or [one for one in names if given and given in one]
+    return f"; did you mean {' or '.join(near[:most])}?" if near else ""
+
+
+def hint_or_all(given: str, known: Iterable[str]) -> str:
+    """The same, with all names where none is alike."""
+    names = sorted(known)
+    return hint(given, names) or (f": one of {', '.join(names)}" if names else "")

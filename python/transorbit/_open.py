@@ -1,0 +1,63 @@
+"""A result read from its folder whole, so that a file which is damaged is told in one line."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from transorbit._core import ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from transorbit.result import Result
+
+# What every summary has; without them it is none.
+_OF_A_SUMMARY = ("title", "flows", "last_hop", "path")
+
+
+def result(folder: str | Path) -> Result:
+    """The result in a folder, its tables read.
+
+    Raises:
+        ScenarioError: a file is damaged: which.
+        OSError: one is not there.
+    """
+    from transorbit.result import Result
+
+    folder = Path(folder)
+    with _naming(folder):
+        loaded = Result.load(folder)
+        missing = [name for name in _OF_A_SUMMARY if name not in loaded.summary]
+        if missing:
+            raise ScenarioError(f"{folder / 'summary.json'}: is damaged: has no {missing[0]}")
+        # They are read when they are first looked at.
+        _ = loaded.flows, loaded.series
+    return loaded
+
+
+@contextmanager
+def _naming(folder: Path) -> Iterator[None]:
+    import polars as pl
+
+    try:
+        yield
+    except (json.JSONDecodeError, UnicodeDecodeError, pl.exceptions.PolarsError) as error:
+        raise ScenarioError(f"{_damaged(folder)}: is damaged: {' '.join(str(error).split())}") from error
+
+
+def _damaged(folder: Path) -> Path:
+    """The file that cannot be read; the folder if each can."""
+    import polars as pl
+
+    for file in sorted(folder.rglob("*")):
+        try:
+            if file.suffix == ".json":
+                json.loads(file.read_text(encoding="utf-8"))
+            elif file.suffix == ".parquet":
+                pl.read_parquet(file)
+        except (OSError, ValueError, pl.exceptions.PolarsError):
+            return file
+    return folder

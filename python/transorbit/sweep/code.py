@@ -1,0 +1,141 @@
+"""What tells a user's scheduler from an earlier one, so that no run of other code is taken for one of this."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import sys
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+# Whose modules change only with Python, or with the version that is part of every key.
+_SETTLED = frozenset(sys.stdlib_module_names) | {"transorbit"}
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+
+def fingerprint(factory: object) -> str | None:
+    """SHA-256 over the file that the scheduler is written in, its byte code, and the plain values that it reads.
+
+    None where that is not all that it depends on: it is no plain class or function, it is made by other code (a
+    closure, a partial, a class within a function), or its file does not exist or imports what may change.
+    """
+    try:
+        return _Reader(factory).digest
+    except _UnsettledError:
+        return None
+
+
+class _UnsettledError(Exception):
+    """There is more to it than can be read off."""
+
+
+class _Reader:
+    """Walks through a class or function and all of its file that it uses."""
+
+    digest: str
+
+    def __init__(self, factory: object) -> None:
+        if not isinstance(factory, type | FunctionType):
+            raise _UnsettledError
+        self._file: str | None = None
+        self._parts: list[str] = []
+        self._seen: set[int] = set()
+        self._value("", factory)
+        if self._file is None:
+            raise _UnsettledError
+        contents = _settled_file(Path(self._file))
+        self.digest = hashlib.sha256("\n".join(self._parts).encode() + contents).hexdigest()
+
+    def _value(self, name: str, value: Any) -> None:
+        if id(value) in self._seen:
+            return
+        if _is_plain(value):
+            self._parts.append(f"{name} = {value!r}")
+        elif isinstance(value, ModuleType):
+            if value.__name__.partition(".")[0] not in _SETTLED:
+                raise _UnsettledError
+        elif not _is_settled(value):
+            self._seen.add(id(value))
+            self._own(name, value)
+
+    def _own(self, name: str, value: Any) -> None:
+        if isinstance(value, staticmethod | classmethod):
+            self._own(name, value.__func__)
+        elif isinstance(value, property):
+            for part in (value.fget, value.fset, value.fdel):
+                self._value(name, part)
+        elif isinstance(value, FunctionType):
+            self._function(value)
+        elif isinstance(value, type) and type(value) is type and "<locals>" not in value.__qualname__:
+            for base in value.__bases__:
+                self._value("", base)
+            for key, member in vars(value).items():
+                if key not in _OF_EVERY_CLASS:
+                    self._value(f"{value.__qualname__}.{key}", member)
+        else:
+            raise _UnsettledError
+
+    def _function(self, function: FunctionType) -> None:
+        code = function.__code__
+        self._file = self._file or code.co_filename
+        # A method that calls `super()` closes over its class, which is read anyway.
+        if code.co_filename != self._file or "<locals>" in function.__qualname__ or {*code.co_freevars} - {"__class__"}:
+            raise _UnsettledError
+        self._parts.append(function.__qualname__)
+        for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+            self._value("default", value)
+        self._code(code, function.__globals__)
+
+    def _code(self, code: CodeType, variables: dict[str, Any]) -> None:
+        self._parts.append(f"{code.co_code.hex()} {code.co_names} {code.co_varnames} {code.co_freevars}")
+        for constant in code.co_consts:
+            if isinstance(constant, CodeType):
+                self._code(constant, variables)
+            else:
+                # The order of a set of texts is another in each process.
+                self._parts.append(repr(sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant))
+        for name in code.co_names:
+            if name in variables:
+                self._value(name, variables[name])
+
+
+# What Python itself puts into a class.
+_OF_EVERY_CLASS = frozenset(
+    {"__module__", "__dict__", "__weakref__", "__doc__", "__qualname__", "__annotations__", "__firstlineno__",
+     "__static_attributes__", "__annotate__", "__annotate_func__", "__annotations_cache__"}
+)  # fmt: skip
+
+
+def _is_plain(value: object) -> bool:
+    """Whether the value's text says all of it."""
+    if type(value) in (tuple, list):
+        return all(_is_plain(item) for item in value)  # type: ignore[attr-defined]
+    if type(value) is dict:
+        return all(_is_plain(item) for pair in value.items() for item in pair)
+    return type(value) in _PLAIN
+
+
+def _is_settled(value: Any) -> bool:
+    """Whether it is a class or function of Python or of this package, under its own name."""
+    module = sys.modules.get(getattr(value, "__module__", None) or "")
+    if not module or module.__name__.partition(".")[0] not in _SETTLED:
+        return False
+    name = getattr(value, "__name__", None)
+    return isinstance(name, str) and getattr(module, name, None) is value
+
+
+def _settled_file(file: Path) -> bytes:
+    """What the file holds."""
+    try:
+        contents = file.read_bytes()
+        tree = ast.parse(contents)
+    except (OSError, SyntaxError, ValueError):
+        raise _UnsettledError from None
+    for node in ast.walk(tree):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            names = ["." * node.level + (node.module or "")]
+        if any(name.partition(".")[0] not in _SETTLED for name in names):
+            raise _UnsettledError
+    return contents
