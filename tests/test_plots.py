@@ -16,17 +16,17 @@ from conftest import ROOT
 from transorbit import packets, plots, statistics
 from transorbit.plots import labels, style
 from transorbit.plots.sequence import _unwrapped
-from transorbit.sweep import Sweep
+from transorbit.sweep import Sweep, SweepResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from conftest import Outcome
-    from transorbit.sweep import SweepResult
 
 SCALES = {"a": 1.0, "b": 1.5, "c": 2.0}
 LABELS = {"snr": "Es/N0 (dB)", "buffer": "Buffer"}
+MINUS = "\N{MINUS SIGN}"
 COLUMNS: dict[str, Any] = {"x": "snr", "y": "goodput_bps", "by": "policy"}
 
 
@@ -222,6 +222,10 @@ def test_an_axis_may_be_called_as_a_number_of_the_table(table: pl.DataFrame) -> 
 def test_intervals_do_not_draw_the_axis_below_what_can_be() -> None:
     wide = pl.DataFrame({"snr": [7, 7, 10, 10], "policy": ["a"] * 4, "goodput_bps": [0.0, 1e6, 1e6, 2e6]})
     assert plots.of_table("lines", wide, **COLUMNS).axes[0].get_ylim()[0] == 0
+    # Lines keep to their range where zero is far from it, bars begin there.
+    high = wide.with_columns(pl.Series("goodput_bps", [18e6, 18.1e6, 25.9e6, 26e6]))
+    assert plots.of_table("lines", high, **COLUMNS).axes[0].get_ylim()[0] > 0
+    assert plots.of_table("bars", high, **COLUMNS).axes[0].get_ylim()[0] == 0
     below = wide.with_columns(pl.col("goodput_bps") - 2e5)
     assert plots.of_table("lines", below, **COLUMNS).axes[0].get_ylim()[0] < 0
 
@@ -230,6 +234,57 @@ def test_logarithmic_axes(table: pl.DataFrame) -> None:
     ax = plots.of_table("lines", table.filter("buffer"), **COLUMNS, log="xy").axes[0]
 
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+
+
+@pytest.mark.parametrize("kind", ["lines", "cdf", "heatmap"])
+@pytest.mark.parametrize(
+    ("values", "few"), [([0.55, 0.6, 0.75], True), ([18, 21, 26], True), ([2, 9, 60], True), ([1, 90, 4000], False)]
+)
+def test_a_logarithmic_axis_of_few_decades_has_plain_numbers(kind: str, values: list[float], few: bool) -> None:
+    frame = pl.DataFrame({"snr": [7, 10, 13], "policy": ["a"] * 3, "loss": values})
+    columns = {"y": "loss", "by": "policy"} | ({} if kind == "cdf" else {"x": "snr"})
+
+    figure = plots.of_table(kind, frame, **columns, log="y")
+
+    FigureCanvasAgg(figure).draw()
+    axis = figure.axes[0].xaxis if kind == "cdf" else figure.axes[-1].yaxis
+    low, high = axis.get_view_interval()
+    shown = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+    texts = [tick.label1.get_text() or tick.label2.get_text() for tick in shown]
+    assert len(texts) >= 2
+    if few:
+        assert [float(text) for text in texts] == pytest.approx([tick.get_loc() for tick in shown])
+        assert not any(tick.label1.get_text() for tick in axis.get_minor_ticks())
+    else:
+        assert all("10^" in text for text in texts)
+
+
+def test_names_stand_with_what_they_are_names_of(table: pl.DataFrame) -> None:
+    named = table.with_columns(
+        buffer=pl.when("buffer").then(pl.lit("with")).otherwise(pl.lit("without")), snr=-pl.col("snr")
+    )
+
+    panels = plots.of_table("lines", named, x="snr", y="goodput_bps", by="policy", panels="buffer", labels=LABELS)
+    lines = plots.of_table("lines", named.filter(policy="a"), x="snr", y="goodput_bps", by="buffer", labels=LABELS)
+    numbers = plots.of_table("bars", named, x="policy", y="goodput_bps", by="snr", panels="buffer", labels=LABELS)
+
+    assert [ax.get_title(loc="left") for ax in panels.axes] == ["Buffer: without", "Buffer: with"]
+    assert panels.legends[0].get_title().get_text() == "Policy"
+    assert lines.legends[0].get_title().get_text() == "Buffer"
+    assert [text.get_text() for text in numbers.legends[0].get_texts()] == [f"{MINUS}{snr}" for snr in (13, 10, 7)]
+    FigureCanvasAgg(lines).draw()
+    assert [tick.get_text() for tick in lines.axes[0].get_xticklabels()] == [f"{MINUS}{snr}" for snr in (13, 10, 7)]
+
+
+def test_a_long_name_of_a_panel_is_broken(table: pl.DataFrame) -> None:
+    long = table.with_columns(buffer=pl.format("{}, and as many words as it takes to break the line", "buffer"))
+
+    figure = plots.of_table("lines", long, **COLUMNS, panels="buffer")
+
+    FigureCanvasAgg(figure).draw()
+    left, right = (ax.get_tightbbox() for ax in figure.axes)
+    assert not left.overlaps(right)
+    assert right.x1 <= figure.bbox.width + 1
 
 
 @pytest.mark.parametrize(
@@ -402,6 +457,8 @@ def test_a_timeline_is_the_series_of_its_flow(recorded: to.Result) -> None:
     assert numbers["snr_db"].to_list() == pytest.approx([reference - loss for loss in own["attenuation_db"]])
     assert [ax.get_ylabel().split("\n")[0] for ax in figure.axes] == ["Window", "Smoothed RTT", "Queue", "SNR (dB)"]
     assert len({ax.get_xlim() for ax in figure.axes}) == 1
+    order = [line.get_label() for line in figure.axes[0].lines]
+    assert order.index("in flight") > order.index("congestion window"), "which it would be hidden under"
     with pytest.raises(to.ScenarioError, match="there is no flow 5: 0 to 1"):
         plots.timeline(recorded, flow=5)
 
@@ -539,6 +596,28 @@ def test_the_command_draws_with_numbers_beside(
     assert done.code == 0, done.err
     stem = swept[1] / "plots/cdf-flows.goodput_bps"
     assert all(stem.with_name(stem.name + suffix).is_file() for suffix in (".svg", ".pdf", ".csv"))
+
+
+def test_the_command_says_which_runs_a_figure_lacks(
+    command: Callable[..., Outcome], swept: tuple[SweepResult, Path], tmp_path: Path
+) -> None:
+    folder = tmp_path / "sweep"
+    assert command("plot", str(swept[1]), "lines", "--out", "whole.svg").err == ""
+
+    def drawn_with(changed: pl.DataFrame) -> Outcome:
+        shutil.rmtree(folder, ignore_errors=True)
+        SweepResult(swept[0].sweep, changed, swept[0].flows).save(folder)
+        return command("plot", str(folder), "lines", "--out", "lines.svg")
+
+    runs = swept[0].runs
+    done = drawn_with(runs.filter((pl.col("point") < 2) & ((pl.col("point") != 1) | (pl.col("replication") < 1))))
+    assert done.code == 0
+    assert done.err == "transorbit: of 12 runs 8 missing; nothing for snr = 13 dB; rate = 80 Mbit/s\n"
+
+    first = (pl.col("point") == 0) & (pl.col("replication") == 0)
+    lost = runs.with_columns(status=pl.when(first).then(pl.lit("failed")).otherwise("status"))
+    assert drawn_with(lost).err == "transorbit: of 12 runs 1 failed\n"
+    assert drawn_with(lost.head(11)).err == "transorbit: of 12 runs 1 missing and 1 failed\n"
 
 
 def test_a_result_with_figures_is_replaced_like_any(command: Callable[..., Outcome], here: Path) -> None:

@@ -353,6 +353,10 @@ def test_a_sweep_tells_what_an_axis_changes_pair_by_pair(results: Path) -> None:
         differences = told(metric, "variant", ["rate", "ack"])
         assert len(differences) == 6
         assert all(one in text for one in differences)
+    table = text.split("Differences</h2>")[1].split("</section>")[0]
+    shown = re.sub(r"<[^>]*>", " ", table)
+    assert "\N{MINUS SIGN}" in shown
+    assert not re.search(r"(?<!\w)-\d", shown), "one sign for minus"
     chosen = report.of_sweep(result, between="rate")
     assert "Mean with 5<" in chosen
     assert all(one in chosen for one in told("goodput_mbps", "rate", ["variant", "ack"]))

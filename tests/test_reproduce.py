@@ -15,7 +15,8 @@ import pytest
 import chromium
 import transorbit as to
 from conftest import ROOT, Outcome
-from transorbit.reproduce import claims, figures, items, reproduce, run, table
+from transorbit.report.page import MISSING
+from transorbit.reproduce import claims, figures, items, page, reproduce, run, table
 from transorbit.reproduce.items import Claim, Predicate
 from transorbit.reproduce.tables import Tables
 
@@ -29,6 +30,7 @@ T1, T2, T3 = 12.7062, 4.30265, 3.18245
 # The same for two groups: 98.75 %, 2 degrees of freedom.
 T2_OF_TWO = 6.20535
 
+MINUS = "\N{MINUS SIGN}"
 ABOVE_ZERO = Predicate(0.0, None)
 
 
@@ -361,7 +363,33 @@ def test_the_page_has_every_claim_and_loads_nothing(done: Any) -> None:
     assert '<td class="bad" data-sort="2">does not hold</td>' in text
     assert "transorbit reproduce lab-2026/figure-1 --seed 1" in text
     assert "They never do. See docs/validation/chapter-4.md#what-differs-and-why." in text
+    assert '<p class="below">They never do. See docs/validation/' in text, "the remark stands below its claim"
+    assert '<th><button type="button">Remarks' not in text
     assert text.count("<svg") == 1
+
+
+def test_an_item_without_published_values_says_so(done: Any) -> None:
+    text = (done.out / "reproduction.html").read_text()
+
+    def part(anchor: str) -> str:
+        return text.split(f'<section id="lab-2026-{anchor}"')[1].split("</section>")[0]
+
+    assert "published values stand" not in part("figure-1")
+    assert "The paper gives no numbers" not in part("figure-1")
+    assert "The paper gives no numbers here; its statements are below." in part("section-3")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("-0.5 [-1, 2] dB", f"{MINUS}0.5 [{MINUS}1, 2] dB"),
+        ("between -3 and 1e-5", f"between {MINUS}3 and 1e{MINUS}5"),
+        ("3-5 of DVB-S2", "3-5 of DVB-S2"),
+        ("-", MISSING),
+    ],
+)
+def test_the_page_has_one_sign_for_minus(text: str, shown: str) -> None:
+    assert page._minus(text) == shown
 
 
 def test_the_claims_can_be_filtered_in_a_browser(done: Any, tmp_path: Path) -> None:
@@ -381,7 +409,7 @@ def test_the_claims_can_be_filtered_in_a_browser(done: Any, tmp_path: Path) -> N
         return found
 
     try:
-        for width in (1280, 400):
+        for width in (1200, 400):
             browser.open(done.out / "reproduction.html", width=width)
             assert len(browser.evaluate(shown)) == 5
             assert choose("select", "does not hold", "change") == ["Losses raise the goodput"]
@@ -391,6 +419,9 @@ def test_the_claims_can_be_filtered_in_a_browser(done: Any, tmp_path: Path) -> N
             ]
             assert choose("input", "RATIO sums", "input") == ["The ratio of the sums is above a half"]
             assert browser.evaluate("document.documentElement.scrollWidth") <= width, "nothing sticks out"
+            cut = "[...document.querySelectorAll('.whole')].filter(box => box.scroll{0} > box.client{0} + 1).length"
+            assert browser.evaluate(cut.format("Height")) == 0, "the claims of an item are not hidden"
+            assert width < 1200 or browser.evaluate(cut.format("Width")) == 0, "nor cut at the right"
         assert browser.problems == []
         assert [url for url in browser.requests if not url.startswith("data:")] == [
             (done.out / "reproduction.html").as_uri()

@@ -17,6 +17,7 @@ import pytest
 
 import transorbit as to
 from conftest import PROGRAM, ROOT, Outcome
+from transorbit.cli.sweep import _with_spread
 from transorbit.statistics import mean_interval
 from transorbit.sweep import code, steady, work
 from transorbit.sweep.axes import FLOW_COLUMNS, RUN_COLUMNS
@@ -128,7 +129,7 @@ def test_set_takes_dotted_keys_with_and_without_quotes() -> None:
 @pytest.mark.parametrize(
     ("told", "table"),
     [
-        ('axis: is an unknown key, did you mean "axes"?', {"axis": []}),
+        ("axis: is an unknown key; did you mean axes?", {"axis": []}),
         ("scenario: ", {"scenario": "nowhere.toml"}),
         ("scenario: is missing", {"scenario": None}),
         ("seed: -1 must be a whole number from 0 to 1000000000", {"seed": -1}),
@@ -160,7 +161,7 @@ def test_set_takes_dotted_keys_with_and_without_quotes() -> None:
         ("replications: 1 must be at least 2", {"precision": "2 %", "replications": 1}),
         ("warm_up: '20 dB' must be a time", {"warm_up": "20 dB"}),
         ("only.rate: '7 Mbit/s' is no value of the axis (it has 5.0, 20.0)", {"only": {"rate": ["7 Mbit/s"]}}),
-        ('only.rat: is an unknown key, did you mean "rate"?', {"only": {"rat": [5]}}),
+        ("only.rat: is an unknown key; did you mean rate?", {"only": {"rat": [5]}}),
         ("last_hop.schedulr: is an unknown key", {"axes": [{**RATES, "key": "last_hop.schedulr"}]}),
         ('last_hop.rate: "5 dB" is not', {"axes": [{**RATES, "values": ["5 dB", "6 dB"]}]}),
         ("flows.3.count: `flows` has entries 0 to 0", {"axes": [{**RATES, "key": "flows.3.count"}]}),
@@ -187,7 +188,7 @@ def test_a_mistake_in_a_range_is_told() -> None:
     assert "needs one of step and count" in ranged(**ends)
     assert "axes.0.range.to: is missing" in ranged(**{"from": 1}, count=3)
     assert "more than zero" in ranged(**{"from": 0, "to": 1}, count=3, spacing="log")
-    assert 'did you mean "count"?' in ranged(**ends, cont=3)
+    assert "did you mean count?" in ranged(**ends, cont=3)
     assert "axes.0.values: must be a list" in axis(values=[])
     assert "'5 Mbit/s' is there twice" in axis(values=["a", "5 Mbit/s", "5 Mbit/s"])
 
@@ -287,11 +288,34 @@ def test_metrics_read_flows_and_run() -> None:
         result.query("SELECT nothing FROM runs")
 
 
-def test_a_metric_that_cannot_be_computed_is_named_and_the_runs_are_kept(tmp_path: Path) -> None:
-    sweep = lab(metrics={"good": "1", "bad": "sum(goodput)"})
-    with pytest.raises(to.ScenarioError, match=r'^metrics\.bad: Referenced column "goodput" not found'):
-        sweep.run(store=tmp_path / "s.sqlite")
-    assert lab(metrics={"good": "1"}).run(store=tmp_path / "s.sqlite").progress.computed == 0  # type: ignore[union-attr]
+def test_a_metric_that_cannot_be_computed_is_named_after_the_first_run_which_is_kept(tmp_path: Path) -> None:
+    sweep = lab(metrics={"good": "1", "bad": "sum(goodput)"}, replications=10)
+    done: list[int] = []
+    with pytest.raises(to.ScenarioError, match=r'^metrics\.bad: no column "goodput"; did you mean goodput_bps'):
+        sweep.run(jobs=1, store=tmp_path / "s.sqlite", progress=lambda at: done.append(at.done))
+    assert done == []
+    with pytest.raises(to.ScenarioError, match=r"^metrics\.bad: no column"):
+        sweep.run(jobs=1, store=tmp_path / "s.sqlite", progress=lambda at: done.append(at.done))
+    assert done == [], "the run that is there tells it as well"
+    assert len(keys(tmp_path / "s.sqlite")) == 1
+
+
+@pytest.mark.parametrize(
+    ("sql", "told"),
+    [
+        ("goodput_bps", "goodput_bps: give an aggregate over the flows, as in avg(goodput_bps)"),
+        ('"congestion"', "congestion: give an aggregate over the flows, as in first(congestion)"),
+        ('avg("goodput")', 'no column "goodput"; did you mean goodput_bps?'),
+        ('"users.jan"', 'no column "users.jan"; did you mean "users.jain" or '),
+        ("users.jain", 'a column with a dot in its name is written in quotation marks, as in "users.jain"'),
+        ("qq.zz", 'no column "qq.zz"; one that only some runs have is written in quotation marks'),
+        ("averag(goodput_bps)", "Scalar Function with name averag does not exist!"),
+    ],
+)
+def test_a_metric_that_names_nothing_is_told_in_the_words_of_the_tables(sql: str, told: str) -> None:
+    with pytest.raises(to.ScenarioError) as error:
+        lab(metrics={"g": sql}).run()
+    assert str(error.value).startswith(f"metrics.g: {told}")
 
 
 def test_less_of_a_sweep() -> None:
@@ -382,7 +406,9 @@ def test_metrics_of_columns_that_only_some_points_have(tmp_path: Path) -> None:
     whole = sweep.run(store=tmp_path / "out/store.sqlite")
     assert whole.runs["requests"].to_list()[:3] == [None] * 3
     assert whole.runs["requests"].drop_nulls().min() > 0  # type: ignore[operator]
-    with pytest.raises(to.ScenarioError, match=r"^metrics\.m: Referenced column \"web\.requsts\" not found"):
+    with pytest.raises(
+        to.ScenarioError, match=r"^metrics\.m: no column \"web\.requsts\"; did you mean \"web\.requests"
+    ):
         lab(axes=[cases], metrics={"m": 'sum("web.requsts")'}).run()
 
 
@@ -813,11 +839,11 @@ def keys(store: Path) -> dict[str, str]:
     return found
 
 
-def begin(here: Path, at_least: int) -> subprocess.Popen[str]:
+def begin(here: Path, at_least: int, options: tuple[str, ...] = ()) -> subprocess.Popen[str]:
     """A sweep as a process, once it has finished so many runs."""
     (here / "small.toml").write_text(SWEEP)
     process = subprocess.Popen(
-        [PROGRAM, "sweep", "small.toml", "--jobs", "2"],
+        [PROGRAM, "sweep", "small.toml", "--jobs", "2", *options],
         cwd=here,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -878,6 +904,12 @@ def test_ctrl_c_keeps_what_is_finished(here: Path) -> None:
     assert set(runs["key"]) == set(keys(here / "results/small/store.sqlite"))
     assert 3 <= len(runs) < 30
 
+    process = begin(here, at_least=len(runs) + 1, options=("--json",))
+    process.send_signal(signal.SIGINT)
+    report = json.loads(process.communicate(timeout=60)[0])
+    assert (process.returncode, report["partial"], report["wanted"]) == (130, True, 30)
+    assert len(runs) < report["runs"] < 30
+
 
 # The command.
 
@@ -931,6 +963,50 @@ def test_the_command_refuses_in_one_line(here: Path, command: Callable[..., Outc
     assert refused() == "small.toml: No such file or directory"
 
 
+def test_a_folder_keeps_its_sweep_where_a_metric_cannot_be_computed(
+    here: Path, command: Callable[..., Outcome]
+) -> None:
+    text = SWEEP.replace("15", "1").replace('"5 s"', '"1 s"').partition("[metrics]")[0]
+    (here / "small.toml").write_text(text)
+    assert command("sweep", "small.toml", "--quiet").code == 0
+    files = ["sweep.toml", "scenario.toml", "runs/runs.parquet", "flows/flows.parquet"]
+    before = [(here / "results/small" / name).read_bytes() for name in files]
+    # The first is told by the first run, the second when no run at all has the column.
+    for sql in ("avg(goodput)", 'avg("web.x")'):
+        (here / "small.toml").write_text(f"{text}\n[metrics]\ng = '{sql}'\n")
+        refused = command("sweep", "small.toml")
+        assert (refused.code, refused.out, refused.err.count("\n")) == (2, "", 1)
+        assert refused.err.startswith("transorbit: metrics.g: no column ")
+        assert [(here / "results/small" / name).read_bytes() for name in files] == before
+        assert len(to.SweepResult.load(here / "results/small").runs) == 2
+
+
+def test_a_scenario_is_no_sweep_and_a_sweep_no_scenario(here: Path, command: Callable[..., Outcome]) -> None:
+    (here / "small.toml").write_text(SWEEP)
+    told = "transorbit: scenarios/leo-tcp.toml: this is a scenario: transorbit run scenarios/leo-tcp.toml\n"
+    assert command("sweep", "scenarios/leo-tcp.toml") == Outcome(2, "", told)
+    told = "transorbit: small.toml: this is a sweep: transorbit sweep small.toml\n"
+    assert command("run", "small.toml") == Outcome(2, "", told)
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "shown"),
+    [
+        (339.4, 230.0, "339.4 ± 230.0"),
+        (9.1234, 0.021, "9.123 ± 0.021"),
+        (9.1234567, 0.000012, "9.123457 ± 0.000012"),
+        (0.02, 1500.0, "0 ± 1500"),
+        (123456.0, 2.6, "123456.0 ± 2.6"),
+        (7.0, 0.0, "7 ± 0"),
+        (0.0, 0.0, "0 ± 0"),
+        (-2.5e-7, 1e-8, "(-2.500 ± 0.100)e-07"),
+        (2.5e12, 1e11, "(2.500 ± 0.100)e+12"),
+    ],
+)
+def test_mean_and_half_width_have_as_many_decimals(mean: float, half: float, shown: str) -> None:
+    assert _with_spread(mean, half) == shown
+
+
 def test_resuming_insists_on_the_same_sweep(here: Path, command: Callable[..., Outcome]) -> None:
     (here / "base.toml").write_text((SCENARIOS / "leo-tcp.toml").read_text())
     text = SWEEP.replace("15", "1").replace('"5 s"', '"1 s"')
@@ -955,7 +1031,11 @@ def test_failed_runs_are_told_loudly(here: Path, command: Callable[..., Outcome]
     (here / "small.toml").write_text(text.replace('"10 dB"', '"10 parsec"'))
     done = command("sweep", "small.toml")
     assert done.code == 0
-    assert done.err.startswith("transorbit: 1 of 2 runs failed, the first at snr = 10 parsec: channel.reference_snr: ")
+    before, after = done.err.splitlines()
+    assert before.startswith("transorbit: warning: cannot run snr = 10 parsec: channel.reference_snr: ")
+    assert after.startswith("transorbit: 1 of 2 runs failed, the first at snr = 10 parsec: channel.reference_snr: ")
+    good, bad = (line.split() for line in done.out.splitlines()[4:6])
+    assert (good[:4], bad) == (["7", "dB", "1", good[3]], ["10", "parsec", "0", "-"])
     (here / "small.toml").write_text('warm_up = "2 s"\n' + text)
     done = command("sweep", "small.toml", "--out", "cold")
     assert done.code == 2

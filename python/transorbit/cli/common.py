@@ -33,9 +33,24 @@ def examples(*commands: str) -> str:
 
 def load(path: Path, settings: list[str] | None) -> to.Scenario:
     """The scenario with its changes, checked."""
-    scenario = to.Scenario.load(path).set(*(settings or []))
-    scenario.check()
+    try:
+        scenario = to.Scenario.load(path).set(*(settings or []))
+        scenario.check()
+    except to.ScenarioError:
+        if "scenario" in keys(path):
+            raise UsageError(f"{path}: this is a sweep: transorbit sweep {path}") from None
+        raise
     return scenario
+
+
+def keys(path: Path) -> set[str]:
+    """The keys at the top of a file, to tell a scenario from a sweep where one is given for the other."""
+    import tomllib
+
+    try:
+        return set(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return set()
 
 
 def run_plugins(files: list[Path] | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path  # noqa: TC003 - the parser of the command line reads the annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -108,6 +109,8 @@ def _of_sweep(folder: Path, kind: str, given: dict[str, Any]) -> tuple[Figure, s
     _check_kind(kind, list(of.KINDS), "sweep")
     _check_options(given, _OF_RUN, "a sweep")
     result = SweepResult.load(folder)
+    if lacks := of.incomplete(result):
+        print(f"transorbit: {lacks}", file=sys.stderr)
     options = {name: value for name, value in given.items() if name != "only"}
     figure = plots.of_sweep(kind, result, only=_only(given.get("only", [])), **options)
     y = given.get("y") or next(iter(result.metrics))

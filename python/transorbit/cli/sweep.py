@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import tomllib
 from contextlib import closing, contextmanager, nullcontext
@@ -13,8 +14,8 @@ from cyclopts import Parameter
 
 import transorbit as to
 from transorbit.cli import UsageError, parse, show
-from transorbit.cli.common import Plugins, Settings, examples, run_plugins
-from transorbit.sweep.result import check_folder, freeze, frozen
+from transorbit.cli.common import Plugins, Settings, examples, keys, run_plugins
+from transorbit.sweep.result import begun, check_folder, frozen
 from transorbit.sweep.run import differences
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ HELP = examples(
     "transorbit sweep scenarios/leo-snr.sweep.toml --dask tcp://127.0.0.1:8786",
 )
 _SHOWN_POINTS = 60
+_SHOWN_ERRORS = 5
 
 
 def sweep(
@@ -62,7 +64,7 @@ def sweep(
     if jobs is not None and (jobs < 1 or dask is not None):
         raise UsageError("--jobs: does not go with --dask" if dask else f"--jobs: {jobs} must be 1 or more")
     run_plugins(plugin)
-    ready = to.Sweep.load(file)
+    ready = _load(file)
     # Options come after the file, so what is wrong with them is told without its name.
     ready = ready.replace(seed=None if seed is None else parse.seed(seed), set=_settings(set_))
     directory = out or Path("results") / file.name.removesuffix(".toml").removesuffix(".sweep")
@@ -72,16 +74,23 @@ def sweep(
     if resume:
         _check_same(ready, directory)
     ready.check()
+    _warn_of_unfit(ready)
     stopped = None
     # Whatever is wrong is told before anything is written.
-    with _client(dask) as client, _progress(enabled=not quiet) as progress:
-        freeze(ready, directory)
+    with _client(dask) as client, _progress(enabled=not quiet) as progress, begun(ready, directory) as good:
+
+        def tell(at: Progress) -> None:
+            if at.done > at.failed:
+                good()
+            if progress:
+                progress(at)
+
         try:
-            result = ready.run(jobs=jobs, dask=client, store=directory / "store.sqlite", progress=progress)
+            result = ready.run(jobs=jobs, dask=client, store=directory / "store.sqlite", progress=tell)
         except to.SweepInterrupted as stop:
             result, stopped = stop.result, str(stop)
     result.save(directory)
-    report = _report(result, directory)
+    report = _report(result, directory, partial=stopped is not None)
     if json_:
         print(json.dumps(report, indent=2, ensure_ascii=False), flush=True)
     elif not quiet:
@@ -92,6 +101,33 @@ def sweep(
         print(f"transorbit: {stopped}; the same command goes on from there", file=sys.stderr)
         return 130
     return _failures(result, report)
+
+
+def _load(file: Path) -> to.Sweep:
+    try:
+        return to.Sweep.load(file)
+    except to.ScenarioError:
+        given = keys(file)
+        if "scenario" not in given and given & {"path", "last_hop", "flows"}:
+            raise UsageError(f"{file}: this is a scenario: transorbit run {file}") from None
+        raise
+
+
+def _warn_of_unfit(ready: to.Sweep) -> None:
+    """Tell of points that are no scenario before the others are run: a line for each error."""
+    unfit: dict[str, list[str]] = {}
+    for point in ready.points:
+        try:
+            ready.scenario(point).check()
+        except to.ScenarioError as error:
+            where = ", ".join(f"{name} = {_shown(value)}" for name, value in point.values.items())
+            unfit.setdefault(str(error), []).append(where)
+    for told, (first, *others) in list(unfit.items())[:_SHOWN_ERRORS]:
+        more = f" (and {len(others)} {'point' if len(others) == 1 else 'points'} more)" if others else ""
+        print(f"transorbit: warning: cannot run {first}{more}: {told}", file=sys.stderr, flush=True)
+    if len(unfit) > _SHOWN_ERRORS:
+        rest = sum(len(points) for points in list(unfit.values())[_SHOWN_ERRORS:])
+        print(f"transorbit: warning: {rest} other points cannot run either", file=sys.stderr, flush=True)
 
 
 def _check_same(ready: to.Sweep, directory: Path) -> None:
@@ -129,7 +165,7 @@ def _settings(assignments: list[str] | None) -> dict[str, Any]:
     return settings
 
 
-def _report(result: to.SweepResult, directory: Path) -> dict[str, Any]:
+def _report(result: to.SweepResult, directory: Path, *, partial: bool) -> dict[str, Any]:
     progress = result.progress
     assert progress is not None, "the sweep was run here"
     return {
@@ -137,13 +173,17 @@ def _report(result: to.SweepResult, directory: Path) -> dict[str, Any]:
         "folder": str(directory),
         "points": len(result.sweep.points),
         "runs": len(result.runs),
+        "wanted": progress.total,
+        "partial": partial,
         "computed": progress.computed,
         "reused": progress.reused,
         "failed": len(result.failed),
         "warnings": result.warnings,
         "elapsed_s": round(progress.elapsed_s, 3),
         "axes": {axis.name: {"label": axis.label, "unit": axis.unit} for axis in result.axes},
-        "metrics": {metric.name: {"label": metric.label, "unit": metric.unit} for metric in result.metrics.values()},
+        "metrics": {
+            metric.name: {"label": metric.label, "unit": metric.unit or None} for metric in result.metrics.values()
+        },
         "rows": result.means(),
     }
 
@@ -157,11 +197,8 @@ def _text(result: to.SweepResult, report: dict[str, Any]) -> str:
     header = [*axes, "runs", *(f"{metric.name} ({metric.unit})" if metric.unit else metric.name for metric in metrics)]
     rows = [
         [
-            *(
-                f"{value:g}" if isinstance(value, float) else str(value)
-                for value in (row[axis.name] for axis in result.axes)
-            ),
-            str(row["runs"]),
+            *(_shown(row[axis.name]) for axis in result.axes),
+            str(row["runs"] - row["failed"]),
             *(_cell(row["metrics"][metric.name]) for metric in metrics),
         ]
         for row in report["rows"][:_SHOWN_POINTS]
@@ -184,8 +221,35 @@ def _text(result: to.SweepResult, report: dict[str, Any]) -> str:
 def _cell(interval: dict[str, Any]) -> str:
     if interval["mean"] is None:
         return "-"
-    spread = f" ± {(interval['high'] - interval['low']) / 2:.2g}" if interval["count"] > 1 else ""
-    return f"{interval['mean']:.4g}{spread}"
+    mean = interval["mean"]
+    # Two values of which one is not finite have a mean, perhaps, and no interval.
+    if interval["count"] < 2 or interval["low"] is None or interval["high"] is None:
+        return f"{mean:.4g}"
+    return _with_spread(mean, (interval["high"] - interval["low"]) / 2)
+
+
+def _with_spread(mean: float, half: float) -> str:
+    """A mean and half the width of its interval with as many decimals: four digits of the larger, two of the smaller.
+
+    At most three digits more are shown for a narrow interval.
+    """
+    largest = max(abs(mean), half)
+    if largest == 0:
+        return "0 ± 0"
+    exponent = math.floor(math.log10(largest))
+    if not -4 <= exponent < 9:
+        return f"({_with_spread(mean / 10.0**exponent, half / 10.0**exponent)})e{exponent:+03d}"
+    decimals = max(0, 3 - exponent)
+    if half > 0:
+        decimals = min(max(decimals, 1 - math.floor(math.log10(half))), decimals + 3)
+    numbers = [f"{value:.{decimals}f}" for value in (mean, half)]
+    if decimals and all(number.endswith("." + "0" * decimals) for number in numbers):
+        numbers = [number.partition(".")[0] for number in numbers]
+    return " ± ".join(numbers)
+
+
+def _shown(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _failures(result: to.SweepResult, report: dict[str, Any]) -> int:

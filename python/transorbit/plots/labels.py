@@ -64,6 +64,16 @@ def value(of: Any, text: str) -> str:
     return f"{number} {prefix}{unit}" if unit else number
 
 
+def drawn(of: Any, text: str) -> str:
+    """The same as figures write it: with a true minus, as on the axes. A name keeps its hyphens."""
+    return value(of, text) if isinstance(of, str) else minus(value(of, text))
+
+
+def minus(number: str) -> str:
+    """A number with a true minus."""
+    return number.replace("-", "\N{MINUS SIGN}")
+
+
 def words(text: str) -> str:
     """A label without its unit."""
     unit = unit_of(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ import polars as pl
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, LogLocator, MaxNLocator, NullLocator
 
 from transorbit._core import ScenarioError
 from transorbit.plots import labels as naming
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.axis import XAxis, YAxis
     from matplotlib.figure import Figure
 
     from transorbit.plots.table import Spec
@@ -34,8 +36,9 @@ _PUBLISHED: Any = {"linestyle": (0, (3, 2)), "linewidth": 0.9, "markerfacecolor"
 # Cells of a heat map that have room for their number.
 _CELLS_WITH_NUMBERS = 12
 _COLORS = "cividis"
-# Tick labels need this many inches for each character, at their size.
-_CHARACTER_IN = 0.075
+# Tick labels, and titles of panels, need this many inches for each character, at their size.
+_CHARACTER_IN, _TITLE_CHARACTER_IN = 0.075, 0.08
+_AS_IT_IS = FuncFormatter(lambda value, _: naming.minus(f"{value:.6g}"))
 
 
 @dataclass
@@ -162,6 +165,7 @@ def cdf(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:
         ax.margins(x=0.04)
         if "x" in p.spec.log or "y" in p.spec.log:
             ax.set_xscale("log")
+            _plain(ax.xaxis)
         ax.set_xlabel(label)
         if ax.get_subplotspec().is_first_col():  # type: ignore[union-attr]
             ax.set_ylabel(p.spec.share)
@@ -199,7 +203,11 @@ def heatmap(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:
             ax.set_ylabel(p.label("by"))
     if mesh is not None:
         told_of = f"{label}\n({p.spec.published_name} in parentheses)" if theirs is not None else label
-        bar = p.figure.colorbar(mesh, ax=list(p.axes.values()), label=told_of, pad=0.02)
+        ticks = _few_decades(*mesh.get_clim()) if "y" in p.spec.log else None
+        plain: Any = {"ticks": ticks, "format": _AS_IT_IS} if ticks else {}
+        bar = p.figure.colorbar(mesh, ax=list(p.axes.values()), label=told_of, pad=0.02, **plain)
+        if ticks:
+            bar.minorticks_off()
         bar.outline.set_visible(False)
 
 
@@ -208,8 +216,10 @@ def name_panels(p: Panels) -> None:
     if p.spec.panels:
         label = p.label("panels")
         for level, ax in p.axes.items():
-            text = level if isinstance(level, str) else f"{naming.words(label)}: {naming.value(level, label)}"
-            ax.set_title(text, fontsize=9, fontweight="normal")
+            text = f"{naming.words(label)}: {naming.drawn(level, label)}"
+            room = 0.9 * p.figure.get_figwidth() / ax.get_subplotspec().get_gridspec().ncols  # type: ignore[union-attr]
+            lines = textwrap.wrap(text, int(room / _TITLE_CHARACTER_IN))
+            ax.set_title("\n".join(lines), fontsize=9, fontweight="normal")
 
 
 #: The function of each kind.
@@ -275,7 +285,7 @@ def _horizontal(ax: Axes, p: Panels, values: list[Any], at: dict[Any, float], *,
         if (few := _apart(values, log="x" in p.spec.log)) == values:
             ax.xaxis.set_major_locator(FixedLocator(few))
         if "x" not in p.spec.log or few == values:
-            ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / unit:.6g}"))
+            ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: naming.minus(f"{value / unit:.6g}")))
         ax.margins(x=0.04)
     else:
         scaled = label
@@ -295,13 +305,32 @@ def _hides_x(ax: Axes) -> bool:
 def _vertical(ax: Axes, p: Panels, label: str, *, from_zero: bool = False) -> None:
     if "y" in p.spec.log:
         ax.set_yscale("log")
+        _plain(ax.yaxis)
     else:
         low, high = ax.get_ylim()
-        # An axis that could as well begin at zero does: differences are seen in proportion.
+        # Bars, whose length is read, begin at zero. An axis of lines that could as well does too: differences are seen
+        # in proportion.
         if from_zero or low < 0.5 * high:
             ax.set_ylim(bottom=0.0 if p.nonnegative else min(low, 0.0))
     if ax.get_subplotspec().is_first_col():  # type: ignore[union-attr]
         ax.set_ylabel(label)
+
+
+def _plain(axis: XAxis | YAxis) -> None:
+    """Let a logarithmic axis over less than two decades have plain numbers; over more, powers of ten say more."""
+    # Not the view's interval: these settle the limits first.
+    low, high = axis.axes.get_xlim() if axis is axis.axes.xaxis else axis.axes.get_ylim()
+    if locator := _few_decades(low, high):
+        axis.set_major_locator(locator)
+        axis.set_major_formatter(_AS_IT_IS)
+        axis.set_minor_locator(NullLocator())
+
+
+def _few_decades(low: float, high: float) -> Locator | None:
+    """The ticks of a logarithmic axis between these; None if they are two decades apart."""
+    if high >= 100 * low:
+        return None
+    return LogLocator(subs=(1, 2, 5)) if high >= 10 * low else MaxNLocator(6, steps=[1, 2, 2.5, 5, 10])
 
 
 def _apart(values: list[Any], *, log: bool) -> list[Any]:
@@ -316,7 +345,7 @@ def _apart(values: list[Any], *, log: bool) -> list[Any]:
 
 def _texts(values: list[Any], label: str) -> list[str]:
     """The values of an axis; its unit is in its label."""
-    return [naming.value(value, naming.words(label)) for value in values]
+    return [naming.drawn(value, naming.words(label)) for value in values]
 
 
 def _turn(ax: Axes, p: Panels, texts: list[str]) -> None:
@@ -338,7 +367,7 @@ def _write_cells(
             ours, theirs = cells.get((x, y)), told.get((x, y))
             if ours is None:
                 continue
-            text = f"{ours:.3g}" if theirs is None else f"{ours:.3g}\n({theirs:.3g})"
+            text = naming.minus(f"{ours:.3g}" if theirs is None else f"{ours:.3g}\n({theirs:.3g})")
             color = "white" if colors(ours) < 0.55 else style.BLACK
             ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=7, color=color)
 
@@ -352,11 +381,10 @@ def _legend(p: Panels, has_published: bool, handle: Callable[[int], Artist]) -> 
     for index, value in enumerate(p.by()):
         if p.spec.by is not None or has_published:
             handles.append(handle(index))
-            handles[-1].set_label("ours" if p.spec.by is None else naming.value(value, naming.words(label)))
+            handles[-1].set_label("ours" if p.spec.by is None else naming.drawn(value, naming.words(label)))
     if has_published:
         hollow = Line2D([], [], marker="o", color=style.GREY, **_PUBLISHED)
         handles.append(Patch(**_hollow(6)) if p.spec.kind == "bars" else hollow)
         handles[-1].set_label(p.spec.published_name)
     if handles:
-        told = p.spec.by is not None and not any(isinstance(value, str) for value in p.by())
-        style.legend(p.figure, handles, title=label if told else None)
+        style.legend(p.figure, handles, title=label or None)

@@ -77,6 +77,27 @@ def of_sweep(
     return of_table(kind, frame, y=column, **options)
 
 
+def incomplete(result: SweepResult) -> str | None:
+    """What figures of a sweep lack: runs that are missing or failed, and values of axes without any; None if nothing.
+
+    Of a sweep with `precision` the replications that every point has are wanted.
+    """
+    sweep, ok = result.sweep, result.runs.filter(pl.col("status") == "ok")
+    runs = dict(result.runs["point"].value_counts().rows())
+    missing = sum(max(sweep.replications - runs.get(point.index, 0), 0) for point in sweep.points)
+    failed, wanted = len(result.failed), len(result.runs) + missing
+    if not missing and not failed:
+        return None
+    counts = [f"{count} {what}" for count, what in ((missing, "missing"), (failed, "failed")) if count]
+    absent = []
+    for axis in result.axes:
+        there = set(ok[axis.name])
+        values = [naming.value(value, _label(axis)) for value in axis.values if value not in there]
+        absent += [f"{axis.name} = {', '.join(values)}"] if values else []
+    none = f"; nothing for {'; '.join(absent)}" if absent else ""
+    return f"of {wanted} runs {' and '.join(counts)}{none}"
+
+
 def _frame(result: SweepResult, y: str, *, distribution: bool) -> tuple[pl.DataFrame, str]:
     """The rows to draw, and the column of the metric."""
     axes = [axis.name for axis in result.axes]

@@ -105,8 +105,9 @@ def _window(ax: Axes, series: pl.DataFrame) -> None:
         label="slow-start threshold",
         **_THIN,
     )
-    ax.plot(times, series["in_flight_packets"], color=style.SKY, label="in flight", **_THIN)
-    ax.plot(times, series["cwnd_packets"], color=style.BLUE, label="congestion window")
+    ax.plot(times, series["cwnd_packets"], color=style.BLUE, linewidth=2.0, label="congestion window")
+    # It follows the window closely: on top and dashed, both are seen.
+    ax.plot(times, series["in_flight_packets"], color=style.SKY, linestyle=(0, (3, 1.5)), label="in flight", **_THIN)
     again = series.filter(pl.col("retransmitted_packets") > 0)["time_s"]
     ax.plot(again, [0.02] * len(again), transform=ax.get_xaxis_transform(), label="sent again", **_MARK)
     ax.set_ylim(0, top)

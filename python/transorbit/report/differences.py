@@ -131,7 +131,12 @@ def _row(row: Mapping[str, Any], axis: sweeps.Axis, within: Sequence[sweeps.Axis
         *where,
         Cell(number(row["baseline_mean"], 4), sort=row["baseline_mean"]),
         Cell(told, sort=difference, note=f"{number(row['low'], 5)} to {number(row['high'], 5)}"),
-        None if percent is None else Cell(f"{percent:+.3g}", sort=percent),
+        None if percent is None else Cell(_signed(percent), sort=percent),
         row["count"],
         "yes" if row["differs"] else "no",
     ]
+
+
+def _signed(percent: float) -> str:
+    """With its sign, also above zero."""
+    return f"{'+' if percent >= 0 else ''}{number(percent, 3)}"

@@ -51,6 +51,7 @@ class Cell:
         kind: Its colour: a "good", "weak" or "bad" outcome, or "muted".
         note: Shown where the pointer rests.
         href: A link: `#anchor` of a section, or a file beside the page.
+        below: A second paragraph in the cell.
     """
 
     text: str
@@ -58,6 +59,7 @@ class Cell:
     kind: Kind = ""
     note: str = ""
     href: str = ""
+    below: str = ""
 
     @property
     def numeric(self) -> bool:
@@ -219,6 +221,7 @@ class Page:
         sortable: bool = True,
         caption: str = "",
         filters: Sequence[int] = (),
+        whole: bool = False,
     ) -> None:
         """A table; a click on a heading sorts it.
 
@@ -226,13 +229,16 @@ class Page:
             rows: Cells are text, numbers (aligned to the right, 5 digits), None (a dash), or a `Cell`.
             sortable: Whether the reader can sort it.
             caption: A line above it.
+            whole: Whether it has its full height in the page, instead of a box to scroll in.
             filters: Columns by whose text the reader can choose which rows are shown; a field for words comes
                 with them.
         """
         made = [[cell(value) for value in row] for row in rows]
         numeric = [any(row[column].numeric for row in made) for column in range(len(header))]
         named = list(zip(header, numeric, strict=True))
-        self._add("table", header=named, rows=made, sortable=sortable, caption=caption, filters=list(filters))
+        self._add(
+            "table", header=named, rows=made, sortable=sortable, caption=caption, filters=list(filters), whole=whole
+        )
 
     def code(self, text: str, *, label: str = "", folded: bool = False) -> None:
         """Text to copy, in a fixed width; `folded` shows the label alone until it is opened."""

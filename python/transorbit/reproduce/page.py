@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from transorbit.report.page import Cell, Page, Tile
+from transorbit.report.page import MISSING, Cell, Page, Tile
 from transorbit.reproduce import claims, figures, table
 
 if TYPE_CHECKING:
@@ -54,8 +55,8 @@ def _summary(page: Page, done: Reproduction) -> None:
             paper.short,
             Cell(outcome.item.name, href=f"#{_anchor(outcome.item)}"),
             Cell(judgement.claim.says, note=judgement.note),
-            table.paper_value(judgement),
-            table.value(judgement),
+            _minus(table.paper_value(judgement)),
+            _minus(table.value(judgement)),
         ]
         for paper, outcomes in done.papers
         for outcome in outcomes
@@ -70,6 +71,8 @@ def _item(page: Page, outcome: Outcome, done: Reproduction) -> None:
     if item.description:
         page.text(item.description)
     page.warnings(outcome.problems, heading="Not all of this could be computed")
+    if not outcome.published:
+        page.text(_unpublished(outcome.judgements), kind="muted")
     for comparison in outcome.comparisons:
         _comparison(page, comparison)
     for number, path in enumerate(outcome.figures):
@@ -86,20 +89,28 @@ def _item(page: Page, outcome: Outcome, done: Reproduction) -> None:
     page.text(_origin(outcome), kind="muted")
 
 
+def _unpublished(judgements: Sequence[Judgement]) -> str:
+    """What an item without a table of published values has to compare with."""
+    if not judgements:
+        return "The paper gives no numbers here."
+    if any(re.search(r"\d", str(judgement.claim.paper_value)) for judgement in judgements):
+        return "No published values stand beside ours here; the numbers of the paper's text are with the claims below."
+    return "The paper gives no numbers here; its statements are below."
+
+
 def _claims(page: Page, judgements: Sequence[Judgement]) -> None:
     rows = [
         [
             _verdict(judgement),
-            judgement.claim.says,
+            Cell(judgement.claim.says, below=_remark(judgement)),
             judgement.claim.where or None,
-            f"{judgement.claim.predicate} {judgement.claim.unit}".rstrip(),
-            table.paper_value(judgement),
-            table.value(judgement),
-            _remark(judgement),
+            _minus(f"{judgement.claim.predicate} {judgement.claim.unit}".rstrip()),
+            _minus(table.paper_value(judgement)),
+            _minus(table.value(judgement)),
         ]
         for judgement in judgements
     ]
-    page.table(["Verdict", "Claim", "Where", "Expected", "Paper's value", "Ours, 95 % interval", "Remarks"], rows)
+    page.table(["Verdict", "Claim", "Where", "Expected", "Paper's value", "Ours, 95 % interval"], rows, whole=True)
 
 
 def _comparison(page: Page, comparison: figures.Comparison) -> None:
@@ -118,7 +129,12 @@ def _comparison(page: Page, comparison: figures.Comparison) -> None:
 
 def _interval(interval: Interval) -> str:
     spread = f" ± {table.number(interval.half_width)}" if interval.high > interval.low else ""
-    return f"{table.number(interval.mean)}{spread}"
+    return _minus(f"{table.number(interval.mean)}{spread}")
+
+
+def _minus(text: str) -> str:
+    """Numbers with a true minus, as the page writes its own; hyphens between words and digits stay."""
+    return re.sub(r"(?<![^\s\[(])-(?=\d)|(?<=\de)-(?=\d)", "\N{MINUS SIGN}", text) if text != "-" else MISSING
 
 
 def _statistics(judgements: Sequence[Judgement]) -> str:
@@ -146,9 +162,9 @@ def _verdict(judgement: Judgement) -> Cell:
     return Cell(judgement.verdict, sort=str(claims.VERDICTS.index(judgement.verdict)), kind=_KINDS[judgement.verdict])
 
 
-def _remark(judgement: Judgement) -> str | None:
+def _remark(judgement: Judgement) -> str:
     where = judgement.claim.investigation
-    return f"{judgement.note} {f'See docs/validation/{where}.' if where else ''}".strip() or None
+    return f"{judgement.note} {f'See docs/validation/{where}.' if where else ''}".strip()
 
 
 def _anchor(item: Item) -> str:

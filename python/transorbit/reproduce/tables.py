@@ -61,7 +61,7 @@ class Tables:
         try:
             for name in there:
                 whole = name if name == "published" else f"all_{name}"
-                self._connection.execute(f"CREATE TABLE {whole} AS SELECT * FROM given_{name}")  # noqa: S608
+                self._connection.execute(f"CREATE TEMP TABLE {whole} AS SELECT * FROM given_{name}")  # noqa: S608
             self._seen: Sequence[int] | None = ()
             self._see(None)
             for name, text in (views or {}).items():
@@ -111,7 +111,7 @@ class Tables:
         import duckdb
 
         try:
-            self._connection.execute(f"CREATE VIEW {quoted(name)} AS {text}")
+            self._connection.execute(f"CREATE TEMP VIEW {quoted(name)} AS {text}")
         except duckdb.Error as error:
             raise ScenarioError(f"views.{name}: {sql.told(error)}") from None
 
@@ -125,7 +125,7 @@ class Tables:
             shown = [*seeds, EVERY_SEED] if self._every_seed else seeds
             where = f" WHERE seed IN ({', '.join(map(str, shown))})"
         for name in self._by_seed:
-            self._connection.execute(f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM all_{name}{where}")  # noqa: S608
+            self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS SELECT * FROM all_{name}{where}")  # noqa: S608
 
     def _seeds(self, results: pl.DataFrame) -> tuple[int, ...]:
         """The seeds that every point has: a statistic of one seed compares points, and needs all of them."""

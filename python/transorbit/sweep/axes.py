@@ -9,6 +9,7 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
 from transorbit._core import ScenarioError
+from transorbit._names import hint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -151,12 +152,9 @@ def flattened(where: str, changes: object) -> dict[str, Any]:
 
 def known_keys(where: str, table: Mapping[str, object], allowed: Sequence[str]) -> None:
     """Raise `ScenarioError` for a key that is not allowed, with the nearest that is."""
-    import difflib
-
     for key in table:
         if key not in allowed:
-            near = difflib.get_close_matches(key, allowed, n=1)
-            meant = f', did you mean "{near[0]}"?' if near else ""
+            meant = hint(key, allowed, most=1)
             raise ScenarioError(f"{where}{key}: is an unknown key{meant} (allowed: {', '.join(sorted(allowed))})")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from transorbit.sweep.run import Progress, identity
 from transorbit.sweep.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import polars as pl
     from matplotlib.figure import Figure
@@ -208,6 +209,38 @@ def freeze(sweep: Sweep, directory: str | Path) -> Path:
     if sweep.base.text is not None:
         _write(directory / "scenario.toml", sweep.base.text)
     return directory
+
+
+@contextmanager
+def begun(sweep: Sweep, directory: Path) -> Iterator[Callable[[], None]]:
+    """Make `directory` that of the sweep while it is run.
+
+    A new one is at once; one that has a sweep keeps it until what is yielded is called, after the first good run, and
+    gets it back where a metric cannot be computed after all: its tables are still those of that sweep.
+
+    Raises:
+        FileExistsError: it holds something that is no sweep.
+        OSError: it cannot be written.
+    """
+    files = [directory / name for name in ("sweep.toml", "scenario.toml")]
+    before = {file: file.read_text(encoding="utf-8") if file.is_file() else None for file in files}
+    written = False
+
+    def write() -> None:
+        nonlocal written
+        if not written:
+            written = True
+            freeze(sweep, directory)
+
+    if before[files[0]] is None:
+        write()
+    try:
+        yield write
+    except ScenarioError:
+        for file, text in before.items():
+            if written and before[files[0]] is not None and text is not None:
+                _write(file, text)
+        raise
 
 
 def check_folder(directory: Path) -> None:

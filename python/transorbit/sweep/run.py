@@ -187,6 +187,7 @@ class _Run:
         # Who waits for a run: points of the same content share it.
         self._waiting: dict[str, list[tuple[_AtPoint, int]]] = {}
         self._arrived: list[tuple[int, int, str]] = []
+        self._checked = False
         self._identity = identity(sweep)
         # Runs whose code cannot be told from other code are those of this start alone.
         self._start = secrets.token_hex()
@@ -232,6 +233,7 @@ class _Run:
             self._waiting[task.key].append((at, number))
         elif self._store.finished(task.key):
             self.progress.reused += 1
+            self._check_metrics(at, number, task.key)
             self._arrive(at, number, task.key)
         else:
             self._waiting[task.key] = [(at, number)]
@@ -254,10 +256,19 @@ class _Run:
         self._store.put(outcome)
         self.progress.computed += 1
         self.progress.failed += outcome.status != "ok"
+        if outcome.status == "ok":
+            self._check_metrics(*self._waiting[outcome.key][0], outcome.key)
         for place, (at, number) in enumerate(self._waiting.pop(outcome.key)):
             self.progress.reused += place > 0
             at.failed |= outcome.status != "ok"
             self._arrive(at, number, outcome.key)
+
+    def _check_metrics(self, at: _AtPoint, number: int, key: str) -> None:
+        """A column that no run has is told of by the first that is good, not after all of them."""
+        if not self._checked:
+            self._checked = True
+            runs, flows = tables.build(self._store, [(at.point.index, number, key)], {at.point.index: at.point})
+            tables.check(runs, flows, self.sweep.metrics.values())
 
     def _arrive(self, at: _AtPoint, number: int, key: str) -> None:
         at.keys[number] = key

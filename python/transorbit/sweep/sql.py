@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from transorbit._core import ScenarioError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     import duckdb
     import polars as pl
@@ -31,7 +31,7 @@ def check(expression: str, *, what: str) -> None:
     import duckdb
 
     try:
-        statements = _parser().extract_statements(f"SELECT ({expression}\n)")
+        statements = _database().extract_statements(f"SELECT ({expression}\n)")
     except duckdb.Error as error:
         raise ScenarioError(f"{what}: {told(error)}") from None
     if len(statements) != 1:
@@ -41,9 +41,7 @@ def check(expression: str, *, what: str) -> None:
 @contextmanager
 def connection(tables: Mapping[str, pl.DataFrame]) -> Iterator[duckdb.DuckDBPyConnection]:
     """A database in memory that sees these tables and no variables of Python."""
-    import duckdb
-
-    db = duckdb.connect(config={"python_enable_replacements": "false"})
+    db = _database().cursor()
     try:
         for name, table in tables.items():
             db.register(name, _Stream(table))
@@ -52,8 +50,10 @@ def connection(tables: Mapping[str, pl.DataFrame]) -> Iterator[duckdb.DuckDBPyCo
         db.close()
 
 
-def answer(db: duckdb.DuckDBPyConnection, sql: str, *, what: str) -> pl.DataFrame:
-    """The answer to a query.
+def answer(
+    db: duckdb.DuckDBPyConnection, sql: str, *, what: str, say: Callable[[duckdb.Error], str] | None = None
+) -> pl.DataFrame:
+    """The answer to a query; `say` is what to tell of DuckDB's error, by default its own words.
 
     Raises:
         ScenarioError: DuckDB refuses the query; the message begins with `what`.
@@ -67,7 +67,7 @@ def answer(db: duckdb.DuckDBPyConnection, sql: str, *, what: str) -> pl.DataFram
             raise ScenarioError(f"{what}: is no query: begin with SELECT")
         return pl.DataFrame(_Stream(relation))
     except duckdb.Error as error:
-        raise ScenarioError(f"{what}: {told(error)}") from None
+        raise ScenarioError(f"{what}: {(say or told)(error)}") from None
 
 
 def told(error: duckdb.Error) -> str:
@@ -78,15 +78,15 @@ def told(error: duckdb.Error) -> str:
 
 
 @cache
-def _parser() -> duckdb.DuckDBPyConnection:
-    """A database that runs nothing: to open one takes much longer than to read an expression."""
+def _database() -> duckdb.DuckDBPyConnection:
+    """The one database: to open another takes longer than most queries. Each cursor sees its own tables only."""
     import atexit
 
     import duckdb
 
     # One that is open when Python ends is complained of on standard error.
-    atexit.register(_parser.cache_clear)
-    return duckdb.connect()
+    atexit.register(_database.cache_clear)
+    return duckdb.connect(config={"python_enable_replacements": "false"})
 
 
 class _Stream:
