@@ -13,7 +13,7 @@ export UV_PYTHON_DOWNLOADS := never
 unexport VIRTUAL_ENV
 SYNC := $(UV) sync --frozen --inexact
 
-.PHONY: help setup demo test bench validation cross-validation reference pictures format clean
+.PHONY: help setup demo test bench validation cross-validation reference docs pictures format clean
 
 help: ## List what there is to make
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|' 2>/dev/null \
@@ -32,6 +32,7 @@ demo: setup ## Run scenarios/leo-tcp.toml with and without the reordering buffer
 	$(BIN)/transorbit demo scenarios/leo-tcp.toml --out results/demo
 
 test: setup ## Every check: format, lint, types, Rust and Python tests
+	$(SYNC) --group docs
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	cargo test --workspace --locked --quiet
@@ -43,15 +44,20 @@ test: setup ## Every check: format, lint, types, Rust and Python tests
 bench: setup ## Measure the speed of the core and write benches/RESULTS.md
 	$(BIN)/python benches/measure.py
 
-validation: setup ## Write our tables beside the published ones into docs/validation
-	for script in chapter_3 chapter_4 chapter_5 chapter_6 beyond_chapter_6 rack_and_bbr; do $(BIN)/python papers/tauran-2018/$$script.py || exit 1; done
+validation: setup ## Judge every claim of the papers, and write the tables of docs/validation (about an hour)
+	for script in chapter_3 chapter_4 chapter_5 beyond_chapter_6 rack_and_bbr; do $(BIN)/python papers/tauran-2018/$$script.py || exit 1; done
 	$(BIN)/python papers/kuhn-2015/dvb_rcs2.py
+	$(BIN)/transorbit reproduce --docs docs/validation
 
 cross-validation: setup ## Hold TCP's goodput against a Linux kernel, ns-2 and ns-3
 	$(BIN)/python validation/cross_validation.py
 
-reference: setup ## Write docs/reference from the registries
+reference: setup ## Write docs/reference from the program
 	$(BIN)/python -m transorbit._reference docs/reference
+
+docs: setup ## Build the documentation into site/; site/index.html opens without a server
+	$(SYNC) --group docs
+	$(BIN)/zensical build --clean --strict
 
 pictures: demo ## Draw the picture of README.md again
 	cp results/demo/goodput.png docs/images/leo-tcp-goodput.png
@@ -62,4 +68,4 @@ format: setup ## Format the code
 	$(BIN)/ruff check --fix --quiet
 
 clean: ## Remove what was built
-	rm -rf $(V) target results
+	rm -rf $(V) target results site .cache

@@ -209,6 +209,8 @@ def test_a_heat_map_has_a_cell_for_each_pair(table: pl.DataFrame, published: pl.
     assert cells[1][2] == pytest.approx(1.5 * 8 + 0.15), "policy b at 13 dB"
     texts = {text.get_text() for text in figure.axes[0].texts}
     assert {"12.2\n(13.4)", "4.15"} <= texts
+    large = plots.of_table("heatmap", own.with_columns(loss=-pl.col("goodput_bps") / 1e4), **COLUMNS | {"y": "loss"})
+    assert {f"{MINUS}1215", f"{MINUS}415"} <= {text.get_text() for text in large.axes[0].texts}
 
 
 def test_an_axis_may_be_called_as_a_number_of_the_table(table: pl.DataFrame) -> None:

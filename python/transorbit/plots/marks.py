@@ -367,9 +367,14 @@ def _write_cells(
             ours, theirs = cells.get((x, y)), told.get((x, y))
             if ours is None:
                 continue
-            text = naming.minus(f"{ours:.3g}" if theirs is None else f"{ours:.3g}\n({theirs:.3g})")
+            text = _short(ours) if theirs is None else f"{_short(ours)}\n({_short(theirs)})"
             color = "white" if colors(ours) < 0.55 else style.BLACK
             ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=7, color=color)
+
+
+def _short(number: float) -> str:
+    """Three digits, or all of a number of four or five before the point: 1e+03 is harder to read."""
+    return naming.minus(f"{number:.0f}" if 1e3 <= round(abs(number)) < 1e5 else f"{number:.3g}")
 
 
 def _legend(p: Panels, has_published: bool, handle: Callable[[int], Artist]) -> None:
