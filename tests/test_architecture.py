@@ -34,8 +34,9 @@ GENERATORS = re.compile(r"rand_(xoshiro|pcg|chacha|xorshift|mt)|getrandom|fastra
 # What Python may not compute with: its numbers come from the core.
 NUMERIC = {"numpy", "scipy", "random", "math", "cmath", "numba", "sgp4"}
 # But one room: what follows from several runs together (Student's interval, the end of a transient) is said after the
-# core is done, and changes nothing in what a run gave. Two more ask whether a number is finite.
-MAY = {"statistics.py": {"numpy", "scipy", "math"}, "sweep": {"math"}, "reproduce": {"math"}}
+# core is done, and changes nothing in what a run gave. Others ask whether a number is finite, or how
+# many digits of it to print.
+MAY = {"statistics.py": {"numpy", "scipy", "math"}, **dict.fromkeys(("sweep", "reproduce", "report", "cli"), {"math"})}
 
 
 @cache
