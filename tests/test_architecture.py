@@ -36,7 +36,10 @@ NUMERIC = {"numpy", "scipy", "random", "math", "cmath", "numba", "sgp4"}
 # But one room: what follows from several runs together (Student's interval, the end of a transient) is said after the
 # core is done, and changes nothing in what a run gave. Others ask whether a number is finite, or how
 # many digits of it to print.
-MAY = {"statistics.py": {"numpy", "scipy", "math"}, **dict.fromkeys(("sweep", "reproduce", "report", "cli"), {"math"})}
+MAY = {
+    "statistics.py": {"numpy", "scipy", "math"},
+    **{room: {"math"} for room in ("sweep", "reproduce", "report", "cli")},
+}
 
 
 @cache
