@@ -345,7 +345,7 @@ def test_delays_between_stations_by_name(command: Command, here: Path) -> None:
     typo = command("constellation", "delay", "leo-66", *arguments[:2], "--from", "Toulous", "--to", "Nairobi")
     assert (typo.code, typo.err) == (
         2,
-        'transorbit: --from: "Toulous" is no place of --stations: did you mean Toulouse?\n',
+        'transorbit: --from: "Toulous" is no place of --stations; did you mean Toulouse?\n',
     )
     nobody = command("constellation", "delay", "leo-66", "--from", "Toulouse", "--to", "0,0")
     assert "is not LATITUDE,LONGITUDE" in nobody.err

@@ -330,7 +330,7 @@ def test_a_sweep_tells_means_intervals_and_failures(results: Path) -> None:
     assert f"{number(told['mean'], 4)} ± {number((told['high'] - told['low']) / 2, 2)}" in text
     assert text.count("&#34;nonsense&#34; is unknown") == 6, "one line for each point that failed"
     for needed in (
-        "rate (Mbit/s)",
+        "Rate (Mbit/s)",
         "sum(goodput_bps) / 1e6",
         "transorbit sweep sweep.toml",
         str(result.runs["build"][0]),
@@ -595,7 +595,7 @@ def test_a_dark_page_is_printed_light_and_whole(show: Callable[..., Chromium], n
 def test_the_reader_of_a_sweep_chooses_what_is_drawn(show: Callable[..., Chromium], results: Path) -> None:
     browser = show("sweep")
     labels = '[...document.querySelectorAll("[data-chart] .u-label")].map((cell) => cell.textContent)'
-    assert browser.evaluate(labels) == ["rate (Mbit/s)", "variant cubic", "variant newreno"], "nonsense has no value"
+    assert browser.evaluate(labels) == ["Rate (Mbit/s)", "Variant cubic", "Variant newreno"], "nonsense has no value"
     data = 'document.querySelector("[data-chart]").plot.data'
     means = to.SweepResult.load(results / "sweep").means()
 
@@ -617,7 +617,7 @@ def test_the_reader_of_a_sweep_chooses_what_is_drawn(show: Callable[..., Chromiu
     drawn = browser.evaluate(data)
     assert drawn[2] == pytest.approx(wanted("again", "newreno", ack=False), rel=1e-3)
     choose(2, 2)
-    assert browser.evaluate(labels) == ["rate (Mbit/s)", "ack yes", "ack no"]
+    assert browser.evaluate(labels) == ["Rate (Mbit/s)", "Ack yes", "Ack no"]
     assert browser.evaluate(COLOURED)[0] > 50
 
 

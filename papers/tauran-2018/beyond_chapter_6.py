@@ -10,20 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 import beyond_pictures as pictures
-from common import ROOT, Row, cell, table
-from many_users import (
-    IN_BYTES,
-    IN_PACKETS,
-    Effort,
-    Policy,
-    average,
-    effort,
-    of_calls,
-    of_downloads,
-    of_link,
-    sweep,
-    voice,
-)
+from many_users import IN_BYTES, IN_PACKETS, Policy, of_calls, of_downloads, of_link, voice
+from pages import ROOT, Effort, Row, average, cell, effort, sweep, table
 
 import transorbit as to
 

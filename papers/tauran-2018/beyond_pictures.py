@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from common import Row, mean
-from many_users import Effort, panels, point
 from matplotlib.lines import Line2D
+from pages import Effort, Row, mean, panels, point
 
 from transorbit.plots import style
 

@@ -1,38 +1,12 @@
-"""What chapter 6 and the page beyond it share: policies, one run of many users, its metrics, tables and pictures."""
+"""One run of many users for the page beyond chapter 6, and its metrics."""
 
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from common import ROOT, Row, sweep
-from matplotlib.axes import Axes
-from study import Effort, Point, average, effort, panels, point
+from pages import ROOT, Effort, Row, average
 
 import transorbit as to
-from transorbit.plots import style
-
-__all__ = [
-    "BLOCK_BYTES",
-    "IN_BYTES",
-    "IN_PACKETS",
-    "LOOK",
-    "Effort",
-    "Point",
-    "Policy",
-    "average",
-    "effort",
-    "lines_by_policy",
-    "of_calls",
-    "of_downloads",
-    "of_link",
-    "panels",
-    "point",
-    "policies",
-    "run",
-    "sweep",
-    "tcp",
-    "voice",
-]
 
 Policy = dict[str, object]
 
@@ -41,32 +15,6 @@ IN_PACKETS = "5.3 bdp/sqrt(n)"
 """Equation 6.5 counted in packets of 210 B, when packets have 1,115 B."""
 
 HEADERS_AND_SPEECH, SPEECH = 210, 182
-BLOCK_BYTES = 1115
-
-
-def policies(buffer: str) -> dict[str, Policy]:
-    """The thesis' policies with `buffer` over all queues, or in each queue for DT_S."""
-    return {
-        "DT_S": {"kind": "droptail", "buffer": f"{buffer}/n"},
-        "DT_H": {"kind": "droptail", "buffer": buffer},
-        "RR": {"kind": "round-robin", "buffer": buffer},
-        "PF": {"kind": "pf", "buffer": buffer},
-        **{
-            f"CoDeS {limit} ms": {"kind": "codes", "buffer": buffer, "limit": f"{limit} ms"} for limit in (50, 100, 200)
-        },
-    }
-
-
-LOOK = {
-    "DT_S": (style.SKY, "v"),
-    "DT_H": (style.BLUE, "^"),
-    "RR": (style.ORANGE, "s"),
-    "PF": (style.RED, "o"),
-    "CoDeS 100 ms": (style.GREEN, "D"),
-    "CoDeS 50 ms": (style.PURPLE, "<"),
-    "CoDeS 200 ms": (style.BLACK, ">"),
-}
-"""Colour and marker of each policy, the same in every picture."""
 
 
 def run(name: str, changes: Mapping[str, object], much: Effort, seed: int) -> to.Result:
@@ -115,13 +63,6 @@ def of_link(summary: Mapping[str, Any]) -> Row:
     }
 
 
-def tcp(users: int, policy: Policy, changes: Mapping[str, object], much: Effort, seed: int) -> Row:
-    """One run of `users` endless downloads; events are in percent of the packets sent."""
-    wanted = {"flows.0.count": users, "last_hop.scheduler": policy, **changes}
-    summary = run("tcp-users.toml", wanted, much, seed).summary
-    return {**of_downloads(summary["flows"]), **of_link(summary)}
-
-
 def of_downloads(flows: Sequence[Mapping[str, Any]]) -> Row:
     """The metrics of TCP flows; goodputs in Mbit/s."""
     goodputs = [flow["goodput_bps"] / 1e6 for flow in flows]
@@ -146,12 +87,3 @@ EVENTS = {
     "overflow_pct": "lost_overflow",
     "timeout_pct": "lost_timeout",
 }
-
-
-def lines_by_policy(ax: Axes, curves: Mapping[str, Sequence[Point]]) -> None:
-    """A curve of (x, mean, sd) for each policy."""
-    for name, points in curves.items():
-        color, marker = LOOK[name]
-        x, y, sd = zip(*points, strict=True)
-        ax.errorbar(x, y, yerr=sd, color=color, marker=marker, markersize=3.5, elinewidth=0.8, label=name)
-    ax.margins(x=0.04)

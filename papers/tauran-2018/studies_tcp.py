@@ -3,14 +3,14 @@
 import itertools
 import os
 import statistics
-import struct
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import transorbit as to
+from transorbit.packets import read
 
 Row = dict[str, Any]
 
@@ -118,7 +118,7 @@ def _waits(capture: Path) -> tuple[list[float], int]:
     """
     pairs, expired = [], 0
     unanswered: list[float] = []
-    for time, _, payload in _packets(capture):
+    for time, payload in read(capture).select("time_s", "payload_bytes").iter_rows():
         if payload:
             unanswered.append(time)
         else:
@@ -130,28 +130,6 @@ def _waits(capture: Path) -> tuple[list[float], int]:
     return pairs, expired
 
 
-_ENHANCED_PACKET = 6
-_ETHERNET = 14
-
-
 def _by_identification(capture: Path) -> dict[int, float]:
     """When a datagram was there, by the identification in its IP header, which is the same at each place."""
-    return {identification: time for time, identification, _ in _packets(capture)}
-
-
-def _packets(capture: Path) -> Iterator[tuple[float, int, int]]:
-    """Time in seconds, IP identification and TCP payload of every packet of a pcapng file.
-
-    TCP packets without payload are acknowledgments; of UDP the third number means nothing.
-    """
-    data = capture.read_bytes()
-    at = 0
-    while at < len(data):
-        kind, length = struct.unpack_from("<II", data, at)
-        if kind == _ENHANCED_PACKET:
-            high, low = struct.unpack_from("<II", data, at + 12)
-            ip = at + 28 + _ETHERNET
-            header = 4 * (data[ip] & 15)
-            total, identification = struct.unpack_from(">HH", data, ip + 2)
-            yield (high << 32 | low) / 1e9, identification, total - header - 4 * (data[ip + header + 12] >> 4)
-        at += length
+    return dict(read(capture).select("identification", "time_s").rows())

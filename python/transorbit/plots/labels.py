@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from transorbit.sweep.axes import Axis
 
 # The endings of column names that are units.
 _UNITS = {
@@ -35,6 +38,12 @@ def label(column: str) -> str:
     words = words[:-1] if unit else words
     text = " ".join(_ACRONYMS.get(word, word) for word in words)
     return text[:1].upper() + text[1:] + (f" ({unit})" if unit else "")
+
+
+def of_axis(axis: Axis) -> str:
+    """What to call an axis of a sweep, with its unit; its name in words if the sweep says nothing else."""
+    text = label(axis.name) if axis.label == axis.name else axis.label
+    return f"{words(text)} ({axis.unit})" if axis.unit else text
 
 
 def unit_of(text: str) -> str | None:

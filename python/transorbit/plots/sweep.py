@@ -67,7 +67,7 @@ def of_sweep(
     frame, column = _frame(result, "last_hop.spectral_efficiency" if is_spectral else y, distribution=kind == "cdf")
     frame = _only(frame, result.axes, only or {})
     chosen = _axes("lines" if is_spectral else kind, frame, result.axes, {"x": x, "by": by, "panels": panels})
-    labels = {axis.name: _label(axis) for axis in result.axes}
+    labels = {axis.name: naming.of_axis(axis) for axis in result.axes}
     labels |= {name: metric.title for name, metric in result.metrics.items()}
     if is_spectral:
         return spectral_efficiency(frame, **chosen, labels=labels, log=log, title=title, width=width)
@@ -92,7 +92,7 @@ def incomplete(result: SweepResult) -> str | None:
     absent = []
     for axis in result.axes:
         there = set(ok[axis.name])
-        values = [naming.value(value, _label(axis)) for value in axis.values if value not in there]
+        values = [naming.value(value, naming.of_axis(axis)) for value in axis.values if value not in there]
         absent += [f"{axis.name} = {', '.join(values)}"] if values else []
     none = f"; nothing for {'; '.join(absent)}" if absent else ""
     return f"of {wanted} runs {' and '.join(counts)}{none}"
@@ -127,19 +127,13 @@ def _only(frame: pl.DataFrame, axes: Sequence[Axis], only: Mapping[str, Sequence
 
 def _value(axis: Axis, wanted: object) -> object:
     """The value of an axis that is meant: itself, or as text with or without its unit."""
-    label = _label(axis)
+    label = naming.of_axis(axis)
     for value in axis.values:
         texts = {str(value), str(value).lower(), naming.value(value, ""), naming.value(value, label)}
         if value == wanted or (isinstance(wanted, str) and wanted.strip() in texts):
             return value
     known = ", ".join(naming.value(value, label) for value in axis.values)
     raise ScenarioError(f"only.{axis.name}: {wanted!r} is not one of {known}")
-
-
-def _label(axis: Axis) -> str:
-    """What a figure calls an axis; its name in words if the sweep says nothing else."""
-    words = naming.label(axis.name) if axis.label == axis.name else axis.label
-    return f"{naming.words(words)} ({axis.unit})" if axis.unit else words
 
 
 def _axes(

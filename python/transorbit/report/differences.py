@@ -81,8 +81,10 @@ def numeric(axis: sweeps.Axis) -> bool:
 
 
 def title(axis: sweeps.Axis) -> str:
-    """What an axis is called, with its unit."""
-    return f"{axis.label} ({axis.unit})" if axis.unit else axis.label
+    """What an axis is called, with its unit: as its figures do."""
+    from transorbit.plots import labels
+
+    return labels.of_axis(axis)
 
 
 def level(value: object) -> str:

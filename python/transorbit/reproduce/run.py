@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from transorbit._core import ScenarioError
@@ -11,6 +13,7 @@ from transorbit.reproduce import claims, figures, study, tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from concurrent.futures import Future
     from pathlib import Path
 
     import polars as pl
@@ -81,14 +84,22 @@ class Runner:
         published = {item.id: _published(item) for item in items}
         weights = {item.id: _weight(sweeps.get(item.id)) for item in items}
         total = sum(weights.values())
-        outcomes: dict[str, Outcome] = {}
+        later: dict[str, Future[Outcome]] = {}
         done = 0
-        for item in items:
-            weight = weights[item.id]
-            part = (done / total, weight / total)
-            outcomes[item.id] = self._item(item, sweeps.get(item.id), published[item.id], part)
-            done += weight
-            self._tell(done / total)
+        # Beside the runs, which leave Python's lock alone: judging and drawing takes as long as some of them.
+        with ThreadPoolExecutor(1) as beside:
+            try:
+                for item in items:
+                    weight = weights[item.id]
+                    part = (done / total, weight / total)
+                    judge = self._computed(item, sweeps.get(item.id), published[item.id], part)
+                    later[item.id] = beside.submit(_told, item, judge)
+                    done += weight
+                    self._tell(done / total)
+                outcomes = {name: outcome.result() for name, outcome in later.items()}
+            except BaseException:
+                beside.shutdown(cancel_futures=True)
+                raise
         return [(paper, [outcomes[item.id] for item in paper.items]) for paper in papers]
 
     def _sweeps(self, items: Sequence[Item]) -> dict[str, Sweep]:
@@ -104,16 +115,19 @@ class Runner:
                 self._uses[key] += 1
         return sweeps
 
-    def _item(
+    def _computed(
         self, item: Item, sweep: Sweep | None, published: pl.DataFrame | None, part: tuple[float, float]
-    ) -> Outcome:
+    ) -> Callable[[], Outcome]:
+        """Compute the item; what comes back judges and draws it."""
         try:
-            return self._sweep(item, sweep, published, part) if sweep else self._study(item, published)
+            if sweep is not None:
+                return partial(self._of_sweep, item, sweep, self._result(sweep, part), published)
+            rows = study.rows(item, root=self._seed, quick=self._quick, keep=self._out / "studies")
         except ScenarioError as error:
-            return _failed(item, str(error))
+            return partial(_failed, item, str(error))
+        return partial(self._of_study, item, rows, published)
 
-    def _sweep(self, item: Item, sweep: Sweep, published: pl.DataFrame | None, part: tuple[float, float]) -> Outcome:
-        result = self._result(sweep, part)
+    def _of_sweep(self, item: Item, sweep: Sweep, result: SweepResult, published: pl.DataFrame | None) -> Outcome:
         count = result.runs.height
         if (failed := result.failed).height:
             why = f"{failed.height} of {count} runs failed, the first with: {failed['error'][0]}"
@@ -122,8 +136,7 @@ class Runner:
         outcome = self._judged(item, data, published, _labels(item, result), [axis.name for axis in result.axes])
         return replace(outcome, runs=count, scenario=sweep.scenario(sweep.points[0]).to_toml())
 
-    def _study(self, item: Item, published: pl.DataFrame | None) -> Outcome:
-        rows = study.rows(item, root=self._seed, quick=self._quick, keep=self._out / "studies")
+    def _of_study(self, item: Item, rows: pl.DataFrame, published: pl.DataFrame | None) -> Outcome:
         data = tables.Tables(rows, published=published, views=item.views, every_seed=True)
         return self._judged(item, data, published, item.labels, [])
 
@@ -212,6 +225,13 @@ def _weight(sweep: Sweep | None) -> int:
     return len(sweep.points) * sweep.replications if sweep else 1
 
 
+def _told(item: Item, judge: Callable[[], Outcome]) -> Outcome:
+    try:
+        return judge()
+    except ScenarioError as error:
+        return _failed(item, str(error))
+
+
 def _failed(item: Item, why: str) -> Outcome:
     return Outcome(item=item, judgements=tuple(claims.failed(claim, why) for claim in item.claims), problems=(why,))
 
@@ -220,9 +240,6 @@ def _labels(item: Item, result: SweepResult) -> dict[str, str]:
     """What the sweep calls its columns, with units; the item's own names win."""
     from transorbit.plots import labels as naming
 
-    labels = {}
-    for axis in result.axes:
-        words = axis.label if axis.label != axis.name else naming.label(axis.name)
-        labels[axis.name] = f"{words} ({axis.unit})" if axis.unit and not naming.unit_of(words) else words
+    labels = {axis.name: naming.of_axis(axis) for axis in result.axes}
     labels |= {metric.name: metric.title for metric in result.metrics.values() if metric.label != metric.name}
     return labels | dict(item.labels)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 
 import transorbit as to
+from transorbit._names import hint
 from transorbit.cli import UsageError, parse
 
 if TYPE_CHECKING:
@@ -70,11 +70,10 @@ def place(option: str, text: str, known: dict[str, Place]) -> Place:
     try:
         return (*parse.place(option, text), 0.0)
     except UsageError:
-        near = difflib.get_close_matches(text, known, n=3)
         if not known or "," in text:
             raise
-        hint = f": did you mean {', '.join(near)}?" if near else f", whose first is {next(iter(known))}"
-        raise UsageError(f'{option}: "{text}" is no place of --stations{hint}') from None
+        near = hint(text, known) or f", whose first is {next(iter(known))}"
+        raise UsageError(f'{option}: "{text}" is no place of --stations{near}') from None
 
 
 _OPTIONS = {

@@ -1,7 +1,6 @@
-"""What the studies of all papers share: how much is run, many runs at once, tables in Markdown, pictures."""
+"""What the pages of tables share: how much is run, many runs at once, tables in Markdown, pictures."""
 
 import argparse
-import csv
 import math
 import os
 import statistics
@@ -75,12 +74,6 @@ def effort(doc: str | None, quick: str = "two seeds of 10 s and few loads") -> E
     return Effort(parser.parse_args().quick)
 
 
-def published(folder: Path, name: str) -> list[dict[str, str]]:
-    """The rows of a CSV file of a paper's folder."""
-    with (folder / name).open() as file:
-        return list(csv.DictReader(line for line in file if not line.startswith("#")))
-
-
 def sweep(cases: Iterable[Case], seeds: Iterable[int], run: Callable[[Case, int], Row]) -> dict[Case, list[Row]]:
     """The rows of every case, one for each seed, on all processors."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -105,13 +98,6 @@ def cell(rows: Sequence[Row], key: str, digits: int) -> str:
     if not all(map(math.isfinite, values)):
         return "-"
     return f"{statistics.mean(values):.{digits}f} ± {statistics.stdev(values):.{digits}f}"
-
-
-def change(before: Sequence[Row], after: Sequence[Row], key: str) -> str:
-    """By how many percent the mean changed, and the standard error of that; the same seeds meet the same channel."""
-    base = mean(before, key)
-    steps = [100 * (b[key] - a[key]) / base for a, b in zip(before, after, strict=True)]
-    return f"{statistics.mean(steps):+.0f} ± {statistics.stdev(steps) / len(steps) ** 0.5:.0f}"
 
 
 def point(x: float, rows: Sequence[Row], key: str) -> Point:
