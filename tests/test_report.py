@@ -290,6 +290,52 @@ def test_every_packet_is_accounted_for(results: Path) -> None:
     assert created == sum(parts) == result.summary["conservation"]["created"]
 
 
+def averaged(text: str) -> dict[str, list[str]]:
+    """The table of averages: cells by the name of the row."""
+    table = text[text.index("One long run tells") :].split("</table>")[0]
+    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in table.split("<tr>")]
+    return {row[0]: row[1:] for row in rows if row}
+
+
+def test_averages_of_a_run_have_the_intervals_of_batch_means(results: Path) -> None:
+    result = to.Result.load(results / "one")
+    rows = averaged(report.of_result(result))
+    told = result.series.slice(1)
+    for column, name, scale in (
+        ("goodput_bps", "Goodput, flow 0 (cubic) (Mbit/s)", 1e-6),
+        ("queue_packets", "Queue of the last hop (packets)", 1.0),
+    ):
+        samples = told[column] * scale
+        start = statistics.warm_up(samples)
+        found = statistics.batch_means(samples, warm_up=start)
+        mean, half_width, since, length, trust = rows[name]
+        assert (mean, half_width) == (number(found.mean), number(found.half_width, 2))
+        interval_s = told["time_s"][1] - told["time_s"][0]
+        assert float(since) == pytest.approx(told["time_s"][start] - interval_s, abs=1e-6)
+        assert float(length) == pytest.approx(found.size * interval_s)
+        assert (trust == "sound") == (not found.correlated and not statistics.too_short(len(samples), start))
+
+
+def test_averages_tell_when_their_interval_cannot_be_trusted(lab: to.Scenario) -> None:
+    # The window only grows, so it never settles.
+    growing = lab.replace({"duration": "30 s", "last_hop.rate": "1 Gbit/s", "flows.0.transport.congestion": "newreno"})
+    rows = averaged(report.of_result(growing.run()))
+    assert rows["Congestion window, flow 0 (newreno) (packets)"][-1] == "not settled"
+
+
+def test_averages_of_many_flows_are_those_of_their_sum(results: Path) -> None:
+    result = to.Result.load(results / "many")
+    rows = averaged(report.of_result(result))
+    total = result.series.group_by("time_s", maintain_order=True).agg(pl.col("goodput_bps").sum())["goodput_bps"][1:]
+    found = statistics.batch_means(total / 1e6, warm_up=statistics.warm_up(total))
+    assert rows["Goodput, all flows (Mbit/s)"][0] == number(found.mean)
+    assert sum("Goodput" in name for name in rows) == 1
+
+
+def test_a_run_of_few_samples_has_no_averages(results: Path) -> None:
+    assert "One long run tells" not in report.of_result(to.Result.load(results / "silent"))
+
+
 def test_a_report_of_many_flows_stays_small(lab: to.Scenario) -> None:
     result = lab.replace({"flows.0.count": 1200, "duration": "5 s"}).run()
     assert result.series["flow"].n_unique() == 1200

@@ -142,6 +142,11 @@ def warm_up(series: ArrayLike) -> int:
     return _MSER_BATCH * int(np.argmin(error[: count // 2 + 1]))
 
 
+def too_short(samples: int, cut: int) -> bool:
+    """Whether `warm_up` cut so many samples at the last place where it looks: they have hardly settled."""
+    return cut > 0 and cut == _MSER_BATCH * (samples // _MSER_BATCH // 2)
+
+
 def proportion(successes: int, trials: int, *, confidence: float = 0.95) -> Interval:
     """The share of trials that succeeded, with Wilson's interval, which also serves for none and for all.
 

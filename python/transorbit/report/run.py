@@ -6,7 +6,7 @@ import statistics
 import tomllib
 from typing import TYPE_CHECKING, Any
 
-from transorbit.report import network, series, text, tiles
+from transorbit.report import averages, network, series, text, tiles
 from transorbit.report.page import Cell, Page, number
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def page(result: Result) -> str:
     made.tiles(list(tiles.of(result)))
     made.section("Over time")
     series.add(made, result)
+    averages.add(made, result)
     _drawings(made, result)
     _flows(made, summary["flows"])
     network.add(made, summary)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from transorbit.result import Result
 
 # Up to this many flows are drawn each.
-_EACH = 6
+EACH = 6
 # The most flows that a reader can choose from.
 _CHOICES = 100
 # The most values of a page: about 2 MB.
@@ -34,8 +34,8 @@ _OUTCOMES = 150
 
 
 @dataclass(frozen=True)
-class _Quantity:
-    """A column of the series as it is drawn."""
+class Quantity:
+    """A column of the series as it is drawn: `scale` makes it `unit`."""
 
     column: str
     title: str
@@ -49,26 +49,26 @@ class _Quantity:
     summed: bool = False
 
 
-_OF_FLOWS = (
-    _Quantity("goodput_bps", "Goodput", "Mbit/s", 1e-6, averaged=True),
-    _Quantity("cwnd_packets", "Congestion window", "packets"),
-    _Quantity("srtt_s", "Smoothed round-trip time", "ms", 1e3),
-    _Quantity("retransmitted_packets", "Packets sent again", "in an interval", step=True, summed=True),
+OF_FLOWS = (
+    Quantity("goodput_bps", "Goodput", "Mbit/s", 1e-6, averaged=True),
+    Quantity("cwnd_packets", "Congestion window", "packets"),
+    Quantity("srtt_s", "Smoothed round-trip time", "ms", 1e3),
+    Quantity("retransmitted_packets", "Packets sent again", "in an interval", step=True, summed=True),
 )
-_OF_USERS = (_Quantity("attenuation_db", "Attenuation of the channel", "dB", floor=None, inverted=True),)
+_OF_USERS = (Quantity("attenuation_db", "Attenuation of the channel", "dB", floor=None, inverted=True),)
 # Further curves of one flow, in the chart of another column: what they are called, and whether they are drawn at first.
 _BESIDE = {
     "cwnd_packets": (("ssthresh_packets", "slow-start threshold", True), ("in_flight_packets", "in flight", False)),
     "srtt_s": (("rto_s", "retransmission timeout", False),),
 }
-_OF_LINK = (
-    _Quantity("queue_packets", "Queue of the last hop", "packets", step=True),
-    _Quantity("coded_bps", "Coded rate of the last hop", "Mbit/s", 1e-6, averaged=True),
+OF_LINK = (
+    Quantity("queue_packets", "Queue of the last hop", "packets", step=True),
+    Quantity("coded_bps", "Coded rate of the last hop", "Mbit/s", 1e-6, averaged=True),
 )
-_OF_PATH = (
-    _Quantity("path_delay_s", "One-way delay of the path", "ms", 1e3, floor=None),
-    _Quantity("elevation_deg", "Elevation of the satellite", "degrees"),
-    _Quantity("doppler_hz", "Doppler shift of the carrier", "kHz", 1e-3, floor=None),
+OF_PATH = (
+    Quantity("path_delay_s", "One-way delay of the path", "ms", 1e3, floor=None),
+    Quantity("elevation_deg", "Elevation of the satellite", "degrees"),
+    Quantity("doppler_hz", "Doppler shift of the carrier", "kHz", 1e-3, floor=None),
 )
 
 
@@ -82,25 +82,25 @@ def add(page: Page, result: Result) -> None:
         return
     flows = result.summary["flows"]
     one = series.filter(pl.col("flow") == pl.col("flow").min()).drop("flow")
-    told = [*_OF_FLOWS, *(_OF_USERS if one["attenuation_db"].n_unique() > 1 else ())]
+    told = [*OF_FLOWS, *(_OF_USERS if one["attenuation_db"].n_unique() > 1 else ())]
     told = [quantity for quantity in told if _says_something(series, quantity.column)]
     page.text(
         f"An instant every {_interval_s(one):.4g} s. Drag over a chart to zoom all of them in, double-click to see the "
         "whole run again, and click on a name in a legend to hide or show its curve.",
         kind="muted",
     )
-    if len(flows) > _EACH:
+    if len(flows) > EACH:
         total = series.group_by("time_s", maintain_order=True).agg(pl.col("goodput_bps").sum())
-        for chart in _shared(total, [replace(_OF_FLOWS[0], title="Goodput of all flows")]):
+        for chart in _shared(total, [replace(OF_FLOWS[0], title="Goodput of all flows")]):
             page.chart(chart)
         charts = _many(page, [_of_one(quantity, flows) for quantity in told], series, flows)
     else:
         charts = _few(told, series, flows)
-    for chart in (*charts, *_shared(one, [*_OF_LINK, *_OF_PATH]), *_outcomes(one), *_return_link(one)):
+    for chart in (*charts, *_shared(one, [*OF_LINK, *OF_PATH]), *_outcomes(one), *_return_link(one)):
         page.chart(chart)
 
 
-def _few(told: list[_Quantity], series: pl.DataFrame, flows: list[dict[str, Any]]) -> Iterator[Chart]:
+def _few(told: list[Quantity], series: pl.DataFrame, flows: list[dict[str, Any]]) -> Iterator[Chart]:
     """A curve for each flow."""
     wide = {quantity.column: _wide(series, quantity) for quantity in told}
     if len(flows) == 1:
@@ -111,7 +111,7 @@ def _few(told: list[_Quantity], series: pl.DataFrame, flows: list[dict[str, Any]
     for quantity in told:
         table = kept[quantity.column]
         curves = [
-            Series(_name(flow), table[str(flow["id"])].to_list(), color=number, step=quantity.step)
+            Series(flow_name(flow), table[str(flow["id"])].to_list(), color=number, step=quantity.step)
             for number, flow in enumerate(flows)
         ]
         if len(flows) == 1:
@@ -125,11 +125,11 @@ def _few(told: list[_Quantity], series: pl.DataFrame, flows: list[dict[str, Any]
         yield _chart(quantity, table, curves, series)
 
 
-def _many(page: Page, told: list[_Quantity], series: pl.DataFrame, flows: list[dict[str, Any]]) -> Iterator[Chart]:
+def _many(page: Page, told: list[Quantity], series: pl.DataFrame, flows: list[dict[str, Any]]) -> Iterator[Chart]:
     """The range of most flows, and the one that is chosen."""
     chosen = _spread_over(sorted(flows, key=lambda flow: (flow["goodput_bps"], flow["id"])), _CHOICES)
-    names = {str(flow["id"]): _name(flow) for flow in sorted(chosen, key=lambda flow: flow["id"])}
-    first = _name(max(chosen, key=lambda flow: int(flow["delivered_bytes"])))
+    names = {str(flow["id"]): flow_name(flow) for flow in sorted(chosen, key=lambda flow: flow["id"])}
+    first = flow_name(max(chosen, key=lambda flow: int(flow["delivered_bytes"])))
     among = "" if len(chosen) == len(flows) else f" (a choice of {len(chosen)}, from the least to the most goodput)"
     page.selector(f"Flow{among}", list(names.values()), first)
     columns = ["time_s", "low", "middle", "high", "sum", *names]
@@ -148,7 +148,7 @@ def _many(page: Page, told: list[_Quantity], series: pl.DataFrame, flows: list[d
         yield replace(_chart(quantity, table, curves, series), choices=choices)
 
 
-def _of_one(quantity: _Quantity, flows: list[dict[str, Any]]) -> _Quantity:
+def _of_one(quantity: Quantity, flows: list[dict[str, Any]]) -> Quantity:
     """The quantity in the unit of a single flow, which gets little where there are many."""
     if quantity.column != "goodput_bps":
         return quantity
@@ -156,10 +156,10 @@ def _of_one(quantity: _Quantity, flows: list[dict[str, Any]]) -> _Quantity:
     return replace(quantity, title="Goodput of a flow", unit=unit, scale=1 / scale)
 
 
-def _shared(one: pl.DataFrame, quantities: list[_Quantity]) -> Iterator[Chart]:
+def _shared(one: pl.DataFrame, quantities: list[Quantity]) -> Iterator[Chart]:
     """What is the same for all flows."""
     for quantity in quantities:
-        if quantity.column in one.columns and _says_something(one, quantity.column, varies=quantity in _OF_PATH):
+        if quantity.column in one.columns and _says_something(one, quantity.column, varies=quantity in OF_PATH):
             table = one.select("time_s", _scaled(quantity).alias("value"))
             if quantity.averaged:
                 table = table.with_columns(_averaged("value", len(one)))
@@ -215,7 +215,7 @@ def _return_link(one: pl.DataFrame) -> Iterator[Chart]:
     )
 
 
-def _chart(quantity: _Quantity, table: pl.DataFrame, curves: list[Series], series: pl.DataFrame) -> Chart:
+def _chart(quantity: Quantity, table: pl.DataFrame, curves: list[Series], series: pl.DataFrame) -> Chart:
     stretch = _stretch(series["time_s"].n_unique())
     note = ""
     if quantity.averaged and stretch > 1:
@@ -231,7 +231,7 @@ def _chart(quantity: _Quantity, table: pl.DataFrame, curves: list[Series], serie
     )
 
 
-def _wide(series: pl.DataFrame, quantity: _Quantity) -> pl.DataFrame:
+def _wide(series: pl.DataFrame, quantity: Quantity) -> pl.DataFrame:
     """A row for each instant: every flow by its number, their sum, and the range of most of them."""
     import polars as pl
 
@@ -304,7 +304,7 @@ def _spread_over(flows: list[dict[str, Any]], most: int) -> list[dict[str, Any]]
     return [flows[round(place * (len(flows) - 1) / (most - 1))] for place in range(most)]
 
 
-def _scaled(quantity: _Quantity) -> pl.Expr:
+def _scaled(quantity: Quantity) -> pl.Expr:
     import polars as pl
 
     return pl.col(quantity.column).cast(pl.Float64) * quantity.scale
@@ -338,6 +338,7 @@ def _interval_s(series: pl.DataFrame) -> float:
     return float(times[-1] - times[0]) / max(len(times) - 1, 1)
 
 
-def _name(flow: dict[str, Any]) -> str:
+def flow_name(flow: dict[str, Any]) -> str:
+    """What a flow is called."""
     what = "voice" if flow["mos"] is not None else flow.get("congestion") or flow["transport"]
     return f"flow {flow['id']} ({what})"

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
 # What the end of the warm-up is looked for in, if it is to be found: the measure that most sweeps are about.
 _LOOKED_AT = "goodput_bps"
-# Samples that MSER-5 averages before it looks.
-_MSER_BATCH = 5
 
 
 def averages(series: pl.DataFrame, warm_up: float | str) -> list[dict[str, Any]]:
@@ -38,7 +36,7 @@ def _of_flow(series: pl.DataFrame, warm_up: float | str) -> dict[str, Any]:
         samples = series[_LOOKED_AT].to_numpy()[1:]
         cut = statistics.warm_up(samples)
         left_out = 1 + cut
-        extra = {"too_short": cut > 0 and cut == _MSER_BATCH * (len(samples) // _MSER_BATCH // 2)}
+        extra = {"too_short": statistics.too_short(len(samples), cut)}
     else:
         # A sum of intervals may end a rounding error below the number that was written.
         left_out = 1 + sum(1 for time in times if time < warm_up - 1e-9)
