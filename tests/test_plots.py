@@ -416,8 +416,21 @@ def test_spectral_efficiency_is_useful_over_coded(swept: tuple[SweepResult, Path
     own = result.runs.filter(pl.col("policy") == "plain", pl.col("snr") == 7)
     useful = (own["last_hop.useful_bps"] / own["last_hop.coded_bps"]).mean()
     assert numbers["mean"].item() == pytest.approx(useful)
-    top, low = figure.axes[:2]
-    assert (top.get_ylabel(), low.get_ylabel()) == ("Useful bits per coded bit", "Transmissions per packet")
+    top, low = (" ".join(panel.get_ylabel().split()) for panel in figure.axes[:2])
+    assert (top, low) == ("Useful bits per coded bit", "Transmissions per packet")
+
+
+def test_a_long_name_of_the_vertical_axis_fits_its_panel(swept: tuple[SweepResult, Path]) -> None:
+    result, _ = swept
+    label = "Spurious retransmissions per packet that was sent again (%)"
+    frame = result.runs.with_columns(pl.col("snr").alias("spurious_percent"))
+    figure = plots.of_table("bars", frame, x="policy", y="spurious_percent", labels={"spurious_percent": label})
+    (panel, *_) = figure.axes
+    assert " ".join(panel.get_ylabel().split()) == label
+    figure.canvas.draw()
+    box, page = panel.yaxis.label.get_window_extent(), figure.bbox
+    assert page.y0 <= box.y0
+    assert box.y1 <= page.y1
 
 
 def test_an_axis_that_is_left_over_is_not_averaged(swept: tuple[SweepResult, Path]) -> None:

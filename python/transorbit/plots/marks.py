@@ -168,7 +168,7 @@ def cdf(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:
             _plain(ax.xaxis)
         ax.set_xlabel(label)
         if ax.get_subplotspec().is_first_col():  # type: ignore[union-attr]
-            ax.set_ylabel(p.spec.share)
+            style.name_upright(ax, p.spec.share)
     _legend(p, theirs is not None, lambda index: Line2D([], [], **_look(index, dashes=dashes, joined=True)))
 
 
@@ -313,7 +313,7 @@ def _vertical(ax: Axes, p: Panels, label: str, *, from_zero: bool = False) -> No
         if from_zero or low < 0.5 * high:
             ax.set_ylim(bottom=0.0 if p.nonnegative else min(low, 0.0))
     if ax.get_subplotspec().is_first_col():  # type: ignore[union-attr]
-        ax.set_ylabel(label)
+        style.name_upright(ax, label)
 
 
 def _plain(axis: XAxis | YAxis) -> None:

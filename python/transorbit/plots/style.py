@@ -37,9 +37,11 @@ DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (5, 1.5, 1.5
 SINGLE_IN, DOUBLE_IN = 88 / 25.4, 7.2
 #: The formats of a figure.
 SUFFIXES = (".svg", ".pdf", ".png")
-# Inches for each character of a title and of a legend.
-_TITLE_CHARACTER_IN, _LEGEND_CHARACTER_IN = 0.095, 0.066
-# Their lines' heights, and what a legend has around it.
+# Inches for each character of a title, a legend and the name of a vertical axis.
+_TITLE_CHARACTER_IN, _LEGEND_CHARACTER_IN, _LABEL_CHARACTER_IN = 0.095, 0.066, 0.07
+# Legend, ticks and the name of the horizontal axis take this much of a panel's height; no name is broken finer.
+_AROUND_PANEL_IN, _LEAST_CHARACTERS = 0.9, 16
+# Heights of their lines, and what a legend has around it.
 _TITLE_LINE_IN, _LEGEND_LINE_IN, _LEGEND_ROOM_IN = 0.2, 0.165, 0.08
 # What the handle and the space of a legend's entry take besides, in characters.
 _HANDLE_CHARACTERS = 7
@@ -193,6 +195,13 @@ def legend(figure: Figure, handles: Sequence[Artist], *, title: str | None = Non
     )
     lines = -(-len(handles) // columns) + (title is not None)
     _leave(figure, top - (_LEGEND_LINE_IN * lines + _LEGEND_ROOM_IN) / height)
+
+
+def name_upright(ax: Axes, label: str) -> None:
+    """Name the vertical axis, in as many lines as the height of its panel asks for."""
+    place: Any = ax.get_subplotspec()
+    height = ax.get_figure(root=True).get_size_inches()[1] / place.get_gridspec().nrows - _AROUND_PANEL_IN  # type: ignore[union-attr]
+    ax.set_ylabel("\n".join(textwrap.wrap(label, max(int(height / _LABEL_CHARACTER_IN), _LEAST_CHARACTERS))))
 
 
 def above(ax: Axes, *, columns: int = 6) -> None:
