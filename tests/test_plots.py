@@ -16,6 +16,7 @@ from conftest import ROOT
 from transorbit import packets, plots, statistics
 from transorbit.plots import labels, style
 from transorbit.plots.sequence import _unwrapped
+from transorbit.plots.spectral import spectral_efficiency
 from transorbit.sweep import Sweep, SweepResult
 
 if TYPE_CHECKING:
@@ -420,6 +421,21 @@ def test_spectral_efficiency_is_useful_over_coded(swept: tuple[SweepResult, Path
     assert (top, low) == ("Useful bits per coded bit", "Transmissions per packet")
 
 
+def test_axes_may_be_called_as_the_numbers_of_a_figure(swept: tuple[SweepResult, Path]) -> None:
+    result, _ = swept
+    renamed = SweepResult(result.sweep, result.runs, result.flows)
+    frame = renamed.runs.with_columns(pl.col("snr").alias("count"), pl.col("snr").cast(pl.Float64).alias("share"))
+    figure = spectral_efficiency(frame, x="count", by="policy", panels=None)
+    numbers = plots.numbers(figure)
+    assert {"mean", "low", "high", "count", "count (axis)", "metric"} <= set(numbers.columns)
+    assert set(numbers["count (axis)"]) == set(result.runs["snr"])
+
+    ours = plots.numbers(plots.of_table("cdf", frame, y="goodput_mbps"))
+    assert ours["share"].max() == 100, "a column of ours that happens to be called share is no distribution"
+    with pytest.raises(to.ScenarioError, match="a column 'share' of its own"):
+        plots.of_table("cdf", frame, y="goodput_mbps", by="share")
+
+
 def test_a_long_name_of_the_vertical_axis_fits_its_panel(swept: tuple[SweepResult, Path]) -> None:
     result, _ = swept
     label = "Spurious retransmissions per packet that was sent again (%)"
@@ -437,7 +453,7 @@ def test_an_axis_that_is_left_over_is_not_averaged(swept: tuple[SweepResult, Pat
     result, _ = swept
     with pytest.raises(to.ScenarioError, match="only: the axis 'policy' has several values too"):
         plots.of_sweep("lines", result, x="snr", by="rate", panels="snr")
-    with pytest.raises(to.ScenarioError, match=r"only\.snr: '8 dB' is not one of 7 dB, 13 dB"):
+    with pytest.raises(to.ScenarioError, match=r"only\.snr: '8 dB' is no value of the axis \(it has 7 dB, 13 dB"):
         plots.of_sweep("lines", result, only={"snr": ["8 dB"]})
     with pytest.raises(to.ScenarioError, match=r"no column 'goodput' in runs and flows; did you mean .*goodput_m"):
         plots.of_sweep("lines", result, y="goodput")
@@ -621,7 +637,8 @@ def test_the_command_says_which_runs_a_figure_lacks(
 
     def drawn_with(changed: pl.DataFrame) -> Outcome:
         shutil.rmtree(folder, ignore_errors=True)
-        SweepResult(swept[0].sweep, changed, swept[0].flows).save(folder)
+        good = changed.filter(pl.col("status") == "ok")["key"].to_list()
+        SweepResult(swept[0].sweep, changed, swept[0].flows.filter(pl.col("key").is_in(good))).save(folder)
         return command("plot", str(folder), "lines", "--out", "lines.svg")
 
     runs = swept[0].runs
@@ -662,7 +679,7 @@ def test_a_result_with_figures_is_replaced_like_any(command: Callable[..., Outco
         (("SWEEP", "linse"), "plot: there is no kind 'linse' for a sweep; did you mean lines"),
         (("SWEEP", "goodput"), "plot: there is no kind 'goodput' for a sweep"),
         (("SWEEP", "lines", "--y", "goodput"), "--y: there is no column 'goodput'"),
-        (("SWEEP", "lines", "--only", "snr=9"), "--only: snr: '9' is not one of 7 dB, 13 dB"),
+        (("SWEEP", "lines", "--only", "snr=9"), "--only: snr: '9' is no value of the axis (it has 7 dB, 13 dB)"),
         (("SWEEP", "lines", "--only", "snr"), "--only: 'snr' is not AXIS=VALUE"),
         (("SWEEP", "bars", "--x", "warnings"), "--x: the column 'warnings' holds lists"),
         (("SWEEP", "lines", "--flow", "1"), "--flow: is not for a sweep"),

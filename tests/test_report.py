@@ -370,7 +370,9 @@ def test_a_sweep_tells_means_intervals_and_failures(results: Path) -> None:
     text = report.of_sweep(result)
 
     assert "18 points, 54 runs, 18 of them failed" in text
-    assert text.index("18 runs of 54 failed") < text.index("Key numbers</h2>")
+    assert text.index(
+        "of 54 runs 18 failed; nothing for variant = nonsense; means are those of the others"
+    ) < text.index("Key numbers</h2>")
     row = next(row for row in result.means() if row["metrics"]["goodput_mbps"]["count"] > 1)
     told = row["metrics"]["goodput_mbps"]
     assert f"{number(told['mean'], 4)} ± {number((told['high'] - told['low']) / 2, 2)}" in text
@@ -406,6 +408,23 @@ def test_a_sweep_tells_what_an_axis_changes_pair_by_pair(results: Path) -> None:
     chosen = report.of_sweep(result, between="rate")
     assert "Mean with 5<" in chosen
     assert all(one in chosen for one in told("goodput_mbps", "rate", ["variant", "ack"]))
+
+
+def test_differences_are_from_the_first_value_of_the_axis_or_are_not_told(results: Path) -> None:
+    result = to.SweepResult.load(results / "sweep")
+    first = pl.col("variant") == "cubic"
+
+    def without(lost: pl.Expr) -> str:
+        runs = result.runs.with_columns(again=pl.when(lost).then(None).otherwise("again"))
+        return report.of_sweep(to.SweepResult(result.sweep, runs, result.flows))
+
+    # Where the first value has no number at the first point it is the baseline all the same.
+    text = without(first & (pl.col("point") == 0))
+    assert text.count("Mean with cubic") == 2
+    assert "Mean with newreno" not in text
+    text = without(first)
+    assert text.count("Mean with cubic") == 1
+    assert "Mean with newreno" not in text
 
 
 def test_one_replication_has_no_differences() -> None:

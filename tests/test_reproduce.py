@@ -16,7 +16,7 @@ import chromium
 import transorbit as to
 from conftest import ROOT, Outcome
 from transorbit.report.page import MISSING
-from transorbit.reproduce import claims, figures, items, page, reproduce, run, table
+from transorbit.reproduce import claims, figures, items, page, reproduce, run, study, table
 from transorbit.reproduce.items import Claim, Predicate
 from transorbit.reproduce.tables import Tables
 
@@ -509,6 +509,7 @@ def test_quick_leaves_out_what_says_so_unless_it_is_named(tmp_path: Path) -> Non
 
     assert judged("lab-2026")[0] == 1
     assert judged("lab-2026/section-3", quick=True)[0] == 1
+    assert judged("lab-2026/", quick=True)[0] == 0
     count, provenance = judged("lab-2026", quick=True)
     assert count == 0
     assert provenance.endswith("Left out: 1 item with 1 claim.")
@@ -662,6 +663,26 @@ def test_a_plot_that_breaks_does_not_take_the_claims_with_it(tmp_path: Path, mon
     (problem,) = done.problems
     assert problem.endswith("table-1.toml: plots.0: could not be drawn: TypeError: unhashable type")
     assert [path.name for path in (tmp_path / "out/figures/some-2020").glob("*.svg")] == ["table-1-2.svg"]
+
+
+def test_a_table_that_breaks_does_not_take_the_claims_with_it(tmp_path: Path) -> None:
+    item(tmp_path, STUDY + '[table]\nrows = ["seed"]\nvalues = ["seed"]\n' + CLAIM)
+    done = reproduce(papers=tmp_path / "papers", out=tmp_path / "out")
+    assert [record["verdict"] for record in done.records] == ["holds weakly"]
+    (problem,) = done.problems
+    assert "table-1.toml: table: " in problem
+
+
+def test_what_a_study_gave_is_kept_until_the_program_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    item(tmp_path, STUDY + CLAIM)
+
+    def kept() -> int:
+        reproduce(papers=tmp_path / "papers", out=tmp_path / "out")
+        return len(list((tmp_path / "out/studies").iterdir()))
+
+    assert (kept(), kept()) == (1, 1)
+    monkeypatch.setattr(study, "_package", lambda: "other files")
+    assert kept() == 2
 
 
 def test_ctrl_c_keeps_what_is_finished(command: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) -> None:

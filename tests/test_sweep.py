@@ -19,13 +19,14 @@ import transorbit as to
 from conftest import PROGRAM, ROOT, Outcome
 from transorbit.cli.sweep import _with_spread
 from transorbit.statistics import mean_interval
-from transorbit.sweep import code, steady, work
+from transorbit.sweep import code, sql, steady, work
+from transorbit.sweep import result as sweeps
 from transorbit.sweep.axes import FLOW_COLUMNS, RUN_COLUMNS
 from transorbit.sweep.local import Threads
 from transorbit.sweep.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 SCENARIOS = ROOT / "scenarios"
@@ -160,7 +161,7 @@ def test_set_takes_dotted_keys_with_and_without_quotes() -> None:
         ("precision: '2 dB' must be a share", {"precision": "2 dB"}),
         ("replications: 1 must be at least 2", {"precision": "2 %", "replications": 1}),
         ("warm_up: '20 dB' must be a time", {"warm_up": "20 dB"}),
-        ("only.rate: '7 Mbit/s' is no value of the axis (it has 5.0, 20.0)", {"only": {"rate": ["7 Mbit/s"]}}),
+        ("only.rate: '7 Mbit/s' is no value of the axis (it has 5 Mbit/s, 20", {"only": {"rate": ["7 Mbit/s"]}}),
         ("only.rat: is an unknown key; did you mean rate?", {"only": {"rat": [5]}}),
         ("last_hop.schedulr: is an unknown key", {"axes": [{**RATES, "key": "last_hop.schedulr"}]}),
         ('last_hop.rate: "5 dB" is not', {"axes": [{**RATES, "values": ["5 dB", "6 dB"]}]}),
@@ -664,6 +665,124 @@ def test_outcomes_are_those_of_the_contents_of_files(tmp_path: Path) -> None:
 # What is kept.
 
 
+def test_members_of_other_code_are_not_mixed_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A build that needs fewer replications, and one that is stopped, show runs of their own only."""
+    store = tmp_path / "store.sqlite"
+    sweep = lab(replications=4)
+    assert set(sweep.run(store=store).runs["build"]) == {work.build()}
+
+    monkeypatch.setattr(work, "build", lambda: "another")
+    seen: list[int] = []
+
+    def stop(progress: to.sweep.run.Progress) -> None:
+        seen.append(progress.done)
+        if progress.done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(to.SweepInterrupted) as stopped:
+        sweep.run(store=store, jobs=1, progress=stop)
+    assert set(stopped.value.result.runs["build"]) == {"another"}
+    assert len(stopped.value.result.runs) == 3
+    kept = Store(store)
+    assert len(kept.members(sweeps.identity(sweep))) == 3
+    kept.close()
+
+    whole = sweep.run(store=store)
+    assert len(whole.runs) == 8
+    assert set(whole.runs["build"]) == {"another"}
+    (kept := Store(store)).join(sweeps.identity(sweep), [(0, 9, whole.runs["key"][0])])
+    kept.close()
+    assert len(sweep.run(store=store).runs) == 8
+    kept = Store(store)
+    assert len(kept.members(sweeps.identity(sweep))) == 8, "a replication that is no longer asked for has gone"
+    kept.close()
+
+
+def test_a_stopped_start_shows_what_earlier_ones_finished(tmp_path: Path) -> None:
+    store = tmp_path / "store.sqlite"
+    sweep = lab(replications=4)
+    before = sweep.run(store=store).runs
+
+    def stop(_: to.sweep.run.Progress) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(to.SweepInterrupted) as stopped:
+        sweep.run(store=store, progress=stop)
+    assert stopped.value.result.runs.equals(before)
+
+
+def test_ctrl_c_while_members_are_noted_leaves_the_store_usable(tmp_path: Path) -> None:
+    def members() -> Iterator[tuple[int, int, str]]:
+        yield 0, 0, "a"
+        raise KeyboardInterrupt
+
+    store = Store(tmp_path / "store.sqlite")
+    with pytest.raises(KeyboardInterrupt):
+        store.join("sweep", members())
+    store.join("sweep", [(0, 1, "b")])
+    assert store.members("sweep") == [(0, 1, "b")]
+    store.close()
+
+
+def test_ctrl_c_during_a_query_is_no_error_of_the_database() -> None:
+    # What DuckDB makes of the signal.
+    with pytest.raises(KeyboardInterrupt), sql.connection({}):
+        raise RuntimeError("Query interrupted")
+    with pytest.raises(RuntimeError, match="something else"), sql.connection({}):
+        raise RuntimeError("something else")
+
+
+def test_tables_of_which_one_was_written_are_made_anew(tmp_path: Path) -> None:
+    sweep = lab(replications=3)
+    result = sweep.run(store=tmp_path / "store.sqlite")
+    short = to.SweepResult(sweep, result.runs.head(2), result.flows.head(2))
+    short.save(tmp_path)
+    old = (tmp_path / "flows/flows.parquet").read_bytes()
+    result.save(tmp_path)
+    (tmp_path / "flows/flows.parquet").write_bytes(old)
+    assert to.SweepResult.load(tmp_path).flows.equals(result.flows)
+
+
+def test_tables_of_another_sweep_are_not_taken_for_those_of_this_one(tmp_path: Path) -> None:
+    lab(replications=2).run().save(tmp_path)
+    sweeps.freeze(lab(axes=[TCP], replications=2), tmp_path)
+    with pytest.raises(to.ScenarioError, match="has no tables of its sweep"):
+        to.SweepResult.load(tmp_path)
+
+
+def test_a_folder_keeps_its_sweep_if_another_one_is_stopped_at_once(
+    here: Path, command: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "small.toml").write_text(SWEEP.replace("15", "3"))
+    short = ("sweep", "small.toml", "--set", "duration=1 s", "--out", "out")
+    assert command(*short).code == 0
+    files = ("sweep.toml", "runs/runs.parquet", "flows/flows.parquet")
+    before = [(here / "out" / file).read_bytes() for file in files]
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Threads, "wait", stop)
+        stopped = command(*short, "--seed", "9")
+    assert stopped.code == 130
+    assert "no run was finished: out keeps the sweep that it had" in stopped.err
+    assert "Tables:" not in stopped.out
+    assert [(here / "out" / file).read_bytes() for file in files] == before
+    assert command(*short, "--resume", "--json").code == 0
+
+
+def test_an_axis_finds_the_value_that_is_meant() -> None:
+    (rates,) = lab().axes
+    for wanted in (5, 5.0, "5", "5.0", "5 Mbit/s", "5Mbit/s", " 5  Mbit/s "):
+        assert rates.find(wanted) == 5.0, wanted
+    (acks,) = lab(axes=[{"name": "ack", "key": "flows.0.transport.delayed_ack", "values": [True, False]}]).axes
+    assert acks.find("yes") is acks.find("true") is acks.find(True) is True
+    for wanted in (True, "6", "5 dB", None):
+        with pytest.raises(to.ScenarioError, match=r"it has 5 Mbit/s, 20 Mbit/s"):
+            rates.find(wanted)
+
+
 def test_a_finished_run_is_never_computed_again(tmp_path: Path) -> None:
     store = tmp_path / "s.sqlite"
     first = lab(replications=2).run(store=store)
@@ -972,8 +1091,8 @@ def test_a_folder_keeps_its_sweep_where_a_metric_cannot_be_computed(
     files = ["sweep.toml", "scenario.toml", "runs/runs.parquet", "flows/flows.parquet"]
     before = [(here / "results/small" / name).read_bytes() for name in files]
     # The first is told by the first run, the second when no run at all has the column.
-    for sql in ("avg(goodput)", 'avg("web.x")'):
-        (here / "small.toml").write_text(f"{text}\n[metrics]\ng = '{sql}'\n")
+    for expression in ("avg(goodput)", 'avg("web.x")'):
+        (here / "small.toml").write_text(f"{text}\n[metrics]\ng = '{expression}'\n")
         refused = command("sweep", "small.toml")
         assert (refused.code, refused.out, refused.err.count("\n")) == (2, "", 1)
         assert refused.err.startswith("transorbit: metrics.g: no column ")

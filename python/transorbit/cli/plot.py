@@ -109,7 +109,7 @@ def _of_sweep(folder: Path, kind: str, given: dict[str, Any]) -> tuple[Figure, s
     _check_kind(kind, list(of.KINDS), "sweep")
     _check_options(given, _OF_RUN, "a sweep")
     result = SweepResult.load(folder)
-    if lacks := of.incomplete(result):
+    if lacks := result.incomplete:
         print(f"transorbit: {lacks}", file=sys.stderr)
     options = {name: value for name, value in given.items() if name != "only"}
     figure = plots.of_sweep(kind, result, only=_only(given.get("only", [])), **options)

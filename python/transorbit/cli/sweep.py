@@ -77,11 +77,11 @@ def sweep(
     _warn_of_unfit(ready)
     stopped = None
     # Whatever is wrong is told before anything is written.
-    with _client(dask) as client, _progress(enabled=not quiet) as progress, begun(ready, directory) as good:
+    with _client(dask) as client, _progress(enabled=not quiet) as progress, begun(ready, directory) as folder:
 
         def tell(at: Progress) -> None:
             if at.done > at.failed:
-                good()
+                folder.good()
             if progress:
                 progress(at)
 
@@ -89,12 +89,15 @@ def sweep(
             result = ready.run(jobs=jobs, dask=client, store=directory / "store.sqlite", progress=tell)
         except to.SweepInterrupted as stop:
             result, stopped = stop.result, str(stop)
-    result.save(directory)
+    if folder.is_ours:
+        result.save(directory)
+    else:
+        print(f"transorbit: no run was finished: {directory} keeps the sweep that it had", file=sys.stderr)
     report = _report(result, directory, partial=stopped is not None)
     if json_:
         print(json.dumps(report, indent=2, ensure_ascii=False), flush=True)
     elif not quiet:
-        print(_text(result, report), flush=True)
+        print(_text(result, report, kept=folder.is_ours), flush=True)
     for warning in result.warnings:
         print(f"transorbit: warning: {warning}", file=sys.stderr)
     if stopped:
@@ -188,7 +191,7 @@ def _report(result: to.SweepResult, directory: Path, *, partial: bool) -> dict[s
     }
 
 
-def _text(result: to.SweepResult, report: dict[str, Any]) -> str:
+def _text(result: to.SweepResult, report: dict[str, Any], *, kept: bool) -> str:
     """A line for each point: its values, and each metric's mean and half the width of its interval."""
     axes = [f"{axis.name} ({axis.unit})" if axis.unit else axis.name for axis in result.axes]
     metrics = [
@@ -212,8 +215,7 @@ def _text(result: to.SweepResult, report: dict[str, Any]) -> str:
             "",
             *show.table(header, rows),
             *([f"and {more} points more, in the tables"] if more > 0 else []),
-            "",
-            f"Tables: {report['folder']}/runs and {report['folder']}/flows (Parquet)",
+            *(["", f"Tables: {report['folder']}/runs and {report['folder']}/flows (Parquet)"] if kept else []),
         ]
     )
 

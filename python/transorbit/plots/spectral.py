@@ -60,7 +60,9 @@ def spectral_efficiency(
             first = metric == _EFFICIENCY
             drawn = marks.Panels(fig, dict(zip(beside, axes, strict=True)), spec, levels, True, has_legend=first)
             marks.lines(drawn, means, None)
-            numbers.append(means.with_columns(pl.lit(name).alias("metric")))
+            plain = dict(zip(spec.stats, ("mean", "low", "high", "count"), strict=True))
+            named_alike = {key: f"{key} (axis)" for key in spec.keys if key in plain.values()}
+            numbers.append(means.rename(named_alike).rename(plain).with_columns(pl.lit(name).alias("metric")))
             if first:
                 marks.name_panels(drawn)
                 _per_symbol(axes[-1])

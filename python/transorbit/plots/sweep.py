@@ -77,27 +77,6 @@ def of_sweep(
     return of_table(kind, frame, y=column, **options)
 
 
-def incomplete(result: SweepResult) -> str | None:
-    """What figures of a sweep lack: runs that are missing or failed, and values of axes without any; None if nothing.
-
-    Of a sweep with `precision` the replications that every point has are wanted.
-    """
-    sweep, ok = result.sweep, result.runs.filter(pl.col("status") == "ok")
-    runs = dict(result.runs["point"].value_counts().rows())
-    missing = sum(max(sweep.replications - runs.get(point.index, 0), 0) for point in sweep.points)
-    failed, wanted = len(result.failed), len(result.runs) + missing
-    if not missing and not failed:
-        return None
-    counts = [f"{count} {what}" for count, what in ((missing, "missing"), (failed, "failed")) if count]
-    absent = []
-    for axis in result.axes:
-        there = set(ok[axis.name])
-        values = [naming.value(value, naming.of_axis(axis)) for value in axis.values if value not in there]
-        absent += [f"{axis.name} = {', '.join(values)}"] if values else []
-    none = f"; nothing for {'; '.join(absent)}" if absent else ""
-    return f"of {wanted} runs {' and '.join(counts)}{none}"
-
-
 def _frame(result: SweepResult, y: str, *, distribution: bool) -> tuple[pl.DataFrame, str]:
     """The rows to draw, and the column of the metric."""
     axes = [axis.name for axis in result.axes]
@@ -120,20 +99,9 @@ def _only(frame: pl.DataFrame, axes: Sequence[Axis], only: Mapping[str, Sequence
     for name, wanted in only.items():
         if name not in known:
             raise ScenarioError(f"only: there is no axis {name!r}{hint(name, known)}")
-        kept = [_value(known[name], one) for one in wanted]
+        kept = [known[name].find(one) for one in wanted]
         frame = frame.filter(pl.col(name).is_in(kept))
     return frame
-
-
-def _value(axis: Axis, wanted: object) -> object:
-    """The value of an axis that is meant: itself, or as text with or without its unit."""
-    label = naming.of_axis(axis)
-    for value in axis.values:
-        texts = {str(value), str(value).lower(), naming.value(value, ""), naming.value(value, label)}
-        if value == wanted or (isinstance(wanted, str) and wanted.strip() in texts):
-            return value
-    known = ", ".join(naming.value(value, label) for value in axis.values)
-    raise ScenarioError(f"only.{axis.name}: {wanted!r} is not one of {known}")
 
 
 def _axes(

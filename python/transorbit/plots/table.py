@@ -131,7 +131,7 @@ def of_table(
     )
     check(spec, frame, published)
     ours = summary(spec, frame)
-    theirs = None if published is None else summary(spec, published)
+    theirs = None if published is None else summary(spec, published, told=True)
     if ours.is_empty() and (theirs is None or theirs.is_empty()):
         raise ScenarioError(f"{y}: no run has a value in this column")
     numbers = ours if theirs is None else _together(ours, theirs)
@@ -181,16 +181,22 @@ def check(spec: Spec, frame: pl.DataFrame, published: pl.DataFrame | None) -> No
         needed = option == "y" or (option == "x" and spec.kind != "cdf")
         if published is not None and needed and column not in published.columns:
             raise ScenarioError(f"published: there is no column {column!r}{hint(str(column), published.columns)}")
+    if spec.kind == "cdf" and "share" in spec.keys:
+        raise ScenarioError("by, panels: a distribution has a column 'share' of its own; give this one another name")
     if not (frame.schema[spec.y].is_numeric() or frame.schema[spec.y] in (pl.Boolean, pl.Null)):
         raise ScenarioError(f"y: the column {spec.y!r} holds no numbers")
 
 
-def summary(spec: Spec, frame: pl.DataFrame) -> pl.DataFrame:
-    """A row for each point that is drawn: the keys, then its numbers."""
+def summary(spec: Spec, frame: pl.DataFrame, *, told: bool = False) -> pl.DataFrame:
+    """A row for each point that is drawn: the keys, then its numbers.
+
+    Args:
+        told: whether a column `share` tells how many percent of a distribution have at most a value.
+    """
     keys = [name for name in spec.keys if name in frame.columns]
     known = frame.with_columns(pl.col(spec.y).cast(pl.Float64)).drop_nulls(spec.y)
     if spec.kind == "cdf":
-        return _distribution(known.filter(pl.col(spec.y).is_finite()), keys, spec.y)
+        return _distribution(known.filter(pl.col(spec.y).is_finite()), keys, spec.y, told=told)
     value = pl.col(spec.y)
     groups = known.group_by(keys, maintain_order=True).agg(value.alias("\0values"))
     found = [statistics.mean_interval(values, confidence=spec.confidence) for values in groups["\0values"].to_list()]
@@ -204,9 +210,9 @@ def summary(spec: Spec, frame: pl.DataFrame) -> pl.DataFrame:
     return points.filter(pl.col(mean).is_finite())
 
 
-def _distribution(known: pl.DataFrame, keys: list[str], y: str) -> pl.DataFrame:
+def _distribution(known: pl.DataFrame, keys: list[str], y: str, *, told: bool) -> pl.DataFrame:
     """Each value, and the percent of the rows of its line that have at most that."""
-    if "share" in known.columns:
+    if told and "share" in known.columns:
         return known.select(*keys, y, pl.col("share").cast(pl.Float64))
     rank = (pl.col(y).rank("max") / pl.len()).over(keys) if keys else pl.col(y).rank("max") / pl.len()
     ordered = known.with_columns((100 * rank).alias("share")).sort(y, maintain_order=True)

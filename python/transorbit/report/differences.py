@@ -117,9 +117,12 @@ def _chosen(result: SweepResult, between: str | None) -> tuple[sweeps.Axis | Non
 
 def _compared(ok: pl.DataFrame, metric: str, axis: sweeps.Axis, within: Sequence[sweeps.Axis]) -> pl.DataFrame | None:
     """The differences in a metric; None where there is nothing to compare, or nothing is known of the spread."""
-    if not ok.schema[metric].is_numeric() or ok.drop_nulls(metric)[axis.name].n_unique() < 2:
+    first = axis.values[0]
+    known = ok.drop_nulls(metric)[axis.name]
+    if not ok.schema[metric].is_numeric() or known.n_unique() < 2 or first not in known:
         return None
-    found = statistics.compare(ok, metric=metric, between=axis.name, within=[one.name for one in within])
+    within_names = [one.name for one in within]
+    found = statistics.compare(ok, metric=metric, between=axis.name, baseline=first, within=within_names)
     return found if (found["count"] > 1).any() else None
 
 

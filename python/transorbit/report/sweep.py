@@ -58,10 +58,9 @@ def page(result: SweepResult, *, between: str | None = None) -> str:
 def _warnings(result: SweepResult) -> Iterator[str]:
     """What failed, what is missing, and what the runs warn of."""
     runs = len(result.runs)
-    if failed := len(result.failed):
-        yield f"{_count(failed, 'run')} of {number(runs)} failed; means are those of the others"
-    if missing := len(result.sweep.points) - result.runs["point"].n_unique():
-        yield f"{_count(missing, 'point')} of {number(len(result.sweep.points))} have not been run"
+    if lacking := result.incomplete:
+        yield f"{lacking}; means are those of the others"
+    yield from result.warnings
     if "partial" in result.runs.columns and (partial := int(result.runs["partial"].sum() or 0)):
         yield f"{_count(partial, 'run')} stopped before the end"
     if "warnings" not in result.runs.columns:

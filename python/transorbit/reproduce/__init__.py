@@ -134,7 +134,7 @@ def reproduce(
     chosen = items.load(Path(papers), only)
     from transorbit.reproduce import run
 
-    named = only is not None and "/" in only
+    named = only is not None and "/" in only.strip("/")
     left_out = [item for paper in chosen for item in paper.items if quick and item.only_full and not named]
     ids = {item.id for item in left_out}
     wanted = [replace(paper, items=tuple(item for item in paper.items if item.id not in ids)) for paper in chosen]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from transorbit.reproduce.figures import Comparison
     from transorbit.reproduce.items import Item, Paper
     from transorbit.sweep import Sweep, SweepResult
+
+
+# What judging and drawing an item counts as, in runs; and how many computed items may wait for it, in memory.
+_JUDGING, _AHEAD = 5, 6
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,7 @@ class Runner:
         self._progress = progress
         self._results: dict[str, SweepResult] = {}
         self._uses: Counter[str] = Counter()
+        self._done, self._total = 0.0, 1.0
 
     def run(self, papers: Sequence[Paper]) -> list[tuple[Paper, list[Outcome]]]:
         """Every item of the papers. All sweeps and published values are read before the first run.
@@ -83,20 +88,27 @@ class Runner:
         sweeps = self._sweeps(items)
         published = {item.id: _published(item) for item in items}
         weights = {item.id: _weight(sweeps.get(item.id)) for item in items}
-        total = sum(weights.values())
-        later: dict[str, Future[Outcome]] = {}
-        done = 0
+        self._total = sum(weights.values()) + _JUDGING * len(items)
+        self._done = 0.0
+        outcomes: dict[str, Outcome] = {}
+        waiting: deque[tuple[str, Future[Outcome]]] = deque()
+
+        def take(most: int) -> None:
+            """Take what is judged, until at most so many items wait for it."""
+            while waiting and (len(waiting) > most or waiting[0][1].done()):
+                name, outcome = waiting.popleft()
+                outcomes[name] = outcome.result()
+                self._advance(_JUDGING)
+
         # Beside the runs, which leave Python's lock alone: judging and drawing takes as long as some of them.
         with ThreadPoolExecutor(1) as beside:
             try:
                 for item in items:
-                    weight = weights[item.id]
-                    part = (done / total, weight / total)
-                    judge = self._computed(item, sweeps.get(item.id), published[item.id], part)
-                    later[item.id] = beside.submit(_told, item, judge)
-                    done += weight
-                    self._tell(done / total)
-                outcomes = {name: outcome.result() for name, outcome in later.items()}
+                    judge = self._computed(item, sweeps.get(item.id), published[item.id], weights[item.id])
+                    waiting.append((item.id, beside.submit(_told, item, judge)))
+                    self._advance(weights[item.id])
+                    take(_AHEAD)
+                take(0)
             except BaseException:
                 beside.shutdown(cancel_futures=True)
                 raise
@@ -116,12 +128,12 @@ class Runner:
         return sweeps
 
     def _computed(
-        self, item: Item, sweep: Sweep | None, published: pl.DataFrame | None, part: tuple[float, float]
+        self, item: Item, sweep: Sweep | None, published: pl.DataFrame | None, weight: float
     ) -> Callable[[], Outcome]:
         """Compute the item; what comes back judges and draws it."""
         try:
             if sweep is not None:
-                return partial(self._of_sweep, item, sweep, self._result(sweep, part), published)
+                return partial(self._of_sweep, item, sweep, self._result(sweep, weight), published)
             rows = study.rows(item, root=self._seed, quick=self._quick, keep=self._out / "studies")
         except ScenarioError as error:
             return partial(_failed, item, str(error))
@@ -149,6 +161,8 @@ class Runner:
         axes: Sequence[str],
     ) -> Outcome:
         """The claims' verdicts and what is drawn; a table or a plot that is wrong does not take away the rest."""
+        import polars as pl
+
         try:
             drawn, problems = figures.draw(item, data, published, labels, self._out / "figures" / item.paper, axes=axes)
             compared: list[Comparison] = []
@@ -156,7 +170,7 @@ class Runner:
                 compared = figures.compare(item.table, data, published, labels, axes=axes) if item.table else []
             except ScenarioError as error:
                 problems.append(str(error))
-            except (TypeError, ValueError) as error:
+            except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
                 problems.append(f"table: {type(error).__name__}: {' '.join(str(error).split())}")
             return Outcome(
                 item=item,
@@ -170,22 +184,25 @@ class Runner:
         finally:
             data.close()
 
-    def _result(self, sweep: Sweep, part: tuple[float, float]) -> SweepResult:
+    def _result(self, sweep: Sweep, weight: float) -> SweepResult:
         """The sweep's result. It stays in memory until the last item that shares the sweep has it."""
         key = sweep.to_toml()
         self._uses[key] -= 1
         if key not in self._results:
-            start, share = part
             self._results[key] = sweep.run(
                 jobs=self._jobs,
                 store=self._out / "store.sqlite",
-                progress=lambda now: self._tell(start + share * now.done / max(now.total, 1)),
+                progress=lambda now: self._tell(self._done + weight * now.done / max(now.total, 1)),
             )
         return self._results[key] if self._uses[key] else self._results.pop(key)
 
-    def _tell(self, share: float) -> None:
+    def _advance(self, weight: float) -> None:
+        self._done += weight
+        self._tell(self._done)
+
+    def _tell(self, done: float) -> None:
         if self._progress:
-            self._progress(share)
+            self._progress(done / self._total)
 
 
 def _sweep(item: Item, *, seed: int, quick: bool) -> Sweep:

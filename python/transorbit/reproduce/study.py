@@ -10,6 +10,7 @@ import os
 import sys
 import traceback
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +61,17 @@ def _key(study: Study, seeds: Sequence[int], quick: bool) -> str:
     for name in (f"{study.function.partition(':')[0]}.py", *study.sources):
         content = (study.folder / name).read_bytes()
         digest.update(f"{name} {len(content)}\n".encode() + content)
-    digest.update(json.dumps([study.function, list(seeds), quick, version(), build()]).encode())
+    digest.update(json.dumps([study.function, list(seeds), quick, version(), build(), _package()]).encode())
+    return digest.hexdigest()
+
+
+@cache
+def _package() -> str:
+    """What tells one state of this program's Python files from another."""
+    digest = hashlib.sha256()
+    root = Path(__file__).resolve().parent.parent
+    for file in sorted(root.rglob("*.py")):
+        digest.update(f"{file.relative_to(root).as_posix()}\n".encode() + file.read_bytes())
     return digest.hexdigest()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from transorbit._core import ScenarioError
@@ -145,21 +144,11 @@ def query_frame(connection: Any, text: str) -> pl.DataFrame:
     Raises:
         ScenarioError: what the database says against it, in one line.
     """
-    import duckdb
     import polars as pl
+    import polars.selectors as cs
 
-    try:
-        cursor = connection.execute(text)
-        names = [column[0] for column in cursor.description]
-        rows = [[_plain(value) for value in row] for row in cursor.fetchall()]
-    except duckdb.Error as error:
-        raise ScenarioError(sql.told(error)) from None
-    return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
-
-
-def _plain(value: Any) -> Any:
-    """A constant such as 0.5 is a decimal number in SQL."""
-    return float(value) if isinstance(value, Decimal) else value
+    # A constant such as 0.5 is a decimal number in SQL, and a sum of whole numbers one of 128 bits.
+    return sql.answer(connection, text, what="").with_columns((cs.decimal() | cs.by_dtype(pl.Int128)).cast(pl.Float64))
 
 
 def published(text: str, folder: Path) -> pl.DataFrame:

@@ -39,6 +39,8 @@ FLOW_COLUMNS = frozenset(
 _MEANS = ("point", "runs", "failed", "metrics")
 
 _MOST_VALUES = 10_000
+# The values that a message lists.
+_SHOWN = 20
 _QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-zµ%°/][^\s\"]*)\s*")
 
 
@@ -57,6 +59,41 @@ class Axis:
     values: tuple[Value, ...]
     unit: str | None
     label: str
+
+    def written(self, value: Value) -> str:
+        """A value as people write it: with its unit."""
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        if isinstance(value, str):
+            return value
+        return f"{value:g} {self.unit}" if self.unit else f"{value:g}"
+
+    def find(self, wanted: object) -> Value:
+        """The value that is meant: itself, or as text, with or without its unit.
+
+        Raises:
+            ScenarioError: the axis has no such value.
+        """
+        text = " ".join(wanted.split()) if isinstance(wanted, str) else None
+        number = None if text is None else self._number(text)
+        for value in self.values:
+            if isinstance(value, bool) == isinstance(wanted, bool) and value == wanted:
+                return value
+            if text is not None and text in {str(value), str(value).lower(), self.written(value)}:
+                return value
+            if number is not None and not isinstance(value, bool) and value == number:
+                return value
+        known = ", ".join(map(self.written, self.values[:_SHOWN]))
+        raise ScenarioError(f"only.{self.name}: {wanted!r} is no value of the axis (it has {known})")
+
+    def _number(self, text: str) -> float | None:
+        """The number of a text in the unit of the axis, which may be left out."""
+        if (found := quantity(text)) and found[1] == self.unit:
+            return float(found[0])
+        try:
+            return float(text)
+        except ValueError:
+            return None
 
 
 @dataclass(frozen=True)
@@ -88,7 +125,7 @@ class Group:
         kept = self.levels
         for axis in self.axes:
             if axis.name in chosen:
-                wanted = [_find(axis, value) for value in chosen[axis.name]]
+                wanted = [axis.find(value) for value in chosen[axis.name]]
                 kept = tuple(level for level in kept if level.values[axis.name] in wanted)
         if not kept:
             raise ScenarioError(f"only: leaves no value of {', '.join(axis.name for axis in self.axes)}")
@@ -328,14 +365,3 @@ def _plain(value: Decimal) -> str:
     """Without an exponent and without zeros at the end; twelve digits are more than any scenario needs."""
     text = f"{Decimal(f'{value:.12g}'):f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def _find(axis: Axis, value: object) -> Value:
-    """The value of the axis that is meant, by the column's value or by the file's text."""
-    found = quantity(value)
-    plain = float(found[0]) if found and found[1] == axis.unit else value
-    for own in axis.values:
-        if own == plain and isinstance(own, bool) == isinstance(plain, bool):
-            return own
-    allowed = ", ".join(str(own) for own in axis.values[:20])
-    raise ScenarioError(f"only.{axis.name}: {value!r} is no value of the axis (it has {allowed})")

@@ -12,11 +12,11 @@ from transorbit import _folder
 from transorbit._core import ScenarioError
 from transorbit.sweep import sql, tables
 from transorbit.sweep.plan import Sweep
-from transorbit.sweep.run import Progress, identity
+from transorbit.sweep.run import Progress, differences, identity
 from transorbit.sweep.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     import polars as pl
     from matplotlib.figure import Figure
@@ -160,6 +160,29 @@ class SweepResult:
             f"the first at {where}: the run is too short to tell where its warm-up ends"
         ]
 
+    @property
+    def incomplete(self) -> str | None:
+        """What it lacks: runs that are missing or failed, and values of axes without any; None if nothing.
+
+        With `precision` the replications that every point has are wanted.
+        """
+        import polars as pl
+
+        ok = self.runs.filter(pl.col("status") == "ok")
+        runs = dict(self.runs["point"].value_counts().rows())
+        missing = sum(max(self.sweep.replications - runs.get(point.index, 0), 0) for point in self.sweep.points)
+        failed, wanted = len(self.failed), len(self.runs) + missing
+        if not missing and not failed:
+            return None
+        counts = [f"{count} {what}" for count, what in ((missing, "missing"), (failed, "failed")) if count]
+        absent = []
+        for axis in self.axes:
+            there = set(ok[axis.name])
+            values = [axis.written(value) for value in axis.values if value not in there]
+            absent += [f"{axis.name} = {', '.join(values)}"] if values else []
+        none = f"; nothing for {'; '.join(absent)}" if absent else ""
+        return f"of {wanted} runs {' and '.join(counts)}{none}"
+
     def plot(self, kind: str, **options: Any) -> Figure:
         """Draw it: "lines", "bars", "cdf", "heatmap" or "spectral-efficiency"; options as `plots.of_sweep` has them.
 
@@ -181,11 +204,14 @@ class SweepResult:
         """
         directory = freeze(self.sweep, directory)
         mark = {_IDENTITY: identity(self.sweep)}
+        written = []
         for name, table in (("runs", self.runs), ("flows", self.flows)):
             file = directory / name / f"{name}.parquet"
             file.parent.mkdir(exist_ok=True)
             fresh = file.with_name(f".{file.name}.new")
             table.write_parquet(fresh, metadata=mark)
+            written.append((fresh, file))
+        for fresh, file in written:
             fresh.replace(file)
         return directory
 
@@ -211,12 +237,27 @@ def freeze(sweep: Sweep, directory: str | Path) -> Path:
     return directory
 
 
+class Begun:
+    """A folder that is to become that of a sweep; `is_ours` tells whether it is."""
+
+    def __init__(self, sweep: Sweep, directory: Path, *, is_ours: bool) -> None:
+        self.is_ours = is_ours
+        self._sweep = sweep
+        self._directory = directory
+
+    def good(self) -> None:
+        """There is a good run: what the folder had before goes."""
+        if not self.is_ours:
+            self.is_ours = True
+            freeze(self._sweep, self._directory)
+
+
 @contextmanager
-def begun(sweep: Sweep, directory: Path) -> Iterator[Callable[[], None]]:
+def begun(sweep: Sweep, directory: Path) -> Iterator[Begun]:
     """Make `directory` that of the sweep while it is run.
 
-    A new one is at once; one that has a sweep keeps it until what is yielded is called, after the first good run, and
-    gets it back where a metric cannot be computed after all: its tables are still those of that sweep.
+    A new one is at once; one that has another sweep keeps it until there is a good run, and gets it back where a metric
+    cannot be computed after all: its tables are still those of that sweep.
 
     Raises:
         FileExistsError: it holds something that is no sweep.
@@ -224,23 +265,24 @@ def begun(sweep: Sweep, directory: Path) -> Iterator[Callable[[], None]]:
     """
     files = [directory / name for name in ("sweep.toml", "scenario.toml")]
     before = {file: file.read_text(encoding="utf-8") if file.is_file() else None for file in files}
-    written = False
-
-    def write() -> None:
-        nonlocal written
-        if not written:
-            written = True
-            freeze(sweep, directory)
-
-    if before[files[0]] is None:
-        write()
+    is_new = before[files[0]] is None
+    folder = Begun(sweep, directory, is_ours=not is_new and _is_same(sweep, directory))
+    if is_new:
+        folder.good()
     try:
-        yield write
+        yield folder
     except ScenarioError:
         for file, text in before.items():
-            if written and before[files[0]] is not None and text is not None:
+            if folder.is_ours and before[files[0]] is not None and text is not None:
                 _write(file, text)
         raise
+
+
+def _is_same(sweep: Sweep, directory: Path) -> bool:
+    try:
+        return not differences(sweep, frozen(directory))
+    except ScenarioError:
+        return False
 
 
 def check_folder(directory: Path) -> None:
@@ -286,11 +328,14 @@ def _tables(directory: Path, sweep: Sweep, store: Store | None) -> SweepResult |
     if not all(file.is_file() for file in files):
         return None
     try:
-        if store and any(pl.read_parquet_metadata(file).get(_IDENTITY) != identity(sweep) for file in files):
+        if any(pl.read_parquet_metadata(file).get(_IDENTITY) != identity(sweep) for file in files):
             return None
         runs, flows = (pl.read_parquet(file) for file in files)
     except (pl.exceptions.PolarsError, OSError):
         # Damaged: the store has it all.
+        return None
+    # Whoever was killed between the two has left one of them as it was.
+    if len(flows) and set(flows["key"]) != set(runs.filter(pl.col("status") == "ok")["key"]):
         return None
     # A run that failed may have ended well since, under the same key.
     if store and runs.select("key", "status", "error").rows() != store.states(identity(sweep)):

@@ -115,12 +115,16 @@ def run(
     try:
         pool = _pool(jobs, dask)
         going = _Run(sweep, kept, pool, progress)
+        # Members of an earlier start may be of other code, or of files that have changed since.
+        again = kept.forget(identity(sweep))
         try:
             going.to_the_end()
         except KeyboardInterrupt:
             pool.close()
-            members = kept.members(identity(sweep))
-            raise SweepInterrupted(SweepResult.gather(sweep, kept, members, going.progress), going.progress) from None
+            going.take_what_is_there(of_earlier_starts=again)
+            raise SweepInterrupted(
+                SweepResult.gather(sweep, kept, going.members, going.progress), going.progress
+            ) from None
         finally:
             pool.close()
         return SweepResult.gather(sweep, kept, going.members, going.progress)
@@ -211,6 +215,21 @@ class _Run:
         finally:
             self._join()
 
+    def take_what_is_there(self, *, of_earlier_starts: bool) -> None:
+        """Join what is finished without computing anything: what had just come, and the runs of earlier starts."""
+        begun = [(at, number) for waiting in self._waiting.values() for at, number in waiting]
+        rest = [(at, number) for at, numbers in self._first for number in numbers]
+        for at, number in [*begun, *self._next, *rest] if of_earlier_starts else begun:
+            if at.toml is None and at.error is None:
+                self._resolve(at)
+            if at.toml is not None:
+                key = self._task(at, number).key
+                if self._store.finished(key):
+                    self.progress.reused += 1
+                    at.keys[number] = key
+                    self._arrived.append((at.point.index, number, key))
+        self._join()
+
     def _fill(self) -> None:
         """Hand out runs while there is room; those that the store has are passed by."""
         while self._pool.room > 0:
@@ -222,13 +241,12 @@ class _Run:
             self._begin(*self._next.popleft())
 
     def _begin(self, at: _AtPoint, number: int) -> None:
-        seed = SEEDS * self.sweep.seed + number
         if at.toml is None and at.error is None:
             self._resolve(at)
         if at.toml is None:
-            self._refuse(at, number, seed)
+            self._refuse(at, number)
             return
-        task = work.task(at.toml, seed=seed, warm_up=self.sweep.warm_up, start=self._start)
+        task = self._task(at, number)
         if task.key in self._waiting:
             self._waiting[task.key].append((at, number))
         elif self._store.finished(task.key):
@@ -239,14 +257,22 @@ class _Run:
             self._waiting[task.key] = [(at, number)]
             self._pool.submit(task)
 
+    def _task(self, at: _AtPoint, number: int) -> Task:
+        assert at.toml is not None
+        return work.task(at.toml, seed=self._seed(number), warm_up=self.sweep.warm_up, start=self._start)
+
+    def _seed(self, number: int) -> int:
+        return SEEDS * self.sweep.seed + number
+
     def _resolve(self, at: _AtPoint) -> None:
         try:
             at.toml = self.sweep.scenario(at.point).to_toml()
         except ScenarioError as error:
             at.error = str(error)
 
-    def _refuse(self, at: _AtPoint, number: int, seed: int) -> None:
+    def _refuse(self, at: _AtPoint, number: int) -> None:
         """The point is no scenario: that is recorded, and there is nothing to compute."""
+        seed = self._seed(number)
         content = hashlib.sha256(f"{self._identity} {at.point.index}".encode()).hexdigest()
         key = hashlib.sha256(f"{content} {seed} {work.build()}".encode()).hexdigest()
         self._waiting[key] = [(at, number)]

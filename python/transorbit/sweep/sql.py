@@ -46,6 +46,11 @@ def connection(tables: Mapping[str, pl.DataFrame]) -> Iterator[duckdb.DuckDBPyCo
         for name, table in tables.items():
             db.register(name, _Stream(table))
         yield db
+    except RuntimeError as error:
+        # Ctrl-C during a query is what it is elsewhere, and no error.
+        if str(error) == "Query interrupted":
+            raise KeyboardInterrupt from None
+        raise
     finally:
         db.close()
 
@@ -55,8 +60,11 @@ def answer(
 ) -> pl.DataFrame:
     """The answer to a query; `say` is what to tell of DuckDB's error, by default its own words.
 
+    Args:
+        what: what the message begins with, if it is not empty.
+
     Raises:
-        ScenarioError: DuckDB refuses the query; the message begins with `what`.
+        ScenarioError: DuckDB refuses the query.
     """
     import duckdb
     import polars as pl
@@ -67,7 +75,7 @@ def answer(
             raise ScenarioError(f"{what}: is no query: begin with SELECT")
         return pl.DataFrame(_Stream(relation))
     except duckdb.Error as error:
-        raise ScenarioError(f"{what}: {(say or told)(error)}") from None
+        raise ScenarioError(f"{what}: {(say or told)(error)}" if what else (say or told)(error)) from None
 
 
 def told(error: duckdb.Error) -> str:

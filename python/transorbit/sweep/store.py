@@ -77,6 +77,11 @@ class Store:
                 _values(outcome),
             )
 
+    def forget(self, sweep: str) -> bool:
+        """Part the sweep from its runs, which stay, and tell whether it had any."""
+        with self._told():
+            return self._db.execute("DELETE FROM members WHERE sweep = ?", (sweep,)).rowcount > 0
+
     def join(self, sweep: str, members: Iterable[tuple[int, int, str]]) -> None:
         """Note that these runs (point, replication, key) belong to the sweep."""
         with self._told():
@@ -86,7 +91,8 @@ class Store:
                     "INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?)", ((sweep, *member) for member in members)
                 )
                 self._db.execute("COMMIT")
-            except sqlite3.Error:
+            except BaseException:
+                # Ctrl-C as well: an open transaction would refuse the next.
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
