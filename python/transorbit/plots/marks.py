@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 _ERROR_BARS = 16
 _ERROR_BAR: Any = {"fmt": "none", "elinewidth": 0.9, "capsize": 2.0, "capthick": 0.9}
 _BAR_WIDTH = 0.8
-_HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++", "oooo")
+# Lines only: dots and rings make a file of hundreds of kilobytes.
+_HATCHES = ("", "////", "----", "xxxx", "\\\\\\\\", "++++", "||||")
 _PUBLISHED: Any = {"linestyle": (0, (3, 2)), "linewidth": 0.9, "markerfacecolor": "white", "markeredgewidth": 1.0}
 # Cells of a heat map that have room for their number.
 _CELLS_WITH_NUMBERS = 12
