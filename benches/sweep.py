@@ -1,7 +1,7 @@
 """What a sweep costs beside its runs, and what a second core gives.
 
 Run with `.venv/bin/python benches/sweep.py [RUNS]`, 1,000 runs by default. Each measurement is a process of its own.
-Loop, one thread and two are measured one after the other in each round, and the medians of the rounds' ratios are shown:
+Loop, one thread and two are measured one after the other in each round, and the medians of the ratios are shown:
 where a machine is faster at times, the least of many is luck. Asked for: less than 10 % on top of the same runs in a
 plain loop, and with two cores at least 1.8 times the speed of one.
 """
