@@ -31,8 +31,8 @@ impl Scenario {
     ///
     /// Raises ScenarioError if the text is not TOML.
     #[staticmethod]
-    fn from_toml(text: &str, base_dir: &str) -> PyResult<Scenario> {
-        sim::Scenario::from_toml(text, Path::new(base_dir)).map(Scenario::from).map_err(refused)
+    fn from_toml(py: Python<'_>, text: &str, base_dir: &str) -> PyResult<Scenario> {
+        py.detach(|| sim::Scenario::from_toml(text, Path::new(base_dir))).map(Scenario::from).map_err(refused)
     }
 
     /// A copy with the value at a dotted path replaced by one given as JSON; a table replaces the table.
@@ -48,13 +48,13 @@ impl Scenario {
     }
 
     /// Raises ScenarioError for the first field that is wrong.
-    fn check(&self) -> PyResult<()> {
-        self.inner.check().map_err(refused)
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.inner.check()).map_err(refused)
     }
 
     /// The scenario as TOML with every default filled in.
-    fn resolved_toml(&self) -> PyResult<String> {
-        self.inner.resolved_toml().map_err(refused)
+    fn resolved_toml(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| self.inner.resolved_toml()).map_err(refused)
     }
 
     /// The scenario's title, perhaps empty.

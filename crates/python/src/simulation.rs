@@ -107,8 +107,8 @@ pub(crate) struct Record {
 #[pymethods]
 impl Record {
     /// The key numbers as JSON.
-    fn summary_json(&self) -> String {
-        serde_json::to_string(&self.inner.summary).expect("a summary is JSON")
+    fn summary_json(&self, py: Python<'_>) -> String {
+        py.detach(|| serde_json::to_string(&self.inner.summary)).expect("a summary is JSON")
     }
 
     /// One row for each flow.
