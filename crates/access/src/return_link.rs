@@ -345,7 +345,6 @@ impl ReturnLink {
             self.tally.slots_granted += u64::from(grant.slots);
             let terminal = &mut terminals[grant.terminal as usize];
             terminal.begin_frame(frame, self.frame_bits);
-            terminal.columns.take_span(grant.first_slot, grant.slots);
             for slot in grant.in_time_order(self.frame.timeslots) {
                 while terminal.dedicated.bits() < u64::from(*slot_bits) && terminal.advance_one() {}
                 if terminal.dedicated.is_empty() {
@@ -355,6 +354,8 @@ impl ReturnLink {
                     break;
                 }
                 terminal.bits_left -= u64::from(*slot_bits);
+                // Only slots that are used keep the amplifier from random access.
+                terminal.columns.take(slot % self.frame.timeslots);
                 self.tally.slots_used += 1;
                 let slot_end = now + self.frame.offset(slot % self.frame.timeslots + 1);
                 let end = if self.whole_frames { frame_end } else { slot_end };

@@ -258,6 +258,18 @@ fn slots_for_what_would_go_at_random_are_packed_too() {
     assert_eq!(link.report(Time::from_secs_f64(3.0)).dedicated_slots_used, 37);
 }
 
+/// A terminal may be granted every timeslot while the rest of a datagram waits that began at random: slots that it does not use
+/// leave its one amplifier free. 971 B are 7,768 bits, seven more than 13 packets of random access carry.
+#[test]
+fn what_began_at_random_ends_so_although_all_timeslots_are_granted() {
+    let more = r#"{ "method": { "kind": "switch", "policy": { "kind": "granted" } }, "frame": { "carriers": 10 } }"#;
+    let mut link = link(&config(more), 1);
+    let outputs = run(&mut link, &[(18.75, 0, 1), (19.2, 0, 971), (19.2, 0, 100)], 60.0);
+    // Connected from the frame at 19.26 s on, in which the second ends and the third has slots.
+    assert_eq!(sent_at(&outputs, 1), (19.305, Access::Random));
+    assert_eq!(sent_at(&outputs, 2), (19.305, Access::Dedicated));
+}
+
 /// Without a route terminals hear nothing, so they neither send nor ask; what waits goes when there is one again.
 #[test]
 fn an_outage_stops_everything() {

@@ -51,19 +51,6 @@ impl Columns {
         true
     }
 
-    /// Takes the columns of `slots` consecutive slots, numbered carrier by carrier, from `first_slot`; false, and nothing
-    /// changes, if there is no room: one is taken already, or there are more slots than columns.
-    pub fn take_span(&mut self, first_slot: u32, slots: u32) -> bool {
-        let first = first_slot % self.columns;
-        if slots > self.columns || self.free_among(first, slots) < slots {
-            return false;
-        }
-        for slot in 0..slots {
-            self.take((first + slot) % self.columns);
-        }
-        true
-    }
-
     /// How many of `columns` (at most all) from `first` are free, continuing with the first column after the last.
     pub(super) fn free_among(&self, first: u32, columns: u32) -> u32 {
         if columns >= self.columns {
@@ -105,21 +92,6 @@ mod tests {
         assert_eq!(columns, Columns::new(40));
     }
 
-    #[test]
-    fn spans_go_on_with_the_next_carrier_or_not_at_all() {
-        let mut columns = Columns::new(40);
-        assert!(columns.take_span(3 * 40 + 38, 4));
-        assert_eq!(
-            [37, 38, 39, 0, 1, 2].map(|column| columns.is_free(column)),
-            [true, false, false, false, false, true]
-        );
-        let before = columns.clone();
-        assert!(!columns.take_span(30, 9) && !columns.take_span(0, 41));
-        assert_eq!(columns, before);
-        assert!(columns.take_span(2, 36) && columns.free() == 0);
-        assert!(columns.take_span(5, 0) && !columns.take_span(5, 1));
-    }
-
     proptest! {
         #[test]
         fn free_columns_are_those_that_were_not_taken(
@@ -135,10 +107,6 @@ mod tests {
             let first = first % size;
             let expected = (0..span.min(size)).filter(|i| plain[((first + i) % size) as usize]).count();
             prop_assert_eq!(columns.free_among(first, span) as usize, expected);
-            let fits = span <= size && expected == span as usize;
-            prop_assert_eq!(columns.take_span(first, span), fits);
-            let left = plain.iter().filter(|&&free| free).count() - if fits { span as usize } else { 0 };
-            prop_assert_eq!(columns.free() as usize, left);
         }
     }
 }

@@ -46,7 +46,7 @@ proptest! {
         let (mut added, mut bursts_of) = (0, Vec::new());
         for (first, slots) in dedicated {
             let mut columns = Columns::new(layout.timeslots);
-            columns.take_span(first, slots);
+            (first..first + slots).for_each(|slot| _ = columns.take(slot % layout.timeslots));
             let mut used: Vec<bool> = (0..layout.timeslots).map(|column| !columns.is_free(column)).collect();
             for _ in 0..packets {
                 let (before, room) = (columns.clone(), (0..blocks).any(|block| has_room(layout, block, &columns, replicas)));
