@@ -1158,5 +1158,5 @@ def test_failed_runs_are_told_loudly(here: Path, command: Callable[..., Outcome]
     (here / "small.toml").write_text('warm_up = "2 s"\n' + text)
     done = command("sweep", "small.toml", "--out", "cold")
     assert done.code == 2
-    assert done.err.startswith("transorbit: all 2 runs failed, the first at snr = 7.0: warm_up: ")
+    assert done.err.startswith("transorbit: all 2 runs failed, the first at snr = 7 dB: warm_up: ")
     assert (here / "cold/runs/runs.parquet").exists()

@@ -123,7 +123,7 @@ def _warn_of_unfit(ready: to.Sweep) -> None:
         try:
             ready.scenario(point).check()
         except to.ScenarioError as error:
-            where = ", ".join(f"{name} = {_shown(value)}" for name, value in point.values.items())
+            where = ", ".join(axis.place(point.values[axis.name]) for axis in ready.axes)
             unfit.setdefault(str(error), []).append(where)
     for told, (first, *others) in list(unfit.items())[:_SHOWN_ERRORS]:
         more = f" (and {len(others)} {'point' if len(others) == 1 else 'points'} more)" if others else ""
@@ -200,7 +200,7 @@ def _text(result: to.SweepResult, report: dict[str, Any], *, kept: bool) -> str:
     header = [*axes, "runs", *(f"{metric.name} ({metric.unit})" if metric.unit else metric.name for metric in metrics)]
     rows = [
         [
-            *(_shown(row[axis.name]) for axis in result.axes),
+            *(axis.plain(row[axis.name]) for axis in result.axes),
             str(row["runs"] - row["failed"]),
             *(_cell(row["metrics"][metric.name]) for metric in metrics),
         ]
@@ -250,16 +250,12 @@ def _with_spread(mean: float, half: float) -> str:
     return " ± ".join(numbers)
 
 
-def _shown(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
 def _failures(result: to.SweepResult, report: dict[str, Any]) -> int:
     """Tell of runs that failed; the code is that of wrong input if there are no others."""
     if not report["failed"]:
         return 0
     first = result.failed.row(0, named=True)
-    where = ", ".join(f"{axis.name} = {first[axis.name]}" for axis in result.axes)
+    where = ", ".join(axis.place(first[axis.name]) for axis in result.axes)
     all_of = report["failed"] == report["runs"]
     count = f"all {report['failed']} runs" if all_of else f"{report['failed']} of {report['runs']} runs"
     print(f"transorbit: {count} failed, the first at {where or 'the only point'}: {first['error']}", file=sys.stderr)

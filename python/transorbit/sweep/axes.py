@@ -60,13 +60,19 @@ class Axis:
     unit: str | None
     label: str
 
-    def written(self, value: Value) -> str:
-        """A value as people write it: with its unit."""
+    def plain(self, value: Value) -> str:
+        """A value as people write it where its unit is named already."""
         if isinstance(value, bool):
             return "yes" if value else "no"
-        if isinstance(value, str):
-            return value
-        return f"{value:g} {self.unit}" if self.unit else f"{value:g}"
+        return value if isinstance(value, str) else f"{value:.10g}"
+
+    def written(self, value: Value) -> str:
+        """A value as people write it: with its unit."""
+        return f"{self.plain(value)} {self.unit}" if self.unit else self.plain(value)
+
+    def place(self, value: Value) -> str:
+        """Where on the axis: its name and a value."""
+        return f"{self.name} = {self.written(value)}"
 
     def find(self, wanted: object) -> Value:
         """The value that is meant: itself, or as text, with or without its unit.
