@@ -2,7 +2,7 @@
 
 use units::Time;
 
-use super::scoreboard::{Counts, Scoreboard};
+use super::scoreboard::{Counts, Order, Scoreboard};
 use super::slot::{LOST, ORDERED, RESENT, SACKED};
 
 impl Scoreboard {
@@ -27,6 +27,11 @@ impl Scoreboard {
             assert!(slot.marks & (SACKED | LOST) != SACKED | LOST, "slot {number} is SACKed and lost");
             let waiting = slot.marks & (LOST | RESENT) == LOST;
             assert!(number >= self.cursor || !waiting, "lost slot {number} was passed over");
+            let resent = slot.marks & (LOST | RESENT) == LOST | RESENT;
+            assert!(
+                self.order != Order::Resent || !resent || slot.is(ORDERED),
+                "retransmission {number} has no place"
+            );
             above += u32::from(number >= self.frontier && slot.is(SACKED));
         }
         assert_eq!(at, self.nxt, "SND.NXT");

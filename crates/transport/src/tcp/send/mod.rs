@@ -30,7 +30,7 @@ use pacing::Pacing;
 use rack::Rack;
 use rate::RateSampler;
 pub(super) use rtt::Rtt;
-use scoreboard::Scoreboard;
+use scoreboard::{Order, Scoreboard};
 use timers::{Timer, TimerKind};
 pub(super) use transmit::Outgoing;
 
@@ -240,7 +240,7 @@ impl Sender {
         let start = Start { mss: settings.mss, window: initial_window, entropy };
         let controller = settings.congestion.build(start);
         Sender {
-            board: Scoreboard::new(1, mss, settings.rack),
+            board: Scoreboard::new(1, mss, order(settings)),
             rtt: Rtt::new(settings),
             window: Window::new(initial_window, counting_limit(settings)),
             drives: controller.drives(),
@@ -305,7 +305,7 @@ impl Sender {
             let start = Start { mss: agreed.mss as u32, window: initial_window, entropy: self.entropy };
             self.controller = self.settings.congestion.build(start);
             self.window = Window::new(initial_window, counting_limit(&self.settings));
-            self.board = Scoreboard::new(1, agreed.mss, self.settings.rack);
+            self.board = Scoreboard::new(1, agreed.mss, order(&self.settings));
         }
         (self.mss, self.initial_window) = (agreed.mss, initial_window);
         (self.sack, self.timestamps) = (agreed.sack, agreed.timestamps);
@@ -475,6 +475,15 @@ fn counting_limit(settings: &Settings) -> u32 {
     match settings.abc {
         ByteCounting::AtMost(segments) => segments,
         ByteCounting::All => u32::MAX,
+    }
+}
+
+/// Whose order of sending tells of losses.
+fn order(settings: &Settings) -> Order {
+    match (settings.rack, settings.fack) {
+        (true, _) => Order::Sent,
+        (false, true) => Order::Resent,
+        (false, false) => Order::Unknown,
     }
 }
 

@@ -164,12 +164,10 @@ impl Sender {
             while let Some(number) = self.board.next_counted_lost(self.reordering, self.settings.fack) {
                 self.lose(number);
             }
-            let mut from = 0;
             while self.settings.fack
-                && let Some(number) = self.board.next_overtaken(from)
+                && let Some(number) = self.board.next_overtaken()
             {
                 self.lose(number);
-                from = number + 1;
             }
         }
         news.resent_lost |= self.lost_again;

@@ -3,8 +3,7 @@
 //! Segments are counted as Linux and ns-2 do: those on their way are the outstanding ones, without those known to have arrived
 //! and those taken for lost, and with the retransmissions that were not answered yet. Slots are numbered from the start of the
 //! connection, so that a number stays valid while the front of the queue is acknowledged; marks that move forward are such
-//! numbers. Every sum is kept up to date step by step, so that the cost of an acknowledgment does not grow with the window (while
-//! retransmissions are on their way, forward acknowledgment looks at the slots up to the highest block).
+//! numbers. Every sum is kept up to date step by step, so that the cost of an acknowledgment does not grow with the window.
 
 use std::collections::VecDeque;
 
@@ -26,6 +25,17 @@ pub(super) struct Counts {
     pub lost: u32,
     /// Retransmissions that are thought to be on their way.
     pub resent: u32,
+}
+
+/// Whose order of sending is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Nobody's: who judges by counting needs none.
+    Unknown,
+    /// That of retransmissions, for forward acknowledgment.
+    Resent,
+    /// That of all, for those who judge by time.
+    Sent,
 }
 
 /// The slots and their sums.
@@ -51,18 +61,17 @@ pub(super) struct Scoreboard {
     /// Number before which every slot is SACKed or taken for lost by counting, and the SACKed slots from there on.
     pub(super) frontier: u64,
     pub(super) above: u32,
-    /// Ends of the order of sending.
+    /// Ends of the order of sending, as far as it is kept.
     oldest: u32,
     newest: u32,
     /// The blocks of the last acknowledgment, which need no second look.
     known: SackBlocks,
     mss: u64,
-    /// The order of sending is kept, for those who judge by time.
-    keeps_order: bool,
+    pub(super) order: Order,
 }
 
 impl Scoreboard {
-    pub fn new(start: u64, mss: u64, keeps_order: bool) -> Scoreboard {
+    pub fn new(start: u64, mss: u64, order: Order) -> Scoreboard {
         Scoreboard {
             slots: VecDeque::new(),
             first: 0,
@@ -80,7 +89,7 @@ impl Scoreboard {
             newest: NONE,
             known: SackBlocks::default(),
             mss,
-            keeps_order,
+            order,
         }
     }
 
@@ -187,7 +196,9 @@ impl Scoreboard {
         self.nxt = slot.end();
         self.sent_total += 1;
         self.slots.push_back(slot);
-        self.append(number);
+        if self.order == Order::Sent {
+            self.append(number);
+        }
         slot
     }
 
@@ -210,7 +221,9 @@ impl Scoreboard {
         slot.transmissions = slot.transmissions.saturating_add(1);
         let copy = *slot;
         self.counts.resent += u32::from(count);
-        self.append(number);
+        if self.order != Order::Unknown {
+            self.append(number);
+        }
         copy
     }
 
@@ -314,7 +327,9 @@ impl Scoreboard {
 
     /// Slot `number` has arrived: a block says so.
     pub fn mark_sacked(&mut self, number: u64) {
-        if self.get(number).is(ORDERED) {
+        // Among retransmissions one that stays on its way keeps its place.
+        let marks = self.get(number).marks;
+        if marks & ORDERED != 0 && (self.order == Order::Sent || marks & LOST != 0) {
             self.unlink(number);
         }
         let slot = self.get_mut(number);
@@ -413,17 +428,24 @@ impl Scoreboard {
         None
     }
 
-    /// With forward acknowledgment: the lowest retransmission, from `from` on, that is lost again since data sent after it have
-    /// arrived.
-    pub fn next_overtaken(&self, from: u64) -> Option<u64> {
-        if self.counts.resent == 0 {
-            return None;
-        }
+    /// With forward acknowledgment: the oldest retransmission that is lost again since data sent after it have arrived.
+    pub fn next_overtaken(&mut self) -> Option<u64> {
+        debug_assert!(self.order == Order::Resent, "the order is that of retransmissions");
         let high = self.high_sacked as u32;
-        (from.max(self.first)..self.high_sacked.max(self.first)).find(|&number| {
+        let mut next = self.oldest_sent();
+        while let Some(number) = next {
+            next = self.sent_after(number);
             let slot = self.get(number);
-            slot.marks & (SACKED | LOST | RESENT) == LOST | RESENT && high.wrapping_sub(slot.nxt_then) as i32 > 0
-        })
+            if high.wrapping_sub(slot.nxt_then) as i32 <= 0 {
+                break;
+            }
+            match slot.marks & (LOST | RESENT) {
+                LOST => self.unlink(number), // lost again, and not sent again yet
+                marks if marks == LOST | RESENT => return Some(number),
+                _ => {} // not taken for lost: it may be later
+            }
+        }
+        None
     }
 
     /// A recovery begins: what waits for retransmission is looked for from the front again.
@@ -472,7 +494,7 @@ impl Scoreboard {
         self.first..self.first + self.slots.len() as u64
     }
 
-    /// The slot sent longest ago of those that are not SACKed and were not found to be overtaken.
+    /// The slot sent longest ago of those whose order is kept, that are not SACKed and were not found to be overtaken.
     #[inline]
     pub fn oldest_sent(&self) -> Option<u64> {
         self.number(self.oldest)
@@ -492,9 +514,6 @@ impl Scoreboard {
 
     #[inline]
     fn append(&mut self, number: u64) {
-        if !self.keeps_order {
-            return;
-        }
         let (newest, short) = (self.newest, number as u32);
         let slot = self.get_mut(number);
         slot.marks |= ORDERED;
