@@ -81,6 +81,12 @@ pub trait ChannelModel: Send + Sync + fmt::Debug {
     /// sent at any time. It draws from streams of its own: `streams` may be those of a user.
     fn transmission_law(&self, spacing: Duration, transmissions: usize, streams: &mut Streams<'_>) -> TransmissionLaw;
 
+    /// What the law depends on besides the arguments, as text: models with the same text have the same law. `None` if telling it
+    /// takes as long as drawing.
+    fn law_identity(&self) -> Option<String> {
+        None
+    }
+
     /// How often the channel changes: the step at which nothing of it is missed. `None` if it has no such step.
     fn sampling_interval(&self) -> Option<Duration>;
 

@@ -133,6 +133,14 @@ impl<S: Site> ChannelModel for FadingModel<S> {
         )
     }
 
+    fn law_identity(&self) -> Option<String> {
+        // What changes along the way, or as the satellite moves, would make a text as long as the way.
+        let (&[(_, site)], Snr::Fixed(snr)) = (self.course.legs(), &self.sight.snr) else { return None };
+        let Motion { speed_mps, doppler_hz, step } = self.motion;
+        // Sites are constants: the place of one tells it from all others.
+        Some(format!("{site:p} {speed_mps:?} {doppler_hz:?} {} {:?}", step.as_nanos(), snr.get()))
+    }
+
     fn sampling_interval(&self) -> Option<Duration> {
         Some(self.motion.step)
     }

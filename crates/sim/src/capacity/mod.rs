@@ -129,7 +129,7 @@ pub struct CapacityStudy {
     duration: Duration,
     packet_bytes: u32,
     information_bits: u64,
-    law: Option<TransmissionLaw>,
+    law: Option<Arc<TransmissionLaw>>,
     information: Information,
     cases: Vec<Case>,
     /// The case under way and how far it is; none between two.
@@ -261,7 +261,7 @@ impl CapacityStudy {
             }
             choosers(name)
         };
-        let (law, channels) = (self.law.as_ref(), (0..case.users).map(tap).collect());
+        let (law, channels) = (self.law.as_deref(), (0..case.users).map(tap).collect());
         let hop = self.hop.clone();
         let hop = LastHop::new(&case.last_hop, hop, BASE_RTT, channels, law, &mut streams, &mut choosers)
             .map_err(|error| error.within("last_hop"))?;

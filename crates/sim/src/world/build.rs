@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use access::ReturnLink;
-use channel::{ChannelConfig, ChannelModel, Geometry, TransmissionLaw};
+use channel::{ChannelConfig, ChannelModel, Geometry};
 use engine::{Agenda, Streams};
-use link::{LastHop, LawRequest, Limit, Propagation};
+use link::{LastHop, Limit, Propagation};
 use orbit::{DelayTrace, PathConfig};
 use rand::{Rng, RngExt};
 use traffic::{Listener, Needs};
@@ -15,6 +15,7 @@ use units::{Bytes, Duration, OrOrbit, Time};
 
 use super::ends::{TcpEnds, Transport};
 use super::flow::Pep;
+use super::law::law;
 use super::path::LongPath;
 use super::{
     Application, Choosers, DOWN, FIRST_FLOW, Flow, LINK, Packets, Pipe, RETURN_LINK, Role, SAMPLER, SERVICE,
@@ -23,9 +24,6 @@ use super::{
 use crate::record::recorder::Recorder;
 use crate::record::series::Series;
 use crate::scenario::{FlowConfig, FlowDirection, PepConfig, ScenarioConfig, ScenarioError, TransportConfig};
-
-/// Laws of the channel are the scenario's, not the run's: they come from streams that no seed changes.
-const LAW_SEED: u64 = 0;
 
 /// Builds the world of a scenario; relative file names start from `base`.
 pub(super) fn build(
@@ -143,12 +141,6 @@ pub(crate) fn last_hop_streams(streams: Streams) -> impl FnMut(&'static str, u64
     move |purpose, number| Box::new(streams.stream(&format!("last_hop.{purpose}"), number))
 }
 
-/// The law of a channel, for who plans from it.
-pub(crate) fn law(model: &dyn ChannelModel, request: LawRequest) -> TransmissionLaw {
-    let mut streams = channel_streams(Streams::new(LAW_SEED), 0);
-    model.transmission_law(request.spacing, request.transmissions, &mut streams)
-}
-
 fn long_path(config: &ScenarioConfig, base: &Path, streams: &Streams) -> Result<LongPath, ScenarioError> {
     let mut warnings = Vec::new();
     let trace = match &config.path {
@@ -192,7 +184,7 @@ fn last_hop(
     let users = (0..config.users()).map(u64::from);
     let channels = users.map(|user| model.build(user, &mut channel_streams(*streams, user))).collect();
     let mut own = last_hop_streams(*streams);
-    LastHop::new(&config.last_hop, hop.clone(), base_rtt, channels, law.as_ref(), &mut own, choosers)
+    LastHop::new(&config.last_hop, hop.clone(), base_rtt, channels, law.as_deref(), &mut own, choosers)
         .map_err(|error| error.within("last_hop"))
 }
 

@@ -12,6 +12,7 @@
 mod build;
 mod ends;
 mod flow;
+mod law;
 mod path;
 mod pipe;
 mod report;
@@ -19,9 +20,10 @@ mod report;
 use std::path::Path;
 
 use access::ReturnLink;
-pub(crate) use build::{channel_streams, check, last_hop_streams, last_link, law, load_channel};
+pub(crate) use build::{channel_streams, check, last_hop_streams, last_link, load_channel};
 use engine::{Agenda, Livelock, MachineId};
 use flow::{Application, Flow};
+pub(crate) use law::law;
 use link::{Choose, LastHop, PacketRef, Propagation};
 use path::{Event, LongPath};
 use pipe::Pipe;

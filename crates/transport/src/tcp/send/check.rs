@@ -28,10 +28,7 @@ impl Scoreboard {
             let waiting = slot.marks & (LOST | RESENT) == LOST;
             assert!(number >= self.cursor || !waiting, "lost slot {number} was passed over");
             let resent = slot.marks & (LOST | RESENT) == LOST | RESENT;
-            assert!(
-                self.order != Order::Resent || !resent || slot.is(ORDERED),
-                "retransmission {number} has no place"
-            );
+            assert!(self.order != Order::Resent || !resent || slot.is(ORDERED), "retransmission {number} has no place");
             above += u32::from(number >= self.frontier && slot.is(SACKED));
         }
         assert_eq!(at, self.nxt, "SND.NXT");
