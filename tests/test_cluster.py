@@ -185,7 +185,8 @@ def test_what_came_with_an_error_is_kept(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_client_that_is_killed_goes_on(workers: Workers, here: Path, command: Callable[..., Outcome]) -> None:
     workers.start()
-    (here / "small.toml").write_text(small(8).to_toml())
+    # So long that not all are over before the client is killed.
+    (here / "small.toml").write_text(small(8, set={"duration": "600 s"}).to_toml())
     client = subprocess.Popen(
         [PROGRAM, "sweep", "small.toml", "--dask", workers.address, "--quiet"], stdout=subprocess.DEVNULL
     )

@@ -959,8 +959,8 @@ def keys(store: Path) -> dict[str, str]:
 
 
 def begin(here: Path, at_least: int, options: tuple[str, ...] = ()) -> subprocess.Popen[str]:
-    """A sweep as a process, once it has finished so many runs."""
-    (here / "small.toml").write_text(SWEEP)
+    """A sweep as a process, once it has finished so many runs: long ones, not over before it is stopped."""
+    (here / "small.toml").write_text(SWEEP.replace('"5 s"', '"600 s"'))
     process = subprocess.Popen(
         [PROGRAM, "sweep", "small.toml", "--jobs", "2", *options],
         cwd=here,
