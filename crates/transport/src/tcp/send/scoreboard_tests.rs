@@ -82,6 +82,27 @@ fn forward_acknowledgment_looks_at_the_highest_block_only() {
     assert_eq!(board.next_overtaken(), Some(0), "what was sent after the retransmission has arrived");
 }
 
+/// In the order in which they were sent again, whatever their place; one that is not taken for lost keeps its turn.
+#[test]
+fn overtaken_retransmissions_are_told_oldest_first() {
+    let mut board = ten_in(Order::Resent);
+    sack(&mut board, &[(4001, 5001)]);
+    assert_eq!(count_losses(&mut board, 3, true), [1, 1001]);
+    resend(&mut board, 1);
+    resend(&mut board, 0);
+    board.unmark_lost();
+    send(&mut board, 1000);
+    sack(&mut board, &[(10_001, 11_001), (4001, 5001)]);
+    assert_eq!(board.next_overtaken(), None, "nothing is taken for lost");
+    assert!(board.mark_lost(0) && board.mark_lost(1));
+    assert_eq!(board.next_overtaken(), Some(1));
+    assert!(board.mark_lost(1), "the retransmission is lost again");
+    assert_eq!(board.next_overtaken(), Some(0));
+    assert!(board.mark_lost(0));
+    resend(&mut board, 0);
+    assert_eq!(board.next_overtaken(), None, "nothing sent after it has arrived");
+}
+
 /// Segments 2, 6, 7 and 8 are SACKed, 1, 3, 4 and 5 lost: 9 and 10 are on their way. Retransmissions join them, and leave when SACKed.
 #[test]
 fn in_flight_of_sacked_lost_and_retransmitted() {
