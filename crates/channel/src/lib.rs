@@ -81,8 +81,8 @@ pub trait ChannelModel: Send + Sync + fmt::Debug {
     /// sent at any time. It draws from streams of its own: `streams` may be those of a user.
     fn transmission_law(&self, spacing: Duration, transmissions: usize, streams: &mut Streams<'_>) -> TransmissionLaw;
 
-    /// What the law depends on besides the arguments, as text: models with the same text have the same law. `None` if telling it
-    /// takes as long as drawing.
+    /// What the law depends on besides the arguments, as text: models with the same text have the same law. `None` if it is not
+    /// worth keeping, or cannot be told in a few words.
     fn law_identity(&self) -> Option<String> {
         None
     }

@@ -64,7 +64,7 @@ class Axis:
         """A value as people write it where its unit is named already."""
         if isinstance(value, bool):
             return "yes" if value else "no"
-        return value if isinstance(value, str) else f"{value:.10g}"
+        return f"{value:.12g}" if isinstance(value, float) else str(value)
 
     def written(self, value: Value) -> str:
         """A value as people write it: with its unit."""

@@ -1,4 +1,4 @@
-//! The law of a channel, for who plans from it: drawn once for all runs that have the same channel.
+//! The law of a channel, for who plans from it: kept for other runs that have the same channel.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use super::channel_streams;
 /// Laws are the scenario's, not the run's: they come from streams that no seed changes.
 const LAW_SEED: u64 = 0;
 
-/// So many are kept: more than a sweep asks for in turn. Each is half a megabyte.
+/// So many are kept, each of half a megabyte: enough for a sweep, whose points come one after the other with all their seeds.
 const KEPT: usize = 16;
 
 type Kept = VecDeque<(String, LawRequest, Arc<TransmissionLaw>)>;

@@ -3,7 +3,8 @@
 //! Segments are counted as Linux and ns-2 do: those on their way are the outstanding ones, without those known to have arrived
 //! and those taken for lost, and with the retransmissions that were not answered yet. Slots are numbered from the start of the
 //! connection, so that a number stays valid while the front of the queue is acknowledged; marks that move forward are such
-//! numbers. Every sum is kept up to date step by step, so that the cost of an acknowledgment does not grow with the window.
+//! numbers. Every sum is kept up to date step by step, so that the cost of an acknowledgment does not grow with the window (with
+//! forward acknowledgment, with the retransmissions that turned out not to be needed).
 
 use std::collections::VecDeque;
 
@@ -431,6 +432,9 @@ impl Scoreboard {
     /// With forward acknowledgment: the oldest retransmission that is lost again since data sent after it have arrived.
     pub fn next_overtaken(&mut self) -> Option<u64> {
         debug_assert!(self.order == Order::Resent, "the order is that of retransmissions");
+        if self.counts.resent == 0 || self.high_sacked <= self.first {
+            return None;
+        }
         let high = self.high_sacked as u32;
         let mut next = self.oldest_sent();
         while let Some(number) = next {
@@ -494,7 +498,7 @@ impl Scoreboard {
         self.first..self.first + self.slots.len() as u64
     }
 
-    /// The slot sent longest ago of those whose order is kept, that are not SACKed and were not found to be overtaken.
+    /// The slot sent longest ago of those whose order is kept and that have not left it: by arriving, or by being overtaken.
     #[inline]
     pub fn oldest_sent(&self) -> Option<u64> {
         self.number(self.oldest)

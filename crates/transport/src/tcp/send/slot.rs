@@ -35,7 +35,7 @@ pub(super) const LOST: u8 = 2;
 pub(super) const RESENT: u8 = 4;
 /// The FIN goes with it.
 pub(super) const FIN: u8 = 8;
-/// It stands in the order of sending.
+/// It stands in the order of sending, as far as that is kept.
 pub(super) const ORDERED: u8 = 16;
 
 /// Whether a transmission of this order went out after another.
