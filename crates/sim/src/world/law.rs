@@ -17,7 +17,7 @@ const KEPT: usize = 16;
 
 type Kept = VecDeque<(String, LawRequest, Arc<TransmissionLaw>)>;
 
-/// Drawing takes as long as some hundred thousand packets, and the runs of a sweep ask for the same few. The last ones come first.
+/// Drawing takes as long as some ten thousand packets, and the runs of a sweep ask for the same few. The last ones come first.
 static LAWS: Mutex<Kept> = Mutex::new(VecDeque::new());
 
 /// The law of a channel.
