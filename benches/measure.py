@@ -1,9 +1,9 @@
-"""Speed of the core on whole scenarios: CPU time, wall time, peak memory, instructions per delivered packet.
+"""Speed of the core on whole scenarios: instructions per delivered packet, CPU time and peak memory, beside ns-2.
 
 Run with `make bench`. Each scenario runs in a process of its own, so that memory is that of the run alone. Instructions
-are counted by valgrind's callgrind where it is installed: they repeat exactly, where seconds do not. Then come
-constellations: routes between many stations, and satellites propagated. Writes benches/RESULTS.md; `measure.py sky`
-measures constellations alone and keeps the rest of that page.
+are counted by valgrind's callgrind where it is installed: they repeat exactly, where seconds do not. ns-2 does the same
+work where it is installed (Debian: ns2). Then come constellations: routes between many stations, and satellites
+propagated. Writes benches/RESULTS.md; `measure.py sky` measures constellations alone and keeps the rest of that page.
 """
 
 import json
@@ -21,46 +21,63 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 RUNNER = ROOT / "target" / "release" / "examples" / "run"
 
-THOUSAND = ["record.series=false", "duration=10 s", "flows.0.count=1000", "last_hop.rate=500 Mbit/s"]
+QUIET = "record.series=false"
+DROP_TAIL = 'last_hop.scheduler={{kind="droptail", buffer="{} packets"}}'.format
+FEW = [QUIET, "duration=600 s", "flows.0.count=1", "path.delay=30 ms", DROP_TAIL(448)]
+HUNDRED = [QUIET, "duration=100 s", DROP_TAIL(90)]
+THOUSAND = [QUIET, "duration=10 s", "flows.0.count=1000", "last_hop.rate=500 Mbit/s", DROP_TAIL(285)]
+LINUX = "flows.0.transport.profile=linux"
 DELACK = "flows.0.transport.delayed_ack=40 ms"
-BBR = ["flows.0.transport.congestion=bbr", "flows.0.transport.profile=linux"]
-IDLE = ["record.series=false", "duration=1 ms", "flows.0.count=10000", "flows.0.start_spread=1000000 s"]
+BBR = ["flows.0.transport.congestion=bbr", LINUX]
+IDLE = [QUIET, "duration=1 ms", "flows.0.count=10000", "flows.0.start_spread=1000000 s"]
 
-CALLS = ["flows.0.count=200", "record.series=false"]
-DOWNLOADS = ["flows.0.count=100", "record.series=false"]
+CALLS = ["flows.0.count=200", QUIET]
+PLAIN = ['channel={kind="clear"}', 'last_hop.harq={kind="none"}', DROP_TAIL(100)]
+DOWNLOADS = ["flows.0.count=100", QUIET]
 LARGE_HOP = ["last_hop.rate=5 Gbit/s", "last_hop.harq.processes=100000"]
-TEN_THOUSAND = ["flows.0.count=10000", "duration=2 s", "record.series=false", *LARGE_HOP]
+TEN_THOUSAND = ["flows.0.count=10000", "duration=2 s", QUIET, *LARGE_HOP]
 
-UPLOADS = ["flows.0.count=400", "flows.0.start_spread=1 s", "record.series=false"]
+UPLOADS = ["flows.0.count=400", "flows.0.start_spread=1 s", QUIET]
 
-# name, scenario, edits, and what is asked of it (CPU seconds; 0 = nothing)
+
+@dataclass(frozen=True)
+class Case:
+    """A row of the table."""
+
+    name: str
+    scenario: str
+    edits: list[str]
+    # Instructions asked for each delivered packet; 0 = nothing.
+    asked: int = 0
+    # The arguments of ns2.tcl for the same work; none where ns-2 has no such model.
+    ns2: str = ""
+
+
 CASES = [
-    ("100 CUBIC flows, 50 Mbit/s, 100 s", "bottleneck-100.toml", ["record.series=false"], 0.15),
-    ("the same, with series", "bottleneck-100.toml", [], 0),
-    ("LEO, LMS channel, Adaptive-HARQ, 600 s", "leo-tcp.toml", [], 0.5),
-    ("the same, 6000 s", "leo-tcp.toml", ["duration=6000 s"], 0),
-    ("one flow on a clear 50 Mbit/s link, 60 s", "lab-fixed.toml", ["record.series=false"], 0),
-    ("1,000 CUBIC flows, 500 Mbit/s, 10 s", "bottleneck-100.toml", THOUSAND, 0),
-    ("the same, `linux` profile", "bottleneck-100.toml", [*THOUSAND, "flows.0.transport.profile=linux"], 0),
-    (
-        "the same, `linux`, 40 ms DelAck",
-        "bottleneck-100.toml",
-        [*THOUSAND, "flows.0.transport.profile=linux", DELACK],
-        0,
-    ),
-    ("100 BBR flows, 50 Mbit/s, 20 s", "bottleneck-100.toml", [*BBR, "record.series=false", "duration=20 s"], 0),
-    ("10,000 flows that have not begun", "bottleneck-100.toml", IDLE, 0),
-    ("200 calls, PF, Adaptive-HARQ, 100 s", "voip.toml", CALLS, 0.5),
-    ("the same, with series", "voip.toml", ["flows.0.count=200"], 0),
-    ("100 CUBIC users, PF, Adaptive-HARQ, reordering, 100 s", "tcp-users.toml", DOWNLOADS, 0.6),
-    ("10,000 CUBIC users, 5 Gbit/s, PF, Adaptive-HARQ, 2 s", "tcp-users.toml", TEN_THOUSAND, 0),
-    ("10,000 calls, 5 Gbit/s, PF, Adaptive-HARQ, 2 s", "voip.toml", TEN_THOUSAND, 0),
-    ("400 uploads, DVB-RCS2, MuSCA-3, 20 s", "dvbrcs2-transfer.toml", [*UPLOADS, "access.method=musca"], 1),
-    ("the same, CRDSA-3", "dvbrcs2-transfer.toml", UPLOADS, 1),
-    ("the same, dedicated", "dvbrcs2-transfer.toml", [*UPLOADS, "access.method=dedicated"], 1),
-    ("2,000 web requests, DVB-RCS2, CRDSA-3, 20 s", "dvbrcs2-web.toml", [], 0),
+    Case("1 CUBIC flow, 50 Mbit/s, 80 ms, 600 s", "bottleneck-100.toml", FEW, 2000, "cubic 1 50 80 448 600"),
+    Case("the same, `linux` profile", "bottleneck-100.toml", [*FEW, LINUX]),
+    Case("100 flows, 50 Mbit/s, 160 ms, 100 s", "bottleneck-100.toml", HUNDRED, 2000, "cubic 100 50 160 90 100"),
+    Case("the same, `linux` profile", "bottleneck-100.toml", [*HUNDRED, LINUX]),
+    Case("the same, with series", "bottleneck-100.toml", HUNDRED[1:]),
+    Case("1,000 flows, 500 Mbit/s, 160 ms, 10 s", "bottleneck-100.toml", THOUSAND, 2200, "cubic 1000 500 160 285 10"),
+    Case("the same, `linux` profile", "bottleneck-100.toml", [*THOUSAND, LINUX]),
+    Case("the same, `linux`, 40 ms DelAck", "bottleneck-100.toml", [*THOUSAND, LINUX, DELACK]),
+    Case("100 BBR flows, 50 Mbit/s, 20 s", "bottleneck-100.toml", [*BBR, QUIET, "duration=20 s"]),
+    Case("10,000 flows that have not begun", "bottleneck-100.toml", IDLE),
+    Case("200 calls, drop-tail, no HARQ, 100 s", "voip.toml", [*CALLS, *PLAIN], 1200, "calls 200 50 180 100 100"),
+    Case("LEO, LMS channel, Adaptive-HARQ, 600 s", "leo-tcp.toml", [], 5000),
+    Case("the same, 6000 s", "leo-tcp.toml", ["duration=6000 s"]),
+    Case("200 calls, PF, Adaptive-HARQ, 100 s", "voip.toml", CALLS, 6000),
+    Case("the same, with series", "voip.toml", CALLS[:1]),
+    Case("100 CUBIC users, PF, Adaptive-HARQ, reordering, 100 s", "tcp-users.toml", DOWNLOADS, 6000),
+    Case("10,000 CUBIC users, 5 Gbit/s, PF, Adaptive-HARQ, 2 s", "tcp-users.toml", TEN_THOUSAND),
+    Case("10,000 calls, 5 Gbit/s, PF, Adaptive-HARQ, 2 s", "voip.toml", TEN_THOUSAND),
+    Case("400 uploads, DVB-RCS2, MuSCA-3, 20 s", "dvbrcs2-transfer.toml", [*UPLOADS, "access.method=musca"], 10000),
+    Case("the same, CRDSA-3", "dvbrcs2-transfer.toml", UPLOADS, 10000),
+    Case("the same, dedicated", "dvbrcs2-transfer.toml", [*UPLOADS, "access.method=dedicated"]),
+    Case("2,000 web requests, DVB-RCS2, CRDSA-3, 20 s", "dvbrcs2-web.toml", []),
 ]
-RUNS = 15
+RUNS = 9
 
 
 @dataclass
@@ -68,35 +85,46 @@ class Measured:
     """What one process used."""
 
     cpu_s: float
-    wall_s: float
     peak_mib: float
-    packets: int
 
 
-def run(scenario: str, edits: list[str]) -> Measured:
-    """Run once and ask the operating system what it took."""
+def run(command: list[object]) -> tuple[Measured, str]:
+    """Run once and ask the operating system what it took; what was printed."""
     with tempfile.TemporaryFile("w+") as output:
-        start = time.perf_counter()
-        process = subprocess.Popen([RUNNER, ROOT / "scenarios" / scenario, *edits], stdout=output)
+        process = subprocess.Popen([str(part) for part in command], stdout=output, stderr=subprocess.DEVNULL)
         _, status, usage = os.wait4(process.pid, 0)
-        wall = time.perf_counter() - start
         if status != 0:
-            sys.exit(f"{scenario} failed")
+            sys.exit(f"{command} failed")
         output.seek(0)
-        summary = json.load(output)
-    packets = sum(flow["received_packets"] for flow in summary["flows"])
-    return Measured(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024, packets)
+        return Measured(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024), output.read()
 
 
-def instructions(scenario: str, edits: list[str]) -> int | None:
+def ours(case: Case) -> list[object]:
+    """The command that runs a case."""
+    return [RUNNER, ROOT / "scenarios" / case.scenario, *case.edits]
+
+
+def theirs(case: Case) -> list[object] | None:
+    """The command that does the same work in ns-2, if it is installed and has a model for it."""
+    program = shutil.which("ns")
+    return [program, ROOT / "benches" / "ns2.tcl", *case.ns2.split()] if program and case.ns2 else None
+
+
+def instructions(command: list[object]) -> int | None:
     """Instructions of one run, or None without valgrind."""
     valgrind = shutil.which("valgrind")
     if valgrind is None:
         return None
-    command = [valgrind, "--tool=callgrind", "--callgrind-out-file=/dev/null", RUNNER, ROOT / "scenarios" / scenario]
-    result = subprocess.run([*command, *edits], capture_output=True, text=True, check=True)
+    count = [valgrind, "--tool=callgrind", "--callgrind-out-file=/dev/null", *map(str, command)]
+    result = subprocess.run(count, capture_output=True, text=True, check=True)
     collected = re.search(r"Collected : (\d+)", result.stderr)
     return int(collected[1]) if collected else None
+
+
+def per_packet(command: list[object] | None, packets: int) -> str:
+    """Instructions for each delivered packet, as a cell of the table."""
+    counted = instructions(command) if command and packets else None
+    return "" if counted is None else f"{counted / packets:,.0f}"
 
 
 def scenarios() -> list[str]:
@@ -108,25 +136,44 @@ def scenarios() -> list[str]:
         "",
         f"`make bench`: the median of {RUNS} runs of each scenario, the smallest in brackets, on one core of a virtual",
         "machine that shares its processor with others: seconds vary by a third within hours, instructions do not.",
-        "In small runs the memory is that of the process which starts them.",
+        "Instructions are counted by callgrind for each packet that arrived with data. The last columns are those of",
+        "ns-2.35 (Debian's package, settings in `benches/ns2.tcl`) for the same work, run in turn with ours, and our",
+        "CPU seconds over its.",
         "",
-        "| scenario | CPU s | asked | wall s | peak MiB | delivered packets | instructions per packet |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| scenario | instructions per packet | asked | CPU s | peak MiB | delivered packets "
+        "| ns-2: per packet | ns-2: CPU s | ours / ns-2 |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
-    # In rounds, so that a slow spell of the machine does not fall on one scenario alone.
-    rounds = [[run(scenario, edits) for _, scenario, edits, _ in CASES] for _ in range(RUNS)]
-    for (name, scenario, edits, asked), runs in zip(CASES, zip(*rounds, strict=True), strict=True):
-        cpu = sorted(r.cpu_s for r in runs)
-        packets = runs[0].packets
-        counted = instructions(scenario, edits)
-        per_packet = "no valgrind" if counted is None else f"{counted / packets:,.0f}" if packets else ""
-        lines.append(
-            f"| {name} | {statistics.median(cpu):.3f} ({cpu[0]:.3f}) | {asked or ''} "
-            f"| {statistics.median(r.wall_s for r in runs):.3f} | {max(r.peak_mib for r in runs):.1f} "
-            f"| {packets:,} | {per_packet} |"
-        )
+    # In rounds, so that a slow spell of the machine does not fall on one scenario alone, and in turn with ns-2.
+    rounds = [
+        [(run(ours(case)), run(other) if (other := theirs(case)) else None) for case in CASES] for _ in range(RUNS)
+    ]
+    for case, runs in zip(CASES, zip(*rounds, strict=True), strict=True):
+        lines.append(row(case, [own for own, _ in runs], [other for _, other in runs if other]))
         print(lines[-1], flush=True)
     return lines
+
+
+def row(case: Case, own: list[tuple[Measured, str]], other: list[tuple[Measured, str]]) -> str:
+    """A line of the table, from the runs of one case and those of ns-2."""
+    packets = sum(flow["received_packets"] for flow in json.loads(own[0][1])["flows"])
+    cpu = sorted(measured.cpu_s for measured, _ in own)
+    cells = [
+        case.name,
+        per_packet(ours(case), packets),
+        f"{case.asked:,}" if case.asked else "",
+        f"{statistics.median(cpu):.3f} ({cpu[0]:.3f})",
+        f"{max(measured.peak_mib for measured, _ in own):.1f}",
+        f"{packets:,}",
+    ]
+    if other:
+        slow = sorted(measured.cpu_s for measured, _ in other)
+        arrived = int(other[0][1].split()[-1])
+        ratio = statistics.median(a.cpu_s / b.cpu_s for (a, _), (b, _) in zip(own, other, strict=True))
+        cells += [per_packet(theirs(case), arrived), f"{statistics.median(slow):.3f} ({slow[0]:.3f})", f"{ratio:.2f}"]
+    else:
+        cells += ["", "", ""]
+    return "| " + " | ".join(cells) + " |"
 
 
 STATIONS = 100
