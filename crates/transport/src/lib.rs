@@ -2,12 +2,14 @@
 //! when to be woken.
 
 pub mod congestion;
+mod endpoint;
 mod tcp;
 mod udp;
 
 pub use congestion::{CongestionConfig, CongestionController, NewRenoConfig};
+pub use endpoint::{Act, Answer, Endpoint, Input, Payload, Wake};
 pub use tcp::{
     ByteCounting, CongestionState, Connection, Counters, DelayedAck, Dupthresh, Flags, Info, Profile, RtoFloor,
-    SackBlocks, Segment, Settings, State, SynOptions, TcpConfig, Transmit, profile_table,
+    SackBlocks, Segment, Settings, State, SynOptions, TcpConfig, TcpEnd, Transmit, profile_table,
 };
-pub use udp::{Datagram, UdpConfig, UdpSender};
+pub use udp::{Datagram, UdpConfig, UdpEnd, UdpSender};

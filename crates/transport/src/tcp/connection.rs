@@ -334,8 +334,20 @@ impl Connection {
 
     /// The congestion window in segments.
     #[inline]
+    pub fn window(&self) -> u32 {
+        self.send.window()
+    }
+
+    /// As [`Connection::window`].
+    #[inline]
     pub fn window_segments(&self) -> f64 {
-        self.send.window_segments()
+        f64::from(self.window())
+    }
+
+    /// State of the connection.
+    #[inline]
+    pub fn state(&self) -> State {
+        self.state
     }
 
     /// Recomputes what is kept step by step; for tests, as it takes time in proportion to the window.

@@ -447,8 +447,8 @@ impl Sender {
     }
 
     #[inline]
-    pub(super) fn window_segments(&self) -> f64 {
-        f64::from(self.window.size)
+    pub(super) fn window(&self) -> u32 {
+        self.window.size
     }
 
     pub(super) fn check(&self) {

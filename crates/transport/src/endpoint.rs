@@ -1,0 +1,181 @@
+//! One end of a flow, whatever its transport: the seam between this crate and whoever wires ends together.
+//!
+//! ```text
+//! application ── act(Open, Write, Close, Read) ─► ┌──────────┐ ── send(&Payload, transmission) ─► the path
+//!             ◄── Answer::delivered ───────────── │ Endpoint │ ◄── Input::Packet(&Payload) ────── the path
+//! agenda      ── Input::Timeout ────────────────► └──────────┘ ── Answer::wake ─────────────────► the agenda
+//! ```
+//!
+//! - An application acts by [`Endpoint::act`], as often as it likes at one instant: acts are only noted. One `handle` with
+//!   [`Input::Acted`] follows, so that a write and the close after it share a segment.
+//! - Each packet that arrives and each timer that expires is one [`Endpoint::handle`]. It hands every packet that is to be sent now
+//!   to `send`, in order, and its [`Answer`] holds all that is asked after a packet. Nothing else has to be polled.
+//! - Both ends of a connection are told of its opening: [`Act::Open`] at the end that opens it, [`Act::Accept`] at the other.
+//! - A proxy is an application between two endpoints: it writes what [`Answer::delivered`] says has arrived at the one into the
+//!   other, and reads by [`Act::Read`] what [`Answer::acknowledged`] says has left the other.
+//! - A transport from elsewhere implements the trait for its own ends, and adds a variant to [`Payload`].
+
+use units::{Bytes, Ecn, Time};
+
+use crate::tcp::{Counters, Flags, Info, Segment};
+use crate::udp::Datagram;
+
+/// What an IP packet carries, by the transport that made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// A TCP segment.
+    Tcp(Segment),
+    /// A UDP datagram.
+    Udp(Datagram),
+}
+
+impl Payload {
+    /// Bytes of the whole IP packet.
+    #[inline]
+    pub fn wire_bytes(&self) -> u32 {
+        match self {
+            Payload::Tcp(segment) => segment.wire_bytes(),
+            Payload::Udp(datagram) => datagram.wire_bytes(),
+        }
+    }
+
+    /// Whether it carries data of the application.
+    #[inline]
+    pub fn has_data(&self) -> bool {
+        match self {
+            Payload::Tcp(segment) => segment.len > 0 && !segment.flags.has(Flags::DUMMY),
+            Payload::Udp(_) => true,
+        }
+    }
+
+    /// The stream offset of its data, or the number of the datagram.
+    #[inline]
+    pub fn sequence(&self) -> u64 {
+        match self {
+            Payload::Tcp(segment) => segment.seq,
+            Payload::Udp(datagram) => datagram.number,
+        }
+    }
+
+    /// The congestion mark of its IP header.
+    #[inline]
+    pub fn ecn(&self) -> Ecn {
+        match self {
+            Payload::Tcp(segment) => segment.ecn,
+            Payload::Udp(_) => Ecn::NotEct,
+        }
+    }
+
+    /// Sets the congestion mark of its IP header.
+    ///
+    /// # Panics
+    /// If its transport does not understand marks.
+    #[inline]
+    pub fn set_ecn(&mut self, ecn: Ecn) {
+        match self {
+            Payload::Tcp(segment) => segment.ecn = ecn,
+            Payload::Udp(_) => unreachable!("a datagram cannot be marked"),
+        }
+    }
+}
+
+/// What an application does at its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Opens the connection; of datagrams: begins.
+    Open,
+    /// Accepts the connection that the other end opens at this instant.
+    Accept,
+    /// Has this much more to send; a datagram has this many bytes of payload.
+    Write(Bytes),
+    /// Never runs out of data.
+    WriteForEver,
+    /// Has written all.
+    Close,
+    /// Reads this many of the bytes that have arrived, if the end keeps them until they are read.
+    Read(Bytes),
+}
+
+/// Why an endpoint is entered.
+#[derive(Clone, Copy, Debug)]
+pub enum Input<'a> {
+    /// A packet from the other end arrives.
+    Packet(&'a Payload),
+    /// The instant of [`Answer::wake`] is reached.
+    Timeout,
+    /// The application acted.
+    Acted,
+}
+
+/// Everything that is asked of an endpoint after an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// Payload bytes that have arrived for the application since the flow began: in order, or by datagrams.
+    pub delivered: u64,
+    /// Payload bytes that the other end is known to have received in order; 0 where nobody tells.
+    pub acknowledged: u64,
+    /// The congestion window in packets, if there is one.
+    pub window: Option<u32>,
+    /// When to hand in [`Input::Timeout`].
+    pub wake: Wake,
+}
+
+/// When an endpoint is to be woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wake {
+    /// As the answer before said.
+    Unchanged,
+    /// At this instant, whatever was said before; `None` for never.
+    At(Option<Time>),
+}
+
+/// The instant that the caller was told last; it is told again only if it changes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told(Time);
+
+impl Told {
+    pub(crate) const NEVER: Told = Told(Time::MAX);
+
+    /// The caller's timer has expired: none is armed any more.
+    #[inline]
+    pub(crate) fn expire(&mut self) {
+        self.0 = Time::MAX;
+    }
+
+    /// What to tell of a timer that is due at `at`, [`Time::MAX`] for never.
+    #[inline]
+    pub(crate) fn tell(&mut self, at: Time) -> Wake {
+        if self.0 == at {
+            return Wake::Unchanged;
+        }
+        self.0 = at;
+        Wake::At((at != Time::MAX).then_some(at))
+    }
+}
+
+/// One end of a flow.
+pub trait Endpoint: Send {
+    /// The application does something. It takes effect with the next [`Endpoint::handle`].
+    fn act(&mut self, now: Time, act: Act);
+
+    /// Something happens. Every packet to be sent now is handed to `send`, with the number of times that its data were sent before.
+    fn handle(&mut self, now: Time, input: Input<'_>, send: &mut dyn FnMut(&Payload, u32)) -> Answer;
+
+    /// Whether the data at `sequence` ([`Payload::sequence`]) have arrived here.
+    fn has_received(&self, sequence: u64) -> bool;
+
+    /// Whether a connection exists that both ends know of.
+    fn is_open(&self) -> bool;
+
+    /// Whether the other end said that nothing more comes, and all of it has arrived here.
+    fn has_been_closed(&self) -> bool;
+
+    /// Whether this end is done sending: the other end has confirmed that all has arrived, or no more datagrams follow.
+    fn has_finished(&self) -> bool;
+
+    /// What this end has counted.
+    fn counters(&self) -> Counters;
+
+    /// The connection at this moment, if there is one.
+    fn info(&self) -> Option<Info>;
+}

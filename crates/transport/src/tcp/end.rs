@@ -1,0 +1,122 @@
+//! A connection as one end of a flow.
+
+use std::sync::Arc;
+
+use units::Time;
+
+use super::config::Settings;
+use super::connection::Connection;
+use super::info::{Counters, Info, State};
+use crate::endpoint::{Act, Answer, Endpoint, Input, Payload, Told, Wake};
+
+/// One end of a TCP connection, which takes up no room before it is opened or accepted.
+pub struct TcpEnd {
+    settings: Arc<Settings>,
+    entropy: u64,
+    /// Data are kept until they are read.
+    holds_reads: bool,
+    told: Told,
+    connection: Option<Box<Connection>>,
+}
+
+impl TcpEnd {
+    /// An end of a connection that either end may open. `entropy` differs between the ends of a run, for controllers with a random
+    /// phase. Both ends need the same settings if these open connections without a handshake.
+    pub fn new(settings: Arc<Settings>, entropy: u64) -> TcpEnd {
+        TcpEnd { settings, entropy, holds_reads: false, told: Told::NEVER, connection: None }
+    }
+
+    /// As [`TcpEnd::new`] with an application that keeps data in the receive buffer until [`Act::Read`] takes them.
+    pub fn with_held_reads(settings: Arc<Settings>, entropy: u64) -> TcpEnd {
+        TcpEnd { holds_reads: true, ..TcpEnd::new(settings, entropy) }
+    }
+
+    fn open(&mut self, now: Time, opens: bool) {
+        let (settings, entropy) = (Arc::clone(&self.settings), self.entropy);
+        let mut connection = match (self.settings.handshake, opens) {
+            (true, true) => Connection::connect(settings, now, entropy),
+            (true, false) => Connection::listen(settings, entropy),
+            (false, opens) => {
+                let [first, second] = Connection::pair(settings, now, [entropy, entropy]);
+                if opens { first } else { second }
+            }
+        };
+        if self.holds_reads {
+            connection.hold_reads();
+        }
+        self.connection = Some(Box::new(connection));
+    }
+
+    fn state(&self) -> State {
+        self.connection.as_ref().map_or(State::Listen, |connection| connection.state())
+    }
+}
+
+impl Endpoint for TcpEnd {
+    fn act(&mut self, now: Time, act: Act) {
+        match act {
+            Act::Open => return self.open(now, true),
+            Act::Accept => return self.open(now, false),
+            _ => {}
+        }
+        let connection = self.connection.as_deref_mut().expect("an application opens first");
+        match act {
+            Act::Open | Act::Accept => {}
+            Act::Write(bytes) => connection.write(now, bytes.get()),
+            Act::WriteForEver => connection.write_for_ever(now),
+            Act::Close => connection.close(),
+            Act::Read(bytes) => {
+                let got = connection.read(bytes.get());
+                debug_assert_eq!(got, bytes.get(), "an application reads what is there");
+            }
+        }
+    }
+
+    fn handle(&mut self, now: Time, input: Input<'_>, send: &mut dyn FnMut(&Payload, u32)) -> Answer {
+        let Some(connection) = self.connection.as_deref_mut() else {
+            return Answer { delivered: 0, acknowledged: 0, window: None, wake: Wake::Unchanged };
+        };
+        match input {
+            Input::Packet(Payload::Tcp(segment)) => connection.handle_segment(now, segment),
+            Input::Packet(_) => unreachable!("a packet of another transport"),
+            Input::Timeout => {
+                self.told.expire();
+                connection.handle_timeout(now);
+            }
+            Input::Acted => {}
+        }
+        while let Some(transmit) = connection.poll_transmit(now) {
+            send(&Payload::Tcp(transmit.segment), transmit.transmission);
+        }
+        Answer {
+            delivered: connection.delivered_bytes(),
+            acknowledged: connection.counters().bytes_acked,
+            window: Some(connection.window()),
+            wake: self.told.tell(connection.poll_timeout().unwrap_or(Time::MAX)),
+        }
+    }
+
+    fn has_received(&self, sequence: u64) -> bool {
+        self.connection.as_ref().is_some_and(|connection| connection.has_received(sequence))
+    }
+
+    fn is_open(&self) -> bool {
+        self.state() != State::Listen
+    }
+
+    fn has_been_closed(&self) -> bool {
+        matches!(self.state(), State::CloseWait | State::LastAck | State::Closed)
+    }
+
+    fn has_finished(&self) -> bool {
+        matches!(self.state(), State::FinWait2 | State::Closed)
+    }
+
+    fn counters(&self) -> Counters {
+        self.connection.as_ref().map(|connection| *connection.counters()).unwrap_or_default()
+    }
+
+    fn info(&self) -> Option<Info> {
+        self.connection.as_ref().map(|connection| connection.info())
+    }
+}
