@@ -13,7 +13,7 @@ import pytest
 
 from conftest import ROOT
 
-# Which of the project's crates each crate may depend on. `sim` alone may know several stages.
+# Which of the project's crates each crate may depend on. `sim` and `studies` alone may know several stages.
 ALLOWED = {
     "units": set(),
     "engine": {"units"},
@@ -24,7 +24,8 @@ ALLOWED = {
     "transport": {"units"},
     "traffic": {"units"},
     "sim": {"units", "engine", "orbit", "channel", "link", "access", "transport", "traffic"},
-    "python": {"units", "sim"},
+    "studies": {"units", "engine", "orbit", "channel", "link", "access", "traffic", "sim"},
+    "python": {"units", "sim", "studies"},
     "packetdrill": {"units", "transport"},
 }
 # A test tool that is called by its own name.

@@ -3,8 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
-use sim::access_analysis::{self as study, Comparison};
-use sim::{AnalysisOptions, AnalysisReport, PlrOptions, ScenarioError};
+use sim::ScenarioError;
+use studies::access::equations::{self as study, Comparison};
+use studies::access::{AnalysisOptions, AnalysisReport, PlrOptions};
 use toml::Value;
 use units::{Duration, Quantity};
 
@@ -15,11 +16,11 @@ use crate::table::ArrowTable;
 /// A study of packet loss against load that is under way. Threads may share it: they take turns.
 #[pyclass(module = "transorbit._core", frozen)]
 pub(crate) struct PlrStudy {
-    inner: Mutex<sim::PlrStudy>,
+    inner: Mutex<studies::access::PlrStudy>,
 }
 
 impl PlrStudy {
-    fn with<T: Send>(&self, py: Python<'_>, act: impl FnOnce(&mut sim::PlrStudy) -> T + Send) -> T {
+    fn with<T: Send>(&self, py: Python<'_>, act: impl FnOnce(&mut studies::access::PlrStudy) -> T + Send) -> T {
         py.detach(|| act(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 }
@@ -39,7 +40,7 @@ impl PlrStudy {
         seed: Option<u64>,
     ) -> PyResult<PlrStudy> {
         let options = PlrOptions { methods: methods(methods_json)?, packets, bursts, seed };
-        let study = py.detach(|| sim::PlrStudy::new(&scenario.inner, &options)).map_err(refused)?;
+        let study = py.detach(|| studies::access::PlrStudy::new(&scenario.inner, &options)).map_err(refused)?;
         Ok(PlrStudy { inner: Mutex::new(study) })
     }
 
@@ -51,7 +52,7 @@ impl PlrStudy {
 
     /// Goes on for a while. Other Python threads run meanwhile.
     fn advance(&self, py: Python<'_>) {
-        self.with(py, sim::PlrStudy::advance);
+        self.with(py, studies::access::PlrStudy::advance);
     }
 
     /// What was found, as JSON, once all is done.

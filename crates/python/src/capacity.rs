@@ -11,7 +11,7 @@ use crate::scheduler::{Raised, Selector};
 /// A study that is under way. Threads may share it: they take turns.
 #[pyclass(module = "transorbit._core", frozen)]
 pub(crate) struct Capacity {
-    inner: Mutex<sim::CapacityStudy>,
+    inner: Mutex<studies::capacity::CapacityStudy>,
     /// Called with the name of a scheduler from elsewhere; answers an object with `select(queues, now)`, or None.
     schedulers: Option<Py<PyAny>>,
     /// What such a scheduler has raised.
@@ -19,12 +19,12 @@ pub(crate) struct Capacity {
 }
 
 impl Capacity {
-    pub(crate) fn new(inner: sim::CapacityStudy, schedulers: Option<Py<PyAny>>) -> Capacity {
+    pub(crate) fn new(inner: studies::capacity::CapacityStudy, schedulers: Option<Py<PyAny>>) -> Capacity {
         Capacity { inner: Mutex::new(inner), schedulers, raised: Raised::default() }
     }
 
     /// Does something with the study. Without holding on to Python meanwhile: a scheduler of it may need it.
-    fn with<T: Send>(&self, py: Python<'_>, act: impl FnOnce(&mut sim::CapacityStudy) -> T + Send) -> T {
+    fn with<T: Send>(&self, py: Python<'_>, act: impl FnOnce(&mut studies::capacity::CapacityStudy) -> T + Send) -> T {
         py.detach(|| act(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 

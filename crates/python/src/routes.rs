@@ -12,11 +12,15 @@ use crate::tools::time_span;
 /// A search for the routes between all pairs of stations that is under way. Threads may share it: they take turns.
 #[pyclass(module = "transorbit._core", frozen)]
 pub(crate) struct RoutesStudy {
-    inner: Mutex<sim::RoutesStudy>,
+    inner: Mutex<studies::constellation::RoutesStudy>,
 }
 
 impl RoutesStudy {
-    fn with<T: Send>(&self, py: Python<'_>, act: impl FnOnce(&mut sim::RoutesStudy) -> T + Send) -> T {
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        act: impl FnOnce(&mut studies::constellation::RoutesStudy) -> T + Send,
+    ) -> T {
         py.detach(|| act(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 }
@@ -44,7 +48,7 @@ impl RoutesStudy {
         threads: Option<usize>,
     ) -> PyResult<RoutesStudy> {
         let (duration, step) = (time_span("duration", duration_s)?, time_span("step", step_s)?);
-        let options = sim::RoutesOptions {
+        let options = studies::constellation::RoutesOptions {
             metric,
             access,
             minimum_elevation_deg,
@@ -55,8 +59,9 @@ impl RoutesStudy {
             keep_unseen,
         };
         let base = Path::new(base_dir);
-        let inner =
-            py.detach(|| sim::RoutesStudy::new(constellation, base, stations_csv, &options)).map_err(refused)?;
+        let inner = py
+            .detach(|| studies::constellation::RoutesStudy::new(constellation, base, stations_csv, &options))
+            .map_err(refused)?;
         Ok(RoutesStudy { inner: Mutex::new(inner) })
     }
 
@@ -81,7 +86,7 @@ impl RoutesStudy {
     /// Goes on for a while, and returns what was found: routes and next hops; None where nothing was found yet. Other Python
     /// threads run meanwhile.
     fn advance(&self, py: Python<'_>) -> PyResult<Option<(ArrowTable, ArrowTable)>> {
-        let batch = self.with(py, sim::RoutesStudy::advance).map_err(refused)?;
+        let batch = self.with(py, studies::constellation::RoutesStudy::advance).map_err(refused)?;
         Ok(batch.map(|batch| (batch.routes.into(), batch.forwarding.into())))
     }
 

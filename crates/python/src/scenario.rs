@@ -106,8 +106,8 @@ impl Scenario {
     ) -> PyResult<Capacity> {
         let refuse = |error: units::ParseQuantityError| refused(sim::ScenarioError::new("duration", error.to_string()));
         let duration = Duration::parse(duration).map_err(refuse)?;
-        let options = sim::CapacityOptions { users, schedulers, duration, seed };
-        let study = py.detach(|| sim::CapacityStudy::new(&self.inner, &options)).map_err(refused)?;
+        let options = studies::capacity::CapacityOptions { users, schedulers, duration, seed };
+        let study = py.detach(|| studies::capacity::CapacityStudy::new(&self.inner, &options)).map_err(refused)?;
         Ok(Capacity::new(study, find))
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use pyo3::prelude::*;
-use sim::Instants;
+use studies::constellation::Instants;
 
 use crate::refused;
 use crate::table::ArrowTable;
@@ -28,7 +28,9 @@ pub(crate) fn constellation_positions(
     step_s: f64,
 ) -> PyResult<ArrowTable> {
     let instants = instants(start_s, duration_s, step_s)?;
-    py.detach(|| sim::positions(constellation, Path::new(base_dir), instants)).map(ArrowTable::from).map_err(refused)
+    py.detach(|| studies::constellation::positions(constellation, Path::new(base_dir), instants))
+        .map(ArrowTable::from)
+        .map_err(refused)
 }
 
 /// Where a station at (latitude, longitude) in degrees and height in metres looks for the satellites.
@@ -43,7 +45,7 @@ pub(crate) fn constellation_look(
     step_s: f64,
 ) -> PyResult<ArrowTable> {
     let instants = instants(start_s, duration_s, step_s)?;
-    py.detach(|| sim::look(constellation, Path::new(base_dir), station, instants))
+    py.detach(|| studies::constellation::look(constellation, Path::new(base_dir), station, instants))
         .map(ArrowTable::from)
         .map_err(refused)
 }
@@ -51,7 +53,7 @@ pub(crate) fn constellation_look(
 /// The instant from which times count, in ISO 8601; nothing for a pattern.
 #[pyfunction]
 pub(crate) fn constellation_epoch(py: Python<'_>, constellation: &str, base_dir: &str) -> PyResult<Option<String>> {
-    py.detach(|| sim::reference_epoch(constellation, Path::new(base_dir))).map_err(refused)
+    py.detach(|| studies::constellation::reference_epoch(constellation, Path::new(base_dir))).map_err(refused)
 }
 
 /// What to know before the positions of a time are trusted, if anything.
@@ -64,7 +66,8 @@ pub(crate) fn constellation_warning(
     duration_s: f64,
 ) -> PyResult<Option<String>> {
     let (start_s, duration) = (instant("start", start_s)?, time_span("duration", duration_s)?);
-    py.detach(|| sim::sky_warning(constellation, Path::new(base_dir), start_s, duration)).map_err(refused)
+    py.detach(|| studies::constellation::sky_warning(constellation, Path::new(base_dir), start_s, duration))
+        .map_err(refused)
 }
 
 /// When which satellites are linked.
@@ -78,11 +81,13 @@ pub(crate) fn constellation_links(
     step_s: f64,
 ) -> PyResult<ArrowTable> {
     let instants = instants(start_s, duration_s, step_s)?;
-    py.detach(|| sim::linked(constellation, Path::new(base_dir), instants)).map(ArrowTable::from).map_err(refused)
+    py.detach(|| studies::constellation::linked(constellation, Path::new(base_dir), instants))
+        .map(ArrowTable::from)
+        .map_err(refused)
 }
 
 /// The places of a CSV file's text.
 #[pyfunction]
 pub(crate) fn stations(csv: &str) -> PyResult<ArrowTable> {
-    sim::stations(csv).map(ArrowTable::from).map_err(refused)
+    studies::constellation::stations(csv).map(ArrowTable::from).map_err(refused)
 }

@@ -63,7 +63,7 @@ pub(crate) fn constellation_delay(
 ) -> PyResult<ArrowTable> {
     let duration = time_span("duration", duration_s)?;
     let carrier = carrier_hz.map(Frequency::from_hz);
-    let work = move || sim::constellation_delay(&path_json, &base_dir, duration, carrier);
+    let work = move || studies::constellation::constellation_delay(&path_json, &base_dir, duration, carrier);
     interruptible(py, work)?.map(ArrowTable::from).map_err(refused)
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn constellation_trace(
     trace_format: String,
 ) -> PyResult<String> {
     let duration = time_span("duration", duration_s)?;
-    let work = move || sim::constellation_trace(&path_json, &base_dir, duration, &trace_format);
+    let work = move || studies::constellation::constellation_trace(&path_json, &base_dir, duration, &trace_format);
     interruptible(py, work)?.map_err(refused)
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn channel_generate(
     step_s: Option<f64>,
     seed: u64,
 ) -> PyResult<ArrowTable> {
-    let channel = sim::ChannelTool::new(config_json, Path::new(base_dir), seed).map_err(refused)?;
+    let channel = studies::channel::ChannelTool::new(config_json, Path::new(base_dir), seed).map_err(refused)?;
     let duration = time_span("duration", duration_s)?;
     let step = step_s.map(|seconds| time_span("step", seconds)).transpose()?;
     py.detach(|| channel.generate(duration, step)).map(ArrowTable::from).map_err(refused)
@@ -129,7 +129,7 @@ pub(crate) fn channel_stats(
     duration_s: f64,
     seed: u64,
 ) -> PyResult<String> {
-    let channel = sim::ChannelTool::new(config_json, Path::new(base_dir), seed).map_err(refused)?;
+    let channel = studies::channel::ChannelTool::new(config_json, Path::new(base_dir), seed).map_err(refused)?;
     let duration = time_span("duration", duration_s)?;
     py.detach(|| channel.stats(duration)).map_err(refused)
 }

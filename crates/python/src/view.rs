@@ -20,7 +20,7 @@ pub(crate) fn constellation_passes(
     duration_s: f64,
 ) -> PyResult<ArrowTable> {
     let when = (instant("start", start_s)?, time_span("duration", duration_s)?);
-    let work = move || sim::passes(&constellation, &base_dir, place, minimum_elevation_deg, when);
+    let work = move || studies::constellation::passes(&constellation, &base_dir, place, minimum_elevation_deg, when);
     interruptible(py, work)?.map(ArrowTable::from).map_err(refused)
 }
 
@@ -35,7 +35,8 @@ pub(crate) fn constellation_best_elevation(
     duration_s: f64,
 ) -> PyResult<(f64, f64)> {
     let when = (instant("start", start_s)?, time_span("duration", duration_s)?);
-    interruptible(py, move || sim::best_elevation(&constellation, &base_dir, place, when))?.map_err(refused)
+    interruptible(py, move || studies::constellation::best_elevation(&constellation, &base_dir, place, when))?
+        .map_err(refused)
 }
 
 /// Satellites in view by latitude.
@@ -50,8 +51,16 @@ pub(crate) fn constellation_coverage(
     latitude_step_deg: f64,
 ) -> PyResult<ArrowTable> {
     let (duration, step) = (time_span("duration", duration_s)?, time_span("step", step_s)?);
-    let work =
-        move || sim::coverage(&constellation, &base_dir, minimum_elevation_deg, duration, step, latitude_step_deg);
+    let work = move || {
+        studies::constellation::coverage(
+            &constellation,
+            &base_dir,
+            minimum_elevation_deg,
+            duration,
+            step,
+            latitude_step_deg,
+        )
+    };
     interruptible(py, work)?.map(ArrowTable::from).map_err(refused)
 }
 
@@ -66,7 +75,7 @@ pub(crate) fn constellation_map(
     track_s: f64,
 ) -> PyResult<(ArrowTable, ArrowTable, ArrowTable, ArrowTable)> {
     let (at_s, track) = (instant("at", at_s)?, time_span("track", track_s)?);
-    let work = move || sim::map(&constellation, &base_dir, minimum_elevation_deg, at_s, track);
+    let work = move || studies::constellation::map(&constellation, &base_dir, minimum_elevation_deg, at_s, track);
     let [satellites, footprints, links, tracks] = interruptible(py, work)?.map_err(refused)?;
     Ok((satellites.into(), footprints.into(), links.into(), tracks.into()))
 }

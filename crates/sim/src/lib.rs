@@ -1,35 +1,24 @@
-//! Scenario to world to run to record: the only crate that knows all the others.
+//! Scenario to world to run to record: the only crate that knows all the stages of a run.
 //!
 //! A [`Scenario`] is text that can be edited; checking it gives a [`ScenarioConfig`]; a [`Simulation`] builds the world of
 //! one and runs it; its [`Record`] is what remains.
 
-mod access_study;
-mod capacity;
 mod capture;
+mod files;
 mod packet;
 mod record;
 mod scenario;
-mod sky;
-mod tools;
 mod world;
 
-/// Random against dedicated access in closed form.
-pub use access::analysis as access_analysis;
-pub use access_study::{
-    AnalysisOptions, AnalysisReport, MethodShare, PlrMethod, PlrOptions, PlrReport, PlrRow, PlrStudy,
-    RetransmissionRow, UsersRow,
-};
-pub use capacity::{CapacityOptions, CapacityReport, CapacityRow, CapacityStudy};
+pub use files::reader;
 /// What a scheduler from elsewhere implements, and what it is shown.
 pub use link::{Choose, QueueState};
-pub use record::{ChannelSummary, Column, Conservation, FlowSummary, PathSummary, PepSummary, Record, Summary, Table};
+pub use record::{
+    ChannelSummary, Column, Conservation, FlowSummary, PathSummary, PepSummary, Record, Summary, Table, UsersSummary,
+};
 pub use scenario::{
     Choice, ChoiceOption, FlowConfig, FlowDirection, PacketCapture, PepConfig, RecordConfig, Registry, Scenario,
-    ScenarioConfig, ScenarioError, TransportConfig, registries, schema,
+    ScenarioConfig, ScenarioError, TransportConfig, channel_from_json, constellation_from_json, positive, registries,
+    schema,
 };
-pub use sky::{Instants, linked, look, positions, reference_epoch, sky, sky_warning, stations};
-pub use tools::{
-    ChannelTool, RoutesBatch, RoutesOptions, RoutesStudy, best_elevation, constellation_delay, constellation_trace,
-    coverage, map, passes,
-};
-pub use world::{Choosers, RunError, Simulation};
+pub use world::{Choosers, RunError, Simulation, channel_streams, last_hop_streams, last_link, law, load_channel};

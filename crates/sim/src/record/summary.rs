@@ -153,7 +153,7 @@ pub struct UsersSummary {
 
 impl UsersSummary {
     /// Of the goodput of each user.
-    pub(crate) fn new(goodput_bps: &[f64]) -> UsersSummary {
+    pub fn new(goodput_bps: &[f64]) -> UsersSummary {
         if goodput_bps.is_empty() {
             return UsersSummary::default();
         }

@@ -110,7 +110,7 @@ pub struct PepConfig {
 
 impl FlowConfig {
     /// The transport over the satellites.
-    pub(crate) fn satellite_transport(&self) -> &TransportConfig {
+    pub fn satellite_transport(&self) -> &TransportConfig {
         self.pep.as_ref().and_then(|pep| pep.transport.as_ref()).unwrap_or(&self.transport)
     }
 }
@@ -344,6 +344,9 @@ fn check_transport(flow: &FlowConfig, transport: &TransportConfig) -> Result<(),
 }
 
 /// Refuses a duration of no time.
-pub(crate) fn positive(field: &str, duration: Duration) -> Result<(), ScenarioError> {
+///
+/// # Errors
+/// Names the field.
+pub fn positive(field: &str, duration: Duration) -> Result<(), ScenarioError> {
     if duration.is_zero() { Err(ScenarioError::new(field, "must be more than 0 s")) } else { Ok(()) }
 }

@@ -16,8 +16,9 @@ use orbit::ConstellationChoice;
 use serde_json::Value as Json;
 use toml::Table;
 
-pub(crate) use config::positive;
-pub use config::{FlowConfig, FlowDirection, PacketCapture, PepConfig, RecordConfig, ScenarioConfig, TransportConfig};
+pub use config::{
+    FlowConfig, FlowDirection, PacketCapture, PepConfig, RecordConfig, ScenarioConfig, TransportConfig, positive,
+};
 /// What is wrong with a scenario: the dotted path of one field, what was given, what is allowed.
 pub use units::FieldError as ScenarioError;
 
@@ -70,7 +71,7 @@ impl Scenario {
     /// # Errors
     /// The first field that is wrong.
     pub fn config(&self) -> Result<ScenarioConfig, ScenarioError> {
-        let config = self.unchecked()?;
+        let config = self.values()?;
         config.check()?;
         Ok(config)
     }
@@ -79,7 +80,7 @@ impl Scenario {
     ///
     /// # Errors
     /// The first key that is unknown, or value that is none of its type.
-    pub(crate) fn unchecked(&self) -> Result<ScenarioConfig, ScenarioError> {
+    pub fn values(&self) -> Result<ScenarioConfig, ScenarioError> {
         let root = schema_with_definitions();
         let mut table = self.table.clone();
         pca::rewrite(&mut table)?;
@@ -112,7 +113,10 @@ impl Scenario {
 }
 
 /// A channel given as the JSON of a scenario's `channel` table.
-pub(crate) fn channel_from_json(json: &str) -> Result<ChannelConfig, ScenarioError> {
+///
+/// # Errors
+/// The first field that is wrong.
+pub fn channel_from_json(json: &str) -> Result<ChannelConfig, ScenarioError> {
     let channel: toml::Value =
         serde_json::from_str(json).map_err(|error| ScenarioError::new("channel", format!("no table: {error}")))?;
     let root = schema_with_definitions();
@@ -124,7 +128,10 @@ pub(crate) fn channel_from_json(json: &str) -> Result<ChannelConfig, ScenarioErr
 }
 
 /// A constellation as `path.constellation` says it, as JSON.
-pub(crate) fn constellation_from_json(json: &str) -> Result<ConstellationChoice, ScenarioError> {
+///
+/// # Errors
+/// The first field that is wrong.
+pub fn constellation_from_json(json: &str) -> Result<ConstellationChoice, ScenarioError> {
     let refuse = |message: String| ScenarioError::new("constellation", message);
     let value: toml::Value = serde_json::from_str(json).map_err(|error| refuse(format!("no JSON: {error}")))?;
     // Within a path, so that there is one way to check it; the places matter to nobody.

@@ -93,10 +93,10 @@ fn base_rtt(config: &ScenarioConfig, path: &LongPath, hop: &Propagation) -> Dura
 }
 
 /// The channel of a scenario and its delay, as they follow its path.
-pub(crate) fn last_link(
-    config: &ScenarioConfig,
-    base: &Path,
-) -> Result<(Box<dyn ChannelModel>, Propagation), ScenarioError> {
+///
+/// # Errors
+/// The first field that is wrong, or a file that cannot be read.
+pub fn last_link(config: &ScenarioConfig, base: &Path) -> Result<(Box<dyn ChannelModel>, Propagation), ScenarioError> {
     radio(config, base, &long_path(config, base, &Streams::new(config.seed))?)
 }
 
@@ -123,7 +123,10 @@ fn propagation(config: &ScenarioConfig, path: &LongPath) -> Result<Propagation, 
 }
 
 /// A channel as the scenario names it, its files read; `geometry` is how the satellite that serves the users is seen.
-pub(crate) fn load_channel(
+///
+/// # Errors
+/// The first field that is wrong, or a file that cannot be read.
+pub fn load_channel(
     config: &ChannelConfig,
     base: &Path,
     geometry: Option<&Arc<Geometry>>,
@@ -132,12 +135,12 @@ pub(crate) fn load_channel(
 }
 
 /// Random streams for one channel.
-pub(crate) fn channel_streams(streams: Streams, user: u64) -> impl FnMut(&'static str) -> Box<dyn Rng + Send> {
+pub fn channel_streams(streams: Streams, user: u64) -> impl FnMut(&'static str) -> Box<dyn Rng + Send> {
     move |purpose| Box::new(streams.stream(&format!("channel.{purpose}"), user))
 }
 
 /// Random streams for what chance decides on the last hop.
-pub(crate) fn last_hop_streams(streams: Streams) -> impl FnMut(&'static str, u64) -> Box<dyn Rng + Send> {
+pub fn last_hop_streams(streams: Streams) -> impl FnMut(&'static str, u64) -> Box<dyn Rng + Send> {
     move |purpose, number| Box::new(streams.stream(&format!("last_hop.{purpose}"), number))
 }
 
@@ -148,7 +151,7 @@ fn long_path(config: &ScenarioConfig, base: &Path, streams: &Streams) -> Result<
         PathConfig::Constellation(path) => {
             let within = |error: ScenarioError| error.within("path");
             path.check().map_err(within)?;
-            let read = crate::sky::reader(base);
+            let read = crate::files::reader(base);
             let sky = path.constellation.sky(&read).map_err(within)?;
             let start = path.start.as_secs_f64();
             warnings.extend(sky.warning(start, start + config.duration.as_secs_f64()));

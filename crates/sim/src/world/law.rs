@@ -21,7 +21,7 @@ type Kept = VecDeque<(String, LawRequest, Arc<TransmissionLaw>)>;
 static LAWS: Mutex<Kept> = Mutex::new(VecDeque::new());
 
 /// The law of a channel.
-pub(crate) fn law(model: &dyn ChannelModel, request: LawRequest) -> Arc<TransmissionLaw> {
+pub fn law(model: &dyn ChannelModel, request: LawRequest) -> Arc<TransmissionLaw> {
     let draw = || {
         let mut streams = channel_streams(Streams::new(LAW_SEED), 0);
         Arc::new(model.transmission_law(request.spacing, request.transmissions, &mut streams))

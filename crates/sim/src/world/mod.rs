@@ -20,10 +20,11 @@ mod report;
 use std::path::Path;
 
 use access::ReturnLink;
-pub(crate) use build::{channel_streams, check, last_hop_streams, last_link, load_channel};
+pub(crate) use build::check;
+pub use build::{channel_streams, last_hop_streams, last_link, load_channel};
 use engine::{Agenda, Livelock, MachineId};
 use flow::{Application, Flow};
-pub(crate) use law::law;
+pub use law::law;
 use link::{Choose, LastHop, PacketRef, Propagation};
 use path::{Event, LongPath};
 use pipe::Pipe;

@@ -1,36 +1,26 @@
-//! Random access looked at by itself: packet loss against load by simulation, and random beside dedicated access in closed form.
-//!
-//! Both take a scenario's `access` table and leave everything else of it aside: no path, no transport, no traffic.
-
-mod analysis;
-mod plr;
-#[cfg(test)]
-mod tests;
+//! The schemes of random access that a study is asked for, from a scenario's return link and the names of methods.
 
 use access::random::RandomAccess;
 use access::{AccessConfig, AccessMethod};
 use serde_json::{Map, Value as Json};
+use sim::{Scenario, ScenarioConfig, ScenarioError};
 use toml::Value;
-
-pub use self::analysis::{AnalysisOptions, AnalysisReport, MethodShare, RetransmissionRow, UsersRow};
-pub use self::plr::{PlrMethod, PlrOptions, PlrReport, PlrRow, PlrStudy};
-use crate::scenario::{Scenario, ScenarioConfig, ScenarioError};
 
 /// What is asked for where a scenario has no random access of its own.
 const DEFAULT_METHODS: [&str; 2] = ["crdsa", "musca"];
 
 /// A scheme of random access and how it is called: `crdsa-2`, `musca (margin=0.1)`.
 #[derive(Clone, Debug, PartialEq)]
-struct Named {
-    label: String,
-    scheme: RandomAccess,
+pub(super) struct Named {
+    pub(super) label: String,
+    pub(super) scheme: RandomAccess,
     /// Where a message about it begins: `methods.0`, or the scenario's own.
-    field: String,
+    pub(super) field: String,
 }
 
 /// The scenario's values, each of its type but not held against each other: what a run needs beside them does not matter here.
-fn return_link(scenario: &Scenario) -> Result<(ScenarioConfig, AccessConfig), ScenarioError> {
-    let config = scenario.unchecked()?;
+pub(super) fn return_link(scenario: &Scenario) -> Result<(ScenarioConfig, AccessConfig), ScenarioError> {
+    let config = scenario.values()?;
     let Some(access) = config.access.clone() else {
         return Err(ScenarioError::new("access", "is missing: the scenario has no return link to look at"));
     };
@@ -38,7 +28,7 @@ fn return_link(scenario: &Scenario) -> Result<(ScenarioConfig, AccessConfig), Sc
 }
 
 /// The schemes that `methods` name, each once; without any, the scenario's own, and if it has none, the usual ones.
-fn named_schemes(
+pub(super) fn named_schemes(
     scenario: &Scenario,
     access: &AccessConfig,
     methods: Option<&[Value]>,
@@ -124,7 +114,7 @@ fn defaults(scenario: &Scenario, scheme: &RandomAccess) -> Map<String, Json> {
 }
 
 /// The keys of a scheme's table.
-fn options(scheme: &RandomAccess) -> Map<String, Json> {
+pub(super) fn options(scheme: &RandomAccess) -> Map<String, Json> {
     match serde_json::to_value(scheme).expect("a scheme is JSON") {
         Json::Object(table) => table,
         _ => unreachable!("a scheme is a table"),

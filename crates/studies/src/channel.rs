@@ -1,22 +1,13 @@
-//! What can be asked without a run.
-
-mod delay;
-mod routes;
-mod view;
+//! A channel by itself: the series that a user would meet, and its statistics.
 
 use std::path::Path;
 
 use channel::ChannelModel;
 use engine::Streams;
+use sim::{ScenarioError, Table, channel_from_json, channel_streams, load_channel, positive};
 use units::Duration;
 
-use crate::record::Table;
-use crate::scenario::{ScenarioError, channel_from_json, positive};
-use crate::world::{channel_streams, load_channel};
-
-pub use delay::{constellation_delay, constellation_trace};
-pub use routes::{RoutesBatch, RoutesOptions, RoutesStudy};
-pub use view::{best_elevation, coverage, map, passes};
+use crate::limit::MOST_ROWS;
 
 /// A channel outside any run: what it would do to a user.
 pub struct ChannelTool {
@@ -68,6 +59,3 @@ impl ChannelTool {
         Ok(serde_json::to_string(&stats).expect("statistics are JSON"))
     }
 }
-
-/// The most rows of a series: some gigabytes.
-const MOST_ROWS: u64 = 20_000_000;

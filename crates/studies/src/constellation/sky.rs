@@ -1,13 +1,13 @@
-//! What can be asked of a constellation by itself: where its satellites are, and where to look for them.
+//! Where the satellites of a constellation are, and where to look for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use orbit::{ConstellationChoice, Links, NamedPlace, Orbits, Place, Sky, Station, Vector};
+use sim::{ScenarioError, Table, constellation_from_json, positive, reader};
 use units::Duration;
 
-use crate::record::Table;
-use crate::scenario::{ScenarioError, constellation_from_json, positive};
+use crate::limit::MOST_ROWS;
 
 /// The instants of a table: every `step` from `start` (after the constellation's reference instant) to the end.
 #[derive(Clone, Copy, Debug)]
@@ -18,14 +18,6 @@ pub struct Instants {
     pub duration: Duration,
     /// Between two of them; the last one may come sooner.
     pub step: Duration,
-}
-
-/// The most rows of a table: some gigabytes.
-const MOST_ROWS: u64 = 20_000_000;
-
-/// Reads the files that a constellation names; relative names start from `base`.
-pub(crate) fn reader(base: &Path) -> impl Fn(&str) -> Result<String, String> {
-    move |file| std::fs::read_to_string(base.join(file)).map_err(|error| format!("cannot be read: {error}"))
 }
 
 /// A constellation as a scenario's `path.constellation` says it, as JSON, with its files read; or its name as it is.
@@ -133,7 +125,7 @@ pub fn linked(constellation: &str, base: &Path, instants: Instants) -> Result<Ta
 }
 
 /// The links that are on, each once, from the satellite with the lower number.
-pub(crate) fn pairs(links: &Links) -> impl Iterator<Item = (u32, u32)> {
+pub(super) fn pairs(links: &Links) -> impl Iterator<Item = (u32, u32)> {
     let of = |from| links.of(from).map(move |(to, _)| (from, to)).filter(|(from, to)| from < to);
     (0..links.satellites() as u32).flat_map(of)
 }
@@ -175,7 +167,7 @@ pub fn reference_epoch(constellation: &str, base: &Path) -> Result<Option<String
 }
 
 /// The same of a sky that is there.
-pub(crate) fn epoch(sky: &Sky) -> Option<String> {
+pub(super) fn epoch(sky: &Sky) -> Option<String> {
     match &sky.orbits {
         Orbits::Walker(_) => None,
         Orbits::Elements(orbits) => Some(orbits.epoch().to_string()),

@@ -5,11 +5,10 @@ use std::path::Path;
 
 use orbit::{Access, AllPairs, AllPairsOptions, Metric, NamedPlace, NextHop, PairRoute, Sky};
 use serde::Serialize;
+use sim::{ScenarioError, Table};
 use units::{Angle, Duration};
 
-use crate::record::Table;
-use crate::scenario::ScenarioError;
-use crate::sky::{epoch, sky};
+use super::sky::{epoch, sky};
 
 /// What is to be found, as the user says it.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -3,11 +3,11 @@
 use access::AccessConfig;
 use access::analysis::{Comparison, added_delay, retransmission_probability};
 use serde::Serialize;
+use sim::{Scenario, ScenarioError};
 use toml::Value;
 use units::{BitRate, Duration};
 
-use super::{Named, named_schemes, return_link};
-use crate::scenario::{Scenario, ScenarioError};
+use super::schemes::{Named, named_schemes, return_link};
 
 /// What is asked of the equations.
 #[derive(Clone, Debug, PartialEq)]

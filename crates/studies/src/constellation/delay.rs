@@ -3,11 +3,8 @@
 use std::path::Path;
 
 use orbit::{ConstellationPath, DelayTable, Look, PathConfig, TraceFormat};
+use sim::{Scenario, ScenarioError, Table, positive, reader};
 use units::{Duration, Frequency, Time};
-
-use crate::record::Table;
-use crate::scenario::{Scenario, ScenarioError, positive};
-use crate::sky::reader;
 
 /// What a scenario needs beside its path.
 const REST: &str = r#"
@@ -85,7 +82,7 @@ fn path_from_json(json: &str, base: &Path) -> Result<ConstellationPath, Scenario
         ScenarioError { field, ..error }
     };
     let scenario = Scenario::from_toml(REST, base)?.replace("path", path)?;
-    match scenario.unchecked().map_err(without_path)?.path {
+    match scenario.values().map_err(without_path)?.path {
         PathConfig::Constellation(path) => Ok(path),
         PathConfig::Fixed(_) | PathConfig::Trace(_) => Err(ScenarioError::new("kind", "constellation is expected")),
     }

@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use sim::Scenario;
+use toml::Value;
+
 use super::*;
 
 fn scenario(access: &str) -> Scenario {

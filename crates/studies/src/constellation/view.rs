@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use orbit::{Place, Sky, Station, Vector};
+use sim::{ScenarioError, Table, positive};
 use units::{Angle, Duration};
 
-use crate::record::Table;
-use crate::scenario::{ScenarioError, positive};
-use crate::sky::{pairs, sky};
+use super::sky::{pairs, sky};
 
 /// The most instants and satellites, or looks, of a table: minutes of work.
 const MOST_LOOKS: f64 = 2e10;
@@ -230,7 +229,7 @@ mod tests {
             let when = (start, Duration::from_secs(seconds));
             let table = passes("leo-66", Path::new(""), (43.6, 1.4), None, when).unwrap();
             table.columns.into_iter().filter_map(|(name, column)| match column {
-                crate::record::Column::Float(values) => Some((name, values)),
+                sim::Column::Float(values) => Some((name, values)),
                 _ => None,
             })
         };
@@ -257,7 +256,7 @@ mod tests {
         let hour = Duration::from_secs(3600);
         let found = passes("leo-66", Path::new(""), (43.6, 1.4), None, (0.0, hour)).unwrap();
         let highest = found.columns.iter().find(|column| column.0 == "highest_elevation_deg").unwrap();
-        let crate::record::Column::Float(highest) = &highest.1 else { panic!("{highest:?}") };
+        let sim::Column::Float(highest) = &highest.1 else { panic!("{highest:?}") };
         let best = highest.iter().copied().fold(0.0, f64::max);
         let (elevation, _) = best_elevation("leo-66", Path::new(""), (43.6, 1.4), (0.0, hour)).unwrap();
         assert!(elevation <= best + 1e-9 && elevation > best - 3.0, "{elevation} {best}");

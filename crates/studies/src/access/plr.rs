@@ -10,11 +10,10 @@ use access::random::{self, PlrPoint, RandomLayout, Scheme};
 use engine::Streams;
 use serde::Serialize;
 use serde_json::Value as Json;
+use sim::{Scenario, ScenarioError, Table};
 use toml::Value;
 
-use super::{Named, named_schemes, options, return_link};
-use crate::record::Table;
-use crate::scenario::{Scenario, ScenarioError};
+use super::schemes::{Named, named_schemes, options, return_link};
 
 /// What a study of packet loss asks.
 #[derive(Clone, Debug, PartialEq)]

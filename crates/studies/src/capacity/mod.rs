@@ -21,14 +21,15 @@ use link::scheduler::external::ExternalConfig;
 use link::scheduler::max_rate::MaxRateConfig;
 use link::{Choose, LastHop, LastHopConfig, LastHopReport, LawRequest, Propagation, QueueConfig, SchedulerConfig};
 use serde::Serialize;
+use sim::{
+    Choosers, FlowConfig, Scenario, ScenarioConfig, ScenarioError, TransportConfig, UsersSummary, channel_streams,
+    last_hop_streams, last_link, law, positive,
+};
 use traffic::Needs;
 use units::{Duration, Time};
 
 use self::limits::{Information, spacing_users};
 use self::saturation::{AtRandom, Saturation, Tap};
-use crate::record::UsersSummary;
-use crate::scenario::{FlowConfig, Scenario, ScenarioConfig, ScenarioError, TransportConfig, positive};
-use crate::world::{Choosers, channel_streams, last_hop_streams, last_link, law};
 
 /// What a study of capacity asks.
 #[derive(Clone, Debug, PartialEq)]
