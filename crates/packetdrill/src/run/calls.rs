@@ -3,7 +3,7 @@
 use transport::State;
 use units::{Duration, Time};
 
-use super::clock::Window;
+use super::clock::TimeRange;
 use super::{Host, Runner, Stack, Stop, fail, skip};
 use crate::script::{Call, Event, Expr, Packet};
 
@@ -44,7 +44,7 @@ pub(super) struct Blocked {
     pub line: u32,
     call: Call,
     wait: Wait,
-    window: Window,
+    range: TimeRange,
 }
 
 /// What a call waits for.
@@ -101,15 +101,15 @@ impl Runner {
     /// Returns at once if the call can, and leaves it blocked if the script says that it blocks.
     fn wait_for(&mut self, call: &Call, event: &Event, mut wait: Wait) -> Result<(), Stop> {
         let now = self.clock.now;
-        let window = call.until.map(|until| self.clock.end_of_call(now, event.when, until));
-        match (self.try_wait(&mut wait)?, window) {
+        let range = call.until.map(|until| self.clock.end_of_call(now, event.when, until));
+        match (self.try_wait(&mut wait)?, range) {
             (Some(returned), None) => returns(call, returned),
-            (Some(returned), Some(window)) => {
-                window.check(&format!("the return of {}", call.name), now)?;
+            (Some(returned), Some(range)) => {
+                range.check(&format!("the return of {}", call.name), now)?;
                 returns(call, returned)
             }
-            (None, Some(window)) => {
-                self.blocked = Some(Blocked { line: event.line, call: call.clone(), wait, window });
+            (None, Some(range)) => {
+                self.blocked = Some(Blocked { line: event.line, call: call.clone(), wait, range });
                 Ok(())
             }
             (None, None) => {
@@ -141,19 +141,17 @@ impl Runner {
             self.blocked = Some(blocked);
             return Ok(());
         };
-        blocked
-            .window
-            .check(&format!("the return of {} (line {})", blocked.call.name, blocked.line), self.clock.now)?;
+        blocked.range.check(&format!("the return of {} (line {})", blocked.call.name, blocked.line), self.clock.now)?;
         returns(&blocked.call, returned)
     }
 
     /// Waits until no call is blocked.
     pub(super) fn unblock(&mut self) -> Result<(), Stop> {
         while let Some(blocked) = &self.blocked {
-            let (latest, name, line) = (blocked.window.latest(), blocked.call.name.clone(), blocked.line);
+            let (latest, name, line) = (blocked.range.latest(), blocked.call.name.clone(), blocked.line);
             match self.next_wake(latest) {
                 Some(next) => self.step(next, false)?,
-                None => return fail(format!("{name} (line {line}) does not return until {}", blocked.window.text())),
+                None => return fail(format!("{name} (line {line}) does not return until {}", blocked.range.text())),
             }
         }
         Ok(())

@@ -21,7 +21,7 @@ pub(super) struct Clock {
 
 /// When an event must happen.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Window {
+pub(super) struct TimeRange {
     /// The earliest, or only, time; `None` for any.
     pub start: Option<Time>,
     end: Time,
@@ -48,29 +48,33 @@ impl Default for Clock {
 impl Clock {
     /// The times of an event. Relative ones count from when the event before really was over, except between inbound packets:
     /// there they count from its time in the script, so that no lateness adds up.
-    pub fn window(&self, when: When, inbound: bool) -> Result<Window, Stop> {
+    pub fn range(&self, when: When, inbound: bool) -> Result<TimeRange, Stop> {
         let base = if inbound && self.inbound { self.script } else { self.now };
         let (start, end) = match when {
             When::At(at) => (Time::ZERO + at, Time::ZERO + at),
             When::AtRange(start, end) => (Time::ZERO + start, Time::ZERO + end),
             When::After(after) => (base + after, base + after),
             When::AfterRange(start, end) => (base + start, base + end),
-            When::Any => return Ok(Window { start: None, end: self.now + ANY, tolerance: Duration::ZERO }),
+            When::Any => return Ok(TimeRange { start: None, end: self.now + ANY, tolerance: Duration::ZERO }),
         };
         if matches!(when, When::At(_) | When::AtRange(..)) && start < self.script {
             return fail(format!("expected a time not before that of the event before, {}", seconds(self.script)));
         }
-        Ok(Window { start: Some(start), end, tolerance: self.allowance(start) })
+        Ok(TimeRange { start: Some(start), end, tolerance: self.allowance(start) })
     }
 
     /// When a blocking call must return that begins at `start`.
-    pub fn end_of_call(&self, start: Time, when: When, until: Duration) -> Window {
+    pub fn end_of_call(&self, start: Time, when: When, until: Duration) -> TimeRange {
         let base = match when {
             When::After(after) => start - after,
             _ => Time::ZERO,
         };
         let end = base + until;
-        Window { start: Some(end), end, tolerance: self.tolerance.max(end.since(start).mul_f64(self.percent / 100.0)) }
+        TimeRange {
+            start: Some(end),
+            end,
+            tolerance: self.tolerance.max(end.since(start).mul_f64(self.percent / 100.0)),
+        }
     }
 
     fn allowance(&self, start: Time) -> Duration {
@@ -84,7 +88,7 @@ impl Clock {
     }
 }
 
-impl Window {
+impl TimeRange {
     /// Until when to wait.
     pub fn deadline(&self) -> Time {
         self.end + self.tolerance + PATIENCE
@@ -137,22 +141,22 @@ mod tests {
     fn inbound_packets_in_a_row_do_not_drift() {
         let mut clock = Clock { now: Time::ZERO + ms(105), ..Clock::default() };
         clock.done(Time::ZERO + ms(100), true);
-        let start = |inbound| clock.window(When::After(ms(10)), inbound).ok().and_then(|window| window.start);
+        let start = |inbound| clock.range(When::After(ms(10)), inbound).ok().and_then(|range| range.start);
         assert_eq!(start(true), Some(Time::ZERO + ms(110)));
         assert_eq!(start(false), Some(Time::ZERO + ms(115)));
-        assert!(clock.window(When::At(ms(99)), true).is_err(), "time goes back");
+        assert!(clock.range(When::At(ms(99)), true).is_err(), "time goes back");
     }
 
     #[test]
     fn the_tolerance_grows_with_the_time_since_the_event_before() {
         let clock = Clock::default();
-        let window = clock.window(When::AfterRange(ms(800), ms(900)), false).ok().expect("a window");
-        assert!(window.check("x", Time::ZERO + ms(700)).is_ok());
-        assert!(window.check("x", Time::ZERO + ms(699)).is_err());
-        assert!(window.check("x", Time::ZERO + ms(1000)).is_ok());
-        assert!(window.check("x", Time::ZERO + ms(1001)).is_err());
-        let window = clock.window(When::After(ms(1)), false).ok().expect("a window");
-        assert!(window.check("x", Time::ZERO + ms(5)).is_ok());
-        assert!(window.check("x", Time::ZERO + ms(6)).is_err());
+        let range = clock.range(When::AfterRange(ms(800), ms(900)), false).ok().expect("a range");
+        assert!(range.check("x", Time::ZERO + ms(700)).is_ok());
+        assert!(range.check("x", Time::ZERO + ms(699)).is_err());
+        assert!(range.check("x", Time::ZERO + ms(1000)).is_ok());
+        assert!(range.check("x", Time::ZERO + ms(1001)).is_err());
+        let range = clock.range(When::After(ms(1)), false).ok().expect("a range");
+        assert!(range.check("x", Time::ZERO + ms(5)).is_ok());
+        assert!(range.check("x", Time::ZERO + ms(6)).is_err());
     }
 }

@@ -197,13 +197,13 @@ impl Runner {
 
     fn event(&mut self, event: &Event, last: bool) -> Result<(), Stop> {
         let inbound = matches!(event.action, Action::Inbound(_));
-        let window = self.clock.window(event.when, inbound)?;
+        let range = self.clock.range(event.when, inbound)?;
         if let Action::Outbound(packet) = &event.action {
-            let sent = self.expect(packet, &window)?;
-            self.clock.done(window.start.unwrap_or(sent), false);
+            let sent = self.expect(packet, &range)?;
+            self.clock.done(range.start.unwrap_or(sent), false);
             return Ok(());
         }
-        let start = window.start.unwrap_or(self.clock.now);
+        let start = range.start.unwrap_or(self.clock.now);
         self.advance(start)?;
         match &event.action {
             Action::Inbound(packet) => self.inject(packet)?,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use transport::{Flags, SackBlocks, Segment, State, SynOptions};
 use units::{Duration, Ecn, Time};
 
-use super::clock::{Window, seconds};
+use super::clock::{TimeRange, seconds};
 use super::{Host, Runner, Sent, Stop, fail};
 use crate::script::{IpEcn, OptionList, Packet, PacketFlags, TcpOption};
 
@@ -46,21 +46,21 @@ impl Runner {
     }
 
     /// Waits for what `packet` describes and compares it; returns when it was sent.
-    pub(super) fn expect(&mut self, packet: &Packet, window: &Window) -> Result<Time, Stop> {
-        let Some(mut sent) = self.next_sent(window.deadline())? else {
-            return fail(format!("expected {} at {}, but nothing was sent", text_of(packet), window.text()));
+    pub(super) fn expect(&mut self, packet: &Packet, range: &TimeRange) -> Result<Time, Stop> {
+        let Some(mut sent) = self.next_sent(range.deadline())? else {
+            return fail(format!("expected {} at {}, but nothing was sent", text_of(packet), range.text()));
         };
         // A packet may stand for several segments, of which a paced sender sends the later ones later.
         while (1..packet.len).contains(&sent.segment.len) && !self.rules.strict_segments {
-            let Some(next) = self.await_sent(window.deadline())? else { break };
+            let Some(next) = self.await_sent(range.deadline())? else { break };
             if !continues(&sent.segment, &next.segment) {
                 break;
             }
             merge(&mut sent, &next);
-            self.next_sent(window.deadline())?;
+            self.next_sent(range.deadline())?;
         }
         self.compare(packet, &sent)?;
-        window.check(&text_of(packet), sent.at)?;
+        range.check(&text_of(packet), sent.at)?;
         self.clock.now = self.clock.now.max(sent.at);
         Ok(sent.at)
     }
