@@ -10,7 +10,7 @@ use units::{Db, Duration, FieldError, Probability, Time};
 
 use crate::normal::unit_interval;
 use crate::registry::{Entry, LoadError};
-use crate::{CLEAR, Channel, ChannelModel, ERASED, Geometry, Streams, TransmissionLaw};
+use crate::{CLEAR, Channel, ChannelModel, ERASED, Geometry, MakeRng, TransmissionLaw};
 
 /// Each burst is erased with the same probability, independently of the others; the rest arrive without noise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -35,11 +35,11 @@ impl Entry for Bernoulli {
 }
 
 impl ChannelModel for Bernoulli {
-    fn build(&self, _user: u64, streams: &mut Streams<'_>) -> Box<dyn Channel> {
+    fn build(&self, _user: u64, streams: &mut MakeRng<'_>) -> Box<dyn Channel> {
         Box::new(BernoulliChannel { loss: self.loss.get(), rng: streams("erasures") })
     }
 
-    fn transmission_law(&self, _spacing: Duration, transmissions: usize, streams: &mut Streams<'_>) -> TransmissionLaw {
+    fn transmission_law(&self, _spacing: Duration, transmissions: usize, streams: &mut MakeRng<'_>) -> TransmissionLaw {
         const ROWS: usize = 32_768;
         let mut rng = streams("law-erasures");
         let mut burst = || if unit_interval(&mut *rng) < self.loss.get() { 0.0 } else { 1.0 };

@@ -10,7 +10,7 @@ use units::{Db, Duration, FieldError, Frequency, Time};
 use crate::level::{Cursor, Level, LineOfSight, Sight, Snr};
 use crate::link_budget::LinkBudget;
 use crate::registry::{Entry, LoadError};
-use crate::{CLEAR, Channel, ChannelModel, ERASED, Geometry, Streams, TransmissionLaw, qpsk};
+use crate::{CLEAR, Channel, ChannelModel, ERASED, Geometry, MakeRng, TransmissionLaw, qpsk};
 
 /// An unobstructed line of sight: no fading, and no noise unless a signal-to-noise ratio or a link budget is given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -54,7 +54,7 @@ struct ClearModel {
 }
 
 impl ChannelModel for ClearModel {
-    fn build(&self, _user: u64, _streams: &mut Streams<'_>) -> Box<dyn Channel> {
+    fn build(&self, _user: u64, _streams: &mut MakeRng<'_>) -> Box<dyn Channel> {
         match &self.sight.snr {
             Snr::Fixed(snr) => Box::new(ClearChannel { level: *snr }),
             Snr::Over(levels) => Box::new(ClearChannel { level: Cursor::new(levels) }),
@@ -62,7 +62,7 @@ impl ChannelModel for ClearModel {
     }
 
     /// One row if every packet meets the same; else packets sent at equal intervals of the time in which a satellite serves.
-    fn transmission_law(&self, spacing: Duration, transmissions: usize, _streams: &mut Streams<'_>) -> TransmissionLaw {
+    fn transmission_law(&self, spacing: Duration, transmissions: usize, _streams: &mut MakeRng<'_>) -> TransmissionLaw {
         const ROWS: usize = 4096;
         let (Snr::Over(_), Some(geometry)) = (&self.sight.snr, &self.sight.geometry) else {
             let information = qpsk::mutual_information(self.sight.snr.mean()) as f32;

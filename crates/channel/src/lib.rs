@@ -75,11 +75,11 @@ pub struct Observation {
 /// A channel whose parameters are checked and whose files are read: what the channels of many users are made from.
 pub trait ChannelModel: Send + Sync + fmt::Debug {
     /// The channel of the user with this number, from 0, with random streams from `streams`.
-    fn build(&self, user: u64, streams: &mut Streams<'_>) -> Box<dyn Channel>;
+    fn build(&self, user: u64, streams: &mut MakeRng<'_>) -> Box<dyn Channel>;
 
     /// The joint law of the mutual information of `transmissions` transmissions of one packet, `spacing` apart, for a packet
     /// sent at any time. It draws from streams of its own: `streams` may be those of a user.
-    fn transmission_law(&self, spacing: Duration, transmissions: usize, streams: &mut Streams<'_>) -> TransmissionLaw;
+    fn transmission_law(&self, spacing: Duration, transmissions: usize, streams: &mut MakeRng<'_>) -> TransmissionLaw;
 
     /// What the law depends on besides the arguments, as text: models with the same text have the same law. `None` if it is not
     /// worth keeping, or cannot be told in a few words.
@@ -114,7 +114,7 @@ pub trait ChannelModel: Send + Sync + fmt::Debug {
 
 /// Hands out random streams: a generator for each purpose ("states", "shadowing", "multipath", "erasures", and the same with
 /// "law-" in front), independent of the others, so that no process of a channel disturbs another's draws.
-pub type Streams<'a> = dyn FnMut(&'static str) -> Box<dyn Rng + Send> + 'a;
+pub type MakeRng<'a> = dyn FnMut(&'static str) -> Box<dyn Rng + Send> + 'a;
 
 /// The signal-to-noise ratio of a burst that arrives as noise alone.
 pub const ERASED: Db = Db::new(-300.0);

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use units::{Db, Duration, Time};
 
-use crate::{ChannelModel, ERASED, Observation, Streams, qpsk};
+use crate::{ChannelModel, ERASED, MakeRng, Observation, qpsk};
 
 /// One instant of a channel.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -27,7 +27,7 @@ pub fn generate(
     model: &dyn ChannelModel,
     duration: Duration,
     step: Option<Duration>,
-    streams: &mut Streams<'_>,
+    streams: &mut MakeRng<'_>,
 ) -> impl Iterator<Item = Row> + use<> {
     instants(model, duration, step, streams).map(|(now, snr, seen)| Row {
         time_s: now.as_secs_f64(),
@@ -42,7 +42,7 @@ fn instants(
     model: &dyn ChannelModel,
     duration: Duration,
     step: Option<Duration>,
-    streams: &mut Streams<'_>,
+    streams: &mut MakeRng<'_>,
 ) -> impl Iterator<Item = (Time, Db, Observation)> + use<> {
     let step = step_of(model, step);
     let mut channel = model.build(0, streams);
@@ -153,7 +153,7 @@ pub struct Lag {
 }
 
 /// Watches the channel of user 0 of `model` for `duration`, in memory that does not grow with it.
-pub fn measure(model: &dyn ChannelModel, duration: Duration, streams: &mut Streams<'_>) -> ChannelStats {
+pub fn measure(model: &dyn ChannelModel, duration: Duration, streams: &mut MakeRng<'_>) -> ChannelStats {
     let mut levels = Levels::new();
     let mut states = States::default();
     let mut processes = Processes::new(model);

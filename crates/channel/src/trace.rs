@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use units::{Db, Duration, FieldError, RowError, Time, number_rows, read_text};
 
 use crate::registry::{Entry, LoadError};
-use crate::{Channel, ChannelModel, ERASED, Geometry, Streams, TransmissionLaw, qpsk};
+use crate::{Channel, ChannelModel, ERASED, Geometry, MakeRng, TransmissionLaw, qpsk};
 
 /// Replays a measured or generated attenuation series.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -74,14 +74,14 @@ struct TraceModel {
 }
 
 impl ChannelModel for TraceModel {
-    fn build(&self, user: u64, _streams: &mut Streams<'_>) -> Box<dyn Channel> {
+    fn build(&self, user: u64, _streams: &mut MakeRng<'_>) -> Box<dyn Channel> {
         let start = u128::from(user) * u128::from(self.offset.as_nanos()) % u128::from(self.series.period);
         let series = Arc::clone(&self.series);
         Box::new(TraceChannel { series, start: start as u64, reference_snr: self.reference_snr, row: 0 })
     }
 
     /// Packets sent at equal intervals over one period of the trace.
-    fn transmission_law(&self, spacing: Duration, transmissions: usize, _streams: &mut Streams<'_>) -> TransmissionLaw {
+    fn transmission_law(&self, spacing: Duration, transmissions: usize, _streams: &mut MakeRng<'_>) -> TransmissionLaw {
         const ROWS: u64 = 32_768;
         let mut samples = Vec::with_capacity(ROWS as usize * transmissions);
         let period = u128::from(self.series.period);

@@ -113,7 +113,7 @@ pub trait Source: Send {
 }
 
 /// One application and whose it is.
-pub struct Application {
+pub struct UserSource {
     /// The user's place in the entry.
     pub user: u32,
     /// What it does.
@@ -121,10 +121,10 @@ pub struct Application {
 }
 
 /// Hands out the random stream of a purpose of a user of the entry (by place).
-pub type Streams<'a> = dyn FnMut(&'static str, u32) -> Box<dyn Rng + Send> + 'a;
+pub type MakeRng<'a> = dyn FnMut(&'static str, u32) -> Box<dyn Rng + Send> + 'a;
 
 /// Hands out the random stream of a purpose of one user.
-pub(crate) type UserStreams<'a> = dyn FnMut(&'static str) -> Box<dyn Rng + Send> + 'a;
+pub(crate) type MakeUserRng<'a> = dyn FnMut(&'static str) -> Box<dyn Rng + Send> + 'a;
 
 units::registry! {
     /// What a flow carries.
@@ -145,13 +145,13 @@ impl TrafficConfig {
     ///
     /// # Panics
     /// If [`TrafficConfig::check`] refuses the configuration.
-    pub fn build(&self, offsets: &[Duration], duration: Duration, streams: &mut Streams) -> Vec<Application> {
+    pub fn build(&self, offsets: &[Duration], duration: Duration, streams: &mut MakeRng) -> Vec<UserSource> {
         if let TrafficConfig::PackMime(packmime) = self {
             return packmime.build(offsets, duration, streams);
         }
         let mut applications = Vec::with_capacity(offsets.len());
         for (user, &offset) in (0..).zip(offsets) {
-            let mut add = |source| applications.push(Application { user, source });
+            let mut add = |source| applications.push(UserSource { user, source });
             let mut own = |purpose| streams(purpose, user);
             match self {
                 TrafficConfig::Bulk(bulk) => add(Box::new(bulk.build(offset)) as Box<dyn Source>),

@@ -6,7 +6,7 @@ use units::{Bytes, Duration, FieldError, Time};
 
 use crate::bulk::BulkSource;
 use crate::random::exponential;
-use crate::{Size, UserStreams};
+use crate::{MakeUserRng, Size};
 
 /// Transfers that arrive as a Poisson process, each a flow of its own with a size drawn from a law.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -34,7 +34,7 @@ impl Default for ShortFlows {
 }
 
 impl ShortFlows {
-    pub(crate) fn build(&self, offset: Duration, duration: Duration, streams: &mut UserStreams) -> Vec<BulkSource> {
+    pub(crate) fn build(&self, offset: Duration, duration: Duration, streams: &mut MakeUserRng) -> Vec<BulkSource> {
         let (mut arrivals, mut sizes) = (streams("traffic.arrivals"), streams("traffic.sizes"));
         let end = Time::ZERO + self.stop.map_or(duration, |stop| stop.min(duration));
         let mean = self.interval.as_secs_f64();

@@ -16,7 +16,7 @@ use units::{Bytes, Duration, FieldError, Time};
 
 use crate::random::{exponential, pareto};
 use crate::size::Lognormal;
-use crate::{Act, Action, End, MOST_CONNECTIONS, Size, SizeDistribution, Source, UserStreams};
+use crate::{Act, Action, End, MOST_CONNECTIONS, MakeUserRng, Size, SizeDistribution, Source};
 
 pub use report::{WebReport, WebTimes};
 
@@ -148,7 +148,7 @@ impl ObjectCount {
 }
 
 impl Web {
-    pub(crate) fn build(&self, offset: Duration, streams: &mut UserStreams) -> WebSource {
+    pub(crate) fn build(&self, offset: Duration, streams: &mut MakeUserRng) -> WebSource {
         WebSource {
             config: self.clone(),
             main: streams("traffic.main"),

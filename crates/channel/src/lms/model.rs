@@ -9,7 +9,7 @@ use units::{Angle, Db, Duration, FieldError, Frequency, OrOrbit, Speed, Time};
 
 use super::course::{Course, Published};
 use super::law;
-use super::multipath::{Multipath, Plan};
+use super::multipath::{BandTables, Multipath};
 use super::series::{Motion, Sample, Series};
 use super::shadowing::Shadowing;
 use super::states::Track;
@@ -17,7 +17,7 @@ use crate::level::{Cursor, Level, LineOfSight, Sight, Snr};
 use crate::link_budget::{LinkBudget, SPEED_OF_LIGHT_MPS};
 use crate::normal::Normals;
 use crate::registry::{Entry, LoadError};
-use crate::{Channel, ChannelModel, ERASED, Geometry, Observation, Streams, TransmissionLaw};
+use crate::{Channel, ChannelModel, ERASED, Geometry, MakeRng, Observation, TransmissionLaw};
 
 /// Surroundings for which parameters are published.
 pub(crate) trait Site: fmt::Debug + Sized + Sync + 'static {
@@ -76,12 +76,12 @@ pub(crate) struct FadingModel<S: 'static> {
     motion: Motion,
     sight: LineOfSight,
     carrier: Frequency,
-    plan: Arc<Plan>,
+    multipath: Arc<BandTables>,
 }
 
 impl<S: Site> FadingModel<S> {
     pub(crate) fn new(course: Course<S>, motion: Motion, sight: LineOfSight, carrier: Frequency) -> FadingModel<S> {
-        FadingModel { course, motion, sight, carrier, plan: Arc::new(Plan::new(motion.cycles())) }
+        FadingModel { course, motion, sight, carrier, multipath: Arc::new(BandTables::new(motion.cycles())) }
     }
 
     /// Of any leg: the states have the same names in all.
@@ -89,14 +89,14 @@ impl<S: Site> FadingModel<S> {
         self.course.legs()[0].1
     }
 
-    fn channel<L: Level>(&self, level: L, streams: &mut Streams<'_>) -> Box<dyn Channel> {
+    fn channel<L: Level>(&self, level: L, streams: &mut MakeRng<'_>) -> Box<dyn Channel> {
         let track = S::track(self.course.clone(), streams("states"));
         let step_m = self.motion.step_m();
         let mut shadowing = Shadowing::new(step_m, self.site().shadowing_correlation_m(), streams("shadowing"));
         for &(from_m, site) in &self.course.legs()[1..] {
             shadowing.change((from_m / step_m).ceil() as u64, step_m, site.shadowing_correlation_m());
         }
-        let multipath = Multipath::new(Arc::clone(&self.plan), streams("multipath"));
+        let multipath = Multipath::new(Arc::clone(&self.multipath), streams("multipath"));
         Box::new(FadingChannel {
             series: Series::new(track, shadowing, multipath, self.motion),
             step: self.motion.step,
@@ -108,14 +108,14 @@ impl<S: Site> FadingModel<S> {
 }
 
 impl<S: Site> ChannelModel for FadingModel<S> {
-    fn build(&self, _user: u64, streams: &mut Streams<'_>) -> Box<dyn Channel> {
+    fn build(&self, _user: u64, streams: &mut MakeRng<'_>) -> Box<dyn Channel> {
         match &self.sight.snr {
             Snr::Fixed(snr) => self.channel(*snr, streams),
             Snr::Over(levels) => self.channel(Cursor::new(levels), streams),
         }
     }
 
-    fn transmission_law(&self, spacing: Duration, transmissions: usize, streams: &mut Streams<'_>) -> TransmissionLaw {
+    fn transmission_law(&self, spacing: Duration, transmissions: usize, streams: &mut MakeRng<'_>) -> TransmissionLaw {
         let step_m = self.motion.speed_mps * spacing.as_secs_f64();
         let correlations = |metres| self.course.legs()[self.course.leg_at(metres)].1.shadowing_correlation_m();
         let changes = self.course.legs().len() > 1 || matches!(self.sight.snr, Snr::Over(_));

@@ -20,14 +20,14 @@ use crate::normal::Normals;
 /// below 0.03.
 pub(crate) struct Multipath {
     normals: Normals,
-    plan: Arc<Plan>,
+    tables: Arc<BandTables>,
     /// The second half of the block before, weighted.
     tail: Complexes,
 }
 
 /// What the multipath of users at the same speed has in common.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct BandTables {
     fft: InverseFft,
     /// Number of samples in a block.
     block: usize,
@@ -39,14 +39,14 @@ pub(crate) struct Plan {
     weights: Vec<f64>,
 }
 
-impl Plan {
+impl BandTables {
     /// `cycles` is the maximum Doppler shift in cycles per sample, below 1/2.
-    pub(crate) fn new(cycles: f64) -> Plan {
+    pub(crate) fn new(cycles: f64) -> BandTables {
         let block = block_size(cycles);
         let weights = (0..block).map(|n| libm::sin(PI * (n as f64 + 0.5) / block as f64)).collect();
         let (below, above) = clarke(cycles, block);
         let band = below.len().max(above.len()) <= block / 4;
-        Plan { fft: InverseFft::new(block), block, below, above, band, weights }
+        BandTables { fft: InverseFft::new(block), block, below, above, band, weights }
     }
 
     fn draws(&self) -> usize {
@@ -55,33 +55,33 @@ impl Plan {
 }
 
 impl Multipath {
-    pub(crate) fn new(plan: Arc<Plan>, rng: Box<dyn Rng + Send>) -> Multipath {
-        let hop = plan.block / 2;
-        let mut multipath = Multipath { normals: Normals::new(rng), plan, tail: Complexes::zeros(hop) };
+    pub(crate) fn new(tables: Arc<BandTables>, rng: Box<dyn Rng + Send>) -> Multipath {
+        let hop = tables.block / 2;
+        let mut multipath = Multipath { normals: Normals::new(rng), tables, tail: Complexes::zeros(hop) };
         multipath.next_block(&mut vec![[0.0; 2]; hop]);
         multipath
     }
 
     /// How many samples [`Multipath::next_block`] gives.
     pub(crate) fn hop(&self) -> usize {
-        self.plan.block / 2
+        self.tables.block / 2
     }
 
     /// Fills `out` with the next [`Multipath::hop`] samples, in phase and in quadrature.
     pub(crate) fn next_block(&mut self, out: &mut [[f64; 2]]) {
-        let Multipath { normals, plan, tail } = self;
+        let Multipath { normals, tables, tail } = self;
         SPACE.with_borrow_mut(|space| {
             for part in [&mut space.0.re, &mut space.0.im, &mut space.1.re, &mut space.1.im] {
-                part.resize(plan.block, 0.0);
+                part.resize(tables.block, 0.0);
             }
-            draw_spectrum(plan, normals, &mut space.0);
-            synthesize(plan, space, tail, out);
+            draw_spectrum(tables, normals, &mut space.0);
+            synthesize(tables, space, tail, out);
         });
     }
 
     /// As [`Multipath::next_block`] for a block, and the one after it, that nobody will read: takes the draws alone.
     pub(crate) fn skip_block(&mut self) {
-        for _ in 0..self.plan.draws() {
+        for _ in 0..self.tables.draws() {
             self.normals.draw();
         }
     }
@@ -92,16 +92,16 @@ thread_local! {
     static SPACE: RefCell<(Complexes, Complexes)> = RefCell::new((Complexes::zeros(0), Complexes::zeros(0)));
 }
 
-fn draw_spectrum(plan: &Plan, normals: &mut Normals, data: &mut Complexes) {
-    let (below, above) = (plan.block - plan.below.len(), plan.above.len());
+fn draw_spectrum(tables: &BandTables, normals: &mut Normals, data: &mut Complexes) {
+    let (below, above) = (tables.block - tables.below.len(), tables.above.len());
     // The quarters in the middle of a band are not read.
-    let gap = if plan.band { [above..plan.block / 4, 3 * plan.block / 4..below] } else { [above..below, 0..0] };
+    let gap = if tables.band { [above..tables.block / 4, 3 * tables.block / 4..below] } else { [above..below, 0..0] };
     for gap in gap {
         data.re[gap.clone()].fill(0.0);
         data.im[gap].fill(0.0);
     }
-    amplitudes(&plan.below, normals, &mut data.re[below..], &mut data.im[below..]);
-    amplitudes(&plan.above, normals, &mut data.re[..above], &mut data.im[..above]);
+    amplitudes(&tables.below, normals, &mut data.re[below..], &mut data.im[below..]);
+    amplitudes(&tables.above, normals, &mut data.re[..above], &mut data.im[..above]);
 }
 
 fn amplitudes(deviations: &[f64], normals: &mut Normals, re: &mut [f64], im: &mut [f64]) {
@@ -119,22 +119,22 @@ fn amplitudes(deviations: &[f64], normals: &mut Normals, re: &mut [f64], im: &mu
 /// From a spectrum to the samples: the transform, the weights, the half before. On newer processors with wider registers, which
 /// round as the others do.
 #[multiversion(targets("x86_64+avx2"))]
-fn synthesize(plan: &Plan, space: &mut (Complexes, Complexes), tail: &mut Complexes, out: &mut [[f64; 2]]) {
-    synthesize_here(plan, space, tail, out);
+fn synthesize(tables: &BandTables, space: &mut (Complexes, Complexes), tail: &mut Complexes, out: &mut [[f64; 2]]) {
+    synthesize_here(tables, space, tail, out);
 }
 
 /// In registers as wide as the caller is compiled for.
 #[inline(always)]
 fn synthesize_here(
-    plan: &Plan,
+    tables: &BandTables,
     (data, scratch): &mut (Complexes, Complexes),
     tail: &mut Complexes,
     out: &mut [[f64; 2]],
 ) {
-    plan.fft.transform(data, scratch, plan.band);
-    let (re, im) = (data.re.split_at(plan.block / 2), data.im.split_at(plan.block / 2));
-    let weights = plan.weights.split_at(plan.block / 2);
-    if plan.fft.leaves_halves() {
+    tables.fft.transform(data, scratch, tables.band);
+    let (re, im) = (data.re.split_at(tables.block / 2), data.im.split_at(tables.block / 2));
+    let weights = tables.weights.split_at(tables.block / 2);
+    if tables.fft.leaves_halves() {
         overlap::<true>(re, im, weights, &mut tail.re, &mut tail.im, out);
     } else {
         overlap::<false>(re, im, weights, &mut tail.re, &mut tail.im, out);
@@ -188,7 +188,7 @@ mod tests {
     use crate::testing::streams;
 
     fn samples(cycles: f64, count: usize) -> Complexes {
-        let mut multipath = Multipath::new(Arc::new(Plan::new(cycles)), streams(3)("multipath"));
+        let mut multipath = Multipath::new(Arc::new(BandTables::new(cycles)), streams(3)("multipath"));
         let mut all = Complexes { re: Vec::new(), im: Vec::new() };
         let mut out = vec![[0.0; 2]; multipath.hop()];
         while all.re.len() < count {
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn wide_registers_make_the_same_bits() {
         for cycles in [0.1223, 0.061, 0.25] {
-            let plan = Plan::new(cycles);
+            let tables = BandTables::new(cycles);
             let mut normals = Normals::new(streams(5)("multipath"));
             let mut some = |size: usize| {
                 let mut z = Complexes::zeros(size);
@@ -272,11 +272,11 @@ mod tests {
                 normals.fill(&mut z.im);
                 z
             };
-            let (mut space, mut tail) = ((some(plan.block), some(plan.block)), some(plan.block / 2));
+            let (mut space, mut tail) = ((some(tables.block), some(tables.block)), some(tables.block / 2));
             let (mut space_here, mut tail_here) = (space.clone(), tail.clone());
-            let (mut out, mut out_here) = (vec![[0.0; 2]; plan.block / 2], vec![[1.0; 2]; plan.block / 2]);
-            synthesize(&plan, &mut space, &mut tail, &mut out);
-            synthesize_here(&plan, &mut space_here, &mut tail_here, &mut out_here);
+            let (mut out, mut out_here) = (vec![[0.0; 2]; tables.block / 2], vec![[1.0; 2]; tables.block / 2]);
+            synthesize(&tables, &mut space, &mut tail, &mut out);
+            synthesize_here(&tables, &mut space_here, &mut tail_here, &mut out_here);
             let bits = |x: &[f64]| x.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
             assert!(bits(out.as_flattened()) == bits(out_here.as_flattened()), "{cycles}");
             assert!(bits(&tail.re) == bits(&tail_here.re) && bits(&tail.im) == bits(&tail_here.im), "{cycles}");
@@ -285,8 +285,8 @@ mod tests {
 
     #[test]
     fn skipped_blocks_change_nothing() {
-        let mut read = Multipath::new(Arc::new(Plan::new(0.1223)), streams(3)("multipath"));
-        let mut skipped = Multipath::new(Arc::new(Plan::new(0.1223)), streams(3)("multipath"));
+        let mut read = Multipath::new(Arc::new(BandTables::new(0.1223)), streams(3)("multipath"));
+        let mut skipped = Multipath::new(Arc::new(BandTables::new(0.1223)), streams(3)("multipath"));
         let (mut a, mut b) = (vec![[0.0; 2]; read.hop()], vec![[0.0; 2]; read.hop()]);
         for _ in 0..4 {
             read.next_block(&mut a);

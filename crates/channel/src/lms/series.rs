@@ -137,7 +137,7 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
-    use crate::lms::multipath::Plan;
+    use crate::lms::multipath::BandTables;
     use crate::lms::parameters::{Environment, ParameterSet};
     use crate::testing::streams;
 
@@ -197,7 +197,7 @@ mod tests {
             // Samples half a second (8 m) apart are independent.
             const SAMPLES: usize = 20_000;
             let shadowing = Shadowing::new(motion.step_m(), set.shadowing_correlation_m, streams(1)("shadowing"));
-            let multipath = Multipath::new(Arc::new(Plan::new(motion.cycles())), streams(1)("multipath"));
+            let multipath = Multipath::new(Arc::new(BandTables::new(motion.cycles())), streams(1)("multipath"));
             let mut series = Series::new(Fixed(loo), shadowing, multipath, motion);
             let mut sample: Vec<f64> = (0..SAMPLES as u64).map(|i| amplitude(series.sample(i * 250).gain_db)).collect();
             sample.sort_by(f64::total_cmp);

@@ -235,7 +235,7 @@ fn flows(config: &ScenarioConfig, base_rtt: Duration, streams: &Streams) -> Resu
         let mut own = |purpose: &'static str, place: u32| -> Box<dyn Rng + Send> {
             Box::new(streams.stream(purpose, before + u64::from(place)))
         };
-        for traffic::Application { user, source } in kind.traffic.build(&offsets, config.duration, &mut own) {
+        for traffic::UserSource { user, source } in kind.traffic.build(&offsets, config.duration, &mut own) {
             let application = made.applications.len() as u32;
             let connections = source.connections();
             let listens = kind.traffic.needs() == Needs::Exchange;

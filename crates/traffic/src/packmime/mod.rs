@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, FieldError, Time};
 
-use crate::{Application, Streams};
+use crate::{MakeRng, UserSource};
 use connection::{Exchange, HttpSource};
 use laws::{Arrivals, RequestSizes, ResponseSizes, size_laws};
 
@@ -60,7 +60,7 @@ impl Default for PackMime {
 
 impl PackMime {
     /// One application for each connection, in the order of arrivals; those of user k come `offsets[k]` later.
-    pub(crate) fn build(&self, offsets: &[Duration], duration: Duration, streams: &mut Streams) -> Vec<Application> {
+    pub(crate) fn build(&self, offsets: &[Duration], duration: Duration, streams: &mut MakeRng) -> Vec<UserSource> {
         // The arrivals are the entry's, so their chance is that of its first user.
         let mut own = |purpose| streams(purpose, 0);
         let mut arrivals = Arrivals::new(self.rate, own("traffic.arrivals"));
@@ -84,7 +84,7 @@ impl PackMime {
         });
         connections
             .filter(|&(_, start, _)| start < end)
-            .map(|(user, start, exchanges)| Application { user, source: Box::new(HttpSource::new(start, exchanges)) })
+            .map(|(user, start, exchanges)| UserSource { user, source: Box::new(HttpSource::new(start, exchanges)) })
             .collect()
     }
 

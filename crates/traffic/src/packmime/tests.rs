@@ -287,7 +287,7 @@ fn paper() -> PackMime {
     }
 }
 
-fn build(packmime: &PackMime, offsets: &[u64], seconds: u64, seed: u64) -> Vec<Application> {
+fn build(packmime: &PackMime, offsets: &[u64], seconds: u64, seed: u64) -> Vec<UserSource> {
     let offsets: Vec<Duration> = offsets.iter().map(|ms| Duration::from_millis(*ms)).collect();
     packmime.build(&offsets, Duration::from_secs(seconds), &mut entry_streams(seed))
 }
@@ -295,8 +295,8 @@ fn build(packmime: &PackMime, offsets: &[u64], seconds: u64, seed: u64) -> Vec<A
 /// A user, when a connection of it starts, and all that happens on that over a network with a delay of 250 ms.
 type Outline = (u32, Time, Vec<(Time, Act)>);
 
-fn outline(applications: Vec<Application>) -> Vec<Outline> {
-    let outline = |mut application: Application| {
+fn outline(applications: Vec<UserSource>) -> Vec<Outline> {
+    let outline = |mut application: UserSource| {
         let start = application.source.poll_timeout().unwrap();
         (application.user, start, run(&mut *application.source, Duration::from_millis(250)))
     };

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError};
 
-use crate::UserStreams;
+use crate::MakeUserRng;
 use crate::random::{exponential, pareto, pareto_least};
 use crate::size::check_shape;
 
@@ -65,7 +65,7 @@ impl Default for ExponentialOnOff {
 
 impl Activity {
     /// Where bursts and pauses come from, for packets each `interval`; `None` if there are no pauses.
-    pub(crate) fn periods(&self, interval: Duration, streams: &mut UserStreams) -> Option<Box<Periods>> {
+    pub(crate) fn periods(&self, interval: Duration, streams: &mut MakeUserRng) -> Option<Box<Periods>> {
         let (burst, idle, shape) = match self {
             Activity::Continuous(_) => return None,
             Activity::Pareto(law) => (law.burst, law.idle, Some(law.shape)),

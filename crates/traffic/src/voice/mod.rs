@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Duration, FieldError, IPV4_UDP_HEADER_BYTES, Time};
 
-use crate::{Act, Action, End, Source, UserStreams};
+use crate::{Act, Action, End, MakeUserRng, Source};
 use activity::{Activity, Periods};
 use codec::Codec;
 use listener::Listener;
@@ -81,7 +81,7 @@ impl Voice {
         VoiceStream { packet, interval }
     }
 
-    pub(crate) fn build(&self, offset: Duration, streams: &mut UserStreams) -> VoiceSource {
+    pub(crate) fn build(&self, offset: Duration, streams: &mut MakeUserRng) -> VoiceSource {
         let stream = self.stream();
         let start = Time::ZERO + self.start + offset;
         let mut periods = self.activity.periods(stream.interval, streams);
