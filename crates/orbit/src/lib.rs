@@ -3,7 +3,7 @@
 //! A scenario's [`PathConfig`] becomes a [`DelayTrace`] before the run; the run only looks delays up. From the parts to the
 //! whole: `satellites` has who flies ([`Constellation`], or a file of elements), where ([`Orbits`]) and linked with whom
 //! ([`Links`]); `ground` the places, users who move, and what a [`Station`] sees; `routes` the best way at an instant
-//! ([`Router`], [`AllPairs`]); `path` what becomes of it over time: policies of handover, legs, the trace and its formats.
+//! ([`Router`], [`AllPairs`]); `path` what becomes of it over time: policies of handover, intervals, the trace and its formats.
 //!
 //! What is simplified, and who could notice:
 //! - Orbits of a Walker constellation are circular; the Earth's oblateness turns them if asked (`j2`), by its secular terms
@@ -42,7 +42,7 @@ pub use path::handover::{
 };
 pub use path::scene::never_in_view;
 pub use path::table::{DelayRow, DelayTable, constellation_delay};
-pub use path::trace::{DelayTrace, Leg, Look};
+pub use path::trace::{DelayTrace, Look, RouteInterval};
 pub use path::transit::{AtHandover, AtHandoverPackets, DropWithoutRoute, HopConfig, NoRoute, QueueWithoutRoute};
 pub use routes::all_pairs::{Access, AllPairs, AllPairsOptions, Batch, Metric, NextHop, PairRoute, PairSummary, Route};
 pub use routes::routing::Router;

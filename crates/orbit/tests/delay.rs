@@ -145,15 +145,15 @@ fn delay_is_length_over_the_speed_of_light() {
                 let now = Time::from_secs_f64(t);
                 orbits.positions_at(t, &mut positions);
                 links.update(t, &positions);
-                let leg = trace.leg(now).unwrap();
-                let (first, last) = (leg.source_satellite.unwrap(), leg.user_satellite.unwrap());
+                let interval = trace.interval_at(now).unwrap();
+                let (first, last) = (interval.source_satellite.unwrap(), interval.user_satellite.unwrap());
                 let up = Station::new(&toulouse()).at(t).look(positions[first as usize]).0;
                 let down = Station::new(&auckland()).at(t).look(positions[last as usize]).0;
                 let (between, hops) = bellman_ford(&links, first, last);
                 let expected = (up + between + down) / SPEED_OF_LIGHT;
                 let found = trace.delay(now).unwrap().as_secs_f64();
                 assert!((found - expected).abs() < 1e-9, "{name} {handover:?} at {t} s: {found} but {expected}");
-                assert_eq!(leg.hops, Some(hops));
+                assert_eq!(interval.hops, Some(hops));
                 let last_link = trace.last_link_delay(now).unwrap().as_secs_f64();
                 assert!((last_link - down / SPEED_OF_LIGHT).abs() < 1e-9);
             }
@@ -216,10 +216,14 @@ fn changes_are_located_whatever_the_step() {
             |millis| ConstellationPath { step: Duration::from_millis(millis), ..path("leo-66", handover.clone()) };
         let [coarse, fine] = [5000, 500].map(|millis| with(millis).trace(hours(4)).unwrap());
         let key = |trace: &DelayTrace| -> Vec<_> {
-            trace.legs().iter().map(|leg| (leg.source_satellite, leg.user_satellite, leg.hops, leg.change)).collect()
+            trace
+                .intervals()
+                .iter()
+                .map(|interval| (interval.source_satellite, interval.user_satellite, interval.hops, interval.change))
+                .collect()
         };
         assert_eq!(key(&coarse), key(&fine), "{handover:?}");
-        for (a, b) in coarse.legs().iter().zip(fine.legs()) {
+        for (a, b) in coarse.intervals().iter().zip(fine.intervals()) {
             assert!(a.from.as_nanos().abs_diff(b.from.as_nanos()) <= 1_000_000, "{} and {}", a.from, b.from);
         }
         // A jump is a jump: just before it the old delay, from it on the new one.
@@ -244,7 +248,8 @@ fn the_line_between_samples_is_as_good_as_the_curve() {
         for half_seconds in (1..4 * 7200).step_by(2) {
             let now = Time::from_secs_f64(f64::from(half_seconds) / 2.0);
             // The traces may locate a change up to a millisecond apart.
-            let changing = whole.legs().iter().any(|leg| leg.from.as_nanos().abs_diff(now.as_nanos()) <= 1_000_000);
+            let changing =
+                whole.intervals().iter().any(|interval| interval.from.as_nanos().abs_diff(now.as_nanos()) <= 1_000_000);
             let (a, b) = (whole.delay(now).unwrap(), half.delay(now).unwrap());
             assert!(changing || a.as_nanos().abs_diff(b.as_nanos()) < 100, "{handover:?} at {now}: {a} {b}");
         }
@@ -267,7 +272,7 @@ fn a_satellite_is_kept_until_it_sets() {
         (horizon.look(positions[satellite.unwrap() as usize]).1, highest)
     };
     let mut changes = 0;
-    for pair in trace.legs().windows(2) {
+    for pair in trace.intervals().windows(2) {
         let (old, new) = (pair[0].source_satellite, pair[1].source_satellite);
         let begin = pair[1].from;
         assert!(look(old, begin - Duration::from_millis(1)).0 >= sin_mask, "in view up to {begin}");
@@ -289,10 +294,10 @@ fn where_no_satellite_is_high_enough_there_is_an_outage() {
             ..path("leo-66", handover.clone())
         };
         let trace = steep.trace(hours(6)).unwrap();
-        let without = trace.legs().iter().filter(|leg| leg.hops.is_none()).count();
+        let without = trace.intervals().iter().filter(|interval| interval.hops.is_none()).count();
         assert!(without > 10, "{handover:?}: {without}");
         assert!(trace.outage() > hours(1) && trace.outage() < hours(6));
-        for pair in trace.legs().windows(2) {
+        for pair in trace.intervals().windows(2) {
             let now = pair[0].from;
             assert_eq!(trace.delay(now).is_none(), pair[0].hops.is_none());
             assert_eq!(trace.last_link_delay(now).is_none(), pair[0].hops.is_none());
@@ -300,13 +305,13 @@ fn where_no_satellite_is_high_enough_there_is_an_outage() {
             assert_eq!(trace.delay(just_before).is_none(), pair[0].hops.is_none(), "until {}", pair[1].from);
         }
         let without: Duration = trace
-            .legs()
+            .intervals()
             .windows(2)
             .filter(|pair| pair[0].hops.is_none())
             .map(|pair| pair[1].from.since(pair[0].from))
             .sum();
-        let to_the_end = match trace.legs().last() {
-            Some(leg) if leg.hops.is_none() => (Time::ZERO + hours(6)).since(leg.from),
+        let to_the_end = match trace.intervals().last() {
+            Some(interval) if interval.hops.is_none() => (Time::ZERO + hours(6)).since(interval.from),
             _ => Duration::ZERO,
         };
         assert_eq!(trace.outage(), without + to_the_end);
@@ -349,8 +354,8 @@ fn the_table_reads_the_trace_on_its_grid() {
         events += usize::from(!row.event.is_empty());
     }
     assert_eq!(table.rows[0].event, "");
-    let rounded_up = |leg: &orbit::Leg| leg.from.as_nanos().div_ceil(step.as_nanos());
-    let mut rows_with_change: Vec<_> = table.trace.legs()[1..].iter().map(rounded_up).collect();
+    let rounded_up = |interval: &orbit::RouteInterval| interval.from.as_nanos().div_ceil(step.as_nanos());
+    let mut rows_with_change: Vec<_> = table.trace.intervals()[1..].iter().map(rounded_up).collect();
     rows_with_change.dedup();
     assert_eq!(events, rows_with_change.len());
     assert!(events > 8, "{events}");

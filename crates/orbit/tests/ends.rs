@@ -21,7 +21,7 @@ fn at(seconds: f64) -> Time {
 
 /// Whether a route changes within a few milliseconds of `now`.
 fn is_changing(trace: &DelayTrace, now: Time) -> bool {
-    trace.legs()[1..].iter().any(|leg| leg.from.as_nanos().abs_diff(now.as_nanos()) < 3_000_000)
+    trace.intervals()[1..].iter().any(|interval| interval.from.as_nanos().abs_diff(now.as_nanos()) < 3_000_000)
 }
 
 /// Each gateway is served as if it were alone, and the route begins where it is shortest.
@@ -52,14 +52,14 @@ fn of_several_gateways_the_route_takes_the_best() {
                 continue;
             }
             let cost = |trace: &DelayTrace| {
-                let hops = if metric == Metric::Hops { trace.leg(now).unwrap().hops.unwrap() } else { 0 };
+                let hops = if metric == Metric::Hops { trace.interval_at(now).unwrap().hops.unwrap() } else { 0 };
                 (hops, trace.delay(now).unwrap())
             };
             let (best, number) = alone.iter().map(cost).zip(0..).min().unwrap();
             assert_eq!(cost(&together), best, "{metric:?} {} at {now}", handover.kind());
-            let leg = together.leg(now).unwrap();
-            assert_eq!(leg.gateway, Some(number));
-            assert_eq!(leg.source_satellite, alone[number as usize].leg(now).unwrap().source_satellite);
+            let interval = together.interval_at(now).unwrap();
+            assert_eq!(interval.gateway, Some(number));
+            assert_eq!(interval.source_satellite, alone[number as usize].interval_at(now).unwrap().source_satellite);
             seen[number as usize] += 1;
         }
         assert!(seen.iter().filter(|&&seen| seen > 0).count() >= 2, "{metric:?} {}: {seen:?}", handover.kind());
@@ -73,7 +73,7 @@ fn a_thousand_gateways_are_followed() {
     let path = ConstellationPath::new("leo-66".into(), (0..1000).map(place).collect::<Vec<_>>(), auckland());
     let trace = path.trace(Duration::from_secs(120)).unwrap();
     // Somebody sees the user's own satellite.
-    assert!(trace.legs().iter().all(|leg| leg.hops == Some(0)), "{:?}", trace.legs());
+    assert!(trace.intervals().iter().all(|interval| interval.hops == Some(0)), "{:?}", trace.intervals());
 }
 
 /// Against the trees of routes of all pairs, which another algorithm grows.
@@ -104,7 +104,7 @@ fn the_metric_is_that_of_all_pairs() {
             for pair in all.advance().routes {
                 let (now, route) = (at(pair.time_s), pair.route.unwrap());
                 if !is_changing(&trace, now) {
-                    assert_eq!(trace.leg(now).unwrap().hops, Some(route.hops), "{metric:?} at {now}");
+                    assert_eq!(trace.interval_at(now).unwrap().hops, Some(route.hops), "{metric:?} at {now}");
                     assert!((trace.delay(now).unwrap().as_secs_f64() - route.one_way_delay_s).abs() < 1e-9);
                 }
             }
@@ -132,7 +132,7 @@ fn processing_counts_on_every_satellite() {
         if [&plain, &little, &much, &hops].iter().any(|trace| is_changing(trace, now)) {
             continue;
         }
-        let (one, other) = (plain.leg(now).unwrap(), little.leg(now).unwrap());
+        let (one, other) = (plain.interval_at(now).unwrap(), little.interval_at(now).unwrap());
         let satellites = f64::from(other.hops.unwrap() + 1);
         let way = little.delay(now).unwrap().as_secs_f64() - satellites * 0.0015;
         let shortest = plain.delay(now).unwrap().as_secs_f64();
@@ -142,7 +142,7 @@ fn processing_counts_on_every_satellite() {
         );
         // Half a second each: the fewest.
         let (few, dear) = (hops.delay(now).unwrap().as_secs_f64(), much.delay(now).unwrap().as_secs_f64());
-        let count = f64::from(hops.leg(now).unwrap().hops.unwrap() + 1);
+        let count = f64::from(hops.interval_at(now).unwrap().hops.unwrap() + 1);
         assert!((dear - 0.5 * count - few).abs() < 2e-9, "at {now}");
         assert_eq!(little.last_link_delay(now), plain.last_link_delay(now), "the last link takes no processing");
     }
@@ -207,7 +207,7 @@ fn looks_are_what_the_user_sees() {
         };
         for (now, seen) in trace.looks().filter(|(now, _)| now.as_nanos() % 50_000_000_000 == 0) {
             let seconds = now.as_secs_f64();
-            let satellite = trace.leg(now).unwrap().user_satellite.unwrap();
+            let satellite = trace.interval_at(now).unwrap().user_satellite.unwrap();
             let (seen, expected) = (seen.unwrap(), look(satellite, seconds));
             assert!((seen.elevation_deg - expected.elevation.as_degrees()).abs() < 1e-5);
             assert!((seen.range_m - expected.range_metres).abs() < 1.0);
@@ -266,8 +266,8 @@ fn looks_jump_with_the_satellite_and_stop_with_the_service() {
     let (mut jumps, mut stops) = (0, 0);
     for pair in all.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
         let now = pair[0].0;
-        let before = trace.leg(now - Duration::from_micros(1)).unwrap().user_satellite;
-        let after = trace.leg(now).unwrap().user_satellite;
+        let before = trace.interval_at(now - Duration::from_micros(1)).unwrap().user_satellite;
+        let after = trace.interval_at(now).unwrap().user_satellite;
         assert_ne!(before, after, "at {now}");
         assert_eq!((pair[0].1.is_some(), pair[1].1.is_some()), (before.is_some(), after.is_some()));
         match (before, after) {
@@ -277,7 +277,7 @@ fn looks_jump_with_the_satellite_and_stop_with_the_service() {
         assert_eq!(trace.look(now), pair[1].1);
         assert_eq!(trace.range_acceleration(now).is_some(), after.is_some());
     }
-    let changes = trace.legs().windows(2).filter(|pair| pair[0].user_satellite != pair[1].user_satellite).count();
+    let changes = trace.intervals().windows(2).filter(|pair| pair[0].user_satellite != pair[1].user_satellite).count();
     let begins = all.windows(2).filter(|pair| pair[0].1.is_none() && pair[0].0 < pair[1].0).count();
     assert_eq!(jumps + stops + begins, changes, "every change is told");
     assert!(jumps > 0 && stops > 3, "{jumps} {stops}");
@@ -298,7 +298,7 @@ fn a_cut_trace_is_the_same_up_to_there() {
         assert_eq!(cut.delay(now), trace.delay(now));
         let (a, b) = (cut.look(now).unwrap(), trace.look(now).unwrap());
         assert!((a.elevation_deg - b.elevation_deg).abs() < 1e-5 && (a.range_rate_mps - b.range_rate_mps).abs() < 1e-2);
-        assert_eq!(cut.leg(now), trace.leg(now));
+        assert_eq!(cut.interval_at(now), trace.interval_at(now));
     }
     assert_eq!(DelayTrace::fixed(Duration::from_millis(1)).looks().count(), 0);
     assert_eq!(DelayTrace::fixed(Duration::from_millis(1)).look(until), None);
@@ -327,7 +327,7 @@ fn an_end_that_never_sees_a_satellite_is_told_how_near_it_came() {
     // Of several gateways one is enough; but one that is there for nothing is told.
     let some = ConstellationPath::new("starlink-shell-1".into(), vec![north, toulouse()], auckland());
     let trace = some.trace(duration).unwrap();
-    assert!(trace.legs().iter().all(|leg| leg.gateway == Some(1)));
+    assert!(trace.intervals().iter().all(|interval| interval.gateway == Some(1)));
     assert_eq!(trace.warnings(), [format!("gateway 0: {expected}")]);
     assert_eq!(trace.cut(at(30.0)).warnings(), trace.warnings());
     let seeing = ConstellationPath::new("starlink-shell-1".into(), vec![toulouse(), auckland()], toulouse());
@@ -427,7 +427,7 @@ fn the_rate_of_the_doppler_shift_does_not_depend_on_the_step() {
             if is_changing(&trace, at(seconds)) {
                 continue;
             }
-            let satellite = trace.leg(at(seconds)).unwrap().user_satellite.unwrap();
+            let satellite = trace.interval_at(at(seconds)).unwrap().user_satellite.unwrap();
             let range = |offset: f64| {
                 let now = seconds + offset;
                 station.at(now).look(orbits.position_of(satellite, now)).0

@@ -107,8 +107,9 @@ fn audit(policy: &HandoverPolicy, served: &[(Time, Option<u32>)], end: Time, vie
     served.len() - 1
 }
 
-fn served(trace: &DelayTrace, of: impl Fn(&orbit::Leg) -> Option<u32>) -> Vec<(Time, Option<u32>)> {
-    let mut served: Vec<(Time, Option<u32>)> = trace.legs().iter().map(|leg| (leg.from, of(leg))).collect();
+fn served(trace: &DelayTrace, of: impl Fn(&orbit::RouteInterval) -> Option<u32>) -> Vec<(Time, Option<u32>)> {
+    let mut served: Vec<(Time, Option<u32>)> =
+        trace.intervals().iter().map(|interval| (interval.from, of(interval))).collect();
     served.dedup_by_key(|one| one.1);
     served
 }
@@ -127,8 +128,8 @@ fn every_policy_does_what_it_says() {
             };
             let trace = path.trace(duration).unwrap();
             for (place, of) in [
-                (toulouse, (|leg| leg.source_satellite) as fn(&orbit::Leg) -> Option<u32>),
-                (auckland, |leg| leg.user_satellite),
+                (toulouse, (|interval| interval.source_satellite) as fn(&orbit::RouteInterval) -> Option<u32>),
+                (auckland, |interval| interval.user_satellite),
             ] {
                 let station = Station::new(&place);
                 let usable = |satellite: u32, now: Time| {
@@ -156,7 +157,7 @@ fn the_longest_visibility_is_that_of_the_passes() {
     let trace = path.trace(Duration::from_secs(1800)).unwrap();
     let orbits = Orbits::new(constellation);
     let all = passes(&orbits, &Station::new(&auckland), constellation.minimum_elevation, [0.0, 3000.0]);
-    let served = served(&trace, |leg| leg.user_satellite);
+    let served = served(&trace, |interval| interval.user_satellite);
     assert!(served.len() > 5, "{}", served.len());
     for &(from, satellite) in &served {
         let now = from.as_secs_f64();
@@ -213,17 +214,19 @@ fn a_bent_pipe_with_every_policy() {
             let trace = path.trace(duration).unwrap();
             let seen = match (name, &policy) {
                 // It never sets: the longest visibility has no end.
-                ("geo", HandoverPolicy::LongestVisibility(_)) => served(&trace, |leg| leg.user_satellite).len() - 1,
-                _ => audit(&policy, &served(&trace, |leg| leg.user_satellite), Time::ZERO + duration, &view),
+                ("geo", HandoverPolicy::LongestVisibility(_)) => {
+                    served(&trace, |interval| interval.user_satellite).len() - 1
+                }
+                _ => audit(&policy, &served(&trace, |interval| interval.user_satellite), Time::ZERO + duration, &view),
             };
             assert!(seen >= least, "{name} {}: {seen}", policy.kind());
             for seconds in (0..duration.as_nanos() / 1_000_000_000).step_by(61) {
                 let now = Time::ZERO + Duration::from_secs(seconds);
-                let leg = trace.leg(now).unwrap();
-                assert_eq!(leg.source_satellite, leg.user_satellite);
-                let Some(satellite) = leg.user_satellite else { continue };
+                let interval = trace.interval_at(now).unwrap();
+                assert_eq!(interval.source_satellite, interval.user_satellite);
+                let Some(satellite) = interval.user_satellite else { continue };
                 let (up, gateway) = nearest(now, satellite).unwrap();
-                assert_eq!(leg.gateway, Some(gateway), "{name} {} at {now}", policy.kind());
+                assert_eq!(interval.gateway, Some(gateway), "{name} {} at {now}", policy.kind());
                 let expected = (up + range(&own, now, satellite)) / SPEED_OF_LIGHT;
                 assert!((trace.delay(now).unwrap().as_secs_f64() - expected).abs() < 1e-9);
             }
@@ -255,7 +258,7 @@ fn epochs_are_exact_also_between_the_steps() {
         )
     };
     let trace = path.trace(Duration::from_secs(600)).unwrap();
-    let served = served(&trace, |leg| leg.user_satellite);
+    let served = served(&trace, |interval| interval.user_satellite);
     let exact = served[1..].iter().filter(|one| one.0.as_nanos() % every.as_nanos() == 0).count();
     assert!(exact > 5 && exact + 1 == served.len(), "{exact} of {}", served.len());
 }
@@ -289,27 +292,27 @@ fn forwarding_takes_the_shortest_way() {
         let plain = path.trace(Duration::from_secs(3600)).unwrap();
         path.hops.processing_delay = Duration::from_millis(3);
         let slow = path.trace(Duration::from_secs(3600)).unwrap();
-        let mut last = plain.legs()[0].user_satellite;
+        let mut last = plain.intervals()[0].user_satellite;
         let mut seen = 0;
-        for leg in &plain.legs()[1..] {
-            match (last, leg.user_satellite) {
+        for interval in &plain.intervals()[1..] {
+            match (last, interval.user_satellite) {
                 (Some(old), Some(new)) if old != new => {
-                    orbits.positions_at(leg.from.as_secs_f64(), &mut positions);
-                    links.update(leg.from.as_secs_f64(), &positions);
+                    orbits.positions_at(interval.from.as_secs_f64(), &mut positions);
+                    links.update(interval.from.as_secs_f64(), &positions);
                     let metres = router.distances(&links, [(old, 0.0)])[new as usize];
-                    let found = leg.forwarding.unwrap().as_secs_f64();
-                    assert!((found - metres / SPEED_OF_LIGHT).abs() < 1e-9, "{name} at {}", leg.from);
+                    let found = interval.forwarding.unwrap().as_secs_f64();
+                    assert!((found - metres / SPEED_OF_LIGHT).abs() < 1e-9, "{name} at {}", interval.from);
                     let same = slow
-                        .legs()
+                        .intervals()
                         .iter()
-                        .find(|other| other.from == leg.from && other.user_satellite == leg.user_satellite);
+                        .find(|other| other.from == interval.from && other.user_satellite == interval.user_satellite);
                     let extra = same.unwrap().forwarding.unwrap().as_secs_f64() - found;
                     assert!(extra > 0.003 - 1e-9, "a link at least: {extra}");
                     seen += 1;
                 }
-                _ => assert_eq!(leg.forwarding, None),
+                _ => assert_eq!(interval.forwarding, None),
             }
-            last = leg.user_satellite.or(last);
+            last = interval.user_satellite.or(last);
         }
         assert!(seen >= 5, "{name}: {seen}");
     }
@@ -319,7 +322,7 @@ fn forwarding_takes_the_shortest_way() {
     constellation.links = orbit::LinkPattern::None;
     let path = ConstellationPath::new(constellation.into(), near, Place::from_degrees(43.6, 1.4));
     let trace = path.trace(Duration::from_secs(1800)).unwrap();
-    assert!(trace.handovers() > 4 && trace.legs().iter().all(|leg| leg.forwarding.is_none()));
+    assert!(trace.handovers() > 4 && trace.intervals().iter().all(|interval| interval.forwarding.is_none()));
 }
 
 /// A gateway that points at whichever satellite makes the route best, against all that it sees; and a user who does.
@@ -348,16 +351,23 @@ fn one_end_may_take_whatever_is_best() {
             orbits.positions_at(t, &mut positions);
             links.update(t, &positions);
             for (trace, kept, free, serving, is_user) in [
-                (&free_gateway, lyon, paris, (|leg| leg.user_satellite) as fn(&orbit::Leg) -> Option<u32>, true),
-                (&free_user, paris, lyon, |leg| leg.source_satellite, false),
+                (
+                    &free_gateway,
+                    lyon,
+                    paris,
+                    (|interval| interval.user_satellite) as fn(&orbit::RouteInterval) -> Option<u32>,
+                    true,
+                ),
+                (&free_user, paris, lyon, |interval| interval.source_satellite, false),
             ] {
-                let near = |leg: &orbit::Leg| leg.from.as_nanos().abs_diff(now.as_nanos()) < 3_000_000;
-                if trace.legs()[1..].iter().chain(both.legs()).any(near) {
+                let near =
+                    |interval: &orbit::RouteInterval| interval.from.as_nanos().abs_diff(now.as_nanos()) < 3_000_000;
+                if trace.intervals()[1..].iter().chain(both.intervals()).any(near) {
                     continue;
                 }
                 // The end that keeps its satellite keeps the same one.
-                let satellite = serving(trace.leg(now).unwrap());
-                assert_eq!(satellite, serving(both.leg(now).unwrap()), "{} at {now}", policy.kind());
+                let satellite = serving(trace.interval_at(now).unwrap());
+                assert_eq!(satellite, serving(both.interval_at(now).unwrap()), "{} at {now}", policy.kind());
                 let down = Station::new(&kept).at(t).look(positions[satellite.unwrap() as usize]).0;
                 let ways = router.distances(&links, [(satellite.unwrap(), down)]);
                 let seen = Station::new(&free).at(t);
@@ -386,9 +396,10 @@ fn each_end_has_its_own_epochs() {
         ..ConstellationPath::new("starlink-shell-1".into(), vec![paris], lyon)
     };
     let trace = path.trace(Duration::from_secs(600)).unwrap();
-    for (of, every) in
-        [((|leg| leg.user_satellite) as fn(&orbit::Leg) -> Option<u32>, 14), (|leg| leg.source_satellite, 10)]
-    {
+    for (of, every) in [
+        ((|interval| interval.user_satellite) as fn(&orbit::RouteInterval) -> Option<u32>, 14),
+        (|interval| interval.source_satellite, 10),
+    ] {
         let served = served(&trace, of);
         let exact = served[1..].iter().filter(|one| one.0.as_nanos() % (every * 1_000_000_000) == 0).count();
         assert!(exact > 5 && exact * 10 > served.len() * 8, "{exact} of {}", served.len());

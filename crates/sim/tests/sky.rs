@@ -55,7 +55,7 @@ fn handovers_that_cost_nothing_lose_nothing() {
 }
 
 #[test]
-fn what_a_handover_loses_is_what_was_under_way() {
+fn what_a_handover_loses_is_what_was_in_flight() {
     let with = |packets: &str| {
         let at_handover = format!("path.at_handover={{interruption=\"40 ms\", packets=\"{packets}\"}}");
         run(SHELL, &[&STEADY[..], &[&at_handover]].concat())

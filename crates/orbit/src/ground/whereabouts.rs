@@ -209,8 +209,8 @@ impl From<MovingUser> for Whereabouts {
 // Neither is derived as untagged, which would hide what is wrong in a table behind "did not match any variant".
 impl<'de> Deserialize<'de> for Gateways {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Ends;
-        impl<'de> Visitor<'de> for Ends {
+        struct GatewaysVisitor;
+        impl<'de> Visitor<'de> for GatewaysVisitor {
             type Value = Gateways;
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("a place, a list of places, or a table with a file")
@@ -226,14 +226,14 @@ impl<'de> Deserialize<'de> for Gateways {
                 }
             }
         }
-        deserializer.deserialize_any(Ends)
+        deserializer.deserialize_any(GatewaysVisitor)
     }
 }
 
 impl<'de> Deserialize<'de> for Whereabouts {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Way;
-        impl<'de> Visitor<'de> for Way {
+        struct WhereaboutsVisitor;
+        impl<'de> Visitor<'de> for WhereaboutsVisitor {
             type Value = Whereabouts;
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("a place, a table with way-points, or a table with a file")
@@ -249,7 +249,7 @@ impl<'de> Deserialize<'de> for Whereabouts {
                 }
             }
         }
-        deserializer.deserialize_any(Way)
+        deserializer.deserialize_any(WhereaboutsVisitor)
     }
 }
 

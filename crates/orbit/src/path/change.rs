@@ -1,6 +1,6 @@
-//! What changes from one leg of a route to the next: the one definition of a handover that all counts and tables go by.
+//! What changes from one interval of a route to the next: the one definition of a handover that all counts and tables go by.
 
-/// What happened where a leg begins, or since some instant; of what may happen together, each by itself.
+/// What happened where an interval begins, or since some instant; of what may happen together, each by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Change {
     /// Another satellite serves the user than the last that did. That none does any more, or the same one again, is no handover.
@@ -42,19 +42,19 @@ impl Change {
     }
 }
 
-/// Who serves the ends, leg after leg.
+/// Who serves the ends, interval after interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct History {
     /// The satellite that served the user last.
     pub user: Option<u32>,
     /// The gateway where the last route began, and the satellite that served it last.
     source: Option<(u32, u32)>,
-    /// Whether the last leg had a route; nothing before the first.
+    /// Whether the last interval had a route; nothing before the first.
     had_route: Option<bool>,
 }
 
 impl History {
-    /// What changes with a leg from `gateway` (nothing without a route) with these satellites serving the source and the user.
+    /// What changes with an interval from `gateway` (nothing without a route) with these satellites serving the source and the user.
     pub fn next(&mut self, gateway: Option<u32>, [source, user]: [Option<u32>; 2]) -> Change {
         // A single gateway has a satellite also where no route leads on.
         let source = source.map(|satellite| (gateway.or(self.source.map(|known| known.0)).unwrap_or(0), satellite));
@@ -98,8 +98,8 @@ mod tests {
     #[test]
     fn the_same_satellite_again_is_no_handover() {
         let mut history = History::default();
-        let legs = [(None, None), (Some(0), Some(7)), (None, None), (Some(0), Some(7)), (None, Some(7))];
-        let names = legs.map(|(gateway, satellite)| history.next(gateway, [satellite; 2]).names());
+        let intervals = [(None, None), (Some(0), Some(7)), (None, None), (Some(0), Some(7)), (None, Some(7))];
+        let names = intervals.map(|(gateway, satellite)| history.next(gateway, [satellite; 2]).names());
         assert_eq!(names, ["", "route-again", "outage", "route-again", "outage"]);
     }
 

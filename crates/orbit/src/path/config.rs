@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use units::{Angle, Duration, FieldError, Probability};
 
 use crate::ground::whereabouts::{Gateways, Whereabouts};
-use crate::path::follow::{Follower, Way};
+use crate::path::follow::{Follower, RouteSpec};
 use crate::path::format::TraceFormat;
 use crate::path::handover::HandoverPolicy;
 use crate::path::trace::DelayTrace;
@@ -287,7 +287,7 @@ impl ConstellationPath {
         }
         let start = self.start.as_secs_f64();
         sky.check(start, start + duration.as_secs_f64())?;
-        let way = Way {
+        let spec = RouteSpec {
             gateways: self.source.places(read).map_err(|error| error.within("source"))?,
             course: self.user.course(read).map_err(|error| error.within("user"))?,
             handover: self.handover.clone(),
@@ -298,7 +298,7 @@ impl ConstellationPath {
             mask: self.minimum_elevation.unwrap_or(sky.minimum_elevation),
             start: self.start,
         };
-        Follower::new(sky, way).trace(duration, self.step)
+        Follower::new(sky, spec).trace(duration, self.step)
     }
 }
 

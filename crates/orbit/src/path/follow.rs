@@ -11,8 +11,8 @@ use crate::ground::course::{Course, Side};
 use crate::ground::place::Place;
 use crate::path::change::History;
 use crate::path::handover::HandoverPolicy;
-use crate::path::scene::{End, Scene, never_in_view};
-use crate::path::trace::{DelayTrace, Leg, Point, StoredLook};
+use crate::path::scene::{GroundEnd, Scene, never_in_view};
+use crate::path::trace::{DelayTrace, Point, RouteInterval, StoredLook};
 use crate::routes::all_pairs::Metric;
 use crate::routes::routing::Router;
 use crate::satellites::propagation::{SPEED_OF_LIGHT, distance};
@@ -20,7 +20,7 @@ use crate::satellites::sky::Sky;
 
 /// What is to be followed. All values must have passed their checks.
 #[derive(Clone, Debug)]
-pub(crate) struct Way {
+pub(crate) struct RouteSpec {
     /// Where it may begin; at least one.
     pub gateways: Vec<Place>,
     /// Where the user is over time.
@@ -63,13 +63,13 @@ pub(crate) struct Follower {
     history: History,
     points: Vec<Point>,
     looks: Vec<StoredLook>,
-    legs: Vec<Leg>,
+    intervals: Vec<RouteInterval>,
 }
 
 /// An end and the satellite that serves it.
 #[derive(Clone, Debug)]
 struct Watch {
-    end: End,
+    end: GroundEnd,
     policy: HandoverPolicy,
     serving: Option<u32>,
     /// When that changes, if it does before the step under way ends.
@@ -93,31 +93,35 @@ struct Path {
 }
 
 impl Follower {
-    pub fn new(sky: Sky, way: Way) -> Follower {
-        let of_user = if way.is_linked { End::User } else { End::Common };
-        let of_gateways = (0..if way.is_linked { way.gateways.len() } else { 0 }).map(End::Gateway);
-        let all = of_gateways.map(|end| (end, &way.source_handover)).chain([(of_user, &way.handover)]);
+    pub fn new(sky: Sky, spec: RouteSpec) -> Follower {
+        let of_user = if spec.is_linked { GroundEnd::User } else { GroundEnd::Common };
+        let of_gateways = (0..if spec.is_linked { spec.gateways.len() } else { 0 }).map(GroundEnd::Gateway);
+        let all = of_gateways.map(|end| (end, &spec.source_handover)).chain([(of_user, &spec.handover)]);
         let kept = all.filter(|(_, policy)| !matches!(policy, HandoverPolicy::ShortestPath(_)));
-        let watch =
-            |(end, policy): (End, &HandoverPolicy)| Watch { end, policy: policy.clone(), serving: None, until: None };
+        let watch = |(end, policy): (GroundEnd, &HandoverPolicy)| Watch {
+            end,
+            policy: policy.clone(),
+            serving: None,
+            until: None,
+        };
         let watches: Vec<Watch> = kept.map(watch).collect();
-        let per_link = way.processing.as_secs_f64() * SPEED_OF_LIGHT;
+        let per_link = spec.processing.as_secs_f64() * SPEED_OF_LIGHT;
         Follower {
-            router: Router::new(way.metric, per_link),
-            processing: way.processing,
-            epochs: [&way.source_handover, &way.handover].into_iter().filter_map(HandoverPolicy::epoch).collect(),
+            router: Router::new(spec.metric, per_link),
+            processing: spec.processing,
+            epochs: [&spec.source_handover, &spec.handover].into_iter().filter_map(HandoverPolicy::epoch).collect(),
             watches,
-            is_single: way.gateways.len() == 1,
-            is_linked: way.is_linked,
-            mask: way.mask,
+            is_single: spec.gateways.len() == 1,
+            is_linked: spec.is_linked,
+            mask: spec.mask,
             entries: Vec::new(),
             current: Path::default(),
             found: Path::default(),
             history: History::default(),
             points: Vec::new(),
             looks: Vec::new(),
-            legs: Vec::new(),
-            scene: Scene::new(sky, &way.gateways, way.course, way.mask, way.start),
+            intervals: Vec::new(),
+            scene: Scene::new(sky, &spec.gateways, spec.course, spec.mask, spec.start),
         }
     }
 
@@ -132,7 +136,7 @@ impl Follower {
         let mut now = Time::ZERO;
         self.choose(now, |_| true);
         self.search(now);
-        self.begin_leg(now);
+        self.begin_interval(now);
         while now < end {
             let grid = Time::from_nanos((now.as_nanos() / step.as_nanos() + 1) * step.as_nanos());
             let turn = self.scene.next_turn(now);
@@ -149,7 +153,7 @@ impl Follower {
             return Err(unseen);
         }
         let warnings = if self.is_single { Vec::new() } else { self.warnings(duration, step) };
-        Ok(DelayTrace::build(self.points, self.looks, self.legs).warned(warnings))
+        Ok(DelayTrace::build(self.points, self.looks, self.intervals).warned(warnings))
     }
 
     /// Of the gateways that are there for nothing.
@@ -261,11 +265,11 @@ impl Follower {
         if !self.current.route.is_empty() || self.current.serving[1].is_some() {
             self.push_point(now, Side::Before);
         }
-        self.begin_leg(now);
+        self.begin_interval(now);
     }
 
     /// Makes the route just found the current one.
-    fn begin_leg(&mut self, now: Time) {
+    fn begin_interval(&mut self, now: Time) {
         std::mem::swap(&mut self.current, &mut self.found);
         let [source_satellite, user_satellite] = self.current.serving;
         let hops = self.current.route.len().checked_sub(1).map(|hops| hops as u32);
@@ -275,7 +279,15 @@ impl Follower {
         };
         let gateway = self.current.gateway;
         let change = self.history.next(gateway, self.current.serving);
-        self.legs.push(Leg { from: now, hops, source_satellite, user_satellite, gateway, forwarding, change });
+        self.intervals.push(RouteInterval {
+            from: now,
+            hops,
+            source_satellite,
+            user_satellite,
+            gateway,
+            forwarding,
+            change,
+        });
         self.push_point(now, Side::After);
     }
 
@@ -295,19 +307,19 @@ impl Follower {
         let Follower { scene, router, watches, entries, found, is_single, .. } = self;
         entries.clear();
         found.route.clear();
-        let user_watch = watches.last().filter(|watch| !matches!(watch.end, End::Gateway(_)));
+        let user_watch = watches.last().filter(|watch| !matches!(watch.end, GroundEnd::Gateway(_)));
         let exit = user_watch.and_then(|watch| watch.serving);
         match (watches.first().map(|watch| watch.end), exit) {
-            (Some(End::Common), None) => {}
-            (Some(End::Common), Some(satellite)) => entries.extend(scene.gateways_under(satellite)),
-            (Some(End::Gateway(_)), _) => entries.extend(watches.iter().filter_map(|watch| match watch.end {
-                End::Gateway(number) => {
+            (Some(GroundEnd::Common), None) => {}
+            (Some(GroundEnd::Common), Some(satellite)) => entries.extend(scene.gateways_under(satellite)),
+            (Some(GroundEnd::Gateway(_)), _) => entries.extend(watches.iter().filter_map(|watch| match watch.end {
+                GroundEnd::Gateway(number) => {
                     let satellite = watch.serving?;
                     Some((satellite, scene.look(watch.end, satellite).0, number as u32))
                 }
-                End::User | End::Common => None,
+                GroundEnd::User | GroundEnd::Common => None,
             })),
-            (Some(End::User) | None, _) => entries.extend(scene.seen_by_gateways()),
+            (Some(GroundEnd::User) | None, _) => entries.extend(scene.seen_by_gateways()),
         }
         let ways_in = entries.iter().map(|&(satellite, metres, _)| (satellite, metres));
         let user = scene.user_position();
@@ -315,8 +327,8 @@ impl Follower {
         match (user_watch, exit) {
             (None, _) => drop(router.shortest(&scene.links, ways_in, scene.seen_by_user(), straight)),
             (Some(_), Some(last)) => {
-                let down = scene.look(End::User, last).0;
-                router.shortest(&scene.links, ways_in, [(last, down)], straight);
+                let last_link = scene.look(GroundEnd::User, last).0;
+                router.shortest(&scene.links, ways_in, [(last, last_link)], straight);
             }
             (Some(_), None) => router.forget(),
         }
@@ -325,7 +337,7 @@ impl Follower {
         found.gateway = first.and_then(|first| nearest_gateway(entries, first));
         // A single gateway has its satellite also where no route leads on from it.
         let alone = match watches.first() {
-            Some(Watch { end: End::Gateway(_), serving, .. }) if *is_single => *serving,
+            Some(Watch { end: GroundEnd::Gateway(_), serving, .. }) if *is_single => *serving,
             _ => None,
         };
         let last = if user_watch.is_none() { found.route.last().copied() } else { exit };
@@ -340,11 +352,11 @@ impl Follower {
         let look = current.serving[1].map(|satellite| scene.user_look(satellite, side));
         let (delay, last_link) = match (current.gateway, current.route.as_slice()) {
             (Some(gateway), &[first, ref rest @ ..]) => {
-                let up = scene.look(End::Gateway(gateway as usize), first).0;
-                let down = scene.look(End::User, rest.last().copied().unwrap_or(first)).0;
+                let first_link = scene.look(GroundEnd::Gateway(gateway as usize), first).0;
+                let last_link = scene.look(GroundEnd::User, rest.last().copied().unwrap_or(first)).0;
                 let processing = Duration::from_nanos(processing.as_nanos() * current.route.len() as u64);
-                let metres = up + scene.length(&current.route) + down;
-                (Some(light_time(metres) + processing), Some(light_time(down)))
+                let metres = first_link + scene.length(&current.route) + last_link;
+                (Some(light_time(metres) + processing), Some(light_time(last_link)))
             }
             _ => (None, None),
         };

@@ -12,7 +12,7 @@ use crate::satellites::sky::Sky;
 
 /// Who a satellite serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum GroundEnd {
     /// A gateway, by its number.
     Gateway(usize),
     /// The user.
@@ -101,30 +101,30 @@ impl Scene {
     }
 
     /// The distance to a satellite in metres and the sine of its elevation.
-    pub fn look(&self, end: End, satellite: u32) -> (f64, f64) {
+    pub fn look(&self, end: GroundEnd, satellite: u32) -> (f64, f64) {
         self.horizon(end).look(self.position(satellite))
     }
 
-    fn horizon(&self, end: End) -> &Horizon {
+    fn horizon(&self, end: GroundEnd) -> &Horizon {
         match end {
-            End::Gateway(number) => &self.gateways[number],
-            End::User | End::Common => &self.user,
+            GroundEnd::Gateway(number) => &self.gateways[number],
+            GroundEnd::User | GroundEnd::Common => &self.user,
         }
     }
 
     /// The satellites that may serve an end.
-    pub fn in_view(&self, end: End) -> impl Iterator<Item = InView> {
+    pub fn in_view(&self, end: GroundEnd) -> impl Iterator<Item = InView> {
         let visible = self.horizon(end).visible(&self.positions, self.sin_mask);
         let usable = visible.filter(move |&(satellite, ..)| self.is_usable(end, satellite));
         usable.map(|(satellite, _, sin_elevation)| InView { satellite, sin_elevation })
     }
 
-    fn is_usable(&self, end: End, satellite: u32) -> bool {
-        end != End::Common || self.gateways_under(satellite).next().is_some()
+    fn is_usable(&self, end: GroundEnd, satellite: u32) -> bool {
+        end != GroundEnd::Common || self.gateways_under(satellite).next().is_some()
     }
 
     /// Whether the satellite that serves an end goes on serving it; without one, whether there is still none.
-    pub fn keeps(&self, policy: &HandoverPolicy, end: End, serving: Option<u32>) -> bool {
+    pub fn keeps(&self, policy: &HandoverPolicy, end: GroundEnd, serving: Option<u32>) -> bool {
         let Some(satellite) = serving else { return self.in_view(end).next().is_none() };
         let sin_elevation = self.look(end, satellite).1;
         sin_elevation >= self.sin_mask
@@ -155,7 +155,7 @@ impl Scene {
 
     /// How the user sees a satellite, with its motion on that side of the instant.
     pub fn user_look(&self, satellite: u32, side: Side) -> Look {
-        let (range_m, sin_elevation) = self.look(End::User, satellite);
+        let (range_m, sin_elevation) = self.look(GroundEnd::User, satellite);
         let now = self.now.expect("the scene is somewhere");
         let seconds = self.start + now.as_secs_f64();
         let own = turned(self.course.velocity(now, side), earth_turn(seconds));
@@ -178,7 +178,7 @@ impl Scene {
 
     /// Of the satellites that may serve an end at `now`, the one that may for longest from then on; of those that are there for
     /// more than a day, the highest.
-    pub fn longest(&self, end: End, now: Time, mut candidates: Vec<InView>) -> Option<u32> {
+    pub fn longest(&self, end: GroundEnd, now: Time, mut candidates: Vec<InView>) -> Option<u32> {
         let sees = |satellite: u32, at: Time| self.may_serve(end, satellite, at);
         let (mut before, farthest) = (now, now + FARTHEST_LOOK);
         while candidates.len() > 1 && before < farthest {
@@ -195,15 +195,15 @@ impl Scene {
     }
 
     /// Whether a satellite may serve an end at another instant than the scene's.
-    fn may_serve(&self, end: End, satellite: u32, at: Time) -> bool {
+    fn may_serve(&self, end: GroundEnd, satellite: u32, at: Time) -> bool {
         let seconds = self.start + at.as_secs_f64();
         let position = self.orbits.position_of(satellite, seconds);
         let turn = earth_turn(seconds);
         let sees = |horizon: Horizon| horizon.look(position).1 >= self.sin_mask;
         match end {
-            End::Gateway(number) => sees(self.stations[number].turned(turn)),
-            End::User => sees(self.course.horizon(at, seconds)),
-            End::Common => {
+            GroundEnd::Gateway(number) => sees(self.stations[number].turned(turn)),
+            GroundEnd::User => sees(self.course.horizon(at, seconds)),
+            GroundEnd::Common => {
                 let mut gateways = self.stations.iter();
                 sees(self.course.horizon(at, seconds)) && gateways.any(|station| sees(station.turned(turn)))
             }

@@ -54,25 +54,25 @@ pub fn constellation_delay(
 }
 
 fn tabulate(trace: DelayTrace, duration: Duration, step: Duration) -> DelayTable {
-    let mut legs = trace.legs().iter().peekable();
-    let mut leg = trace.legs()[0];
+    let mut intervals = trace.intervals().iter().peekable();
+    let mut interval = trace.intervals()[0];
     let mut rows = Vec::new();
     let end = Time::ZERO + duration;
     let mut now = Time::ZERO;
     loop {
         let mut change = Change::default();
-        while let Some(next) = legs.next_if(|next| next.from <= now) {
+        while let Some(next) = intervals.next_if(|next| next.from <= now) {
             change = change.and(next.change);
-            leg = *next;
+            interval = *next;
         }
         let look = trace.look(now);
         rows.push(DelayRow {
             time_s: now.as_secs_f64(),
             one_way_delay_s: trace.delay(now).map(Duration::as_secs_f64),
-            hops: leg.hops,
-            gateway: leg.gateway,
-            source_satellite: leg.source_satellite,
-            user_satellite: leg.user_satellite,
+            hops: interval.hops,
+            gateway: interval.gateway,
+            source_satellite: interval.source_satellite,
+            user_satellite: interval.user_satellite,
             elevation_deg: look.map(|look| look.elevation_deg),
             range_m: look.map(|look| look.range_m),
             range_rate_mps: look.map(|look| look.range_rate_mps),

@@ -14,7 +14,7 @@ pub struct DelayTrace {
     points: Vec<Point>,
     /// How the user sees its satellite at each point, of a path that has one; empty for others.
     looks: Vec<StoredLook>,
-    legs: Vec<Leg>,
+    intervals: Vec<RouteInterval>,
     index: Index,
     warnings: Vec<String>,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Point {
 
 /// An interval with one route, or without any; it ends where the next begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Leg {
+pub struct RouteInterval {
     /// Its begin.
     pub from: Time,
     /// Number of inter-satellite links on the route; nothing during an outage.
@@ -45,7 +45,7 @@ pub struct Leg {
     /// Where another satellite serves the user than the last that did: the delay from that one to this one at the begin, over
     /// the best way between satellites. Nothing without a way, and where none was replaced.
     pub forwarding: Option<Duration>,
-    /// What changed from the leg before.
+    /// What changed from the interval before.
     pub change: Change,
 }
 
@@ -135,11 +135,11 @@ impl DelayTrace {
     }
 
     /// From points in the order of time, at least one; over a constellation also how the user sees its satellite at each of
-    /// them, and the legs of the route.
-    pub(crate) fn build(points: Vec<Point>, looks: Vec<StoredLook>, legs: Vec<Leg>) -> DelayTrace {
+    /// them, and the intervals of the route.
+    pub(crate) fn build(points: Vec<Point>, looks: Vec<StoredLook>, intervals: Vec<RouteInterval>) -> DelayTrace {
         debug_assert!(looks.is_empty() || looks.len() == points.len());
         let index = Index::new(&points);
-        DelayTrace { points, looks, legs, index, warnings: Vec::new() }
+        DelayTrace { points, looks, intervals, index, warnings: Vec::new() }
     }
 
     /// With these warnings.
@@ -271,15 +271,15 @@ impl DelayTrace {
         found
     }
 
-    /// The leg at `now`; nothing for paths that know no route.
-    pub fn leg(&self, now: Time) -> Option<&Leg> {
-        let after = self.legs.partition_point(|leg| leg.from <= now);
-        self.legs.get(after.saturating_sub(1))
+    /// The interval at `now`; nothing for paths that know no route.
+    pub fn interval_at(&self, now: Time) -> Option<&RouteInterval> {
+        let after = self.intervals.partition_point(|interval| interval.from <= now);
+        self.intervals.get(after.saturating_sub(1))
     }
 
-    /// The legs in the order of time; none for paths that know no route.
-    pub fn legs(&self) -> &[Leg] {
-        &self.legs
+    /// The intervals in the order of time; none for paths that know no route.
+    pub fn intervals(&self) -> &[RouteInterval] {
+        &self.intervals
     }
 
     /// The points in the order of time, as (instant, delay from there on): a jump is two points at one instant.
@@ -308,7 +308,7 @@ impl DelayTrace {
     }
 
     fn count(&self, happened: impl Fn(&Change) -> bool) -> u64 {
-        self.legs.iter().filter(|leg| happened(&leg.change)).count() as u64
+        self.intervals.iter().filter(|interval| happened(&interval.change)).count() as u64
     }
 
     /// The first `until` of it, and no more: what a run that ended then has seen.
@@ -326,8 +326,8 @@ impl DelayTrace {
                 [at(Time::ZERO)].into_iter().chain(within).chain([at(until)]).collect()
             }
         };
-        let legs = self.legs.iter().filter(|leg| leg.from <= until).copied().collect();
-        DelayTrace::build(points, looks, legs).warned(self.warnings.clone())
+        let intervals = self.intervals.iter().filter(|interval| interval.from <= until).copied().collect();
+        DelayTrace::build(points, looks, intervals).warned(self.warnings.clone())
     }
 
     /// The shortest delay; nothing if there is never a route.
@@ -423,7 +423,7 @@ mod tests {
         for now in [Time::ZERO, at(7.0), Time::MAX] {
             assert_eq!(trace.delay(now), Some(ms(40)));
             assert_eq!(trace.last_link_delay(now), None);
-            assert_eq!(trace.leg(now), None);
+            assert_eq!(trace.interval_at(now), None);
         }
         assert_eq!((trace.min(), trace.mean(), trace.max()), (Some(ms(40)), Some(ms(40)), Some(ms(40))));
         assert_eq!((trace.handovers(), trace.route_changes(), trace.outage()), (0, 0, Duration::ZERO));
@@ -488,7 +488,7 @@ mod tests {
     #[test]
     fn counts_handovers_of_each_end_across_outages() {
         let mut history = History::default();
-        let mut leg = |seconds: f64, gateway: Option<u32>, serving: [Option<u32>; 2]| Leg {
+        let mut interval = |seconds: f64, gateway: Option<u32>, serving: [Option<u32>; 2]| RouteInterval {
             from: at(seconds),
             hops: gateway.map(|_| 1),
             source_satellite: serving[0],
@@ -497,25 +497,25 @@ mod tests {
             forwarding: None,
             change: history.next(gateway, serving),
         };
-        let legs = vec![
-            leg(0.0, Some(0), [Some(1), Some(5)]),
-            leg(1.0, Some(0), [Some(1), Some(5)]), // another way
-            leg(2.0, Some(0), [Some(2), Some(6)]), // both
-            leg(3.0, None, [None, Some(6)]),       // lost, which is no handover yet
-            leg(4.0, Some(0), [Some(3), Some(6)]), // found another
-            leg(5.0, None, [Some(3), None]),
-            leg(6.0, Some(0), [Some(3), Some(6)]), // the same again
-            leg(7.0, Some(1), [Some(9), Some(6)]), // another gateway
-            leg(8.0, Some(1), [Some(8), Some(6)]), // which gets another satellite
-            leg(9.0, Some(0), [Some(4), Some(6)]), // and the first again
+        let intervals = vec![
+            interval(0.0, Some(0), [Some(1), Some(5)]),
+            interval(1.0, Some(0), [Some(1), Some(5)]), // another way
+            interval(2.0, Some(0), [Some(2), Some(6)]), // both
+            interval(3.0, None, [None, Some(6)]),       // lost, which is no handover yet
+            interval(4.0, Some(0), [Some(3), Some(6)]), // found another
+            interval(5.0, None, [Some(3), None]),
+            interval(6.0, Some(0), [Some(3), Some(6)]), // the same again
+            interval(7.0, Some(1), [Some(9), Some(6)]), // another gateway
+            interval(8.0, Some(1), [Some(8), Some(6)]), // which gets another satellite
+            interval(9.0, Some(0), [Some(4), Some(6)]), // and the first again
         ];
         let point = Point { at: Time::ZERO, delay: None, last_link: None };
-        let trace = DelayTrace::build(vec![point], Vec::new(), legs);
+        let trace = DelayTrace::build(vec![point], Vec::new(), intervals);
         assert_eq!((trace.user_handovers(), trace.gateway_handovers(), trace.handovers()), (1, 3, 4));
         assert_eq!(trace.route_changes(), 3);
         let cut = trace.cut(at(4.0));
         assert_eq!((cut.user_handovers(), cut.gateway_handovers(), cut.route_changes()), (1, 2, 1));
-        assert_eq!(trace.leg(at(2.5)).unwrap().source_satellite, Some(2));
+        assert_eq!(trace.interval_at(at(2.5)).unwrap().source_satellite, Some(2));
         assert_eq!((trace.min(), trace.mean(), trace.delay(at(1.0))), (None, None, None));
     }
 

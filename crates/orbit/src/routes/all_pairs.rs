@@ -432,9 +432,9 @@ impl Towards {
         tree.grow(&snapshot.graph, snapshot.in_view(to), &mut self.order);
         for from in 0..to {
             let route = best_entry(tree, snapshot.in_view(from)).map(|(satellite, cost)| {
-                let way = tree.way[satellite as usize];
+                let route = tree.routes[satellite as usize];
                 let one_way_delay_s = cost.metres() / SPEED_OF_LIGHT;
-                Route { one_way_delay_s, hops: way.hops, first: satellite, last: way.last, mark: way.mark }
+                Route { one_way_delay_s, hops: route.hops, first: satellite, last: route.last, mark: route.mark }
             });
             self.met[from].see(route, step == 0);
             self.routes.push(route);
@@ -469,7 +469,7 @@ impl Towards {
 fn best_entry<C: Cost>(tree: &Tree<C>, in_view: &[(u32, f64)]) -> Option<(u32, C)> {
     let mut best = (NOWHERE, C::FAR);
     for &(satellite, metres) in in_view {
-        let cost = tree.cost[satellite as usize].up(metres);
+        let cost = tree.cost[satellite as usize].first_link(metres);
         if cost < best.1 {
             best = (satellite, cost);
         }

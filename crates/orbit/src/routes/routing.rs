@@ -236,17 +236,17 @@ mod tests {
             };
             let (entries, exits) = (ground(entries), ground(exits));
             let all = all_distances(&links);
-            let best = |to: u32| entries.iter().map(|&(s, up)| up + all[s as usize][to as usize]).fold(f64::INFINITY, f64::min);
-            let expected = exits.iter().map(|&(s, down)| best(s) + down).fold(f64::INFINITY, f64::min);
+            let best = |to: u32| entries.iter().map(|&(s, first_link)| first_link + all[s as usize][to as usize]).fold(f64::INFINITY, f64::min);
+            let expected = exits.iter().map(|&(s, last_link)| best(s) + last_link).fold(f64::INFINITY, f64::min);
 
             let mut router = Router::default();
             let found = router.shortest(&links, entries.iter().copied(), exits.iter().copied(), |_| 0.0);
             prop_assert!(same(found.unwrap_or(f64::INFINITY), expected), "{found:?} but {expected}");
             if let Some(found) = found {
                 let (first, last) = (router.route()[0], *router.route().last().unwrap());
-                let up = entries.iter().find(|e| e.0 == first).unwrap().1;
-                let down = exits.iter().find(|e| e.0 == last).unwrap().1;
-                prop_assert!(same(up + length(&links, router.route()) + down, found));
+                let first_link = entries.iter().find(|e| e.0 == first).unwrap().1;
+                let last_link = exits.iter().find(|e| e.0 == last).unwrap().1;
+                prop_assert!(same(first_link + length(&links, router.route()) + last_link, found));
             } else {
                 prop_assert!(router.route().is_empty());
             }
@@ -325,8 +325,8 @@ mod tests {
                 let expected_hops = fewest(&links, &entries, to);
                 assert_eq!(found.map(|found| found.0), expected_hops.map(|fewest| fewest.0), "{} {to}", preset.name);
                 if let (Some((_, route)), Some((_, metres))) = (found, expected_hops) {
-                    let up = entries.iter().find(|entry| entry.0 == route[0]).unwrap().1;
-                    assert!((up + length(&links, route) - metres).abs() < 1e-2, "{} {to}", preset.name);
+                    let first_link = entries.iter().find(|entry| entry.0 == route[0]).unwrap().1;
+                    assert!((first_link + length(&links, route) - metres).abs() < 1e-2, "{} {to}", preset.name);
                 }
                 let found = slow.shortest(&links, entries, [(to, 0.0)], straight).unwrap_or(f64::INFINITY);
                 assert!(same(found, expected[to as usize]), "{} {to}", preset.name);

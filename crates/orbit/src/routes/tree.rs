@@ -49,13 +49,13 @@ pub(crate) trait Cost: Copy + PartialOrd {
     const FAR: Self;
 
     /// Of the way from a satellite straight to the ground.
-    fn down(metres: f64) -> Self;
+    fn last_link(metres: f64) -> Self;
 
     /// With a link of so many metres before.
     fn over(self, metres: f64) -> Self;
 
     /// With so many metres up from the ground before.
-    fn up(self, metres: f64) -> Self;
+    fn first_link(self, metres: f64) -> Self;
 
     /// The length in metres.
     fn metres(self) -> f64;
@@ -65,7 +65,7 @@ pub(crate) trait Cost: Copy + PartialOrd {
 impl Cost for f64 {
     const FAR: f64 = f64::INFINITY;
 
-    fn down(metres: f64) -> f64 {
+    fn last_link(metres: f64) -> f64 {
         metres
     }
 
@@ -73,7 +73,7 @@ impl Cost for f64 {
         self + metres
     }
 
-    fn up(self, metres: f64) -> f64 {
+    fn first_link(self, metres: f64) -> f64 {
         self + metres
     }
 
@@ -92,7 +92,7 @@ pub(crate) struct HopsThenMetres {
 impl Cost for HopsThenMetres {
     const FAR: HopsThenMetres = HopsThenMetres { hops: f64::INFINITY, metres: f64::INFINITY };
 
-    fn down(metres: f64) -> HopsThenMetres {
+    fn last_link(metres: f64) -> HopsThenMetres {
         HopsThenMetres { hops: 0.0, metres }
     }
 
@@ -100,7 +100,7 @@ impl Cost for HopsThenMetres {
         HopsThenMetres { hops: self.hops + 1.0, metres: self.metres + metres }
     }
 
-    fn up(self, metres: f64) -> HopsThenMetres {
+    fn first_link(self, metres: f64) -> HopsThenMetres {
         HopsThenMetres { metres: self.metres + metres, ..self }
     }
 
@@ -123,17 +123,17 @@ impl Order {
 #[derive(Clone, Debug)]
 pub(crate) struct Tree<C> {
     /// The way straight down, where the station is in view.
-    down: Vec<C>,
+    last_link: Vec<C>,
     pub cost: Vec<C>,
     /// The satellite that each hands its packets to, or [`STATION`], or [`NOWHERE`].
     pub next: Vec<u32>,
     /// What follows from the way to the station.
-    pub way: Vec<Way>,
+    pub routes: Vec<RouteSummary>,
 }
 
 /// A route from a satellite to the station, in brief.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Way {
+pub(crate) struct RouteSummary {
     /// Number of links between satellites.
     pub hops: u32,
     /// The satellite that sends down.
@@ -145,17 +145,17 @@ pub(crate) struct Way {
 impl<C: Cost> Tree<C> {
     pub fn new(satellites: usize) -> Tree<C> {
         Tree {
-            down: vec![C::FAR; satellites],
+            last_link: vec![C::FAR; satellites],
             cost: vec![C::FAR; satellites],
             next: vec![NOWHERE; satellites],
-            way: vec![Way::default(); satellites],
+            routes: vec![RouteSummary::default(); satellites],
         }
     }
 
     /// Finds the routes to a station that has `in_view` the satellites given by number and distance in metres.
     pub fn grow(&mut self, graph: &Graph, in_view: &[(u32, f64)], order: &mut Order) {
         for &(satellite, metres) in in_view {
-            self.down[satellite as usize] = C::down(metres);
+            self.last_link[satellite as usize] = C::last_link(metres);
         }
         self.cost.fill(C::FAR);
         self.next.fill(NOWHERE);
@@ -171,7 +171,7 @@ impl<C: Cost> Tree<C> {
             });
         }
         self.follow(&order.0);
-        in_view.iter().for_each(|&(satellite, _)| self.down[satellite as usize] = C::FAR);
+        in_view.iter().for_each(|&(satellite, _)| self.last_link[satellite as usize] = C::FAR);
     }
 
     /// Applies Bellman's equation to each satellite in turn; whether anything changed. Among ways of equal cost it takes the
@@ -179,8 +179,8 @@ impl<C: Cost> Tree<C> {
     fn sweep(&mut self, graph: &Graph, order: &[u32]) -> bool {
         let mut changed = false;
         for &satellite in order {
-            let down = self.down[satellite as usize];
-            let (mut best, mut next) = (down, if down < C::FAR { STATION } else { NOWHERE });
+            let last_link = self.last_link[satellite as usize];
+            let (mut best, mut next) = (last_link, if last_link < C::FAR { STATION } else { NOWHERE });
             for edge in graph.row(satellite) {
                 let cost = self.cost[edge.to as usize].over(edge.metres);
                 if cost < best {
@@ -197,15 +197,15 @@ impl<C: Cost> Tree<C> {
     /// In an order in which every satellite comes after its next.
     fn follow(&mut self, order: &[u32]) {
         for &satellite in order {
-            let way = match self.next[satellite as usize] {
-                NOWHERE => Way::default(),
-                STATION => Way { hops: 0, last: satellite, mark: mix(u64::from(satellite)) },
+            let route = match self.next[satellite as usize] {
+                NOWHERE => RouteSummary::default(),
+                STATION => RouteSummary { hops: 0, last: satellite, mark: mix(u64::from(satellite)) },
                 next => {
-                    let way = self.way[next as usize];
-                    Way { hops: way.hops + 1, mark: mix(way.mark ^ u64::from(satellite)), ..way }
+                    let route = self.routes[next as usize];
+                    RouteSummary { hops: route.hops + 1, mark: mix(route.mark ^ u64::from(satellite)), ..route }
                 }
             };
-            self.way[satellite as usize] = way;
+            self.routes[satellite as usize] = route;
         }
     }
 }
@@ -273,7 +273,7 @@ mod tests {
                     }
                     STATION => {
                         metres += in_view.iter().find(|view| view.0 == at).expect("the station sees it").1;
-                        assert_eq!((tree.way[start as usize].hops, tree.way[start as usize].last), (hops, at));
+                        assert_eq!((tree.routes[start as usize].hops, tree.routes[start as usize].last), (hops, at));
                         let told = tree.cost[start as usize].metres();
                         assert!((told - metres).abs() <= 1e-9 * metres.max(1.0), "{told} but {metres}");
                         break;
@@ -308,13 +308,13 @@ mod tests {
                     told == best_metres || (told - best_metres).abs() <= 1e-9 * best_metres,
                     "{told}: {best_metres}"
                 );
-                assert!(!by_hops || best.0.is_infinite() || f64::from(tree.way[s].hops) == best.0);
+                assert!(!by_hops || best.0.is_infinite() || f64::from(tree.routes[s].hops) == best.0);
             }
             check_ways(&tree, &Links::from_edges(n, edges), in_view);
             // What the steps before were does not show.
             let mut fresh = Tree::<C>::new(n as usize);
             fresh.grow(&graph(n, edges), in_view, &mut Order::new(n as usize));
-            assert!(fresh.cost == tree.cost && fresh.next == tree.next && fresh.way == tree.way);
+            assert!(fresh.cost == tree.cost && fresh.next == tree.next && fresh.routes == tree.routes);
         }
     }
 

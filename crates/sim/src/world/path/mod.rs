@@ -49,14 +49,14 @@ pub(super) struct LongPath {
 impl LongPath {
     /// `config` is where `trace` comes from.
     pub(super) fn new(config: &PathConfig, trace: DelayTrace, jitter: Option<(Jitter, Generator)>) -> LongPath {
-        let includes_last_link = !trace.legs().is_empty();
+        let includes_last_link = !trace.intervals().is_empty();
         let first = trace.points().next().and_then(|(_, delay)| delay);
         LongPath {
             includes_last_link,
             jitter,
             constant: first.filter(|_| !includes_last_link && trace.points().count() == 1),
             lanes: [Lane::new(config), Lane::new(config)],
-            service: Service::new(trace.legs(), config.at_handover()),
+            service: Service::new(trace.intervals(), config.at_handover()),
             outages: outages(&trace),
             stranded: 0,
             warnings: Vec::new(),
@@ -137,7 +137,7 @@ impl LongPath {
         if !self.lanes[direction as usize].has_queues() {
             return Ok(Some((sent, sent + delay)));
         }
-        let links = self.trace.leg(sent).and_then(|leg| leg.hops).unwrap_or(0) as usize + 1;
+        let links = self.trace.interval_at(sent).and_then(|interval| interval.hops).unwrap_or(0) as usize + 1;
         let crossed = self.lanes[direction as usize].cross(sent, bytes, links)?;
         Ok(Some((sent, crossed + delay)))
     }
@@ -237,7 +237,7 @@ fn resumes(outages: &[(Time, Time)], now: Time) -> Time {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use orbit::Leg;
+    use orbit::RouteInterval;
 
     const HOUR: Duration = Duration::from_secs(3600);
 
@@ -259,8 +259,8 @@ mod tests {
     }
 
     /// The first handover of the user, with a way from the old satellite to the new one.
-    fn handover(path: &LongPath) -> Leg {
-        let found = path.trace().legs().iter().find(|leg| leg.forwarding.is_some());
+    fn handover(path: &LongPath) -> RouteInterval {
+        let found = path.trace().intervals().iter().find(|interval| interval.forwarding.is_some());
         *found.expect("a satellite sets within the hour")
     }
 
@@ -270,28 +270,30 @@ mod tests {
 
     #[test]
     fn what_is_on_its_way_down_at_a_handover_is_sent_on_or_lost() {
-        let leg = handover(&path(""));
-        let sent = leg.from - ms(1);
+        let interval = handover(&path(""));
+        let sent = interval.from - ms(1);
         let plain = path("").descend(sent, || 1000).unwrap();
-        assert!(plain > leg.from);
+        assert!(plain > interval.from);
         assert_eq!(path(&at_handover("deliver")).descend(sent, || 1000), Ok(plain));
-        assert_eq!(path(&at_handover("forward")).descend(sent, || 1000), Ok(plain + leg.forwarding.unwrap()));
+        assert_eq!(path(&at_handover("forward")).descend(sent, || 1000), Ok(plain + interval.forwarding.unwrap()));
         assert_eq!(path(&at_handover("lose")).descend(sent, || 1000), Err(PathLoss::Handover));
-        let after = path("").descend(leg.from, || 1000);
-        assert_eq!(path(&at_handover("lose")).descend(leg.from, || 1000), after);
+        let after = path("").descend(interval.from, || 1000);
+        assert_eq!(path(&at_handover("lose")).descend(interval.from, || 1000), after);
     }
 
     #[test]
     fn users_wait_until_the_interruption_is_over() {
-        let leg = handover(&path(""));
+        let interval = handover(&path(""));
         let mut path = path(&at_handover("lose"));
         let mut hop = path.propagation().unwrap();
         let delay = |path: &LongPath, hop: &mut Propagation, sent| sent + path.delay(sent).unwrap() + hop.delay(sent);
-        for (wanted, sent) in [(leg.from - ms(1), leg.from - ms(1)), (leg.from + ms(10), leg.from + ms(40))] {
+        for (wanted, sent) in
+            [(interval.from - ms(1), interval.from - ms(1)), (interval.from + ms(10), interval.from + ms(40))]
+        {
             let expected = (sent + hop.delay(sent), delay(&path, &mut hop, sent));
             assert_eq!(path.climb(wanted, || 1000, &mut hop), Ok(expected));
         }
-        assert!(hop.delay(leg.from + ms(40)) != hop.delay(leg.from - ms(1)), "another satellite");
+        assert!(hop.delay(interval.from + ms(40)) != hop.delay(interval.from - ms(1)), "another satellite");
     }
 
     #[test]
@@ -299,7 +301,7 @@ mod tests {
         // 1000 B at 8 Mbit/s take a millisecond.
         let (mut plain, mut slow) = (path(""), path("hops = { rate = \"8 Mbit/s\", buffer = \"1500 B\" }"));
         let mut hop = plain.propagation().unwrap();
-        let links = plain.trace().leg(Time::ZERO).unwrap().hops.unwrap() + 1;
+        let links = plain.trace().interval_at(Time::ZERO).unwrap().hops.unwrap() + 1;
         assert!(links > 4);
         let takes = ms(u64::from(links));
         let now = Time::ZERO;
@@ -323,8 +325,10 @@ mod tests {
         let trace = constellation.trace(HOUR * 12).unwrap();
         let mut path = LongPath::new(&config, trace.clone(), None);
         let mut hop = path.propagation().unwrap();
-        let legs = trace.legs().windows(2);
-        let back = legs.filter(|legs| legs[0].hops.is_none() && legs[1].hops.is_some()).map(|legs| legs[1].from);
+        let intervals = trace.intervals().windows(2);
+        let back = intervals
+            .filter(|intervals| intervals[0].hops.is_none() && intervals[1].hops.is_some())
+            .map(|intervals| intervals[1].from);
         let back = back.skip(1).find(|&from| path.service.served_from(from) > from).expect("another satellite rises");
         let last = path.outages.iter().find(|outage| outage.1 == back).unwrap().0;
         let wanted = last + ms(1);

@@ -1,7 +1,7 @@
 //! Which satellite serves the users, when another takes over, and what that does to packets on their way.
 
 use link::Transfer;
-use orbit::{AtHandover, AtHandoverPackets, Leg};
+use orbit::{AtHandover, AtHandoverPackets, RouteInterval};
 use units::{Duration, Time};
 
 /// The users' satellites over time.
@@ -39,37 +39,37 @@ pub(super) enum Crossing {
 }
 
 impl Service {
-    pub(super) fn new(legs: &[Leg], at_handover: AtHandover) -> Service {
+    pub(super) fn new(intervals: &[RouteInterval], at_handover: AtHandover) -> Service {
         let mut events = Vec::new();
         let mut handovers = Vec::new();
         let mut interruptions: Vec<(Time, Time)> = Vec::new();
         let mut last = None;
         let mut halted = false;
-        for leg in legs {
-            match (last, leg.user_satellite) {
+        for interval in intervals {
+            match (last, interval.user_satellite) {
                 (_, None) => {
                     if !halted {
-                        events.push((leg.from, Event::Halt));
+                        events.push((interval.from, Event::Halt));
                     }
                     halted = true;
                     continue;
                 }
                 (Some(before), Some(now)) if before != now => {
-                    let transfer = transfer(at_handover.packets, leg.forwarding);
-                    let resume = leg.from + at_handover.interruption;
-                    events.push((leg.from, Event::HandOver { resume, transfer }));
-                    handovers.push((leg.from, transfer));
+                    let transfer = transfer(at_handover.packets, interval.forwarding);
+                    let resume = interval.from + at_handover.interruption;
+                    events.push((interval.from, Event::HandOver { resume, transfer }));
+                    handovers.push((interval.from, transfer));
                     match interruptions.last_mut() {
-                        Some(before) if before.1 >= leg.from => before.1 = resume,
-                        _ if resume > leg.from => interruptions.push((leg.from, resume)),
+                        Some(before) if before.1 >= interval.from => before.1 = resume,
+                        _ if resume > interval.from => interruptions.push((interval.from, resume)),
                         _ => {}
                     }
                 }
-                _ if halted => events.push((leg.from, Event::Resume)),
+                _ if halted => events.push((interval.from, Event::Resume)),
                 _ => {}
             }
             halted = false;
-            last = leg.user_satellite;
+            last = interval.user_satellite;
         }
         Service { events, next: 0, handovers, interruptions, passed: 0 }
     }
@@ -143,8 +143,8 @@ mod tests {
         Duration::from_millis(millis)
     }
 
-    fn service(packets: AtHandoverPackets, legs: &[(u64, Option<u32>, Option<u64>)]) -> Service {
-        let leg = |&(from, satellite, forwarding): &(u64, Option<u32>, Option<u64>)| Leg {
+    fn service(packets: AtHandoverPackets, intervals: &[(u64, Option<u32>, Option<u64>)]) -> Service {
+        let interval = |&(from, satellite, forwarding): &(u64, Option<u32>, Option<u64>)| RouteInterval {
             from: at(from),
             hops: satellite.map(|_| 3),
             source_satellite: Some(1),
@@ -153,8 +153,8 @@ mod tests {
             forwarding: forwarding.map(ms),
             change: Change::default(),
         };
-        let legs: Vec<Leg> = legs.iter().map(leg).collect();
-        Service::new(&legs, AtHandover { interruption: ms(50), packets })
+        let intervals: Vec<RouteInterval> = intervals.iter().map(interval).collect();
+        Service::new(&intervals, AtHandover { interruption: ms(50), packets })
     }
 
     /// Satellite 5, 6 from 1 s, none from 2 s, 6 again from 3 s, none from 4 s, 7 (not linked to it) from 5 s.
