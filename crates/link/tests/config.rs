@@ -270,7 +270,7 @@ fn a_script_must_register_the_scheduler_that_is_named() {
 }
 
 #[test]
-fn reports_under_way_are_bounded() {
+fn reports_in_flight_are_bounded() {
     let check = |estimate: Value| {
         let settings = json!({ "rate": "1 Gbit/s", "delay": "10 ms", "estimate": estimate });
         common::config(settings).check(RTT, 1).map_err(|error| error.to_string())

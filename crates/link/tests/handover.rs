@@ -76,7 +76,7 @@ fn what_found_nobody_is_repeated_when_the_answer_would_have_been_forwarded() {
 }
 
 #[test]
-fn an_answer_under_way_is_forwarded() {
+fn an_answer_in_flight_is_forwarded() {
     let (mut run, begun) = hop("stop-and-wait", &[]);
     offer(&mut run, 2);
     run.hand_over(ms(8), ms(8), forward(2));

@@ -86,7 +86,7 @@ struct Link {
     on_air: VecDeque<Burst>,
     on_the_way_back: VecDeque<Feedback>,
     /// Bursts and answers of each process that are under way, and the packet they belong to.
-    under_way: BTreeMap<u32, (u32, usize)>,
+    in_flight: BTreeMap<u32, (u32, usize)>,
     bursts_of: BTreeMap<u32, usize>,
     decided: BTreeMap<u32, Verdict>,
     decoded_order: Vec<u32>,
@@ -111,7 +111,7 @@ impl Link {
             chance: rng(seed ^ 77),
             on_air: VecDeque::new(),
             on_the_way_back: VecDeque::new(),
-            under_way: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
             bursts_of: BTreeMap::new(),
             decided: BTreeMap::new(),
             decoded_order: Vec::new(),
@@ -130,12 +130,12 @@ impl Link {
 
     /// All that is under way is gone.
     fn reset(&mut self) {
-        let under_way: Vec<Burst> = self.on_air.drain(..).collect();
+        let in_flight: Vec<Burst> = self.on_air.drain(..).collect();
         self.on_the_way_back.clear();
-        self.under_way.clear();
+        self.in_flight.clear();
         let mut lost = Vec::new();
         let undecided = self.harq.undecided();
-        self.harq.reset(&under_way, &mut lost);
+        self.harq.reset(&in_flight, &mut lost);
         assert_eq!((lost.len(), self.harq.undecided()), (undecided, 0), "{}", self.name);
         for (packet, sequence) in lost {
             assert_eq!(sequence, u64::from(packet.id / USERS), "{}", self.name);
@@ -150,7 +150,7 @@ impl Link {
     fn send(&mut self, burst: Burst) {
         assert!(burst.coded.bits > 0, "{}", self.name);
         if self.answers || self.most > 1 {
-            let (owner, count) = self.under_way.entry(burst.coded.process).or_insert((burst.packet.id, 0));
+            let (owner, count) = self.in_flight.entry(burst.coded.process).or_insert((burst.packet.id, 0));
             assert!(*count == 0 || *owner == burst.packet.id, "{}: a process is reused too early", self.name);
             *owner = burst.packet.id;
             *count += 1;
@@ -162,7 +162,7 @@ impl Link {
     }
 
     fn settle(&mut self, process: u32) {
-        if let Some((_, count)) = self.under_way.get_mut(&process) {
+        if let Some((_, count)) = self.in_flight.get_mut(&process) {
             *count -= 1;
         }
     }

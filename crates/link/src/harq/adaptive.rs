@@ -390,7 +390,7 @@ impl Harq for Adaptive {
         }
     }
 
-    fn reset(&mut self, _under_way: &[Burst], lost: &mut Vec<(PacketRef, u64)>) {
+    fn reset(&mut self, _in_flight: &[Burst], lost: &mut Vec<(PacketRef, u64)>) {
         // The packet of a place that is free is decided.
         let open = self.processes.iter().filter(|process| !process.closed);
         let before = lost.len();

@@ -268,7 +268,7 @@ impl Harq for GoBackN {
         }
     }
 
-    fn reset(&mut self, _under_way: &[Burst], lost: &mut Vec<(PacketRef, u64)>) {
+    fn reset(&mut self, _in_flight: &[Burst], lost: &mut Vec<(PacketRef, u64)>) {
         // The packet of a place that is free is decided.
         let open = self.packets.iter().filter(|packet| packet.fate.is_none());
         let before = lost.len();

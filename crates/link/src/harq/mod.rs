@@ -191,9 +191,9 @@ pub trait Harq: Send {
     /// order of the bursts: where the delay falls bursts and answers overtake others.
     fn handle_feedback(&mut self, now: Time, feedback: Feedback);
 
-    /// Both ends: all that is under way is gone, the bursts `under_way` and all answers, and the sender is another that begins
+    /// Both ends: all that is under way is gone, the bursts `in_flight` and all answers, and the sender is another that begins
     /// anew. The packets that are not decided will not be: they are put in `lost` with their numbers, in any order.
-    fn reset(&mut self, under_way: &[Burst], lost: &mut Vec<(PacketRef, u64)>);
+    fn reset(&mut self, in_flight: &[Burst], lost: &mut Vec<(PacketRef, u64)>);
 
     /// Packets that were started and are neither decoded nor failed.
     fn undecided(&self) -> usize;

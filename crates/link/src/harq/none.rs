@@ -67,9 +67,9 @@ impl Harq for Uncoded {
     }
 
     /// A packet is decided when its only burst arrives.
-    fn reset(&mut self, under_way: &[Burst], lost: &mut Vec<(PacketRef, u64)>) {
-        lost.extend(under_way.iter().map(|burst| (burst.packet, burst.sequence)));
-        self.counters.on_reset(under_way.len());
+    fn reset(&mut self, in_flight: &[Burst], lost: &mut Vec<(PacketRef, u64)>) {
+        lost.extend(in_flight.iter().map(|burst| (burst.packet, burst.sequence)));
+        self.counters.on_reset(in_flight.len());
     }
 
     fn undecided(&self) -> usize {

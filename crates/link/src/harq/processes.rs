@@ -330,7 +330,7 @@ impl Harq for Processes {
         }
     }
 
-    fn reset(&mut self, _under_way: &[Burst], lost: &mut Vec<(PacketRef, u64)>) {
+    fn reset(&mut self, _in_flight: &[Burst], lost: &mut Vec<(PacketRef, u64)>) {
         // The packet of a place that is free is decided.
         let open = self.processes.iter().filter(|process| process.fate.is_none());
         let before = lost.len();

@@ -142,10 +142,10 @@ impl LastHop {
         self.collect_dropped(); // what had waited too long before
         self.queued -= waiting.len();
         debug_assert_eq!(self.queued, 0, "what waits was drained");
-        let under_way: Vec<Burst> = self.bursts.take().map(|flight| flight.burst).collect();
+        let in_flight: Vec<Burst> = self.bursts.take().map(|flight| flight.burst).collect();
         self.feedback.take().for_each(drop);
         let mut undecided = Vec::new();
-        self.harq.reset(&under_way, &mut undecided);
+        self.harq.reset(&in_flight, &mut undecided);
         debug_assert_eq!(self.harq.undecided(), 0, "what was begun and not decoded was given up");
         self.repeats = false;
         undecided.sort_unstable_by_key(|&(packet, sequence)| (packet.flow, sequence));

@@ -18,7 +18,7 @@ pub(crate) struct SpuriousCounter {
 #[derive(Debug)]
 struct Copies {
     last_sent: u32,
-    under_way: u32,
+    in_flight: u32,
     earliest_received: Option<u32>,
     counted: u32,
 }
@@ -26,15 +26,15 @@ struct Copies {
 impl SpuriousCounter {
     /// Copy number `copy` (from 1) of the segment at `sequence` is sent; `received`: whether the receiver has its data.
     pub(crate) fn on_retransmission(&mut self, sequence: u64, copy: u32, received: bool) {
-        let original_under_way = !received && !self.lost_originals.remove(&sequence);
+        let original_in_flight = !received && !self.lost_originals.remove(&sequence);
         let copies = self.followed.entry(sequence).or_insert(Copies {
             last_sent: copy - 1,
-            under_way: u32::from(original_under_way),
+            in_flight: u32::from(original_in_flight),
             earliest_received: None,
             counted: 0,
         });
         copies.last_sent = copy;
-        copies.under_way += 1;
+        copies.in_flight += 1;
         if received {
             copies.earliest_received.get_or_insert(copy - 1);
         }
@@ -69,8 +69,8 @@ impl SpuriousCounter {
     /// One more copy is accounted for.
     fn settle(&mut self, sequence: u64) {
         let copies = self.followed.get_mut(&sequence).expect("only followed segments are settled");
-        copies.under_way = copies.under_way.saturating_sub(1);
-        if copies.under_way == 0 && copies.earliest_received.is_some() {
+        copies.in_flight = copies.in_flight.saturating_sub(1);
+        if copies.in_flight == 0 && copies.earliest_received.is_some() {
             self.followed.remove(&sequence);
         }
     }
