@@ -20,7 +20,8 @@ impl Default for Digest {
 }
 
 impl Digest {
-    /// Adds an event: when, what kind, of whom, and a value that tells it from others.
+    /// Adds an event: its instant, its kind, the entity it belongs to, and a value that distinguishes it from events of
+    /// the same kind.
     #[inline]
     pub fn event(&mut self, at: Time, kind: u8, entity: u32, value: u64) {
         self.events += 1;

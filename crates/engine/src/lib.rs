@@ -1,4 +1,4 @@
-//! Discrete events that know no network: who wakes next, keyed random streams, and the digest of a run.
+//! Discrete events without any network: the agenda of wake-ups, keyed random streams, and the digest of a run.
 
 mod agenda;
 mod digest;

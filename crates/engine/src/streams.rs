@@ -1,4 +1,4 @@
-//! Keyed random streams: every cause draws from a stream of its own.
+//! Keyed random streams: each purpose of each entity draws from a stream of its own.
 
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn draws_do_not_change_between_versions() {
-        // A change here changes every result: it needs a major version.
+        // A change here changes every result, so it needs a major version.
         assert_eq!(
             [first(1, "loss", 0), first(7, "channel.states", 3)],
             [16_609_028_393_519_166_015, 8_562_404_487_818_922_207]

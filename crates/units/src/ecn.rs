@@ -1,12 +1,13 @@
-//! The congestion mark of an IP header, of which links and transports both speak.
+//! The ECN field of an IP header, which links and transports both use.
 
 /// Explicit congestion notification codepoint (RFC 3168 section 5).
 ///
-/// As wide as its neighbours in a packet: padding would split the copies of a packet in two that wait for each other.
+/// Four bytes wide like its neighbours in a packet: with padding, a copy of the packet becomes two stores, and the
+/// second waits for the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum Ecn {
-    /// The transport does not understand marks.
+    /// Not-ECT: the transport does not react to marks.
     #[default]
     NotEct,
     /// ECN-capable, codepoint 0.

@@ -1,8 +1,8 @@
-//! Quantities with units: the ground floor of the house.
+//! Quantities with units, on which all other crates build.
 //!
 //! Inside the simulator a rate is a [`BitRate`] and a delay is a [`Duration`], never a bare number. In a scenario a
-//! quantity is a string with its unit, `"50 Mbit/s"`, `"40 ms"`, `"10 dB"`; each type knows how to read and write itself,
-//! says in its JSON schema what it accepts, and explains what it refuses.
+//! quantity is a string with its unit, `"50 Mbit/s"`, `"40 ms"`, `"10 dB"`. Each type reads and writes itself,
+//! describes the texts it accepts in its JSON schema, and explains why it refuses a text.
 
 mod ecn;
 mod or_orbit;
@@ -22,9 +22,9 @@ pub use time::{Duration, Time};
 /// Why a value of a configuration is refused. Displayed on one line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct FieldError {
-    /// The field's path within the configuration, as `source.latitude`; empty for the configuration as a whole.
+    /// The path of the field within the configuration, as `source.latitude`; empty for the configuration as a whole.
     pub field: String,
-    /// What was given and what is allowed.
+    /// The value that was given, and the values that are allowed.
     pub message: String,
 }
 
@@ -34,7 +34,7 @@ impl FieldError {
         FieldError { field: field.into(), message: message.into() }
     }
 
-    /// The same error, of a field of `parent`.
+    /// The same error with `parent` in front of the field's path.
     pub fn within(self, parent: &str) -> FieldError {
         let field = if self.field.is_empty() { parent.to_owned() } else { format!("{parent}.{}", self.field) };
         FieldError { field, ..self }
@@ -48,10 +48,11 @@ impl std::fmt::Display for FieldError {
     }
 }
 
-/// Bytes of an IPv4 header without options and a UDP header (RFC 791, RFC 768), of which applications and transports both speak.
+/// Bytes of an IPv4 header without options and a UDP header (RFC 791, RFC 768), which applications and transports both
+/// use.
 pub const IPV4_UDP_HEADER_BYTES: u32 = 20 + 8;
 
-/// What the macros of this crate need by path.
+/// Paths that the macros of this crate expand to.
 #[doc(hidden)]
 pub mod __private {
     pub use schemars;

@@ -1,25 +1,25 @@
-//! Quantities that may follow from where the serving satellite is.
+//! Quantities that are given, or computed from the position of the serving satellite.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::text::{ParseQuantityError, Quantity};
 
-/// A quantity that is given, or the word `orbit`: then it follows the satellite that serves the users.
+/// A quantity that is given, or the word `orbit`: then it follows the serving satellite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrOrbit<Q> {
-    /// The same all the time.
+    /// Constant.
     Given(Q),
-    /// As the serving satellite moves.
+    /// Computed from the position of the serving satellite.
     Orbit,
 }
 
 const WORD: &str = "orbit";
-/// What the schema's definition of a quantity is called with this choice.
+/// The suffix of such a quantity's name in a JSON schema.
 const SUFFIX: &str = "OrOrbit";
 
 impl<Q: Copy> OrOrbit<Q> {
-    /// What was given; nothing if it follows the orbit.
+    /// The quantity that was given; `None` if it follows the orbit.
     pub fn given(self) -> Option<Q> {
         match self {
             OrOrbit::Given(quantity) => Some(quantity),
@@ -91,7 +91,8 @@ pub fn check_text(name: &str, text: &str) -> Option<Result<(), ParseQuantityErro
     }
 }
 
-/// What `read` makes of any text but the word, which an error also offers; `None` for the word.
+/// Reads `text` with `read`, unless it is the word `orbit`: `None`. An error of `read` then lists the word among the
+/// accepted texts.
 fn or_orbit<T>(
     text: &str,
     read: impl FnOnce() -> Result<T, ParseQuantityError>,

@@ -1,4 +1,4 @@
-//! The quantities of the simulator.
+//! The quantities of scenarios and results.
 
 use std::fmt;
 use std::ops::{Add, Neg, Sub};
@@ -47,7 +47,7 @@ impl BitRate {
         self.0
     }
 
-    /// The time to send `bits`, rounded up to a whole nanosecond, so that a link never beats its rate.
+    /// The time to send `bits`, rounded up to a whole nanosecond: a link is never faster than its rate.
     pub const fn tx_time(self, bits: u64) -> Duration {
         let nanos = match bits.checked_mul(1_000_000_000) {
             Some(product) => product.div_ceil(self.0),
@@ -88,12 +88,12 @@ impl Bytes {
         Bytes(bytes)
     }
 
-    /// How many.
+    /// The number.
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// Eight for each.
+    /// The number of bits: eight for each byte.
     pub const fn bits(self) -> u64 {
         self.0 * 8
     }
@@ -162,7 +162,7 @@ macro_rules! real {
 }
 
 real!(
-    /// A ratio of powers in decibels: a signal-to-noise ratio, a gain, an attenuation.
+    /// A ratio of powers in decibels: a signal-to-noise ratio, a gain or an attenuation.
     Db, "a ratio in decibels", &[("dB", 1.0)], "10 dB", (-300.0, 300.0, "between -300 dB and 300 dB"), new, get, "decibels"
 );
 real!(
@@ -188,7 +188,7 @@ real!(
 );
 
 impl Angle {
-    /// The value in radians.
+    /// The angle in radians.
     pub fn as_radians(self) -> f64 {
         self.0.to_radians()
     }

@@ -1,4 +1,4 @@
-//! One line per algorithm: the registries from which scenarios, lists, documentation and tests are made.
+//! Registries: one line for each algorithm, from which scenarios, lists, documentation and tests are made.
 
 /// Declares the choices of an extension point, one line each: `"name" => Variant(Config)`.
 ///

@@ -1,9 +1,9 @@
-//! Files of numbers in columns, as people and other programs write them.
+//! Text files of numbers in columns.
 
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-/// What is wrong with a file: the line, from 1, where it is about one, and what.
+/// An error in a file: the number of the line, from 1, if it concerns a line, and the message.
 pub type RowError = (Option<usize>, String);
 
 /// The text of a file.
@@ -19,8 +19,8 @@ pub fn read_text(path: &Path) -> Result<String, RowError> {
     })
 }
 
-/// The rows of a text: columns by commas, semicolons, tabs or spaces. A header in the first line is passed over, and so are empty
-/// lines and those that begin with #.
+/// The rows of a text: columns are separated by commas, semicolons, tabs or spaces. A header in the first line, empty
+/// lines and lines that begin with # are skipped.
 pub fn number_rows(text: &str) -> impl Iterator<Item = NumberRow<'_>> {
     let mut header_allowed = true;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -41,10 +41,9 @@ pub struct NumberRow<'a> {
 }
 
 impl NumberRow<'_> {
-    /// The number of the next column, called `what`.
+    /// The number in the next column; messages call the column `what`.
     ///
-    /// # Errors
-    /// It is missing, no number, or out of range.
+    /// The column is missing, is not a number, or is out of range.
     pub fn next(&mut self, what: &str, range: RangeInclusive<f64>) -> Result<f64, RowError> {
         let column = loop {
             let (column, rest) = self.rest.split_once(self.separator).unwrap_or((self.rest, ""));
@@ -71,7 +70,7 @@ impl NumberRow<'_> {
     }
 }
 
-/// A line that begins with a word.
+/// Whether the first column is a word.
 fn is_header(line: &str) -> bool {
     let column = line.split([',', ';', '\t', ' ']).next().unwrap_or_default().trim();
     column.parse::<f64>().is_err() && column.starts_with(|c: char| c.is_alphabetic() || c == '"')

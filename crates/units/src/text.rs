@@ -1,19 +1,19 @@
-//! Reading and writing quantities as people do: a number, a space, a unit.
+//! Quantities as text: a number, a space, a unit.
 
 use std::fmt;
 
 /// A quantity that scenarios write as a string, such as `"50 Mbit/s"`.
 pub trait Quantity: Sized + Copy {
-    /// What it is, for messages: "a bit rate".
+    /// The name of the quantity in messages: "a bit rate".
     const WHAT: &'static str;
-    /// The units it accepts, each with its size in the base unit. Of units of the same size the first is written, the others
-    /// are only read.
+    /// The accepted units, each with its size in the base unit. Of units of the same size the first is written; the
+    /// others are only read.
     const UNITS: &'static [(&'static str, f64)];
     /// An example for messages and the schema.
     const EXAMPLE: &'static str;
-    /// The allowed range in the base unit, both ends included, and how to say it.
+    /// The allowed range in the base unit, both ends included, and its wording in messages.
     const RANGE: (f64, f64, &'static str);
-    /// Whether a bare number is understood, in the base unit.
+    /// Whether a number without a unit is accepted; it is then in the base unit.
     const BARE: bool = false;
 
     /// From a value in the base unit that is within [`Quantity::RANGE`].
@@ -24,7 +24,7 @@ pub trait Quantity: Sized + Copy {
     /// Reads `"10 dB"`; the space is optional, the unit is not.
     ///
     /// # Errors
-    /// Says what was given, which units are allowed, or which range.
+    /// The message has the text that was given, and the allowed units or the allowed range.
     fn parse(text: &str) -> Result<Self, ParseQuantityError> {
         let refuse = |reason: String| ParseQuantityError { what: Self::WHAT, given: text.to_owned(), reason };
         let text = text.trim();
@@ -50,7 +50,8 @@ pub trait Quantity: Sized + Copy {
         }
     }
 
-    /// Writes the shortest text that reads back as the same value; a number below 1 counts as longer, so 200 ms is not 0.2 s.
+    /// Writes the shortest text that reads back as the same value. A number below 1 counts as longer, so 200 ms is
+    /// preferred to 0.2 s.
     fn write(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let base = self.to_base();
         let exact = |text: &String| Self::parse(text).is_ok_and(|q| q.to_base() == base);
@@ -66,12 +67,12 @@ pub trait Quantity: Sized + Copy {
     }
 }
 
-/// Rounds to 15 digits: division by a unit leaves noise in the last bits.
+/// Rounds to 15 digits, because division by a unit leaves an error in the last bits.
 fn tidy(value: f64) -> f64 {
     format!("{value:.14e}").parse().unwrap_or(value)
 }
 
-/// Reads a quantity from a text, or from a number as if it were written out (so that a missing unit is told as such).
+/// Reads a quantity from a text, or from a number as if it were a text, so that the message is about the missing unit.
 pub(crate) struct QuantityVisitor<Q>(pub(crate) std::marker::PhantomData<Q>);
 
 impl<Q: Quantity> serde::de::Visitor<'_> for QuantityVisitor<Q> {
@@ -98,19 +99,19 @@ impl<Q: Quantity> serde::de::Visitor<'_> for QuantityVisitor<Q> {
     }
 }
 
-/// Why a text is not the quantity that was asked for.
+/// Why a text is not the expected quantity.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{given}\" is not {what}: {reason}")]
 pub struct ParseQuantityError {
-    /// The kind of quantity.
+    /// The name of the quantity.
     pub what: &'static str,
     /// The text as given.
     pub given: String,
-    /// What is wrong and what is allowed.
+    /// What is wrong, and what is allowed.
     pub reason: String,
 }
 
-/// Implements text, serde and schema for types with [`Quantity`].
+/// Implements text, serde and JSON schema for types with [`Quantity`].
 macro_rules! textual {
     ($($name:ident),+) => {
         /// Reads `text` as the quantity type of this name ("BitRate"); `None` if there is no such type.
