@@ -1,14 +1,14 @@
-//! Comma-separated rows: the one dialect of all files that this crate reads.
+//! Comma-separated rows: the syntax of all files that this crate reads.
 //!
-//! A byte order mark, empty lines and lines that begin with `#` are passed over. A cell may stand in double quotes, within which a
-//! comma is a comma and a doubled quote is one; blanks around cells do not count.
+//! A byte order mark, empty lines and lines that begin with `#` are skipped. A cell may stand in double quotes, where a
+//! comma is part of the cell and a doubled quote is one quote. Blanks around a cell are removed.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use units::FieldError;
 
-/// A line that is no remark.
+/// A line that is neither empty nor a comment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'a> {
     /// Its number in the file, from 1.
@@ -16,21 +16,21 @@ pub(crate) struct Line<'a> {
     pub text: &'a str,
 }
 
-/// Where the columns that are read stand.
+/// The positions of the columns that are read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Header<const N: usize> {
     at: [Option<usize>; N],
     columns: usize,
 }
 
-/// The cells of a line.
+/// The cells of a line in the columns that are read.
 #[derive(Clone, Debug)]
 pub(crate) struct Row<'a, const N: usize> {
     line: Line<'a>,
     cells: [Cow<'a, str>; N],
 }
 
-/// The lines of `text` that are to be read.
+/// The lines of `text` that are neither empty nor comments.
 pub(crate) fn rows(text: &str) -> impl Iterator<Item = Line<'_>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = (1..).zip(text.lines()).map(|(number, text)| Line { number, text: text.trim() });
@@ -43,7 +43,7 @@ impl<'a> Line<'a> {
         FieldError::new(format!("line {}", self.number), message)
     }
 
-    /// Whether its first cell begins like a word.
+    /// Whether the first cell is a word.
     pub fn is_header(&self) -> bool {
         self.text.starts_with(|c: char| c.is_alphabetic() || c == '"') && self.text.parse::<f64>().is_err()
     }
@@ -85,7 +85,8 @@ impl<'a> Line<'a> {
         Ok(columns)
     }
 
-    /// Reads this line as a header, in which each column may have one of several names. The first `needed` must be there.
+    /// Reads this line as a header, in which each column may have one of several names. The first `needed` columns are
+    /// required.
     pub fn header<const N: usize>(&self, names: [&[&str]; N], needed: usize) -> Result<Header<N>, FieldError> {
         let cells = self.cells()?;
         let at = names.map(|accepted| cells.iter().position(|cell| accepted.contains(&cell.as_ref())));
@@ -101,7 +102,7 @@ impl<'a> Line<'a> {
 }
 
 impl<const N: usize> Header<N> {
-    /// Of rows without a header, which have the first `columns` columns in their order (`needed` of them at least).
+    /// The header of rows without one: `columns` columns in their order, of which the first `needed` are required.
     pub fn in_order(columns: usize, needed: usize) -> Header<N> {
         let columns = columns.max(needed);
         Header { at: std::array::from_fn(|column| (column < columns).then_some(column)), columns }
@@ -125,12 +126,12 @@ impl<const N: usize> Header<N> {
 }
 
 impl<const N: usize> Row<'_, N> {
-    /// What stands in a column; empty if the file does not have it.
+    /// The text in a column; empty if the file does not have the column.
     pub fn cell(&self, column: usize) -> &str {
         &self.cells[column]
     }
 
-    /// The number in a column, called `name`.
+    /// The number in a column; messages call the column `name`.
     pub fn number(&self, column: usize, name: &str, range: RangeInclusive<f64>) -> Result<f64, FieldError> {
         let cell = self.cell(column);
         match cell.parse::<f64>() {
@@ -144,7 +145,7 @@ impl<const N: usize> Row<'_, N> {
     }
 }
 
-/// What stands before the closing quote, and after it.
+/// Splits the text after an opening quote: the text up to the closing quote, and the rest.
 fn unquote(text: &str) -> Option<(Cow<'_, str>, &str)> {
     let (before, mut rest) = text.split_once('"')?;
     let mut cell = Cow::Borrowed(before);

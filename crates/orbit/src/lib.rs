@@ -1,27 +1,16 @@
 //! Constellations, propagation, visibility and routing over inter-satellite links: the one-way delay of a path over time.
 //!
-//! A scenario's [`PathConfig`] becomes a [`DelayTrace`] before the run; the run only looks delays up. From the parts to the
-//! whole: `satellites` has who flies ([`Constellation`], or a file of elements), where ([`Orbits`]) and linked with whom
-//! ([`Links`]); `ground` the places, users who move, and what a [`Station`] sees; `routes` the best way at an instant
-//! ([`Router`], [`AllPairs`]); `path` what becomes of it over time: policies of handover, intervals, the trace and its formats.
+//! A scenario's [`PathConfig`] becomes a [`DelayTrace`] before the run, and the run only looks delays up. `satellites`
+//! has the constellation ([`Constellation`], or a file of elements), its orbits ([`Orbits`]) and its inter-satellite
+//! links ([`Links`]); `ground` has places, moving users, and the satellites that a [`Station`] sees; `routes` finds the
+//! best route at an instant ([`Router`], [`AllPairs`]); `path` follows a route over time: handover policies, route
+//! intervals, the delay trace and its file formats.
 //!
 //! What is simplified, and who could notice:
-//! - Orbits of a Walker constellation are circular; the Earth's oblateness turns them if asked (`j2`), by its secular terms
-//!   alone: some kilometres of oscillation in a revolution are missing. No drag, no station keeping: for a given geometry, not
-//!   for the position of a real satellite on a given day, which is what elements and SGP4 are for.
-//! - SGP4's frame is turned to the Earth by Greenwich mean sidereal time with UT1 = UTC and the pole where it should be: some
-//!   hundred metres at worst, tens of metres in the years around 2025.
-//! - Delay is propagation in vacuum between points at one instant, and a constant for processing on every satellite: satellites
-//!   do not move while a packet is under way (at most some microseconds), and there is no atmosphere and no queueing. What a
-//!   handover costs and where packets wait ([`AtHandover`], [`HopConfig`], [`NoRoute`]) is configured here and applied by whoever
-//!   carries the packets.
-//! - All traffic takes the best route, found anew at every step and at once known everywhere, as if routing converged
-//!   instantly. What changes and changes back within a step is not noticed. Links have no pointing limits and are up as soon as
-//!   their rule allows; a satellite serves any number of stations.
-//! - A user moves on great circles of a sphere, so that its speed over ground is off by up to half a percent.
-//! - Across the seam of a star all pairs of satellites change partners at the same instant, every half spacing of flight.
-//! - A station's elevation is above the WGS 84 ellipsoid, without terrain or refraction; satellites fly at their altitude above
-//!   the equatorial radius, so up to 21 km higher above the poles. The polar cut-off is a geocentric latitude.
+//! Orbits of a Walker constellation are circular. With `j2` the Earth's oblateness turns them by its secular terms; the
+//!   periodic terms, some kilometres in a revolution, are missing. There is no drag and no station keeping. That suits
+//!   the geometry of a constellation; for the position of a real satellite on a given day there are orbital elements
+//!   and SGP4.
 
 mod csv;
 mod ground;

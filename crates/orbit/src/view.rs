@@ -1,4 +1,4 @@
-//! What the ground sees of the satellites: passes over a station, satellites in view by latitude, ground tracks and
+//! Satellites as the ground sees them: passes over a station, satellites in view by latitude, ground tracks and
 //! footprints.
 
 use units::Angle;
@@ -6,30 +6,31 @@ use units::Angle;
 use crate::ground::place::{Place, Station};
 use crate::satellites::propagation::{EARTH_RADIUS, Orbits, Vector, dot, inertial_to_earth_fixed};
 
-/// A satellite's way over a station's sky, above the minimum elevation.
+/// A satellite's pass over a station: the time for which it is above the minimum elevation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pass {
-    /// Its number.
+    /// The satellite's number.
     pub satellite: u32,
-    /// When it rises above the minimum elevation, seconds after the reference instant; nothing if it is there at the begin.
+    /// When it rises above the minimum elevation, in seconds after the reference instant; `None` if it is above at the
+    /// begin.
     pub rise_s: Option<f64>,
-    /// When it is highest.
+    /// When its elevation is highest, in seconds after the reference instant.
     pub culmination_s: f64,
-    /// When it sets; nothing if it is still there at the end.
+    /// When it falls below the minimum elevation; `None` if it is still above at the end.
     pub set_s: Option<f64>,
-    /// Its elevation when it is highest.
+    /// Its highest elevation.
     pub highest: Angle,
-    /// Its distance then, metres.
+    /// Its distance at the highest elevation, metres.
     pub range_metres: f64,
 }
 
-/// Passes shorter than this may be missed.
+/// Elevations are computed at this interval: shorter passes may be missed.
 const LOOK_EVERY_S: f64 = 10.0;
-/// Rises and sets are located to this.
+/// The precision of rise and set.
 const PRECISION_S: f64 = 1e-3;
 
-/// The passes over `station` that begin, or are under way, between two instants in seconds after the reference instant (below
-/// zero before it); in the order of their rise.
+/// The passes over `station` that begin or last between two instants, in seconds after the reference instant (negative
+/// before it), in the order of their rise.
 pub fn passes(orbits: &Orbits, station: &Station, minimum_elevation: Angle, [begin, end]: [f64; 2]) -> Vec<Pass> {
     let sky = StationSky { orbits, station, sin_mask: libm::sin(minimum_elevation.as_radians()), begin, end };
     let looks = ((end - begin) / LOOK_EVERY_S).ceil().max(1.0) as u64;
@@ -73,12 +74,13 @@ struct StationSky<'a> {
 }
 
 impl StationSky<'_> {
-    /// Distance in metres and sine of the elevation.
+    /// The distance in metres, and the sine of the elevation.
     fn look(&self, number: usize, seconds: f64) -> (f64, f64) {
         self.station.at(seconds).look(self.orbits.position_of(number as u32, seconds))
     }
 
-    /// When the satellite crosses the minimum elevation between two instants at which it is on either side.
+    /// When the satellite crosses the minimum elevation, between two instants of which it is above at one and below at
+    /// the other.
     fn crossing(&self, number: usize, mut before: f64, mut after: f64) -> f64 {
         let is_up = |at: f64| self.look(number, at).1 >= self.sin_mask;
         let at_first = is_up(before);
@@ -94,7 +96,7 @@ impl StationSky<'_> {
 
     fn pass(&self, number: usize, rise_s: Option<f64>, set_s: Option<f64>) -> Pass {
         let (mut low, mut high) = (rise_s.unwrap_or(self.begin), set_s.unwrap_or(self.end));
-        // The elevation of a pass has one summit: thirds that do not hold it are cut off.
+        // The elevation of a pass has one maximum: a third without it is cut off (ternary search).
         while high - low > PRECISION_S {
             let third = (high - low) / 3.0;
             let [left, right] = [low + third, high - third].map(|at| self.look(number, at).1);
@@ -110,20 +112,21 @@ impl StationSky<'_> {
     }
 }
 
-/// What a latitude sees, over all longitudes and instants looked at.
+/// The satellites in view at a latitude, over all longitudes and instants.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LatitudeCoverage {
     /// The latitude.
     pub latitude: Angle,
-    /// Satellites above the minimum elevation: the fewest, on average, the most.
+    /// Satellites above the minimum elevation: minimum, mean and maximum of their number.
     pub in_view: [f64; 3],
-    /// Share of the time with at least one satellite, with at least two, and so on.
+    /// The share of the time with at least one satellite, with at least two, and so on.
     pub at_least: [f64; 4],
-    /// Elevation of the highest satellite on average; below zero where none is above the horizon.
+    /// The mean elevation of the highest satellite; negative where none is above the horizon.
     pub highest_mean: Angle,
 }
 
-/// What is in view at `latitude`, at `longitudes` places evenly spread around it and at `instants` seconds after the start.
+/// The satellites in view at `latitude`, at `longitudes` places evenly spread around it and at `instants` seconds after
+/// the start.
 pub fn coverage(
     orbits: &Orbits,
     minimum_elevation: Angle,
@@ -164,7 +167,7 @@ pub fn coverage(
     }
 }
 
-/// The point straight below, as geocentric latitude and longitude in degrees, -180 to 180, `seconds` after the start.
+/// The sub-satellite point, as geocentric latitude and longitude in degrees, -180 to 180, `seconds` after the start.
 pub fn sub_satellite(position: Vector, seconds: f64) -> (f64, f64) {
     below(inertial_to_earth_fixed(position, seconds))
 }
@@ -174,18 +177,18 @@ fn below(fixed: Vector) -> (f64, f64) {
     (latitude.to_degrees(), libm::atan2(fixed[1], fixed[0]).to_degrees())
 }
 
-/// Where a satellite is seen at the minimum elevation: the edge of its footprint on a sphere of the Earth's equatorial radius, as
-/// points of (latitude, longitude) in degrees, eastwards around the satellite beginning in the north.
+/// The edge of a satellite's footprint: the points of a sphere of the Earth's equatorial radius that see it at the
+/// minimum elevation, as (latitude, longitude) in degrees, eastwards around the satellite, beginning in the north.
 pub fn footprint(position: Vector, seconds: f64, minimum_elevation: Angle, points: u32) -> Vec<(f64, f64)> {
     let fixed = inertial_to_earth_fixed(position, seconds);
     let radius = dot(fixed, fixed).sqrt();
-    // The plane triangle of the centre, the edge and the satellite: the angle at the centre.
+    // The plane triangle of the Earth's centre, the edge and the satellite gives the angle at the centre.
     let mask = minimum_elevation.as_radians();
     let angle = libm::acos(EARTH_RADIUS / radius * libm::cos(mask)) - mask;
     let (sin, cos) = libm::sincos(angle);
     let up = fixed.map(|x| x / radius);
     let flat = (up[0] * up[0] + up[1] * up[1]).sqrt();
-    // Above a pole every direction is south: along the Greenwich meridian, then.
+    // Above a pole every direction is south; the Greenwich meridian is taken.
     let east = if flat < 1e-12 { [0.0, 1.0, 0.0] } else { [-up[1] / flat, up[0] / flat, 0.0] };
     let north =
         [up[1] * east[2] - up[2] * east[1], up[2] * east[0] - up[0] * east[2], up[0] * east[1] - up[1] * east[0]];
@@ -227,7 +230,7 @@ mod tests {
             };
             for (number, &satellite) in positions.iter().enumerate() {
                 let sine = horizon.look(satellite).1;
-                // Nearer to the mask than a millisecond of flight, either may be right.
+                // Within a millisecond of flight of the mask, either answer may be right.
                 assert!(
                     (sine - sin_mask).abs() < 2e-5 || (sine >= sin_mask) == is_over(number as u32),
                     "{number} {now}"
@@ -243,7 +246,8 @@ mod tests {
 
     #[test]
     fn a_pass_over_the_zenith_takes_what_geometry_says() {
-        // One satellite in the plane of the equator, over a station there: it goes round in 2 pi / (motion - rotation).
+        // One satellite in the plane of the equator over a station on the equator: its period there is 2 pi / (motion -
+        // rotation).
         let mut constellation = leo();
         (constellation.inclination, constellation.first_node) = (Angle::from_degrees(0.0), Angle::from_degrees(0.0));
         (constellation.planes, constellation.satellites_per_plane) = (1, 1);
@@ -271,10 +275,10 @@ mod tests {
         let at = |degrees: f64, mask: f64| {
             coverage(&orbits, Angle::from_degrees(mask), Angle::from_degrees(degrees), 24, &instants)
         };
-        // The preset's own mask, at which it just covers the equator.
+        // The preset's own mask, with which it just covers the equator.
         let (equator, pole) = (at(0.0, 8.2), at(89.0, 8.2));
         assert!(equator.at_least[0] > 0.999 && pole.in_view[1] > 3.0 * equator.in_view[1]);
-        // The mean of all places is the share of the sphere that a footprint takes, times the satellites.
+        // The mean over all places is the footprint's share of the sphere, times the number of satellites.
         let mask = 10f64.to_radians();
         let r = EARTH_RADIUS + 800e3;
         let cap = (1.0 - libm::cos(libm::acos(EARTH_RADIUS / r * libm::cos(mask)) - mask)) / 2.0;

@@ -1,8 +1,9 @@
-//! The way of a user over the ground: where it is at any instant.
+//! A user's course over the ground: its position at any instant.
 //!
-//! Between two points a user follows the great circle, taken on the sphere of the normals of the ellipsoid (so latitudes and
-//! longitudes are those of spherical navigation), at an even angular speed and an even rate of climb. What is simplified: a
-//! speed becomes an angle by the Earth's mean radius, so over ground it is off by up to half a percent.
+//! Between two points a user follows the great circle on the sphere of the ellipsoid's normals (so latitudes and
+//! longitudes are those of spherical navigation), at a constant angular speed and a constant rate of climb. What is
+//! simplified: a speed becomes an angular speed by the Earth's mean radius, so over ground it is off by up to half a
+//! percent.
 
 use units::{Duration, FieldError, Time};
 
@@ -14,30 +15,30 @@ use crate::satellites::propagation::{Vector, cross, dot};
 /// Mean radius of the Earth (IUGG), metres.
 const MEAN_RADIUS: f64 = 6_371_008.8;
 
-/// Where a user is over time, from the start of the run.
+/// A user's position over time, from the start of the run.
 #[derive(Clone, Debug)]
 pub struct Course {
-    /// Where it is before it moves.
+    /// The position before the first stretch.
     station: Station,
-    /// In the order of time, each beginning when the one before ends or later.
+    /// In the order of time; a stretch begins when the one before ends, or later.
     stretches: Vec<Stretch>,
 }
 
-/// A part of a great circle.
+/// A part of a great circle, travelled at a constant speed.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     from: Time,
     takes: Duration,
-    /// The direction upwards at its begin, and the one in which that turns.
+    /// The upward direction at the begin, and the direction into which it turns.
     up: Vector,
     ahead: Vector,
-    /// By this angle, radians.
+    /// The angle by which it turns, radians.
     angle: f64,
-    /// Height above the ellipsoid at its begin and at its end, metres.
+    /// Height above the ellipsoid at the begin and at the end, metres.
     altitude: [f64; 2],
 }
 
-/// A side of an instant.
+/// Before or after an instant at which a value jumps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Before,
@@ -50,7 +51,7 @@ impl Course {
         Course { station: Station::new(place), stretches: Vec::new() }
     }
 
-    /// From way-point to way-point; the user sets out at the start of the run.
+    /// From way-point to way-point; the user departs at the start of the run.
     ///
     /// # Errors
     /// Names the field, what was given and what is allowed.
@@ -92,9 +93,10 @@ impl Course {
         Ok(course)
     }
 
-    /// Reads comma-separated rows of time in seconds from the start of the run, latitude and longitude in degrees, and perhaps
-    /// the altitude in metres, as `time_s,latitude_deg,longitude_deg,altitude_m`. A header is optional; with one, the columns may
-    /// stand in any order, and others are left alone. Before the first row and after the last the user stays.
+    /// Reads comma-separated rows of time in seconds from the start of the run, latitude and longitude in degrees, and
+    /// optionally the altitude in metres, as `time_s,latitude_deg,longitude_deg,altitude_m`. A header is optional; with
+    /// one, the columns may stand in any order, and other columns are ignored. The user stays at the first position
+    /// until its time, and at the last position.
     ///
     /// # Errors
     /// Names the line and what is wrong with it.
@@ -130,7 +132,7 @@ impl Course {
         course.map(|course| course.0).ok_or_else(|| FieldError::new("", "the file has no row"))
     }
 
-    /// The station where the user is at `now`.
+    /// The station at the user's position at `now`.
     pub fn station(&self, now: Time) -> Station {
         let begun = self.stretches.partition_point(|stretch| stretch.from <= now);
         match begun.checked_sub(1) {
@@ -144,10 +146,11 @@ impl Course {
         if self.stretches.is_empty() { self.station.at(seconds) } else { self.station(now).at(seconds) }
     }
 
-    /// How fast the user moves over the Earth and upwards, in the frame that turns with it, metres per second; where it sets out,
-    /// turns or stops, on that side of `now`.
+    /// The user's velocity in the frame that turns with the Earth, metres per second. Where it jumps (the user departs,
+    /// turns or stops), the value on that side of `now`.
     pub(crate) fn velocity(&self, now: Time, side: Side) -> Vector {
-        /// Of the way this long before and after; how that bends is nothing to a great circle.
+        /// The differential quotient is taken over this time before and after. The curvature of a great circle over it
+        /// is negligible.
         const OVER_S: f64 = 0.1;
         let begun = self.stretches.partition_point(|stretch| match side {
             Side::Before => stretch.from < now,
@@ -163,21 +166,21 @@ impl Course {
         std::array::from_fn(|axis| (after[axis] - before[axis]) / (2.0 * OVER_S))
     }
 
-    /// The next instant after `now` at which the user sets out, turns or stops.
+    /// The next instant after `now` at which the user departs, turns or stops.
     pub(crate) fn next_turn(&self, now: Time) -> Option<Time> {
         let next = self.stretches.partition_point(|stretch| stretch.from <= now);
         let turn = self.stretches.get(next).map(|stretch| stretch.from);
         turn.or_else(|| Some(self.end()).filter(|&end| end > now))
     }
 
-    /// When the user arrives; at once if it never moves.
+    /// When the user arrives; the start of the run if it never moves.
     pub fn end(&self) -> Time {
         self.stretches.last().map_or(Time::ZERO, |last| last.from + last.takes)
     }
 }
 
 impl Stretch {
-    /// The shorter way between two places; its times are the caller's to give.
+    /// The shorter great circle arc between two places; the caller sets its times.
     fn between(from: &Place, to: &Place) -> Result<Stretch, &'static str> {
         let (a, b) = (upright(from), upright(to));
         let across = cross(a, b);
@@ -203,7 +206,7 @@ impl Stretch {
         self.at_share(share)
     }
 
-    /// After such a share of the way, or on its continuation.
+    /// The station at this share of the stretch; beyond 1, on its continuation.
     fn at_share(&self, share: f64) -> Station {
         let (sin, cos) = libm::sincos(self.angle * share);
         let up = std::array::from_fn(|axis| cos * self.up[axis] + sin * self.ahead[axis]);
@@ -232,7 +235,7 @@ mod tests {
         Course::of_waypoints(&MovingUser { waypoints: waypoints.to_vec(), speed: Some(Speed::from_mps(mps)) })
     }
 
-    /// How far apart a course and a place are, metres.
+    /// The distance between a course and a place, metres.
     fn off(course: &Course, seconds: f64, place: Place) -> f64 {
         let there = course.station(Time::from_secs_f64(seconds)).at(0.0).position;
         distance(there, Station::new(&place).at(0.0).position)
@@ -252,7 +255,7 @@ mod tests {
     fn half_way_between_paris_and_tokyo_is_in_siberia() {
         let (from, to) = (waypoint(48.9, 2.4), waypoint(35.7, 139.7));
         let course = course(&[from, to], 250.0).unwrap();
-        // The middle by the formulas of spherical navigation.
+        // The midpoint by the formulas of spherical navigation.
         let [(f1, l1), (f2, l2)] = [from, to].map(|p| (p.latitude.as_radians(), p.longitude.as_radians()));
         let (x, y) = (libm::cos(f2) * libm::cos(l2 - l1), libm::cos(f2) * libm::sin(l2 - l1));
         let latitude =
@@ -343,7 +346,8 @@ mod tests {
     }
 
     proptest! {
-        /// On any great circle: evenly fast, on one plane through the centre, and never farther from the ground than at its ends.
+        /// The user moves at a constant speed in one plane through the Earth's centre, and never farther from the
+        /// ground than at the ends.
         #[test]
         fn a_stretch_is_a_great_circle(
             ends in prop::array::uniform4(-80.0..80.0f64),

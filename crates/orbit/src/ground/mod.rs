@@ -1,4 +1,4 @@
-//! Places on the ground, users who move, and what they see of the sky.
+//! Places on the ground, users who move, and the satellites that they see.
 
 pub(crate) mod course;
 pub(crate) mod place;

@@ -1,4 +1,4 @@
-//! Places on the ground (WGS 84) and what they see.
+//! Places on the ground (WGS 84) and the satellites that they see.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -57,7 +57,7 @@ impl Place {
 /// Flattening of the WGS 84 ellipsoid.
 const FLATTENING: f64 = 1.0 / 298.257_223_563;
 
-/// A place that turns with the Earth, with its horizon.
+/// A place that turns with the Earth, and its horizon.
 #[derive(Clone, Copy, Debug)]
 pub struct Station {
     position: Vector,
@@ -70,8 +70,8 @@ impl Station {
         Station::upright(upright(place), place.altitude.as_metres())
     }
 
-    /// The station where `up` is the normal of the ellipsoid (length 1), so many metres above it: geodetic to Earth-centred
-    /// coordinates (WGS 84, NGA.STND.0036 equation 4-14).
+    /// The station at `altitude` metres above the ellipsoid where `up` is the ellipsoid's normal (length 1): geodetic
+    /// to Earth-centred coordinates (WGS 84, NGA.STND.0036 equation 4-14).
     pub(crate) fn upright(up: Vector, altitude: f64) -> Station {
         let eccentricity2 = FLATTENING * (2.0 - FLATTENING);
         let normal = EARTH_RADIUS / (1.0 - eccentricity2 * up[2] * up[2]).sqrt();
@@ -85,7 +85,7 @@ impl Station {
         self.turned(earth_turn(seconds))
     }
 
-    /// Where it is, fixed to the Earth, metres.
+    /// The position in the frame fixed to the Earth, metres.
     pub(crate) fn position(&self) -> Vector {
         self.position
     }
@@ -103,21 +103,21 @@ pub(crate) fn upright(place: &Place) -> Vector {
     [cos_lat * cos_lon, cos_lat * sin_lon, sin_lat]
 }
 
-/// The direction and distance to a satellite, geometric: without refraction, at one instant.
+/// The direction and distance to a satellite at one instant, geometric: without refraction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LookAngles {
     /// From north over east, 0 to 360 deg.
     pub azimuth: Angle,
-    /// Above the plane that touches the ellipsoid, -90 to 90 deg.
+    /// Above the plane tangential to the ellipsoid, -90 to 90 deg.
     pub elevation: Angle,
     /// The distance, metres.
     pub range_metres: f64,
 }
 
-/// A station at an instant: where it is and which way is up, in the inertial frame.
+/// A station at an instant, in the inertial frame: its position and its upward direction.
 #[derive(Clone, Copy, Debug)]
 pub struct Horizon {
-    /// The station, metres.
+    /// The position, metres.
     pub position: Vector,
     /// The normal of the ellipsoid, length 1.
     pub up: Vector,
@@ -135,10 +135,10 @@ impl Horizon {
         [point[0] - self.position[0], point[1] - self.position[1], point[2] - self.position[2]]
     }
 
-    /// Where to point at `satellite`. At a pole, azimuth counts from the meridian of the place's longitude.
+    /// The look angles to `satellite`. At a pole, azimuth counts from the meridian of the place's longitude.
     pub fn look_angles(&self, satellite: Vector) -> LookAngles {
         let d = self.towards(satellite);
-        // Eastwards is across the axis of the Earth and upwards, northwards across upwards and that.
+        // East is the Earth's axis times up (cross product); north is up times east.
         let [x, y, z] = self.up;
         let level = (x * x + y * y).sqrt();
         let east = [-y / level, x / level, 0.0];
@@ -155,7 +155,7 @@ impl Horizon {
     /// The satellites at or above the mask, as (number, distance in metres, sine of the elevation).
     pub fn visible(&self, satellites: &[Vector], sin_mask: f64) -> impl Iterator<Item = (u32, f64, f64)> {
         let in_view = move |(number, &satellite): (usize, &Vector)| {
-            // Most are under the horizon, which shows without a square root.
+            // Most satellites are below the horizon, which the sign of the product shows without a square root.
             if sin_mask >= 0.0 && dot(self.towards(satellite), self.up) < 0.0 {
                 return None;
             }
@@ -185,7 +185,7 @@ mod tests {
             let Station { position: [x, y, z], up } = Station::new(&Place::from_degrees(latitude, longitude));
             let (a2, b2) = (EARTH_RADIUS * EARTH_RADIUS, polar_radius * polar_radius);
             assert!(((x * x + y * y) / a2 + z * z / b2 - 1.0).abs() < 1e-12);
-            // The gradient of the ellipsoid's equation is upright.
+            // The gradient of the ellipsoid's equation is its normal.
             let gradient = [x / a2, y / a2, z / b2];
             let size = dot(gradient, gradient).sqrt();
             assert!(distance(gradient.map(|g| g / size), up) < 1e-10);

@@ -10,19 +10,19 @@ use crate::ground::place::Place;
 /// A place with a name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedPlace {
-    /// How it is called.
+    /// The name.
     pub name: String,
-    /// Where it is.
+    /// The place.
     pub place: Place,
 }
 
-/// The columns that are read; all but the last must be there.
+/// The columns that are read; all but the last are required.
 const COLUMNS: [&[&str]; 4] = [&["name"], &["latitude_deg"], &["longitude_deg"], &["altitude_m"]];
 
 impl NamedPlace {
-    /// Reads comma-separated rows with the header `name,latitude_deg,longitude_deg` and perhaps `altitude_m`, in any order;
-    /// other columns are left alone. A cell may stand in double quotes, within which a doubled one is one. Empty lines and
-    /// lines that begin with `#` are skipped.
+    /// Reads comma-separated rows with the header `name,latitude_deg,longitude_deg` and optionally `altitude_m`, in any
+    /// order; other columns are ignored. A cell may stand in double quotes, where a doubled quote is one quote. Empty
+    /// lines and lines that begin with `#` are skipped.
     ///
     /// # Errors
     /// Names the line (`line 3`) and what is wrong with it.
@@ -47,7 +47,8 @@ impl NamedPlace {
 }
 
 impl<const N: usize> Row<'_, N> {
-    /// The place in the columns `latitude_deg`, `longitude_deg` and perhaps `altitude_m`, which follow each other from `first`.
+    /// The place in the columns `latitude_deg`, `longitude_deg` and optionally `altitude_m`, which follow each other
+    /// from `first`.
     pub fn place(&self, first: usize) -> Result<Place, FieldError> {
         let altitude = match self.cell(first + 2) {
             "" => 0.0,

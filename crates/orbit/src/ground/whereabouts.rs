@@ -1,4 +1,4 @@
-//! Where the ends of a path are: one or more gateways, and a user who may move.
+//! The ends of a path: one or more gateways, and a user who may move.
 
 use std::borrow::Cow;
 
@@ -12,15 +12,15 @@ use crate::ground::place::Place;
 use crate::ground::stations::NamedPlace;
 use crate::satellites::sky::ReadFile;
 
-/// Where data enter and leave the constellation on the fixed side.
+/// The places where packets enter and leave the constellation on the fixed side.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Gateways {
-    /// At one place.
+    /// One place.
     One(Place),
-    /// At each of these places; a route begins at the one from which it is best.
+    /// Several places; a route begins at the gateway from which it is best.
     Several(Vec<Place>),
-    /// At the places of a file.
+    /// The places of a file.
     File(PlacesFile),
 }
 
@@ -28,20 +28,20 @@ pub enum Gateways {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlacesFile {
-    /// The file, relative to the scenario's: comma-separated rows with the header `name,latitude_deg,longitude_deg` and perhaps
-    /// `altitude_m`.
+    /// The file, relative to the scenario's: comma-separated rows with the header `name,latitude_deg,longitude_deg` and
+    /// optionally `altitude_m`.
     pub file: String,
 }
 
-/// Where a user is over time.
+/// A user's position over time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Whereabouts {
-    /// At one place.
+    /// One place.
     At(Place),
-    /// On the way from point to point.
+    /// From way-point to way-point.
     Moving(MovingUser),
-    /// On the way that a file tells.
+    /// The track of a file.
     File(TrackFile),
 }
 
@@ -51,12 +51,12 @@ pub enum Whereabouts {
 pub struct MovingUser {
     /// The points in their order, at least two; the run begins at the first.
     pub waypoints: Vec<Waypoint>,
-    /// The speed over ground where a way-point gives none.
+    /// The speed over ground from way-points that have none of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed: Option<Speed>,
 }
 
-/// A point on a user's way.
+/// A point of a user's course.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Waypoint {
@@ -64,7 +64,7 @@ pub struct Waypoint {
     pub latitude: units::Angle,
     /// Longitude, east positive, between -180 deg and 360 deg.
     pub longitude: units::Angle,
-    /// Height above the ellipsoid; between two way-points it changes evenly.
+    /// Height above the ellipsoid; it changes linearly between two way-points.
     #[serde(default)]
     pub altitude: Length,
     /// The speed over ground from here to the next way-point; by default the table's.
@@ -72,17 +72,17 @@ pub struct Waypoint {
     pub speed: Option<Speed>,
 }
 
-/// A user's way from a file.
+/// A user's track from a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrackFile {
-    /// The file, relative to the scenario's: comma-separated rows `time_s,latitude_deg,longitude_deg` and perhaps `altitude_m`.
-    /// Times count from the start of the run; between two rows the way is a great circle at an even speed, before the first and
-    /// after the last the user stays.
+    /// The file, relative to the scenario's: comma-separated rows `time_s,latitude_deg,longitude_deg` and optionally
+    /// `altitude_m`. Times count from the start of the run. Between two rows the user moves on a great circle at a
+    /// constant speed; before the first and after the last it stays.
     pub file: String,
 }
 
-/// So many gateways make a run of minutes take minutes to prepare.
+/// With so many gateways, preparing a run of minutes takes minutes.
 const MOST_GATEWAYS: usize = 1000;
 
 impl Gateways {
@@ -150,7 +150,7 @@ impl Whereabouts {
         }
     }
 
-    /// The way over time, with the file read.
+    /// The user's course, with the file read.
     ///
     /// # Errors
     /// As [`Whereabouts::check`]; or the file cannot be read or is wrong: names the line.
@@ -176,7 +176,7 @@ impl Whereabouts {
 }
 
 impl Waypoint {
-    /// Where it is.
+    /// The way-point as a place.
     pub fn place(&self) -> Place {
         Place { latitude: self.latitude, longitude: self.longitude, altitude: self.altitude }
     }
@@ -206,7 +206,7 @@ impl From<MovingUser> for Whereabouts {
     }
 }
 
-// Neither is derived as untagged, which would hide what is wrong in a table behind "did not match any variant".
+// Neither is derived as untagged: serde would then replace every error in a table with "did not match any variant".
 impl<'de> Deserialize<'de> for Gateways {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct GatewaysVisitor;
@@ -262,7 +262,7 @@ impl JsonSchema for Gateways {
         "Gateways".into()
     }
 
-    // The place comes last: a checker that tells only what is wrong with the last form that the value could be tells it of the
+    // The place comes last: a checker that reports only the errors of the last possible form then reports those of the
     // most common one.
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let place = generator.subschema_for::<Place>();

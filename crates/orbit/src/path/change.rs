@@ -1,22 +1,24 @@
-//! What changes from one interval of a route to the next: the one definition of a handover that all counts and tables go by.
+//! Changes from one route interval to the next: the one definition of a handover, by which all counts and tables go.
 
-/// What happened where an interval begins, or since some instant; of what may happen together, each by itself.
+/// The changes at the begin of a route interval, or since some instant. Several may happen together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Change {
-    /// Another satellite serves the user than the last that did. That none does any more, or the same one again, is no handover.
+    /// The user's serving satellite is another than its last one. Losing the satellite, or getting the same one again,
+    /// is no handover.
     pub user_handover: bool,
-    /// The route begins at the same gateway as the last route did, by another satellite than the last that served it there.
+    /// The route begins at the same gateway as the last route did, by another satellite than the last one that served
+    /// the gateway.
     pub gateway_handover: bool,
-    /// One route replaced another without any handover: another way between the same satellites, or one from another gateway.
+    /// One route replaced another without a handover: other links between the same satellites, or another gateway.
     pub route_change: bool,
-    /// There is no route any more.
+    /// The route was lost.
     pub outage: bool,
     /// There is a route again, or for the first time.
     pub route_again: bool,
 }
 
 impl Change {
-    /// What happened in either.
+    /// The changes of either.
     #[must_use]
     pub fn and(self, other: Change) -> Change {
         Change {
@@ -28,8 +30,8 @@ impl Change {
         }
     }
 
-    /// The names of what happened, with a `+` in between; empty for nothing: `user-handover`, `gateway-handover`, `route-change`,
-    /// `outage`, `route-again`.
+    /// The names of the changes, joined with `+`; empty if there is none: `user-handover`, `gateway-handover`,
+    /// `route-change`, `outage`, `route-again`.
     pub fn names(&self) -> String {
         let all = [
             (self.user_handover, "user-handover"),
@@ -42,21 +44,22 @@ impl Change {
     }
 }
 
-/// Who serves the ends, interval after interval.
+/// The serving satellites of the route intervals before.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct History {
-    /// The satellite that served the user last.
+    /// The last satellite that served the user.
     pub user: Option<u32>,
-    /// The gateway where the last route began, and the satellite that served it last.
+    /// The gateway where the last route began, and the last satellite that served it.
     source: Option<(u32, u32)>,
-    /// Whether the last interval had a route; nothing before the first.
+    /// Whether the last interval had a route; `None` before the first.
     had_route: Option<bool>,
 }
 
 impl History {
-    /// What changes with an interval from `gateway` (nothing without a route) with these satellites serving the source and the user.
+    /// The changes of an interval whose route begins at `gateway` (`None` without a route), with these satellites
+    /// serving source and user.
     pub fn next(&mut self, gateway: Option<u32>, [source, user]: [Option<u32>; 2]) -> Change {
-        // A single gateway has a satellite also where no route leads on.
+        // A single gateway has a serving satellite also where no route leads on from it.
         let source = source.map(|satellite| (gateway.or(self.source.map(|known| known.0)).unwrap_or(0), satellite));
         let gateway_handover =
             matches!((self.source, source), (Some(old), Some(new)) if old.0 == new.0 && old.1 != new.1);
@@ -94,7 +97,7 @@ mod tests {
         assert_eq!(next(Some(1), Some(4), Some(8)), "gateway-handover+route-again");
     }
 
-    /// Rises and sets of a single one.
+    /// Rises and sets of a single satellite.
     #[test]
     fn the_same_satellite_again_is_no_handover() {
         let mut history = History::default();

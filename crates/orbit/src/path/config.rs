@@ -1,4 +1,4 @@
-//! What a scenario says about the long path: the registry of `path.kind`.
+//! The configuration of the long path: the registry of `path.kind`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,7 +46,7 @@ impl PathConfig {
         }
     }
 
-    /// What happens when another satellite takes over the user.
+    /// What a handover of the user costs.
     pub fn at_handover(&self) -> AtHandover {
         match self {
             PathConfig::Constellation(path) => path.at_handover,
@@ -54,7 +54,7 @@ impl PathConfig {
         }
     }
 
-    /// What the satellites and links on the route add to the way.
+    /// Processing delay, rate and buffer of the satellites and links on the route.
     pub fn hops(&self) -> &HopConfig {
         static NOTHING: HopConfig = HopConfig { processing_delay: Duration::ZERO, rate: None, buffer: None };
         match self {
@@ -79,31 +79,31 @@ impl PathConfig {
 pub struct FixedPath {
     /// The one-way delay.
     pub delay: Duration,
-    /// Some packets take longer, and so arrive out of order.
+    /// An extra delay for some packets, which therefore arrive out of order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Jitter>,
 }
 
-/// An extra delay for some packets, each drawn for itself.
+/// An extra delay for some packets, drawn for each packet independently.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Jitter {
-    /// The share of packets that are delayed: a number from 0 to 1, or a percentage.
+    /// The probability that a packet is delayed.
     pub probability: Probability,
-    /// How much later these arrive.
+    /// The extra delay of these packets.
     pub extra: Duration,
 }
 
-/// The one-way delay from a file.
+/// The one-way delay over time from a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TracePath {
     /// The file, relative to the scenario's.
     pub file: String,
-    /// How the file is written.
+    /// The format of the file.
     #[serde(default, skip_serializing_if = "is_default")]
     pub format: TraceFormat,
-    /// Time between two values, in formats that do not tell it; by default what the first line of the file says, or 1 s.
+    /// Time between two values, in formats without timestamps; by default the value in the file's first line, or 1 s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Duration>,
     /// What happens to packets while there is no route.
@@ -111,29 +111,29 @@ pub struct TracePath {
     pub no_route: NoRoute,
 }
 
-/// The best route over a constellation's inter-satellite links, as the satellites move and the Earth turns.
+/// The best route over a constellation's inter-satellite links, as satellites, Earth and user move.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConstellationPath {
-    /// A preset's name, a table of Walker parameters (`preset = "NAME"` with those to change), or a table that names a file of
-    /// elements.
+    /// A preset's name, a table of Walker parameters (`preset = "NAME"` with those to change), or a table that names a
+    /// file of elements.
     pub constellation: ConstellationChoice,
-    /// Where the data come from: a gateway's place, a list of places, or a table that names a file of places. Of several
-    /// gateways a route takes the best.
+    /// The gateways: a place, a list of places, or a table that names a file of places. A route begins at the gateway
+    /// from which it is best.
     pub source: Gateways,
-    /// Where the user is: a place, a table with way-points, or a table that names a file of the way.
+    /// The user: a place, a table with way-points, or a table that names a file with its track.
     pub user: Whereabouts,
-    /// How the satellite that serves an end is chosen. Without inter-satellite links both ends need the same one: it is then
-    /// chosen for the user, among those that a gateway sees too.
+    /// How the serving satellite of an end is chosen. Without inter-satellite links both ends need the same one: it is
+    /// then chosen for the user, among those that a gateway sees too.
     #[serde(default)]
     pub handover: HandoverPolicy,
-    /// The same for the gateways, where satellites have links; by default as for the user.
+    /// The same for the gateways, where satellites have inter-satellite links; by default as for the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_handover: Option<HandoverPolicy>,
-    /// What the route has least of.
+    /// The quantity that the best route minimises.
     #[serde(default, skip_serializing_if = "is_default")]
     pub metric: Metric,
-    /// What the satellites and links on the route add to the way.
+    /// Processing delay, rate and buffer of the satellites and links on the route.
     #[serde(default, skip_serializing_if = "is_default")]
     pub hops: HopConfig,
     /// What a handover of the user costs.
@@ -142,13 +142,13 @@ pub struct ConstellationPath {
     /// What happens to packets while there is no route.
     #[serde(default, skip_serializing_if = "is_default")]
     pub no_route: NoRoute,
-    /// Elevation below which a satellite is not used; by default the constellation's.
+    /// Elevation below which a satellite does not serve; by default the constellation's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minimum_elevation: Option<Angle>,
-    /// How long after the constellation's reference instant the run begins.
+    /// The start of the run, after the constellation's reference instant.
     #[serde(default)]
     pub start: Duration,
-    /// The route is searched this often; the instants of changes are located much finer.
+    /// The interval at which the route is searched; the instants of changes are located to a millisecond.
     #[serde(default = "one_second")]
     pub step: Duration,
 }
@@ -165,7 +165,7 @@ fn one_second() -> Duration {
 }
 
 impl TracePath {
-    /// The delays of `file`, written as comma-separated rows.
+    /// The delays of `file`, in comma-separated rows.
     pub fn new(file: &str) -> TracePath {
         TracePath {
             file: file.to_owned(),
@@ -189,7 +189,7 @@ impl TracePath {
         }
     }
 
-    /// The delays that `text`, the content of the file, tells.
+    /// The delays in `text`, the content of the file.
     ///
     /// # Errors
     /// Names the line and what is wrong with it.
@@ -199,7 +199,7 @@ impl TracePath {
 }
 
 impl ConstellationPath {
-    /// From `source` to `user`, all else by default.
+    /// From `source` to `user`, everything else by default.
     pub fn new(
         constellation: ConstellationChoice,
         source: impl Into<Gateways>,
@@ -459,7 +459,7 @@ mod tests {
         assert_eq!(path.hops().processing_delay, Duration::from_millis(1));
         let fixed = read("kind = \"fixed\"\ndelay = \"40 ms\"");
         assert_eq!((fixed.no_route(), fixed.hops()), (&NoRoute::default(), &HopConfig::default()));
-        // What is not said leaves no trace in what is written.
+        // A key that was not given is not written.
         let plain = toml::to_string(&read(PATH)).unwrap();
         for word in ["metric", "hops", "at_handover", "no_route", "source_handover"] {
             assert!(!plain.contains(word), "{plain}");

@@ -1,9 +1,10 @@
-//! Following a route through time.
+//! A route over time.
 //!
-//! Two things change it, and each is found in its own way. A handover is a matter of one station and its satellites: whether its
-//! satellite still serves is looked at every step, and the instant from which it does not is found by bisection (or is a fixed
-//! epoch). Between two handovers the way between the same ends changes with the links: the route is searched at every step, and
-//! the instant from which it is another is found by bisection. What changes and changes back within a step is not noticed.
+//! Handovers and route changes are found separately. A handover concerns one station and its satellites: at every step
+//! the policy is asked whether the serving satellite still serves, and the instant from which it does not is found by
+//! bisection (or is a fixed epoch). Between two handovers the route between the same ends changes with the links: the
+//! route is searched at every step, and the instant from which it is another is found by bisection. A change that is
+//! undone within a step is not noticed.
 
 use units::{Angle, Duration, FieldError, Time};
 
@@ -18,28 +19,28 @@ use crate::routes::routing::Router;
 use crate::satellites::propagation::{SPEED_OF_LIGHT, distance};
 use crate::satellites::sky::Sky;
 
-/// What is to be followed. All values must have passed their checks.
+/// The configuration of a route that is followed. All values have passed their checks.
 #[derive(Clone, Debug)]
 pub(crate) struct RouteSpec {
-    /// Where it may begin; at least one.
+    /// The gateways where it may begin; at least one.
     pub gateways: Vec<Place>,
-    /// Where the user is over time.
+    /// The user's position over time.
     pub course: Course,
-    /// How the user's satellite is chosen.
+    /// How the user's serving satellite is chosen.
     pub handover: HandoverPolicy,
-    /// How each gateway's is.
+    /// How each gateway's serving satellite is chosen.
     pub source_handover: HandoverPolicy,
-    /// Whether there are links between satellites at all. Without them the user's policy chooses the one satellite.
+    /// Whether there are inter-satellite links. Without them the user's policy chooses the one satellite of the route.
     pub is_linked: bool,
     pub metric: Metric,
-    /// What each satellite takes to send a packet on.
+    /// The processing delay of each satellite.
     pub processing: Duration,
     pub mask: Angle,
-    /// The begin of the run after the reference instant.
+    /// The start of the run after the reference instant.
     pub start: Duration,
 }
 
-/// Changes are located to this precision.
+/// The precision of the instants of changes.
 pub(crate) const PRECISION: Duration = Duration::from_millis(1);
 
 /// Follows the route from the gateways to the user.
@@ -48,15 +49,16 @@ pub(crate) struct Follower {
     scene: Scene,
     router: Router,
     processing: Duration,
-    /// The ends that keep a satellite, the gateways first; at the others the route takes whichever is best for it.
+    /// The ends whose satellite a policy chooses, the gateways first; at the others the route takes the satellite that
+    /// makes it best.
     watches: Vec<Watch>,
-    /// The intervals of their fixed epochs.
+    /// The intervals of policies with fixed epochs.
     epochs: Vec<Duration>,
     /// Whether there is one gateway only.
     is_single: bool,
     is_linked: bool,
     mask: Angle,
-    /// The satellites by which the route may begin: with the distance from the ground in metres, and the gateway.
+    /// The satellites by which the route may begin, as (satellite, distance from its gateway in metres, gateway).
     entries: Vec<(u32, f64, u32)>,
     current: Path,
     found: Path,
@@ -66,29 +68,29 @@ pub(crate) struct Follower {
     intervals: Vec<RouteInterval>,
 }
 
-/// An end and the satellite that serves it.
+/// An end and its serving satellite.
 #[derive(Clone, Debug)]
 struct Watch {
     end: GroundEnd,
     policy: HandoverPolicy,
     serving: Option<u32>,
-    /// When that changes, if it does before the step under way ends.
+    /// The next handover, if it is within the step.
     until: Option<Time>,
 }
 
 impl Watch {
-    /// Whether the policy chooses anew at `now`, whoever serves.
+    /// Whether `now` is a fixed epoch of the policy.
     fn is_epoch(&self, now: Time) -> bool {
         self.policy.epoch().is_some_and(|every| now.as_nanos().is_multiple_of(every.as_nanos()))
     }
 }
 
-/// A way from the source over satellites to the user.
+/// The gateway, the serving satellites and the route at an instant.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Path {
     gateway: Option<u32>,
     serving: [Option<u32>; 2],
-    /// Empty if there is none.
+    /// The satellites in their order; empty without a route.
     route: Vec<u32>,
 }
 
@@ -128,7 +130,8 @@ impl Follower {
     /// The delay from the start of the run for `duration`, with the route searched anew every `step` (more than zero).
     ///
     /// # Errors
-    /// An end never sees a satellite: names it, with the best elevation. Or the ends never see the same one, without links.
+    /// An end never sees a satellite (the error names it, with the best elevation), or, without inter-satellite links,
+    /// the ends never see the same one.
     pub fn trace(mut self, duration: Duration, step: Duration) -> Result<DelayTrace, FieldError> {
         let end = Time::ZERO + duration;
         self.points.reserve((duration.as_nanos() / step.as_nanos()) as usize + 2);
@@ -156,7 +159,7 @@ impl Follower {
         Ok(DelayTrace::build(self.points, self.looks, self.intervals).warned(warnings))
     }
 
-    /// Of the gateways that are there for nothing.
+    /// Warnings about gateways that never see a satellite.
     fn warnings(&mut self, duration: Duration, step: Duration) -> Vec<String> {
         const MOST_TOLD: usize = 10;
         let blind = self.scene.blind_gateways(duration, step);
@@ -170,13 +173,13 @@ impl Follower {
         warnings
     }
 
-    /// The first instants after `now` at which a policy chooses anew by the clock.
+    /// The first instants after `now` that are fixed epochs.
     fn epochs_after(&self, now: Time) -> impl Iterator<Item = Time> {
         let every = self.epochs.iter().map(|every| every.as_nanos());
         every.map(move |every| Time::from_nanos((now.as_nanos() / every + 1) * every))
     }
 
-    /// Goes from `now` to `next`, through all changes on the way.
+    /// Goes from `now` to `next`, through all changes between.
     fn cross(&mut self, mut now: Time, next: Time) {
         self.foresee(now, next, |_| true);
         while let Some(until) = self.watches.iter().filter_map(|watch| watch.until).min() {
@@ -188,7 +191,7 @@ impl Follower {
         self.follow_between(now, next, false);
     }
 
-    /// Finds out when the satellites that serve the chosen ends at `now` are replaced, up to `next`.
+    /// Finds the handovers of the chosen ends between `now` and `next`.
     fn foresee(&mut self, now: Time, next: Time, chosen: impl Fn(&Watch) -> bool) {
         let Follower { watches, scene, .. } = self;
         let mut any = false;
@@ -213,8 +216,7 @@ impl Follower {
         }
     }
 
-    /// Goes on to `until` with the same satellites serving the ends; at `until` there may be a `handover`, which is then the next
-    /// to happen.
+    /// Goes on to `until` with the same serving satellites. With `handover` there is a handover at `until`.
     fn follow_between(&mut self, mut now: Time, until: Time, handover: bool) {
         while now < until {
             self.search(until);
@@ -229,7 +231,7 @@ impl Follower {
                 self.found == self.current
             });
             let other = other.unwrap_or(until);
-            // The satellite may be out of sight already when it is found to be.
+            // The satellite may be out of sight up to a precision before the handover was found.
             if handover && until.since(other) <= PRECISION {
                 return;
             }
@@ -249,7 +251,7 @@ impl Follower {
         }
     }
 
-    /// Chooses a satellite for each of the chosen ends.
+    /// Chooses the serving satellite of each chosen end.
     fn choose(&mut self, now: Time, chosen: impl Fn(&Watch) -> bool) {
         let Follower { watches, scene, .. } = self;
         for watch in watches.iter_mut().filter(|watch| chosen(watch)) {
@@ -291,7 +293,8 @@ impl Follower {
         self.push_point(now, Side::After);
     }
 
-    /// The delay from one satellite to another over the best way, with the satellites where they are now.
+    /// The delay from one satellite to another over the best route between them, with the positions of the present
+    /// instant.
     fn forwarding(&mut self, from: u32, to: u32) -> Option<Duration> {
         let Follower { scene, router, processing, .. } = self;
         let goal = scene.position(to);
@@ -300,7 +303,7 @@ impl Follower {
         Some(light_time(scene.length(router.route())) + Duration::from_nanos(processing.as_nanos() * links))
     }
 
-    /// Finds the best route at `now` between the ends as they are served.
+    /// Finds the best route at `now` between the ends with their serving satellites.
     fn search(&mut self, now: Time) {
         self.scene.go(now);
         self.scene.update_links();
@@ -335,7 +338,7 @@ impl Follower {
         found.route.extend_from_slice(router.route());
         let first = found.route.first().copied();
         found.gateway = first.and_then(|first| nearest_gateway(entries, first));
-        // A single gateway has its satellite also where no route leads on from it.
+        // A single gateway has a serving satellite also where no route leads on from it.
         let alone = match watches.first() {
             Some(Watch { end: GroundEnd::Gateway(_), serving, .. }) if *is_single => *serving,
             _ => None,
@@ -344,8 +347,8 @@ impl Follower {
         found.serving = [first.or(alone), last];
     }
 
-    /// Notes the current route's delay with the satellites where they are at `now` (also when the route just ended), and how the
-    /// user sees its satellite with the motion on that side of `now`.
+    /// Adds a point with the current route's delay at the positions of `now` (also when the route just ended), and with
+    /// the user's look angles and range rate on that side of `now`.
     fn push_point(&mut self, now: Time, side: Side) {
         self.scene.go(now);
         let Follower { scene, current, processing, .. } = self;
@@ -365,14 +368,14 @@ impl Follower {
     }
 }
 
-/// The gateway with the shortest way to `satellite`.
+/// The gateway with the shortest link to `satellite`.
 fn nearest_gateway(entries: &[(u32, f64, u32)], satellite: u32) -> Option<u32> {
     let own = entries.iter().filter(|entry| entry.0 == satellite);
     own.reduce(|best, other| if other.1 < best.1 { other } else { best }).map(|entry| entry.2)
 }
 
-/// The instant in (`now`, `next`], to [`PRECISION`], from which something does not last that lasts at `now`; nothing if it lasts at
-/// `next`.
+/// The instant in (`now`, `next`], to [`PRECISION`], from which `lasts` is false; it is true at `now`. `None` if it is
+/// true at `next`.
 fn first_change(now: Time, next: Time, mut lasts: impl FnMut(Time) -> bool) -> Option<Time> {
     if lasts(next) {
         return None;

@@ -1,4 +1,4 @@
-//! Delays over time as other programs write them, read and written.
+//! Delays over time in the file formats of other programs, read and written.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,29 +10,30 @@ use units::{Duration, FieldError, Time};
 use crate::csv::{Header, Line, Row, rows};
 use crate::path::trace::DelayTrace;
 
-/// How a file tells the delay over time.
+/// The format of a file with the delay over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TraceFormat {
-    /// Comma-separated rows of time and one-way delay in seconds, `time_s,one_way_delay_s`. An empty delay begins an outage.
+    /// Comma-separated rows of time and one-way delay in seconds, `time_s,one_way_delay_s`. An empty delay begins an
+    /// outage.
     #[default]
     Csv,
-    /// As Hypatia's analysis writes them: rows `time_ns,rtt_ns` without a header. The one-way delay is half of the round trip; 0 is
-    /// an outage.
+    /// The format of Hypatia's analysis: rows `time_ns,rtt_ns` without a header. The one-way delay is half of the round
+    /// trip; 0 is an outage.
     Hypatia,
-    /// A one-way delay in milliseconds on each line, one for every `interval`, as scripts feed them to link emulators. `nan` is
-    /// an outage. A first line `# one every 100 ms` tells the interval where the scenario does not.
+    /// A one-way delay in milliseconds on each line, one for every `interval`, as scripts feed link emulators. `nan` is
+    /// an outage. A first line `# one every 100 ms` gives the interval where the scenario does not.
     Milliseconds,
-    /// A log of `ping -D`, perhaps with `-O`, as LENS publishes them: lines `[timestamp] … icmp_seq=… time=… ms`. The one-way delay is half of
-    /// the round trip; from a probe without an answer to the next with one there is an outage. Without timestamps there was a
-    /// probe every `interval`.
+    /// A log of `ping -D`, with or without `-O`, as LENS publishes them: lines `[timestamp] … icmp_seq=… time=… ms`.
+    /// The one-way delay is half of the round trip; from a probe without an answer to the next with one there is an
+    /// outage. Without timestamps there is a probe every `interval`.
     Ping,
 }
 
-/// Between two values, in formats that do not tell it.
+/// The time between two values, in formats without timestamps.
 const INTERVAL: Duration = Duration::from_secs(1);
 const MOST_SECONDS: f64 = 3.2e9;
-/// Begins the remark that tells the interval.
+/// The begin of the comment that gives the interval.
 const ONE_EVERY: &str = "# one every ";
 
 impl TraceFormat {
@@ -40,7 +41,7 @@ impl TraceFormat {
     pub const ALL: [TraceFormat; 4] =
         [TraceFormat::Csv, TraceFormat::Hypatia, TraceFormat::Milliseconds, TraceFormat::Ping];
 
-    /// Checks that an interval makes sense with this format.
+    /// Checks an interval for this format.
     pub(crate) fn check_interval(self, interval: Duration) -> Result<(), String> {
         match self {
             TraceFormat::Csv | TraceFormat::Hypatia => {
@@ -53,8 +54,8 @@ impl TraceFormat {
 }
 
 impl DelayTrace {
-    /// Reads a trace. `interval` is the time between two values in formats that do not tell it; by default what the file says, or
-    /// 1 s.
+    /// Reads a trace. `interval` is the time between two values in formats without timestamps; by default the value in
+    /// the file's first line, or 1 s.
     ///
     /// # Errors
     /// Names the line and what is wrong with it.
@@ -70,11 +71,11 @@ impl DelayTrace {
         }
     }
 
-    /// Reads comma-separated rows of time and one-way delay, both in seconds; an empty delay begins an outage, which ends at
-    /// the next row with a delay.
+    /// Reads comma-separated rows of time and one-way delay, both in seconds; an empty delay begins an outage, which
+    /// ends at the next row with a delay.
     ///
-    /// A header is optional. With one, the columns `time_s` (or `time`) and `one_way_delay_s` (or `delay_s`, `delay`) are
-    /// read wherever they stand and others are left alone; without, a row has exactly these two.
+    /// A header is optional. With one, the columns `time_s` (or `time`) and `one_way_delay_s` (or `delay_s`, `delay`)
+    /// may stand anywhere, and other columns are ignored; without, a row has exactly these two.
     ///
     /// # Errors
     /// Names the line and what is wrong with it.
@@ -97,8 +98,8 @@ impl DelayTrace {
         DelayTrace::from_rows("line", lines.map(read))
     }
 
-    /// Writes the trace on a grid: every `step` (more than zero) from the start of the run to the trace's end. What happens
-    /// between two instants of the grid is lost; a jump becomes a slope.
+    /// Writes the trace on a grid: every `step` (more than zero) from the start of the run to the trace's end. Changes
+    /// between two instants of the grid are lost; a jump becomes a slope.
     pub fn write(&self, format: TraceFormat, step: Duration) -> String {
         let end = self.points().last().map_or(Time::ZERO, |point| point.0);
         let instants = std::iter::successors(Some(Time::ZERO), |&now| (now < end).then(|| now + step));
@@ -137,7 +138,7 @@ impl DelayTrace {
     }
 }
 
-/// A whole number of nanoseconds with its decimal point so many digits from the right.
+/// A whole number of nanoseconds with the decimal point `digits` digits from the right.
 fn decimal(nanos: u64, digits: u32) -> String {
     let unit = 10u64.pow(digits);
     format!("{}.{:0width$}", nanos / unit, nanos % unit, width = digits as usize)
@@ -155,7 +156,7 @@ fn hypatia(text: &str) -> Result<DelayTrace, FieldError> {
     DelayTrace::from_rows("line", rows(text).map(read))
 }
 
-/// The interval that the first line tells, if it does.
+/// The interval in the first line, if there is one.
 fn told_interval(text: &str) -> Result<Option<Duration>, FieldError> {
     let first = text.strip_prefix('\u{feff}').unwrap_or(text).lines().next().unwrap_or_default();
     let Some(told) = first.strip_prefix(ONE_EVERY) else { return Ok(None) };
@@ -181,11 +182,11 @@ fn milliseconds(text: &str, interval: Duration) -> Result<DelayTrace, FieldError
     DelayTrace::from_rows("line", (0..).zip(rows(text)).map(read))
 }
 
-/// What a log tells of a probe.
+/// One probe of a log.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
     line: usize,
-    /// When it was sent and how long the round trip took, in seconds, if it was answered.
+    /// When it was sent and its round-trip time, in seconds; `None` if it was not answered.
     answer: Option<(f64, f64)>,
 }
 
@@ -200,7 +201,7 @@ fn ping(text: &str, interval: Duration) -> Result<DelayTrace, FieldError> {
         true => (last.1 - first.1) / (last.0 - first.0) as f64,
         false => interval.as_secs_f64(),
     };
-    // A probe without an answer was sent between those that have one, as evenly as they were.
+    // The time at which an unanswered probe was sent: interpolated between the answered ones.
     let sent = |number: i64| {
         let after = answered.partition_point(|answer| answer.0 < number);
         match (after.checked_sub(1).map(|before| answered[before]), answered.get(after)) {
@@ -215,7 +216,7 @@ fn ping(text: &str, interval: Duration) -> Result<DelayTrace, FieldError> {
     let mut found = Vec::with_capacity(probes.len());
     let mut before = None;
     for (&number, probe) in &probes {
-        // Of lost probes there may be no line.
+        // A lost probe may have no line.
         if let Some(before) = before.filter(|&before| number > before + 1) {
             found.push((probe.line, sent(before + 1), None));
         }
@@ -228,7 +229,7 @@ fn ping(text: &str, interval: Duration) -> Result<DelayTrace, FieldError> {
     DelayTrace::from_rows("line", found.into_iter().map(row))
 }
 
-/// The probes of a log by their numbers, which count on where those of 16 bits begin anew.
+/// The probes of a log by their numbers; the numbers go on counting where the 16-bit sequence number wraps.
 fn probes(text: &str, interval: Duration) -> Result<BTreeMap<i64, Probe>, FieldError> {
     let mut probes: BTreeMap<i64, Probe> = BTreeMap::new();
     let mut latest = None;
@@ -276,7 +277,7 @@ fn positive(text: &str) -> Option<f64> {
     text.parse().ok().filter(|value| (0.0..=1e12).contains(value))
 }
 
-/// What stands behind `key` up to the next blank.
+/// The text after `key` up to the next blank.
 fn value_after<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let begin = text.find(key)? + key.len();
     text[begin..].split_whitespace().next().or(Some(""))
@@ -386,7 +387,7 @@ mod tests {
         assert_eq!(says("40,3\n", TraceFormat::Milliseconds), "line 1: 2 columns where 1 are expected");
     }
 
-    /// As iputils writes it with -D and -O: the number is that of the probe, the time in brackets that of the line.
+    /// The log of iputils with -D and -O: the number is the probe's, the time in brackets is the line's.
     #[test]
     fn a_log_of_ping() {
         let text = "\
@@ -453,7 +454,7 @@ PING 100.64.0.1 (100.64.0.1) 56(84) bytes of data.
     }
 
     proptest! {
-        /// What is written on a grid reads back the same there, whatever the format; and a second time to the letter.
+        /// What is written on a grid reads back the same there, in every format; a second time to the letter.
         #[test]
         fn every_format_reads_what_it_writes(
             values in prop::collection::vec(prop::option::weighted(0.8, 1u64..2_000_000_000), 1..40),
@@ -465,14 +466,15 @@ PING 100.64.0.1 (100.64.0.1) 56(84) bytes of data.
             let trace = DelayTrace::from_rows("row", rows).unwrap();
             for format in TraceFormat::ALL {
                 if format == TraceFormat::Ping && values.iter().all(Option::is_none) {
-                    continue; // no probe tells when it was sent
+                    continue; // no timestamp of this probe
                 }
                 let text = trace.write(format, step);
-                // What is written tells its own step, but for a log of a single answer.
+                // The written text has the step, except for a log with a single answer.
                 let interval = (format == TraceFormat::Ping).then_some(step);
                 let back = DelayTrace::parse(&text, format, interval).map_err(|error| TestCaseError::fail(error.to_string()))?;
                 for (i, value) in values.iter().enumerate() {
-                    // Probes are timed to a few nanoseconds; a tenth of a step later is on the same side of every jump.
+                    // Probes are timed to a few nanoseconds; a thousandth of a step later is on the same side of every
+                    // jump.
                     let late = if format == TraceFormat::Ping { Duration::from_nanos(step.as_nanos() / 1000) } else { Duration::ZERO };
                     let found = back.delay(at(i) + late);
                     match (format, value) {

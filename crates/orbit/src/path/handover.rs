@@ -1,14 +1,14 @@
-//! How the satellite that serves a station is chosen.
+//! Handover policies: how the serving satellite of a station is chosen.
 //!
-//! A policy is asked two questions: whether a satellite still serves, and which one takes over. It answers from what is in
-//! view at that instant; who asks, and when, is [`crate::follow`]'s to say.
+//! A policy answers two questions from the satellites in view at an instant: whether the serving satellite goes on
+//! serving, and which one takes over. [`crate::path::follow`] asks them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Angle, Duration, FieldError};
 
 units::registry! {
-    /// How the satellite that serves an end is chosen among those in view: at or above the minimum elevation.
+    /// How the serving satellite of an end is chosen among those in view: at or above the minimum elevation.
     pub enum HandoverPolicy {
         "keep-until-mask" => KeepUntilMask(KeepUntilMask),
         "highest" => Highest(Highest),
@@ -19,49 +19,49 @@ units::registry! {
     }
 }
 
-/// An end keeps its satellite until that drops below the minimum elevation, then takes the highest one (as ns-2's terminals
-/// do).
+/// An end keeps its satellite until that drops below the minimum elevation, then takes the highest one (as ns-2's
+/// terminals do).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KeepUntilMask {}
 
-/// An end is served by the highest satellite at every instant.
+/// The highest satellite serves at every instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Highest {}
 
-/// An end keeps its satellite until that drops below the minimum elevation, then takes the one that stays above it for the
-/// longest time from then on.
+/// An end keeps its satellite until that drops below the minimum elevation, then takes the one that stays above it for
+/// the longest time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LongestVisibility {}
 
-/// At fixed instants an end takes the highest satellite, and keeps it until the next; one that drops below the minimum
-/// elevation is replaced by the highest at once.
+/// At fixed instants an end takes the highest satellite and keeps it until the next; a satellite that drops below the
+/// minimum elevation is replaced by the highest at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FixedEpochs {
-    /// The instants are the multiples of this, from the start of the run.
+    /// The interval between the instants, counted from the start of the run.
     #[serde(default = "fifteen_seconds")]
     pub every: Duration,
 }
 
-/// An end keeps its satellite until another is higher by the margin, or until it drops below the minimum elevation; then it
-/// takes the highest one.
+/// An end keeps its satellite until another is higher by the margin, or until it drops below the minimum elevation;
+/// then it takes the highest one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Hysteresis {
-    /// How much higher another satellite must be, 0 to 90 deg.
+    /// The elevation by which another satellite must be higher, 0 to 90 deg.
     #[serde(default = "five_degrees")]
     pub margin: Angle,
 }
 
-/// The route takes whichever satellites in view make it best, at every instant.
+/// At every instant the route takes the satellites in view that make it best.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShortestPath {}
 
-/// As Starlink's terminals are scheduled.
+/// The interval of Starlink's scheduler.
 fn fifteen_seconds() -> Duration {
     Duration::from_secs(15)
 }
@@ -95,7 +95,7 @@ pub(crate) struct InView {
     pub sin_elevation: f64,
 }
 
-/// More often, and there would be more handovers than steps.
+/// A shorter interval would put more than one handover into a step.
 const SHORTEST_EPOCH: Duration = Duration::from_millis(1);
 
 impl HandoverPolicy {
@@ -116,7 +116,7 @@ impl HandoverPolicy {
         }
     }
 
-    /// The time between two instants at which the choice is made anew; nothing if it is made whenever it is needed.
+    /// The interval of fixed epochs; `None` if the policy chooses whenever a satellite is needed.
     pub(crate) fn epoch(&self) -> Option<Duration> {
         match self {
             HandoverPolicy::FixedEpochs(epochs) => Some(epochs.every),
@@ -124,7 +124,7 @@ impl HandoverPolicy {
         }
     }
 
-    /// Whether `serving`, which is in view, goes on serving with `others` (itself perhaps among them) in view.
+    /// Whether `serving`, which is in view, goes on serving with `others` (possibly including itself) in view.
     pub(crate) fn keeps(&self, serving: InView, others: impl Iterator<Item = InView>) -> bool {
         match self {
             HandoverPolicy::Highest(_) => highest(others)
@@ -137,7 +137,7 @@ impl HandoverPolicy {
         }
     }
 
-    /// The one of `in_view` that takes over; `longest` finds the one that stays in view for longest.
+    /// The satellite of `in_view` that takes over; `longest` finds the one that stays in view for longest.
     pub(crate) fn choose(
         &self,
         in_view: impl Iterator<Item = InView>,
@@ -150,7 +150,7 @@ impl HandoverPolicy {
     }
 }
 
-/// The highest; of equally high ones the first.
+/// The highest satellite; of equally high ones the first.
 pub(crate) fn highest(in_view: impl Iterator<Item = InView>) -> Option<InView> {
     in_view.reduce(|best, other| if other.sin_elevation > best.sin_elevation { other } else { best })
 }

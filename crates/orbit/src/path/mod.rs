@@ -1,4 +1,4 @@
-//! A path through time: what a scenario says of it, who serves its ends, and the delay that follows.
+//! A path over time: its configuration, the handovers at its ends, and the delay that follows.
 
 pub(crate) mod change;
 pub(crate) mod config;

@@ -1,4 +1,4 @@
-//! Satellites, links, gateways and the user at an instant of the run, and who sees whom.
+//! Satellites, links, gateways and the user at an instant of the run, and which of them see each other.
 
 use units::{Angle, Duration, FieldError, Time};
 
@@ -10,28 +10,28 @@ use crate::satellites::links::Links;
 use crate::satellites::propagation::{EARTH_ROTATION, Orbits, Vector, distance, dot, earth_turn, turned};
 use crate::satellites::sky::Sky;
 
-/// Who a satellite serves.
+/// An end of a route on the ground that a satellite serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GroundEnd {
     /// A gateway, by its number.
     Gateway(usize),
     /// The user.
     User,
-    /// The user, by a satellite that a gateway sees too.
+    /// The user, served by a satellite that a gateway sees too.
     Common,
 }
 
-/// Everything at one instant.
+/// The positions of all satellites and stations at one instant.
 #[derive(Clone, Debug)]
 pub(crate) struct Scene {
     orbits: Orbits,
-    /// As they were at the last call of [`Scene::update_links`].
+    /// The links at the last call of [`Scene::update_links`].
     pub links: Links,
     stations: Vec<Station>,
     course: Course,
     sin_mask: f64,
     mask: Angle,
-    /// The begin of the run after the reference instant, seconds.
+    /// The start of the run after the reference instant, seconds.
     start: f64,
     now: Option<Time>,
     linked_at: Option<Time>,
@@ -40,9 +40,9 @@ pub(crate) struct Scene {
     user: Horizon,
 }
 
-/// Passes are looked at this often, to see which one ends last.
+/// The interval at which passes are looked at, to find the one that ends last.
 const LOOK_AHEAD: Duration = Duration::from_secs(10);
-/// Satellites that are in view for longer are there for ever.
+/// A satellite in view for longer than this counts as always in view.
 const FARTHEST_LOOK: Duration = Duration::from_secs(86_400);
 
 impl Scene {
@@ -64,7 +64,7 @@ impl Scene {
         }
     }
 
-    /// Brings satellites and stations to `now`.
+    /// Moves satellites and stations to `now`.
     pub fn go(&mut self, now: Time) {
         if self.now == Some(now) {
             return;
@@ -78,7 +78,7 @@ impl Scene {
         self.user = self.course.horizon(now, seconds);
     }
 
-    /// Brings the links to the instant of the scene.
+    /// Computes the links at the instant of the scene.
     pub fn update_links(&mut self) {
         if self.linked_at != self.now {
             self.linked_at = self.now;
@@ -95,7 +95,7 @@ impl Scene {
         self.user.position
     }
 
-    /// The metres along the links of a route.
+    /// The length of a route's inter-satellite links, metres.
     pub fn length(&self, route: &[u32]) -> f64 {
         route.windows(2).map(|pair| distance(self.position(pair[0]), self.position(pair[1]))).sum()
     }
@@ -112,7 +112,7 @@ impl Scene {
         }
     }
 
-    /// The satellites that may serve an end.
+    /// The satellites in view that may serve an end.
     pub fn in_view(&self, end: GroundEnd) -> impl Iterator<Item = InView> {
         let visible = self.horizon(end).visible(&self.positions, self.sin_mask);
         let usable = visible.filter(move |&(satellite, ..)| self.is_usable(end, satellite));
@@ -123,7 +123,8 @@ impl Scene {
         end != GroundEnd::Common || self.gateways_under(satellite).next().is_some()
     }
 
-    /// Whether the satellite that serves an end goes on serving it; without one, whether there is still none.
+    /// Whether the satellite that serves an end goes on serving it; without a serving satellite, whether there is still
+    /// none in view.
     pub fn keeps(&self, policy: &HandoverPolicy, end: GroundEnd, serving: Option<u32>) -> bool {
         let Some(satellite) = serving else { return self.in_view(end).next().is_none() };
         let sin_elevation = self.look(end, satellite).1;
@@ -132,7 +133,7 @@ impl Scene {
             && policy.keeps(InView { satellite, sin_elevation }, self.in_view(end))
     }
 
-    /// The gateways that see a satellite, as (satellite, metres to it, gateway).
+    /// The gateways that see a satellite, as (satellite, distance in metres, gateway).
     pub fn gateways_under(&self, satellite: u32) -> impl Iterator<Item = (u32, f64, u32)> {
         let position = self.position(satellite);
         let looks = self.gateways.iter().zip(0..).map(move |(gateway, number)| (gateway.look(position), number));
@@ -140,7 +141,7 @@ impl Scene {
         seen.map(move |((metres, _), number)| (satellite, metres, number))
     }
 
-    /// What each gateway sees, as (satellite, metres to it, gateway).
+    /// The satellites that each gateway sees, as (satellite, distance in metres, gateway).
     pub fn seen_by_gateways(&self) -> impl Iterator<Item = (u32, f64, u32)> {
         self.gateways.iter().zip(0..).flat_map(|(gateway, number)| {
             let visible = gateway.visible(&self.positions, self.sin_mask);
@@ -148,12 +149,12 @@ impl Scene {
         })
     }
 
-    /// What the user sees, as (satellite, metres to it).
+    /// The satellites that the user sees, as (satellite, distance in metres).
     pub fn seen_by_user(&self) -> impl Iterator<Item = (u32, f64)> {
         self.user.visible(&self.positions, self.sin_mask).map(|(satellite, metres, _)| (satellite, metres))
     }
 
-    /// How the user sees a satellite, with its motion on that side of the instant.
+    /// The look of the user at a satellite, with the range rate on that side of the instant.
     pub fn user_look(&self, satellite: u32, side: Side) -> Look {
         let (range_m, sin_elevation) = self.look(GroundEnd::User, satellite);
         let now = self.now.expect("the scene is somewhere");
@@ -171,12 +172,12 @@ impl Scene {
         }
     }
 
-    /// The next instant after `now` at which the user moves otherwise.
+    /// The next instant after `now` at which the user's velocity jumps.
     pub fn next_turn(&self, now: Time) -> Option<Time> {
         self.course.next_turn(now)
     }
 
-    /// Of the satellites that may serve an end at `now`, the one that may for longest from then on; of those that are there for
+    /// Of the satellites that may serve an end at `now`, the one that may serve it for longest; of those that may for
     /// more than a day, the highest.
     pub fn longest(&self, end: GroundEnd, now: Time, mut candidates: Vec<InView>) -> Option<u32> {
         let sees = |satellite: u32, at: Time| self.may_serve(end, satellite, at);
@@ -210,8 +211,8 @@ impl Scene {
         }
     }
 
-    /// What to say if there is never a route for want of satellites: an end sees none at any step of the run, or the ends never see
-    /// the same one where it takes that.
+    /// The error if there is never a route for lack of satellites: an end sees none at any step of the run, or, without
+    /// inter-satellite links, the ends never see the same one.
     pub fn unseen(&mut self, duration: Duration, step: Duration, is_linked: bool) -> Option<FieldError> {
         let mut best = [-1.0f64; 2];
         for now in steps(duration, step) {
@@ -235,7 +236,7 @@ impl Scene {
         Some(FieldError::new(field, never_in_view(self.mask, duration, degrees(sine))))
     }
 
-    /// The gateways that see no satellite at any step of the run, with the best elevation that each sees.
+    /// The gateways that see no satellite at any step of the run, each with the best elevation.
     pub fn blind_gateways(&mut self, duration: Duration, step: Duration) -> Vec<(usize, Angle)> {
         let mut blind: Vec<(usize, f64)> = (0..self.stations.len()).map(|number| (number, -1.0)).collect();
         for now in steps(duration, step) {
@@ -253,7 +254,7 @@ impl Scene {
     }
 }
 
-/// The instants at which a run is looked at: every step, and its end.
+/// The instants of the steps of a run, and its end.
 fn steps(duration: Duration, step: Duration) -> impl Iterator<Item = Time> {
     let end = Time::ZERO + duration;
     std::iter::successors(Some(Time::ZERO), move |&now| (now < end).then(|| (now + step).min(end)))
@@ -263,13 +264,13 @@ fn degrees(sine: f64) -> Angle {
     Angle::from_degrees(libm::asin(sine.clamp(-1.0, 1.0)).to_degrees())
 }
 
-/// What to tell of a station that no satellite comes high enough for.
+/// The message about a station that never sees a satellite above the minimum elevation.
 pub fn never_in_view(minimum_elevation: Angle, duration: Duration, best: Angle) -> String {
     let mask = minimum_elevation.as_degrees();
     format!("no satellite comes above {mask} deg within {duration}: the best is {:.1} deg", best.as_degrees())
 }
 
-/// The last instant, to a millisecond, at which something holds that holds at `before` and not at `after`.
+/// The last instant, to a millisecond, at which `holds` is true; it is true at `before` and false at `after`.
 fn last_instant(mut before: Time, mut after: Time, holds: impl Fn(Time) -> bool) -> Time {
     while after.since(before) > crate::path::follow::PRECISION {
         let middle = before + after.since(before) / 2;

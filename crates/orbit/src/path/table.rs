@@ -12,7 +12,7 @@ use crate::satellites::sky::ReadFile;
 pub struct DelayTable {
     /// One row for each step, and one for the end.
     pub rows: Vec<DelayRow>,
-    /// The trace they were read from, which knows the exact instants of the changes.
+    /// The delay trace of the rows, with the exact instants of the changes.
     pub trace: DelayTrace,
 }
 
@@ -27,17 +27,17 @@ pub struct DelayRow {
     pub hops: Option<u32>,
     /// The gateway where the route begins, by its number among the source's; nothing without a route.
     pub gateway: Option<u32>,
-    /// The satellite that serves the source.
+    /// The source's serving satellite.
     pub source_satellite: Option<u32>,
-    /// The satellite that serves the user.
+    /// The user's serving satellite.
     pub user_satellite: Option<u32>,
-    /// How high the user sees it, degrees.
+    /// Its elevation at the user, degrees.
     pub elevation_deg: Option<f64>,
-    /// How far it is from the user, metres.
+    /// Its distance from the user, metres.
     pub range_m: Option<f64>,
-    /// How fast that distance grows, metres per second.
+    /// The rate at which that distance grows, metres per second.
     pub range_rate_mps: Option<f64>,
-    /// What happened since the row before: [`Change::names`].
+    /// The changes since the row before: [`Change::names`].
     pub event: String,
 }
 

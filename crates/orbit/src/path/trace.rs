@@ -1,31 +1,31 @@
-//! A one-way delay over time: what the simulator asks for every packet.
+//! A one-way delay over time, which the world looks up for every packet.
 
 use units::{Duration, FieldError, Frequency, Time};
 
 use crate::path::change::Change;
 use crate::satellites::propagation::SPEED_OF_LIGHT;
 
-/// The one-way propagation delay of a path over time, with what happened on the way.
+/// The one-way propagation delay of a path over time, with the route intervals.
 ///
-/// The delay is linear between points and jumps where a route is replaced by one of another length. Without a route there
-/// is no delay (an outage). Before the first point and after the last one their values hold.
+/// The delay is linear between points and jumps where a route is replaced by one of another length. Without a route
+/// there is no delay (an outage). Before the first point and after the last one their values hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DelayTrace {
     points: Vec<Point>,
-    /// How the user sees its satellite at each point, of a path that has one; empty for others.
+    /// The look of the user at its serving satellite at each point; empty for paths without satellites.
     looks: Vec<StoredLook>,
     intervals: Vec<RouteInterval>,
     index: Index,
     warnings: Vec<String>,
 }
 
-/// What follows at an instant; of two points at one instant, the first ends what was before.
+/// The delay from an instant on. Of two points at one instant, the first ends the interval before.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Point {
     pub at: Time,
-    /// Nothing: from here to the next point there is no route.
+    /// `None`: from here to the next point there is no route.
     pub delay: Option<Duration>,
-    /// Propagation delay from the last satellite to the user, of a path that has one.
+    /// Propagation delay from the last satellite to the user; `None` for paths without satellites.
     pub last_link: Option<Duration>,
 }
 
@@ -34,49 +34,49 @@ pub(crate) struct Point {
 pub struct RouteInterval {
     /// Its begin.
     pub from: Time,
-    /// Number of inter-satellite links on the route; nothing during an outage.
+    /// Number of inter-satellite links on the route; `None` during an outage.
     pub hops: Option<u32>,
-    /// The satellite that serves the source.
+    /// The source's serving satellite.
     pub source_satellite: Option<u32>,
-    /// The satellite that serves the user.
+    /// The user's serving satellite.
     pub user_satellite: Option<u32>,
-    /// The gateway where the route begins, by its number among the source's; nothing during an outage.
+    /// The gateway where the route begins, by its number among the source's; `None` during an outage.
     pub gateway: Option<u32>,
-    /// Where another satellite serves the user than the last that did: the delay from that one to this one at the begin, over
-    /// the best way between satellites. Nothing without a way, and where none was replaced.
+    /// At a handover of the user: the delay from the old serving satellite to the new one over the best route between
+    /// them. `None` without such a route, and without a handover.
     pub forwarding: Option<Duration>,
-    /// What changed from the interval before.
+    /// The changes from the interval before.
     pub change: Change,
 }
 
-/// How the user sees the satellite that serves it.
+/// The user's serving satellite as the user sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
-    /// Above the plane that touches the ellipsoid, degrees.
+    /// Above the plane tangential to the ellipsoid, degrees.
     pub elevation_deg: f64,
     /// The distance, metres.
     pub range_m: f64,
-    /// How fast the distance grows, metres per second.
+    /// The rate at which the distance grows, metres per second.
     pub range_rate_mps: f64,
 }
 
 impl Look {
-    /// By how much a carrier is received higher, hertz; below zero while the satellite draws away. To first order
-    /// in v/c.
+    /// The Doppler shift of a carrier, hertz; negative while the satellite recedes. To first order in v/c.
     pub fn doppler_shift(&self, carrier: Frequency) -> f64 {
         -self.range_rate_mps / SPEED_OF_LIGHT * carrier.as_hz()
     }
 }
 
-/// A look as it is kept: traces are long, and seven digits will do; but not for the rate, of which differences are taken.
+/// A look in compact form, because traces are long: seven digits of elevation and range suffice, but not of the range
+/// rate, of which differences are taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct StoredLook([f32; 2], f64);
 
 impl StoredLook {
-    /// Where no satellite serves. Not NaN, so that equal traces compare equal.
+    /// No serving satellite. Not NaN, so that equal traces compare equal.
     const NOTHING: StoredLook = StoredLook([f32::MAX; 2], f64::MAX);
 
-    /// One that is no number, at a satellite that has come down, is nothing too.
+    /// A look with NaN, as of a decayed satellite, becomes no look.
     pub fn of(look: Option<Look>) -> StoredLook {
         let is_finite =
             |look: &Look| [look.elevation_deg, look.range_m, look.range_rate_mps].iter().all(|x| x.is_finite());
@@ -93,7 +93,7 @@ impl StoredLook {
 }
 
 impl DelayTrace {
-    /// The same delay for ever.
+    /// A constant delay.
     pub fn fixed(delay: Duration) -> DelayTrace {
         DelayTrace::build(vec![Point { at: Time::ZERO, delay: Some(delay), last_link: None }], Vec::new(), Vec::new())
     }
@@ -106,7 +106,7 @@ impl DelayTrace {
         DelayTrace::from_rows("point", (1..).zip(points).map(|(i, &(at, delay))| Ok((i, at, Some(delay)))))
     }
 
-    /// As [`DelayTrace::from_points`], with outages, and for messages what the rows are called and the number of each.
+    /// As [`DelayTrace::from_points`], with outages; messages call a row `called` and its number.
     pub(crate) fn from_rows(
         called: &str,
         rows: impl Iterator<Item = Result<(usize, Time, Option<Duration>), FieldError>>,
@@ -120,7 +120,7 @@ impl DelayTrace {
                     let message = format!("time {time} s must be later than {before} s, the time of the row before");
                     return Err(FieldError::new(format!("{called} {number}"), message));
                 }
-                // Into an outage the last delay holds.
+                // The last delay holds up to the outage.
                 Some(&Point { delay: Some(last), .. }) if delay.is_none() => {
                     points.push(Point { at, delay: Some(last), last_link: None });
                 }
@@ -134,31 +134,31 @@ impl DelayTrace {
         }
     }
 
-    /// From points in the order of time, at least one; over a constellation also how the user sees its satellite at each of
-    /// them, and the intervals of the route.
+    /// From points in the order of time, at least one. Over a constellation also the look of the user at each point,
+    /// and the route intervals.
     pub(crate) fn build(points: Vec<Point>, looks: Vec<StoredLook>, intervals: Vec<RouteInterval>) -> DelayTrace {
         debug_assert!(looks.is_empty() || looks.len() == points.len());
         let index = Index::new(&points);
         DelayTrace { points, looks, intervals, index, warnings: Vec::new() }
     }
 
-    /// With these warnings.
+    /// Adds warnings.
     pub(crate) fn warned(self, warnings: Vec<String>) -> DelayTrace {
         DelayTrace { warnings, ..self }
     }
 
-    /// What to know of the path beside its delay, each as a sentence.
+    /// What to check about the path before trusting a result, each as a sentence.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// The one-way delay of what is sent at `now`; nothing during an outage.
+    /// The one-way delay of a packet that is sent at `now`; `None` during an outage.
     pub fn delay(&self, now: Time) -> Option<Duration> {
         self.value(now, |point| point.delay)
     }
 
-    /// The part of [`DelayTrace::delay`] from the last satellite to the user; nothing during an outage and for paths that
-    /// know no satellite.
+    /// The part of [`DelayTrace::delay`] from the last satellite to the user; `None` during an outage and for paths
+    /// without satellites.
     pub fn last_link_delay(&self, now: Time) -> Option<Duration> {
         self.value(now, |point| point.last_link)
     }
@@ -178,8 +178,8 @@ impl DelayTrace {
         }
     }
 
-    /// How the user sees the satellite that serves it at `now`, linear between points as the delay is; nothing while none does
-    /// and for paths that know no satellite. A satellite may serve the user where no route leads to it.
+    /// The look of the user at its serving satellite at `now`, linear between points; `None` without a serving
+    /// satellite. A satellite may serve the user where no route leads to it.
     pub fn look(&self, now: Time) -> Option<Look> {
         let i = self.index.last_until(&self.points, now);
         let look = self.looks.get(i)?.get()?;
@@ -198,16 +198,16 @@ impl DelayTrace {
         }
     }
 
-    /// How the user sees the satellite that serves it, in the order of time: linear in between, two at one instant where
-    /// another satellite takes over or the user moves otherwise, nothing from where none serves. None at all for paths that know
-    /// no satellite.
+    /// The looks of the user at its serving satellite, in the order of time, linear in between: two at one instant
+    /// where the satellite or the user's velocity changes, `None` from where no satellite serves. Empty for paths
+    /// without satellites.
     pub fn looks(&self) -> impl Iterator<Item = (Time, Option<Look>)> {
         let all = self.points.iter().zip(&self.looks).map(|(point, look)| (point.at, look.get()));
         let mut before = None;
         all.filter(move |&(at, look)| {
             let is_news = match before {
                 Some((_, None)) => look.is_some(),
-                // A new route to the same satellite is none.
+                // A new route over the same serving satellite changes no look.
                 Some(before) => before != (at, look),
                 None => true,
             };
@@ -216,15 +216,15 @@ impl DelayTrace {
         })
     }
 
-    /// How fast the user's distance from its satellite changes its rate at `now`, metres per second squared: the slope of the
-    /// parabola through the three rates around it, of one satellite and one stretch of the user's way. Where there are but two
-    /// such points, that of the line. Nothing while no satellite serves and for paths that know none.
+    /// The derivative of the range rate at `now`, metres per second squared: the slope of the parabola through the
+    /// three nearest rates of one satellite and one stretch of the user's course; with two such rates, of the line
+    /// through them. `None` without a serving satellite.
     pub fn range_acceleration(&self, now: Time) -> Option<f64> {
         let i = self.index.last_until(&self.points, now);
         self.looks.get(i)?.get()?;
         let left = self.rates(i, (0..i).rev());
         let right = self.rates(i, i + 1..self.points.len());
-        // Seconds from `now`, so that the slope wanted is that at zero.
+        // Seconds from `now`, so that the wanted slope is the slope at zero.
         let since = |(at, rate): (Time, f64)| ((at.as_nanos() as f64 - now.as_nanos() as f64) * 1e-9, rate);
         let here = since((self.points[i].at, self.looks[i].1));
         let [near_left, far_left] = left.map(|point| point.map(since));
@@ -240,14 +240,14 @@ impl DelayTrace {
         };
         let slope = |a: (f64, f64), b: (f64, f64)| (b.1 - a.1) / (b.0 - a.0);
         let line = slope(a, b);
-        // Newton's divided differences, derived at zero.
+        // The derivative of Newton's interpolation polynomial at zero.
         Some(c.map_or(line, |c| line - (a.0 + b.0) * (slope(b, c) - line) / (c.0 - a.0)))
     }
 
-    /// The next two rates from point `from` in one direction, as (instant, rate), up to where another satellite takes over or the
-    /// user moves otherwise.
+    /// The next two rates from point `from` in one direction, as (instant, rate), up to where the satellite or the
+    /// user's velocity changes.
     fn rates(&self, from: usize, next: impl Iterator<Item = usize>) -> [Option<(Time, f64)>; 2] {
-        /// Of closer points the differences are mostly noise.
+        /// Differences between closer points are mostly noise.
         const CLOSEST_NANOS: u64 = 10_000_000;
         let mut found = [None; 2];
         let (mut before, mut last) = (from, self.points[from].at);
@@ -271,38 +271,38 @@ impl DelayTrace {
         found
     }
 
-    /// The interval at `now`; nothing for paths that know no route.
+    /// The route interval at `now`; `None` for paths without routes.
     pub fn interval_at(&self, now: Time) -> Option<&RouteInterval> {
         let after = self.intervals.partition_point(|interval| interval.from <= now);
         self.intervals.get(after.saturating_sub(1))
     }
 
-    /// The intervals in the order of time; none for paths that know no route.
+    /// The route intervals in the order of time; empty for paths without routes.
     pub fn intervals(&self) -> &[RouteInterval] {
         &self.intervals
     }
 
-    /// The points in the order of time, as (instant, delay from there on): a jump is two points at one instant.
+    /// The points in the order of time, as (instant, delay from then on): a jump is two points at one instant.
     pub fn points(&self) -> impl Iterator<Item = (Time, Option<Duration>)> {
         self.points.iter().map(|point| (point.at, point.delay))
     }
 
-    /// How often another satellite took over the user: [`Change::user_handover`].
+    /// The number of handovers of the user: [`Change::user_handover`].
     pub fn user_handovers(&self) -> u64 {
         self.count(|change| change.user_handover)
     }
 
-    /// How often another satellite took over the gateway where the route begins: [`Change::gateway_handover`].
+    /// The number of handovers of the gateway where the route begins: [`Change::gateway_handover`].
     pub fn gateway_handovers(&self) -> u64 {
         self.count(|change| change.gateway_handover)
     }
 
-    /// How often another satellite took over one of the ends: the sum of both.
+    /// The number of handovers of the user and the gateway.
     pub fn handovers(&self) -> u64 {
         self.user_handovers() + self.gateway_handovers()
     }
 
-    /// How often one route replaced another without a handover: [`Change::route_change`].
+    /// The number of route changes without a handover: [`Change::route_change`].
     pub fn route_changes(&self) -> u64 {
         self.count(|change| change.route_change)
     }
@@ -311,7 +311,7 @@ impl DelayTrace {
         self.intervals.iter().filter(|interval| happened(&interval.change)).count() as u64
     }
 
-    /// The first `until` of it, and no more: what a run that ended then has seen.
+    /// The trace of a run that ends at `until`.
     pub fn cut(&self, until: Time) -> DelayTrace {
         let kept = |point: &Point| point.at > Time::ZERO && point.at < until;
         let at = |at| Point { at, delay: self.delay(at), last_link: self.last_link_delay(at) };
@@ -330,17 +330,17 @@ impl DelayTrace {
         DelayTrace::build(points, looks, intervals).warned(self.warnings.clone())
     }
 
-    /// The shortest delay; nothing if there is never a route.
+    /// The shortest delay; `None` if there is never a route.
     pub fn min(&self) -> Option<Duration> {
         self.points.iter().filter_map(|point| point.delay).min()
     }
 
-    /// The longest delay; nothing if there is never a route.
+    /// The longest delay; `None` if there is never a route.
     pub fn max(&self) -> Option<Duration> {
         self.points.iter().filter_map(|point| point.delay).max()
     }
 
-    /// The mean over the time with a route; nothing if there is never one.
+    /// The mean over the time with a route; `None` if there is never one.
     pub fn mean(&self) -> Option<Duration> {
         let (mut integral, mut time) = (0.0, 0.0);
         for pair in self.points.windows(2) {
@@ -364,12 +364,12 @@ impl DelayTrace {
     }
 }
 
-/// Finds a point by its instant at a cost that does not grow with the trace: the time is cut into as many equal buckets as
-/// there are points, and each knows where its points begin.
+/// Finds a point by its instant in constant time: the time is divided into as many equal buckets as there are points,
+/// and each bucket has the number of its first point.
 #[derive(Clone, Debug, PartialEq)]
 struct Index {
     start: Time,
-    /// A bucket is this power of two of nanoseconds wide.
+    /// The width of a bucket is two to this power, in nanoseconds.
     shift: u32,
     /// For each bucket the last point at or before its begin; one more for the end.
     first: Vec<u32>,
@@ -395,7 +395,7 @@ impl Index {
         Index { start, shift, first }
     }
 
-    /// The last point at or before `now`, or the first point.
+    /// The last point at or before `now`, or else the first point.
     fn last_until(&self, points: &[Point], now: Time) -> usize {
         let bucket = (now.since(self.start).as_nanos() >> self.shift).min(self.first.len() as u64 - 2) as usize;
         let (low, high) = (self.first[bucket] as usize, self.first[bucket + 1] as usize);
@@ -429,7 +429,7 @@ mod tests {
         assert_eq!((trace.handovers(), trace.route_changes(), trace.outage()), (0, 0, Duration::ZERO));
     }
 
-    /// Rates of a satellite after the points; the two at one instant jump.
+    /// A trace with these range rates of one satellite; at the two points at one instant the rate jumps.
     fn seen(rates: &[(f64, Option<f64>)]) -> DelayTrace {
         let look = |rate: Option<f64>| {
             StoredLook::of(rate.map(|rate| Look { elevation_deg: 50.0, range_m: 1e6, range_rate_mps: rate }))
@@ -446,7 +446,7 @@ mod tests {
         for trace in [seen(&all), seen(&noisy)] {
             for t in [0.0, 0.3, 0.9, 1.0, 1.2, 1.5, 1.502, 2.0, 3.9, 4.0] {
                 let found = trace.range_acceleration(at(t)).unwrap();
-                // A point too close to the one before counts only from there on.
+                // A point too close to the one before counts only from its own instant on.
                 let is_off = t >= 1.504 && trace != seen(&all);
                 assert!(is_off || (found - (6.0 * t - 7.0)).abs() < 1e-6, "{found} at {t}");
             }
@@ -499,15 +499,15 @@ mod tests {
         };
         let intervals = vec![
             interval(0.0, Some(0), [Some(1), Some(5)]),
-            interval(1.0, Some(0), [Some(1), Some(5)]), // another way
-            interval(2.0, Some(0), [Some(2), Some(6)]), // both
+            interval(1.0, Some(0), [Some(1), Some(5)]), // other links
+            interval(2.0, Some(0), [Some(2), Some(6)]), // both handovers
             interval(3.0, None, [None, Some(6)]),       // lost, which is no handover yet
-            interval(4.0, Some(0), [Some(3), Some(6)]), // found another
+            interval(4.0, Some(0), [Some(3), Some(6)]), // the gateway's handover
             interval(5.0, None, [Some(3), None]),
-            interval(6.0, Some(0), [Some(3), Some(6)]), // the same again
+            interval(6.0, Some(0), [Some(3), Some(6)]), // no handover: the satellites of before
             interval(7.0, Some(1), [Some(9), Some(6)]), // another gateway
-            interval(8.0, Some(1), [Some(8), Some(6)]), // which gets another satellite
-            interval(9.0, Some(0), [Some(4), Some(6)]), // and the first again
+            interval(8.0, Some(1), [Some(8), Some(6)]), // handover of that gateway
+            interval(9.0, Some(0), [Some(4), Some(6)]), // the first gateway again
         ];
         let point = Point { at: Time::ZERO, delay: None, last_link: None };
         let trace = DelayTrace::build(vec![point], Vec::new(), intervals);
@@ -520,7 +520,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a plain search from the first point, with jumps, outages and very uneven intervals.
+        /// Compared with a linear search, with jumps, outages and very uneven distances.
         #[test]
         fn looking_up_is_searching(
             rows in prop::collection::vec((0u64..40, 0u64..50, prop::option::weighted(0.8, 1u64..1000)), 1..60),

@@ -1,58 +1,60 @@
-//! What a scenario says of packets on the long path: what each hop costs them, and what becomes of them at a handover and without a
-//! route. The path's own delay knows of processing only; queues, interruptions and losses are for whoever carries the packets.
+//! The configuration of packets on the long path: the cost of each hop, and their fate at a handover and without a
+//! route. The path's own delay includes the processing delay only; queues, interruptions and losses are applied by the
+//! caller.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Duration, FieldError};
 
-/// More than any satellite takes; the router's arithmetic has room for it.
+/// Longer than any satellite takes, and within the range of the router's arithmetic.
 const LONGEST_PROCESSING: Duration = Duration::from_secs(1);
-/// What Ethernet carries in one frame.
+/// The largest payload of an Ethernet frame.
 const LARGEST_PACKET: u64 = 1500;
 
-/// The satellites on the route, and its links before the last hop: the gateway's up to the constellation, and those between
-/// satellites.
+/// Processing delay, rate and buffer of the satellites on the route and of its links before the last hop: the
+/// gateway's, and the inter-satellite links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HopConfig {
-    /// What every satellite on the route takes to send a packet on. It counts in the route's delay, and so in its choice.
+    /// The processing delay of every satellite on the route. It is part of the route's delay, and so of its choice.
     #[serde(default)]
     pub processing_delay: Duration,
     /// The rate of each link; by default they are never the bottleneck.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
-    /// How much may wait before each link; by default without a limit. It needs a rate.
+    /// The size of the buffer before each link; by default unlimited. It needs a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Bytes>,
 }
 
-/// What happens when another satellite takes over the user.
+/// What a handover of the user costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AtHandover {
-    /// For so long nothing is sent to the user or by it.
+    /// Nothing is sent to or by the user for so long.
     #[serde(default)]
     pub interruption: Duration,
-    /// What becomes of the packets at the satellite left behind, and on their way from it.
+    /// The fate of packets that wait at the old serving satellite or are in flight from it.
     #[serde(default)]
     pub packets: AtHandoverPackets,
 }
 
-/// What becomes of the packets that a satellite holds for a user, or has sent, when another takes over.
+/// The fate of packets that wait at the old serving satellite or are in flight from it to the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AtHandoverPackets {
-    /// They reach the user as if nothing had happened.
+    /// They reach the user as if there were no handover.
     #[default]
     Deliver,
-    /// What waits is sent on to the new satellite over the links between both; what is on its way to the user is lost.
+    /// Waiting packets are forwarded to the new serving satellite over the inter-satellite links; packets in flight to
+    /// the user are lost.
     Forward,
     /// They are lost.
     Lose,
 }
 
 units::registry! {
-    /// What happens to packets that find no route.
+    /// The fate of packets that find no route.
     pub enum NoRoute {
         "drop" => Drop(DropWithoutRoute),
         "queue" => Queue(QueueWithoutRoute),
@@ -64,11 +66,11 @@ units::registry! {
 #[serde(deny_unknown_fields)]
 pub struct DropWithoutRoute {}
 
-/// They wait where the path begins until there is a route again.
+/// They wait at the begin of the path until there is a route again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QueueWithoutRoute {
-    /// So much may wait; what comes then is lost.
+    /// The size of the buffer; packets that find it full are lost.
     #[serde(default = "one_megabyte")]
     pub buffer: Bytes,
 }
