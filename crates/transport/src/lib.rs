@@ -3,13 +3,18 @@
 
 pub mod congestion;
 mod endpoint;
+mod probes;
+mod profile;
+mod state;
 mod tcp;
 mod udp;
 
 pub use congestion::{CongestionConfig, CongestionController, NewRenoConfig};
-pub use endpoint::{Act, Answer, Endpoint, Input, Payload, Wake};
+pub use endpoint::{Act, Answer, Endpoint, Input, Payload, TcpEnd, UdpEnd, Wake};
+pub use profile::Profile;
+pub use state::CongestionState;
 pub use tcp::{
-    ByteCounting, CongestionState, Connection, Counters, DelayedAck, Dupthresh, Flags, Info, Profile, RtoFloor,
-    SackBlocks, Segment, Settings, State, SynOptions, TcpConfig, TcpEnd, Transmit, profile_table,
+    ByteCounting, Connection, Counters, DelayedAck, Dupthresh, Flags, Info, RtoFloor, SackBlocks, Segment, Settings,
+    State, SynOptions, TcpConfig, Transmit, profile_table,
 };
-pub use udp::{Datagram, UdpConfig, UdpEnd, UdpSender};
+pub use udp::{Datagram, UdpConfig, UdpSender};

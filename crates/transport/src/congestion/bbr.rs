@@ -10,7 +10,7 @@ use units::{BitRate, Duration, Time};
 
 use super::filter::{MaxFilter, fraction};
 use super::{
-    AckSample, Congestion, CongestionController, CongestionState, Event, Options, RateSample, Start, Window, bit_rate,
+    AckSample, CongestionController, CongestionState, Event, Needs, Options, RateSample, Start, Window, bit_rate,
 };
 
 /// A model of the path's bandwidth and round-trip time that paces segments; losses do not slow it (version 1, as in Linux).
@@ -63,6 +63,7 @@ pub(super) enum Mode {
 /// The BBR controller. Bandwidths are in segments per second.
 #[derive(Clone, Debug)]
 pub struct Bbr {
+    window: Window,
     start: Start,
     pub(super) mode: Mode,
     bandwidth: MaxFilter<BANDWIDTH_ROUNDS>,
@@ -101,6 +102,7 @@ impl Bbr {
     /// A controller at the start of a connection.
     pub fn new(start: Start) -> Bbr {
         let mut bbr = Bbr {
+            window: start.window(),
             start,
             mode: Mode::Startup,
             bandwidth: MaxFilter::new(),
@@ -138,7 +140,7 @@ impl Bbr {
         self.pacing = f64::from(window) / rtt.as_secs_f64() * HIGH_GAIN * MARGIN;
     }
 
-    fn update_model(&mut self, window: &mut Window, sample: &AckSample) {
+    fn update_model(&mut self, sample: &AckSample) {
         self.update_bandwidth(sample);
         if self.round_start {
             self.aggregation.on_round();
@@ -146,12 +148,12 @@ impl Bbr {
         if let Some(rate) = &sample.rate
             && rate.interval.is_some()
         {
-            self.aggregation.on_ack(sample, self.bandwidth.max(), window.size);
+            self.aggregation.on_ack(sample, self.bandwidth.max(), self.window.size);
         }
         self.update_phase(sample);
         self.check_full(sample);
-        self.check_drain(window, sample);
-        self.update_min_rtt(window, sample);
+        self.check_drain(sample);
+        self.update_min_rtt(sample);
         (self.pacing_gain, self.window_gain) = match self.mode {
             Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
             Mode::Drain => (1.0 / HIGH_GAIN, HIGH_GAIN),
@@ -219,10 +221,10 @@ impl Bbr {
         self.full = self.full_rounds >= FULL_ROUNDS;
     }
 
-    fn check_drain(&mut self, window: &mut Window, sample: &AckSample) {
+    fn check_drain(&mut self, sample: &AckSample) {
         if self.mode == Mode::Startup && self.full {
             self.mode = Mode::Drain;
-            window.threshold = self.in_flight_at(1.0).max(2);
+            self.window.threshold = self.in_flight_at(1.0).max(2);
         }
         if self.mode == Mode::Drain && sample.in_flight <= self.in_flight_at(1.0) {
             self.enter_probe_bw(sample.now);
@@ -237,7 +239,7 @@ impl Bbr {
         self.next_phase(now);
     }
 
-    fn update_min_rtt(&mut self, window: &mut Window, sample: &AckSample) {
+    fn update_min_rtt(&mut self, sample: &AckSample) {
         let expired = self.min_rtt_at.is_some_and(|at| sample.now > at + MIN_RTT_WINDOW);
         if let Some(rtt) = sample.rtt
             && (expired || self.min_rtt.is_none_or(|least| rtt < least))
@@ -247,23 +249,23 @@ impl Bbr {
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
             self.mode = Mode::ProbeRtt;
-            self.save_window(window);
+            self.save_window();
             self.probe_rtt_until = None;
         }
         if self.mode == Mode::ProbeRtt {
-            self.probe_rtt(window, sample);
+            self.probe_rtt(sample);
         }
         if sample.delivered > 0 {
             self.idle_restart = false;
         }
     }
 
-    fn probe_rtt(&mut self, window: &mut Window, sample: &AckSample) {
+    fn probe_rtt(&mut self, sample: &AckSample) {
         self.limited_until = sample.delivered_total + u64::from(sample.in_flight.max(1));
         if self.probe_rtt_until.is_some() {
             self.probe_rtt_round |= self.round_start;
             if self.probe_rtt_round {
-                self.check_probe_rtt_done(window, sample.now);
+                self.check_probe_rtt_done(sample.now);
             }
         } else if sample.in_flight <= MIN_WINDOW {
             self.probe_rtt_until = Some(sample.now + PROBE_RTT_TIME);
@@ -272,12 +274,12 @@ impl Bbr {
         }
     }
 
-    fn check_probe_rtt_done(&mut self, window: &mut Window, now: Time) {
+    fn check_probe_rtt_done(&mut self, now: Time) {
         if self.probe_rtt_until.is_none_or(|until| now <= until) {
             return;
         }
         self.min_rtt_at = Some(now);
-        window.size = window.size.max(self.prior_window);
+        self.window.size = self.window.size.max(self.prior_window);
         if self.full {
             self.enter_probe_bw(now);
         } else {
@@ -293,44 +295,44 @@ impl Bbr {
         }
     }
 
-    fn set_window(&mut self, window: &mut Window, sample: &AckSample) {
-        if sample.delivered > 0 && !self.recover(window, sample) {
+    fn set_window(&mut self, sample: &AckSample) {
+        if sample.delivered > 0 && !self.recover(sample) {
             let target = self.quantize(self.product(self.window_gain).saturating_add(self.aggregated()));
             if self.full {
-                window.size = window.size.saturating_add(sample.delivered).min(target);
-            } else if window.size < target || sample.delivered_total < u64::from(self.start.window) {
-                window.grow(sample.delivered);
+                self.window.size = self.window.size.saturating_add(sample.delivered).min(target);
+            } else if self.window.size < target || sample.delivered_total < u64::from(self.start.window) {
+                self.window.grow(sample.delivered);
             }
-            window.size = window.size.max(MIN_WINDOW);
+            self.window.size = self.window.size.max(MIN_WINDOW);
         }
         if self.mode == Mode::ProbeRtt {
-            window.size = window.size.min(MIN_WINDOW);
+            self.window.size = self.window.size.min(MIN_WINDOW);
         }
     }
 
     /// The window in a recovery and after it; whether this is all. In its first round trip a segment is sent for each delivered.
-    fn recover(&mut self, window: &mut Window, sample: &AckSample) -> bool {
+    fn recover(&mut self, sample: &AckSample) -> bool {
         let (previous, state) = (self.previous, sample.state);
         self.previous = state;
-        window.size = window.size.saturating_sub(sample.lost).max(1);
+        self.window.size = self.window.size.saturating_sub(sample.lost).max(1);
         let conserving = sample.in_flight.saturating_add(sample.delivered);
         if state == CongestionState::Recovery && previous != CongestionState::Recovery {
             self.conserves = true;
             self.round_end = sample.delivered_total;
-            window.size = conserving;
+            self.window.size = conserving;
         } else if repairs(previous) && !repairs(state) {
-            window.size = window.size.max(self.prior_window);
+            self.window.size = self.window.size.max(self.prior_window);
             self.conserves = false;
         }
         if self.conserves {
-            window.size = window.size.max(conserving);
+            self.window.size = self.window.size.max(conserving);
         }
         self.conserves
     }
 
-    fn save_window(&mut self, window: &Window) {
+    fn save_window(&mut self) {
         let kept = repairs(self.previous) || self.mode == Mode::ProbeRtt;
-        self.prior_window = if kept { self.prior_window.max(window.size) } else { window.size };
+        self.prior_window = if kept { self.prior_window.max(self.window.size) } else { self.window.size };
     }
 
     /// What the path holds, times `gain`; the initial window before a round-trip time was measured.
@@ -364,38 +366,45 @@ impl Bbr {
 }
 
 impl CongestionController for Bbr {
-    fn on_ack(&mut self, window: &mut Window, sample: &AckSample) {
-        self.update_model(window, sample);
+    fn window(&self) -> &Window {
+        &self.window
+    }
+
+    fn window_mut(&mut self) -> &mut Window {
+        &mut self.window
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { drives: true, rates: true, ..Needs::default() }
+    }
+
+    fn on_ack(&mut self, sample: &AckSample) {
+        self.update_model(sample);
         if !self.seen_rtt && !sample.srtt.is_zero() {
-            self.initial_pacing(window.size, sample.srtt);
+            self.initial_pacing(self.window.size, sample.srtt);
         }
         self.set_pacing(self.pacing_gain);
-        self.set_window(window, sample);
+        self.set_window(sample);
     }
 
-    /// A loss changes no threshold.
-    fn threshold(&mut self, window: &Window, _congestion: &Congestion) -> u32 {
-        self.save_window(window);
-        window.threshold
-    }
-
-    fn on_established(&mut self, window: &mut Window, now: Time, srtt: Duration) {
-        self.initial_pacing(window.size, srtt);
-        self.min_rtt_at = Some(now);
-        self.min_rtt = (!srtt.is_zero()).then_some(srtt);
-    }
-
-    fn on_event(&mut self, window: &mut Window, now: Time, event: Event) {
-        match event {
-            Event::Starts { app_limited: true } => {
+    fn on_event(&mut self, now: Time, event: &Event) {
+        match *event {
+            Event::Established { srtt } => {
+                self.initial_pacing(self.window.size, srtt);
+                self.min_rtt_at = Some(now);
+                self.min_rtt = (!srtt.is_zero()).then_some(srtt);
+            }
+            Event::Starts { app_limited: true, .. } => {
                 self.idle_restart = true;
                 self.aggregation.restart(now);
                 match self.mode {
                     Mode::ProbeBw => self.set_pacing(1.0),
-                    Mode::ProbeRtt => self.check_probe_rtt_done(window, now),
+                    Mode::ProbeRtt => self.check_probe_rtt_done(now),
                     Mode::Startup | Mode::Drain => (),
                 }
             }
+            // A loss changes no threshold.
+            Event::Congestion(_) => self.save_window(),
             Event::TimedOut => {
                 self.previous = CongestionState::Loss;
                 self.full_bandwidth = 0.0;
@@ -404,20 +413,8 @@ impl CongestionController for Bbr {
                 self.full_bandwidth = 0.0;
                 self.full_rounds = 0;
             }
-            Event::Starts { .. } | Event::Recovered | Event::Restarted => (),
+            _ => (),
         }
-    }
-
-    fn undo(&mut self, window: &Window, _before: u32) -> u32 {
-        window.size
-    }
-
-    fn drives(&self) -> bool {
-        true
-    }
-
-    fn wants_rate(&self) -> bool {
-        true
     }
 
     fn pacing_rate(&self) -> Option<BitRate> {

@@ -14,7 +14,7 @@ use units::{BitRate, Duration, Time};
 use self::model::Model;
 use super::bbr::{measured, repairs};
 use super::{
-    AckSample, Cause, Congestion, CongestionController, CongestionState, Event, LostSegment, Options, Start, Window,
+    AckSample, Cause, CongestionController, CongestionState, Event, LostSegment, Needs, Options, Start, Window,
     bit_rate,
 };
 
@@ -114,6 +114,7 @@ enum Feedback {
 /// The BBRv3 controller. Bandwidths are in segments per second, volumes in segments.
 #[derive(Clone, Debug)]
 pub struct Bbr3 {
+    window: Window,
     start: Start,
     pub(super) state: State,
     model: Model,
@@ -185,6 +186,7 @@ impl Bbr3 {
     /// A controller at the start of a connection.
     pub fn new(start: Start) -> Bbr3 {
         let mut bbr = Bbr3 {
+            window: start.window(),
             start,
             state: State::Startup,
             model: Model::new(),
@@ -229,18 +231,18 @@ impl Bbr3 {
     }
 
     /// UpdateModelAndState
-    fn update(&mut self, window: &mut Window, sample: &AckSample) {
+    fn update(&mut self, sample: &AckSample) {
         self.model.begin_ack(sample);
         if self.model.round_start {
             self.cycle.rounds += 1;
         }
         if self.model.loss_round_start {
             if !self.state.accelerates() && self.model.loss_in_round {
-                self.model.lower_bounds(window.size);
+                self.model.lower_bounds(self.window.size);
             }
             self.model.loss_in_round = false;
         }
-        self.model.update_aggregation(sample, window.size, self.full_reached);
+        self.model.update_aggregation(sample, self.window.size, self.full_reached);
         self.check_full(sample);
         self.check_startup(sample);
         if self.state == State::Drain
@@ -249,9 +251,9 @@ impl Bbr3 {
         {
             self.start_down(sample.now);
         }
-        self.update_cycle(window, sample);
+        self.update_cycle(sample);
         self.update_min_rtt(sample);
-        self.check_probe_rtt(window, sample);
+        self.check_probe_rtt(sample);
         self.model.end_ack(sample);
         if self.model.round_start {
             self.loss_events = 0;
@@ -319,24 +321,24 @@ impl Bbr3 {
     }
 
     /// SetCwnd
-    fn set_window(&mut self, window: &mut Window, sample: &AckSample) {
+    fn set_window(&mut self, sample: &AckSample) {
         let product = self.model.product(self.state.window_gain(), self.start.window);
         let most = self.quantize(product.saturating_add(self.model.extra_acked()));
         if self.full_reached {
-            window.size = window.size.saturating_add(sample.delivered).min(most);
-        } else if window.size < most || sample.delivered_total < u64::from(self.start.window) {
-            window.grow(sample.delivered);
+            self.window.size = self.window.size.saturating_add(sample.delivered).min(most);
+        } else if self.window.size < most || sample.delivered_total < u64::from(self.start.window) {
+            self.window.grow(sample.delivered);
         }
-        window.size = window.size.max(MIN_WINDOW);
+        self.window.size = self.window.size.max(MIN_WINDOW);
         if self.state == State::ProbeRtt {
-            window.size = window.size.min(self.probe_rtt_window());
+            self.window.size = self.window.size.min(self.probe_rtt_window());
         }
         let bound = match self.state {
             State::Down | State::Refill | State::Up => self.model.longterm,
             State::ProbeRtt | State::Cruise => self.model.with_headroom(),
             State::Startup | State::Drain => NO_BOUND,
         };
-        window.size = window.size.min(bound.min(self.model.shortterm).max(MIN_WINDOW));
+        self.window.size = self.window.size.min(bound.min(self.model.shortterm).max(MIN_WINDOW));
     }
 
     /// QuantizationBudget: three times what the host hands out at once.
@@ -353,18 +355,18 @@ impl Bbr3 {
     }
 
     /// TargetInflight
-    fn target(&self, window: &Window) -> u32 {
-        self.model.product(1.0, self.start.window).min(window.size)
+    fn target(&self) -> u32 {
+        self.model.product(1.0, self.start.window).min(self.window.size)
     }
 
-    fn save_window(&mut self, window: &Window) {
+    fn save_window(&mut self) {
         let kept = repairs(self.previous) || self.state == State::ProbeRtt;
-        self.prior_window = if kept { self.prior_window.max(window.size) } else { window.size };
+        self.prior_window = if kept { self.prior_window.max(self.window.size) } else { self.window.size };
     }
 
     /// SaveStateUponLoss
-    fn save_for_undo(&mut self, window: &Window) {
-        self.save_window(window);
+    fn save_for_undo(&mut self) {
+        self.save_window();
         self.undo = Undo {
             state: None,
             bandwidth: self.model.bandwidth_shortterm,
@@ -374,8 +376,8 @@ impl Bbr3 {
     }
 
     /// HandleSpuriousLossDetection
-    fn take_back(&mut self, window: &mut Window) {
-        window.size = window.size.max(self.prior_window);
+    fn take_back(&mut self) {
+        self.window.size = self.window.size.max(self.prior_window);
         self.model.loss_in_round = false;
         self.look_for_full(0.0);
         let undo = std::mem::take(&mut self.undo);
@@ -396,72 +398,23 @@ impl Bbr3 {
     }
 }
 
-impl CongestionController for Bbr3 {
-    fn on_ack(&mut self, window: &mut Window, sample: &AckSample) {
-        if repairs(self.previous) && !repairs(sample.state) {
-            window.size = window.size.max(self.prior_window);
-        }
-        self.previous = sample.state;
-        self.cycle.now = sample.now;
-        self.update(window, sample);
-        if !self.seen_rtt && !sample.srtt.is_zero() {
-            self.initial_pacing(window.size, sample.srtt);
-        }
-        self.set_pacing(self.state.pacing_gain());
-        self.set_window(window, sample);
-    }
-
-    /// A loss changes no threshold.
-    fn threshold(&mut self, window: &Window, congestion: &Congestion) -> u32 {
-        if congestion.cause != Cause::Mark {
-            self.save_for_undo(window);
-        }
-        window.threshold
-    }
-
-    fn on_established(&mut self, window: &mut Window, now: Time, srtt: Duration) {
-        self.initial_pacing(window.size, srtt);
-        if !srtt.is_zero() {
-            self.model.min_rtt = Some(srtt);
-            self.model.min_rtt_at = now;
-        }
-    }
-
+impl Bbr3 {
     /// HandleRestartFromIdle
-    fn on_event(&mut self, window: &mut Window, now: Time, event: Event) {
-        match event {
-            Event::Starts { app_limited: true } => {
-                self.idle_restart = true;
-                self.model.restart_aggregation(now);
-                if self.state.probes_bandwidth() {
-                    self.set_pacing(1.0);
-                } else if self.state == State::ProbeRtt {
-                    self.check_probe_rtt_done(window, now);
-                }
-            }
-            Event::TimedOut => self.previous = CongestionState::Loss,
-            Event::Undone => self.take_back(window),
-            Event::Starts { .. } | Event::Recovered | Event::Restarted => (),
+    fn restart_from_idle(&mut self, now: Time) {
+        self.idle_restart = true;
+        self.model.restart_aggregation(now);
+        if self.state.probes_bandwidth() {
+            self.set_pacing(1.0);
+        } else if self.state == State::ProbeRtt {
+            self.check_probe_rtt_done(now);
         }
-    }
-
-    fn undo(&mut self, window: &Window, _before: u32) -> u32 {
-        window.size
-    }
-
-    fn drives(&self) -> bool {
-        true
-    }
-
-    fn wants_rate(&self) -> bool {
-        true
     }
 
     /// HandleLostPacket
-    fn on_lost(&mut self, window: &mut Window, lost: &LostSegment) {
+    fn on_lost(&mut self, lost: &LostSegment) {
         if !self.model.loss_in_round {
             self.model.begin_loss_round();
-            self.save_for_undo(window);
+            self.save_for_undo();
         }
         if !self.cycle.is_probe_sample || !too_high(lost.lost_since, lost.tx_in_flight) {
             return;
@@ -470,7 +423,54 @@ impl CongestionController for Bbr3 {
         let before = f64::from(lost.tx_in_flight.saturating_sub(1));
         let lost_before = f64::from(lost.lost_since.saturating_sub(1));
         let prefix = (LOSS_THRESHOLD * before - lost_before) / (1.0 - LOSS_THRESHOLD);
-        self.handle_too_high(window, (before + prefix).max(0.0) as u32, lost.app_limited);
+        self.handle_too_high((before + prefix).max(0.0) as u32, lost.app_limited);
+    }
+}
+
+impl CongestionController for Bbr3 {
+    fn window(&self) -> &Window {
+        &self.window
+    }
+
+    fn window_mut(&mut self) -> &mut Window {
+        &mut self.window
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { drives: true, rates: true, ..Needs::default() }
+    }
+
+    fn on_ack(&mut self, sample: &AckSample) {
+        if repairs(self.previous) && !repairs(sample.state) {
+            self.window.size = self.window.size.max(self.prior_window);
+        }
+        self.previous = sample.state;
+        self.cycle.now = sample.now;
+        self.update(sample);
+        if !self.seen_rtt && !sample.srtt.is_zero() {
+            self.initial_pacing(self.window.size, sample.srtt);
+        }
+        self.set_pacing(self.state.pacing_gain());
+        self.set_window(sample);
+    }
+
+    fn on_event(&mut self, now: Time, event: &Event) {
+        match *event {
+            Event::Established { srtt } => {
+                self.initial_pacing(self.window.size, srtt);
+                if !srtt.is_zero() {
+                    self.model.min_rtt = Some(srtt);
+                    self.model.min_rtt_at = now;
+                }
+            }
+            Event::Starts { app_limited: true, .. } => self.restart_from_idle(now),
+            Event::Lost(lost) => self.on_lost(&lost),
+            // A loss changes no threshold.
+            Event::Congestion(congestion) if congestion.cause != Cause::Mark => self.save_for_undo(),
+            Event::TimedOut => self.previous = CongestionState::Loss,
+            Event::Undone => self.take_back(),
+            _ => (),
+        }
     }
 
     fn pacing_rate(&self) -> Option<BitRate> {

@@ -13,9 +13,7 @@ use units::{FieldError, Time};
 use self::linux::Linux;
 use self::rfc9438::Rfc9438;
 use super::hystart::SlowStart;
-use super::{
-    AckSample, Congestion, CongestionController, Event, HyStart, Options, Profile, Start, Window, check_beta, share,
-};
+use super::{AckSample, CongestionController, Event, HyStart, Options, Profile, Start, Window, check_beta, share};
 
 /// A window that grows as a cubic of the time since the last loss, at least as fast as Reno's (RFC 9438).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -76,8 +74,8 @@ impl Options for CubicConfig {
         self.hystart.get_or_insert(hystart);
     }
 
-    fn build(&self, _start: Start) -> Box<dyn CongestionController> {
-        Box::new(Cubic::new(self))
+    fn build(&self, start: Start) -> Box<dyn CongestionController> {
+        Box::new(Cubic::new(self, start))
     }
 }
 
@@ -93,6 +91,7 @@ struct Constants {
 /// The CUBIC controller.
 #[derive(Clone, Debug)]
 pub struct Cubic {
+    window: Window,
     beta: f64,
     growth: Growth,
     slow_start: SlowStart,
@@ -106,7 +105,7 @@ enum Growth {
 
 impl Cubic {
     /// A controller at the start of a connection; what is not given is that of the classic profile.
-    pub fn new(config: &CubicConfig) -> Cubic {
+    pub fn new(config: &CubicConfig, start: Start) -> Cubic {
         let rule = config.rule.unwrap_or(CubicRule::Rfc9438);
         let constants = Constants {
             c: config.c,
@@ -115,12 +114,33 @@ impl Cubic {
             reno_friendly: config.reno_friendly,
         };
         Cubic {
+            window: start.window(),
             beta: constants.beta,
             growth: match rule {
                 CubicRule::Rfc9438 => Growth::Rfc9438(Rfc9438::new(constants)),
                 CubicRule::Linux => Growth::Linux(Linux::new(constants)),
             },
             slow_start: SlowStart::new(config.hystart.unwrap_or_default()),
+        }
+    }
+
+    fn grow(&mut self, sample: &AckSample) {
+        if !sample.window_limited {
+            if let Growth::Rfc9438(rule) = &mut self.growth {
+                rule.pause(sample);
+            }
+            return;
+        }
+        let mut acked = sample.delivered;
+        if self.window.in_slow_start() {
+            acked = self.slow_start.grow(&mut self.window, acked);
+        }
+        if acked == 0 || self.window.in_slow_start() {
+            return;
+        }
+        match &mut self.growth {
+            Growth::Rfc9438(rule) => rule.grow(&mut self.window, acked, sample),
+            Growth::Linux(rule) => rule.grow(&mut self.window, acked, sample),
         }
     }
 
@@ -134,59 +154,44 @@ impl Cubic {
 }
 
 impl CongestionController for Cubic {
-    fn on_ack(&mut self, window: &mut Window, sample: &AckSample) {
-        if !sample.window_limited {
-            if let Growth::Rfc9438(rule) = &mut self.growth {
-                rule.pause(sample);
-            }
-            return;
-        }
-        let mut acked = sample.delivered;
-        if window.in_slow_start() {
-            acked = self.slow_start.grow(window, acked);
-        }
-        if acked == 0 || window.in_slow_start() {
-            return;
-        }
-        match &mut self.growth {
-            Growth::Rfc9438(rule) => rule.grow(window, acked, sample),
-            Growth::Linux(rule) => rule.grow(window, acked, sample),
-        }
+    fn window(&self) -> &Window {
+        &self.window
     }
 
-    /// Sections 4.6 and 4.7.
-    fn threshold(&mut self, window: &Window, congestion: &Congestion) -> u32 {
-        match &mut self.growth {
-            Growth::Rfc9438(rule) => rule.reduce(window),
-            Growth::Linux(rule) => rule.reduce(window),
-        }
-        share(congestion.from, self.beta)
+    fn window_mut(&mut self) -> &mut Window {
+        &mut self.window
     }
 
-    fn on_measure(&mut self, window: &mut Window, sample: &AckSample) {
+    fn on_ack(&mut self, sample: &AckSample) {
         // Round-trip times just after a recovery are those of its bursts (Linux).
         let fresh = match &mut self.growth {
             Growth::Rfc9438(_) => true,
             Growth::Linux(rule) => rule.measure(sample),
         };
         if fresh {
-            self.slow_start.measure(window, sample);
+            self.slow_start.measure(&mut self.window, sample);
+        }
+        if sample.may_grow {
+            self.grow(sample);
         }
     }
 
-    fn on_event(&mut self, _window: &mut Window, now: Time, event: Event) {
-        if event == Event::TimedOut {
-            self.slow_start.restart();
+    fn on_event(&mut self, now: Time, event: &Event) {
+        match event {
+            // Sections 4.6 and 4.7
+            Event::Congestion(congestion) => {
+                match &mut self.growth {
+                    Growth::Rfc9438(rule) => rule.reduce(&self.window),
+                    Growth::Linux(rule) => rule.reduce(&self.window),
+                }
+                self.window.threshold = share(congestion.from, self.beta);
+            }
+            Event::TimedOut => self.slow_start.restart(),
+            _ => (),
         }
         match &mut self.growth {
             Growth::Rfc9438(rule) => rule.on_event(event),
             Growth::Linux(rule) => rule.on_event(now, event),
-        }
-    }
-
-    fn on_sent(&mut self, _window: &mut Window, now: Time, _in_flight: u32) {
-        if let Growth::Linux(rule) = &mut self.growth {
-            rule.on_sent(now);
         }
     }
 }

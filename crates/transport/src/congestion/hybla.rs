@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Time};
 
-use super::{AckSample, Congestion, CongestionController, CongestionState, Options, Start, Window, newreno, share};
+use super::{AckSample, CongestionController, CongestionState, Event, Options, Start, Window, newreno, share};
 
 /// Growth as on a path with a round-trip time of 25 ms, however long the path is (Caini and Firrincieli).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,14 +31,15 @@ impl Options for HyblaConfig {
         Ok(())
     }
 
-    fn build(&self, _start: Start) -> Box<dyn CongestionController> {
-        Box::new(Hybla::new(self))
+    fn build(&self, start: Start) -> Box<dyn CongestionController> {
+        Box::new(Hybla::new(self, start))
     }
 }
 
 /// The Hybla controller.
 #[derive(Clone, Debug)]
 pub struct Hybla {
+    window: Window,
     config: HyblaConfig,
     /// The normalized round-trip time, at least 1.
     rho: f64,
@@ -54,8 +55,8 @@ const MAX_WINDOW: u32 = 65_535;
 
 impl Hybla {
     /// A controller at the start of a connection.
-    pub fn new(config: &HyblaConfig) -> Hybla {
-        Hybla { config: config.clone(), rho: 1.0, srtt: Duration::MAX, fraction: 0.0 }
+    pub fn new(config: &HyblaConfig, start: Start) -> Hybla {
+        Hybla { window: start.window(), config: config.clone(), rho: 1.0, srtt: Duration::MAX, fraction: 0.0 }
     }
 
     /// rho = max(RTT / RTT0, 1), found anew when the smoothed round-trip time is the shortest so far.
@@ -68,11 +69,23 @@ impl Hybla {
 }
 
 impl CongestionController for Hybla {
-    fn on_ack(&mut self, window: &mut Window, sample: &AckSample) {
+    fn window(&self) -> &Window {
+        &self.window
+    }
+
+    fn window_mut(&mut self) -> &mut Window {
+        &mut self.window
+    }
+
+    fn on_ack(&mut self, sample: &AckSample) {
+        if !sample.may_grow {
+            return;
+        }
         self.measure(sample.srtt);
         if !sample.window_limited {
             return;
         }
+        let window = &mut self.window;
         if sample.state != CongestionState::Open {
             return newreno::grow(window, sample.delivered);
         }
@@ -88,16 +101,20 @@ impl CongestionController for Hybla {
         window.grow((growth as u32).min(most.saturating_sub(window.size)));
     }
 
-    /// Half the window, as Reno.
-    fn threshold(&mut self, _window: &Window, congestion: &Congestion) -> u32 {
-        self.fraction = 0.0;
-        share(congestion.from, 0.5)
-    }
-
-    fn on_established(&mut self, window: &mut Window, _now: Time, srtt: Duration) {
-        self.measure(srtt);
-        if self.config.initial_rho {
-            window.size = self.rho as u32;
+    fn on_event(&mut self, _now: Time, event: &Event) {
+        match *event {
+            Event::Established { srtt } => {
+                self.measure(srtt);
+                if self.config.initial_rho {
+                    self.window.size = self.rho as u32;
+                }
+            }
+            // Half the window, as Reno.
+            Event::Congestion(congestion) => {
+                self.fraction = 0.0;
+                self.window.threshold = share(congestion.from, 0.5);
+            }
+            _ => (),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Congestion controllers: how much may be on its way.
 //!
-//! The sender owns the [`Window`] and alone decides what is lost and when a reduction begins, ends and is undone. A controller is
-//! told what happened in small samples; it opens the window, says how far a loss closes it, and may take over altogether
-//! ([`CongestionController::drives`]). It never reaches into the connection. Windows count segments.
+//! A controller owns its [`Window`]: it opens it, says how far a loss closes it, and may take over altogether ([`Needs::drives`]). It
+//! is told what happened in small samples and events, and never reaches into the connection. The sender decides what is lost and when
+//! a reduction begins, ends and is undone; what these do to the window (proportional rate reduction, a time-out) it writes there.
+//! Windows count segments.
 
 mod bbr;
 mod bbr3;
@@ -32,7 +33,10 @@ pub use vegas::{Vegas, VegasConfig};
 pub use westwood::{Westwood, WestwoodConfig};
 pub use window::Window;
 
-use crate::tcp::{CongestionState, Profile};
+use crate::probes::ProbeRequest;
+pub use crate::probes::Spread;
+use crate::profile::Profile;
+use crate::state::CongestionState;
 
 /// An acknowledgment brought news. All counts are in segments.
 #[derive(Clone, Copy, Debug)]
@@ -63,8 +67,11 @@ pub struct AckSample {
     pub srtt: Duration,
     /// Shortest round-trip time measured so far; zero before the first measurement.
     pub min_rtt: Duration,
-    /// The delivery rate measured by it, for controllers that ask ([`CongestionController::wants_rate`]).
+    /// The delivery rate measured by it, for controllers that ask ([`Needs::rates`]).
     pub rate: Option<RateSample>,
+    /// Whether it acknowledged data while the window may grow: neither in fast recovery nor in a reduction for a mark. Otherwise a
+    /// controller that does not drive only measures.
+    pub may_grow: bool,
     /// Whether the window was full: if not, the application or the receiver limits, and the window must not grow (RFC 7661).
     pub window_limited: bool,
     /// What the sender thinks of the path after this acknowledgment.
@@ -139,14 +146,31 @@ pub struct Congestion {
 }
 
 /// What else happens to a sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Event {
+    /// The connection is established, and no data have been sent yet: the initial window may be set.
+    Established {
+        /// The round-trip time of the handshake, zero if it was not measured.
+        srtt: Duration,
+    },
     /// A segment goes out after nothing was on its way.
     Starts {
         /// The application, not the window, had left it so; or nothing was delivered yet.
         app_limited: bool,
+        /// When a segment was sent before it.
+        last_sent: Option<Time>,
     },
-    /// The retransmission timer expired; [`CongestionController::threshold`] was asked before if this is a new loss event.
+    /// New data or a retransmission went out, for controllers that ask ([`Needs::sent`]).
+    Sent {
+        /// Segments on their way, it included.
+        in_flight: u32,
+    },
+    /// A segment is taken for lost, for controllers that ask ([`Needs::rates`]).
+    Lost(LostSegment),
+    /// A reduction begins: the controller sets the slow start threshold, at least 2, and the sender takes the window there.
+    Congestion(Congestion),
+    /// The retransmission timer expired and the sender took the window down. [`Event::Congestion`] came before if this is a new loss
+    /// event.
     TimedOut,
     /// A reduction is over: the window is at the threshold.
     Recovered,
@@ -155,75 +179,67 @@ pub enum Event {
     /// Nothing was sent for longer than a retransmission time-out, and the window fell to the restart window (RFC 5681
     /// section 4.1).
     Restarted,
+    /// A probe was acknowledged.
+    ProbeAcked {
+        /// The state of loss recovery.
+        state: CongestionState,
+    },
+    /// The time of [`CongestionController::poll_timeout`] is reached.
+    Timeout {
+        /// Segments on their way.
+        in_flight: u32,
+    },
+}
+
+/// What a controller needs of its sender: asked once, when it is built.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// It alone moves the window, also in recovery: the sender neither reduces it nor spreads a reduction (it only takes it to the
+    /// segments on their way, and one more, when the retransmission timer expires).
+    pub drives: bool,
+    /// Samples carry delivery rates, and [`Event::Lost`] tells of each lost segment.
+    pub rates: bool,
+    /// [`Event::Sent`] tells of each segment sent.
+    pub sent: bool,
+    /// It keeps time ([`CongestionController::poll_timeout`]).
+    pub timer: bool,
+    /// It has probes sent ([`CongestionController::poll_probes`]) instead of a slow start.
+    pub probes: bool,
 }
 
 /// The rules of a window.
 pub trait CongestionController: Send {
-    /// An acknowledgment acknowledged data while the window may grow: neither in fast recovery nor in a reduction for a mark. Where
-    /// [`drives`](CongestionController::drives) is true, it is called on every acknowledgment with news instead.
-    fn on_ack(&mut self, window: &mut Window, sample: &AckSample);
+    /// The window and the slow start threshold.
+    fn window(&self) -> &Window;
 
-    /// The slow start threshold, in segments and at least 2, with which a reduction begins. The sender takes the window there.
-    fn threshold(&mut self, window: &Window, congestion: &Congestion) -> u32;
+    /// The same, for what loss recovery does to them.
+    fn window_mut(&mut self) -> &mut Window;
 
-    /// The connection is established, and no data have been sent yet: the initial window may be set. `srtt` is the round-trip time
-    /// of the handshake, zero if it was not measured.
-    fn on_established(&mut self, _window: &mut Window, _now: Time, _srtt: Duration) {}
+    /// An acknowledgment with news.
+    fn on_ack(&mut self, sample: &AckSample);
 
-    /// An acknowledgment with news, in whatever state: called before [`on_ack`](CongestionController::on_ack), to measure.
-    fn on_measure(&mut self, _window: &mut Window, _sample: &AckSample) {}
+    /// Something else happened. At [`Event::Congestion`] the threshold is to be set.
+    fn on_event(&mut self, now: Time, event: &Event);
 
-    /// Something else happened.
-    fn on_event(&mut self, _window: &mut Window, _now: Time, _event: Event) {}
-
-    /// The window that a reduction is undone to; `before` is that at the beginning of the reduction.
-    fn undo(&mut self, window: &Window, before: u32) -> u32 {
-        window.size.max(before)
+    /// What it needs of the sender.
+    fn needs(&self) -> Needs {
+        Needs::default()
     }
-
-    /// Whether the controller alone moves the window, also in recovery: the sender then neither reduces it nor spreads a reduction
-    /// (it only takes it to the segments on their way, and one more, when the retransmission timer expires).
-    fn drives(&self) -> bool {
-        false
-    }
-
-    /// Whether samples are to carry delivery rates, and [`on_lost`](CongestionController::on_lost) is to be called.
-    fn wants_rate(&self) -> bool {
-        false
-    }
-
-    /// A segment is taken for lost.
-    fn on_lost(&mut self, _window: &mut Window, _lost: &LostSegment) {}
 
     /// The rate to space segments at, for a controller that sets one; the sender then paces whatever the profile says.
     fn pacing_rate(&self) -> Option<BitRate> {
         None
     }
 
-    /// Whether new data wait whatever the window, for a controller that sends in bursts; retransmissions do not.
-    fn holds(&self) -> bool {
-        false
-    }
-
-    /// New data or a retransmission goes out; `in_flight` counts it.
-    fn on_sent(&mut self, _window: &mut Window, _now: Time, _in_flight: u32) {}
-
-    /// Whether a dummy segment (TCP Peach: a copy of low priority, marked in the header, that the receiver acknowledges at once)
-    /// is to be sent now; each `true` sends one.
-    fn poll_dummy(&mut self, _window: &Window, _now: Time) -> bool {
-        false
-    }
-
-    /// A dummy segment was acknowledged.
-    fn on_dummy_ack(&mut self, _window: &mut Window, _now: Time, _state: CongestionState) {}
-
-    /// When [`handle_timeout`](CongestionController::handle_timeout) is to be called, if it keeps time itself.
+    /// When [`Event::Timeout`] is to come.
     fn poll_timeout(&self) -> Option<Time> {
         None
     }
 
-    /// That time is reached.
-    fn handle_timeout(&mut self, _window: &mut Window, _now: Time, _in_flight: u32) {}
+    /// What changes of the probes to be sent: asked after each sample and event.
+    fn poll_probes(&mut self) -> ProbeRequest {
+        ProbeRequest::default()
+    }
 }
 
 /// What a controller is built for.
@@ -233,8 +249,17 @@ pub struct Start {
     pub mss: u32,
     /// The initial window in segments.
     pub window: u32,
+    /// RFC 3465 L: the segments that one acknowledgment may count for in slow start; [`u32::MAX`] counts all that is acknowledged.
+    pub counting_limit: u32,
     /// A number that differs between connections of one run, for controllers with a random phase.
     pub entropy: u64,
+}
+
+impl Start {
+    /// The window at the start.
+    pub fn window(&self) -> Window {
+        Window::new(self.window, self.counting_limit)
+    }
 }
 
 /// The options of a controller: what its line in the registry refers to.

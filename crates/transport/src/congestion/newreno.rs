@@ -6,9 +6,7 @@ use serde::{Deserialize, Serialize};
 use units::{FieldError, Time};
 
 use super::hystart::SlowStart;
-use super::{
-    AckSample, Congestion, CongestionController, Event, HyStart, Options, Profile, Start, Window, check_beta, share,
-};
+use super::{AckSample, CongestionController, Event, HyStart, Options, Profile, Start, Window, check_beta, share};
 
 /// Slow start, one segment more per round trip, half the window on loss (RFC 5681).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -36,51 +34,59 @@ impl Options for NewRenoConfig {
         self.hystart.get_or_insert(HyStart::None);
     }
 
-    fn build(&self, _start: Start) -> Box<dyn CongestionController> {
-        Box::new(NewReno::new(self))
+    fn build(&self, start: Start) -> Box<dyn CongestionController> {
+        Box::new(NewReno::new(self, start))
     }
 }
 
 /// The NewReno controller.
 #[derive(Clone, Debug)]
 pub struct NewReno {
+    window: Window,
     beta: f64,
     slow_start: SlowStart,
 }
 
 impl NewReno {
     /// A controller at the start of a connection.
-    pub fn new(config: &NewRenoConfig) -> NewReno {
-        NewReno { beta: config.beta, slow_start: SlowStart::new(config.hystart.unwrap_or_default()) }
+    pub fn new(config: &NewRenoConfig, start: Start) -> NewReno {
+        NewReno {
+            window: start.window(),
+            beta: config.beta,
+            slow_start: SlowStart::new(config.hystart.unwrap_or_default()),
+        }
     }
 }
 
 impl CongestionController for NewReno {
-    fn on_ack(&mut self, window: &mut Window, sample: &AckSample) {
-        if !sample.window_limited {
+    fn window(&self) -> &Window {
+        &self.window
+    }
+
+    fn window_mut(&mut self) -> &mut Window {
+        &mut self.window
+    }
+
+    fn on_ack(&mut self, sample: &AckSample) {
+        self.slow_start.measure(&mut self.window, sample);
+        if !sample.may_grow || !sample.window_limited {
             return;
         }
         let mut acked = sample.delivered;
-        if window.in_slow_start() {
-            acked = self.slow_start.grow(window, acked);
+        if self.window.in_slow_start() {
+            acked = self.slow_start.grow(&mut self.window, acked);
         }
         if acked > 0 {
-            window.add_one_per(window.size, acked);
+            self.window.add_one_per(self.window.size, acked);
         }
     }
 
-    /// RFC 5681 section 3.1, equation (4).
-    fn threshold(&mut self, _window: &Window, congestion: &Congestion) -> u32 {
-        share(congestion.from, self.beta)
-    }
-
-    fn on_measure(&mut self, window: &mut Window, sample: &AckSample) {
-        self.slow_start.measure(window, sample);
-    }
-
-    fn on_event(&mut self, _window: &mut Window, _now: Time, event: Event) {
-        if event == Event::TimedOut {
-            self.slow_start.restart();
+    fn on_event(&mut self, _now: Time, event: &Event) {
+        match event {
+            // RFC 5681 section 3.1, equation (4)
+            Event::Congestion(congestion) => self.window.threshold = share(congestion.from, self.beta),
+            Event::TimedOut => self.slow_start.restart(),
+            _ => (),
         }
     }
 }

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Time};
 
-use super::{AckSample, Congestion, CongestionController, CongestionState, Event, Options, Start, Window};
+use super::{AckSample, CongestionController, CongestionState, Event, Needs, Options, Start, Window};
 
 /// Bursts of segments, their size and distance from the dispersion of their acknowledgments (Roseti and Kristiansen).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -53,8 +53,8 @@ impl Options for NoordwijkConfig {
         Ok(())
     }
 
-    fn build(&self, _start: Start) -> Box<dyn CongestionController> {
-        Box::new(Noordwijk::new(self))
+    fn build(&self, start: Start) -> Box<dyn CongestionController> {
+        Box::new(Noordwijk::new(self, start))
     }
 }
 
@@ -68,6 +68,7 @@ const MAX_DOUBLINGS: u32 = 6;
 /// The Noordwijk controller.
 #[derive(Clone, Debug)]
 pub struct Noordwijk {
+    window: Window,
     config: NoordwijkConfig,
     /// B: segments of the next burst.
     burst: u32,
@@ -105,8 +106,9 @@ struct Train {
 
 impl Noordwijk {
     /// A controller at the start of a connection.
-    pub fn new(config: &NoordwijkConfig) -> Noordwijk {
+    pub fn new(config: &NoordwijkConfig, start: Start) -> Noordwijk {
         Noordwijk {
+            window: start.window(),
             config: config.clone(),
             burst: config.burst,
             interval: config.interval,
@@ -135,8 +137,9 @@ impl Noordwijk {
     }
 
     /// The window lets go what the burst may still send, and repairs.
-    fn set_window(&self, window: &mut Window, in_flight: u32) {
-        window.size = in_flight.saturating_add(self.allowance).saturating_add(self.repairs).max(1);
+    fn set_window(&mut self, in_flight: u32) {
+        self.window.size = in_flight.saturating_add(self.allowance).saturating_add(self.repairs).max(1);
+        self.window.holds = self.allowance == 0;
     }
 
     /// The last acknowledgment of a burst of `size` segments came, `dispersion` after its first.
@@ -203,6 +206,34 @@ impl Noordwijk {
         }
     }
 
+    fn on_sent(&mut self, now: Time, in_flight: u32) {
+        // What is lost goes first, and outside of bursts.
+        if self.repairs > 0 {
+            self.repairs -= 1;
+        } else if self.allowance > 0 {
+            if self.sent == 0 {
+                self.next = Some(now + self.interval);
+            }
+            self.sent += 1;
+            self.allowance -= 1;
+            if self.allowance == 0 {
+                self.end_burst();
+            }
+        }
+        self.set_window(in_flight);
+    }
+
+    /// A burst may go.
+    fn begin_burst(&mut self, now: Time, in_flight: u32) {
+        if self.next.is_none_or(|next| next > now) {
+            return;
+        }
+        self.next = None;
+        self.end_burst();
+        self.allowance = self.burst;
+        self.set_window(in_flight);
+    }
+
     fn forget_trains(&mut self) {
         self.train = Train::default();
         self.bursts.clear();
@@ -211,7 +242,19 @@ impl Noordwijk {
 }
 
 impl CongestionController for Noordwijk {
-    fn on_ack(&mut self, window: &mut Window, sample: &AckSample) {
+    fn window(&self) -> &Window {
+        &self.window
+    }
+
+    fn window_mut(&mut self) -> &mut Window {
+        &mut self.window
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { drives: true, sent: true, timer: true, ..Needs::default() }
+    }
+
+    fn on_ack(&mut self, sample: &AckSample) {
         if sample.acked > 0 {
             self.timeouts = 0;
         }
@@ -226,21 +269,15 @@ impl CongestionController for Noordwijk {
         if sample.in_flight == 0 && self.allowance == 0 {
             self.forget_trains();
         }
-        self.set_window(window, sample.in_flight);
+        self.set_window(sample.in_flight);
     }
 
-    /// There is none: a loss makes bursts smaller.
-    fn threshold(&mut self, window: &Window, _congestion: &Congestion) -> u32 {
-        window.threshold
-    }
-
-    fn on_established(&mut self, window: &mut Window, _now: Time, _srtt: Duration) {
-        self.set_window(window, 0);
-    }
-
-    fn on_event(&mut self, window: &mut Window, now: Time, event: Event) {
-        match event {
-            Event::Starts { .. } if self.sent == 0 && self.allowance > 0 => self.set_window(window, 0),
+    /// There is no threshold: a loss makes bursts smaller.
+    fn on_event(&mut self, now: Time, event: &Event) {
+        match *event {
+            Event::Established { .. } => self.set_window(0),
+            Event::Starts { .. } if self.sent == 0 && self.allowance > 0 => self.set_window(0),
+            Event::Sent { in_flight } => self.on_sent(now, in_flight),
             // The values of the start, and twice the time if it happens again.
             Event::TimedOut => {
                 self.burst = self.config.burst;
@@ -248,53 +285,15 @@ impl CongestionController for Noordwijk {
                 self.timeouts = self.timeouts.saturating_add(1);
                 self.forget_trains();
                 (self.trains, self.repairs, self.allowance) = (0, 0, 0);
+                self.window.holds = true;
                 self.next = Some(now + self.interval);
             }
+            Event::Timeout { in_flight } => self.begin_burst(now, in_flight),
             _ => (),
         }
     }
 
-    fn undo(&mut self, window: &Window, _before: u32) -> u32 {
-        window.size
-    }
-
-    fn drives(&self) -> bool {
-        true
-    }
-
-    fn holds(&self) -> bool {
-        self.allowance == 0
-    }
-
-    fn on_sent(&mut self, window: &mut Window, now: Time, in_flight: u32) {
-        // What is lost goes first, and outside of bursts.
-        if self.repairs > 0 {
-            self.repairs -= 1;
-        } else if self.allowance > 0 {
-            if self.sent == 0 {
-                self.next = Some(now + self.interval);
-            }
-            self.sent += 1;
-            self.allowance -= 1;
-            if self.allowance == 0 {
-                self.end_burst();
-            }
-        }
-        self.set_window(window, in_flight);
-    }
-
     fn poll_timeout(&self) -> Option<Time> {
         self.next
-    }
-
-    /// A burst may go.
-    fn handle_timeout(&mut self, window: &mut Window, now: Time, in_flight: u32) {
-        if self.next.is_none_or(|next| next > now) {
-            return;
-        }
-        self.next = None;
-        self.end_burst();
-        self.allowance = self.burst;
-        self.set_window(window, in_flight);
     }
 }

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Time};
 
 use super::{
-    AckSample, Cause, Congestion, CongestionController, CongestionState, Event, Options, Start, Window, share,
+    AckSample, Cause, Congestion, CongestionController, CongestionState, Event, Needs, Options, ProbeRequest, Spread,
+    Start, Window, share,
 };
 
 /// Dummy segments of low priority in place of slow start, and to tell link errors from congestion (Akyildiz et al.).
@@ -38,24 +39,21 @@ impl Options for PeachConfig {
         Ok(())
     }
 
-    fn build(&self, _start: Start) -> Box<dyn CongestionController> {
-        Box::new(Peach::new(self))
+    fn build(&self, start: Start) -> Box<dyn CongestionController> {
+        Box::new(Peach::new(self, start))
     }
 }
 
-/// The Peach controller.
+/// The Peach controller. Its dummies are the sender's probes.
 #[derive(Clone, Debug)]
 pub struct Peach {
+    window: Window,
     config: PeachConfig,
     srtt: Duration,
     /// Whether the next segment begins a sudden start, as soon as a round-trip time is known.
     sudden: bool,
-    /// Dummies of the sudden start still to be sent, when the next, and how far apart.
-    left: u32,
-    next: Time,
-    gap: Duration,
-    /// Dummies to be sent now.
-    due: u32,
+    /// What changes of the dummies still to be sent.
+    request: ProbeRequest,
     /// Dummies that rapid recovery may still send: one for each segment delivered (adsn).
     allowed: u32,
     /// Their acknowledgments that still open nothing (wdsn).
@@ -68,15 +66,13 @@ pub struct Peach {
 
 impl Peach {
     /// A controller at the start of a connection.
-    pub fn new(config: &PeachConfig) -> Peach {
+    pub fn new(config: &PeachConfig, start: Start) -> Peach {
         Peach {
+            window: start.window(),
             config: config.clone(),
             srtt: Duration::ZERO,
             sudden: true,
-            left: 0,
-            next: Time::ZERO,
-            gap: Duration::ZERO,
-            due: 0,
+            request: ProbeRequest::default(),
             allowed: 0,
             ignored: 0,
             ceiling: config.rwnd,
@@ -85,103 +81,100 @@ impl Peach {
     }
 
     /// Sudden start: the rest of the window as dummies, evenly over a round-trip time.
-    fn start_suddenly(&mut self, window: &Window, now: Time) {
+    fn start_suddenly(&mut self) {
         self.sudden = false;
-        self.left = self.config.rwnd.saturating_sub(window.size);
-        self.gap = (self.srtt / u64::from(self.config.rwnd)).max(Duration::from_nanos(1));
-        self.next = now + self.gap;
-        (self.due, self.allowed, self.ignored, self.earned) = (0, 0, 0, 0);
+        let gap = (self.srtt / u64::from(self.config.rwnd)).max(Duration::from_nanos(1));
+        let count = self.config.rwnd.saturating_sub(self.window.size);
+        self.request = ProbeRequest { drop_due: true, spread: Some(Spread { count, gap }), add: 0 };
+        (self.allowed, self.ignored, self.earned) = (0, 0, 0);
         self.ceiling = self.config.rwnd;
     }
 
-    fn open(&mut self, window: &mut Window, segments: u32) {
-        let room = self.ceiling.saturating_sub(window.size);
-        window.grow(segments.min(room));
-    }
-}
-
-impl CongestionController for Peach {
-    /// Congestion avoidance, always.
-    fn on_ack(&mut self, window: &mut Window, sample: &AckSample) {
-        if sample.window_limited {
-            window.add_one_per(window.size, sample.delivered);
-        }
-    }
-
     /// Rapid recovery: half the window, and dummies to find the other half.
-    fn threshold(&mut self, window: &Window, congestion: &Congestion) -> u32 {
+    fn reduce(&mut self, congestion: &Congestion) {
         let half = share(congestion.from, 0.5);
-        self.left = 0;
+        self.request.spread = Some(Spread::default());
         if congestion.cause == Cause::Loss {
-            self.ceiling = window.size;
-            self.allowed = window.size;
+            self.ceiling = self.window.size;
+            self.allowed = self.window.size;
             self.ignored = half;
             self.earned = 0;
         }
-        half
-    }
-
-    fn on_established(&mut self, _window: &mut Window, _now: Time, srtt: Duration) {
-        self.srtt = srtt;
-    }
-
-    fn on_measure(&mut self, window: &mut Window, sample: &AckSample) {
-        self.srtt = sample.srtt;
-        if self.sudden && !self.srtt.is_zero() {
-            self.start_suddenly(window, sample.now);
-        }
-        if self.allowed > 0 {
-            let dummies = sample.delivered.min(self.allowed);
-            self.allowed -= dummies;
-            self.due = self.due.saturating_add(dummies);
-        }
-    }
-
-    fn on_event(&mut self, window: &mut Window, now: Time, event: Event) {
-        match event {
-            Event::Starts { .. } => {
-                self.due = 0;
-                if self.sudden && !self.srtt.is_zero() {
-                    self.start_suddenly(window, now);
-                }
-            }
-            Event::TimedOut => self.start_suddenly(window, now),
-            Event::Recovered => {
-                let earned = std::mem::take(&mut self.earned);
-                self.open(window, earned);
-            }
-            Event::Undone => (self.due, self.allowed, self.ignored, self.earned) = (0, 0, 0, 0),
-            Event::Restarted => self.sudden = true,
-        }
-    }
-
-    /// One for each dummy of the sudden start that is due, and of rapid recovery.
-    fn poll_dummy(&mut self, _window: &Window, _now: Time) -> bool {
-        let due = self.due > 0;
-        self.due = self.due.saturating_sub(1);
-        due
+        self.window.threshold = half;
     }
 
     /// The path had room for one more.
-    fn on_dummy_ack(&mut self, window: &mut Window, _now: Time, state: CongestionState) {
+    fn on_dummy_ack(&mut self, state: CongestionState) {
         if self.ignored > 0 {
             self.ignored -= 1;
         } else if matches!(state, CongestionState::Recovery | CongestionState::Cwr) {
             self.earned = self.earned.saturating_add(1);
         } else {
-            self.open(window, 1);
+            self.open(1);
         }
     }
 
-    fn poll_timeout(&self) -> Option<Time> {
-        (self.left > 0).then_some(self.next)
+    fn open(&mut self, segments: u32) {
+        let room = self.ceiling.saturating_sub(self.window.size);
+        self.window.grow(segments.min(room));
+    }
+}
+
+impl CongestionController for Peach {
+    fn window(&self) -> &Window {
+        &self.window
     }
 
-    fn handle_timeout(&mut self, _window: &mut Window, now: Time, _in_flight: u32) {
-        while self.left > 0 && self.next <= now {
-            self.left -= 1;
-            self.due = self.due.saturating_add(1);
-            self.next += self.gap;
+    fn window_mut(&mut self) -> &mut Window {
+        &mut self.window
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { probes: true, ..Needs::default() }
+    }
+
+    fn on_ack(&mut self, sample: &AckSample) {
+        self.srtt = sample.srtt;
+        if self.sudden && !self.srtt.is_zero() {
+            self.start_suddenly();
         }
+        if self.allowed > 0 {
+            let dummies = sample.delivered.min(self.allowed);
+            self.allowed -= dummies;
+            self.request.add = self.request.add.saturating_add(dummies);
+        }
+        // Congestion avoidance, always.
+        if sample.may_grow && sample.window_limited {
+            self.window.add_one_per(self.window.size, sample.delivered);
+        }
+    }
+
+    fn on_event(&mut self, _now: Time, event: &Event) {
+        match *event {
+            Event::Established { srtt } => self.srtt = srtt,
+            Event::Starts { .. } => {
+                self.request.drop_due = true;
+                if self.sudden && !self.srtt.is_zero() {
+                    self.start_suddenly();
+                }
+            }
+            Event::Congestion(congestion) => self.reduce(&congestion),
+            Event::TimedOut => self.start_suddenly(),
+            Event::Recovered => {
+                let earned = std::mem::take(&mut self.earned);
+                self.open(earned);
+            }
+            Event::Undone => {
+                self.request.drop_due = true;
+                (self.allowed, self.ignored, self.earned) = (0, 0, 0);
+            }
+            Event::Restarted => self.sudden = true,
+            Event::ProbeAcked { state } => self.on_dummy_ack(state),
+            Event::Sent { .. } | Event::Lost(_) | Event::Timeout { .. } => (),
+        }
+    }
+
+    fn poll_probes(&mut self) -> ProbeRequest {
+        std::mem::take(&mut self.request)
     }
 }

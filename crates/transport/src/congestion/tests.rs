@@ -17,17 +17,75 @@ use serde_json::json;
 use units::{Duration, Time};
 
 use super::{
-    AckSample, Cause, Congestion, CongestionConfig, CongestionController, Event, Options, Profile, Start, Window,
+    AckSample, Cause, Congestion, CongestionConfig, CongestionController, Event, Needs, Options, Profile, Start, Window,
 };
-use crate::tcp::CongestionState;
+use crate::probes::Probes;
+use crate::state::CongestionState;
 
 const MSS: u32 = 1000;
 const RTT: Duration = Duration::from_millis(100);
 
+/// A controller with what its sender keeps for it.
+struct Rig {
+    controller: Box<dyn CongestionController>,
+    needs: Needs,
+    probes: Probes,
+}
+
+impl Rig {
+    fn new(controller: Box<dyn CongestionController>) -> Rig {
+        Rig { needs: controller.needs(), controller, probes: Probes::default() }
+    }
+
+    fn window(&self) -> Window {
+        *self.controller.window()
+    }
+
+    fn window_mut(&mut self) -> &mut Window {
+        self.controller.window_mut()
+    }
+
+    fn tell(&mut self, now: Time, event: Event) {
+        self.controller.on_event(now, &event);
+        self.probes.request(now, &self.controller.poll_probes());
+    }
+
+    fn acknowledge(&mut self, sample: &AckSample) {
+        self.controller.on_ack(sample);
+        self.probes.request(sample.now, &self.controller.poll_probes());
+    }
+
+    /// A reduction begins, all of it at once.
+    fn reduce(&mut self, congestion: Congestion) {
+        self.tell(congestion.now, Event::Congestion(congestion));
+        if !self.needs.drives {
+            let window = self.window_mut();
+            window.size = window.size.min(window.threshold);
+        }
+    }
+
+    fn collapse(&mut self, now: Time) {
+        self.window_mut().collapse(1);
+        self.tell(now, Event::TimedOut);
+    }
+
+    fn timer(&self) -> Option<Time> {
+        let own = self.controller.poll_timeout().filter(|_| self.needs.timer).unwrap_or(Time::MAX);
+        Some(own.min(self.probes.timer())).filter(|&at| at != Time::MAX)
+    }
+
+    fn handle_timeout(&mut self, now: Time, in_flight: u32) {
+        self.probes.handle_timeout(now);
+        if self.needs.timer {
+            self.tell(now, Event::Timeout { in_flight });
+        }
+        assert!(self.timer().is_none_or(|at| at > now));
+    }
+}
+
 /// A sender that always has data, and a path that acknowledges each segment a round trip after it was sent.
 struct Drive {
-    controller: Box<dyn CongestionController>,
-    window: Window,
+    rig: Rig,
     now: Time,
     rtt: Duration,
     una: u64,
@@ -40,15 +98,14 @@ impl Drive {
     /// At the start of a connection, established after a round trip; slow start counts all that is acknowledged.
     fn new(config: &dyn Options, initial: u32, rtt: Duration) -> Drive {
         let mut drive = Drive {
-            controller: config.build(start(initial)),
-            window: Window::new(initial, u32::MAX),
+            rig: Rig::new(config.build(start(initial))),
             now: Time::ZERO + rtt,
             rtt,
             una: 1,
             delivered: 0,
             before: initial,
         };
-        drive.controller.on_established(&mut drive.window, drive.now, rtt);
+        drive.rig.tell(drive.now, Event::Established { srtt: rtt });
         drive
     }
 
@@ -57,17 +114,29 @@ impl Drive {
     }
 
     fn limited(mut self, limit: u32) -> Drive {
-        self.window = Window::new(self.window.size, limit);
+        *self.window_mut() = Window::new(self.window().size, limit);
         self
+    }
+
+    fn window(&self) -> Window {
+        self.rig.window()
+    }
+
+    fn window_mut(&mut self) -> &mut Window {
+        self.rig.window_mut()
+    }
+
+    fn tell(&mut self, event: Event) {
+        self.rig.tell(self.now, event);
     }
 
     fn sample(&self, acked: u32) -> AckSample {
         AckSample {
-            in_flight_before: self.window.size,
-            in_flight: self.window.size.saturating_sub(acked),
+            in_flight_before: self.window().size,
+            in_flight: self.window().size.saturating_sub(acked),
             delivered_total: self.delivered,
             una: self.una,
-            nxt: self.una + u64::from(self.window.size) * u64::from(MSS),
+            nxt: self.una + u64::from(self.window().size) * u64::from(MSS),
             ..sample(self.now, acked, self.rtt)
         }
     }
@@ -81,13 +150,12 @@ impl Drive {
     }
 
     fn handle(&mut self, sample: &AckSample) {
-        self.controller.on_measure(&mut self.window, sample);
-        self.controller.on_ack(&mut self.window, sample);
+        self.rig.acknowledge(sample);
     }
 
     /// One acknowledgment for each segment in the window, evenly over a round trip.
     fn round(&mut self) {
-        let segments = u64::from(self.window.size);
+        let segments = u64::from(self.window().size);
         let start = self.now;
         for i in 0..segments {
             self.now = start + self.rtt * i / segments;
@@ -99,15 +167,15 @@ impl Drive {
     /// One acknowledgment for each segment in the window, all at the end of a round trip.
     fn burst(&mut self) {
         self.now += self.rtt;
-        (0..self.window.size).for_each(|_| self.ack(1));
+        (0..self.window().size).for_each(|_| self.ack(1));
     }
 
     fn congestion(&self, cause: Cause) -> Congestion {
         Congestion {
             now: self.now,
             cause,
-            from: self.window.size,
-            in_flight: self.window.size,
+            from: self.window().size,
+            in_flight: self.window().size,
             srtt: self.rtt,
             min_rtt: self.rtt,
             mss: MSS,
@@ -118,23 +186,19 @@ impl Drive {
     fn lose(&mut self) {
         self.reduce();
         self.now += self.rtt;
-        self.controller.on_event(&mut self.window, self.now, Event::Recovered);
+        self.tell(Event::Recovered);
     }
 
     fn reduce(&mut self) {
         let congestion = self.congestion(Cause::Loss);
-        self.window.threshold = self.controller.threshold(&self.window, &congestion);
-        if !self.controller.drives() {
-            self.window.size = self.window.size.min(self.window.threshold);
-        }
+        self.rig.reduce(congestion);
     }
 
     fn time_out(&mut self) {
         let congestion = self.congestion(Cause::Timeout);
-        self.before = self.window.size;
-        self.window.threshold = self.controller.threshold(&self.window, &congestion);
-        self.window.collapse(1);
-        self.controller.on_event(&mut self.window, self.now, Event::TimedOut);
+        self.before = self.window().size;
+        self.rig.tell(self.now, Event::Congestion(congestion));
+        self.rig.collapse(self.now);
     }
 
     /// The average window, in segments, when each `period`-th segment is lost: the segments delivered in a round trip.
@@ -145,14 +209,14 @@ impl Drive {
                 (round_trips, segments) = (0.0, 0);
             }
             for _ in 0..period {
-                let share = 1.0 / f64::from(self.window.size);
+                let share = 1.0 / f64::from(self.window().size);
                 self.now += self.rtt.mul_f64(share);
                 round_trips += share;
                 self.ack(1);
             }
             segments += period;
             self.reduce();
-            self.controller.on_event(&mut self.window, self.now, Event::Recovered);
+            self.tell(Event::Recovered);
         }
         segments as f64 / round_trips
     }
@@ -175,6 +239,7 @@ fn sample(now: Time, acked: u32, rtt: Duration) -> AckSample {
         srtt: rtt,
         min_rtt: rtt,
         rate: None,
+        may_grow: true,
         window_limited: true,
         state: CongestionState::Open,
         ece: false,
@@ -184,7 +249,7 @@ fn sample(now: Time, acked: u32, rtt: Duration) -> AckSample {
 }
 
 fn start(window: u32) -> Start {
-    Start { mss: MSS, window, entropy: 1 }
+    Start { mss: MSS, window, counting_limit: u32::MAX, entropy: 1 }
 }
 
 fn config(kind: &str) -> CongestionConfig {

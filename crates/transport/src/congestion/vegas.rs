@@ -8,9 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Time};
 
-use super::{
-    AckSample, Congestion, CongestionController, CongestionState, Event, Options, Start, Window, newreno, share,
-};
+use super::{AckSample, CongestionController, CongestionState, Event, Options, Start, Window, newreno, share};
 
 /// A window that keeps two to four segments in the queue, by the round-trip time (Brakmo and Peterson).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -38,14 +36,15 @@ impl Options for VegasConfig {
         Ok(())
     }
 
-    fn build(&self, _start: Start) -> Box<dyn CongestionController> {
-        Box::new(Vegas::new(self))
+    fn build(&self, start: Start) -> Box<dyn CongestionController> {
+        Box::new(Vegas::new(self, start))
     }
 }
 
 /// The Vegas controller.
 #[derive(Clone, Debug)]
 pub struct Vegas {
+    window: Window,
     config: VegasConfig,
     /// The shortest round-trip time of the connection, or since it was last idle.
     base: Duration,
@@ -66,12 +65,34 @@ impl Round {
 
 impl Vegas {
     /// A controller at the start of a connection.
-    pub fn new(config: &VegasConfig) -> Vegas {
-        Vegas { config: config.clone(), base: Duration::MAX, round: Round::NONE }
+    pub fn new(config: &VegasConfig, start: Start) -> Vegas {
+        Vegas { window: start.window(), config: config.clone(), base: Duration::MAX, round: Round::NONE }
+    }
+
+    fn grow(&mut self, sample: &AckSample) {
+        if sample.state != CongestionState::Open {
+            self.round = Round::NONE;
+            if sample.window_limited {
+                newreno::grow(&mut self.window, sample.delivered);
+            }
+            return;
+        }
+        let ended = self.round.end.is_some_and(|end| sample.una > end);
+        if ended || self.round.end.is_none() {
+            let round = self.round;
+            self.round = Round { end: Some(sample.nxt), ..Round::NONE };
+            if ended && sample.window_limited {
+                return self.adjust(&round, sample.delivered);
+            }
+        }
+        if sample.window_limited && self.window.in_slow_start() {
+            self.window.slow_start(sample.delivered);
+        }
     }
 
     /// Once a round trip. One whose round-trip times are too few to know a delayed acknowledgment from a queue is Reno's.
-    fn adjust(&self, window: &mut Window, round: &Round, acked: u32) {
+    fn adjust(&mut self, round: &Round, acked: u32) {
+        let window = &mut self.window;
         if round.samples <= 2 {
             return newreno::grow(window, acked);
         }
@@ -100,45 +121,33 @@ impl Vegas {
 }
 
 impl CongestionController for Vegas {
-    fn on_ack(&mut self, window: &mut Window, sample: &AckSample) {
-        if sample.state != CongestionState::Open {
-            self.round = Round::NONE;
-            if sample.window_limited {
-                newreno::grow(window, sample.delivered);
-            }
-            return;
-        }
-        let ended = self.round.end.is_some_and(|end| sample.una > end);
-        if ended || self.round.end.is_none() {
-            let round = self.round;
-            self.round = Round { end: Some(sample.nxt), ..Round::NONE };
-            if ended && sample.window_limited {
-                return self.adjust(window, &round, sample.delivered);
-            }
-        }
-        if sample.window_limited && window.in_slow_start() {
-            window.slow_start(sample.delivered);
-        }
+    fn window(&self) -> &Window {
+        &self.window
     }
 
-    /// Half the window, as Reno.
-    fn threshold(&mut self, _window: &Window, congestion: &Congestion) -> u32 {
-        share(congestion.from, 0.5)
+    fn window_mut(&mut self) -> &mut Window {
+        &mut self.window
     }
 
-    fn on_measure(&mut self, _window: &mut Window, sample: &AckSample) {
+    fn on_ack(&mut self, sample: &AckSample) {
         if let Some(rtt) = sample.rtt {
             self.base = self.base.min(rtt);
             self.round.min_rtt = self.round.min_rtt.min(rtt);
             self.round.samples += 1;
         }
+        if sample.may_grow {
+            self.grow(sample);
+        }
     }
 
-    fn on_event(&mut self, _window: &mut Window, _now: Time, event: Event) {
+    fn on_event(&mut self, _now: Time, event: &Event) {
         match event {
+            // Half the window, as Reno.
+            Event::Congestion(congestion) => self.window.threshold = share(congestion.from, 0.5),
             // The path may be another one.
-            Event::Starts { .. } | Event::Restarted => *self = Vegas::new(&self.config),
+            Event::Starts { .. } | Event::Restarted => (self.base, self.round) = (Duration::MAX, Round::NONE),
             Event::TimedOut | Event::Recovered | Event::Undone => self.round = Round::NONE,
+            _ => (),
         }
     }
 }

@@ -15,8 +15,8 @@ use super::{AckSample, Cause, Congestion, CongestionController, Event, Options, 
 pub struct WestwoodConfig {}
 
 impl Options for WestwoodConfig {
-    fn build(&self, _start: Start) -> Box<dyn CongestionController> {
-        Box::new(Westwood::new())
+    fn build(&self, start: Start) -> Box<dyn CongestionController> {
+        Box::new(Westwood::new(start))
     }
 }
 
@@ -26,6 +26,7 @@ const MIN_INTERVAL: Duration = Duration::from_millis(50);
 /// The Westwood+ controller.
 #[derive(Clone, Debug)]
 pub struct Westwood {
+    window: Window,
     /// Segments acknowledged since `since`.
     acked: u64,
     since: Option<Time>,
@@ -37,16 +38,18 @@ pub struct Westwood {
     bandwidth: Option<(f64, f64)>,
 }
 
-impl Default for Westwood {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Westwood {
     /// A controller at the start of a connection.
-    pub fn new() -> Westwood {
-        Westwood { acked: 0, since: None, rtt: Duration::ZERO, min_rtt: Duration::ZERO, forget: true, bandwidth: None }
+    pub fn new(start: Start) -> Westwood {
+        Westwood {
+            window: start.window(),
+            acked: 0,
+            since: None,
+            rtt: Duration::ZERO,
+            min_rtt: Duration::ZERO,
+            forget: true,
+            bandwidth: None,
+        }
     }
 
     /// Two cascaded filters that keep seven eighths; the first measurement is taken as it is.
@@ -60,28 +63,7 @@ impl Westwood {
         });
     }
 
-    /// The estimate of the bandwidth in segments per second.
-    pub fn bandwidth(&self) -> Option<f64> {
-        self.bandwidth.map(|(_, twice)| twice)
-    }
-}
-
-impl CongestionController for Westwood {
-    fn on_ack(&mut self, window: &mut Window, sample: &AckSample) {
-        if sample.window_limited {
-            newreno::grow(window, sample.delivered);
-        }
-    }
-
-    /// max(2, bandwidth * shortest round-trip time).
-    fn threshold(&mut self, window: &Window, congestion: &Congestion) -> u32 {
-        let Some(bandwidth) = self.bandwidth() else { return (congestion.from / 2).max(2) };
-        let estimate = (bandwidth * self.min_rtt.as_secs_f64()) as u32;
-        let most = if congestion.cause == Cause::Timeout { u32::MAX } else { window.size };
-        estimate.min(most).max(2)
-    }
-
-    fn on_measure(&mut self, _window: &mut Window, sample: &AckSample) {
+    fn measure(&mut self, sample: &AckSample) {
         if let Some(rtt) = sample.rtt {
             self.rtt = rtt;
         }
@@ -99,9 +81,41 @@ impl CongestionController for Westwood {
         }
     }
 
-    fn on_event(&mut self, _window: &mut Window, _now: Time, event: Event) {
-        if event == Event::TimedOut {
-            self.forget = true;
+    /// max(2, bandwidth * shortest round-trip time).
+    fn threshold(&self, congestion: &Congestion) -> u32 {
+        let Some(bandwidth) = self.bandwidth() else { return (congestion.from / 2).max(2) };
+        let estimate = (bandwidth * self.min_rtt.as_secs_f64()) as u32;
+        let most = if congestion.cause == Cause::Timeout { u32::MAX } else { self.window.size };
+        estimate.min(most).max(2)
+    }
+
+    /// The estimate of the bandwidth in segments per second.
+    pub fn bandwidth(&self) -> Option<f64> {
+        self.bandwidth.map(|(_, twice)| twice)
+    }
+}
+
+impl CongestionController for Westwood {
+    fn window(&self) -> &Window {
+        &self.window
+    }
+
+    fn window_mut(&mut self) -> &mut Window {
+        &mut self.window
+    }
+
+    fn on_ack(&mut self, sample: &AckSample) {
+        self.measure(sample);
+        if sample.may_grow && sample.window_limited {
+            newreno::grow(&mut self.window, sample.delivered);
+        }
+    }
+
+    fn on_event(&mut self, _now: Time, event: &Event) {
+        match event {
+            Event::Congestion(congestion) => self.window.threshold = self.threshold(congestion),
+            Event::TimedOut => self.forget = true,
+            _ => (),
         }
     }
 }

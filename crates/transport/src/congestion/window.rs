@@ -1,12 +1,14 @@
 //! The congestion window and slow start threshold, in segments as Linux and ns-2 count them.
 
-/// The window of a sender. The sender owns it: its loss recovery moves it during a reduction, the controller at all other times.
+/// The window of a sender: its controller's, and moved by loss recovery during a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// Congestion window, at least one segment.
     pub size: u32,
     /// Slow start threshold; [`Window::NO_THRESHOLD`] while there is none.
     pub threshold: u32,
+    /// New data wait whatever the size, for a controller that sends in bursts; retransmissions do not.
+    pub holds: bool,
     /// Segments acknowledged in congestion avoidance that have not yet opened the window.
     counted: u32,
     /// RFC 3465 L: the segments that one acknowledgment may count for in slow start.
@@ -21,7 +23,14 @@ impl Window {
 
     /// A window at the start of a connection; `limit` is L of RFC 3465, or [`u32::MAX`] to count all that is acknowledged.
     pub fn new(size: u32, limit: u32) -> Window {
-        Window { size: size.max(1), threshold: Window::NO_THRESHOLD, counted: 0, limit, after_timeout: false }
+        Window {
+            size: size.max(1),
+            threshold: Window::NO_THRESHOLD,
+            holds: false,
+            counted: 0,
+            limit,
+            after_timeout: false,
+        }
     }
 
     /// RFC 5681 section 3.1: slow start while cwnd < ssthresh.

@@ -11,10 +11,11 @@ use std::sync::Arc;
 use units::{Duration, Ecn, Time};
 
 use super::config::Settings;
-use super::info::{CongestionState, Counters, Info, State};
+use super::info::{Counters, Info, State};
 use super::recv::Receiver;
 use super::segment::{Flags, SackBlocks, Segment, SynOptions};
 use super::send::{Ack, Outgoing, Sender, timestamp};
+use crate::state::CongestionState;
 
 /// One end of a TCP connection.
 pub struct Connection {

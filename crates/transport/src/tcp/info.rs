@@ -2,6 +2,8 @@
 
 use units::{BitRate, Duration};
 
+use crate::state::CongestionState;
+
 /// State of a connection (RFC 9293 section 3.3.2). After the last FIN it is closed at once: there is no TIME-WAIT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -25,21 +27,6 @@ pub enum State {
     LastAck,
     /// Over.
     Closed,
-}
-
-/// What the sender thinks of the path, named as in Linux.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CongestionState {
-    /// Nothing unusual.
-    Open,
-    /// Duplicate or selective acknowledgments, too few for a loss.
-    Disorder,
-    /// A reduction for a congestion mark, without loss.
-    Cwr,
-    /// Fast recovery.
-    Recovery,
-    /// The retransmission timer expired.
-    Loss,
 }
 
 /// A connection at one moment.

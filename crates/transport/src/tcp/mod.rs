@@ -5,14 +5,12 @@
 
 mod config;
 mod connection;
-mod end;
 mod info;
 mod recv;
 mod segment;
 mod send;
 
-pub use config::{ByteCounting, DelayedAck, Dupthresh, Profile, RtoFloor, Settings, TcpConfig, profile_table};
+pub use config::{ByteCounting, DelayedAck, Dupthresh, RtoFloor, Settings, TcpConfig, profile_table};
 pub use connection::{Connection, Transmit};
-pub use end::TcpEnd;
-pub use info::{CongestionState, Counters, Info, State};
+pub use info::{Counters, Info, State};
 pub use segment::{Flags, SackBlocks, Segment, SynOptions};

@@ -2,9 +2,9 @@
 
 use units::{Duration, Time};
 
+use super::super::AckSample;
 use super::super::bbr::measured;
 use super::super::filter::fraction;
-use super::super::{AckSample, Window};
 use super::{
     BETA, Bbr3, Feedback, MIN_RTT_WINDOW, MIN_WINDOW, NO_BOUND, PROBE_RTT_GAIN, PROBE_RTT_INTERVAL, PROBE_RTT_TIME,
     State, too_high,
@@ -15,20 +15,20 @@ const RENO_ROUNDS: u32 = 63;
 
 impl Bbr3 {
     /// UpdateProbeBWCyclePhase
-    pub(super) fn update_cycle(&mut self, window: &mut Window, sample: &AckSample) {
-        if !self.full_reached || self.adapt_long_term(window, sample) || !self.state.probes_bandwidth() {
+    pub(super) fn update_cycle(&mut self, sample: &AckSample) {
+        if !self.full_reached || self.adapt_long_term(sample) || !self.state.probes_bandwidth() {
             return;
         }
         let state = self.state;
         match state {
-            State::Down if self.is_time_to_probe(window, sample.now) => self.start_refill(),
+            State::Down if self.is_time_to_probe(sample.now) => self.start_refill(),
             State::Down if self.is_time_to_cruise(sample) => self.state = State::Cruise,
-            State::Cruise if self.is_time_to_probe(window, sample.now) => self.start_refill(),
+            State::Cruise if self.is_time_to_probe(sample.now) => self.start_refill(),
             State::Refill if self.model.round_start => {
                 self.cycle.is_probe_sample = true;
-                self.start_up(window, sample);
+                self.start_up(sample);
             }
-            State::Up if self.is_time_to_go_down(window, sample) => {
+            State::Up if self.is_time_to_go_down(sample) => {
                 self.cycle.too_high = false;
                 self.start_down(sample.now);
             }
@@ -60,12 +60,12 @@ impl Bbr3 {
     }
 
     /// StartProbeBW_UP
-    fn start_up(&mut self, window: &Window, sample: &AckSample) {
+    fn start_up(&mut self, sample: &AckSample) {
         self.cycle.feedback = Feedback::Starting;
         self.model.start_round();
         self.look_for_full(rate(sample));
         self.state = State::Up;
-        self.raise_slope(window);
+        self.raise_slope();
     }
 
     fn draw(&mut self) -> f64 {
@@ -74,8 +74,8 @@ impl Bbr3 {
     }
 
     /// IsTimeToProbeBW: on BBR's time scale or on Reno's.
-    fn is_time_to_probe(&self, window: &Window, now: Time) -> bool {
-        now > self.cycle.since + self.cycle.wait || self.cycle.rounds >= u64::from(self.target(window).min(RENO_ROUNDS))
+    fn is_time_to_probe(&self, now: Time) -> bool {
+        now > self.cycle.since + self.cycle.wait || self.cycle.rounds >= u64::from(self.target().min(RENO_ROUNDS))
     }
 
     /// IsTimeToCruise: the queue is gone, and there is room for others.
@@ -85,12 +85,12 @@ impl Bbr3 {
     }
 
     /// IsTimeToGoDown
-    fn is_time_to_go_down(&mut self, window: &Window, sample: &AckSample) -> bool {
+    fn is_time_to_go_down(&mut self, sample: &AckSample) -> bool {
         if self.cycle.too_high && sample.in_flight >= self.model.longterm {
             self.cycle.precautionary = true;
             return true;
         }
-        if sample.window_limited && window.size >= self.model.longterm {
+        if sample.window_limited && self.window.size >= self.model.longterm {
             self.look_for_full(rate(sample)); // the volume limits, not the path
             return false;
         }
@@ -98,7 +98,7 @@ impl Bbr3 {
     }
 
     /// AdaptLongTermModel; whether it has moved to another state.
-    fn adapt_long_term(&mut self, window: &mut Window, sample: &AckSample) -> bool {
+    fn adapt_long_term(&mut self, sample: &AckSample) -> bool {
         if self.cycle.feedback == Feedback::Starting && self.model.round_start {
             self.cycle.feedback = Feedback::Arriving;
         }
@@ -122,14 +122,14 @@ impl Bbr3 {
         }
         self.model.longterm = self.model.longterm.max(rate.tx_in_flight);
         if self.state == State::Up {
-            self.probe_upward(window, sample);
+            self.probe_upward(sample);
         }
         false
     }
 
     /// ProbeInflightLongtermUpward: by 1, 2, 4, … segments in a round trip.
-    fn probe_upward(&mut self, window: &Window, sample: &AckSample) {
-        if !sample.window_limited || window.size < self.model.longterm {
+    fn probe_upward(&mut self, sample: &AckSample) {
+        if !sample.window_limited || self.window.size < self.model.longterm {
             return;
         }
         self.cycle.up_acked = self.cycle.up_acked.saturating_add(sample.delivered);
@@ -138,22 +138,22 @@ impl Bbr3 {
             self.cycle.up_acked %= self.cycle.up_per;
         }
         if self.model.round_start {
-            self.raise_slope(window);
+            self.raise_slope();
         }
     }
 
     /// RaiseInflightLongtermSlope
-    fn raise_slope(&mut self, window: &Window) {
-        self.cycle.up_per = (window.size >> self.cycle.up_rounds).max(1);
+    fn raise_slope(&mut self) {
+        self.cycle.up_per = (self.window.size >> self.cycle.up_rounds).max(1);
         self.cycle.up_rounds = (self.cycle.up_rounds + 1).min(30);
     }
 
     /// HandleInflightTooHigh
-    pub(super) fn handle_too_high(&mut self, window: &Window, in_flight: u32, app_limited: bool) {
+    pub(super) fn handle_too_high(&mut self, in_flight: u32, app_limited: bool) {
         self.cycle.too_high = true;
         self.cycle.is_probe_sample = false;
         if !app_limited {
-            let least = (f64::from(self.target(window)) * BETA) as u32;
+            let least = (f64::from(self.target()) * BETA) as u32;
             self.model.longterm = in_flight.max(least);
         }
         if self.state == State::Up {
@@ -182,28 +182,28 @@ impl Bbr3 {
     }
 
     /// CheckProbeRTT
-    pub(super) fn check_probe_rtt(&mut self, window: &mut Window, sample: &AckSample) {
+    pub(super) fn check_probe_rtt(&mut self, sample: &AckSample) {
         if self.state != State::ProbeRtt && self.probe_rtt.expired && !self.idle_restart {
-            self.save_window(window);
+            self.save_window();
             self.state = State::ProbeRtt;
             self.probe_rtt.until = None;
             self.cycle.feedback = Feedback::Stopping;
             self.model.start_round();
         }
         if self.state == State::ProbeRtt {
-            self.handle_probe_rtt(window, sample);
+            self.handle_probe_rtt(sample);
         }
         if sample.rate.is_some_and(|rate| rate.delivered > 0) {
             self.idle_restart = false;
         }
     }
 
-    fn handle_probe_rtt(&mut self, window: &mut Window, sample: &AckSample) {
+    fn handle_probe_rtt(&mut self, sample: &AckSample) {
         self.model.limited_until = sample.delivered_total + u64::from(sample.in_flight.max(1));
         if self.probe_rtt.until.is_some() {
             self.probe_rtt.round_done |= self.model.round_start;
             if self.probe_rtt.round_done {
-                self.check_probe_rtt_done(window, sample.now);
+                self.check_probe_rtt_done(sample.now);
             }
         } else if sample.in_flight <= self.probe_rtt_window() {
             self.probe_rtt.until = Some(sample.now + PROBE_RTT_TIME);
@@ -213,12 +213,12 @@ impl Bbr3 {
     }
 
     /// CheckProbeRTTDone and ExitProbeRTT
-    pub(super) fn check_probe_rtt_done(&mut self, window: &mut Window, now: Time) {
+    pub(super) fn check_probe_rtt_done(&mut self, now: Time) {
         if self.probe_rtt.until.is_none_or(|until| now <= until) {
             return;
         }
         self.probe_rtt.at = Some(now);
-        window.size = window.size.max(self.prior_window);
+        self.window.size = self.window.size.max(self.prior_window);
         self.model.forget_short_term();
         if self.full_reached {
             self.start_down(now);

@@ -31,7 +31,6 @@ pub(super) struct Linux {
     /// When and for which window `per` was found.
     updated: u64,
     window: u32,
-    last_sent: Time,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +59,6 @@ impl Linux {
             per: 0,
             updated: 0,
             window: 0,
-            last_sent: Time::ZERO,
         }
     }
 
@@ -88,22 +86,18 @@ impl Linux {
         self.epoch = None;
     }
 
-    pub(super) fn on_event(&mut self, now: Time, event: Event) {
-        match event {
-            Event::TimedOut => *self = Linux { last_sent: self.last_sent, ..Linux::new(self.constants) },
+    pub(super) fn on_event(&mut self, now: Time, event: &Event) {
+        match *event {
+            Event::TimedOut => *self = Linux::new(self.constants),
             // The time in which nothing was sent does not count.
-            Event::Starts { .. } => {
+            Event::Starts { last_sent, .. } => {
                 if let Some(epoch) = &mut self.epoch {
-                    let idle = ticks(now) - ticks(self.last_sent).min(ticks(now));
+                    let idle = ticks(now) - ticks(last_sent.unwrap_or(Time::ZERO)).min(ticks(now));
                     epoch.start = (epoch.start + idle).min(ticks(now));
                 }
             }
-            Event::Recovered | Event::Undone | Event::Restarted => (),
+            _ => (),
         }
-    }
-
-    pub(super) fn on_sent(&mut self, now: Time) {
-        self.last_sent = now;
     }
 
     fn update(&mut self, cwnd: u32, acked: u32, now: u64) {

@@ -83,7 +83,7 @@ impl Rfc9438 {
         self.fraction = 0.0;
     }
 
-    pub(super) fn on_event(&mut self, event: Event) {
+    pub(super) fn on_event(&mut self, event: &Event) {
         match event {
             // Section 4.8
             Event::TimedOut => {
@@ -92,7 +92,7 @@ impl Rfc9438 {
             }
             Event::Undone => self.state = self.before,
             Event::Restarted => self.state.epoch = None,
-            Event::Starts { .. } | Event::Recovered => (),
+            _ => (),
         }
     }
 

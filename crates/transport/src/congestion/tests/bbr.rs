@@ -16,7 +16,7 @@ fn the_first_rate_is_that_of_linux() {
     let mut controller = Bbr::new(start(10));
     let rate = |controller: &Bbr| controller.pacing_rate().expect("BBR paces").as_bps() as f64 / 8.0;
     assert!((rate(&controller) / (2.885 * 0.99 * 1e7) - 1.0).abs() < 1e-6);
-    controller.on_established(&mut Window::new(10, u32::MAX), Time::ZERO, Duration::from_micros(102_194));
+    controller.on_event(Time::ZERO, &Event::Established { srtt: Duration::from_micros(102_194) });
     assert!((rate(&controller) / 279_529.0 - 1.0).abs() < 1e-3, "{}", rate(&controller));
 }
 
@@ -98,13 +98,13 @@ fn the_estimate_follows_the_path() {
 fn an_application_that_pauses_leaves_the_estimate() {
     let mut path = path(1000, 50, 400);
     path.run(5.0);
-    let before = path.controller.pacing_rate().expect("BBR paces").as_bps();
+    let before = path.rig.controller.pacing_rate().expect("BBR paces").as_bps();
     path.app_limit = Some(path.sent as f64 / 5.0 * 0.1);
     path.run(5.5);
     path.app_limit = None;
     path.run(7.0);
     assert!(path.rate_since(6.0) > 900.0, "{}", path.rate_since(6.0));
-    let after = path.controller.pacing_rate().expect("BBR paces").as_bps();
+    let after = path.rig.controller.pacing_rate().expect("BBR paces").as_bps();
     assert!((after as f64 / before as f64 - 1.0).abs() < 0.7, "{before} to {after}");
 }
 
@@ -122,9 +122,9 @@ fn connections_probe_at_different_times() {
     let mut phases = std::collections::BTreeSet::new();
     for entropy in 0..40 {
         let mut path = path(1000, 100, 10_000);
-        path.controller = Box::new(Bbr::new(Start { entropy, ..start(10) }));
+        path.rig = Rig::new(Box::new(Bbr::new(Start { entropy, ..start(10) })));
         path.run(2.0);
-        let rate = path.controller.pacing_rate().expect("BBR paces").as_bps();
+        let rate = path.rig.controller.pacing_rate().expect("BBR paces").as_bps();
         phases.insert(rate / 500_000);
     }
     assert!(phases.len() >= 2, "{phases:?}");
@@ -134,7 +134,6 @@ fn connections_probe_at_different_times() {
 #[test]
 fn a_recovery_conserves_and_restores() {
     let mut controller = Bbr::new(start(10));
-    let mut window = Window::new(10, u32::MAX);
     assert_eq!(controller.mode, Mode::Startup);
     let at = |state, lost, in_flight, delivered_total| AckSample {
         state,
@@ -143,9 +142,9 @@ fn a_recovery_conserves_and_restores() {
         delivered_total,
         ..sample(Time::ZERO, 1, RTT)
     };
-    window.size = 40;
-    controller.on_ack(&mut window, &at(CongestionState::Open, 0, 39, 10));
-    let before = window.size;
+    controller.window_mut().size = 40;
+    controller.on_ack(&at(CongestionState::Open, 0, 39, 10));
+    let before = controller.window().size;
     let congestion = Congestion {
         now: Time::ZERO,
         cause: Cause::Loss,
@@ -155,11 +154,12 @@ fn a_recovery_conserves_and_restores() {
         min_rtt: RTT,
         mss: MSS,
     };
-    assert_eq!(controller.threshold(&window, &congestion), Window::NO_THRESHOLD);
-    controller.on_ack(&mut window, &at(CongestionState::Recovery, 5, 30, 11));
-    assert_eq!(window.size, 31);
-    controller.on_ack(&mut window, &at(CongestionState::Recovery, 0, 30, 12));
-    assert_eq!(window.size, 31);
-    controller.on_ack(&mut window, &at(CongestionState::Open, 0, 20, 13));
-    assert!(window.size >= before.min(40), "{}", window.size);
+    controller.on_event(Time::ZERO, &Event::Congestion(congestion));
+    assert_eq!(controller.window().threshold, Window::NO_THRESHOLD);
+    controller.on_ack(&at(CongestionState::Recovery, 5, 30, 11));
+    assert_eq!(controller.window().size, 31);
+    controller.on_ack(&at(CongestionState::Recovery, 0, 30, 12));
+    assert_eq!(controller.window().size, 31);
+    controller.on_ack(&at(CongestionState::Open, 0, 20, 13));
+    assert!(controller.window().size >= before.min(40), "{}", controller.window().size);
 }

@@ -108,7 +108,7 @@ fn aggregated_acknowledgments_are_allowed_for() {
 fn a_spurious_recovery_is_taken_back() {
     let mut path = path(1000, 100, 10_000);
     path.run(4.0);
-    let before = path.window.size;
+    let before = path.window().size;
     let congestion = Congestion {
         now: path.now,
         cause: Cause::Loss,
@@ -118,8 +118,8 @@ fn a_spurious_recovery_is_taken_back() {
         min_rtt: RTT,
         mss: MSS,
     };
-    path.controller.threshold(&path.window, &congestion);
-    path.window.size = 10;
-    path.controller.on_event(&mut path.window, path.now, Event::Undone);
-    assert!(path.window.size >= before);
+    path.rig.tell(path.now, Event::Congestion(congestion));
+    path.rig.window_mut().size = 10;
+    path.rig.tell(path.now, Event::Undone);
+    assert!(path.window().size >= before);
 }

@@ -22,10 +22,9 @@ const CURVES: [(u32, f64, [f64; 7]); 3] = [
 
 /// A controller after losses at these windows, at the first acknowledgment of the stage that follows.
 fn after_losses(config: CubicConfig, windows: &[u32]) -> Cubic {
-    let mut controller = Cubic::new(&config);
-    let mut window = Window::new(10, u32::MAX);
+    let mut controller = Cubic::new(&config, start(10));
     for &size in windows {
-        window.size = size;
+        controller.window_mut().size = size;
         let from = Congestion {
             now: Time::ZERO,
             cause: Cause::Loss,
@@ -35,10 +34,10 @@ fn after_losses(config: CubicConfig, windows: &[u32]) -> Cubic {
             min_rtt: RTT,
             mss: MSS,
         };
-        window.threshold = controller.threshold(&window, &from);
-        window.size = window.threshold;
+        controller.on_event(Time::ZERO, &Event::Congestion(from));
+        controller.window_mut().size = controller.window().threshold;
     }
-    controller.on_ack(&mut window, &sample(Time::ZERO, 1, RTT));
+    controller.on_ack(&sample(Time::ZERO, 1, RTT));
     controller
 }
 
@@ -68,7 +67,7 @@ fn window_follows_the_curve() {
                 drive.round();
                 let t = drive.now.since(epoch).as_secs_f64();
                 let expected = 0.4 * libm::pow(t - k, 3.0) + f64::from(w_max);
-                let excess = (f64::from(drive.window.size) - expected).abs();
+                let excess = (f64::from(drive.window().size) - expected).abs();
                 worst = worst.max(((excess - 1.0) / expected).max(0.0));
             }
             println!("{rule:?} W_max {w_max}: off the curve by at most a segment and {worst:.4}");
@@ -86,9 +85,9 @@ fn window_after_a_loss_is_that_of_linux() {
     let rfc = CubicConfig::default;
     for (config, together, rounded, least) in [(linux(), true, 0, 13), (linux(), false, 0, 9), (rfc(), false, 1, 14)] {
         let mut drive = drive(config, 40);
-        drive.window.threshold = 40;
+        drive.window_mut().threshold = 40;
         drive.lose();
-        assert_eq!(drive.window.size, 28);
+        assert_eq!(drive.window().size, 28);
         let mut equal = 0;
         for (round, expected) in recorded.into_iter().enumerate() {
             if together {
@@ -96,7 +95,7 @@ fn window_after_a_loss_is_that_of_linux() {
             } else {
                 drive.round()
             }
-            let window = drive.window.size as i32 + rounded;
+            let window = drive.window().size as i32 + rounded;
             assert!((window - expected).abs() <= 1, "round {round}: {window} against {expected}");
             equal += u32::from(window == expected);
         }
@@ -123,7 +122,7 @@ fn short_paths_grow_as_reno_does() {
         let mut drive = Drive::new(&config, 40, Duration::from_millis(1));
         drive.lose();
         (0..rounds).for_each(|_| drive.round());
-        f64::from(drive.window.size)
+        f64::from(drive.window().size)
     };
     let alpha = 9.0 / 17.0;
     assert!((grown(CubicConfig::default(), 20) - (28.0 + 20.0 * alpha)).abs() < 1.5);
@@ -135,7 +134,7 @@ fn short_paths_grow_as_reno_does() {
     drive.lose();
     (0..50).for_each(|_| drive.round());
     let expected = 28.0 + 50.0 * alpha;
-    assert!((f64::from(drive.window.size) - expected).abs() < 2.0, "{} against {expected}", drive.window.size);
+    assert!((f64::from(drive.window().size) - expected).abs() < 2.0, "{} against {expected}", drive.window().size);
     for rule in [CubicRule::Rfc9438, CubicRule::Linux] {
         let alone = grown(CubicConfig { reno_friendly: false, rule: Some(rule), ..Default::default() }, 100);
         assert!(alone < 31.0, "{alone}");
@@ -189,21 +188,21 @@ fn after_a_timeout_the_stage_begins_on_the_plateau() {
     for rule in [CubicRule::Rfc9438, CubicRule::Linux] {
         let mut drive = drive(CubicConfig { reno_friendly: false, rule: Some(rule), ..Default::default() }, 100);
         drive.lose(); // a plateau of 100, to be forgotten
-        drive.window.size = 40;
+        drive.window_mut().size = 40;
         drive.time_out();
-        assert_eq!((drive.window.size, drive.window.threshold), (1, 28));
+        assert_eq!((drive.window().size, drive.window().threshold), (1, 28));
         for expected in [2, 4, 8, 16] {
             drive.round();
-            assert_eq!(drive.window.size, expected);
+            assert_eq!(drive.window().size, expected);
         }
-        while drive.window.in_slow_start() {
+        while drive.window().in_slow_start() {
             drive.ack(1);
         }
         let epoch = drive.now;
         (0..50).for_each(|_| drive.round());
         let t = drive.now.since(epoch).as_secs_f64();
         let expected = 28.0 + 0.4 * t * t * t;
-        let actual = f64::from(drive.window.size);
+        let actual = f64::from(drive.window().size);
         // Linux adds 5 % in a round trip at least as long as there was no loss.
         let holds = if rule == CubicRule::Linux { actual > expected } else { (actual / expected - 1.0).abs() < 0.03 };
         assert!(holds, "{rule:?}: {actual} against {expected}");
@@ -218,23 +217,23 @@ fn the_curve_waits_for_the_application() {
         drive.lose();
         (0..10).for_each(|_| drive.round());
         pause(&mut drive);
-        (0..10).map(|_| (drive.round(), drive.window.size).1).collect::<Vec<_>>()
+        (0..10).map(|_| (drive.round(), drive.window().size).1).collect::<Vec<_>>()
     };
     let limited = |drive: &mut Drive| {
-        let before = drive.window.size;
+        let before = drive.window().size;
         for _ in 0..100 {
             drive.now += RTT;
             let sample = AckSample { window_limited: false, ..drive.sample(1) };
             drive.handle(&sample);
         }
-        assert_eq!(drive.window.size, before);
+        assert_eq!(drive.window().size, before);
     };
     let silent = |drive: &mut Drive| {
-        drive.controller.on_sent(&mut drive.window, drive.now, 1);
+        let last_sent = Some(drive.now);
         let last = AckSample { in_flight: 0, ..drive.sample(1) }; // the last on its way
         drive.handle(&last);
         drive.now += Duration::from_secs(10);
-        drive.controller.on_event(&mut drive.window, drive.now, Event::Starts { app_limited: true });
+        drive.tell(Event::Starts { app_limited: true, last_sent });
     };
     let near = |one: &[u32], other: &[u32]| one.iter().zip(other).all(|(a, b)| a.abs_diff(*b) <= 2);
     let busy = windows(CubicConfig::default(), |_| ());
@@ -251,11 +250,11 @@ fn a_round_trip_opens_the_window_by_at_most_half() {
     let mut drive = drive(CubicConfig { c: 1e6, ..Default::default() }, 100);
     drive.lose();
     for _ in 0..20 {
-        let before = f64::from(drive.window.size);
+        let before = f64::from(drive.window().size);
         drive.round();
         // Each acknowledgment compounds a little on the one before: e^(1/2) at most.
-        assert!(f64::from(drive.window.size) <= before * libm::exp(0.5) + 1.0, "{before} to {}", drive.window.size);
-        if drive.window.size > 100_000 {
+        assert!(f64::from(drive.window().size) <= before * libm::exp(0.5) + 1.0, "{before} to {}", drive.window().size);
+        if drive.window().size > 100_000 {
             return;
         }
     }
@@ -267,23 +266,23 @@ fn an_undone_loss_leaves_the_curve() {
     let mut drive = drive(CubicConfig::default(), 100);
     drive.lose();
     (0..5).for_each(|_| drive.round());
-    let before = (drive.window.size, drive.window.threshold);
+    let before = (drive.window().size, drive.window().threshold);
     let mut twin = Vec::new();
     for undone in [false, true] {
         if undone {
             drive.reduce();
-            drive.window.size = drive.controller.undo(&drive.window, before.0);
-            drive.window.threshold = before.1;
-            drive.controller.on_event(&mut drive.window, drive.now, Event::Undone);
+            drive.window_mut().size = before.0;
+            drive.window_mut().threshold = before.1;
+            drive.tell(Event::Undone);
         } else {
-            drive.window.size = before.0;
+            drive.window_mut().size = before.0;
         }
-        twin.push(drive.window.size);
+        twin.push(drive.window().size);
     }
     assert_eq!(twin, [before.0; 2]);
     (0..20).for_each(|_| drive.round());
     let expected = 0.4 * libm::pow(2.5 - 4.2172, 3.0) + 100.0;
-    assert!((f64::from(drive.window.size) - expected).abs() < 2.0, "{} against {expected}", drive.window.size);
+    assert!((f64::from(drive.window().size) - expected).abs() < 2.0, "{} against {expected}", drive.window().size);
 }
 
 /// What the profiles of the studies differ in.

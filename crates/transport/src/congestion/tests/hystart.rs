@@ -21,9 +21,9 @@ fn rounds(hystart: HyStart, count: u32, rtts: &[u64]) -> (Vec<u32>, Window) {
             drive.handle(&AckSample { una, nxt: next, ..sample(drive.now, 1, rtt) });
         }
         end = next;
-        windows.push(drive.window.size);
+        windows.push(drive.window().size);
     }
-    (windows, drive.window)
+    (windows, drive.window())
 }
 
 /// RFC 9406 section 4.2: a rise of an eighth, at least 4 ms and at most 16 ms, of the shortest of eight.
@@ -78,7 +78,7 @@ fn small_windows_are_left_alone() {
         let rtt = Duration::from_millis(100 + 10 * i);
         drive.handle(&AckSample { una: 2 + i, nxt: 1000, ..sample(drive.now, 1, rtt) });
     }
-    assert_eq!(drive.window.threshold, Window::NO_THRESHOLD);
+    assert_eq!(drive.window().threshold, Window::NO_THRESHOLD);
 }
 
 /// Acknowledgments a millisecond apart, for longer than half of 100 ms. A sender that spaces its segments makes such a train itself.
@@ -90,7 +90,7 @@ fn a_long_train_ends_slow_start() {
             drive.now += Duration::from_millis(gap);
             drive.handle(&AckSample { una: 2 + i, nxt: 1000, paced, ..sample(drive.now, 1, RTT) });
         }
-        assert_eq!(drive.window.threshold != Window::NO_THRESHOLD, ends, "{gap} ms");
+        assert_eq!(drive.window().threshold != Window::NO_THRESHOLD, ends, "{gap} ms");
     }
 }
 

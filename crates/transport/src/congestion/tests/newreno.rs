@@ -12,7 +12,7 @@ fn slow_start_doubles_each_round_trip() {
     let mut drive = drive(10).limited(1);
     for expected in [20, 40, 80, 160] {
         drive.round();
-        assert_eq!(drive.window.size, expected);
+        assert_eq!(drive.window().size, expected);
     }
 }
 
@@ -22,7 +22,7 @@ fn slow_start_counts_at_most_l_segments_for_an_acknowledgment() {
     for (limit, expected) in [(1, 11), (2, 12), (3, 13), (8, 14), (u32::MAX, 14)] {
         let mut drive = drive(10).limited(limit);
         drive.ack(4);
-        assert_eq!(drive.window.size, expected, "limit {limit}");
+        assert_eq!(drive.window().size, expected, "limit {limit}");
     }
 }
 
@@ -33,7 +33,7 @@ fn after_a_timeout_slow_start_counts_one_segment() {
         let mut drive = drive(40).limited(limit);
         drive.time_out();
         drive.ack(4);
-        assert_eq!(drive.window.size, expected);
+        assert_eq!(drive.window().size, expected);
     }
 }
 
@@ -41,9 +41,9 @@ fn after_a_timeout_slow_start_counts_one_segment() {
 fn a_loss_halves_and_each_round_trip_adds_a_segment() {
     let mut drive = drive(40);
     drive.lose();
-    assert_eq!(drive.window.threshold, 20);
+    assert_eq!(drive.window().threshold, 20);
     for expected in 20..40 {
-        assert_eq!(drive.window.size, expected);
+        assert_eq!(drive.window().size, expected);
         drive.round();
     }
 }
@@ -53,15 +53,15 @@ fn a_loss_halves_and_each_round_trip_adds_a_segment() {
 fn slow_start_stops_at_the_threshold() {
     let mut drive = drive(40);
     drive.lose();
-    drive.window.size = 10;
+    drive.window_mut().size = 10;
     drive.ack(8);
     drive.ack(5);
-    assert_eq!(drive.window.size, 20);
+    assert_eq!(drive.window().size, 20);
     // Three segments were left over: 17 more complete the window.
     drive.ack(16);
-    assert_eq!(drive.window.size, 20);
+    assert_eq!(drive.window().size, 20);
     drive.ack(1);
-    assert_eq!(drive.window.size, 21);
+    assert_eq!(drive.window().size, 21);
 }
 
 /// RFC 3465 section 2.1: what one acknowledgment covers beyond the window counts for the next segment.
@@ -71,7 +71,7 @@ fn segments_beyond_a_window_are_carried_over() {
     drive.lose();
     for expected in [10, 11, 12, 12, 13] {
         drive.ack(7); // 7, 14 - 10, 11 - 11, 7, 14 - 12
-        assert_eq!(drive.window.size, expected);
+        assert_eq!(drive.window().size, expected);
     }
 }
 
@@ -80,9 +80,9 @@ fn segments_beyond_a_window_are_carried_over() {
 fn timeouts_halve_to_no_less_than_two() {
     let mut drive = drive(10);
     drive.time_out();
-    assert_eq!((drive.window.size, drive.window.threshold), (1, 5));
+    assert_eq!((drive.window().size, drive.window().threshold), (1, 5));
     drive.time_out();
-    assert_eq!((drive.window.size, drive.window.threshold), (1, 2));
+    assert_eq!((drive.window().size, drive.window().threshold), (1, 2));
 }
 
 /// ns-3's test of Linux' Reno: 7 segments in slow start from 2 leave 9; 6 from 1 with a threshold of 2 leave 4.
@@ -92,12 +92,12 @@ fn windows_are_those_of_ns3() {
         let mut slow_start = drive(2);
         (0..7 / acked).for_each(|_| slow_start.ack(acked));
         slow_start.ack(7 % acked);
-        assert_eq!(slow_start.window.size, 9);
+        assert_eq!(slow_start.window().size, 9);
     }
     let mut avoidance = drive(1);
-    avoidance.window.threshold = 2;
+    avoidance.window_mut().threshold = 2;
     (0..6).for_each(|_| avoidance.ack(1));
-    assert_eq!(avoidance.window.size, 4);
+    assert_eq!(avoidance.window().size, 4);
 }
 
 /// RFC 9438 section 5.1, tables 1 and 2: Reno's column, 1.2/sqrt(p).

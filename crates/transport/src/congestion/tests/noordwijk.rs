@@ -5,17 +5,9 @@ use super::path::Path;
 use super::*;
 
 /// A train of `count` acknowledgments, evenly over `dispersion` ms, the last with a round-trip time of `rtt` ms.
-fn train(
-    controller: &mut Noordwijk,
-    window: &mut Window,
-    now: &mut Time,
-    count: u32,
-    dispersion: u64,
-    rtt: u64,
-    lost: u32,
-) {
+fn train(controller: &mut Noordwijk, now: &mut Time, count: u32, dispersion: u64, rtt: u64, lost: u32) {
     for i in 0..count {
-        controller.on_sent(window, *now, i + 1);
+        controller.on_event(*now, &Event::Sent { in_flight: i + 1 });
     }
     for i in 0..count {
         if i > 0 {
@@ -23,19 +15,19 @@ fn train(
         }
         let lost = if i + 1 == count { lost } else { 0 };
         let rtt = if i + 1 == count { Duration::from_millis(rtt) } else { Duration::from_millis(600) };
-        controller.on_ack(window, &AckSample { lost, in_flight: 1, ..sample(*now, 1, rtt) });
+        controller.on_ack(&AckSample { lost, in_flight: 1, ..sample(*now, 1, rtt) });
     }
-    (0..lost).for_each(|_| controller.on_sent(window, *now, 1));
+    (0..lost).for_each(|_| controller.on_event(*now, &Event::Sent { in_flight: 1 }));
     *now += Duration::from_secs(60);
-    controller.handle_timeout(window, *now, 0);
+    controller.on_event(*now, &Event::Timeout { in_flight: 0 });
 }
 
 #[test]
 fn bursts_follow_the_equations() {
-    let mut controller = Noordwijk::new(&NoordwijkConfig::default());
-    let (mut window, mut now) = (Window::new(10, u32::MAX), Time::ZERO);
+    let mut controller = Noordwijk::new(&NoordwijkConfig::default(), start(10));
+    let mut now = Time::ZERO;
     let mut step = |count, dispersion, rtt, lost| {
-        train(&mut controller, &mut window, &mut now, count, dispersion, rtt, lost);
+        train(&mut controller, &mut now, count, dispersion, rtt, lost);
         (controller.burst(), controller.interval().as_secs_f64())
     };
     // After two trains: no congestion, 20 * 380 ms / 20 from burst to burst.
@@ -61,7 +53,7 @@ fn a_timeout_restores_the_start_and_doubles_if_repeated() {
     let begin = drive.now;
     for expected in [0.5, 1.0, 2.0] {
         drive.time_out();
-        let next = drive.controller.poll_timeout().expect("a burst will come");
+        let next = drive.rig.timer().expect("a burst will come");
         assert!((next.since(begin).as_secs_f64() - expected).abs() < 1e-9);
     }
 }

@@ -22,8 +22,7 @@ struct Packet {
 
 /// A path with a sender that has data while `app_limit` allows.
 pub(super) struct Path {
-    pub controller: Box<dyn CongestionController>,
-    pub window: Window,
+    pub rig: Rig,
     pub now: Time,
     /// Segments per second of the bottleneck, its queue in segments, and the delay of the rest.
     pub rate: f64,
@@ -65,8 +64,7 @@ impl Path {
     pub(super) fn new(config: &dyn Options, rate: u32, rtt: u64, capacity: u32) -> Path {
         let rtt = Duration::from_millis(rtt);
         let mut path = Path {
-            controller: config.build(start(10)),
-            window: Window::new(10, u32::MAX),
+            rig: Rig::new(config.build(start(10))),
             now: Time::ZERO + rtt,
             rate: f64::from(rate),
             capacity,
@@ -95,7 +93,7 @@ impl Path {
             entropy: 0,
             mark_limited: 0,
         };
-        path.controller.on_established(&mut path.window, path.now, rtt);
+        path.rig.tell(path.now, Event::Established { srtt: rtt });
         path
     }
 
@@ -104,8 +102,8 @@ impl Path {
         loop {
             self.transmit();
             let ack = self.next_ack().unwrap_or(Time::MAX);
-            let timer = self.controller.poll_timeout().unwrap_or(Time::MAX);
-            let waits = self.has_data() && self.in_flight < self.window.size && !self.controller.holds();
+            let timer = self.rig.timer().unwrap_or(Time::MAX);
+            let waits = self.has_data() && self.in_flight < self.window().size && !self.window().holds;
             let pace = if waits { self.pace.max(self.data_at()) } else { Time::MAX };
             // Everything on its way is lost: the retransmission timer.
             let silent = self.packets.iter().all(|packet| packet.acked.is_none()) && self.in_flight > 0;
@@ -118,8 +116,7 @@ impl Path {
             assert!(next >= self.now || next == pace, "time goes on");
             self.now = self.now.max(next);
             if timer <= self.now {
-                self.controller.handle_timeout(&mut self.window, self.now, self.in_flight);
-                assert!(self.controller.poll_timeout().is_none_or(|at| at > self.now));
+                self.rig.handle_timeout(self.now, self.in_flight);
             }
             if ack <= self.now {
                 self.receive();
@@ -127,6 +124,14 @@ impl Path {
                 self.time_out();
             }
         }
+    }
+
+    pub(super) fn window(&self) -> Window {
+        self.rig.window()
+    }
+
+    fn tell(&mut self, event: Event) {
+        self.rig.tell(self.now, event);
     }
 
     /// Segments waiting in the queue now.
@@ -155,17 +160,17 @@ impl Path {
     }
 
     fn transmit(&mut self) {
-        while self.has_data() && self.in_flight < self.window.size && !self.controller.holds() {
+        while self.has_data() && self.in_flight < self.window().size && !self.window().holds {
             if self.data_at() > self.now {
                 self.mark_limited = self.delivered + u64::from(self.in_flight.max(1));
                 break;
             }
-            if self.controller.pacing_rate().is_some() && self.pace > self.now {
+            if self.rig.controller.pacing_rate().is_some() && self.pace > self.now {
                 break;
             }
             self.send(false);
         }
-        while self.controller.poll_dummy(&self.window, self.now) {
+        while self.rig.probes.take() {
             self.dummies += 1;
             self.send(true);
         }
@@ -186,13 +191,13 @@ impl Path {
         }
         if !dummy {
             if self.in_flight == 0 {
-                self.controller.on_event(&mut self.window, self.now, Event::Starts { app_limited: true });
+                self.tell(Event::Starts { app_limited: true, last_sent: None });
                 (self.first_sent_at, self.delivered_at) = (self.now, self.now);
             }
             self.in_flight += 1;
             self.sent += 1;
             self.losses += u64::from(dropped);
-            if let Some(rate) = self.controller.pacing_rate() {
+            if let Some(rate) = self.rig.controller.pacing_rate() {
                 self.pace = self.pace.max(self.now) + rate.tx_time(u64::from(MSS) * 8);
             }
         }
@@ -208,7 +213,7 @@ impl Path {
             dummy,
         });
         if !dummy {
-            self.controller.on_sent(&mut self.window, self.now, self.in_flight);
+            self.tell(Event::Sent { in_flight: self.in_flight });
         }
     }
 
@@ -231,7 +236,7 @@ impl Path {
                     break;
                 }
                 Some(_) if packet.dummy => {
-                    self.controller.on_dummy_ack(&mut self.window, self.now, self.state);
+                    self.tell(Event::ProbeAcked { state: self.state });
                     break;
                 }
                 Some(_) => {
@@ -271,14 +276,14 @@ impl Path {
         self.in_flight -= 1;
         let lost_since = (self.lost_total - packet.lost) as u32;
         let lost = LostSegment { tx_in_flight: packet.tx_in_flight, lost_since, app_limited: packet.app_limited };
-        self.controller.on_lost(&mut self.window, &lost);
+        self.tell(Event::Lost(lost));
         1
     }
 
     fn acknowledge(&mut self, before: u32, delivered: u32, lost: u32, newest: Packet) {
         self.delivered += u64::from(delivered);
         self.in_flight -= delivered;
-        (0..delivered).for_each(|_| self.log.push((self.now, self.window.size)));
+        (0..delivered).for_each(|_| self.log.push((self.now, self.window().size)));
         let rtt = self.now.since(newest.sent);
         self.srtt = self.srtt.mul_f64(0.875) + rtt.mul_f64(0.125);
         self.min_rtt = self.min_rtt.min(rtt);
@@ -307,23 +312,21 @@ impl Path {
             srtt: self.srtt,
             min_rtt: self.min_rtt,
             rate: Some(rate),
-            window_limited: before >= self.window.size,
+            window_limited: before >= self.window().size,
             state: self.state,
+            may_grow: self.state == CongestionState::Open,
             ..sample(self.now, delivered, rtt)
         };
-        self.controller.on_measure(&mut self.window, &sample);
-        if self.controller.drives() || self.state == CongestionState::Open {
-            self.controller.on_ack(&mut self.window, &sample);
-        }
-        assert!(self.window.size >= 1);
+        self.rig.acknowledge(&sample);
+        assert!(self.window().size >= 1);
     }
 
     fn move_state(&mut self, lost: u32) {
         if self.state != CongestionState::Open && self.delivered >= self.recovery {
             self.state = CongestionState::Open;
-            if !self.controller.drives() {
-                self.window.size = self.window.threshold;
-                self.controller.on_event(&mut self.window, self.now, Event::Recovered);
+            if !self.rig.needs.drives {
+                self.rig.window_mut().size = self.window().threshold;
+                self.tell(Event::Recovered);
             }
         }
         if lost > 0 && self.state == CongestionState::Open {
@@ -336,16 +339,13 @@ impl Path {
         let congestion = Congestion {
             now: self.now,
             cause,
-            from: self.window.size,
+            from: self.window().size,
             in_flight: self.in_flight,
             srtt: self.srtt,
             min_rtt: self.min_rtt,
             mss: MSS,
         };
-        self.window.threshold = self.controller.threshold(&self.window, &congestion).max(2);
-        if !self.controller.drives() {
-            self.window.size = self.window.size.min(self.window.threshold);
-        }
+        self.rig.reduce(congestion);
         self.recovery = self.delivered + u64::from(self.in_flight);
     }
 
@@ -356,10 +356,9 @@ impl Path {
         for packet in lost {
             self.lose(packet);
         }
-        self.window.collapse(1);
         self.state = CongestionState::Loss;
         self.recovery = self.delivered + 1;
         self.delivered_at = self.now;
-        self.controller.on_event(&mut self.window, self.now, Event::TimedOut);
+        self.rig.collapse(self.now);
     }
 }

@@ -10,15 +10,15 @@ fn sudden_start_opens_the_window_in_a_round_trip() {
     let mut path = Path::new(&PeachConfig::default(), 2000, 600, 1000);
     path.run(0.6 + 0.3);
     assert!((31..=33).contains(&path.dummies), "{}", path.dummies);
-    assert_eq!(path.window.size, 10);
+    assert_eq!(path.window().size, 10);
     path.run(0.6 + 0.6 + 0.005);
     assert_eq!(path.dummies, 54);
     path.run(0.6 + 1.2 + 0.1);
-    assert!((64..=66).contains(&path.window.size), "{}", path.window.size);
+    assert!((64..=66).contains(&path.window().size), "{}", path.window().size);
     assert_eq!(path.dummies, 54);
     let mut reno = Path::new(&NewRenoConfig::default(), 2000, 600, 1000);
     reno.run(0.6 + 1.2 - 0.1);
-    assert!(reno.window.size < 40);
+    assert!(reno.window().size < 40);
 }
 
 /// The path of a tenth: most dummies find no room.
@@ -27,7 +27,7 @@ fn a_full_path_opens_little() {
     let mut path = Path::new(&PeachConfig { rwnd: 200 }, 100, 600, 1000);
     path.run(0.6 + 1.3);
     let held = 60 + 10;
-    assert!(path.window.size <= held, "{}", path.window.size);
+    assert!(path.window().size <= held, "{}", path.window().size);
 }
 
 /// A link error: all dummies arrive, and the window is as before. A reduction by congestion: at most half do, and it stays halved.
@@ -35,14 +35,14 @@ fn a_full_path_opens_little() {
 fn rapid_recovery_tells_link_errors_from_congestion() {
     for (arriving, expected) in [(40, 40), (30, 30), (20, 20), (0, 20)] {
         let mut drive = Drive::new(&PeachConfig::default(), 40, RTT);
-        drive.controller.on_event(&mut drive.window, drive.now, Event::Starts { app_limited: true });
+        drive.tell(Event::Starts { app_limited: true, last_sent: None });
         drive.reduce();
-        assert_eq!(drive.window.size, 20);
+        assert_eq!(drive.window().size, 20);
         let mut dummies = 0;
         for _ in 0..50 {
-            let in_recovery = AckSample { acked: 0, state: CongestionState::Recovery, ..drive.sample(1) };
-            drive.controller.on_measure(&mut drive.window, &in_recovery);
-            while drive.controller.poll_dummy(&drive.window, drive.now) {
+            let state = CongestionState::Recovery;
+            drive.handle(&AckSample { acked: 0, may_grow: false, state, ..drive.sample(1) });
+            while drive.rig.probes.take() {
                 dummies += 1;
             }
         }
@@ -51,12 +51,12 @@ fn rapid_recovery_tells_link_errors_from_congestion() {
         for i in 0..arriving {
             let state = if i < 25 { CongestionState::Recovery } else { CongestionState::Open };
             if i == 25 {
-                drive.controller.on_event(&mut drive.window, drive.now, Event::Recovered);
+                drive.tell(Event::Recovered);
             }
-            drive.controller.on_dummy_ack(&mut drive.window, drive.now, state);
+            drive.tell(Event::ProbeAcked { state });
         }
-        drive.controller.on_event(&mut drive.window, drive.now, Event::Recovered);
-        assert_eq!(drive.window.size, expected, "{arriving} arrive");
+        drive.tell(Event::Recovered);
+        assert_eq!(drive.window().size, expected, "{arriving} arrive");
     }
 }
 
@@ -78,15 +78,15 @@ fn link_errors_cost_less() {
 #[test]
 fn a_timeout_begins_a_sudden_start() {
     let mut drive = Drive::new(&PeachConfig { rwnd: 16 }, 10, RTT);
-    drive.controller.on_event(&mut drive.window, drive.now, Event::Starts { app_limited: true });
+    drive.tell(Event::Starts { app_limited: true, last_sent: None });
     drive.time_out();
     let mut dummies = 0;
-    while let Some(at) = drive.controller.poll_timeout() {
-        drive.controller.handle_timeout(&mut drive.window, at, 1);
-        while drive.controller.poll_dummy(&drive.window, at) {
+    while let Some(at) = drive.rig.timer() {
+        drive.rig.handle_timeout(at, 1);
+        while drive.rig.probes.take() {
             dummies += 1;
-            drive.controller.on_dummy_ack(&mut drive.window, at, CongestionState::Loss);
+            drive.rig.tell(at, Event::ProbeAcked { state: CongestionState::Loss });
         }
     }
-    assert_eq!((dummies, drive.window.size), (15, 16));
+    assert_eq!((dummies, drive.window().size), (15, 16));
 }

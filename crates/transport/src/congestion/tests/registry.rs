@@ -48,7 +48,7 @@ fn resolved_is_complete() {
             let mut drive = Drive::new(config.options(), 10, RTT);
             (0..20).for_each(|_| drive.ack(1));
             drive.lose();
-            let mut step = || (drive.now += RTT / 20, drive.ack(1), drive.window.size).2;
+            let mut step = || (drive.now += RTT / 20, drive.ack(1), drive.window().size).2;
             (0..500).map(|_| step()).collect::<Vec<_>>()
         };
         assert_eq!(windows(config(kind)), windows(config(kind).resolved(Profile::Classic)), "{kind}");
@@ -58,17 +58,17 @@ fn resolved_is_complete() {
 #[test]
 fn slow_start_is_monotone_and_opens_from_the_initial_window() {
     every(|kind, mut drive| {
-        if drive.controller.drives() || kind == "peach" {
+        if drive.rig.needs.drives || drive.rig.needs.probes {
             return; // these have none
         }
-        assert_eq!(drive.window.size, 10, "{kind}");
+        assert_eq!(drive.window().size, 10, "{kind}");
         for _ in 0..200 {
-            let before = drive.window.size;
+            let before = drive.window().size;
             drive.now += RTT / 200;
             drive.ack(1);
-            assert!(drive.window.size >= before, "{kind}");
+            assert!(drive.window().size >= before, "{kind}");
         }
-        assert!(drive.window.size > 20, "{kind}");
+        assert!(drive.window().size > 20, "{kind}");
     });
 }
 
@@ -76,17 +76,17 @@ fn slow_start_is_monotone_and_opens_from_the_initial_window() {
 fn a_loss_reduces_and_a_timeout_starts_over() {
     every(|kind, mut drive| {
         (0..50).for_each(|_| drive.ack(1));
-        let before = drive.window.size;
+        let before = drive.window().size;
         drive.reduce();
-        assert!(drive.window.size <= before, "{kind}");
-        if !drive.controller.drives() && kind != "westwood" {
-            assert!(drive.window.threshold < before, "{kind}");
+        assert!(drive.window().size <= before, "{kind}");
+        if !drive.rig.needs.drives && kind != "westwood" {
+            assert!(drive.window().threshold < before, "{kind}");
         }
-        drive.controller.on_event(&mut drive.window, drive.now, Event::Recovered);
+        drive.tell(Event::Recovered);
         drive.time_out();
-        assert_eq!(drive.window.size, 1, "{kind}");
+        assert_eq!(drive.window().size, 1, "{kind}");
         (0..50).for_each(|_| drive.ack(1));
-        assert!(drive.window.size > 1 || drive.controller.holds(), "{kind}");
+        assert!(drive.window().size > 1 || drive.window().holds, "{kind}");
     });
 }
 
@@ -167,7 +167,7 @@ fn apply(drive: &mut Drive, lost_total: &mut u64, step: Step) {
             let rtt = Duration::from_nanos(rtt);
             for n in 0..lost.min(3) {
                 let segment = LostSegment { tx_in_flight: in_flight, lost_since: n, app_limited: limited };
-                drive.controller.on_lost(&mut drive.window, &segment);
+                drive.tell(Event::Lost(segment));
             }
             let rate = rate.then(|| RateSample {
                 delivered: acked,
@@ -184,6 +184,7 @@ fn apply(drive: &mut Drive, lost_total: &mut u64, step: Step) {
                 in_flight,
                 in_flight_before: in_flight.saturating_add(acked),
                 state: state(number),
+                may_grow: !matches!(state(number), CongestionState::Cwr | CongestionState::Recovery),
                 window_limited: limited,
                 rate,
                 rtt: (!rtt.is_zero()).then_some(rtt),
@@ -191,38 +192,35 @@ fn apply(drive: &mut Drive, lost_total: &mut u64, step: Step) {
                 min_rtt: rtt,
                 ..drive.sample(acked)
             };
-            drive.controller.on_measure(&mut drive.window, &sample);
-            if drive.controller.drives() || !matches!(sample.state, CongestionState::Cwr | CongestionState::Recovery) {
-                drive.controller.on_ack(&mut drive.window, &sample);
-            }
+            drive.handle(&sample);
         }
         Step::Loss { from, mark } => {
             let cause = if mark { Cause::Mark } else { Cause::Loss };
             let congestion = Congestion { from, ..drive.congestion(cause) };
-            drive.before = drive.window.size;
-            drive.window.threshold = drive.controller.threshold(&drive.window, &congestion).max(2);
-            if !drive.controller.drives() {
-                drive.window.size = drive.window.size.min(drive.window.threshold);
-            }
+            drive.before = drive.window().size;
+            drive.rig.reduce(congestion);
         }
         Step::TimeOut => drive.time_out(),
         Step::Happens { event } => {
-            let event = [Event::Starts { app_limited: true }, Event::Recovered, Event::Undone, Event::Restarted]
-                [usize::from(event)];
-            if event == Event::Undone {
-                drive.window.size = drive.controller.undo(&drive.window, drive.before);
+            let event = [
+                Event::Starts { app_limited: true, last_sent: None },
+                Event::Recovered,
+                Event::Undone,
+                Event::Restarted,
+            ][usize::from(event)];
+            if matches!(event, Event::Undone) && !drive.rig.needs.drives {
+                drive.window_mut().size = drive.window().size.max(drive.before);
             }
-            drive.controller.on_event(&mut drive.window, drive.now, event);
+            drive.tell(event);
         }
-        Step::Sent { in_flight } => drive.controller.on_sent(&mut drive.window, drive.now, in_flight),
+        Step::Sent { in_flight } => drive.tell(Event::Sent { in_flight }),
         Step::Dummy => {
-            drive.controller.poll_dummy(&drive.window, drive.now);
-            drive.controller.on_dummy_ack(&mut drive.window, drive.now, CongestionState::Open);
+            drive.rig.probes.take();
+            drive.tell(Event::ProbeAcked { state: CongestionState::Open });
         }
         Step::Timer { after } => {
             drive.now += Duration::from_nanos(after);
-            drive.controller.handle_timeout(&mut drive.window, drive.now, 5);
-            assert!(drive.controller.poll_timeout().is_none_or(|at| at > drive.now));
+            drive.rig.handle_timeout(drive.now, 5);
         }
     }
 }
@@ -236,16 +234,16 @@ proptest! {
         for kind in CongestionConfig::ALL {
             let mut drives = [Drive::of_kind(kind, 10), Drive::of_kind(kind, 10)];
             let (mut lost, mut lost_twin) = (0, 0);
-            let moves = drives[0].controller.drives();
+            let moves = drives[0].rig.needs.drives;
             for &step in &steps {
-                let before = drives[0].window.size;
+                let before = drives[0].window().size;
                 apply(&mut drives[0], &mut lost, step);
                 apply(&mut drives[1], &mut lost_twin, step);
-                let window = drives[0].window;
-                prop_assert_eq!(window, drives[1].window, "{} is not deterministic", kind);
+                let window = drives[0].window();
+                prop_assert_eq!(window, drives[1].window(), "{} is not deterministic", kind);
                 prop_assert!(window.size >= 1 && window.threshold >= 2, "{}: {:?}", kind, window);
-                let rate = drives[0].controller.pacing_rate();
-                prop_assert_eq!(rate, drives[1].controller.pacing_rate());
+                let rate = drives[0].rig.controller.pacing_rate();
+                prop_assert_eq!(rate, drives[1].rig.controller.pacing_rate());
                 if moves {
                     continue;
                 }
@@ -275,9 +273,9 @@ proptest! {
                     apply(&mut drive, &mut lost, step);
                     match step {
                         Step::Ack { acked, .. } => allowed += u64::from(acked),
-                        _ => allowed = u64::from(drive.window.size) + 1, // a segment may be counted up already
+                        _ => allowed = u64::from(drive.window().size) + 1, // a segment may be counted up already
                     }
-                    prop_assert!(u64::from(drive.window.size) <= allowed + 1, "{}: {}", kind, drive.window.size);
+                    prop_assert!(u64::from(drive.window().size) <= allowed + 1, "{}: {}", kind, drive.window().size);
                 }
             }
         }

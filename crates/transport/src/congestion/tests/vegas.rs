@@ -12,7 +12,7 @@ const NS3: [(u32, u32, u64, u32, u32); 5] =
 fn windows_are_those_of_ns3() {
     for (size, threshold, rtt, expected, expected_threshold) in NS3 {
         let mut drive = Drive::new(&VegasConfig::default(), size, RTT);
-        drive.window.threshold = threshold;
+        drive.window_mut().threshold = threshold;
         let first = AckSample { una: 1000, nxt: 2000, window_limited: false, ..sample(drive.now, 1, RTT) };
         drive.handle(&first); // the shortest, and a round begins
         let rtt = Duration::from_millis(rtt);
@@ -21,7 +21,7 @@ fn windows_are_those_of_ns3() {
             drive.handle(&within);
         }
         drive.handle(&AckSample { una: 2001, nxt: 3000, ..sample(drive.now, 1, rtt) });
-        assert_eq!((drive.window.size, drive.window.threshold), (expected, expected_threshold), "{size} at {rtt}");
+        assert_eq!((drive.window().size, drive.window().threshold), (expected, expected_threshold), "{size} at {rtt}");
     }
 }
 

@@ -5,15 +5,14 @@ use super::*;
 
 /// Measures `acked` segments in each round trip of 100 ms (and a nanosecond: the interval has to be longer), and what was estimated.
 fn estimates(rounds: &[u32]) -> Vec<f64> {
-    let mut controller = Westwood::new();
-    let mut window = Window::new(10, u32::MAX);
+    let mut controller = Westwood::new(start(10));
     let mut now = Time::ZERO;
-    controller.on_measure(&mut window, &sample(now, rounds[0], RTT));
+    controller.on_ack(&sample(now, rounds[0], RTT));
     let mut estimates = Vec::new();
     for (i, _) in rounds.iter().enumerate() {
         now = now + RTT + Duration::from_nanos(1);
         let next = rounds.get(i + 1).copied().unwrap_or(0);
-        controller.on_measure(&mut window, &sample(now, next, RTT));
+        controller.on_ack(&sample(now, next, RTT));
         estimates.push(controller.bandwidth().expect("an interval has passed"));
     }
     estimates
@@ -38,7 +37,7 @@ fn bandwidth_is_filtered_twice() {
 #[test]
 fn a_loss_leaves_what_the_path_holds() {
     let mut drive = Drive::new(&WestwoodConfig::default(), 20, RTT);
-    drive.window.threshold = 20;
+    drive.window_mut().threshold = 20;
     for _ in 0..40 {
         let start = drive.now;
         for i in 0..20 {
@@ -47,24 +46,24 @@ fn a_loss_leaves_what_the_path_holds() {
         }
         drive.now = start + RTT;
     }
-    assert!(drive.window.size > 22);
-    drive.window.size = 60;
+    assert!(drive.window().size > 22);
+    drive.window_mut().size = 60;
     drive.lose();
-    assert!((18..=20).contains(&drive.window.size), "{}", drive.window.size);
+    assert!((18..=20).contains(&drive.window().size), "{}", drive.window().size);
     // Less in the window than the path holds: it stays.
-    drive.window.size = 12;
+    drive.window_mut().size = 12;
     drive.lose();
-    assert_eq!(drive.window.size, 12);
+    assert_eq!(drive.window().size, 12);
     // After a timeout slow start goes up to it.
     drive.time_out();
-    assert!((18..=20).contains(&drive.window.threshold), "{}", drive.window.threshold);
+    assert!((18..=20).contains(&drive.window().threshold), "{}", drive.window().threshold);
 }
 
 #[test]
 fn without_a_measurement_half_is_left() {
     let mut drive = Drive::new(&WestwoodConfig::default(), 10, RTT);
     drive.lose();
-    assert_eq!(drive.window.size, 5);
+    assert_eq!(drive.window().size, 5);
 }
 
 /// A timeout: the path may be another one, whose shortest round-trip time is longer.
@@ -77,12 +76,12 @@ fn a_timeout_forgets_the_shortest_round_trip_time() {
             drive.time_out();
         }
         drive.rtt = RTT * 3;
-        drive.window.size = 40;
-        drive.window.threshold = 2;
-        (0..30).for_each(|_| (drive.window.size = 40, drive.round()).1);
-        drive.window.size = 1000;
+        drive.window_mut().size = 40;
+        drive.window_mut().threshold = 2;
+        (0..30).for_each(|_| (drive.window_mut().size = 40, drive.round()).1);
+        drive.window_mut().size = 1000;
         drive.reduce();
-        drive.window.threshold
+        drive.window().threshold
     };
     let (kept, forgotten) = (threshold(false), threshold(true));
     assert!((f64::from(forgotten) / f64::from(kept) - 3.0).abs() < 0.5, "{kept} and {forgotten}");

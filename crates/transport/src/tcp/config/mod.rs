@@ -10,37 +10,8 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, FieldError};
 pub use values::{ByteCounting, DelayedAck, Dupthresh, RtoFloor};
 
-use crate::CongestionConfig;
-use crate::congestion::CubicConfig;
-
-/// The stack whose rules and defaults apply.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Profile {
-    /// The stack of the RFCs: losses are told by three duplicate acknowledgments (RFC 5681, RFC 6582, RFC 6675, RFC 6298), there
-    /// is neither RACK nor a tail loss probe, and spurious recoveries are not undone. The time-out's floor is the 200 ms of most
-    /// stacks under its variance term, where RFC 6298 has 1 s under the whole (`min_rto`, `rto_floor`).
-    #[default]
-    Classic,
-    /// As `classic` with forward acknowledgment: what lies three segments below the highest one acknowledged is lost.
-    Fack,
-    /// What the papers ran, ns-2.35 with TCP-Linux: forward acknowledgment with a fixed threshold of 3, no reordering estimate,
-    /// D-SACK ignored, an initial window of 2, a floor of 200 ms under the whole retransmission time-out, CUBIC with beta 0.8.
-    Ns2Linux,
-    /// Linux 6.18: RACK-TLP, proportional rate reduction, F-RTO, Eifel and D-SACK undo, adaptive reordering degree, 40 ms delayed
-    /// acknowledgments after 16 quick ones, window validation, restart after idle.
-    Linux,
-}
-
-impl Profile {
-    /// All, in the order of the columns of the table.
-    pub const ALL: [Profile; 4] = [Profile::Classic, Profile::Fack, Profile::Ns2Linux, Profile::Linux];
-
-    /// As a scenario writes it.
-    pub fn name(self) -> &'static str {
-        ["classic", "fack", "ns2-linux", "linux"][self as usize]
-    }
-}
+use crate::congestion::{CongestionConfig, CubicConfig};
+use crate::profile::Profile;
 
 /// The table of profiles: one line for each option, with its value in each of [`Profile::ALL`].
 macro_rules! options {

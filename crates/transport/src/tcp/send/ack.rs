@@ -4,9 +4,10 @@ use units::{Duration, Time};
 
 use super::slot::{LOST, SACKED, Slot};
 use super::{Ack, Sender, TimerKind, initial_reordering, is_before, timestamp};
-use crate::congestion::{AckSample, RateSample};
+use crate::congestion::{AckSample, Event, RateSample};
+use crate::state::CongestionState;
 use crate::tcp::SackBlocks;
-use crate::tcp::info::{CongestionState, Counters};
+use crate::tcp::info::Counters;
 
 /// What an acknowledgment newly says.
 #[derive(Clone, Copy, Debug, Default)]
@@ -71,12 +72,12 @@ impl Sender {
             ..News::default()
         };
         if !news.advanced && self.is_quiet() && (ack.sack.is_empty() || !self.settings.dsack) {
-            self.probes = 0;
+            self.window_probes = 0;
             self.update_window(now, ack);
             return;
         }
         let before = self.before();
-        self.probes = 0;
+        self.window_probes = 0;
         if news.advanced {
             self.timeouts = 0;
         }
@@ -258,7 +259,7 @@ impl Sender {
 
     #[inline]
     pub(super) fn samples_rate(&self) -> bool {
-        self.wants_rate || self.settings.rack
+        self.needs.rates || self.settings.rack
     }
 
     /// Takes out what is acknowledged cumulatively.
@@ -282,7 +283,7 @@ impl Sender {
             self.note_delivered(now, &slot, self.sack && !spurious);
         }
         if self.board.front().is_some_and(|front| front.is(SACKED)) {
-            self.forget_reneged();
+            self.forget_reneged(now);
         }
         let measured = self.measure(now, news, counters);
         if news.acked > 0 {
@@ -333,6 +334,8 @@ impl Sender {
         if delivered == 0 && news.acked == 0 && lost == 0 && !news.ece {
             return;
         }
+        let reducing = self.in_reduction();
+        let reordered = self.reordering > initial_reordering(&self.settings);
         let sample = AckSample {
             now,
             acked: news.acked,
@@ -348,19 +351,19 @@ impl Sender {
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min(),
             rate,
+            may_grow: !reducing && (news.acked > 0 || reordered && news.sacked),
             window_limited: self.is_window_limited(),
             state: self.state,
             ece: news.ece,
             paced: self.is_paced(),
             mss: self.mss as u32,
         };
-        self.controller.on_measure(&mut self.window, &sample);
-        if self.drives {
-            self.controller.on_ack(&mut self.window, &sample);
-        } else if self.in_reduction() {
+        self.controller.on_ack(&sample);
+        if self.needs.probes {
+            self.probes.request(now, &self.controller.poll_probes());
+        }
+        if reducing && !self.needs.drives {
             self.reduce(delivered, lost, news.advanced);
-        } else if news.acked > 0 || self.reordering > initial_reordering(&self.settings) && news.sacked {
-            self.controller.on_ack(&mut self.window, &sample);
         }
     }
 
@@ -371,19 +374,19 @@ impl Sender {
         }
         let (total, lost) = (self.delivered, self.board.lost_total());
         let sample = self.sampler.sample(now, total, lost, delivered > 0, self.rtt.min());
-        sample.filter(|_| self.wants_rate)
+        sample.filter(|_| self.needs.rates)
     }
 
     /// Takes slot `number` for lost.
-    pub(super) fn lose(&mut self, number: u64) {
+    pub(super) fn lose(&mut self, now: Time, number: u64) {
         let resent = self.board.get(number).is(LOST);
         if !self.board.mark_lost(number) {
             return;
         }
         self.lost_again |= resent;
-        if self.wants_rate {
+        if self.needs.rates {
             let lost = self.board.get(number).state.lost_segment(self.board.lost_total());
-            self.controller.on_lost(&mut self.window, &lost);
+            self.controller.on_event(now, &Event::Lost(lost));
         }
     }
 }

@@ -23,9 +23,11 @@ use std::sync::Arc;
 use units::{Duration, Time};
 
 use super::config::{ByteCounting, Dupthresh, Settings};
-use super::info::{CongestionState, Counters, Info};
+use super::info::{Counters, Info};
 use super::segment::SackBlocks;
-use crate::congestion::{CongestionController, Event, Start, Window};
+use crate::congestion::{CongestionController, Event, Needs, Start, Window};
+use crate::probes::Probes;
+use crate::state::CongestionState;
 use pacing::Pacing;
 use rack::Rack;
 use rate::RateSampler;
@@ -39,11 +41,9 @@ pub(super) struct Sender {
     settings: Arc<Settings>,
     board: Scoreboard,
     rtt: Rtt,
-    window: Window,
     controller: Box<dyn CongestionController>,
-    /// What the controller answers once for all.
-    drives: bool,
-    wants_rate: bool,
+    needs: Needs,
+    probes: Probes,
     entropy: u64,
     sampler: RateSampler,
     rack: Rack,
@@ -88,7 +88,8 @@ pub(super) struct Sender {
     timer: Timer,
     /// Time-outs in a row without an acknowledgment that advanced.
     timeouts: u32,
-    probes: u32,
+    /// Window probes in a row without an answer.
+    window_probes: u32,
     /// A segment is to be cut to the window that there is: the persist timer overrides silly window avoidance.
     cut: bool,
 
@@ -237,14 +238,14 @@ impl Sender {
     pub(super) fn new(settings: &Arc<Settings>, entropy: u64) -> Sender {
         let mss = u64::from(settings.mss);
         let initial_window = settings.initial_window;
-        let start = Start { mss: settings.mss, window: initial_window, entropy };
+        let start =
+            Start { mss: settings.mss, window: initial_window, counting_limit: counting_limit(settings), entropy };
         let controller = settings.congestion.build(start);
         Sender {
             board: Scoreboard::new(1, mss, order(settings)),
             rtt: Rtt::new(settings),
-            window: Window::new(initial_window, counting_limit(settings)),
-            drives: controller.drives(),
-            wants_rate: controller.wants_rate(),
+            needs: controller.needs(),
+            probes: Probes::default(),
             controller,
             entropy,
             sampler: RateSampler::new(),
@@ -275,7 +276,7 @@ impl Sender {
             forced: Forced::Nothing,
             timer: Timer::default(),
             timeouts: 0,
-            probes: 0,
+            window_probes: 0,
             cut: false,
             usage: Usage {
                 burst: 0,
@@ -302,9 +303,13 @@ impl Sender {
     pub(super) fn open(&mut self, now: Time, agreed: &Agreed) {
         let initial_window = if agreed.syn_lost { 1 } else { self.settings.initial_window };
         if (agreed.mss, initial_window) != (self.mss, self.initial_window) {
-            let start = Start { mss: agreed.mss as u32, window: initial_window, entropy: self.entropy };
+            let start = Start {
+                mss: agreed.mss as u32,
+                window: initial_window,
+                counting_limit: counting_limit(&self.settings),
+                entropy: self.entropy,
+            };
             self.controller = self.settings.congestion.build(start);
-            self.window = Window::new(initial_window, counting_limit(&self.settings));
             self.board = Scoreboard::new(1, agreed.mss, order(&self.settings));
         }
         (self.mss, self.initial_window) = (agreed.mss, initial_window);
@@ -317,7 +322,7 @@ impl Sender {
             self.rtt.note_min(now, rtt);
             self.rtt.measured(rtt, 1, 1);
         }
-        self.controller.on_established(&mut self.window, now, self.rtt.srtt());
+        self.tell(now, &Event::Established { srtt: self.rtt.srtt() });
     }
 
     /// The application has `bytes` more. After an idle time the window starts over (RFC 5681 section 4.1): as in Linux (RFC 2861) it
@@ -331,7 +336,7 @@ impl Sender {
         }
         let waiting = self.end.saturating_sub(self.board.nxt());
         let counts = self.board.counts();
-        if self.wants_rate && waiting < self.mss && self.has_room() && counts.lost <= counts.resent {
+        if self.needs.rates && waiting < self.mss && self.has_room() && counts.lost <= counts.resent {
             self.sampler.on_app_limited(self.delivered, self.board.in_flight());
         }
         self.end = self.end.saturating_add(bytes);
@@ -346,15 +351,16 @@ impl Sender {
     fn restart_after_idle(&mut self, now: Time) {
         let Some(last) = self.usage.last_sent else { return };
         let (idle, rto) = (now.since(last), self.rtt.rto());
-        if !self.settings.slow_start_after_idle || self.drives || idle <= rto {
+        if !self.settings.slow_start_after_idle || self.needs.drives || idle <= rto {
             return;
         }
-        let restart = self.initial_window.min(self.window.size);
+        let restart = self.initial_window.min(self.cwnd().size);
         let halvings = ((idle.as_nanos() - 1) / rto.as_nanos().max(1)).min(31);
-        self.window.threshold = self.threshold_now();
-        self.window.size = (self.window.size >> halvings).max(restart);
+        let threshold = self.threshold_now();
+        let window = self.controller.window_mut();
+        (window.size, window.threshold) = ((window.size >> halvings).max(restart), threshold);
         (self.usage.full_at, self.usage.used) = (now, 0);
-        self.controller.on_event(&mut self.window, now, Event::Restarted);
+        self.tell(now, &Event::Restarted);
     }
 
     /// The application has written all: a FIN follows.
@@ -405,7 +411,7 @@ impl Sender {
 
     /// A dummy segment was acknowledged.
     pub(super) fn handle_dummy_ack(&mut self, now: Time) {
-        self.controller.on_dummy_ack(&mut self.window, now, self.state);
+        self.tell(now, &Event::ProbeAcked { state: self.state });
     }
 
     pub(super) fn rtt(&mut self) -> &mut Rtt {
@@ -423,8 +429,8 @@ impl Sender {
         let known = |duration: Duration| Some(duration).filter(|d| !d.is_zero());
         let counts = self.board.counts();
         info.congestion_state = self.state;
-        info.window = self.window.size;
-        info.slow_start_threshold = Some(self.window.threshold).filter(|&t| t != Window::NO_THRESHOLD);
+        info.window = self.cwnd().size;
+        info.slow_start_threshold = Some(self.cwnd().threshold).filter(|&t| t != Window::NO_THRESHOLD);
         info.srtt = known(self.rtt.srtt());
         info.rttvar = known(self.rtt.srtt()).map(|_| self.rtt.rttvar());
         info.rto = self.rtt.rto();
@@ -440,7 +446,7 @@ impl Sender {
         info.delivered = self.delivered;
         info.backoff = self.rtt.backoff();
         info.consecutive_timeouts = self.timeouts;
-        info.probes = self.probes;
+        info.probes = self.window_probes;
         info.pacing_rate = self.is_paced().then(|| self.pacing_rate());
         info.unsent_bytes = self.end.saturating_sub(self.board.nxt());
         info.mss = self.mss as u32;
@@ -448,13 +454,27 @@ impl Sender {
 
     #[inline]
     pub(super) fn window(&self) -> u32 {
-        self.window.size
+        self.cwnd().size
+    }
+
+    /// The controller's window.
+    #[inline]
+    fn cwnd(&self) -> &Window {
+        self.controller.window()
+    }
+
+    /// Tells the controller what happened.
+    fn tell(&mut self, now: Time, event: &Event) {
+        self.controller.on_event(now, event);
+        if self.needs.probes {
+            self.probes.request(now, &self.controller.poll_probes());
+        }
     }
 
     pub(super) fn check(&self) {
         self.board.check(!self.sack);
-        assert!(self.window.size >= 1, "a window below a segment");
-        assert!(self.window.threshold >= 2, "a threshold below two segments");
+        assert!(self.cwnd().size >= 1, "a window below a segment");
+        assert!(self.cwnd().threshold >= 2, "a threshold below two segments");
         let guarded = !matches!(self.timer.kind, TimerKind::None | TimerKind::Persist);
         assert_eq!(self.board.outstanding(), guarded, "timer {:?}", self.timer);
     }

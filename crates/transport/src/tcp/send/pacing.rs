@@ -49,7 +49,7 @@ impl Sender {
     /// Whether segments are spaced now.
     #[inline]
     pub(super) fn is_paced(&self) -> bool {
-        self.settings.pacing || self.is_spreading() || self.wants_rate && self.controller.pacing_rate().is_some()
+        self.settings.pacing || self.is_spreading() || self.needs.rates && self.controller.pacing_rate().is_some()
     }
 
     /// Whether the initial window is being spread over the first round trip.
@@ -67,10 +67,10 @@ impl Sender {
         let srtt = self.rtt.srtt().max(Duration::from_micros(1));
         let percent = match () {
             () if self.is_spreading() => 100,
-            () if self.window.size < self.window.threshold / 2 => 200,
+            () if self.cwnd().size < self.cwnd().threshold / 2 => 200,
             () => 120,
         };
-        let bytes = u64::from(self.window.size.max(self.board.out())) * self.mss;
+        let bytes = u64::from(self.cwnd().size.max(self.board.out())) * self.mss;
         let bps = u128::from(bytes * 8 * percent / 100) * 1_000_000_000 / u128::from(srtt.as_nanos());
         BitRate::from_bps(bps.clamp(1, u128::from(u64::MAX)) as u64)
     }

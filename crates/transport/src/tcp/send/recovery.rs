@@ -5,7 +5,8 @@ use units::Time;
 use super::ack::{Before, News};
 use super::slot::{LOST, RESENT};
 use super::{Dupthresh, Forced, Rexmit, Sender, TimerKind, is_before};
-use crate::tcp::info::{CongestionState, Counters};
+use crate::state::CongestionState;
+use crate::tcp::info::Counters;
 
 /// Linux lets the reordering degree grow to so many segments.
 const MAX_REORDERING: u32 = 300;
@@ -155,19 +156,19 @@ impl Sender {
         }
         self.lost_again = false;
         if !self.sack {
-            self.lose_head_by_duplicates(news.advanced);
+            self.lose_head_by_duplicates(now, news.advanced);
         } else if self.settings.rack {
             if self.rack.take_advanced() && self.detect_by_rack(now) {
                 news.set_timer = false;
             }
         } else {
             while let Some(number) = self.board.next_counted_lost(self.reordering, self.settings.fack) {
-                self.lose(number);
+                self.lose(now, number);
             }
             while self.settings.fack
                 && let Some(number) = self.board.next_overtaken()
             {
-                self.lose(number);
+                self.lose(now, number);
             }
         }
         news.resent_lost |= self.lost_again;
@@ -175,12 +176,12 @@ impl Sender {
 
     /// RFC 5681 section 3.2 and RFC 6582: the oldest segment is lost after enough duplicates, and again at each partial
     /// acknowledgment.
-    fn lose_head_by_duplicates(&mut self, advanced: bool) {
+    fn lose_head_by_duplicates(&mut self, now: Time, advanced: bool) {
         let recovering = matches!(self.state, CongestionState::Recovery | CongestionState::Loss);
         let told = !recovering && self.board.counts().sacked >= self.reordering;
         if told || self.state == CongestionState::Recovery && advanced {
             let head = self.board.front_number();
-            self.lose(head);
+            self.lose(now, head);
             if recovering && !self.settings.prr {
                 self.forced = Forced::Head;
             }
@@ -203,7 +204,7 @@ impl Sender {
             }
             let wait = (slot.sent_at + self.rack.rtt() + window).since(now);
             if wait.is_zero() {
-                self.lose(number);
+                self.lose(now, number);
                 self.board.leave_order(number);
             } else {
                 longest = longest.max(wait);
@@ -300,7 +301,7 @@ impl Sender {
                 && number != head
                 && !(self.board.get(number).sent_at + self.rack.rtt()).since(now).is_zero();
             if !recent {
-                self.lose(number);
+                self.lose(now, number);
             }
         }
         self.board.restart();
@@ -372,10 +373,10 @@ impl Sender {
 
     /// The peer acknowledges data and has dropped what follows, which it had acknowledged selectively.
     #[cold]
-    pub(super) fn forget_reneged(&mut self) {
+    pub(super) fn forget_reneged(&mut self, now: Time) {
         self.board.forget_sacked();
         for number in self.board.numbers() {
-            self.lose(number);
+            self.lose(now, number);
         }
         self.timer.kind = TimerKind::Retransmission;
     }

@@ -5,7 +5,7 @@ use units::Time;
 use super::ack::News;
 use super::{Forced, Prr, Sender, Undo};
 use crate::congestion::{Cause, Congestion, Event, Window};
-use crate::tcp::info::CongestionState;
+use crate::state::CongestionState;
 
 impl Sender {
     /// Whether a reduction is under way, so that the controller does not open the window.
@@ -31,7 +31,7 @@ impl Sender {
         self.state = CongestionState::Recovery;
         self.rescued = false;
         self.board.restart();
-        if !self.settings.prr && !self.drives {
+        if !self.settings.prr && !self.needs.drives {
             self.forced = Forced::FirstLost; // the fast retransmission goes whatever the window says
         }
     }
@@ -57,13 +57,14 @@ impl Sender {
     fn begin_reduction(&mut self, now: Time, cause: Cause) {
         self.high_seq = self.board.nxt();
         self.tlp.high = None;
-        self.window.restart_count();
-        self.undo.window = self.window.size;
+        self.controller.window_mut().restart_count();
+        self.undo.window = self.cwnd().size;
         self.prr = Prr::default();
         let congestion = self.congestion(now, cause);
-        self.window.threshold = self.controller.threshold(&self.window, &congestion).max(2);
-        if !self.settings.prr && !self.drives {
-            self.window.size = self.window.size.min(self.window.threshold);
+        self.tell(now, &Event::Congestion(congestion));
+        if !self.settings.prr && !self.needs.drives {
+            let window = self.controller.window_mut();
+            window.size = window.size.min(window.threshold);
         }
         self.ecn.cwr_due |= self.ecn.on;
     }
@@ -71,25 +72,26 @@ impl Sender {
     /// The reduction of a time-out.
     pub(super) fn begin_timeout(&mut self, now: Time) {
         self.undo.threshold = Some(self.threshold_now());
-        self.undo.window = self.window.size;
+        self.undo.window = self.cwnd().size;
         let congestion = self.congestion(now, Cause::Timeout);
-        self.window.threshold = self.controller.threshold(&self.window, &congestion).max(2);
+        self.tell(now, &Event::Congestion(congestion));
         self.mark_undo();
     }
 
     /// The window after a time-out: what is on its way, which is nothing where all is taken for lost, and one more.
     pub(super) fn collapse(&mut self, now: Time) {
-        self.window.collapse(self.board.in_flight() + 1);
+        let left = self.board.in_flight() + 1;
+        self.controller.window_mut().collapse(left);
         self.usage.full_at = now;
-        self.controller.on_event(&mut self.window, now, Event::TimedOut);
+        self.tell(now, &Event::TimedOut);
     }
 
     fn congestion(&self, now: Time, cause: Cause) -> Congestion {
         // RFC 5681 equation (4) reduces from FlightSize: what limited transmit sent beyond the window does not count.
         let from = if self.settings.reduce_in_flight {
-            self.board.out().min(self.window.size.max(if self.in_reduction() { self.undo.window } else { 0 }))
+            self.board.out().min(self.cwnd().size.max(if self.in_reduction() { self.undo.window } else { 0 }))
         } else {
-            self.window.size
+            self.cwnd().size
         };
         Congestion {
             now,
@@ -110,7 +112,7 @@ impl Sender {
         }
         self.prr.delivered += delivered;
         let in_flight = self.board.in_flight();
-        let (threshold, out) = (self.window.threshold, i64::from(self.prr.out));
+        let (threshold, out) = (self.cwnd().threshold, i64::from(self.prr.out));
         let send = if in_flight > threshold {
             let share = u64::from(threshold) * u64::from(self.prr.delivered);
             share.div_ceil(u64::from(self.undo.window.max(1))) as i64 - out
@@ -121,20 +123,21 @@ impl Sender {
         };
         // The fast retransmission goes in any case.
         let least = i64::from(self.prr.out == 0);
-        self.window.size = ((i64::from(in_flight) + send.max(least)) as u32).max(1);
+        self.controller.window_mut().size = ((i64::from(in_flight) + send.max(least)) as u32).max(1);
     }
 
     /// The end of a reduction: the window is at the threshold.
     pub(super) fn end_reduction(&mut self, now: Time) {
-        if self.drives {
+        if self.needs.drives {
             return;
         }
         let done = self.state == CongestionState::Cwr || self.undo.marker.is_some();
-        if done && self.window.threshold < Window::NO_THRESHOLD {
-            self.window.size = self.window.threshold;
+        if done && self.cwnd().threshold < Window::NO_THRESHOLD {
+            let window = self.controller.window_mut();
+            window.size = window.threshold;
             self.usage.full_at = now;
         }
-        self.controller.on_event(&mut self.window, now, Event::Recovered);
+        self.tell(now, &Event::Recovered);
     }
 
     /// From here on the reduction can be undone.
@@ -146,8 +149,8 @@ impl Sender {
 
     /// The threshold to return to: what the window has reached counts in.
     pub(super) fn threshold_now(&self) -> u32 {
-        let size = self.window.size;
-        if self.in_reduction() { self.window.threshold } else { self.window.threshold.max((size >> 1) + (size >> 2)) }
+        let size = self.cwnd().size;
+        if self.in_reduction() { self.cwnd().threshold } else { self.cwnd().threshold.max((size >> 1) + (size >> 2)) }
     }
 
     /// Everything up to where the recovery began is acknowledged. True to hold the state until more is: without SACK late duplicates
@@ -208,9 +211,12 @@ impl Sender {
             self.board.unmark_lost();
         }
         if let Some(threshold) = self.undo.threshold {
-            self.window.size = self.controller.undo(&self.window, self.undo.window).max(1);
-            if threshold > self.window.threshold {
-                self.window.threshold = threshold;
+            let window = self.controller.window_mut();
+            if !self.needs.drives {
+                window.size = window.size.max(self.undo.window).max(1);
+            }
+            if threshold > window.threshold {
+                window.threshold = threshold;
                 self.ecn.cwr_due = false;
             }
         }
@@ -222,13 +228,13 @@ impl Sender {
             ..Undo::default()
         };
         self.rack.look_again();
-        self.controller.on_event(&mut self.window, now, Event::Undone);
+        self.tell(now, &Event::Undone);
     }
 
     /// Whether the window, not the application or the peer, holds back data: in slow start it may be twice what is used.
     #[inline]
     pub(super) fn is_window_limited(&self) -> bool {
-        self.usage.limited || self.window.in_slow_start() && self.window.size < self.usage.most_out.saturating_mul(2)
+        self.usage.limited || self.cwnd().in_slow_start() && self.cwnd().size < self.usage.most_out.saturating_mul(2)
     }
 
     /// New data went out, or could not. Whether the window is full is told by the strongest sign in each round trip.
@@ -245,7 +251,7 @@ impl Sender {
             return;
         }
         self.usage.used = self.usage.used.max(out);
-        if self.settings.cwnd_validation && !self.drives && now.since(self.usage.full_at) >= self.rtt.rto() {
+        if self.settings.cwnd_validation && !self.needs.drives && now.since(self.usage.full_at) >= self.rtt.rto() {
             self.shrink_unused(now);
         }
     }
@@ -254,9 +260,10 @@ impl Sender {
     fn shrink_unused(&mut self, now: Time) {
         if self.state == CongestionState::Open {
             let used = self.usage.used.max(self.initial_window);
-            if used < self.window.size {
-                self.window.threshold = self.threshold_now();
-                self.window.size = (self.window.size + used) / 2;
+            if used < self.cwnd().size {
+                let threshold = self.threshold_now();
+                let window = self.controller.window_mut();
+                (window.size, window.threshold) = ((window.size + used) / 2, threshold);
             }
             self.usage.used = 0;
         }

@@ -5,7 +5,9 @@ use units::{Duration, Time};
 
 use super::rtt::round_up;
 use super::{Fin, Forced, Rexmit, Sender};
-use crate::tcp::info::{CongestionState, Counters};
+use crate::congestion::Event;
+use crate::state::CongestionState;
+use crate::tcp::info::Counters;
 
 /// The timer that is armed.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +41,10 @@ impl Sender {
     #[inline]
     pub(in crate::tcp) fn timer(&self) -> Time {
         let own = self.timer.at.min(self.pacing.wake_at()).min(self.gives_up_at());
+        let own = own.min(self.probes.timer());
+        if !self.needs.timer {
+            return own;
+        }
         self.controller.poll_timeout().map_or(own, |at| own.min(at))
     }
 
@@ -69,8 +75,9 @@ impl Sender {
     }
 
     pub(in crate::tcp) fn handle_timeout(&mut self, now: Time, counters: &mut Counters) {
-        if self.controller.poll_timeout().is_some_and(|at| at <= now) {
-            self.controller.handle_timeout(&mut self.window, now, self.board.in_flight());
+        self.probes.handle_timeout(now);
+        if self.needs.timer && self.controller.poll_timeout().is_some_and(|at| at <= now) {
+            self.tell(now, &Event::Timeout { in_flight: self.board.in_flight() });
         }
         if self.timer.at > now {
             return;
@@ -183,7 +190,7 @@ impl Sender {
         if before != self.board.in_flight() {
             if self.state != CongestionState::Recovery {
                 self.enter_recovery(now, false);
-                if !self.drives {
+                if !self.needs.drives {
                     self.reduce(1, (self.board.lost_total() - lost_before) as u32, false);
                 }
             }
@@ -218,7 +225,7 @@ impl Sender {
         if usable >= wanted || usable >= self.largest_window / 2 && usable > 0 {
             self.timer = Timer::default();
             self.rtt.forget_backoff();
-            self.probes = 0;
+            self.window_probes = 0;
         } else {
             self.timer.at = now + self.rtt.rto();
         }
@@ -228,11 +235,11 @@ impl Sender {
         self.cut = self.edge > self.board.nxt();
         if self.cut {
             self.rtt.forget_backoff(); // data go
-            self.probes = 0;
+            self.window_probes = 0;
         } else {
             self.rtt.back_off();
             self.forced = Forced::WindowProbe;
-            self.probes += 1;
+            self.window_probes += 1;
             counters.window_probes += 1;
         }
         self.timer.at = now + self.rtt.rto();

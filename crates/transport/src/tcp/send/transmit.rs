@@ -6,7 +6,7 @@ use super::slot::{SACKED, SentState, Slot};
 use super::timers::TimerKind;
 use super::{Fin, Forced, Rexmit, Sender, timestamp};
 use crate::congestion::Event;
-use crate::tcp::info::CongestionState;
+use crate::state::CongestionState;
 
 /// What goes out next.
 pub(in crate::tcp) enum Outgoing {
@@ -22,7 +22,7 @@ pub(in crate::tcp) enum Outgoing {
     },
     /// A segment without data before the window, which the peer must answer.
     Probe { seq: u64 },
-    /// A copy of what was sent last (TCP Peach).
+    /// A copy of what was sent last, with low priority.
     Dummy { seq: u64, len: u32 },
 }
 
@@ -75,7 +75,7 @@ impl Sender {
             }
         }
         if !self.has_room() {
-            return self.next_dummy(now);
+            return self.next_probe();
         }
         if self.is_paced() && self.pacing.holds(now) {
             self.pacing.wake = self.has_unsent() || self.board.counts().lost > self.board.counts().resent;
@@ -86,8 +86,8 @@ impl Sender {
         {
             return Some(self.resend(now, number, Why::Lost));
         }
-        if self.controller.holds() {
-            return self.next_dummy(now);
+        if self.cwnd().holds {
+            return self.next_probe();
         }
         if let Some(new) = self.next_new(now) {
             return Some(new);
@@ -99,7 +99,7 @@ impl Sender {
             let number = self.next_lost()?;
             return Some(self.resend(now, number, Why::Lost));
         }
-        self.next_speculative(now).or_else(|| self.next_dummy(now))
+        self.next_speculative(now).or_else(|| self.next_probe())
     }
 
     /// What is lost and not on its way again, unless the peer's window has shrunk below it: only the oldest segment goes then.
@@ -122,7 +122,7 @@ impl Sender {
         } else {
             self.board.in_flight()
         };
-        on_their_way < self.window.size
+        on_their_way < self.cwnd().size
     }
 
     #[cold]
@@ -236,8 +236,8 @@ impl Sender {
     #[inline]
     fn announce_start(&mut self, now: Time, in_flight: u32) {
         if in_flight == 0 {
-            let app_limited = self.sampler.is_app_limited();
-            self.controller.on_event(&mut self.window, now, Event::Starts { app_limited });
+            let (app_limited, last_sent) = (self.sampler.is_app_limited(), self.usage.last_sent);
+            self.tell(now, &Event::Starts { app_limited, last_sent });
         }
     }
 
@@ -267,7 +267,9 @@ impl Sender {
     fn sent(&mut self, now: Time, slot: &Slot, cwr: bool) -> Outgoing {
         self.usage.last_sent = Some(now);
         self.pace(now, u64::from(slot.len));
-        self.controller.on_sent(&mut self.window, now, self.board.in_flight());
+        if self.needs.sent {
+            self.tell(now, &Event::Sent { in_flight: self.board.in_flight() });
+        }
         Outgoing::Data {
             seq: slot.seq,
             len: u32::from(slot.len),
@@ -295,9 +297,9 @@ impl Sender {
         Some(self.resend(now, number, Why::Rescue))
     }
 
-    fn next_dummy(&mut self, now: Time) -> Option<Outgoing> {
+    fn next_probe(&mut self) -> Option<Outgoing> {
         let last = self.board.last_number()?;
-        if !self.controller.poll_dummy(&self.window, now) {
+        if !self.probes.take() {
             return None;
         }
         let slot = self.board.get(last);
@@ -311,7 +313,7 @@ impl Sender {
         if sent == 0 && !self.has_unsent() {
             return;
         }
-        let limited = self.board.in_flight() >= self.window.size;
+        let limited = self.board.in_flight() >= self.cwnd().size;
         if sent > 0 || limited {
             self.validate_window(now, limited);
         }

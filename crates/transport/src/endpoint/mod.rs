@@ -15,6 +15,11 @@
 //!   other, and reads by [`Act::Read`] what [`Answer::acknowledged`] says has left the other.
 //! - A transport from elsewhere implements the trait for its own ends, and adds a variant to [`Payload`].
 
+mod tcp;
+mod udp;
+
+pub use tcp::TcpEnd;
+pub use udp::UdpEnd;
 use units::{Bytes, Ecn, Time};
 
 use crate::tcp::{Counters, Flags, Info, Segment};
@@ -131,20 +136,20 @@ pub enum Wake {
 
 /// The instant that the caller was told last; it is told again only if it changes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Told(Time);
+struct Told(Time);
 
 impl Told {
-    pub(crate) const NEVER: Told = Told(Time::MAX);
+    const NEVER: Told = Told(Time::MAX);
 
     /// The caller's timer has expired: none is armed any more.
     #[inline]
-    pub(crate) fn expire(&mut self) {
+    fn expire(&mut self) {
         self.0 = Time::MAX;
     }
 
     /// What to tell of a timer that is due at `at`, [`Time::MAX`] for never.
     #[inline]
-    pub(crate) fn tell(&mut self, at: Time) -> Wake {
+    fn tell(&mut self, at: Time) -> Wake {
         if self.0 == at {
             return Wake::Unchanged;
         }

@@ -4,10 +4,8 @@ use std::sync::Arc;
 
 use units::Time;
 
-use super::config::Settings;
-use super::connection::Connection;
-use super::info::{Counters, Info, State};
-use crate::endpoint::{Act, Answer, Endpoint, Input, Payload, Told, Wake};
+use super::{Act, Answer, Endpoint, Input, Payload, Told, Wake};
+use crate::tcp::{Connection, Counters, Info, Settings, State};
 
 /// One end of a TCP connection, which takes up no room before it is opened or accepted.
 pub struct TcpEnd {

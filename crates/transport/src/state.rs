@@ -1,0 +1,16 @@
+//! The states of loss recovery, which congestion controllers are told.
+
+/// What the sender thinks of the path, named as in Linux.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CongestionState {
+    /// Nothing unusual.
+    Open,
+    /// Duplicate or selective acknowledgments, too few for a loss.
+    Disorder,
+    /// A reduction for a congestion mark, without loss.
+    Cwr,
+    /// Fast recovery.
+    Recovery,
+    /// The retransmission timer expired.
+    Loss,
+}
