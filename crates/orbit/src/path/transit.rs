@@ -61,12 +61,12 @@ units::registry! {
     }
 }
 
-/// They are lost.
+/// Packets without a route are lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DropWithoutRoute {}
 
-/// They wait at the begin of the path until there is a route again.
+/// Packets without a route wait at the begin of the path until there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QueueWithoutRoute {

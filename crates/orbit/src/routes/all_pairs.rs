@@ -1,9 +1,9 @@
 //! Routes between all pairs of many stations, on a grid of time.
 //!
-//! For each station a [`Tree`] holds the routes of all satellites to it; a pair's route goes up to the satellite from which
-//! the sum is least. Steps are worked off in batches: first the satellites' links and what the stations see, a thread for
-//! some of the steps; then the trees, a thread for some of the stations, each step after the other. No result depends on
-//! which thread found it.
+//! For each station a [`Tree`] holds the routes of all satellites to it; the route of a pair begins at the satellite
+//! with the least sum of tree cost and first link. Steps are computed in batches: first the links between satellites
+//! and the satellites in view of each station, with a thread for some of the steps; then the trees, with a thread for
+//! some of the stations, in the order of the steps. No result depends on the number of threads.
 
 use std::num::NonZero;
 use std::thread;
@@ -18,47 +18,47 @@ use crate::routes::tree::{Cost, Graph, HopsThenMetres, NOWHERE, Order, STATION, 
 use crate::satellites::links::Links;
 use crate::satellites::propagation::{Orbits, SPEED_OF_LIGHT, Vector};
 
-/// What a route has least of.
+/// The quantity that a route minimises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
-    /// Its delay.
+    /// The delay.
     #[default]
     Delay,
-    /// Links between satellites; of routes with equally many, its delay.
+    /// The number of inter-satellite links; among equal numbers, the delay.
     Hops,
 }
 
-/// Over which satellites a station may be reached.
+/// The satellites by which a station may be reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Access {
-    /// Any one in view: the route takes whichever is best for it.
+    /// Any satellite in view: the route takes the one that makes it best.
     #[default]
     All,
-    /// The nearest one only.
+    /// Only the nearest satellite.
     Nearest,
 }
 
-/// What is to be found.
+/// The options of the routes between all pairs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AllPairsOptions {
-    /// What a route has least of.
+    /// The quantity that a route minimises.
     pub metric: Metric,
-    /// Over which satellites a station may be reached.
+    /// The satellites by which a station may be reached.
     pub access: Access,
-    /// Elevation below which a satellite is not used.
+    /// Elevation below which a satellite does not serve.
     pub minimum_elevation: Angle,
-    /// How long, from the constellation's reference instant.
+    /// The length of time, from the constellation's reference instant.
     pub duration: Duration,
-    /// Time between the instants; the last one is the end.
+    /// Time between two instants; the last instant is the end.
     pub step: Duration,
-    /// Whether the next hop of every node is wanted, where it changes.
+    /// Whether to return the changes of every node's next hops.
     pub forwarding: bool,
-    /// How many threads work; by default as many as there are processors.
+    /// The number of threads; by default the number of processors.
     pub threads: Option<NonZero<usize>>,
 }
 
-/// The route of a pair of stations at an instant. The way back is the same.
+/// The route of a pair of stations at an instant. The reverse route is the same.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairRoute {
     /// The instant, seconds after the start.
@@ -67,65 +67,68 @@ pub struct PairRoute {
     pub from: u32,
     /// The other end, a larger number.
     pub to: u32,
-    /// The way; nothing if there is none.
+    /// The route; `None` if there is none.
     pub route: Option<Route>,
 }
 
-/// A way between two stations.
+/// A route between two stations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Route {
     /// Propagation delay from ground to ground, seconds.
     pub one_way_delay_s: f64,
-    /// Number of links between satellites.
+    /// Number of inter-satellite links.
     pub hops: u32,
-    /// The satellite that serves the first end.
+    /// The serving satellite of the first end.
     pub first: u32,
-    /// The satellite that serves the other end.
+    /// The serving satellite of the other end.
     pub last: u32,
-    /// Differs for other satellites on the way.
+    /// A hash of the satellites on the route.
     mark: u64,
 }
 
-/// A node's next hop towards a station, from an instant on. Satellites have their numbers, and the stations those after them.
+/// A node's next hop towards a station, from an instant on. Satellites have their own numbers as nodes; stations have
+/// the numbers after them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextHop {
-    /// The instant's number: it is so many steps after the start.
+    /// The instant: the number of steps since the start.
     pub step: u64,
-    /// The node whose packets are sent on.
+    /// The node that forwards the packets.
     pub node: u32,
-    /// The station they are for: its number among the stations.
+    /// The destination: its number among the stations.
     pub to: u32,
-    /// The node they are sent to; nothing if no route leads there.
+    /// The next hop; `None` without a route.
     pub next: Option<u32>,
 }
 
-/// What a pair of stations met over the whole time.
+/// Delay, hops and changes of a pair's route over the whole time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairSummary {
     /// One end: a station's number.
     pub from: u32,
     /// The other end, a larger number.
     pub to: u32,
-    /// Least, mean and largest delay in seconds, of the instants with a route; NaN if there was none.
+    /// Minimum, mean and maximum delay in seconds over the instants with a route; NaN if there was none.
     pub delay_s: [f64; 3],
-    /// The fewest and the most hops.
+    /// Minimum and maximum number of hops.
     pub hops: Option<[u32; 2]>,
     /// Instants with a route.
     pub reached: u64,
-    /// How often the route went over other satellites than at the instant before, or began or ended.
+    /// How often the satellites of the route differ from those of the instant before, including the begin and end of a
+    /// route.
     pub changes: u64,
 }
 
-/// One batch of instants.
+/// The routes of some consecutive instants.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
-    /// All pairs at the first instant, then at the next.
+    /// All pairs at the first instant, then at the next, and so on.
     pub routes: Vec<PairRoute>,
-    /// At the first instant the next hop of every node towards every station; then what has changed. Empty unless asked for.
+    /// The next hop of every node towards every station at the first instant, then the changes. Empty without the
+    /// option.
     pub next_hops: Vec<NextHop>,
 }
 
-/// Finds the routes between all pairs, batch after batch.
+/// Finds the routes between all pairs, one batch after the other.
 #[derive(Clone, Debug)]
 pub struct AllPairs {
     stations: Vec<Station>,
@@ -136,7 +139,7 @@ pub struct AllPairs {
     threads: usize,
     steps: u64,
     done: u64,
-    /// Steps of a batch.
+    /// The number of steps in a batch.
     batch: u64,
     towards: Vec<Towards>,
     snapshots: Vec<Snapshot>,
@@ -146,23 +149,23 @@ pub struct AllPairs {
 /// The search for stations that never have a satellite in view.
 #[derive(Clone, Debug, Default)]
 struct Unseen {
-    /// Those that had none until now, with the sine of the highest elevation.
+    /// The stations that have seen none until now, with the sine of the highest elevation.
     left: Vec<(u32, f64)>,
     done: u64,
     positions: Vec<Vector>,
 }
 
-/// What is known of the routes to one station.
+/// The routes to one station at the latest step.
 #[derive(Clone, Debug)]
 struct Towards {
     number: u32,
     order: Order,
-    /// The next hops at the step before, satellites first; empty unless wanted.
+    /// The next hops at the step before, satellites first; empty without the option.
     next: Vec<u32>,
-    /// The routes of the stations before this one in the batch.
+    /// The routes from the stations before this one, for each step of the batch.
     routes: Vec<Option<Route>>,
     next_hops: Vec<NextHop>,
-    /// What the stations before this one have met.
+    /// The statistics of the pairs with the stations before this one.
     met: Vec<Met>,
 }
 
@@ -174,15 +177,15 @@ struct Met {
     hops: [u32; 2],
     reached: u64,
     changes: u64,
-    /// The mark of the route at the instant before.
+    /// The hash of the route at the instant before.
     mark: Option<u64>,
 }
 
-/// The links of an instant, and what the stations have in view.
+/// The links at an instant, and the satellites in view of the stations.
 #[derive(Clone, Debug, Default)]
 struct Snapshot {
     graph: Graph,
-    /// Where each station's begin in `in_view`.
+    /// The index in `in_view` where each station's satellites begin.
     offsets: Vec<u32>,
     in_view: Vec<(u32, f64)>,
 }
@@ -212,7 +215,7 @@ impl Snapshot {
     }
 }
 
-/// What a thread moves from instant to instant.
+/// The state that a thread reuses from instant to instant.
 struct Moving {
     orbits: Orbits,
     links: Links,
@@ -226,15 +229,15 @@ struct Ground<'a> {
     access: Access,
 }
 
-/// The rows of a batch are about as many; they take some 50 bytes each.
+/// About the number of rows in a batch; a row takes some 50 bytes.
 const BATCH_ROWS: u64 = 400_000;
-/// And so many numbers describe its instants.
+/// The limit of the numbers that describe the instants of a batch.
 const BATCH_NUMBERS: u64 = 4_000_000;
-/// More would take days and terabytes.
+/// More rows would take days and terabytes.
 const MOST_ROWS: u64 = 4_000_000_000;
 const MOST_STEPS: u64 = 100_000_000;
 const MOST_STATIONS: usize = 5000;
-/// Numbers that are kept of the trees.
+/// The limit of the numbers in all trees.
 const MOST_IN_TREES: u64 = 200_000_000;
 
 impl AllPairs {
@@ -285,18 +288,18 @@ impl AllPairs {
         self.steps
     }
 
-    /// How many of them are done.
+    /// Number of instants that are done.
     pub fn done(&self) -> u64 {
         self.done
     }
 
-    /// Number of satellites: the first station's number as a node.
+    /// Number of satellites, which is also the node number of the first station.
     pub fn satellites(&self) -> usize {
         self.orbits.len()
     }
 
-    /// Looks for the stations that have no satellite in view at any instant, a part of the time at each call. Nothing while
-    /// there is more to look at; then their numbers, with the elevation of the highest satellite at its best.
+    /// Searches for stations that have no satellite in view at any instant, a part of the time at each call. `None`
+    /// while the search goes on; then their numbers, with the best elevation of the highest satellite.
     pub fn never_in_view(&mut self) -> Option<Vec<(u32, Angle)>> {
         let mut unseen = std::mem::take(&mut self.unseen);
         let until = (unseen.done + LOOKS_AT_ONCE).min(self.steps);
@@ -318,7 +321,7 @@ impl AllPairs {
         found
     }
 
-    /// Does the next batch of instants; an empty one after the last.
+    /// Computes the next batch of instants; after the last it is empty.
     pub fn advance(&mut self) -> Batch {
         let count = self.batch.min(self.steps - self.done);
         self.take_snapshots(count);
@@ -331,7 +334,7 @@ impl AllPairs {
         batch
     }
 
-    /// What each pair met until now.
+    /// The statistics of each pair up to now.
     pub fn summaries(&self) -> Vec<PairSummary> {
         let pairs = (0..self.stations.len()).flat_map(|from| {
             let after = &self.towards[from + 1..];
@@ -364,7 +367,7 @@ impl AllPairs {
     }
 
     fn grow_trees<C: Cost + Send>(&mut self, count: u64) {
-        // Later stations have more before them: dealt out in turn, so that all threads have as much to do.
+        // A station has a route from each station before it, so later ones take longer: they are dealt out in turn.
         let mut hands: Vec<Vec<&mut Towards>> = (0..self.threads).map(|_| Vec::new()).collect();
         let threads = hands.len();
         self.towards.iter_mut().enumerate().for_each(|(i, towards)| hands[i % threads].push(towards));
@@ -401,20 +404,20 @@ impl AllPairs {
 
     fn collect_next_hops(&mut self) -> Vec<NextHop> {
         let mut all: Vec<NextHop> = self.towards.iter().flat_map(|towards| towards.next_hops.iter().copied()).collect();
-        // Stable: within a step by station, then by node, as they were found.
+        // The sort is stable: within a step the order stays by station, then by node.
         all.sort_by_key(|change| change.step);
         all
     }
 }
 
-/// Instants between two answers.
+/// Instants that one call looks at.
 const LOOKS_AT_ONCE: u64 = 2000;
 const MOST_BATCH: u64 = 1000;
 const MOST_THREADS: usize = 256;
 /// The next hop of a node at the instant before the first.
 const UNKNOWN: u32 = u32::MAX - 2;
 
-/// Works on each part in a thread of its own, the last one in this.
+/// Runs `work` on each part in a thread of its own, on the last part in this thread.
 fn side_by_side<T: Send>(parts: impl Iterator<Item = T>, work: &(impl Fn(T) + Sync)) {
     let mut parts: Vec<T> = parts.collect();
     let Some(last) = parts.pop() else { return };
@@ -447,7 +450,7 @@ impl Towards {
     fn note_changes<C: Cost>(&mut self, step: u64, snapshot: &Snapshot, tree: &Tree<C>) {
         let satellites = tree.next.len();
         let stations = (0..self.next.len() - satellites).map(|from| match from == self.number as usize {
-            true => UNKNOWN, // has arrived
+            true => UNKNOWN, // the destination itself
             false => best_entry(tree, snapshot.in_view(from)).map_or(NOWHERE, |(satellite, _)| satellite),
         });
         let nodes = tree.next.iter().copied().chain(stations);
@@ -465,7 +468,7 @@ impl Towards {
     }
 }
 
-/// The satellite over which a station has the best route.
+/// The satellite over which a station's route is best.
 fn best_entry<C: Cost>(tree: &Tree<C>, in_view: &[(u32, f64)]) -> Option<(u32, C)> {
     let mut best = (NOWHERE, C::FAR);
     for &(satellite, metres) in in_view {
@@ -511,7 +514,7 @@ impl Met {
     }
 }
 
-/// Checks the options; the number of instants.
+/// Checks the options and returns the number of instants.
 fn check(satellites: usize, stations: &[NamedPlace], options: &AllPairsOptions) -> Result<u64, FieldError> {
     let refuse = |field: &str, message: String| Err(FieldError::new(field, message));
     if !(2..=MOST_STATIONS).contains(&stations.len()) {

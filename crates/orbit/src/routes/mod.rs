@@ -1,4 +1,4 @@
-//! The best ways over the links of an instant: of one pair, and of all.
+//! The best routes over the links of an instant: of one pair, and of all pairs.
 
 pub(crate) mod all_pairs;
 pub(crate) mod routing;

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use crate::routes::all_pairs::Metric;
 use crate::satellites::links::Links;
 
-/// Finds shortest routes; its arrays are reused, so that a search allocates nothing once they have grown.
+/// Finds shortest routes. Its arrays are reused, so that after the first searches none allocates.
 #[derive(Clone, Debug)]
 pub struct Router {
     metres: Vec<f64>,
@@ -14,27 +14,27 @@ pub struct Router {
     exits: Vec<f64>,
     queue: BinaryHeap<Reverse<Entry>>,
     route: Vec<u32>,
-    /// What every link counts beside its length, metres.
+    /// The cost of each link beside its length, metres.
     per_link: f64,
-    /// How finely the queue orders, in steps per metre.
+    /// The resolution of the queue's order, in steps per metre.
     steps: f64,
 }
 
 const NONE: u32 = u32::MAX;
 
-/// A satellite to look at, ordered by the metres of the route over it: packed in one word, because comparing entries is most
-/// of the work. The metres are rounded down to a step; a satellite reached again by a shorter way is queued again, so the
-/// rounding costs nothing but a needless look now and then.
+/// A satellite in the queue, ordered by the length of the route over it. Both are packed into one word, because
+/// comparing entries is most of the work. The length is rounded down to a step; a satellite that is reached again by a
+/// shorter route is queued again, so rounding only costs a needless visit now and then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry(u64);
 
 const SATELLITE_BITS: u32 = 17;
-/// Room for the longest routes.
+/// For the longest routes by delay.
 const FINE_STEPS: f64 = 1024.0;
-/// Room for so many links as there can be satellites, at any price.
+/// For as many links as there can be satellites.
 const COARSE_STEPS: f64 = 1.0 / 1024.0;
-/// Longer than any route of a few links (57 light seconds): of two routes, that with fewer links counts less. Two routes with as many
-/// links are told apart to less than a millimetre.
+/// Longer than any route of a few links (57 light seconds), so that of two routes the one with fewer links costs less.
+/// The lengths of two routes with equally many links are still compared to less than a millimetre.
 const MORE_THAN_ANY_ROUTE: f64 = (1u64 << 34) as f64;
 
 impl Entry {
@@ -58,7 +58,8 @@ impl Default for Router {
 }
 
 impl Router {
-    /// Of routes with least of `metric`, where every link costs as much time as light takes for so many metres more.
+    /// Minimises `metric`; each link also costs `per_link` metres, for the time that the satellite takes to forward a
+    /// packet.
     pub fn new(metric: Metric, per_link: f64) -> Router {
         let per_link = match metric {
             Metric::Delay => per_link,
@@ -75,12 +76,13 @@ impl Router {
         }
     }
 
-    /// The length in metres of the shortest route that enters at one of `entries` and leaves at one of `exits` (each a
-    /// satellite and the metres to it from the ground), with what its links count beside; or nothing if none leads there.
-    /// [`Router::route`] tells the way.
+    /// The length in metres of the shortest route that begins at one of `entries` and ends at one of `exits` (each a
+    /// satellite and its distance to the ground in metres), with the cost per link; `None` without a route.
+    /// [`Router::route`] returns its satellites.
     ///
-    /// `at_least(satellite)` is a lower bound of the metres left from there to the end, which no link shortens by more than
-    /// its length (the straight line will do; 0 makes it Dijkstra's algorithm, any other bound Hart, Nilsson and Raphael's A*).
+    /// `at_least(satellite)` is a lower bound of the distance from there to the end, which no link decreases by more
+    /// than its length: 0 makes this Dijkstra's algorithm, any other bound (such as the straight line) Hart, Nilsson
+    /// and Raphael's A*.
     pub fn shortest(
         &mut self,
         links: &Links,
@@ -100,7 +102,7 @@ impl Router {
             let satellite = entry.satellite();
             let metres = self.metres[satellite as usize];
             if entry.metres(self.steps) > metres + at_least(satellite) {
-                continue; // a shorter way was found after this was queued
+                continue; // a shorter route was found after this was queued
             }
             let total = metres + self.exits[satellite as usize];
             if total < best {
@@ -112,7 +114,7 @@ impl Router {
         (last != NONE).then_some(best)
     }
 
-    /// The metres of the shortest route from `entries` to every satellite; infinity where none leads.
+    /// The metres of the shortest route from `entries` to every satellite; infinity without a route.
     pub fn distances(&mut self, links: &Links, entries: impl IntoIterator<Item = (u32, f64)>) -> &[f64] {
         self.start(links, entries, &|_| 0.0);
         while let Some(Reverse(entry)) = self.queue.pop() {
@@ -128,7 +130,7 @@ impl Router {
         &self.route
     }
 
-    /// Makes the last search one that found nothing.
+    /// Makes [`Router::route`] empty.
     pub(crate) fn forget(&mut self) {
         self.route.clear();
     }
@@ -141,7 +143,7 @@ impl Router {
         self.previous.resize(count, NONE);
         self.queue.clear();
         for (satellite, metres) in entries {
-            // Several stations may enter at the same.
+            // Several stations may have this satellite in view.
             if metres < self.metres[satellite as usize] {
                 self.metres[satellite as usize] = metres;
                 self.queue.push(Reverse(Entry::new(metres + at_least(satellite), self.steps, satellite)));
@@ -178,7 +180,7 @@ mod tests {
     use crate::satellites::propagation::{Orbits, distance};
     use proptest::prelude::*;
 
-    /// All distances by Floyd and Warshall.
+    /// All distances by the algorithm of Floyd and Warshall.
     fn all_distances(links: &Links) -> Vec<Vec<f64>> {
         let n = links.satellites();
         let mut d = vec![vec![f64::INFINITY; n]; n];
@@ -196,7 +198,7 @@ mod tests {
         d
     }
 
-    /// All distances from `entries`, by Bellman and Ford.
+    /// All distances from `entries` by the algorithm of Bellman and Ford.
     fn distances_from(links: &Links, entries: &[(u32, f64)]) -> Vec<f64> {
         let mut d = vec![f64::INFINITY; links.satellites()];
         entries.iter().for_each(|&(s, metres)| d[s as usize] = d[s as usize].min(metres));
@@ -284,7 +286,7 @@ mod tests {
         }
     }
 
-    /// Fewest links first, then metres: by counting Bellman and Ford's rounds.
+    /// The fewest links, then the fewest metres, by counting the rounds of Bellman and Ford's algorithm.
     fn fewest(links: &Links, entries: &[(u32, f64)], to: u32) -> Option<(usize, f64)> {
         let mut d = vec![f64::INFINITY; links.satellites()];
         entries.iter().for_each(|&(s, metres)| d[s as usize] = d[s as usize].min(metres));
@@ -311,7 +313,7 @@ mod tests {
             let n = orbits.len() as u32;
             let entries = [(0, 9e5), (n / 3, 1.1e6)];
             let mut hops = Router::new(Metric::Hops, 0.0);
-            // A millisecond for each: as many edges, each so much longer.
+            // With a millisecond per link, every route costs that much more per link.
             let (mut slow, extra) = (Router::new(Metric::Delay, 3e5), 3e5);
             let longer: Vec<_> = (0..n)
                 .flat_map(|s| links.of(s).filter(move |link| s < link.0).map(move |(t, metres)| (s, t, metres + extra)))

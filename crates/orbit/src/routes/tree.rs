@@ -1,16 +1,16 @@
-//! Shortest routes from every satellite to one station, found again at every step from what the step before has left.
+//! Shortest routes from every satellite to one station, found at every step from the order of the step before.
 //!
-//! The distances `d` of a graph with positive lengths are the only solution of `d(s) = min over neighbours n of d(n) + |s n|`
-//! (Bellman's equation). They are found by sweeping over the satellites in the order of the distances of an earlier step,
-//! in which nearly always every satellite comes after the one its route leads to: one sweep computes them, a second finds
-//! that nothing changes. Where the order has grown wrong there are more sweeps, and a new order. The result is, to the
-//! last bit, what Dijkstra's algorithm finds, whatever the steps before were.
+//! The distances `d` of a graph with positive lengths are the only solution of `d(s) = min over neighbours n of d(n) +
+//! |s n|` (Bellman's equation). They are found by sweeping over the satellites in the order of the distances of an
+//! earlier step, in which nearly always every satellite comes after its next hop: one sweep computes the distances, a
+//! second finds no change. When the order is outdated there are more sweeps, and then a new order. The result is, to
+//! the last bit, that of Dijkstra's algorithm, whatever the earlier steps were.
 
 use crate::satellites::links::Links;
 
-/// The next hop of a satellite that sends down to the station.
+/// The next hop of a satellite whose route is its link to the station.
 pub(crate) const STATION: u32 = u32::MAX - 1;
-/// The next hop of a satellite from which no route leads to the station.
+/// The next hop of a satellite without a route to the station.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
 /// The links that are on at an instant, as compressed sparse rows.
@@ -27,7 +27,7 @@ struct Edge {
 }
 
 impl Graph {
-    /// Takes over the links as they are.
+    /// Copies the links that are on.
     pub fn fill(&mut self, links: &Links) {
         self.offsets.clear();
         self.edges.clear();
@@ -43,25 +43,25 @@ impl Graph {
     }
 }
 
-/// What a route is to have least of.
+/// The cost that a route minimises.
 pub(crate) trait Cost: Copy + PartialOrd {
-    /// More than any route.
+    /// More than the cost of any route.
     const FAR: Self;
 
-    /// Of the way from a satellite straight to the ground.
+    /// The cost of a route that is only the link from its last satellite to the station.
     fn last_link(metres: f64) -> Self;
 
-    /// With a link of so many metres before.
+    /// The cost with an inter-satellite link of this length in front.
     fn over(self, metres: f64) -> Self;
 
-    /// With so many metres up from the ground before.
+    /// The cost with the link from the first station to its satellite in front.
     fn first_link(self, metres: f64) -> Self;
 
     /// The length in metres.
     fn metres(self) -> f64;
 }
 
-/// The length: least delay.
+/// The length, for the least delay.
 impl Cost for f64 {
     const FAR: f64 = f64::INFINITY;
 
@@ -82,7 +82,7 @@ impl Cost for f64 {
     }
 }
 
-/// The number of links and, among equal numbers, the length.
+/// The number of inter-satellite links and, among equal numbers, the length.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub(crate) struct HopsThenMetres {
     hops: f64,
@@ -109,7 +109,7 @@ impl Cost for HopsThenMetres {
     }
 }
 
-/// The order in which the satellites of a tree were last swept: all that is kept from step to step.
+/// The order in which the satellites of a tree were last swept: the only state kept from step to step.
 #[derive(Clone, Debug)]
 pub(crate) struct Order(Vec<u32>);
 
@@ -119,26 +119,26 @@ impl Order {
     }
 }
 
-/// The tree of the shortest routes of all satellites to one station; its memory is used again for the next.
+/// The tree of the shortest routes of all satellites to one station; its memory is reused for the next station.
 #[derive(Clone, Debug)]
 pub(crate) struct Tree<C> {
-    /// The way straight down, where the station is in view.
+    /// The cost of the link to the station, of satellites in its view.
     last_link: Vec<C>,
     pub cost: Vec<C>,
-    /// The satellite that each hands its packets to, or [`STATION`], or [`NOWHERE`].
+    /// The next hop of each satellite, or [`STATION`], or [`NOWHERE`].
     pub next: Vec<u32>,
-    /// What follows from the way to the station.
+    /// The summary of each satellite's route.
     pub routes: Vec<RouteSummary>,
 }
 
-/// A route from a satellite to the station, in brief.
+/// The summary of a route from a satellite to the station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RouteSummary {
-    /// Number of links between satellites.
+    /// Number of inter-satellite links.
     pub hops: u32,
-    /// The satellite that sends down.
+    /// The satellite that serves the station.
     pub last: u32,
-    /// Differs for other satellites on the way.
+    /// A hash of the satellites on the route.
     pub mark: u64,
 }
 
@@ -163,7 +163,8 @@ impl<C: Cost> Tree<C> {
         while self.sweep(graph, &order.0) {
             sweeps += 1;
         }
-        // Two sweeps, and every satellite came after its next: the order will do for what follows, and for the next step.
+        // After two sweeps every satellite came after its next hop: the order holds for `follow`, and for the next
+        // step.
         if sweeps > 2 {
             let cost = &self.cost;
             order.0.sort_by(|&a, &b| {
@@ -174,8 +175,8 @@ impl<C: Cost> Tree<C> {
         in_view.iter().for_each(|&(satellite, _)| self.last_link[satellite as usize] = C::FAR);
     }
 
-    /// Applies Bellman's equation to each satellite in turn; whether anything changed. Among ways of equal cost it takes the
-    /// one straight down, then that over the link that comes first.
+    /// Applies Bellman's equation to each satellite in turn and returns whether anything changed. Among routes of equal cost
+    /// the link to the station comes first, then the first inter-satellite link.
     fn sweep(&mut self, graph: &Graph, order: &[u32]) -> bool {
         let mut changed = false;
         for &satellite in order {
@@ -194,7 +195,7 @@ impl<C: Cost> Tree<C> {
         changed
     }
 
-    /// In an order in which every satellite comes after its next.
+    /// Summarises the routes, in an order in which every satellite comes after its next hop.
     fn follow(&mut self, order: &[u32]) {
         for &satellite in order {
             let route = match self.next[satellite as usize] {
@@ -228,10 +229,10 @@ mod tests {
 
     type Edges = Vec<(u32, u32, f64)>;
 
-    /// What a route costs, as a pair to be compared in order: (metres, 0), or (hops, metres).
+    /// The cost of a route as a pair in lexicographic order: (metres, 0), or (hops, metres).
     type Pair = (f64, f64);
 
-    /// The least costs between all pairs by Floyd and Warshall.
+    /// The least costs between all pairs by the algorithm of Floyd and Warshall.
     fn floyd_warshall(n: usize, edges: &Edges, by_hops: bool) -> Vec<Vec<Pair>> {
         let link = |metres: f64| if by_hops { (1.0, metres) } else { (metres, 0.0) };
         let mut all = vec![vec![(f64::INFINITY, f64::INFINITY); n]; n];
@@ -261,8 +262,8 @@ mod tests {
         graph
     }
 
-    /// Each satellite's route leads down, is as long as it says, and has as many links.
-    fn check_ways<C: Cost>(tree: &Tree<C>, links: &Links, in_view: &[(u32, f64)]) {
+    /// Each satellite's route ends at the station, and has the length and number of links of its cost.
+    fn check_routes<C: Cost>(tree: &Tree<C>, links: &Links, in_view: &[(u32, f64)]) {
         for start in 0..links.satellites() as u32 {
             let (mut at, mut hops, mut metres) = (start, 0, 0.0);
             loop {
@@ -295,13 +296,13 @@ mod tests {
         for edges in steps {
             tree.grow(&graph(n, edges), in_view, &mut order);
             let all = floyd_warshall(n as usize, edges, by_hops);
-            for (s, ways) in all.iter().enumerate() {
-                let way = |&(first, metres): &(u32, f64)| {
-                    let (cost, second) = ways[first as usize];
+            for (s, routes) in all.iter().enumerate() {
+                let route = |&(first, metres): &(u32, f64)| {
+                    let (cost, second) = routes[first as usize];
                     if by_hops { (cost, second + metres) } else { (cost + metres, second) }
                 };
                 let best =
-                    in_view.iter().map(way).fold((f64::INFINITY, f64::INFINITY), |a, b| if b < a { b } else { a });
+                    in_view.iter().map(route).fold((f64::INFINITY, f64::INFINITY), |a, b| if b < a { b } else { a });
                 let best_metres = if by_hops { best.1 } else { best.0 };
                 let told = tree.cost[s].metres();
                 assert!(
@@ -310,8 +311,8 @@ mod tests {
                 );
                 assert!(!by_hops || best.0.is_infinite() || f64::from(tree.routes[s].hops) == best.0);
             }
-            check_ways(&tree, &Links::from_edges(n, edges), in_view);
-            // What the steps before were does not show.
+            check_routes(&tree, &Links::from_edges(n, edges), in_view);
+            // The result does not depend on the steps before.
             let mut fresh = Tree::<C>::new(n as usize);
             fresh.grow(&graph(n, edges), in_view, &mut Order::new(n as usize));
             assert!(fresh.cost == tree.cost && fresh.next == tree.next && fresh.routes == tree.routes);
@@ -353,7 +354,7 @@ mod tests {
                 tree.grow(&graph, &in_view, &mut order);
                 let in_view = if in_view[0].0 == in_view[1].0 { &in_view[1..] } else { &in_view[..] };
                 assert_eq!(tree.cost, router.distances(&links, in_view.iter().copied()), "{}", preset.name);
-                check_ways(&tree, &links, in_view);
+                check_routes(&tree, &links, in_view);
             }
         }
     }

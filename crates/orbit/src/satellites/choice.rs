@@ -1,4 +1,4 @@
-//! The ways to say which constellation: a name, a name with changes, parameters, or a file.
+//! The choice of a constellation: a name, a name with changes, parameters, or a file.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserializer, MapAccess, Visitor};
@@ -16,7 +16,7 @@ use crate::satellites::sky::{ReadFile, Sky, nearest_names};
 pub enum ConstellationChoice {
     /// The name of a preset.
     Preset(String),
-    /// Its parameters. A table with the key `preset` is that preset's, with the other keys changed.
+    /// Its parameters. A table with the key `preset` has the parameters of that preset, except for its other keys.
     Walker(Box<Constellation>),
     /// Real satellites.
     File(Box<ElementsFile>),
@@ -78,7 +78,7 @@ impl ConstellationChoice {
         file.into_iter().chain(pairs)
     }
 
-    /// Whether satellites are linked at all; a constellation that does not exist might be.
+    /// Whether there are inter-satellite links; `true` for a preset that does not exist.
     pub(crate) fn is_linked(&self) -> bool {
         match self {
             ConstellationChoice::File(file) => file.links != LinkPattern::None,
@@ -116,7 +116,7 @@ impl From<ElementsFile> for ConstellationChoice {
     }
 }
 
-// Not derived as untagged, which would hide what is wrong in a table behind "did not match any variant".
+// Not derived as untagged: serde would then replace every error in a table with "did not match any variant".
 impl<'de> Deserialize<'de> for ConstellationChoice {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Choice;
@@ -156,8 +156,8 @@ impl JsonSchema for ConstellationChoice {
         "ConstellationChoice".into()
     }
 
-    // The Walker parameters come last: a checker that tells only what is wrong with the last form that the value could be
-    // tells it of the most common one.
+    // The Walker parameters come last: a checker that reports only the errors of the last possible form then reports
+    // those of the most common one.
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let names: Vec<_> = presets().iter().map(|preset| preset.name).collect();
         let mut changed = Constellation::json_schema(generator).to_value();
@@ -240,7 +240,7 @@ mod tests {
             let toml = toml::Value::try_from(&choice).unwrap();
             assert_eq!(toml.try_into::<ConstellationChoice>().unwrap(), choice, "{text}");
         }
-        // What was written before there was J2 has no trace of it.
+        // Without J2, the key is not written.
         assert!(!serde_json::to_string(&preset("leo-66").unwrap().constellation).unwrap().contains("j2"));
     }
 

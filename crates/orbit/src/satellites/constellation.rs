@@ -1,4 +1,4 @@
-//! What a constellation is: Walker's parameters, the elevation mask and the rules of the inter-satellite links.
+//! The parameters of a constellation: Walker's, the elevation mask and the rules of the inter-satellite links.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -13,8 +13,8 @@ use crate::satellites::propagation::{EARTH_RADIUS, GRAVITATIONAL_PARAMETER, J2};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Constellation {
-    /// `star`: ascending nodes over half a turn, with a seam where neighbours fly in opposite directions; `delta`: over the
-    /// whole turn.
+    /// `star`: ascending nodes spread over half a turn, with a seam where neighbours fly in opposite directions;
+    /// `delta`: over the whole turn.
     pub geometry: Geometry,
     /// Number of orbital planes.
     pub planes: u32,
@@ -24,12 +24,12 @@ pub struct Constellation {
     pub altitude: Length,
     /// Angle between the planes and the equator, 0 to 180 deg.
     pub inclination: Angle,
-    /// Angle between the ascending nodes of neighbouring planes; by default 180 deg (star) or 360 deg (delta) divided by the
-    /// number of planes. In a star, what it leaves of 180 deg is the seam.
+    /// Angle between the ascending nodes of neighbouring planes; by default 180 deg (star) or 360 deg (delta) divided
+    /// by the number of planes. The rest of 180 deg is the seam of a star.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_spacing: Option<Angle>,
-    /// How far the satellites of a plane are ahead of those of the plane before it, as a share of the spacing in a plane
-    /// (0 to 1).
+    /// The phase by which the satellites of a plane are ahead of those of the plane before it, as a share of the
+    /// spacing in a plane (0 to 1).
     #[serde(default = "half")]
     pub phasing: f64,
     /// Whether `phasing` applies to every second plane (`alternate`), or adds up from plane to plane (`progressive`: the
@@ -47,7 +47,7 @@ pub struct Constellation {
     /// The pattern of the inter-satellite links.
     #[serde(default)]
     pub links: LinkPattern,
-    /// Whether satellites link across the seam of a star, each with the one that passes it on the way in the opposite
+    /// Whether satellites link across the seam of a star, each with the one that flies past it in the opposite
     /// direction.
     #[serde(default)]
     pub cross_seam: bool,
@@ -59,7 +59,7 @@ pub struct Constellation {
     pub minimum_link_altitude: Length,
 }
 
-/// How the planes are spread around the Earth.
+/// The range over which the ascending nodes are spread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Geometry {
@@ -69,7 +69,7 @@ pub enum Geometry {
     Delta,
 }
 
-/// How the phase shift between neighbouring planes goes on from plane to plane.
+/// How the phase shift between neighbouring planes continues from plane to plane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PhasingOrder {
@@ -80,21 +80,21 @@ pub enum PhasingOrder {
     Progressive,
 }
 
-/// Which satellites are linked.
+/// The pattern of the inter-satellite links.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkPattern {
     /// Two links in the plane, one to each neighbouring plane.
     #[default]
     PlusGrid,
-    /// No inter-satellite link: a satellite only joins what it sees itself.
+    /// No inter-satellite link: a satellite connects only stations that it sees itself.
     None,
     /// The pairs of a file, relative to the scenario's: comma-separated rows `from,to` of satellites, each by its name or its
     /// number (counted from 0). Such a link is on while it passes high enough.
     Pairs(String),
 }
 
-// Not derived: the words are to stand together, so that a wrong one is told both.
+// Not derived: with the words in one place, an error lists both.
 impl JsonSchema for LinkPattern {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "LinkPattern".into()
@@ -140,16 +140,17 @@ impl Constellation {
         EARTH_RADIUS + self.altitude.as_metres()
     }
 
-    /// How fast the argument of latitude grows, the angle on the orbit from the ascending node, radians per second. Without
-    /// `j2` it is the mean motion; with it, the sum of the secular rates of mean anomaly and argument of perigee for a circular
-    /// orbit (Brouwer, 1959; Vallado, *Fundamentals of Astrodynamics and Applications*, section 9.6).
+    /// The rate of the argument of latitude (the angle on the orbit from the ascending node), radians per second.
+    /// Without `j2` it is the mean motion; with it, the sum of the secular rates of mean anomaly and argument of
+    /// perigee for a circular orbit (Brouwer, 1959; Vallado, *Fundamentals of Astrodynamics and Applications*, section
+    /// 9.6).
     pub fn latitude_rate(&self) -> f64 {
         let cos = libm::cos(self.inclination.as_radians());
         self.mean_motion() + self.mean_motion() * self.oblateness() * (4.0 * cos * cos - 1.0)
     }
 
-    /// How fast the ascending nodes turn eastwards in inertial space, radians per second; zero without `j2`. Source as for
-    /// [`Constellation::latitude_rate`].
+    /// The rate of the ascending nodes, eastwards in inertial space, radians per second; zero without `j2`. Source as
+    /// for [`Constellation::latitude_rate`].
     pub fn node_rate(&self) -> f64 {
         -self.mean_motion() * self.oblateness() * libm::cos(self.inclination.as_radians())
     }
@@ -159,13 +160,14 @@ impl Constellation {
         (GRAVITATIONAL_PARAMETER / (radius * radius * radius)).sqrt()
     }
 
-    /// 3/2 J2 (R/a)^2, by which both rates go; zero without `j2`.
+    /// 3/2 J2 (R/a)^2, a factor of both rates; zero without `j2`.
     fn oblateness(&self) -> f64 {
         let ratio = EARTH_RADIUS / self.radius();
         if self.j2 { 1.5 * J2 * ratio * ratio } else { 0.0 }
     }
 
-    /// How far the satellites of plane `plane` are ahead of the first plane's, as a share of the spacing in a plane.
+    /// The phase by which the satellites of plane `plane` are ahead of the first plane's, as a share of the spacing in
+    /// a plane.
     pub fn phase_shift(&self, plane: u32) -> f64 {
         match self.phasing_order {
             PhasingOrder::Alternate => f64::from(plane % 2) * self.phasing,
@@ -173,7 +175,7 @@ impl Constellation {
         }
     }
 
-    /// Whether the planes close the turn, so that the last and the first are neighbours like any others.
+    /// Whether the planes span the whole turn, so that the last and the first are neighbours like any others.
     pub fn closes(&self) -> bool {
         let turn = self.node_spacing_radians().to_degrees() * f64::from(self.planes);
         self.geometry == Geometry::Delta && (turn - 360.0).abs() < 1e-6
@@ -246,16 +248,16 @@ impl Constellation {
     }
 }
 
-/// More planes, or satellites in a plane, than any filing: beyond it a slip of the keyboard would take all memory.
+/// More planes, or satellites in a plane, than any filing; a larger number is a typing error and would take all memory.
 const MOST: u32 = 1000;
-/// What the router can number.
+/// The limit of the router's numbers.
 const MOST_SATELLITES: u32 = 100_000;
 
 fn half() -> f64 {
     0.5
 }
 
-/// Hypatia's limit: lower, the atmosphere disturbs a link.
+/// Hypatia's limit: below it the atmosphere disturbs a link.
 fn mesosphere() -> Length {
     Length::from_metres(80e3)
 }

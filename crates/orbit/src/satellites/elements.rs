@@ -1,4 +1,4 @@
-//! Mean elements of real satellites, and SGP4, the theory they belong to.
+//! Mean elements of real satellites, and SGP4, the theory for which they are fitted.
 
 use sgp4::{Constants, MinutesSinceEpoch, WGS72, afspc_epoch_to_sidereal_time};
 
@@ -30,7 +30,7 @@ pub struct ElementSet {
     pub drag: f64,
 }
 
-/// What is wrong with a file of elements or with a satellite of it.
+/// An error in a file of elements, or in the elements of a satellite.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}{message}")]
 pub struct ElementsError {
@@ -50,10 +50,11 @@ impl ElementsError {
     }
 }
 
-/// Elements are good for about two weeks from their epoch; after that SGP4 is off by more than the models around it.
+/// Elements are accurate for about two weeks from their epoch; after that SGP4's error exceeds that of the other
+/// models.
 pub const FRESH_SECONDS: f64 = 14.0 * 86_400.0;
 
-/// Lower than this a satellite comes down within a revolution or two.
+/// A satellite below this decays within a revolution or two.
 const LOWEST: f64 = EARTH_RADIUS + 100e3;
 
 /// The orbits of satellites given by their elements.
@@ -67,9 +68,9 @@ pub struct ElementOrbits {
 struct Satellite {
     name: String,
     constants: Constants,
-    /// From the elements' epoch to the reference instant.
+    /// Minutes from the elements' epoch to the reference instant.
     minutes: f64,
-    /// Of one revolution, in seconds.
+    /// The orbital period, seconds.
     period: f64,
 }
 
@@ -77,7 +78,7 @@ impl ElementOrbits {
     /// The orbits of `sets` with `epoch` as the reference instant.
     ///
     /// # Errors
-    /// There is no satellite, or SGP4 cannot begin from a set's elements: names the satellite.
+    /// There is no satellite, or SGP4 refuses a set's elements: the error names the satellite.
     pub fn new(sets: &[ElementSet], epoch: Epoch) -> Result<ElementOrbits, ElementsError> {
         if sets.is_empty() {
             return Err(ElementsError::general("has no satellite"));
@@ -108,11 +109,11 @@ impl ElementOrbits {
         self.epoch
     }
 
-    /// Checks that every satellite is in orbit from `from` to `to` (seconds after the reference instant), by the revolution
-    /// after the first of them and the one before the last: drag only ever lowers an orbit.
+    /// Checks that every satellite is in orbit from `from` to `to` (seconds after the reference instant), during the
+    /// revolution after `from` and the one before `to`: drag only ever lowers an orbit.
     ///
     /// # Errors
-    /// Names the first satellite that is below 100 km or whose elements SGP4 cannot follow, and when.
+    /// Names the first satellite that is below 100 km or for which SGP4 fails, and when.
     pub fn check(&self, from: f64, to: f64) -> Result<(), ElementsError> {
         const SAMPLES: u32 = 24;
         for satellite in &self.satellites {
@@ -128,9 +129,9 @@ impl ElementOrbits {
         Ok(())
     }
 
-    /// Writes the positions of all satellites, `seconds` after the reference instant, in the inertial frame whose x axis goes
-    /// through Greenwich at the reference instant, metres. A satellite that SGP4 cannot follow is nowhere (not a number), so
-    /// that nobody sees it.
+    /// Writes the positions of all satellites, `seconds` after the reference instant, in the inertial frame whose x
+    /// axis goes through Greenwich at the reference instant, metres. Where SGP4 fails for a satellite, its position is
+    /// NaN, so that no station sees it.
     pub fn positions_at(&self, seconds: f64, positions: &mut Vec<Vector>) {
         let turn = self.turn(seconds);
         positions.clear();
@@ -142,17 +143,18 @@ impl ElementOrbits {
         self.satellites[satellite].position(seconds, self.turn(seconds))
     }
 
-    /// How fast one satellite moves then, in the same frame, metres per second; not a number where it is nowhere. From positions, to
-    /// 0.1 mm/s: SGP4's own velocity is off by up to a metre per second from how they change.
+    /// The velocity of one satellite in the same frame, metres per second; NaN where SGP4 fails. It is a difference of
+    /// positions, exact to 0.1 mm/s, because SGP4's own velocity differs from the change of its positions by up to a
+    /// metre per second.
     pub(crate) fn velocity_of(&self, satellite: usize, seconds: f64) -> Vector {
-        /// Long enough for positions that are rounded; to the fourth order, short enough for any orbit.
+        /// Long enough for rounded positions, and, at fourth order, short enough for any orbit.
         const OVER_S: f64 = 5.0;
         let [a, b, c, d] = [-2.0, -1.0, 1.0, 2.0].map(|steps| self.position_of(satellite, seconds + steps * OVER_S));
         std::array::from_fn(|axis| (8.0 * (c[axis] - b[axis]) - (d[axis] - a[axis])) / (12.0 * OVER_S))
     }
 
-    /// From the true equator and mean equinox to the Earth by sidereal time, and back by the turn of our own frame: sine and
-    /// cosine of that angle.
+    /// From the true equator and mean equinox to the Earth's frame by sidereal time, and to our inertial frame by the
+    /// Earth's rotation: sine and cosine of that angle.
     fn turn(&self, seconds: f64) -> (f64, f64) {
         libm::sincos(self.epoch.after(seconds).sidereal_time() - EARTH_ROTATION * seconds)
     }
@@ -182,14 +184,14 @@ impl Satellite {
     }
 }
 
-/// To 2^-10 m. SGP4's library may compute with the platform's sines, whose last bit differs between machines; below a
-/// nanometre, that ends here and not in a run's digest.
+/// Rounds to 2^-10 m. SGP4's library may compute with the platform's sines, whose last bit differs between machines;
+/// rounding removes such differences, which are below a nanometre.
 fn on_grid(metres: f64) -> f64 {
     (metres * 1024.0).round() / 1024.0
 }
 
-/// SGP4 as its users expect it: the constants of WGS 72 that elements are fitted with, and the sidereal time of the
-/// original code, which matters only to resonances of deep-space orbits.
+/// SGP4 with the constants of WGS 72, with which elements are fitted, and with the sidereal time of the original code,
+/// which matters only to resonances of deep-space orbits.
 fn constants(set: &ElementSet) -> Result<Constants, ElementsError> {
     let refuse = |message: String| ElementsError::at(&set.name, message);
     let orbit = sgp4::Orbit::from_kozai_elements(
@@ -213,7 +215,8 @@ mod tests {
     use crate::satellites::propagation::{distance, inertial_to_earth_fixed};
     use crate::satellites::tle;
 
-    /// From the verification set of Vallado, Crawford, Hujsak and Kelso (2006): near the Earth, a resonant 12 h orbit, and GPS.
+    /// From the verification set of Vallado, Crawford, Hujsak and Kelso (2006): a near-Earth orbit, a resonant 12 h
+    /// orbit, and GPS.
     const VERIFICATION: &str = "\
 1 00005U 58002B   00179.78495062  .00000023  00000-0  28098-4 0  4753
 2 00005  34.2682 348.7242 1859667 331.7664  19.3264 10.82419157413667
@@ -263,7 +266,7 @@ mod tests {
         }
     }
 
-    /// To what the rounding of positions allows.
+    /// To the rounding of positions.
     #[test]
     fn velocities_are_how_positions_change() {
         let orbits = orbits(VERIFICATION);
@@ -279,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_satellite_that_comes_down_is_named() {
-        // Of the same set: the last stage of decay, lost within 420 min.
+        // From the same set: the last stage of decay, lost within 420 min.
         let falling = orbits(
             "SL-14 DEB\n\
              1 29141U 85108AA  06170.26783845  .99999999  00000-0  13519-0 0   718\n\

@@ -1,4 +1,4 @@
-//! A constellation of real satellites: a file of elements and how it is to be used.
+//! A constellation of real satellites: a file of elements and its options.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,8 +22,7 @@ pub struct ElementsFile {
     /// Elevation below which a ground station cannot use a satellite.
     #[serde(default = "ten_degrees")]
     pub minimum_elevation: Angle,
-    /// The pattern of the inter-satellite links: none, or the pairs of a file. Elements do not tell what a plus-grid would
-    /// link.
+    /// The pattern of the inter-satellite links: none, or the pairs of a file. Elements have no planes for a plus-grid.
     #[serde(default = "unlinked")]
     pub links: LinkPattern,
     /// Height above the equatorial radius below which an inter-satellite link must not pass.

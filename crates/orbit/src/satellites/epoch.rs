@@ -1,4 +1,4 @@
-//! Instants of Coordinated Universal Time, and how far the Earth has turned by then.
+//! Instants of Coordinated Universal Time, and the Earth's rotation angle at them.
 
 use std::f64::consts::TAU;
 use std::fmt;
@@ -27,7 +27,7 @@ impl Epoch {
         Epoch { day: day + days as i32, second: second - days * DAY }
     }
 
-    /// The beginning of a day of the Gregorian calendar, or nothing if there is no such day.
+    /// The beginning of a day of the Gregorian calendar; `None` if there is no such day.
     pub fn from_date(year: i32, month: u32, day: u32) -> Option<Epoch> {
         let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
         let lengths = [31, if leap { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
@@ -60,9 +60,9 @@ impl Epoch {
         f64::from(self.day) - 0.5 + self.second / DAY
     }
 
-    /// Greenwich mean sidereal time of 1982 in radians, 0 to 2π: the angle from the mean equinox to Greenwich, by which SGP4's
-    /// frame is turned to the Earth's (Vallado, Crawford, Hujsak and Kelso, *Revisiting Spacetrack Report #3*, appendix C;
-    /// Aoki and others, 1982). UT1 is taken to be UTC, from which it is at most 0.9 s away.
+    /// Greenwich mean sidereal time of 1982 in radians, 0 to 2π: the angle from the mean equinox to Greenwich, by which
+    /// SGP4's frame is turned to the Earth's (Vallado, Crawford, Hujsak and Kelso, *Revisiting Spacetrack Report #3*,
+    /// appendix C; Aoki and others, 1982). UT1 is taken to be UTC, from which it differs by at most 0.9 s.
     pub fn sidereal_time(self) -> f64 {
         let t = self.days_since_j2000() / 36_525.0;
         // 876,600 h of the expression's linear term are whole turns: one for each day.

@@ -1,14 +1,14 @@
-//! The inter-satellite links: a grid whose lengths change, and a seam whose partners change.
+//! The inter-satellite links: a grid of links with changing lengths, and a seam of links with changing partners.
 
 use std::f64::consts::{PI, TAU};
 
 use crate::satellites::constellation::{Constellation, Geometry, LinkPattern, PhasingOrder};
 use crate::satellites::propagation::{EARTH_RADIUS, Orbits, Vector, distance, dot};
 
-/// The graph of the satellites at an instant, as compressed sparse rows.
+/// The graph of the satellites and their links at an instant, as compressed sparse rows.
 ///
-/// The links of satellite `s` are the slots `offsets[s]..offsets[s + 1]`, each with the neighbour and the length in metres;
-/// a link that is off is infinitely long. Every link stands in the rows of both its ends.
+/// The links of satellite `s` are the slots `offsets[s]..offsets[s + 1]`, each with the neighbour and the length in
+/// metres; a link that is off is infinitely long. Every link is in the rows of both its ends.
 #[derive(Clone, Debug)]
 pub struct Links {
     offsets: Vec<u32>,
@@ -17,9 +17,10 @@ pub struct Links {
     between_planes: Vec<Link>,
     seam: Option<Seam>,
     longest: f64,
-    /// How far from the plane of the equator a link between planes may begin and end.
+    /// The largest distance from the equatorial plane at which a link between planes may begin and end.
     highest: f64,
-    /// How near to the centre of the Earth a link may pass; the rule for orbits of different radii, where a length says nothing.
+    /// The least distance to the Earth's centre at which a link may pass; used where orbits have different radii, so
+    /// that the length of a link does not determine it.
     lowest: f64,
 }
 
@@ -29,7 +30,7 @@ struct Link {
     slots: [u32; 2],
 }
 
-/// The links between the first plane of a star and the last, which fly past each other.
+/// The links between the first and the last plane of a star, whose satellites fly past each other.
 #[derive(Clone, Debug)]
 struct Seam {
     satellites: u32,
@@ -43,7 +44,8 @@ struct Seam {
 }
 
 impl Links {
-    /// The links of `constellation` at the reference instant; none for pairs of a file, which [`Links::between`] links.
+    /// The links of `constellation` at the reference instant; none if they are the pairs of a file, for
+    /// [`Links::between`].
     pub fn new(constellation: &Constellation, orbits: &Orbits) -> Links {
         let pairs = grid(constellation);
         let seam = has_seam(constellation);
@@ -94,7 +96,7 @@ impl Links {
         links
     }
 
-    /// Rows of these sizes with all links off, and no rule that would keep them so.
+    /// Rows of these sizes with all links off, without the altitude and latitude limits.
     fn unlinked(offsets: Vec<u32>) -> Links {
         let slots = *offsets.last().expect("starts with one") as usize;
         Links {
@@ -109,7 +111,7 @@ impl Links {
         }
     }
 
-    /// Gives every pair its slots; the links in a plane get their length, `chord`, which never changes.
+    /// Gives every pair its slots; the links within a plane get their constant length, `chord`.
     fn place(&mut self, pairs: &[([u32; 2], bool)], chord: f64) {
         let mut free = self.offsets.clone();
         for &(ends, in_plane) in pairs {
@@ -126,7 +128,7 @@ impl Links {
         }
     }
 
-    /// Brings the links to the instant `seconds`, when the satellites are at `positions`.
+    /// Computes the links at `seconds`, when the satellites are at `positions`.
     pub fn update(&mut self, seconds: f64, positions: &[Vector]) {
         for i in 0..self.between_planes.len() {
             let Link { ends, slots } = self.between_planes[i];
@@ -155,12 +157,12 @@ impl Links {
         slots.iter().for_each(|&slot| self.metres[slot as usize] = metres);
     }
 
-    /// Off if the link would pass too low.
+    /// The length, or infinity if the link passes too low.
     fn limit(&self, metres: f64) -> f64 {
         if metres <= self.longest { metres } else { f64::INFINITY }
     }
 
-    /// A graph of lasting links, each between two satellites and with its length in metres.
+    /// A graph of constant links, each between two satellites and with its length in metres.
     #[cfg(test)]
     pub(crate) fn from_edges(satellites: u32, edges: &[(u32, u32, f64)]) -> Links {
         let rows = (0..satellites).map(|s| {
@@ -195,8 +197,9 @@ impl Links {
 impl Seam {
     /// The satellite of the last plane that the first plane's satellite 0 is linked to; satellite `k` has `mirror - k`.
     ///
-    /// The satellite at the argument of latitude u meets the one at pi - u, which is as far north on the other side of the
-    /// seam. Rounding to the nearest makes it a pairing one to one, which moves on by one every half spacing of flight.
+    /// The satellite at the argument of latitude u is linked to the one at pi - u, which is as far north on the other
+    /// side of the seam. Rounding to the nearest satellite makes it a one-to-one pairing, which moves on by one every
+    /// half spacing of flight.
     fn mirror(&self, seconds: f64) -> u32 {
         let spacing = TAU / f64::from(self.satellites);
         let nearest = ((PI - self.phases - 2.0 * self.latitude_rate * seconds) / spacing).round();
@@ -204,7 +207,7 @@ impl Seam {
     }
 }
 
-/// Where the rows of `satellites` satellites begin, when they have so many links as they are named in `ends`.
+/// The offsets of the rows of `satellites` satellites; a satellite has one link for each time that it is in `ends`.
 fn offsets(satellites: u32, ends: impl Iterator<Item = u32>) -> Vec<u32> {
     let mut offsets = vec![0; satellites as usize + 1];
     ends.for_each(|s| offsets[s as usize + 1] += 1);
@@ -214,7 +217,7 @@ fn offsets(satellites: u32, ends: impl Iterator<Item = u32>) -> Vec<u32> {
     offsets
 }
 
-/// How near the straight line between two points comes to the centre of the Earth.
+/// The least distance of the straight line between two points to the Earth's centre.
 fn nearest_to_centre(a: Vector, b: Vector) -> f64 {
     let way = [b[0] - a[0], b[1] - a[1], b[2] - a[2]];
     let share = (-dot(a, way) / dot(way, way)).clamp(0.0, 1.0);
@@ -226,7 +229,7 @@ fn has_seam(constellation: &Constellation) -> bool {
     star && constellation.cross_seam && constellation.links == LinkPattern::PlusGrid
 }
 
-/// The lasting pairs of the plus-grid, each with whether it is within a plane.
+/// The constant pairs of the plus-grid, each with whether it is within a plane.
 fn grid(constellation: &Constellation) -> Vec<([u32; 2], bool)> {
     let (planes, per_plane) = (constellation.planes, constellation.satellites_per_plane);
     let number = |plane: u32, k: u32| plane * per_plane + k % per_plane;
@@ -243,7 +246,7 @@ fn grid(constellation: &Constellation) -> Vec<([u32; 2], bool)> {
         pairs.extend((0..per_plane).map(|k| ([number(plane - 1, k), number(plane, k)], false)));
     }
     if constellation.closes() && planes > 2 {
-        // Once around, the phases have added up to this many whole satellites.
+        // The whole number of satellites by which the phases have added up after one turn.
         let ahead = match constellation.phasing_order {
             PhasingOrder::Alternate => 0,
             PhasingOrder::Progressive => constellation.phase_shift(planes).round() as u32,
@@ -367,7 +370,7 @@ mod tests {
             assert!(degrees(&links, 1584).iter().all(|&d| d == 4));
             let longest = |wrap: bool| {
                 let is_wrap = |link: &(u32, u32, f64)| link.0 < 22 && link.1 >= 71 * 22;
-                // Eastwards from the second plane, the fourth, ...: as from the last.
+                // Eastwards from the second plane, the fourth, and so on: the same offset as from the last plane.
                 let is_like = |link: &(u32, u32, f64)| link.1 / 22 == link.0 / 22 + 1 && link.0 / 22 % 2 == 1;
                 let chosen = links.iter().filter(|link| if wrap { is_wrap(link) } else { is_like(link) });
                 chosen.map(|link| link.2).fold(0.0, f64::max)

@@ -1,4 +1,4 @@
-//! Which satellites there are, by a pattern or by elements, where they are, and who is linked with whom.
+//! The satellites of a constellation, by a pattern or by elements: their positions and links.
 
 pub(crate) mod choice;
 pub(crate) mod constellation;

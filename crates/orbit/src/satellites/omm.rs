@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::csv::{Line, rows};
 use crate::satellites::elements::{ElementSet, ElementsError};
 
-/// Keyword to value, as texts.
+/// Keyword to value, both as text.
 type Fields = BTreeMap<String, String>;
 
 /// Reads a JSON array of messages, or one message.
@@ -61,7 +61,7 @@ pub fn parse_csv(text: &str) -> Result<Vec<ElementSet>, ElementsError> {
     lines.map(read).collect()
 }
 
-/// Reads messages of lines `KEYWORD = value`; each begins with its version, or where a keyword comes again.
+/// Reads messages of lines `KEYWORD = value`; a message begins with its version, or where a keyword repeats.
 ///
 /// # Errors
 /// Names the line, or the record and the keyword that is wrong.
@@ -86,8 +86,8 @@ pub fn parse_kvn(text: &str) -> Result<Vec<ElementSet>, ElementsError> {
     records.iter().map(|(i, fields)| set(&format!("the message at line {i}"), fields)).collect()
 }
 
-/// Reads the messages of an XML text: every `<omm>`, and in it every element that holds nothing but text. Enough for OMMs,
-/// which have neither attributes that matter nor nested elements of one name.
+/// Reads the messages of an XML text: every `<omm>`, and in it every element that contains only text. That suffices for
+/// OMMs, which have neither relevant attributes nor nested elements of the same name.
 ///
 /// # Errors
 /// Names the record and the keyword that is wrong.
@@ -116,7 +116,7 @@ pub fn parse_xml(text: &str) -> Result<Vec<ElementSet>, ElementsError> {
 fn set(place: &str, fields: &Fields) -> Result<ElementSet, ElementsError> {
     let given = |key: &str| fields.get(key).map(String::as_str).filter(|value| !value.is_empty());
     let refuse = |message: String| ElementsError::at(place, message);
-    // What SGP4 is for. Catalogues in JSON and CSV leave these out.
+    // The values for which SGP4 is defined. Catalogues in JSON and CSV leave these keywords out.
     let meant: [(&str, &[&str]); 4] = [
         ("CENTER_NAME", &["EARTH"]),
         ("REF_FRAME", &["TEME"]),
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Made up, in the manner of CelesTrak.
+    /// Made up, in CelesTrak's format.
     const JSON: &str = r#"[{"OBJECT_NAME":"DEMO 1, \"A\"","OBJECT_ID":"2026-001A","EPOCH":"2026-11-20T22:30:15.5",
         "MEAN_MOTION":14.34216969,"ECCENTRICITY":0.0002131,"INCLINATION":86.3973,"RA_OF_ASC_NODE":12.5,
         "ARG_OF_PERICENTER":90.25,"MEAN_ANOMALY":269.75,"EPHEMERIS_TYPE":0,"CLASSIFICATION_TYPE":"U",

@@ -1,4 +1,4 @@
-//! Constellations known by name: data files, one each.
+//! Named constellations, each from a data file.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ use crate::satellites::constellation::Constellation;
 pub struct Preset {
     /// The name that scenarios use.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// A summary in one line.
     pub summary: String,
     /// Its parameters.
     pub constellation: Constellation,

@@ -1,5 +1,5 @@
-//! Where the satellites are: circular orbits, undisturbed or with the drift that the Earth's oblateness causes, or the orbits
-//! of real satellites.
+//! Positions of satellites: circular orbits, undisturbed or with the drift that the Earth's oblateness causes, or the
+//! orbits of real satellites.
 //!
 //! Frame: inertial, x through the Greenwich meridian at the reference instant, z through the north pole, metres.
 
@@ -44,7 +44,7 @@ impl Orbits {
         }
     }
 
-    /// Whether there is no satellite at all (what was checked has at least one).
+    /// Whether there is no satellite (a checked constellation has at least one).
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -57,7 +57,7 @@ impl Orbits {
         }
     }
 
-    /// Where one satellite is, as [`Orbits::positions_at`] tells it of all.
+    /// The position of one satellite, as in [`Orbits::positions_at`].
     pub fn position_of(&self, satellite: u32, seconds: f64) -> Vector {
         match self {
             Orbits::Walker(orbits) => orbits.position_of(satellite as usize, seconds),
@@ -65,7 +65,7 @@ impl Orbits {
         }
     }
 
-    /// How fast one satellite moves then, in the same frame, metres per second.
+    /// The velocity of one satellite in the same frame, metres per second.
     pub fn velocity_of(&self, satellite: u32, seconds: f64) -> Vector {
         match self {
             Orbits::Walker(orbits) => orbits.velocity_of(satellite as usize, seconds),
@@ -114,8 +114,8 @@ impl WalkerOrbits {
     }
 
     fn positions_at(&self, seconds: f64, positions: &mut Vec<Vector>) {
-        // One sine for all satellites: the angles on the orbit are added by the addition theorem. Likewise all nodes turn by
-        // one angle.
+        // One sine for all satellites: angles on the orbit are added by the addition theorem. Likewise all nodes turn
+        // by one angle.
         let on_orbit = libm::sincos(self.latitude_rate * seconds);
         let turn = libm::sincos(self.node_rate * seconds);
         positions.clear();
@@ -137,7 +137,7 @@ impl WalkerOrbits {
         let (node, ahead) = self.planes[satellite / self.satellites_per_plane];
         let plane = (turned(node, turn), turned(ahead, turn));
         let (sin, cos) = libm::sincos(self.latitude_rate * seconds);
-        // A quarter of a revolution ahead on the orbit is the way it goes.
+        // The direction of flight is that to the position a quarter of a revolution ahead.
         let forward = self.position(plane, self.phases[satellite], (cos, -sin));
         let [x, y, _] = self.position(plane, self.phases[satellite], (sin, cos));
         let drift = [-self.node_rate * y, self.node_rate * x, 0.0];
@@ -217,7 +217,7 @@ mod tests {
                 orbits.positions_at(seconds, &mut positions);
                 for (number, &position) in positions.iter().enumerate() {
                     let (plane, k) = (number as u32 / c.satellites_per_plane, number as u32 % c.satellites_per_plane);
-                    // Alternate phasing of half a spacing, as all presets have it.
+                    // Alternate phasing of half a spacing, as in all presets.
                     let phase = (f64::from(k) + 0.5 * f64::from(plane % 2)) / f64::from(c.satellites_per_plane);
                     let a = EARTH_RADIUS + c.altitude.as_metres();
                     let motion = (GRAVITATIONAL_PARAMETER / (a * a * a)).sqrt();
@@ -249,7 +249,7 @@ mod tests {
         // Sun-synchronous at 800 km: 98.6 deg (Wertz, Space Mission Analysis and Design), with the mean sun in a tropical year.
         c.inclination = Angle::from_degrees(98.603);
         assert!((degrees_a_day(c.node_rate()) - 360.0 / 365.2422).abs() < 2e-4, "{}", degrees_a_day(c.node_rate()));
-        // At 60 and 120 deg, 4 cos^2 i = 1: the revolution from node to node takes as long as without.
+        // At 60 and 120 deg, 4 cos^2 i = 1: the nodal period is the undisturbed one.
         for inclination in [60.0, 120.0] {
             c.inclination = Angle::from_degrees(inclination);
             assert!((c.latitude_rate() / undisturbed - 1.0).abs() < 1e-12);
@@ -265,7 +265,7 @@ mod tests {
             c.j2 = j2;
             c.first_node = Angle::from_degrees(turned_by.to_degrees());
             let mut positions = Vec::new();
-            // A satellite of the undisturbed constellation that is ahead has flown for longer.
+            // A satellite that is ahead has the position of the undisturbed constellation at a later time.
             Orbits::new(&c).positions_at(
                 seconds + ahead_by / Constellation { j2: false, ..c.clone() }.latitude_rate(),
                 &mut positions,

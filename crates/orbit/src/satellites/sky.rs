@@ -1,4 +1,4 @@
-//! A constellation with all its files read: who is there, where, and linked with whom.
+//! A constellation with all its files read: its satellites, their orbits and their links.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,22 +15,22 @@ use crate::satellites::{omm, tle};
 /// Hands out the text of a file that a scenario names, or says why it cannot.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
-/// Satellites in motion with their links.
+/// Satellites with their orbits and links.
 #[derive(Clone, Debug)]
 pub struct Sky {
-    /// Where the satellites are.
+    /// The orbits of the satellites.
     pub orbits: Orbits,
-    /// The links between them, at the reference instant until they are updated.
+    /// The links between them; at the reference instant until they are updated.
     pub links: Links,
-    /// Elevation below which a ground station cannot use a satellite.
+    /// Elevation below which a satellite does not serve a station.
     pub minimum_elevation: Angle,
     /// The name of every satellite: of a Walker constellation its number, else as in the file.
     pub names: Vec<String>,
-    /// Seconds from the epoch of each satellite's elements to the reference instant; none for a pattern.
+    /// Seconds from the epoch of each satellite's elements to the reference instant; empty for a Walker constellation.
     ages: Vec<f64>,
 }
 
-/// More would not fit the router's numbers.
+/// The limit of the router's numbers.
 const MOST_SATELLITES: usize = 100_000;
 
 impl Sky {
@@ -81,7 +81,7 @@ impl Sky {
     /// Checks that all satellites are in orbit from `from` to `to`, seconds after the reference instant.
     ///
     /// # Errors
-    /// Names the satellite that has come down or whose elements cannot be followed, and when.
+    /// Names the satellite that has decayed or for which SGP4 fails, and when.
     pub fn check(&self, from: f64, to: f64) -> Result<(), FieldError> {
         match &self.orbits {
             Orbits::Walker(_) => Ok(()),
@@ -91,7 +91,7 @@ impl Sky {
         }
     }
 
-    /// What to know before trusting positions from `from` to `to` (seconds after the reference instant): elements that are then
+    /// A warning about positions from `from` to `to` (seconds after the reference instant) of elements that are then
     /// more than two weeks from their epoch.
     pub fn warning(&self, from: f64, to: f64) -> Option<String> {
         let farthest = |age: &f64| (age + from).abs().max((age + to).abs());
@@ -101,18 +101,18 @@ impl Sky {
         Some(format!("the elements of {name} are used up to {days:.0} days from their epoch: trust them for 14"))
     }
 
-    /// Writes where the satellites are `seconds` after the reference instant, fixed to the Earth (x through Greenwich, z through
-    /// the north pole), metres.
+    /// Writes the positions of the satellites `seconds` after the reference instant in the frame fixed to the Earth (x
+    /// through Greenwich, z through the north pole), metres.
     pub fn earth_fixed_at(&self, seconds: f64, positions: &mut Vec<Vector>) {
         self.orbits.positions_at(seconds, positions);
         positions.iter_mut().for_each(|position| *position = inertial_to_earth_fixed(*position, seconds));
     }
 }
 
-/// Reads two-line element sets or orbit mean-elements messages, whichever the text holds.
+/// Reads two-line element sets or orbit mean-elements messages; the format is found from the text.
 ///
 /// # Errors
-/// The text is neither, or names the line or record that is wrong.
+/// The text is in neither format, or a line or record is wrong: the error names it.
 pub fn parse_elements(text: &str) -> Result<Vec<ElementSet>, ElementsError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = rows(text);
@@ -140,7 +140,7 @@ pub fn parse_elements(text: &str) -> Result<Vec<ElementSet>, ElementsError> {
     }
 }
 
-/// The pairs that a file lists, without those that come again.
+/// The pairs that a file lists, without repetitions.
 fn pairs(file: &str, names: &[String], read: ReadFile) -> Result<Vec<[u32; 2]>, FieldError> {
     let refuse = |message: String| FieldError::new("links.pairs", format!("{file}: {message}"));
     let text = read(file).map_err(refuse)?;
@@ -241,7 +241,7 @@ HIGH,100005,2026-11-20T06:00:00,1.0027,0.0002,0.05,10,0,315,0
             (epoch(&given).as_str(), given.minimum_elevation),
             ("2026-11-21T00:00:00", Angle::from_degrees(5.0))
         );
-        // The same instants by another clock.
+        // The same instants relative to another reference instant.
         let (mut a, mut b) = (Vec::new(), Vec::new());
         found.earth_fixed_at(18.0 * 3600.0 + 77.0, &mut a);
         given.earth_fixed_at(77.0, &mut b);

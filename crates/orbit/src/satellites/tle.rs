@@ -33,7 +33,7 @@ pub fn parse(text: &str) -> Result<Vec<ElementSet>, ElementsError> {
 
 #[derive(Clone, Copy)]
 struct Line<'a> {
-    /// Counted from 1.
+    /// The line's number, from 1.
     number: usize,
     text: &'a str,
 }
@@ -80,7 +80,7 @@ impl Line<'_> {
         ElementsError::at(format!("line {}", self.number), message)
     }
 
-    /// Length and checksum.
+    /// Checks length and checksum.
     fn check(self) -> Result<(), ElementsError> {
         if !self.text.is_ascii() {
             return Err(self.error("has characters that are not ASCII"));
@@ -128,7 +128,7 @@ impl Line<'_> {
         text.parse().ok().filter(|_| digits(text)).ok_or_else(|| self.refuse(&field, "must be digits"))
     }
 
-    /// ` 12345-3` is 0.12345e-3.
+    /// The decimal notation of two-line elements: ` 12345-3` is 0.12345e-3.
     fn power(self, field: Field) -> Result<f64, ElementsError> {
         let text = &self.text[field.1.clone()];
         let (mantissa, exponent) = text.split_at(6);
@@ -139,7 +139,7 @@ impl Line<'_> {
         value.ok().filter(|_| sound).ok_or_else(|| self.refuse(&field, "must be digits with a power of ten"))
     }
 
-    /// Five digits, or a letter (without I and O) for ten to thirty-three and four digits.
+    /// Five digits, or Alpha-5: a letter (without I and O) for ten to thirty-three, and four digits.
     fn catalogue_number(self) -> Result<u64, ElementsError> {
         let text = self.field(NUMBER).trim();
         let (first, rest) = text.split_at(text.len().min(1));
@@ -152,7 +152,8 @@ impl Line<'_> {
     }
 }
 
-/// Digits and points only, at least one: numbers that Rust would read and no element set has (`nan`, `1e3`) are not.
+/// Whether the text has only digits and points, at least one: Rust would also read numbers that no element set has
+/// (`nan`, `1e3`).
 fn digits(text: &str) -> bool {
     text.bytes().any(|b| b.is_ascii_digit()) && text.bytes().all(|b| b.is_ascii_digit() || b == b'.')
 }
@@ -172,7 +173,7 @@ mod tests {
         parse(text).unwrap_err().to_string()
     }
 
-    /// The text with the checksums made right.
+    /// The text with correct checksums.
     fn summed(text: &str) -> String {
         let sum = |line: &str| {
             let digit =
