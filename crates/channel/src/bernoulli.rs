@@ -12,7 +12,7 @@ use crate::normal::unit_interval;
 use crate::registry::{Entry, LoadError};
 use crate::{CLEAR, Channel, ChannelModel, ERASED, Geometry, MakeRng, TransmissionLaw};
 
-/// Each burst is erased with the same probability, independently of the others; the rest arrive without noise.
+/// Each burst is erased with the same probability, independently of the others; all others arrive without noise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bernoulli {
@@ -58,7 +58,7 @@ struct BernoulliChannel {
 
 impl Channel for BernoulliChannel {
     fn burst_snr(&mut self, _now: Time) -> Db {
-        // Drawn from even when nothing is lost, so that changing the probability moves no other draw.
+        // Drawn at every burst, so that another probability shifts no other draw.
         if unit_interval(&mut *self.rng) < self.loss { ERASED } else { CLEAR }
     }
 

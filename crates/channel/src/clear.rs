@@ -16,13 +16,13 @@ use crate::{CLEAR, Channel, ChannelModel, ERASED, Geometry, MakeRng, Transmissio
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Clear {
-    /// Es/N0 of every burst; without it and without a link budget there is no noise at all.
+    /// Es/N0 of every burst; without it and without a link budget there is no noise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference_snr: Option<Db>,
-    /// In place of `reference_snr`: powers, antennas and distance make it.
+    /// The link budget from which Es/N0 is computed, in place of `reference_snr`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link_budget: Option<LinkBudget>,
-    /// Carrier frequency, for the link budget, which needs it.
+    /// Carrier frequency; the link budget needs it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub carrier: Option<Frequency>,
 }
@@ -61,7 +61,7 @@ impl ChannelModel for ClearModel {
         }
     }
 
-    /// One row if every packet meets the same; else packets sent at equal intervals of the time in which a satellite serves.
+    /// One row if Es/N0 is constant; else packets sent at equal intervals of the time in which a satellite serves.
     fn transmission_law(&self, spacing: Duration, transmissions: usize, _streams: &mut MakeRng<'_>) -> TransmissionLaw {
         const ROWS: usize = 4096;
         let (Snr::Over(_), Some(geometry)) = (&self.sight.snr, &self.sight.geometry) else {

@@ -1,17 +1,17 @@
-//! How the serving satellite is seen from the user during a run.
+//! The serving satellite as the users see it, over a run.
 
 use units::Time;
 
-/// The elevation and the range of the satellite that serves the users, over time.
+/// Elevation and range of the users' serving satellite over time.
 ///
-/// Linear between its points; two points at one instant are a jump, as at a handover. Before the first point and after the last
-/// one it stays.
+/// Linear between its points; two points at one instant are a jump, as at a handover. Before the first point and after
+/// the last one their values hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Geometry {
     points: Vec<(Time, Option<View>)>,
 }
 
-/// How a satellite is seen.
+/// Elevation and range at an instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct View {
     pub(crate) elevation_deg: f64,
@@ -19,8 +19,8 @@ pub(crate) struct View {
 }
 
 impl Geometry {
-    /// From points in the order of time: elevation in degrees and range in metres, or nothing from where no satellite serves
-    /// the users until the next point. A satellite whose next point is nothing stays where it is until then.
+    /// From points in the order of time: elevation in degrees and range in metres, or `None` from where no satellite
+    /// serves the users until the next point. Before a `None` the values of the last point hold.
     ///
     /// # Panics
     /// If there are no points, times go back, or a range is not more than 0.
@@ -52,7 +52,7 @@ impl Geometry {
             .map(|pair| (pair[0].0, pair[1].0))
             .collect();
         let total: u128 = spans.iter().map(|(from, until)| u128::from(until.since(*from).as_nanos())).sum();
-        // A satellite that stands still from its only point on.
+        // One satellite whose only point holds for ever.
         let always = self.points.iter().find(|(_, seen)| seen.is_some()).map_or(Time::ZERO, |(time, _)| *time);
         let (mut span, mut before) = (0, 0u128);
         (0..count).map(move |i| {

@@ -1,4 +1,4 @@
-//! The signal-to-noise ratio of an unobstructed line of sight over a run.
+//! Es/N0 of an unobstructed line of sight over a run.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use crate::geometry::View;
 use crate::link_budget::LinkBudget;
 use crate::{CLEAR, Geometry};
 
-/// What a channel says of its line of sight.
+/// The configuration of a channel's line of sight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sight<'a> {
     pub(crate) reference_snr: Option<Db>,
     pub(crate) link_budget: Option<&'a LinkBudget>,
     pub(crate) carrier: Option<Frequency>,
-    /// The channel's own, if it has one.
+    /// The elevation in the channel's configuration, if it has one.
     pub(crate) elevation: Option<OrOrbit<Angle>>,
 }
 
@@ -23,12 +23,12 @@ pub(crate) struct Sight<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct LineOfSight {
     pub(crate) snr: Snr,
-    /// What it, or the channel's elevation, follows.
+    /// The geometry, if the line of sight or the channel's elevation follows it.
     pub(crate) geometry: Option<Arc<Geometry>>,
     pub(crate) warnings: Vec<String>,
 }
 
-/// The same all the time, or as the satellite moves.
+/// Es/N0, constant or changing with the satellite.
 #[derive(Clone, Debug)]
 pub(crate) enum Snr {
     Fixed(Db),
@@ -38,16 +38,16 @@ pub(crate) enum Snr {
 /// Es/N0 in decibels, linear between instants.
 #[derive(Debug)]
 pub(crate) struct Levels {
-    /// Nanoseconds and decibels; [`NOTHING`] from where no satellite serves until the next.
+    /// Nanoseconds and decibels; [`NOTHING`] from where no satellite serves until the next point.
     points: Vec<(u64, f64)>,
 }
 
-/// No satellite.
+/// The level without a serving satellite.
 const NOTHING: f64 = f64::NEG_INFINITY;
 
-/// What the bursts of a user ask.
+/// Es/N0 of the line of sight at the instants of a user's bursts.
 pub(crate) trait Level: Send + 'static {
-    /// Es/N0 in decibels at `now`, minus infinity if no satellite serves. Calls never go back.
+    /// Es/N0 in decibels at `now`, minus infinity if no satellite serves. Calls never go back in time.
     fn at(&mut self, now: Time) -> f64;
 }
 
@@ -59,7 +59,7 @@ impl Level for Db {
 }
 
 impl Sight<'_> {
-    /// Reads no file.
+    /// Checks the values; no file is opened.
     pub(crate) fn check(&self) -> Result<(), FieldError> {
         let Some(budget) = self.link_budget else { return Ok(()) };
         if self.reference_snr.is_some() {
@@ -76,10 +76,9 @@ impl Sight<'_> {
         self.orbit_field().is_some()
     }
 
-    /// After [`Sight::check`]. Without a word on noise there is none.
+    /// After [`Sight::check`]. Without Es/N0 and link budget there is no noise.
     ///
-    /// # Errors
-    /// Something follows the orbit and `geometry` is missing, or the file of the rain cannot be used.
+    /// A value follows the orbit and `geometry` is missing, or the rain file is refused.
     pub(crate) fn load(&self, base_dir: &Path, geometry: Option<&Arc<Geometry>>) -> Result<LineOfSight, FieldError> {
         let geometry = self.orbit_field().map(|field| needed(geometry, field)).transpose()?.cloned();
         let mut warnings = Vec::new();
@@ -107,7 +106,7 @@ impl Sight<'_> {
         Ok(LineOfSight { snr, geometry, warnings })
     }
 
-    /// The field that follows the orbit, if one does.
+    /// The name of the field that follows the orbit, if there is one.
     fn orbit_field(&self) -> Option<&'static str> {
         if self.elevation.is_some_and(OrOrbit::follows_orbit) {
             return Some("elevation");
@@ -121,7 +120,7 @@ impl Sight<'_> {
 }
 
 impl Snr {
-    /// The mean of its decibels over the time in which a satellite serves.
+    /// The mean of the decibels over the time in which a satellite serves.
     pub(crate) fn mean(&self) -> Db {
         match self {
             Snr::Fixed(snr) => *snr,
@@ -129,7 +128,7 @@ impl Snr {
         }
     }
 
-    /// As a user asks it, for whoever does not mind how.
+    /// A boxed reader of the levels for one user.
     pub(crate) fn cursor(&self) -> Box<dyn Level> {
         match self {
             Snr::Fixed(snr) => Box::new(*snr),
@@ -138,7 +137,7 @@ impl Snr {
     }
 }
 
-/// The geometry that `field` follows.
+/// The geometry, or an error about `field`, which follows it.
 fn needed<'a>(geometry: Option<&'a Arc<Geometry>>, field: &str) -> Result<&'a Arc<Geometry>, FieldError> {
     let missing = "follows the orbit, and the path knows no satellite: give a value, or a path over a constellation";
     let geometry = geometry.ok_or_else(|| FieldError::new(field, missing.to_owned()))?;
@@ -148,8 +147,8 @@ fn needed<'a>(geometry: Option<&'a Arc<Geometry>>, field: &str) -> Result<&'a Ar
     Ok(geometry)
 }
 
-/// Between two points of a geometry the level is tabulated so finely that a straight line is right to 0.001 dB: the range changes
-/// by at most this share of itself, and the elevation, for the rain, by at most so many degrees.
+/// Between two points of a geometry the level is tabulated so finely that linear interpolation is exact to 0.001 dB: in
+/// a step the range changes by at most this share, and the elevation, for the rain, by at most so many degrees.
 const RANGE_STEP: f64 = 0.03;
 const ELEVATION_STEP_DEG: f64 = 0.5;
 
@@ -200,13 +199,13 @@ impl Level for Box<dyn Level> {
     }
 }
 
-/// Goes along the levels with the calls.
+/// Reads the levels in the order of time.
 #[derive(Debug)]
 pub(crate) struct Cursor {
     levels: Arc<Levels>,
-    /// The first point after the piece.
+    /// The first point after the current piece.
     next: usize,
-    /// The piece: a straight line from here on.
+    /// The current piece: a straight line from this instant on.
     from: u64,
     until: u64,
     level: f64,

@@ -1,8 +1,8 @@
-//! The signal-to-noise ratio of a line of sight from a link budget: powers, antennas, distance, rain.
+//! The signal-to-noise ratio of a line of sight from a link budget: power, antennas, distance, rain.
 //!
-//! Simplified, and who could notice: antennas have their gain in every direction in which the satellite is seen (beams with an
-//! edge, terminals that do not track); rain attenuates but does not warm the sky (a low-noise receiver above 10 GHz loses a
-//! further 1 to 3 dB); gases, clouds and scintillation are for `losses`.
+//! Simplified, and who could notice: antennas have their gain in every direction in which the satellite is seen (beams
+//! with an edge, terminals that do not track); rain attenuates without raising the noise temperature (a low-noise
+//! receiver above 10 GHz loses a further 1 to 3 dB); gases, clouds and scintillation belong into `losses`.
 
 use std::f64::consts::PI;
 use std::path::Path;
@@ -17,8 +17,8 @@ pub(crate) const SPEED_OF_LIGHT_MPS: f64 = 299_792_458.0;
 /// Boltzmann's constant in joules per kelvin, exact in the SI of 2019; -228.6 dB.
 const BOLTZMANN: f64 = 1.380_649e-23;
 
-/// Es/N0 of an unobstructed line of sight from powers, antennas and distance (Recommendation ITU-R S.1328 and every textbook):
-/// EIRP + G/T + 228.6 dB - 20 log10(4 pi d f / c) - 10 log10(symbol rate) - losses - rain.
+/// Es/N0 of an unobstructed line of sight from power, antennas and distance (Recommendation ITU-R S.1328): EIRP + G/T +
+/// 228.6 dB - 20 log10(4 pi d f / c) - 10 log10(symbol rate) - losses - rain.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkBudget {
@@ -45,7 +45,7 @@ pub struct LinkBudget {
     /// Distance of the satellite, more than zero.
     #[serde(default = "orbit")]
     pub range: OrOrbit<Length>,
-    /// Everything else that is lost: gases, pointing, polarisation, implementation; zero or more.
+    /// All other losses: gases, pointing, polarisation, implementation; zero or more.
     #[serde(default)]
     pub losses: Db,
     /// Attenuation by rain. By elevation it follows the orbit, unless range and elevation are both given.
@@ -60,7 +60,7 @@ fn orbit() -> OrOrbit<Length> {
 const USUAL_EFFICIENCY: f64 = 0.6;
 
 impl LinkBudget {
-    /// Whether the values can be used together. Reads no file.
+    /// Checks the values, each and together; no file is opened.
     ///
     /// # Errors
     /// Names the field, what was given and what is allowed.

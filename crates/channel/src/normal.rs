@@ -1,7 +1,7 @@
 //! Standard normal numbers with the same bits on every machine.
 //!
-//! General purpose libraries take the logarithms and exponentials of their rejection steps from the platform, whose last bits
-//! differ; here they are libm's.
+//! General purpose libraries take the logarithms and exponentials of their rejection steps from the platform, whose
+//! last bits differ; here they are libm's.
 
 use std::sync::OnceLock;
 
@@ -11,9 +11,9 @@ use rand::Rng;
 pub(crate) struct Normals {
     rng: Box<dyn Rng + Send>,
     layers: &'static Layers,
-    /// Drawn ahead, which nobody sees: the generator serves this stream alone.
+    /// Words drawn ahead; the generator serves no other stream.
     words: [u64; AHEAD],
-    /// The first of them that is not used yet.
+    /// The index of the first unused word.
     next: usize,
 }
 
@@ -42,7 +42,7 @@ impl Normals {
         }
     }
 
-    /// The next numbers, as many as `out` takes.
+    /// Fills `out` with the next numbers.
     pub(crate) fn fill(&mut self, out: &mut [f64]) {
         let mut done = 0;
         while done < out.len() {
@@ -78,7 +78,7 @@ impl Normals {
         to_unit_interval(self.word())
     }
 
-    /// One draw in a hundred: the tail, or the part of a layer that the curve cuts.
+    /// One draw in a hundred: in the tail, or in the part of a layer that the curve cuts.
     #[cold]
     fn beyond_the_core(&mut self, word: u64, x: f64) -> Option<f64> {
         let layer = (word & 0xff) as usize;
@@ -90,7 +90,7 @@ impl Normals {
         (y < density(x)).then_some(x)
     }
 
-    /// Marsaglia (1964).
+    /// The tail, by Marsaglia (1964).
     fn tail(&mut self) -> f64 {
         loop {
             let x = -libm::log(1.0 - self.uniform()) / TAIL;
@@ -116,7 +116,7 @@ impl Normals {
         }
     }
 
-    /// Draws ahead.
+    /// Draws the next words.
     #[cold]
     fn refill(&mut self) {
         let mut bytes = [0; 8 * AHEAD];
@@ -128,7 +128,8 @@ impl Normals {
     }
 }
 
-/// Where the tail begins and the area of a layer, for 256 layers (Marsaglia and Tsang 2000, section 2).
+/// The abscissa at which the tail begins, and the area of a layer, for 256 layers (Marsaglia and Tsang 2000, section
+/// 2).
 const TAIL: f64 = 3.654_152_885_361_009;
 const AREA: f64 = 0.004_928_673_233_992_336;
 
@@ -142,11 +143,11 @@ struct Layers {
 }
 
 impl Layers {
-    /// The number of a draw, or where it fell if the curve has to be asked whether it counts.
+    /// The number of a draw, or the abscissa if it must be compared with the curve.
     #[inline]
     fn core(&self, word: u64) -> Result<f64, f64> {
         let layer = (word & 0xff) as usize;
-        // From -1 to 1 times the edge: a power of two can be moved from one factor to the other.
+        // From -1 to 1 times the edge: a power of two moves between the factors without rounding.
         let x = (word as i64 >> 11) as f64 * self.scaled_edge[layer];
         if x.abs() < self.edge[layer + 1] { Ok(x) } else { Err(x) }
     }
@@ -204,7 +205,7 @@ mod tests {
         assert!((tail - expected).abs() < 4.0 * expected.sqrt(), "{tail} in the tails against {expected}");
     }
 
-    /// Draw by draw, as the method is written down.
+    /// The method draw by draw, as it is published.
     struct Plain(Xoshiro256PlusPlus, Layers);
 
     impl Plain {

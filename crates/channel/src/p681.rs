@@ -1,6 +1,6 @@
 //! The land mobile satellite channel of Recommendation ITU-R P.681-11: good and bad events of random length and depth.
 //!
-//! Simplified as [`crate::Lms`] is. The correlation distance of the shadowing is that of the good state throughout.
+//! Simplified as in [`crate::Lms`]. The correlation distance of the shadowing is that of the good state throughout.
 
 use std::sync::OnceLock;
 
@@ -20,16 +20,16 @@ use crate::normal::Normals;
 pub struct P681 {
     /// Surroundings of the user.
     pub environment: P681Environment,
-    /// Elevation of the satellite: one for which the environment has published parameters; or "orbit": the nearest ones to
-    /// that of the satellite that serves the users.
+    /// Elevation of the satellite: one for which the environment has published parameters; or "orbit": the parameters
+    /// nearest to the elevation of the serving satellite.
     pub elevation: OrOrbit<Angle>,
     /// Speed of the user, more than zero.
     pub speed: Speed,
-    /// Es/N0 of an unobstructed line of sight, unless a link budget makes it.
+    /// Es/N0 of an unobstructed line of sight, unless a link budget is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = REFERENCE_SNR.to_string()))]
     pub reference_snr: Option<Db>,
-    /// In place of `reference_snr`: powers, antennas and distance make it.
+    /// The link budget from which Es/N0 is computed, in place of `reference_snr`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link_budget: Option<LinkBudget>,
     /// Carrier frequency, for the Doppler shift and the link budget.
@@ -144,7 +144,7 @@ impl Parameters {
             site: Vec<Parameters>,
         }
         static SITES: OnceLock<Vec<Parameters>> = OnceLock::new();
-        // The file is part of the program: that it can be read is tested.
+        // The file is compiled in; a test reads it.
         let read =
             || toml::from_str::<File>(include_str!("../parameters/p681.toml")).expect("a valid parameter file").site;
         SITES.get_or_init(read)
@@ -154,7 +154,7 @@ impl Parameters {
         if state == GOOD { &self.good } else { &self.bad }
     }
 
-    /// The share of the way in good events.
+    /// The share of the distance in good events.
     fn good_share(&self) -> f64 {
         let (good, bad) = (self.good.mean_length_m(), self.bad.mean_length_m());
         good / (good + bad)
@@ -184,10 +184,10 @@ impl State {
         }
     }
 
-    /// The parameters of an event whose mean attenuation is this far from the law's mean, in standard deviations.
+    /// The parameters of an event whose mean attenuation is `deviate` standard deviations from the law's mean.
     fn loo(&self, deviate: f64) -> Loo {
         let mean_db = self.mean_db + self.mean_deviation_db * deviate;
-        // The regressions leave the possible range at their ends.
+        // At their ends the regressions give negative deviations.
         let deviation_db = (self.g1 * mean_db + self.g2).max(0.0);
         let multipath_db = (self.h1 * mean_db + self.h2).min(0.0);
         Loo { mean_db, deviation_db, multipath_db }
@@ -228,22 +228,22 @@ impl Site for Parameters {
     }
 }
 
-/// Good and bad events in turn.
+/// Alternating good and bad events.
 ///
-/// Where the elevation leaves the range of a row for the next one's, the event goes on with its length and its place in the law
-/// of the mean attenuation, under the new row, joined by a ramp as two events are.
+/// Where the elevation leaves the range of a row, the event continues under the next row with its length and its
+/// quantile in the law of the mean attenuation, joined by a ramp as two events are.
 pub(crate) struct Events {
     course: Course<Parameters>,
     leg: usize,
     normals: Normals,
     state: usize,
     end: f64,
-    /// Until where nothing is drawn or exchanged: the event's end or the leg's.
+    /// The distance up to which nothing is drawn and the row stays: the end of the event or of the leg.
     until: f64,
     /// The event's mean attenuation in standard deviations from its law's mean.
     deviate: f64,
     loo: Loo,
-    /// Where the last ramp began, how long it is, and from what it came.
+    /// The begin and the length of the last ramp, and the parameters at its begin.
     ramp_start: f64,
     ramp: f64,
     before: Loo,
@@ -282,7 +282,7 @@ impl Events {
     }
 
     /// The event has the parameters of the leg's row from `start` on, `length` before its end, after a ramp of at least
-    /// `shortest` if it lasts so long.
+    /// `shortest` if the event lasts that long.
     fn ramp_from(&mut self, start: f64, length: f64, shortest: f64) {
         let site = self.site();
         self.loo = site.state(self.state).loo(self.deviate);
@@ -301,12 +301,13 @@ impl Events {
         Loo::default().plus(old, self.before).plus(new, self.loo)
     }
 
-    /// Past the event's end or the leg's.
+    /// Goes past the end of the event or of the leg.
     fn pass(&mut self) {
         if self.course.end(self.leg) <= self.until {
             self.before = self.at_place(self.until);
             self.leg += 1;
-            // The regressions of some rows leave no ramp between means far apart; the sky does not change as a wall ends.
+            // The regressions of some rows have no ramp between means far apart; an elevation changes slowly, so there
+            // is one here.
             let shortest = self.site().shadowing_correlation_m;
             self.ramp_from(self.until, self.end - self.until, shortest);
             return;
@@ -326,8 +327,8 @@ impl Track for Events {
         (self.at_place(metres), self.state)
     }
 
-    /// At a place of the way, long events are met in proportion to their length: if the logarithm of the length is normal, so
-    /// it is then, with the mean moved up by the variance.
+    /// At a random place of the course, long events are met in proportion to their length: if the logarithm of the
+    /// length is normal, it still is, with the mean increased by the variance.
     fn restart(&mut self, metres: f64) {
         self.leg = self.course.leg_at(metres);
         let site = self.site();
@@ -405,7 +406,7 @@ mod tests {
             }
             let share = f64::from(good) / f64::from(WAYS);
             assert!((share - row.good_share()).abs() < 0.01, "at {metres} m: {share} against {}", row.good_share());
-            // The same mean, ramps included, wherever one looks: -4.2 dB or so.
+            // The mean, ramps included, is the same at every distance: about -4.2 dB.
             let depth = depth / f64::from(WAYS);
             events.restart(0.0);
             let along: f64 = (0..400_000).map(|i| events.at(f64::from(i)).0.mean_db).sum::<f64>() / 400_000.0;
@@ -453,7 +454,7 @@ mod tests {
                 let (loo, entered) = events.at(metres);
                 assert_eq!((entered, events.end), (state, end), "a border is no new event");
                 assert!((loo.mean_db - before.mean_db).abs() < 1e-3, "seed {seed}, {metres} m: no jump");
-                // After the ramp the mean is as far from the row's as it was before.
+                // After the ramp the mean has the same deviation from the row's mean as before.
                 let row = events.site().state(state);
                 assert_eq!(events.loo.mean_db, row.mean_db + row.mean_deviation_db * events.deviate);
                 assert!(events.ramp <= end - metres && events.ramp_start == metres);

@@ -23,18 +23,18 @@ pub fn mutual_information(snr: Db) -> f64 {
     }
     let index = steps as usize;
     let around = &TABLE.get_or_init(tabulate)[index - 1..index + 3];
-    // Next to 1 the cubic's last bit may be too much.
+    // Near 1 the interpolated value may exceed it in the last bit.
     cubic([around[0], around[1], around[2], around[3]], steps - index as f64).min(1.0)
 }
 
-/// Probability that an uncoded bit is received wrong, `Q(sqrt(Es/N0))` (Proakis, Digital Communications, section 4.3).
+/// Probability of an error in an uncoded bit, `Q(sqrt(Es/N0))` (Proakis, Digital Communications, section 4.3).
 pub fn bit_error_rate(snr: Db) -> f64 {
     0.5 * libm::erfc((linear(snr) / 2.0).sqrt())
 }
 
 /// Below the table the information is `log2(1 + g) / 2`: the input alphabet matters only in the fourth order of `g`.
 const LOW_DB: f64 = -40.0;
-/// From here on the missing information is less than the last bit of a double.
+/// From here on 1 minus the information is less than the last bit of a double.
 const HIGH_DB: f64 = 20.0;
 const STEPS_PER_DB: f64 = 8.0;
 const ENTRIES: usize = ((HIGH_DB - LOW_DB) * STEPS_PER_DB) as usize + 1;
@@ -79,7 +79,7 @@ fn linear(snr: Db) -> f64 {
     libm::pow(10.0, snr.get() / 10.0)
 }
 
-/// The cubic through four points at -1, 0, 1 and 2, at `u` from 0 to 1 (Lagrange).
+/// The cubic through four points at -1, 0, 1 and 2, evaluated at `u` from 0 to 1 (Lagrange).
 #[inline]
 fn cubic(p: [f64; 4], u: f64) -> f64 {
     let (before, after, beyond) = (u + 1.0, u - 1.0, u - 2.0);

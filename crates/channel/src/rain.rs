@@ -1,4 +1,4 @@
-//! Attenuation by rain, as a link budget takes it.
+//! Attenuation by rain in a link budget.
 
 use std::path::{Path, PathBuf};
 
@@ -16,21 +16,21 @@ units::registry! {
     }
 }
 
-/// The same attenuation wherever the satellite is.
+/// A constant attenuation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FixedRain {
-    /// Zero or more.
+    /// The attenuation, zero or more.
     pub attenuation: Db,
 }
 
-/// An attenuation that depends on the elevation, from a file as `transorbit channel rain` writes it by ITU-R P.618.
+/// An attenuation by elevation, from a file that `transorbit channel rain` writes by ITU-R P.618.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RainByElevation {
-    /// A CSV file of elevations in degrees and attenuations in decibels. The first line may be a header; lines that begin
-    /// with # and columns after the second are passed over. Elevations increase strictly; the attenuation is linear in
-    /// between, and that of the nearest row beyond the ends.
+    /// A CSV file of elevations in degrees and attenuations in decibels. The first line may be a header; lines that
+    /// begin with # and columns after the second are skipped. Elevations increase strictly; the attenuation is linear
+    /// in between, and that of the nearest row beyond the ends.
     pub file: PathBuf,
 }
 
@@ -84,7 +84,7 @@ impl RainTable {
         Db::new(db)
     }
 
-    /// What a reader should know if a satellite is seen lower than the table begins.
+    /// A warning if a satellite is seen below the first elevation of the table.
     pub(crate) fn warning(&self, geometry: Option<&Geometry>) -> Option<String> {
         let (lowest, (low, _)) = (self.rows[0].0, geometry?.elevations()?);
         let met = format!("the table of rain begins at {lowest} deg, the satellite is seen down to {low:.1} deg");

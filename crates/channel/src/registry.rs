@@ -19,7 +19,7 @@ units::registry! {
 }
 
 impl ChannelConfig {
-    /// Whether the values can be used together. Reads no file.
+    /// Checks the values, each and together; no file is opened.
     ///
     /// # Errors
     /// Names the field, what was given and what is allowed.

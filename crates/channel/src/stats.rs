@@ -1,4 +1,4 @@
-//! What a channel does, in numbers and as a series: for people who want to see it before they trust it.
+//! Statistics and series of a channel.
 
 use serde::Serialize;
 use units::{Db, Duration, Time};
@@ -22,7 +22,7 @@ pub struct Row {
 
 /// The series of the channel of user 0 over `duration`, a row each `step` (by default the sampling interval of the channel, or 1 ms).
 ///
-/// Times and attenuations are what a `trace` channel reads.
+/// A `trace` channel reads the times and attenuations.
 pub fn generate(
     model: &dyn ChannelModel,
     duration: Duration,
@@ -56,12 +56,12 @@ fn step_of(model: &dyn ChannelModel, step: Option<Duration>) -> Duration {
     step.or(model.sampling_interval()).unwrap_or(Duration::from_millis(1)).max(Duration::from_nanos(1))
 }
 
-/// What a channel did over some time.
+/// Statistics of a channel over some time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChannelStats {
-    /// How long it was watched.
+    /// The length of the observation.
     pub duration_s: f64,
-    /// The time between two looks at it.
+    /// The time between two samples.
     pub sampling_interval_s: f64,
     /// Es/N0 of an unobstructed line of sight.
     pub reference_snr_db: Option<f64>,
@@ -69,17 +69,17 @@ pub struct ChannelStats {
     pub attenuation_mean_db: Option<f64>,
     /// The mean power received, relative to a line of sight.
     pub power_gain_mean_db: Option<f64>,
-    /// Attenuations that are not exceeded for a share of the time.
+    /// Attenuations that are not exceeded for given percentages of the time.
     pub attenuation_percentiles: Vec<Percentile>,
     /// Mean of the mutual information per coded bit.
     pub mutual_information_mean: f64,
-    /// Share of the bursts that arrive as noise alone, 0 to 1.
+    /// Share of the bursts that are erased, 0 to 1.
     pub erased_share: f64,
     /// The propagation states in the order of their names' first appearance.
     pub states: Vec<StateShare>,
-    /// Fades below some depths.
+    /// Fades deeper than given thresholds.
     pub fades: Vec<FadeStats>,
-    /// The processes behind the fading, of a moving user.
+    /// The random processes of the fading; `None` for users that do not move.
     pub fading: Option<Fading>,
 }
 
@@ -92,14 +92,14 @@ pub struct Percentile {
     pub attenuation_db: f64,
 }
 
-/// How a propagation state was met.
+/// Statistics of a propagation state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StateShare {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
     /// Share of the time, 0 to 1.
     pub share: f64,
-    /// How often it was entered.
+    /// How often the state was entered.
     pub visits: u64,
     /// Mean duration of a stay.
     pub stay_mean_s: f64,
@@ -110,7 +110,7 @@ pub struct StateShare {
 /// Fades deeper than a threshold.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FadeStats {
-    /// The attenuation beyond which it is a fade.
+    /// The attenuation above which the channel is in a fade.
     pub threshold_db: f64,
     /// Share of the time in a fade, 0 to 1.
     pub share: f64,
@@ -120,7 +120,7 @@ pub struct FadeStats {
     pub duration_mean_s: Option<f64>,
 }
 
-/// The processes behind the fading.
+/// The random processes of the fading.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fading {
     /// The maximum Doppler shift of the model.
@@ -129,11 +129,11 @@ pub struct Fading {
     pub doppler_measured_hz: Option<f64>,
     /// Time after which the correlation of the multipath has fallen to one half.
     pub coherence_time_s: Option<f64>,
-    /// Mean power of the multipath process, 1 but for chance.
+    /// Mean power of the multipath process; its expectation is 1.
     pub multipath_power: f64,
     /// Correlation of the multipath after some times, in phase.
     pub multipath_correlation: Vec<Lag>,
-    /// Variance of the shadowing process, 1 but for chance.
+    /// Variance of the shadowing process; its expectation is 1.
     pub shadowing_variance: f64,
     /// Distance after which the correlation of the shadowing has fallen to 1/e.
     pub shadowing_correlation_distance_m: Option<f64>,
@@ -152,7 +152,7 @@ pub struct Lag {
     pub correlation: f64,
 }
 
-/// Watches the channel of user 0 of `model` for `duration`, in memory that does not grow with it.
+/// Samples the channel of user 0 of `model` for `duration`, in constant memory.
 pub fn measure(model: &dyn ChannelModel, duration: Duration, streams: &mut MakeRng<'_>) -> ChannelStats {
     let mut levels = Levels::new();
     let mut states = States::default();
@@ -195,7 +195,7 @@ struct Levels {
     sum_db: f64,
     sum_power: f64,
     bins: Vec<u64>,
-    /// For each threshold: samples in a fade, fades begun, whether in a fade now.
+    /// For each threshold: samples in a fade, fades begun, and whether the channel is in a fade now.
     fades: Vec<(u64, u64, bool)>,
 }
 
@@ -270,7 +270,7 @@ impl Levels {
     }
 }
 
-/// The states met: name, samples, visits.
+/// The states that occurred: name, samples, visits.
 #[derive(Default)]
 struct States {
     met: Vec<(&'static str, u64, u64)>,
@@ -310,7 +310,7 @@ struct Processes {
     shadowing: Correlator,
 }
 
-/// Looks at the multipath per Doppler period, and at the shadowing per metre, at least.
+/// The least number of multipath samples per Doppler period, and of shadowing samples per metre.
 const LOOKS_PER_PERIOD: f64 = 16.0;
 const LOOKS_PER_METRE: f64 = 8.0;
 
@@ -358,7 +358,7 @@ impl Processes {
     }
 }
 
-/// Where a correlation function first falls to `level`, between two lags on a straight line.
+/// The lag at which a correlation function first falls to `level`, interpolated linearly.
 fn falls_to(level: f64, lags: &[Lag]) -> Option<Lag> {
     let pair = lags.windows(2).find(|pair| pair[1].correlation <= level)?;
     let (before, after) = (&pair[0], &pair[1]);
@@ -371,7 +371,7 @@ fn falls_to(level: f64, lags: &[Lag]) -> Option<Lag> {
     })
 }
 
-/// The `x` up to the first minimum at which J0 is `value`.
+/// The `x` before the first minimum at which J0 is `value`.
 fn invert_j0(value: f64) -> f64 {
     let (mut low, mut high) = (0.0, 3.831_705_970_207_512);
     for _ in 0..60 {
@@ -381,11 +381,11 @@ fn invert_j0(value: f64) -> f64 {
     low
 }
 
-/// Correlation of a complex process, real part, at multiples of `every` samples.
+/// Real part of the correlation of a complex process at multiples of `every` samples.
 struct Correlator {
     every: u64,
     seen: u64,
-    /// The last values that count, the latest at `looks % recent.len()`.
+    /// The last sampled values, the latest at `looks % recent.len()`.
     recent: Vec<[f64; 2]>,
     looks: usize,
     sums: Vec<f64>,
@@ -415,7 +415,7 @@ impl Correlator {
         self.sums[0] / self.looks.max(1) as f64
     }
 
-    /// Relative to the power, of the lags seen at least once.
+    /// Relative to the power, at the lags with at least one product.
     fn correlations(&self) -> Vec<f64> {
         let power = self.power();
         let lags = self.sums.len().min(self.looks);

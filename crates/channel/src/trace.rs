@@ -15,12 +15,12 @@ use crate::{Channel, ChannelModel, ERASED, Geometry, MakeRng, TransmissionLaw, q
 #[serde(deny_unknown_fields)]
 pub struct Trace {
     /// A CSV file of times in seconds and attenuations in decibels relative to a line of sight. The first line may be a
-    /// header; lines that begin with # and columns after the second are passed over. Times increase strictly; the first
-    /// one is the start of the run. A row holds until the next; the last row lasts as long as the one before it, then
-    /// the series repeats.
+    /// header; lines that begin with # and columns after the second are skipped. Times increase strictly; the first one
+    /// is the start of the run. A row holds until the next; the last row lasts as long as the one before it, then the
+    /// series repeats.
     pub file: PathBuf,
-    /// How far along the series each user starts beyond the one before: user 0 at its beginning, user k after k times this,
-    /// modulo the period. With zero all users have the same channel.
+    /// The shift of the series from user to user: user k starts k times this after the begin of the series, modulo the
+    /// period. With zero all users have the same channel.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub offset: Duration,
     /// Es/N0 where the attenuation is 0 dB.
@@ -36,13 +36,13 @@ fn ten_db() -> Db {
     Db::new(10.0)
 }
 
-/// Why a trace cannot be used.
+/// Why a trace is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{}: {message}", path.display(), line.map(|line| format!(" line {line}")).unwrap_or_default())]
 pub struct TraceError {
     /// The file.
     pub path: PathBuf,
-    /// The line at fault, from 1; `None` if the whole file is.
+    /// The line, from 1; `None` if the error is about the whole file.
     pub line: Option<usize>,
     /// What is wrong and what is expected.
     pub message: String,
@@ -65,7 +65,7 @@ impl Entry for Trace {
     }
 }
 
-/// A trace in memory, shared by the users who replay it.
+/// A trace in memory, shared by its users.
 #[derive(Debug)]
 struct TraceModel {
     series: Arc<Series>,
@@ -105,7 +105,7 @@ impl ChannelModel for TraceModel {
     fn warnings(&self, users: u64) -> Vec<String> {
         let (period, offset) = (Duration::from_nanos(self.series.period), self.offset);
         let starts = period.as_nanos() / greatest_common_divisor(period.as_nanos(), offset.as_nanos());
-        // A single row is the same everywhere.
+        // A single row is the same at every offset.
         if starts >= users || self.series.starts.len() == 1 {
             return Vec::new();
         }
@@ -135,7 +135,7 @@ fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
 
 struct TraceChannel {
     series: Arc<Series>,
-    /// Where the user starts, in nanoseconds below the period.
+    /// The user's begin in the series, in nanoseconds below the period.
     start: u64,
     reference_snr: Db,
     /// The row of the last call.
@@ -180,7 +180,7 @@ struct Series {
 }
 
 impl Series {
-    /// The row that holds at `phase` (below the period), found at once if it is near the row `hint`.
+    /// The row that holds at `phase` (below the period); found in constant time if it is near the row `hint`.
     fn row_at(&self, phase: u64, hint: usize) -> usize {
         let holds = |row: usize| {
             self.starts.get(row).is_some_and(|&start| start <= phase)

@@ -1,4 +1,4 @@
-//! Which published parameters hold where along a user's way, as the elevation of the satellite changes.
+//! The published parameter sets along a user's course, as the satellite's elevation changes.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use crate::Geometry;
 #[derive(Debug)]
 pub(crate) struct Published<S: 'static> {
     environment: &'static str,
-    /// Degrees; at least one.
+    /// By elevation in degrees; at least one.
     sets: Vec<(f64, &'static S)>,
 }
 
-/// Parameter sets in the order in which they hold along the way.
+/// The parameter sets in the order in which they apply along the user's course.
 #[derive(Debug)]
 pub(crate) struct Course<S: 'static> {
-    /// From so many metres on; the first from minus infinity.
+    /// Each set with the distance in metres from which it applies; the first from minus infinity.
     legs: Arc<[(f64, &'static S)]>,
     warnings: Vec<String>,
 }
@@ -34,7 +34,7 @@ impl<S> Published<S> {
         elevation.given().map_or(Ok(()), |elevation| self.of(elevation).map(drop))
     }
 
-    /// The sets met at `speed_mps`. `geometry` is there if the elevation follows the orbit.
+    /// The sets that apply at `speed_mps`. `geometry` is given if the elevation follows the orbit.
     pub(crate) fn course(
         &self,
         elevation: OrOrbit<Angle>,
@@ -48,7 +48,7 @@ impl<S> Published<S> {
         }
     }
 
-    /// The set for an elevation, or why there is none.
+    /// The set for an elevation, or the reason why there is none.
     fn of(&self, elevation: Angle) -> Result<&'static S, FieldError> {
         let degrees = elevation.as_degrees();
         let refuse = |message: String| FieldError::new("elevation", message);
@@ -63,15 +63,17 @@ impl<S> Published<S> {
         })
     }
 
-    /// At each place the set published for the elevation nearest to the satellite's; the lower one half-way between two.
+    /// At each place the set published for the elevation nearest to the satellite's; the lower one half-way between
+    /// two.
     ///
-    /// Not an interpolation: each set is a fit to a campaign of its own, and what lies between two of them was measured by nobody.
+    /// There is no interpolation: each set is a fit to a measurement campaign, and nothing was measured between two of
+    /// them.
     fn along(&self, geometry: &Geometry, speed_mps: f64) -> Course<S> {
         let metres = |seconds: f64| seconds * speed_mps;
         let mut legs: Vec<(f64, usize)> = Vec::new();
         let mut enter = |metres: f64, set: usize| {
             if legs.last().is_none_or(|&(_, last)| last != set) {
-                // A place that is left as soon as it is reached counts for nothing.
+                // A leg that ends where it begins is removed.
                 while legs.last().is_some_and(|&(from, _)| from >= metres) {
                     legs.pop();
                 }
@@ -105,7 +107,7 @@ impl<S> Published<S> {
         (0..self.sets.len() - 1).find(|&lower| elevation_deg <= self.border(lower)).unwrap_or(self.sets.len() - 1)
     }
 
-    /// Half-way from the set `lower` to the next.
+    /// The elevation half-way from the set `lower` to the next.
     fn border(&self, lower: usize) -> f64 {
         (self.sets[lower].0 + self.sets[lower + 1].0) / 2.0
     }
@@ -144,7 +146,7 @@ impl<S> Course<S> {
         &self.warnings
     }
 
-    /// Where the leg ends: at infinity for the last.
+    /// The distance at which the leg ends; infinity for the last.
     pub(crate) fn end(&self, leg: usize) -> f64 {
         self.legs.get(leg + 1).map_or(f64::INFINITY, |&(from, _)| from)
     }
@@ -200,7 +202,7 @@ mod tests {
         assert_eq!(course(&gap, 1.0), [(ALWAYS, 60.0), (9.0, 30.0)], "what is seen for no time at all is not met");
         let back = [(0.0, Some(80.0)), (5.0, Some(80.0)), (5.0, Some(20.0)), (5.0, Some(80.0)), (6.0, Some(80.0))];
         assert_eq!(course(&back, 1.0), [(ALWAYS, 60.0)]);
-        // A climb along a border, there and back.
+        // The elevation touches a border without crossing it, and then crosses it.
         let touch = [(0.0, Some(24.0)), (1.0, Some(25.0)), (2.0, Some(24.0)), (3.0, Some(26.0)), (4.0, Some(25.0))];
         assert_eq!(course(&touch, 1.0), [(ALWAYS, 20.0), (2.5, 30.0), (4.0, 20.0)]);
     }

@@ -1,8 +1,9 @@
 //! The inverse discrete Fourier transform of a power-of-two length.
 //!
-//! Written out because its result must have the same bits on every machine: libraries take the twiddle factors from the
-//! platform's sine, and the sums in an order that depends on the processor. Here the order is the same everywhere, products
-//! and sums are never fused, and four numbers are computed side by side, in registers as wide as the caller is compiled for.
+//! Implemented here because the result must have the same bits on every machine: libraries take the twiddle factors
+//! from the platform's sine, and sum in an order that depends on the processor. Here the order is the same everywhere,
+//! products and sums are never fused, and four numbers are computed at once, in registers as wide as the caller is
+//! compiled for.
 
 use std::f64::consts::PI;
 use std::ops::{Add, Mul, Sub};
@@ -89,7 +90,8 @@ fn factors(p: usize, length: usize) -> [f64; 6] {
     all
 }
 
-/// One butterfly in each group; `yr` and `yi` are apart for the compiler to see that they do not overlap.
+/// One butterfly in each group; `yr` and `yi` are separate arguments so that the compiler sees that they do not
+/// overlap.
 #[inline(always)]
 fn first_pass<const BAND: bool>(factors: &[Vec<f64>; 6], x: &Complexes, yr: &mut [f64], yi: &mut [f64]) {
     let quarter = x.re.len() / 4;
@@ -151,7 +153,7 @@ fn butterflies(w: &[f64; 6], [a, b, c, d]: [Chunks; 4], yr: &mut [[f64; LANES]],
     }
 }
 
-/// Tells the compiler that the rows are equally long.
+/// Asserts for the compiler that the rows are equally long.
 #[inline(always)]
 fn same(row: Chunks, n: usize) -> Chunks {
     (&row.0[..n], &row.1[..n])
@@ -179,7 +181,7 @@ where
     ]
 }
 
-/// Numbers that are computed side by side.
+/// Numbers that are computed at once.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 struct Lanes([f64; LANES]);

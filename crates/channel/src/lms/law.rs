@@ -1,4 +1,4 @@
-//! What the transmissions of one packet may expect.
+//! The law of the mutual information of the transmissions of one packet.
 
 use std::f64::consts::PI;
 
@@ -11,24 +11,25 @@ use crate::level::Snr;
 use crate::normal::Normals;
 use crate::{ERASED, Geometry, TransmissionLaw, qpsk};
 
-/// Enough for probabilities within 0.3 %.
+/// Probabilities are then exact to 0.3 %.
 const ROWS: usize = 32_768;
 
-/// What changes along the way.
+/// The quantities that change along the course.
 pub(crate) struct Along<'a> {
     pub(crate) snr: &'a Snr,
-    /// When packets are sent, if it matters.
+    /// When packets are sent, if the law depends on it.
     pub(crate) geometry: Option<&'a Geometry>,
-    /// At so many metres.
+    /// The correlation distance at so many metres.
     pub(crate) shadowing_correlation_m: &'a dyn Fn(f64) -> f64,
 }
 
-/// Draws packets sent at independent, stationary places; where the satellite moves, at equal intervals of the time in which one
-/// serves: the mixture by share of time that Recommendation ITU-R P.681 prescribes for satellites that are not geostationary.
+/// Draws packets sent at independent, stationary places; where the satellite moves, at equal intervals of the time in
+/// which one serves: the mixture by share of time that Recommendation ITU-R P.681 prescribes for non-geostationary
+/// satellites.
 ///
-/// A row needs the processes at the instants of its transmissions alone, whose joint law is known: so rows are drawn from it,
-/// instead of being cut out of a series, whose neighbouring rows would say the same (the states of a series of 300 s last for
-/// 800 frames only). `shadowing` has a step of one spacing.
+/// A row needs the processes only at the instants of its transmissions, whose joint law is known. So rows are drawn
+/// from that law and not cut out of a series, whose neighbouring rows are nearly equal (a series of 300 s has only 800
+/// state frames). `shadowing` has a step of one spacing.
 pub(crate) fn draw(
     mut track: impl Track,
     mut shadowing: Shadowing,

@@ -1,9 +1,10 @@
 //! The land mobile satellite channel of Pérez-Fontán et al. (1998, 2001): a Markov chain of three states, Loo fading within.
 //!
-//! Simplified, and who could notice: a burst meets one sample, held for a sampling interval (matters to bursts longer than a
-//! few milliseconds); an elevation that follows the orbit takes the nearest published parameters, and at a handover to a satellite
-//! elsewhere in the sky the shadowing state stays (a user whose satellites alternate); the channel is flat over the band (wider
-//! than about 1 MHz it is not); the Doppler shift of the direct ray is half the largest; interference is left out.
+//! Simplified, and who could notice: a burst meets one sample, held for a sampling interval (matters to bursts longer
+//! than a few milliseconds); an elevation that follows the orbit takes the nearest published parameters, and the
+//! shadowing state continues at a handover to a satellite elsewhere in the sky (a user whose satellites alternate); the
+//! channel is flat over the band (wider than about 1 MHz it is not); the Doppler shift of the direct ray is half the
+//! maximum; interference is left out.
 
 mod course;
 mod fft;
@@ -37,16 +38,16 @@ use crate::link_budget::LinkBudget;
 pub struct Lms {
     /// Surroundings of the user.
     pub environment: Environment,
-    /// Elevation of the satellite: one for which the environment has published parameters; or "orbit": the nearest ones to
-    /// that of the satellite that serves the users.
+    /// Elevation of the satellite: one for which the environment has published parameters; or "orbit": the parameters
+    /// nearest to the elevation of the serving satellite.
     pub elevation: OrOrbit<Angle>,
     /// Speed of the user, more than zero.
     pub speed: Speed,
-    /// Es/N0 of an unobstructed line of sight, unless a link budget makes it.
+    /// Es/N0 of an unobstructed line of sight, unless a link budget is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = REFERENCE_SNR.to_string()))]
     pub reference_snr: Option<Db>,
-    /// In place of `reference_snr`: powers, antennas and distance make it.
+    /// The link budget from which Es/N0 is computed, in place of `reference_snr`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link_budget: Option<LinkBudget>,
     /// Carrier frequency, for the Doppler shift and the link budget.
@@ -71,10 +72,10 @@ impl Default for Lms {
     }
 }
 
-/// Es/N0 of an unobstructed line of sight if a scenario says nothing of it.
+/// The default of Es/N0 of an unobstructed line of sight.
 pub(crate) const REFERENCE_SNR: Db = Db::new(10.0);
 
-/// Reads a channel whose `reference_snr` has a default that makes way for a link budget.
+/// Deserializes a channel whose `reference_snr` has a default only without a link budget.
 macro_rules! default_reference_snr {
     ($channel:ident) => {
         impl<'de> serde::Deserialize<'de> for $channel {

@@ -1,4 +1,4 @@
-//! From a place and a motion to channels: what the land mobile satellite models share.
+//! The common part of the land mobile satellite models: from parameters and motion to channels.
 
 use std::fmt;
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::normal::Normals;
 use crate::registry::{Entry, LoadError};
 use crate::{Channel, ChannelModel, ERASED, Geometry, MakeRng, Observation, TransmissionLaw};
 
-/// Surroundings for which parameters are published.
+/// An environment's published parameters at one elevation.
 pub(crate) trait Site: fmt::Debug + Sized + Sync + 'static {
     type Track: Track + 'static;
 
@@ -29,11 +29,11 @@ pub(crate) trait Site: fmt::Debug + Sized + Sync + 'static {
     fn shadowing_correlation_m(&self) -> f64;
     /// The carriers in hertz for which the parameters hold.
     fn band_hz(&self) -> std::ops::RangeInclusive<f64>;
-    /// What a reader should know of the parameters of these sites, some of which may come again.
+    /// Warnings about the parameters of these sites, which may repeat.
     fn warnings(sites: &[&'static Self]) -> Vec<String>;
 }
 
-/// The configuration of a channel with published sites: all that differs between two such is what they publish.
+/// The configuration of a channel with published parameters. Two such channels differ only in these.
 pub(crate) trait Fading {
     type Site: Site;
 
@@ -41,7 +41,7 @@ pub(crate) trait Fading {
     fn motion(&self) -> Result<Motion, FieldError>;
     fn carrier(&self) -> Frequency;
     fn elevation(&self) -> OrOrbit<Angle>;
-    /// Its signal-to-noise ratio, or the budget that makes it.
+    /// Es/N0, or the link budget from which it is computed.
     fn line_of_sight(&self) -> (Option<Db>, Option<&LinkBudget>);
 
     fn sight(&self) -> Sight<'_> {
@@ -69,7 +69,7 @@ impl<F: Fading> Entry for F {
     }
 }
 
-/// The sites along a way and how a user moves on it.
+/// The parameters along a user's course, and its motion.
 #[derive(Debug)]
 pub(crate) struct FadingModel<S: 'static> {
     course: Course<S>,
@@ -84,7 +84,7 @@ impl<S: Site> FadingModel<S> {
         FadingModel { course, motion, sight, carrier, multipath: Arc::new(BandTables::new(motion.cycles())) }
     }
 
-    /// Of any leg: the states have the same names in all.
+    /// The parameters of the first leg: all legs have the same state names.
     fn site(&self) -> &'static S {
         self.course.legs()[0].1
     }
@@ -134,10 +134,10 @@ impl<S: Site> ChannelModel for FadingModel<S> {
     }
 
     fn law_identity(&self) -> Option<String> {
-        // What changes along the way, or as the satellite moves, would make a text as long as the way.
+        // With several legs, or with a level that follows the satellite, the text would be as long as the course.
         let (&[(_, site)], Snr::Fixed(snr)) = (self.course.legs(), &self.sight.snr) else { return None };
         let Motion { speed_mps, doppler_hz, step } = self.motion;
-        // Sites are constants: the place of one tells it from all others.
+        // Parameter sets are constants, so the address identifies one.
         Some(format!("{site:p} {speed_mps:?} {doppler_hz:?} {} {:?}", step.as_nanos(), snr.get()))
     }
 
@@ -176,7 +176,7 @@ struct FadingChannel<S: Site, L> {
     step: Duration,
     level: L,
     site: &'static S,
-    /// The last sample read.
+    /// The last sample that was read.
     held: Option<(u64, Sample)>,
 }
 

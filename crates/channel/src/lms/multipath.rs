@@ -1,4 +1,4 @@
-//! Fast variations: waves scattered around the moving user.
+//! Fast variations: multipath around the moving user.
 
 use std::cell::RefCell;
 use std::f64::consts::PI;
@@ -13,11 +13,11 @@ use crate::normal::Normals;
 /// A stationary complex normal process with mean power 1 and Clarke's Doppler spectrum (Jakes 1974, section 1.1): its
 /// correlation after a time t is `J0(2 pi f_d t)`.
 ///
-/// Blocks of normal spectra with the powers of Clarke's bands are transformed, weighted with half a sine period and added with
-/// half a block of overlap. The squares of the weights add up to 1, so every sample has exactly the normal law and power 1,
-/// and the correlation after `lag` samples is that of the spectrum times `cos(pi lag / block)`: 0.9995 after 20 ms with the
-/// default sampling at 60 km/h. Beyond a block the process is independent, where Clarke's correlation would still ripple
-/// below 0.03.
+/// Blocks of normal spectra with the powers of Clarke's bands are transformed, weighted with half a sine period and
+/// added with half a block of overlap. The squares of the weights add up to 1, so every sample has exactly the normal
+/// law and power 1, and the correlation after `lag` samples is that of the spectrum times `cos(pi lag / block)`: 0.9995
+/// after 20 ms with the default sampling at 60 km/h. Beyond a block the process is independent, where Clarke's
+/// correlation would still oscillate below 0.03.
 pub(crate) struct Multipath {
     normals: Normals,
     tables: Arc<BandTables>,
@@ -25,13 +25,13 @@ pub(crate) struct Multipath {
     tail: Complexes,
 }
 
-/// What the multipath of users at the same speed has in common.
+/// The tables for a maximum Doppler shift, shared by all users at the same speed.
 #[derive(Debug)]
 pub(crate) struct BandTables {
     fft: InverseFft,
     /// Number of samples in a block.
     block: usize,
-    /// Standard deviations of the parts of each amplitude, of the frequencies below zero and of the others, in order.
+    /// Standard deviations of the parts of each amplitude: of the negative frequencies, and of the others, in order.
     below: Vec<f64>,
     above: Vec<f64>,
     /// All frequencies are in the first or the last quarter of the transform.
@@ -62,7 +62,7 @@ impl Multipath {
         multipath
     }
 
-    /// How many samples [`Multipath::next_block`] gives.
+    /// The number of samples that [`Multipath::next_block`] returns.
     pub(crate) fn hop(&self) -> usize {
         self.tables.block / 2
     }
@@ -79,7 +79,7 @@ impl Multipath {
         });
     }
 
-    /// As [`Multipath::next_block`] for a block, and the one after it, that nobody will read: takes the draws alone.
+    /// As [`Multipath::next_block`] if neither this block nor the one after it is read: only the random draws are made.
     pub(crate) fn skip_block(&mut self) {
         for _ in 0..self.tables.draws() {
             self.normals.draw();
@@ -88,7 +88,7 @@ impl Multipath {
 }
 
 thread_local! {
-    /// Where a block is made. It is nobody's between two blocks, so all users of a thread share it.
+    /// Working memory for a block; it is free between two blocks, so all users of a thread share it.
     static SPACE: RefCell<(Complexes, Complexes)> = RefCell::new((Complexes::zeros(0), Complexes::zeros(0)));
 }
 
@@ -116,8 +116,8 @@ fn amplitudes(deviations: &[f64], normals: &mut Normals, re: &mut [f64], im: &mu
     }
 }
 
-/// From a spectrum to the samples: the transform, the weights, the half before. On newer processors with wider registers, which
-/// round as the others do.
+/// From a spectrum to the samples: transform, weights, overlap with the half before. On processors with wider registers
+/// these are used, with the same rounding.
 #[multiversion(targets("x86_64+avx2"))]
 fn synthesize(tables: &BandTables, space: &mut (Complexes, Complexes), tail: &mut Complexes, out: &mut [[f64; 2]]) {
     synthesize_here(tables, space, tail, out);
@@ -141,7 +141,7 @@ fn synthesize_here(
     }
 }
 
-/// The arguments are apart for the compiler to see that they do not overlap.
+/// The arguments are separate so that the compiler sees that they do not overlap.
 #[inline(always)]
 fn overlap<const LEFT: bool>(
     re: (&[f64], &[f64]),
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn no_block_border_is_special() {
-        // Power and the correlation of neighbours, by position in the block: over many blocks, the same everywhere.
+        // Power and correlation of neighbours by position in the block: over many blocks the same everywhere.
         let cycles = 0.1223;
         let hop = block_size(cycles) / 2;
         let z = samples(cycles, 2_000 * hop);

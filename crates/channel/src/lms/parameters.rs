@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub enum Environment {
     /// Trees along the road.
     IntermediateTreeShadowed,
-    /// Fields, hardly an obstacle.
+    /// Fields with hardly an obstacle.
     Open,
     /// Houses and gardens.
     Suburban,
@@ -34,7 +34,7 @@ impl Environment {
     }
 }
 
-/// The model of an environment seen at an elevation.
+/// The parameters of an environment at an elevation.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ParameterSet {
@@ -113,7 +113,7 @@ impl ParameterSet {
         law
     }
 
-    /// The share of the way spent in each state: frames of a state count with their length.
+    /// The share of the distance spent in each state: frames of a state count with their length.
     pub(crate) fn shares_of_distance(&self) -> Vec<f64> {
         let lengths: Vec<f64> =
             self.stationary_law().iter().zip(&self.states).map(|(share, state)| share * state.frame_m).collect();
@@ -122,7 +122,7 @@ impl ParameterSet {
     }
 }
 
-/// The file is part of the program: that it can be read is tested.
+/// The file is compiled in; a test reads it.
 fn read(text: &str) -> Vec<ParameterSet> {
     #[derive(Deserialize)]
     struct File {

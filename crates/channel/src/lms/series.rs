@@ -1,4 +1,4 @@
-//! The three processes of the model, sampled at equal steps and put together.
+//! The three processes of the model, sampled at equal steps and combined.
 
 use std::f64::consts::{LN_10, PI};
 
@@ -13,7 +13,7 @@ use super::states::Track;
 /// the satellite; the multipath has no preferred phase, so the law of the attenuation hardly depends on it.
 pub(crate) const DIRECT_DOPPLER: f64 = 0.5;
 
-/// How a user moves, and how finely it is sampled.
+/// A user's motion, and the sampling interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Motion {
     pub(crate) speed_mps: f64,
@@ -33,8 +33,8 @@ impl Motion {
     }
 }
 
-/// A fading series of one user. Multipath is made block by block, so memory does not grow, and shadowing step by step; their
-/// draws do not depend on which samples are read. What costs exponentials is done for samples that are read.
+/// The fading series of one user. Multipath is computed block by block, so memory is constant, and shadowing step by
+/// step; their draws do not depend on which samples are read. Exponentials are computed only for samples that are read.
 pub(crate) struct Series<T> {
     track: T,
     shadowing: Shadowing,
@@ -85,12 +85,12 @@ impl<T: Track> Series<T> {
         Sample { gain_db: self.rays.gain_db(loo, shadowing, multipath, turns), state, shadowing, multipath }
     }
 
-    /// Makes blocks until the one that holds `index`.
+    /// Computes blocks up to the one that holds `index`.
     fn advance(&mut self, index: u64) {
         let hop = self.block.len() as u64;
         let blocks = (index - self.end) / hop + 1;
         for remaining in (0..blocks).rev() {
-            // A block reaches into the next one, so the last two are made in full.
+            // A block overlaps the next one, so the last two are computed in full.
             match remaining {
                 0 | 1 => self.multipath.next_block(&mut self.block),
                 _ => self.multipath.skip_block(),
@@ -102,7 +102,7 @@ impl<T: Track> Series<T> {
 
 /// The sum of the direct ray and the multipath.
 pub(crate) struct Rays {
-    /// The power of the multipath in decibels when it was last asked for, and its amplitude: within a state it stays.
+    /// The power of the multipath in decibels at the last call, and its amplitude: constant within a state.
     diffuse: (f64, f64),
 }
 
@@ -141,7 +141,7 @@ mod tests {
     use crate::lms::parameters::{Environment, ParameterSet};
     use crate::testing::streams;
 
-    /// A user who stays in one state.
+    /// A track that stays in one state.
     struct Fixed(Loo);
 
     impl Track for Fixed {

@@ -1,4 +1,4 @@
-//! Slow variations of the direct ray: the shadows of leaves and poles.
+//! Slow variations of the direct ray: shadowing.
 
 use std::collections::VecDeque;
 
@@ -7,15 +7,15 @@ use rand::Rng;
 use crate::normal::Normals;
 
 /// A stationary normal process with mean 0, variance 1 and correlation `exp(-d / correlation length)`: a first-order
-/// autoregression in distance (Gudmundson 1991). The correlation length may change on the way.
+/// autoregression in distance (Gudmundson 1991). The correlation length may change along the course.
 pub(crate) struct Shadowing {
     normals: Normals,
     step: Step,
-    /// The steps after so many from the start, and when the first of them begins.
+    /// The coming steps, each with the number of steps from the start after which it applies.
     changes: VecDeque<(u64, Step)>,
     until: u64,
     value: f64,
-    /// How often the process has moved since its start.
+    /// The number of steps since the start.
     steps: u64,
 }
 
@@ -54,7 +54,7 @@ impl Shadowing {
         self.until = self.changes[0].0;
     }
 
-    /// The value after `index` steps from the start. Calls never go back.
+    /// The value after `index` steps from the start. Calls never go back in time.
     #[inline(always)]
     pub(crate) fn at(&mut self, index: u64) -> f64 {
         debug_assert!(self.steps <= index, "asked for step {index} after step {}", self.steps);
@@ -86,7 +86,7 @@ impl Shadowing {
         }
     }
 
-    /// The present value; then it moves on by a step.
+    /// Returns the present value and advances by a step.
     #[inline]
     pub(crate) fn step(&mut self) -> f64 {
         let value = self.value;
@@ -95,7 +95,7 @@ impl Shadowing {
         value
     }
 
-    /// Forgets the past: the next value is independent of those before. For what is only stepped.
+    /// Makes the next value independent of those before; for a process that is only stepped.
     pub(crate) fn restart(&mut self, step_m: f64, correlation_m: f64) {
         if self.step.ratio != step_m / correlation_m {
             self.step = Step::new(step_m, correlation_m);

@@ -1,4 +1,4 @@
-//! The slow part of the model: which state the user is in, and the parameters of Loo's law there.
+//! The slow part of the model: the user's state, and the parameters of Loo's law in it.
 
 use std::collections::VecDeque;
 
@@ -8,36 +8,36 @@ use super::course::Course;
 use super::parameters::{Loo, ParameterSet};
 use crate::normal::unit_interval;
 
-/// Loo's parameters along the way of a user.
+/// Loo's parameters along a user's course.
 pub(crate) trait Track: Send {
-    /// The parameters at `metres` and the index of the state. Calls never go back.
+    /// The parameters and the index of the state at `metres`. Calls never go back.
     fn at(&mut self, metres: f64) -> (Loo, usize);
 
-    /// Starts a new way at `metres`, independent of the one before and stationary under the parameters that hold there.
+    /// Starts anew at `metres`, independent of the course before and stationary under the parameters that apply there.
     fn restart(&mut self, metres: f64);
 }
 
 /// A Markov chain clocked by distance, with linear transitions.
 ///
-/// The parameters at `x` are the mean of the chain's over `x` ± half a transition length: a linear ramp that is centred on the
-/// border between two states, and remains defined where states are shorter than the transition. Between the places where a
-/// border enters or leaves this window they are linear in `x`.
+/// The parameters at `x` are the mean of the chain's over `x` ± half a transition length: a linear ramp centred on the
+/// border between two states, which remains defined where states are shorter than the transition. Between the places
+/// where a border enters or leaves this window they are linear in `x`.
 ///
-/// Where the elevation leaves the range of a set for the next one's, the state and its frame go on under the new set, joined by
-/// such a ramp; the next step of the chain is the new set's.
+/// Where the elevation leaves the range of a set, the state and its frame continue under the next set, joined by such a
+/// ramp; the next step of the chain is the new set's.
 pub(crate) struct MarkovTrack {
     course: Course<ParameterSet>,
-    /// The leg of the last of `frames`, and where its stay ends, perhaps in a later leg.
+    /// The leg of the last of `frames`, and the end of its frame, possibly in a later leg.
     leg: usize,
     frame_end: f64,
     /// Half a transition, the same for all sets of an environment.
     half: f64,
-    /// The shares of the way of the set of a leg.
+    /// A leg, and the shares of distance of its set.
     shares_of_distance: (usize, Vec<f64>),
     rng: Box<dyn Rng + Send>,
     /// The frames in the window, in order.
     frames: VecDeque<Frame>,
-    /// Where the window's centre was when `value` was taken, and until where `slope` holds.
+    /// The window's centre when `value` was computed, and the distance up to which `slope` applies.
     from: f64,
     until: f64,
     value: Loo,
@@ -68,7 +68,7 @@ impl Track for MarkovTrack {
         }
         let state = pick(&self.shares_of_distance.1, &mut *self.rng);
         let frame = self.course.legs()[leg].1.states[state].frame_m;
-        // The window opens at a random place of its first frame.
+        // The window opens at a uniformly distributed place of its first frame.
         let start = metres - self.half - frame * unit_interval(&mut *self.rng);
         self.frames.clear();
         self.leg = leg;
@@ -98,7 +98,7 @@ impl MarkovTrack {
         track
     }
 
-    /// Takes value and slope anew with the window's centre at `metres`.
+    /// Computes value and slope with the window's centre at `metres`.
     fn enter_piece(&mut self, metres: f64) {
         let half = self.half;
         while self.back().end - half <= metres {
@@ -114,13 +114,13 @@ impl MarkovTrack {
             (self.value, self.slope) = (first, Loo::default());
             return;
         }
-        // A sum of the whole window each time: no rounding errors pile up.
+        // The sum over the whole window is computed each time, so that rounding errors do not accumulate.
         let share = |frame: &Frame| (frame.end.min(metres + half) - frame.start.max(metres - half)) / (2.0 * half);
         self.value = self.frames.iter().fold(Loo::default(), |sum, frame| sum.plus(share(frame), frame.loo));
         self.slope = Loo::default().plus(1.0 / (2.0 * half), last).plus(-1.0 / (2.0 * half), first);
     }
 
-    /// The next frame, or the next part of one that reaches into another leg.
+    /// Appends the next frame, or the next part of a frame that extends into another leg.
     fn push_next(&mut self) {
         let Frame { end, mut state, .. } = self.back();
         if self.course.end(self.leg) <= end {
@@ -249,7 +249,7 @@ mod tests {
         for seed in 0..50 {
             let mut chain = MarkovTrack::new(Course::of_legs(&legs), streams(seed)("states"));
             let mut track = MarkovTrack::new(Course::of_legs(&legs), streams(seed)("states"));
-            // The parameters of the set that holds there, in the state that the chain is in; then a moving average.
+            // The parameters of the set that applies, in the state of the chain; then a moving average.
             let own = |metres: f64, chain: &mut MarkovTrack| {
                 let leg = borders.iter().rposition(|&border| border <= metres).unwrap();
                 set(elevations[leg]).states[chain.at(metres).1].loo.mean_db
@@ -277,7 +277,7 @@ mod tests {
         let mut track = MarkovTrack::new(Course::of_legs(&legs), streams(6)("states"));
         let mut counts = [[0usize; 3]; 2];
         for i in 0..1_000_000 {
-            // Away from the borders, where the chain remembers the set before.
+            // The test skips places near the borders, where the chain still has the state of the set before.
             if i % 500 >= 100 {
                 counts[i / 500 % 2][track.at(i as f64).1] += 1;
             }
