@@ -1,4 +1,4 @@
-//! The machine under test with its clock and what it has sent: the one place where the connection is called.
+//! The endpoint under test with its clock and the segments it has sent: the only place that calls the connection.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,15 +9,15 @@ use units::{Duration, Time};
 /// A segment that was sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
-    /// When.
+    /// When it was sent.
     pub at: Time,
     /// The segment.
     pub segment: Segment,
-    /// How often its data had been sent before.
+    /// The number of earlier transmissions of its data.
     pub transmission: u32,
 }
 
-/// A connection's timer is due again and again at the same instant.
+/// The connection's timer is due repeatedly at the same instant.
 #[derive(Clone, Copy, Debug)]
 pub struct Stuck(pub Time);
 
@@ -29,18 +29,18 @@ pub struct Host {
     peers: Option<SynOptions>,
 }
 
-/// Wake-ups at one instant that no machine needs.
+/// More wake-ups at one instant are a livelock.
 const MAX_WAKES: u32 = 10_000;
-/// Any number: it sets the phase of controllers that have one.
+/// An arbitrary number: it sets the phase of controllers that have one.
 const ENTROPY: u64 = 1;
 
 impl Host {
-    /// Waits for a SYN.
+    /// A connection that waits for a SYN.
     pub fn passive(settings: Arc<Settings>) -> Host {
         Host::new(Connection::listen(settings, ENTROPY))
     }
 
-    /// Sends a SYN at once.
+    /// A connection that sends a SYN at once.
     pub fn active(settings: Arc<Settings>, now: Time) -> Host {
         let mut host = Host::new(Connection::connect(settings, now, ENTROPY));
         host.collect(now);
@@ -52,7 +52,7 @@ impl Host {
         Host { connection, sent: VecDeque::new(), ours: None, peers: None }
     }
 
-    /// A segment arrives.
+    /// Hands a segment to the connection.
     pub fn inject(&mut self, now: Time, segment: &Segment) {
         if segment.syn.is_some() {
             self.peers = segment.syn;
@@ -61,22 +61,22 @@ impl Host {
         self.collect(now);
     }
 
-    /// When the machine wants to be woken.
+    /// The next wake-up.
     pub fn wake(&self) -> Option<Time> {
         self.connection.poll_timeout()
     }
 
-    /// Its time has come; `now` may be later than it asked for.
+    /// The wake-up is due; `now` may be later than its time.
     pub fn fire(&mut self, now: Time) {
         self.connection.handle_timeout(now);
         self.collect(now);
     }
 
-    /// Wakes the machine whenever it wants up to `until`, but only until it has sent something if `stop_at_sent`; returns the
-    /// time of the last wake-up.
+    /// Wakes the connection at all its wake-ups up to `until`; with `stop_at_sent`, until it has sent a segment.
+    /// Returns the time of the last wake-up.
     ///
     /// # Errors
-    /// The instant at which it wants to be woken for ever.
+    /// The instant of a livelock.
     pub fn advance(&mut self, now: Time, until: Time, stop_at_sent: bool) -> Result<Time, Stuck> {
         let mut last = now;
         let mut wakes = 0;
@@ -95,12 +95,12 @@ impl Host {
         Ok(last)
     }
 
-    /// The oldest segment that was sent and not taken yet.
+    /// Removes the oldest segment that was sent.
     pub fn take_sent(&mut self) -> Option<Sent> {
         self.sent.pop_front()
     }
 
-    /// The same, left where it is.
+    /// The oldest segment that was sent, without removing it.
     pub fn peek_sent(&self) -> Option<&Sent> {
         self.sent.front()
     }
@@ -111,43 +111,43 @@ impl Host {
         self.collect(now);
     }
 
-    /// The application writes, and says that more follows: `MSG_MORE`.
+    /// The application writes with `MSG_MORE`.
     pub fn write_more(&mut self, now: Time, bytes: u64) {
         self.connection.write_more(now, bytes);
         self.collect(now);
     }
 
-    /// The application reads; returns what it got.
+    /// The application reads up to `bytes` bytes; returns how many it got.
     pub fn read(&mut self, now: Time, bytes: u64) -> u64 {
         let got = self.connection.read(bytes);
         self.collect(now);
         got
     }
 
-    /// What the application could read.
+    /// The bytes that the application can read.
     pub fn readable(&self) -> u64 {
         self.connection.readable()
     }
 
-    /// The application will write no more.
+    /// The application closes the connection for writing.
     pub fn close(&mut self, now: Time) {
         self.connection.close();
         self.collect(now);
     }
 
-    /// The application neither writes nor reads any more.
+    /// The application closes the connection.
     pub fn abandon(&mut self, now: Time) {
         self.connection.abandon();
         self.collect(now);
     }
 
-    /// The application ends the connection with a reset.
+    /// The application aborts the connection with a reset.
     pub fn abort(&mut self, now: Time) {
         self.connection.abort();
         self.collect(now);
     }
 
-    /// `TCP_NODELAY`, the other way round.
+    /// The inverse of `TCP_NODELAY`.
     pub fn set_nagle(&mut self, now: Time, on: bool) {
         self.connection.set_nagle(on);
         self.collect(now);
@@ -164,12 +164,12 @@ impl Host {
         self.connection.set_user_timeout(timeout);
     }
 
-    /// Whether that has ended the connection.
+    /// Whether `TCP_USER_TIMEOUT` has ended the connection.
     pub fn timed_out(&self) -> bool {
         self.connection.timed_out()
     }
 
-    /// The connection as it is.
+    /// The state of the connection.
     pub fn info(&self) -> Info {
         self.connection.info()
     }
@@ -179,22 +179,22 @@ impl Host {
         self.connection.counters().bytes_acked
     }
 
-    /// What our SYN offered, once it was sent.
+    /// The options of our SYN, once it was sent.
     pub fn ours(&self) -> Option<SynOptions> {
         self.ours
     }
 
-    /// By how much the peer's window field is to be shifted.
+    /// The shift of the peer's window field.
     pub fn peers_shift(&self) -> u8 {
         self.scaling().map_or(0, |(_, peers)| peers)
     }
 
-    /// By how much ours is.
+    /// The shift of our window field.
     pub fn our_shift(&self) -> u8 {
         self.scaling().map_or(0, |(ours, _)| ours)
     }
 
-    /// RFC 7323 section 2.2: both SYNs must have offered it.
+    /// RFC 7323 section 2.2: windows are scaled only if both SYNs have the option.
     fn scaling(&self) -> Option<(u8, u8)> {
         Some((self.ours?.window_scale?, self.peers?.window_scale?))
     }

@@ -1,12 +1,12 @@
-//! A test tool for the transport: it runs [packetdrill](https://github.com/google/packetdrill) scripts in virtual time, and
-//! replays conversations recorded from a kernel.
+//! A test tool for the transport: it runs [packetdrill](https://github.com/google/packetdrill) scripts in virtual time,
+//! and replays conversations recorded from a kernel.
 //!
-//! [`script`] reads the language, [`run`] plays a script against a connection, [`assertions`] evaluates the statements between
-//! `%{` and `}%`, [`trace`] replays recordings. Only [`host`] touches the connection.
+//! [`script`] parses the language, [`run`] runs a script against a connection, [`assertions`] evaluates the statements
+//! between `%{` and `}%`, [`trace`] replays recordings. Only [`host`] calls the connection.
 //!
-//! What is simplified, and who could notice: a script sees one connection at a time and one application; there is no network
-//! device, so commands that change routes, queues or links end in `SKIP`, except those that name pacing; calls take no time; the
-//! layout of options in outbound headers is that of Linux, as the machines' segments have none.
+//! What is simplified, and who could notice: a script has one connection at a time and one application; there is no
+//! network device, so commands that change routes, queues or links end in `SKIP`, except those that only enable pacing;
+//! calls take no time; options in outbound headers have Linux' layout, because the transport's segments have none.
 
 pub mod assertions;
 pub mod host;
@@ -16,10 +16,11 @@ pub mod trace;
 
 use std::path::{Path, PathBuf};
 
-/// The files that a path of the command line stands for: itself, or all with one of the `endings` in the folder, sorted.
+/// The files of a path on the command line: the file itself, or all files with one of the `endings` in the folder,
+/// sorted.
 ///
 /// # Errors
-/// That the folder or file cannot be read, or has no such files.
+/// The folder or file cannot be read, or has no such files.
 pub fn files(path: &Path, endings: &[&str]) -> std::io::Result<Vec<PathBuf>> {
     if !path.is_dir() {
         path.metadata()?;
@@ -39,16 +40,16 @@ pub fn files(path: &Path, endings: &[&str]) -> std::io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// What became of a file.
+/// The result of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It holds.
+    /// It passes.
     Pass,
-    /// It does not, or cannot be read: where and why.
+    /// It fails, or cannot be read: the place and the reason.
     Fail(String),
-    /// It uses this construct, which is not covered.
+    /// It uses this construct, which is not supported.
     Skip(String),
-    /// It does not hold, for this known cause.
+    /// It fails for this known cause.
     Known(String),
 }
 

@@ -58,7 +58,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Reads the command line; `None` asks for help.
+/// Reads the command line; `None` if help is requested.
 fn arguments(mut words: impl Iterator<Item = String>) -> Result<Option<Arguments>, String> {
     let mut arguments = Arguments::default();
     while let Some(word) = words.next() {
@@ -95,7 +95,7 @@ fn arguments(mut words: impl Iterator<Item = String>) -> Result<Option<Arguments
     Ok(Some(arguments))
 }
 
-/// Runs all files; whether none failed.
+/// Runs all files and returns whether none failed.
 fn execute(arguments: &Arguments) -> Result<bool, String> {
     let endings: &[&str] = if arguments.recordings { &[".jsonl.gz", ".jsonl"] } else { &[".pkt"] };
     let mut files = Vec::new();

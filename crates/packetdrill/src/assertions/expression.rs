@@ -1,4 +1,4 @@
-//! Expressions: parsed and evaluated in one pass, as each is used once.
+//! Expressions, parsed and evaluated in one pass, because each is used once.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,7 @@ use super::tokens::Token;
 use super::{Names, Problem, Statements, Value};
 
 const COMPARISONS: [&str; 6] = ["==", "!=", "<=", ">=", "<", ">"];
-/// Nested parentheses deeper than this are no script's.
+/// No script nests parentheses deeper than this.
 const MAX_DEPTH: u32 = 100;
 
 pub(super) struct Parser<'a> {
@@ -15,7 +15,7 @@ pub(super) struct Parser<'a> {
     depth: u32,
     statements: &'a Statements,
     names: &'a dyn Names,
-    /// Where the first comma outside of parentheses was taken.
+    /// The position of the first comma outside of parentheses.
     comma: Option<usize>,
     seen: Vec<String>,
 }
@@ -25,12 +25,12 @@ impl<'a> Parser<'a> {
         Parser { tokens, at: 0, depth: 0, statements, names, comma: None, seen: Vec::new() }
     }
 
-    /// Names with the values that were looked up for them, for messages.
+    /// The names that were evaluated, with their values, for messages.
     pub(super) fn seen(&self) -> &[String] {
         &self.seen
     }
 
-    /// The tokens up to the first comma that was taken.
+    /// The tokens before the first comma outside of parentheses.
     pub(super) fn before_comma(&self) -> &'a [Token] {
         &self.tokens[..self.comma.unwrap_or(self.tokens.len())]
     }
@@ -62,7 +62,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// One or more expressions with commas between.
+    /// One or more expressions, separated by commas.
     pub(super) fn tuple(&mut self) -> Result<Value, Problem> {
         let first = self.expression()?;
         if !self.accept(",") {
@@ -204,7 +204,7 @@ impl<'a> Parser<'a> {
         Ok(value)
     }
 
-    /// What stands up to the closing parenthesis.
+    /// The expression up to the closing parenthesis.
     fn parenthesis(&mut self) -> Result<Value, Problem> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -223,7 +223,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// A text and a number are not equal, which is no mistake.
+/// Whether one value is a text and the other a number: they are unequal, without an error.
 fn mixed(a: &Value, b: &Value) -> bool {
     matches!(a, Value::Text(_)) != matches!(b, Value::Text(_))
 }

@@ -1,8 +1,8 @@
-//! The statements between `%{` and `}%`: as much of Python as scripts use.
+//! The statements between `%{` and `}%`: the subset of Python that scripts use.
 //!
-//! Assignments (`x = 1`, `x += 2`), `assert condition, message` and `print(values)`, parted by line ends or `;`, with `\` to
-//! continue a line and `#` for comments; expressions with numbers, texts, names, arithmetic, chained comparisons, `and`, `or`,
-//! `not`, tuples, `%` of a text, and the functions `abs`, `int`, `min` and `max`.
+//! Assignments (`x = 1`, `x += 2`), `assert condition, message` and `print(values)`, separated by line ends or `;`,
+//! with `\` to continue a line and `#` for comments; expressions with numbers, texts, names, arithmetic, chained
+//! comparisons, `and`, `or`, `not`, tuples, `%` of a text, and the functions `abs`, `int`, `min` and `max`.
 
 mod expression;
 mod tokens;
@@ -14,25 +14,24 @@ use expression::Parser;
 use tokens::{Token, tokens};
 pub use value::Value;
 
-/// Why statements do not hold, or cannot be said to.
+/// Why statements fail, or cannot be evaluated.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Problem {
-    /// They are wrong: an assertion that fails, or a statement that is none.
+    /// An assertion that fails, or a syntax error.
     Wrong(String),
-    /// A name or statement that the language has and this evaluator has not.
+    /// A name or statement of the language that this evaluator does not have.
     Unsupported(String),
 }
 
-/// Where names get their values.
+/// The values of names.
 pub trait Names {
-    /// The value of a name that the script has not assigned; `None` if there is none.
+    /// The value of a name that the script has not assigned; `None` if there is no such name.
     ///
-    /// # Errors
-    /// That the name means something which cannot be told here.
+    /// The name exists, but its value is not available here.
     fn value(&self, name: &str) -> Result<Option<Value>, Problem>;
 }
 
-/// Variables that a script's statements have assigned; they live as long as the script.
+/// The variables of a script, with the values that its statements have assigned.
 #[derive(Default)]
 pub struct Statements {
     variables: BTreeMap<String, Value>,
@@ -52,7 +51,7 @@ impl Statements {
         Ok(())
     }
 
-    /// What `print` has been called with, one line for each call.
+    /// The texts of the calls of `print`, one line for each.
     pub fn printed(&self) -> &[String] {
         &self.printed
     }

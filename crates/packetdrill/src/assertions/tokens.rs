@@ -22,7 +22,7 @@ const SIGNS: [&str; 24] = [
 pub(super) fn tokens(code: &str) -> Result<Vec<Token>, Problem> {
     let mut tokens = Vec::new();
     let mut rest = code;
-    let mut depth = 0u32; // within parentheses a line end parts nothing
+    let mut depth = 0u32; // within parentheses a line end separates nothing
     while let Some(first) = rest.chars().next() {
         let mut taken = first.len_utf8();
         match first {

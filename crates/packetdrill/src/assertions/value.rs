@@ -8,18 +8,18 @@ use super::Problem;
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// A whole number; also a truth value.
+    /// A whole number; also a Boolean.
     Int(i64),
     /// A number with a fraction.
     Float(f64),
     /// A text.
     Text(String),
-    /// Several.
+    /// A tuple.
     Tuple(Vec<Value>),
 }
 
 impl Value {
-    /// Whether an assertion of it holds.
+    /// Whether an assertion of the value holds.
     pub fn truth(&self) -> bool {
         match self {
             Value::Int(number) => *number != 0,
@@ -41,7 +41,7 @@ impl Value {
         }
     }
 
-    /// How two numbers or two texts stand to each other.
+    /// The order of two numbers or two texts.
     pub(super) fn compare(&self, other: &Value) -> Result<Option<Ordering>, Problem> {
         match (self, other) {
             (Value::Int(a), Value::Int(b)) => Ok(Some(a.cmp(b))),
@@ -66,7 +66,7 @@ impl Value {
                 "-" => a.checked_sub(*b),
                 "*" => a.checked_mul(*b),
                 "//" | "%" if *b == 0 => return Err(Problem::Wrong(format!("{self} {sign} 0"))),
-                // Towards minus infinity, with the sign of the divisor.
+                // Rounded towards minus infinity; the remainder has the sign of the divisor.
                 "//" => a.checked_div_euclid(*b).map(|q| if *b < 0 && a.rem_euclid(*b) != 0 { q - 1 } else { q }),
                 "%" => a.checked_rem_euclid(*b).map(|r| if *b < 0 && r != 0 { r + b } else { r }),
                 _ => return self.fractional(sign, other),

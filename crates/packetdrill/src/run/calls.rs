@@ -1,4 +1,4 @@
-//! What the application of a script does.
+//! The system calls of a script's application.
 
 use transport::State;
 use units::{Duration, Time};
@@ -18,11 +18,11 @@ pub(super) struct Socket {
     pub cork: bool,
     /// `TCP_USER_TIMEOUT`
     pub user_timeout: Option<Duration>,
-    /// `SO_LINGER` for no time: closing resets.
+    /// `SO_LINGER` with a timeout of 0: closing resets the connection.
     pub resets: bool,
     /// `TCP_MAXSEG`
     pub max_segment: Option<i64>,
-    /// `SO_SNDBUF` as the kernel keeps it: doubled.
+    /// `SO_SNDBUF`, doubled as the kernel stores it.
     pub send_buffer: Option<u64>,
     pub written: u64,
     pub no_more_writes: bool,
@@ -47,7 +47,7 @@ pub(super) struct Blocked {
     range: TimeRange,
 }
 
-/// What a call waits for.
+/// The event for which a call waits.
 #[derive(Clone, Debug)]
 enum Wait {
     Accept,
@@ -57,13 +57,13 @@ enum Wait {
     Poll { fd: i64, asked: Vec<String>, expected: Option<Vec<String>>, until: Option<Time> },
 }
 
-/// How a call returns: the result and the error's name.
+/// The return value of a call, and the name of the error.
 type Returned = (i64, Option<&'static str>);
 
 /// O_RDWR and O_NONBLOCK as numbers.
 const READ_WRITE: i64 = 0x2;
 const NONBLOCK: i64 = 0x800;
-/// Flags of `send` and its relatives.
+/// Flags of `send`, `sendto` and `sendmsg`.
 const WRITE_FLAGS: [&str; 3] = ["MSG_NOSIGNAL", "MSG_DONTWAIT", "MSG_MORE"];
 
 impl Runner {
@@ -98,7 +98,7 @@ impl Runner {
         self.wait_for(call, event, wait)
     }
 
-    /// Returns at once if the call can, and leaves it blocked if the script says that it blocks.
+    /// Returns at once if the call can; leaves it blocked if the script says that it blocks.
     fn wait_for(&mut self, call: &Call, event: &Event, mut wait: Wait) -> Result<(), Stop> {
         let now = self.clock.now;
         let range = call.until.map(|until| self.clock.end_of_call(now, event.when, until));
@@ -126,7 +126,7 @@ impl Runner {
         }
     }
 
-    /// When a blocked call gives up by itself.
+    /// When the timeout of a blocked call expires.
     pub(super) fn call_timeout(&self) -> Option<Time> {
         match &self.blocked.as_ref()?.wait {
             Wait::Poll { until, .. } => until.filter(|at| *at > self.clock.now),
@@ -221,7 +221,7 @@ impl Runner {
         }
     }
 
-    /// What `poll` would say of a descriptor, in the order of the events' names.
+    /// The events of `poll` for a descriptor, in the order of their names.
     fn ready(&self, fd: i64) -> Vec<String> {
         let Some(host) = &self.host else { return Vec::new() };
         let socket = self.sockets.get(&fd).cloned().unwrap_or_default();
@@ -243,7 +243,7 @@ impl Runner {
         events.into_iter().filter(|(_, ready)| *ready).map(|(name, _)| name.to_owned()).collect()
     }
 
-    /// A descriptor for the connection that is taken; it has the options of the socket that waited for it.
+    /// A new descriptor for the accepted connection, with the options of the listening socket.
     fn free_descriptor(&mut self) -> i64 {
         let fd = (3..).find(|fd| !self.sockets.contains_key(fd)).unwrap_or(3);
         let listener = self.listener().cloned().unwrap_or_default();
@@ -255,7 +255,7 @@ impl Runner {
         self.sockets.values().find(|socket| socket.role == Role::Listening)
     }
 
-    /// How the connection failed.
+    /// The error with which the connection failed.
     fn failure(&self) -> Option<&'static str> {
         let timed_out = self.host.as_ref().is_some_and(Host::timed_out);
         match (self.reset, timed_out) {
@@ -265,7 +265,7 @@ impl Runner {
         }
     }
 
-    /// The same, if the application was not told before.
+    /// The same, unless it was returned before.
     pub(super) fn take_failure(&mut self) -> Option<&'static str> {
         let failure = self.failure().filter(|_| !self.told);
         self.told |= failure.is_some();
@@ -308,7 +308,7 @@ impl Runner {
         socket.max_segment.map_or_else(|| self.stack.clone(), |bytes| self.stack.with_segments(bytes))
     }
 
-    /// A SYN to a machine whose connection is over opens another one.
+    /// After the connection is closed, a SYN opens another one.
     pub(super) fn listen_again(&mut self, packet: &Packet) -> Result<(), Stop> {
         let over = self.host.as_ref().is_some_and(|host| host.info().state == State::Closed);
         let listening = self.sockets.values().any(|socket| socket.role == Role::Listening);
@@ -318,7 +318,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Sends a SYN, unless that has happened.
+    /// Sends a SYN, unless one was sent.
     fn connect(&mut self, call: &Call) -> Result<(), Stop> {
         let fd = self.descriptor(call)?;
         let now = self.clock.now;
@@ -461,12 +461,12 @@ impl Runner {
     }
 }
 
-/// Whether the peer will send no more.
+/// Whether the peer has sent its FIN.
 fn peer_finished(state: Option<State>) -> bool {
     matches!(state, Some(State::CloseWait | State::Closing | State::LastAck | State::Closed))
 }
 
-/// Compares what a call returned with what the script expects.
+/// Compares the return value of a call with the script's.
 pub(super) fn returns(call: &Call, (result, error): Returned) -> Result<(), Stop> {
     let found = match error {
         Some(error) => format!("{result} {error}"),

@@ -1,4 +1,4 @@
-//! When the events of a script happen, and how exactly they must.
+//! The times of a script's events, and their tolerances.
 
 use units::{Duration, Time};
 
@@ -7,30 +7,30 @@ use crate::script::When;
 
 /// The times of a script.
 pub(super) struct Clock {
-    /// The present.
+    /// The present instant.
     pub now: Time,
-    /// How far off an event may be at least …
+    /// The absolute tolerance of an event's time …
     pub tolerance: Duration,
-    /// … and in percent of the time since the event before.
+    /// … and the relative one, in percent of the time since the event before; the larger one applies.
     pub percent: f64,
-    /// The time of the event before as the script has it.
+    /// The time of the event before, as in the script.
     script: Time,
-    /// The event before was an inbound packet.
+    /// Whether the event before was an inbound packet.
     inbound: bool,
 }
 
-/// When an event must happen.
+/// The time at which an event is expected.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TimeRange {
-    /// The earliest, or only, time; `None` for any.
+    /// The earliest, or only, time; `None` for any time.
     pub start: Option<Time>,
     end: Time,
     tolerance: Duration,
 }
 
-/// How long an outbound packet is waited for beyond its time, so that a late one is reported as such.
+/// How long an outbound packet is awaited beyond its time, so that a late one is reported as such.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long one that may come whenever is waited for.
+/// How long an outbound packet without a time is awaited.
 const ANY: Duration = Duration::from_secs(600);
 
 impl Default for Clock {
@@ -46,8 +46,8 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// The times of an event. Relative ones count from when the event before really was over, except between inbound packets:
-    /// there they count from its time in the script, so that no lateness adds up.
+    /// The expected time of an event. Relative times count from the actual end of the event before, except between
+    /// inbound packets: there they count from its time in the script, so that lateness does not add up.
     pub fn range(&self, when: When, inbound: bool) -> Result<TimeRange, Stop> {
         let base = if inbound && self.inbound { self.script } else { self.now };
         let (start, end) = match when {
@@ -63,7 +63,7 @@ impl Clock {
         Ok(TimeRange { start: Some(start), end, tolerance: self.allowance(start) })
     }
 
-    /// When a blocking call must return that begins at `start`.
+    /// The expected time of the return of a blocking call that begins at `start`.
     pub fn end_of_call(&self, start: Time, when: When, until: Duration) -> TimeRange {
         let base = match when {
             When::After(after) => start - after,
@@ -81,7 +81,7 @@ impl Clock {
         self.tolerance.max(start.since(self.script).mul_f64(self.percent / 100.0))
     }
 
-    /// An event is over.
+    /// Ends an event.
     pub fn done(&mut self, script: Time, inbound: bool) {
         self.script = script;
         self.inbound = inbound;
@@ -89,7 +89,7 @@ impl Clock {
 }
 
 impl TimeRange {
-    /// Until when to wait.
+    /// The instant until which the event is awaited.
     pub fn deadline(&self) -> Time {
         self.end + self.tolerance + PATIENCE
     }
@@ -99,7 +99,7 @@ impl TimeRange {
         self.end + self.tolerance
     }
 
-    /// Whether `what` happened in time.
+    /// Checks that the event `what` happened in time.
     pub fn check(&self, what: &str, at: Time) -> Result<(), Stop> {
         let Some(start) = self.start else { return Ok(()) };
         if at + self.tolerance >= start && at <= self.latest() {
@@ -114,7 +114,7 @@ impl TimeRange {
         ))
     }
 
-    /// The time as text.
+    /// The expected time as text.
     pub fn text(&self) -> String {
         match self.start {
             None => "any time".into(),
@@ -124,7 +124,7 @@ impl TimeRange {
     }
 }
 
-/// An instant as scripts write it.
+/// An instant in the format of scripts.
 pub(super) fn seconds(at: Time) -> String {
     format!("{:.6} s", at.as_secs_f64())
 }

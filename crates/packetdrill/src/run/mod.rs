@@ -1,7 +1,7 @@
-//! Scripts against a connection, in virtual time.
+//! Runs scripts against a connection in virtual time.
 //!
-//! Time moves only from one event to the next, and timers fire at their instants on the way; at the instant of an event they
-//! fire before it. The machines run with a clock tick of 1 ms, which is what published scripts are written for.
+//! Time moves only from one event to the next. Timers fire at their instants between, and at the instant of an event
+//! before it. The endpoints have a clock tick of 1 ms, for which the published scripts are written.
 
 mod calls;
 mod clock;
@@ -23,14 +23,14 @@ use crate::assertions::{Problem, Statements};
 use crate::host::{Host, Sent, Stuck};
 use crate::script::{Action, Event, FileOption, Script, ScriptError, parse};
 
-/// How scripts are run.
+/// The options of the runner.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Compare PSH too, and let nothing unexpected be under way when a packet arrives.
+    /// Compare PSH too, and fail if an unexpected segment was sent when a packet arrives.
     pub strict: bool,
-    /// Symbols and their values, which go before those of a file.
+    /// Symbols and their values, with precedence over those of a file.
     pub defines: Vec<(String, String)>,
-    /// Options of files, which go before those of a file.
+    /// Options, with precedence over those of a file.
     pub overrides: Vec<(String, String)>,
 }
 
@@ -56,7 +56,7 @@ pub const OPTIONS: [&str; 18] = [
     "dry_run",
 ];
 
-/// Why a script stops early, and not yet where.
+/// Why a script stops early, without the line.
 enum Stop {
     Fail(String),
     Skip(String),
@@ -100,17 +100,17 @@ pub fn run(text: &str, options: &Options) -> Verdict {
     }
 }
 
-/// What the options of a file say.
+/// The options of a file.
 struct Rules {
     strict: bool,
     strict_segments: bool,
-    /// Payload of the segments that a longer inbound packet stands for.
+    /// Payload of the segments into which a longer inbound packet is cut.
     mss: Option<u32>,
-    /// Length of a tick of the script's timestamps; `None` does not compare their values.
+    /// Length of a tick of the script's timestamps; with `None` their values are not compared.
     stamp_tick: Option<Duration>,
 }
 
-/// A script at work.
+/// A running script.
 struct Runner {
     rules: Rules,
     clock: Clock,
@@ -122,11 +122,11 @@ struct Runner {
     statements: Statements,
     /// When data last arrived.
     data_received: Time,
-    /// The application has taken the connection.
+    /// Whether the application has accepted the connection.
     accepted: bool,
-    /// The peer has reset it.
+    /// Whether the peer has reset it.
     reset: bool,
-    /// The application was told how the connection failed.
+    /// Whether the application was told the error of the connection.
     told: bool,
 }
 
@@ -189,7 +189,7 @@ impl Runner {
             "define" => {}
             "ip_version" if option.value.starts_with("ipv4") || option.value == "ipv6" => {}
             "ip_version" | "mtu" => return skip(format!("option --{}={}", option.name, option.value)),
-            name if OPTIONS.contains(&name) => {} // addresses and the like, of which the machines know nothing
+            name if OPTIONS.contains(&name) => {} // addresses and the like, which a connection does not have
             name => return skip(format!("option --{name}")),
         }
         Ok(())
@@ -219,12 +219,12 @@ impl Runner {
         Ok(())
     }
 
-    /// Options are read when a connection opens; a machine under way cannot be told others.
+    /// Runs a shell command. Options are read when a connection opens; an open connection cannot change them.
     fn command(&mut self, text: &str, last: bool) -> Result<(), Stop> {
         let mut stack = self.stack.clone();
         let result = stack.run(text);
         if last {
-            return Ok(()); // it tidies up
+            return Ok(()); // a command that cleans up
         }
         result.map_err(Stop::Skip)?;
         if self.host.is_some() && stack != self.stack {
@@ -234,7 +234,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Lets time pass up to `until`.
+    /// Advances time to `until`.
     fn advance(&mut self, until: Time) -> Result<(), Stop> {
         while let Some(next) = self.next_wake(until) {
             self.step(next, false)?;
@@ -243,7 +243,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Wakes the machine up to `until`, or until it has sent something, and lets a blocked call return.
+    /// Wakes the connection up to `until`, or until it has sent a segment, and lets a blocked call return.
     fn step(&mut self, until: Time, stop_at_sent: bool) -> Result<(), Stop> {
         let mut at = until.max(self.clock.now);
         if let Some(host) = &mut self.host {
@@ -256,7 +256,7 @@ impl Runner {
         self.try_blocked()
     }
 
-    /// The next segment that the machine sends, not later than `until`; it stays where it is.
+    /// The next segment that the connection sends, not later than `until`, without removing it.
     fn await_sent(&mut self, until: Time) -> Result<Option<Sent>, Stop> {
         loop {
             let Some(host) = &self.host else { return Ok(None) };
@@ -268,7 +268,7 @@ impl Runner {
         }
     }
 
-    /// The same, taken.
+    /// Removes and returns the next segment, not later than `until`.
     fn next_sent(&mut self, until: Time) -> Result<Option<Sent>, Stop> {
         let sent = self.await_sent(until)?;
         if sent.is_some()
@@ -279,7 +279,7 @@ impl Runner {
         Ok(sent)
     }
 
-    /// When something happens by itself, if not later than `until`.
+    /// The next wake-up or timeout of a call, if not later than `until`.
     fn next_wake(&self, until: Time) -> Option<Time> {
         let wake = self.host.as_ref().and_then(Host::wake);
         [wake, self.call_timeout()].into_iter().flatten().min().filter(|at| *at <= until)

@@ -23,7 +23,7 @@ impl Runner {
     }
 }
 
-/// A threshold that no window reaches, as the kernel shows it.
+/// The kernel's value of an infinite slow start threshold.
 const NO_THRESHOLD: i64 = 0x7fff_ffff;
 
 /// Constants that scripts compare with.
@@ -98,7 +98,7 @@ impl Snapshot {
             "rtt" => info.srtt.map_or(0, micros),
             "rttvar" => info.rttvar.map_or(0, micros),
             "rto" => micros(info.rto),
-            // The kernel shows 32 bits of ones before the first measurement.
+            // Before the first measurement the kernel has 32 bits of ones.
             "min_rtt" => info.min_rtt.map_or(i64::from(u32::MAX), micros),
             "snd_mss" => info.mss.into(),
             "advmss" => self.advertised_mss.into(),

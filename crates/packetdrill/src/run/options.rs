@@ -1,4 +1,4 @@
-//! Options of sockets.
+//! Socket options.
 
 use transport::State;
 use units::{Duration, Time};
@@ -7,12 +7,12 @@ use super::calls::{Role, Socket, listed, returns, symbol};
 use super::{Host, Runner, Stop, fail, skip};
 use crate::script::{Call, Expr};
 
-/// What `TCP_MAXSEG` may be, and is if nobody sets it.
+/// The range of `TCP_MAXSEG`; its end is the default.
 const SEGMENTS: std::ops::RangeInclusive<i64> = 88..=32_767;
 const DEFAULT_SEGMENT: i64 = 536;
-/// How a connection fails, with the numbers that `SO_ERROR` gives.
+/// The errors of a connection, with the numbers of `SO_ERROR`.
 const FAILURES: [(&str, i64); 2] = [("ECONNRESET", 104), ("ETIMEDOUT", 110)];
-/// Options of sockets that change nothing here.
+/// Socket options without effect here.
 const WITHOUT_EFFECT: [&str; 7] =
     ["SO_REUSEADDR", "SO_REUSEPORT", "SO_PRIORITY", "IP_TOS", "IPV6_TCLASS", "IP_MTU_DISCOVER", "IP_TTL"];
 
@@ -68,7 +68,7 @@ impl Runner {
         returns(call, (0, None))
     }
 
-    /// Does something to the connection that a descriptor stands for, if it does.
+    /// Acts on the connection of a descriptor, if the descriptor has one.
     fn on_connection(&mut self, fd: i64, act: impl FnOnce(&mut Host)) -> Result<(), Stop> {
         let stands = match self.socket_mut(fd)?.role {
             Role::Connected => true,
@@ -81,7 +81,7 @@ impl Runner {
         Ok(())
     }
 
-    /// The segments are settled when a connection opens.
+    /// The segment size is fixed when a connection opens.
     fn limit_segments(&mut self, fd: i64, bytes: Option<i64>) -> Result<(), Stop> {
         let socket = self.socket_mut(fd)?;
         socket.max_segment = bytes;
@@ -125,7 +125,7 @@ impl Runner {
 }
 
 impl Socket {
-    /// Sets on a connection what was set before there was one.
+    /// Applies the options that were set before there was a connection.
     pub(super) fn configure(&self, host: &mut Host, now: Time) {
         if let Some(on) = self.nodelay {
             host.set_nagle(now, !on);
@@ -135,7 +135,7 @@ impl Socket {
     }
 }
 
-/// Whether `SO_LINGER` waits no time: closing resets the connection then.
+/// Whether `SO_LINGER` has a timeout of 0: closing resets the connection then.
 fn resets_on_close(call: &Call) -> Result<bool, Stop> {
     let Some(Expr::Struct(members)) = call.args.get(3) else { return fail("expected a structure for SO_LINGER") };
     let member = |name: &str| members.iter().find(|(member, _)| member == name).map(|(_, value)| value);
@@ -146,7 +146,7 @@ fn resets_on_close(call: &Call) -> Result<bool, Stop> {
     }
 }
 
-/// The number of the failure that is named in a list.
+/// The number of the error that is named in a list.
 fn failure_number(list: &[Expr]) -> Result<i64, Stop> {
     let [Expr::Symbols(names)] = list else { return fail("expected one failure") };
     match FAILURES.iter().find(|(name, _)| *names == [*name]) {

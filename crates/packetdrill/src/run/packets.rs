@@ -1,4 +1,4 @@
-//! Packets of a script: inbound ones become segments, outbound ones are compared with those that were sent.
+//! Packets of a script: inbound ones become segments, outbound ones are compared with the segments sent.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::clock::{TimeRange, seconds};
 use super::{Host, Runner, Sent, Stop, fail};
 use crate::script::{IpEcn, OptionList, Packet, PacketFlags, TcpOption};
 
-/// Timestamps of the script and those that the machine really sent.
+/// Timestamps of the script, and those that the connection sent.
 #[derive(Default)]
 pub(super) struct Stamps {
     real: BTreeMap<u32, u32>,
@@ -45,7 +45,7 @@ impl Runner {
         self.try_blocked()
     }
 
-    /// Waits for what `packet` describes and compares it; returns when it was sent.
+    /// Waits for the segment that `packet` describes and compares it; returns when it was sent.
     pub(super) fn expect(&mut self, packet: &Packet, range: &TimeRange) -> Result<Time, Stop> {
         let Some(mut sent) = self.next_sent(range.deadline())? else {
             return fail(format!("expected {} at {}, but nothing was sent", text_of(packet), range.text()));
@@ -94,7 +94,7 @@ impl Runner {
             return Ok(());
         };
         let real = options_of(segment);
-        // Values of timestamps are compared by what they mean.
+        // Timestamps are compared by the time since the first one.
         let same = expected.len() == real.len()
             && expected.iter().zip(&real).all(|(a, b)| match (a, b) {
                 (TcpOption::Timestamps(..), TcpOption::Timestamps(..)) => true,
@@ -111,8 +111,8 @@ impl Runner {
         Ok(())
     }
 
-    /// Binds a timestamp of the script to the real one; where ticks are given, both clocks must have moved by the same time since
-    /// the first.
+    /// Maps a timestamp of the script to the one sent; where ticks are given, both clocks must have advanced by the
+    /// same time since the first.
     fn compare_stamps(&mut self, script: u32, real: u32, at: Time) -> Result<(), Stop> {
         self.stamps.real.insert(script, real);
         let (first_script, first_real) = *self.stamps.first.get_or_insert((script, real));
@@ -129,10 +129,10 @@ impl Runner {
     }
 }
 
-/// The machine's timestamps count milliseconds, as Linux's do.
+/// The connection's timestamps count milliseconds, as Linux's do.
 const STAMP_TICK: Duration = Duration::from_millis(1);
 
-/// The segment that an inbound packet is.
+/// The segment of an inbound packet.
 fn segment(packet: &Packet, shift: u8, stamps: &Stamps) -> Result<Segment, Stop> {
     let mut segment = Segment {
         seq: packet.seq,
@@ -149,7 +149,7 @@ fn segment(packet: &Packet, shift: u8, stamps: &Stamps) -> Result<Segment, Stop>
     let OptionList::These(options) = &packet.options else {
         return Ok(segment);
     };
-    // RFC 9293 section 3.7.1: what to assume where nothing is said.
+    // RFC 9293 section 3.7.1: the defaults of missing options.
     let mut syn = SynOptions { mss: 536, window_scale: None, sack_permitted: false };
     for option in options {
         match option {
@@ -172,7 +172,7 @@ fn segment(packet: &Packet, shift: u8, stamps: &Stamps) -> Result<Segment, Stop>
     Ok(segment)
 }
 
-/// A long packet stands for several segments, as a network card would hand them over.
+/// Cuts a long packet into segments, as a network card would.
 fn parts(whole: Segment, mss: Option<u32>) -> Vec<Segment> {
     let most = mss.unwrap_or(u32::MAX).max(1);
     let mut parts = Vec::new();
@@ -194,7 +194,7 @@ fn without(flags: Flags, not: Flags) -> Flags {
     all.into_iter().filter(|flag| flags.has(*flag) && !not.has(*flag)).fold(Flags::default(), |kept, flag| kept | flag)
 }
 
-/// Whether `next` continues `sent` so that both may be one in a script.
+/// Whether `next` continues `sent`, so that a script may write both as one packet.
 fn continues(sent: &Segment, next: &Segment) -> bool {
     let control = Flags::FIN | Flags::PSH | Flags::CWR;
     next.seq == sent.seq + u64::from(sent.len)
@@ -270,7 +270,7 @@ fn options_of(segment: &Segment) -> Vec<TcpOption> {
     options
 }
 
-/// A segment as a script would write it.
+/// A segment in the notation of scripts.
 pub(super) fn describe(sent: &Sent, shift: u8) -> String {
     let segment = &sent.segment;
     let packet = Packet {

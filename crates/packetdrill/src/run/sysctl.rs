@@ -1,14 +1,14 @@
 //! Shell commands of a script as options of a connection.
 //!
-//! The options are kept as a scenario's table and read by the scenario's own types, so that
-//! `sysctl -q transorbit.NAME=VALUE` sets any of them: that is how scripts of this project choose another profile.
+//! The options are kept as a scenario's table and read by the scenario's own types, so that `sysctl -q
+//! transorbit.NAME=VALUE` sets any of them. Scripts of this project choose other profiles in this way.
 
 use std::sync::Arc;
 
 use toml::Value;
 use transport::{Settings, TcpConfig};
 
-/// The clock tick of the machines that published scripts are written for: 1 ms (HZ = 1000).
+/// The clock tick of the systems for which published scripts are written: 1 ms (HZ = 1000).
 const TICK: &str = "1 ms";
 /// Bytes of a packet on the scripts' device.
 const PACKET: u32 = 1500;
@@ -18,10 +18,10 @@ const HEADERS: i64 = 40;
 const TIMESTAMPS: i64 = 12;
 /// The kernel's default for the largest receive buffer.
 const RECEIVE_BUFFER: i64 = 6_291_456;
-/// That of the preset.
+/// The preset's default for it.
 const PRESET_RECEIVE_BUFFER: i64 = 15 << 20;
 
-/// Settings that change nothing here: what they tune is not modelled, or is at its default in every script.
+/// Settings without effect here: their object is not modelled, or every script has the default.
 const WITHOUT_EFFECT: [&str; 30] = [
     "tcp_wmem",
     "tcp_syn_retries",
@@ -54,7 +54,7 @@ const WITHOUT_EFFECT: [&str; 30] = [
     "tcp_invalid_ratelimit",
     "tcp_challenge_ack_limit",
 ];
-/// Settings of which only one value is modelled.
+/// Settings of which only one value is supported.
 const FIXED: [(&str, &str); 9] = [
     ("tcp_window_scaling", "1"),
     ("tcp_fack", "0"),
@@ -69,19 +69,19 @@ const FIXED: [(&str, &str); 9] = [
 /// Settings that switch an option on or off.
 const SWITCHES: [(&str, &str); 3] = [("tcp_sack", "sack"), ("tcp_dsack", "dsack"), ("tcp_timestamps", "timestamps")];
 
-/// The options of a machine, as commands change them.
+/// The options of an endpoint, as commands change them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stack {
     table: toml::Table,
-    /// `tcp_ecn`: 0 never, 1 ask and agree, 2 agree only.
+    /// `tcp_ecn`: 0 never, 1 request and accept, 2 accept only.
     ecn: u8,
 }
 
-/// What a command means that options cannot express.
+/// A command that options cannot express.
 pub type Unsupported = String;
 
 impl Stack {
-    /// A Linux as installed.
+    /// The defaults of Linux.
     pub fn linux() -> Stack {
         let mut table = toml::Table::new();
         table.insert("profile".into(), Value::String("linux".into()));
@@ -95,7 +95,7 @@ impl Stack {
         self.table.insert(name.into(), value);
     }
 
-    /// The same, with segments of at most so many bytes, timestamps counted.
+    /// The same, with segments of at most so many bytes, timestamps included.
     pub fn with_segments(&self, bytes: i64) -> Stack {
         let mut stack = self.clone();
         let stamps = if self.table.get("timestamps") == Some(&Value::Boolean(false)) { 0 } else { TIMESTAMPS };
@@ -103,7 +103,7 @@ impl Stack {
         stack
     }
 
-    /// The options of a connection that opens (`active`) or waits.
+    /// The options of a connection that opens (`active`) or listens.
     ///
     /// # Errors
     /// The option that is wrong, and why.
@@ -111,7 +111,7 @@ impl Stack {
         let mut table = self.table.clone();
         let ecn = if active { self.ecn == 1 } else { self.ecn > 0 };
         table.entry("ecn").or_insert(Value::Boolean(ecn));
-        // In a kernel these are on and have no effect without SACK; in a scenario that would be a mistake.
+        // A kernel accepts them without SACK and ignores them; a scenario refuses them.
         if table.get("sack") == Some(&Value::Boolean(false)) {
             for name in ["rack", "tlp", "dsack"] {
                 table.remove(name);
@@ -128,7 +128,7 @@ impl Stack {
     /// Runs the commands of a back-quoted text.
     ///
     /// # Errors
-    /// The first that is not covered.
+    /// The first command that is not supported.
     pub fn run(&mut self, text: &str) -> Result<(), Unsupported> {
         for command in commands(text) {
             self.command(&command)?;
@@ -176,10 +176,10 @@ impl Stack {
     /// `sysctl KEY=VALUE`.
     ///
     /// # Errors
-    /// The setting, if it is not covered.
+    /// The setting, if it is not supported.
     pub fn assign(&mut self, key: &str, value: &str) -> Result<(), Unsupported> {
         if let Some(option) = key.strip_prefix("transorbit.") {
-            // What is no value of TOML is a text without its quotes.
+            // A value that is not TOML is a text without quotes.
             let parsed = format!("v = {value}").parse::<toml::Table>().ok().and_then(|mut table| table.remove("v"));
             self.set(option, parsed.unwrap_or_else(|| Value::String(value.to_owned())));
             return Ok(());
@@ -196,7 +196,7 @@ impl Stack {
         }
         match name {
             "tcp_congestion_control" => self.set("congestion", kind(value)),
-            // The kernel's window validation goes by the same switch.
+            // The kernel's congestion window validation has the same switch.
             "tcp_slow_start_after_idle" => {
                 let on = Value::Boolean(number()? != 0);
                 self.set("slow_start_after_idle", on.clone());
@@ -237,7 +237,7 @@ impl Stack {
         }
     }
 
-    /// `tc qdisc …`: the discipline fq paces; one without room loses what is sent, which no machine here can tell.
+    /// `tc qdisc …`: the discipline fq paces; a queue without room drops packets, which a connection cannot see.
     fn queue(&mut self, words: &[String]) -> Result<(), Unsupported> {
         let text = words.join(" ");
         if text.ends_with("limit 0") {
@@ -258,7 +258,7 @@ fn bytes(number: i64) -> Value {
     Value::String(format!("{number} B"))
 }
 
-/// A congestion controller by the kernel's name for it.
+/// A congestion controller by its name in the kernel.
 fn kind(name: &str) -> Value {
     let mut table = toml::Table::new();
     table.insert("kind".into(), Value::String(name.to_owned()));

@@ -1,4 +1,4 @@
-//! What the runner makes of scripts that hold, do not hold, or cannot be run.
+//! Scripts that pass, fail, or cannot be run.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What a script says.
+//! The syntax tree of a script.
 
 use units::{Duration, Ecn};
 
@@ -11,11 +11,11 @@ pub struct Script {
     pub options: Vec<FileOption>,
     /// Commands before the first event.
     pub setup: Vec<(u32, String)>,
-    /// What happens, in order.
+    /// The events, in order.
     pub events: Vec<Event>,
 }
 
-/// A line of a script: something happens, or must happen, at a time.
+/// A line of a script: an event that happens, or is expected, at a time.
 #[derive(Clone, Debug)]
 pub struct Event {
     /// Line in the file, from 1.
@@ -37,18 +37,18 @@ pub enum When {
     AtRange(Duration, Duration),
     /// Between two times since the event before; outbound packets only.
     AfterRange(Duration, Duration),
-    /// Whenever; outbound packets only.
+    /// At any time; outbound packets only.
     Any,
 }
 
-/// What happens.
+/// The kind of an event.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// A packet arrives.
+    /// A packet that arrives.
     Inbound(Packet),
-    /// A packet must be sent.
+    /// A packet that must be sent.
     Outbound(Packet),
-    /// The application calls the socket layer.
+    /// A system call of the application.
     Call(Call),
     /// Statements about the connection.
     Code(String),
@@ -103,12 +103,12 @@ pub struct PacketFlags {
     pub cwr: bool,
 }
 
-/// What a packet says of its options.
+/// The options of a packet.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OptionList {
-    /// `<...>`: not to be compared.
+    /// `<...>`: not compared.
     Any,
-    /// These, in this order; none when nothing is written.
+    /// These, in this order; empty if no options are written.
     These(Vec<TcpOption>),
 }
 
@@ -148,22 +148,22 @@ impl TcpOption {
 /// `name(arguments) = result ERRNO`.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// Of a blocking call: when it must return, since the start or the event before as its beginning is.
+    /// Of a blocking call: when it must return, relative to the same instant as its begin.
     pub until: Option<Duration>,
     /// Function.
     pub name: String,
     /// Arguments.
     pub args: Vec<Expr>,
-    /// What it must return.
+    /// The expected return value.
     pub result: Expr,
-    /// The error that must come with -1.
+    /// The expected error, with a return value of -1.
     pub errno: Option<String>,
 }
 
 /// An argument or result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
-    /// `...`: whatever.
+    /// `...`: any value.
     Whatever,
     /// A number.
     Int(i64),

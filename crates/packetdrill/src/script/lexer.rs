@@ -1,4 +1,4 @@
-//! Text to tokens.
+//! From text to tokens.
 
 use super::ScriptError;
 
@@ -13,7 +13,7 @@ pub struct FileOption {
     pub value: String,
 }
 
-/// A token and where it stands.
+/// A token and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token {
     pub line: u32,
@@ -92,7 +92,7 @@ impl<'a> Lexer<'a> {
         self.take(end)
     }
 
-    /// Takes what stands before `end`, and `end` itself.
+    /// Takes the text before `end`, and `end` itself.
     fn take_until(&mut self, end: &str, what: &str) -> Result<&'a str, ScriptError> {
         let Some(at) = self.rest.find(end) else {
             return self.error(format!("{what} is not closed: expected `{end}` before the end of the file"));

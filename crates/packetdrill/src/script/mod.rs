@@ -1,7 +1,7 @@
 //! The language: text to tokens to a [`Script`].
 //!
-//! A file is `[--options] [`set-up command`] events [`clean-up command`]`, an event a time and an action. What the language has
-//! and a transport alone cannot express (UDP, ICMP, Fast Open …) is reported as unsupported, not as a mistake.
+//! A file is `[--options] [`set-up command`] events [`clean-up command`]`; an event is a time and an action. Constructs
+//! that a transport alone cannot express (UDP, ICMP, Fast Open …) are reported as unsupported, not as errors.
 
 mod ast;
 mod lexer;
@@ -12,12 +12,12 @@ pub use ast::{Action, Call, Event, Expr, IpEcn, OptionList, Packet, PacketFlags,
 pub use lexer::FileOption;
 pub use parser::parse;
 
-/// Why a text is no script that can be run.
+/// Why a script cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScriptError {
-    /// It is not in the language: the line, counted from 1, and what was expected.
+    /// A syntax error: the line, counted from 1, and what was expected.
     Syntax(u32, String),
-    /// It is in the language, and this construct is not covered.
+    /// A construct of the language that is not supported.
     Unsupported(u32, String),
 }
 

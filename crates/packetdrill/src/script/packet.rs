@@ -7,15 +7,15 @@ use super::ast::{IpEcn, OptionList, Packet, PacketFlags, TcpOption};
 use super::lexer::Kind;
 use super::parser::Parser;
 
-/// Other protocols that a packet's line can begin with.
+/// Other protocols with which a packet's line can begin.
 const OTHER_PROTOCOLS: [&str; 10] =
     ["udp", "udplite", "icmp", "icmpv4", "icmpv6", "sctp", "gre", "mpls", "ipv4", "ipv6"];
-/// Bytes of options that a header has room for.
+/// The most bytes of options in a header.
 const OPTION_BYTES: usize = 40;
-/// Options that belong to extensions that no machine here has.
+/// Options of extensions that the transport does not have.
 const OTHER_OPTIONS: [&str; 8] = ["FO", "FOEXP", "md5", "ECN", "fast_open", "mp_capable", "mp_join", "dss"];
 
-/// A packet that arrives: its window must be given, its options must be.
+/// A packet that arrives: window and options are required.
 pub(super) fn inbound(parser: &mut Parser) -> Result<Packet, ScriptError> {
     let mut packet = packet(parser)?;
     if packet.flags.ack {
@@ -63,7 +63,8 @@ fn packet(parser: &mut Parser) -> Result<Packet, ScriptError> {
     Ok(Packet { ecn, flags, seq, len, ack, window, options })
 }
 
-/// `[ect0]`, `(ce)`, `[tos 0x1]`: only the mark is kept, as the machines know no other field of the IP header.
+/// `[ect0]`, `(ce)`, `[tos 0x1]`: only the ECN field is kept, because the transport has no other field of the IP
+/// header.
 fn ip_fields(parser: &mut Parser) -> Result<Option<IpEcn>, ScriptError> {
     let close = match parser.peek() {
         Kind::Sign('[') => ']',

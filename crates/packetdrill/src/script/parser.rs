@@ -1,4 +1,4 @@
-//! Tokens to a script.
+//! From tokens to a script.
 
 use units::Duration;
 
@@ -6,10 +6,10 @@ use super::ast::{Action, Call, Event, Expr, Script, When};
 use super::lexer::{FileOption, Kind, Token, tokens};
 use super::{ScriptError, packet};
 
-/// Reads a script; `defines` are symbols given on the command line, which go before those of the file.
+/// Reads a script; `defines` are symbols of the command line, with precedence over those of the file.
 ///
 /// # Errors
-/// The line and what was expected there, or the construct that is not covered.
+/// The line and what was expected there, or the construct that is not supported.
 pub fn parse(text: &str, defines: &[(String, String)]) -> Result<Script, ScriptError> {
     let tokens = substitute(tokens(text)?, defines)?;
     let mut parser = Parser { tokens, at: 0 };
@@ -25,7 +25,7 @@ pub fn parse(text: &str, defines: &[(String, String)]) -> Result<Script, ScriptE
     loop {
         match parser.peek().clone() {
             Kind::End => break,
-            // What cleans up a machine after the script leaves no trace in a simulation.
+            // The clean-up command has no effect in a simulation.
             Kind::Command(_) => {
                 parser.advance();
                 match parser.peek() {
@@ -44,7 +44,7 @@ pub fn parse(text: &str, defines: &[(String, String)]) -> Result<Script, ScriptE
     Ok(script)
 }
 
-/// Puts the values of `--define=NAME=value` in the place of the names.
+/// Replaces the names of `--define=NAME=value` by their values.
 fn substitute(tokens: Vec<Token>, given: &[(String, String)]) -> Result<Vec<Token>, ScriptError> {
     let mut symbols: Vec<(String, Vec<Kind>)> = Vec::new();
     let mut define = |line: u32, name: &str, value: &str| -> Result<(), ScriptError> {
@@ -101,7 +101,7 @@ impl Parser {
         self.tokens[self.at].line
     }
 
-    /// The end stays where it is, however often it is taken.
+    /// The end token is never passed.
     pub(super) fn advance(&mut self) {
         self.at = (self.at + 1).min(self.tokens.len() - 1);
     }
@@ -192,7 +192,7 @@ impl Parser {
         Ok(Event { line, when, action })
     }
 
-    /// The time, and the end of a blocking call.
+    /// The time of an event, and the end of a blocking call.
     fn time(&mut self) -> Result<(When, Option<Duration>), ScriptError> {
         if self.accept('*') {
             return Ok((When::Any, None));
@@ -256,7 +256,7 @@ impl Parser {
         Ok(Call { until, name, args, result, errno })
     }
 
-    /// Skips what stands in parentheses behind a result.
+    /// Skips the text in parentheses behind a result.
     fn remark(&mut self) -> Result<(), ScriptError> {
         while *self.peek() != Kind::Sign(')') {
             if *self.peek() == Kind::End {
@@ -267,7 +267,7 @@ impl Parser {
         self.expect(')')
     }
 
-    /// Expressions up to `end`, which is taken.
+    /// The expressions up to `end`, which is taken too.
     fn list(&mut self, end: char) -> Result<Vec<Expr>, ScriptError> {
         let mut list = Vec::new();
         while !self.accept(end) {

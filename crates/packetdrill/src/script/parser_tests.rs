@@ -1,4 +1,4 @@
-//! What the parser makes of texts, and what it says of wrong ones.
+//! Scripts that the parser reads, and its errors.
 
 use units::{Duration, Ecn};
 

@@ -1,4 +1,4 @@
-//! What counts as the same.
+//! The comparison of a recording with a connection.
 
 use transport::{CongestionState, Flags};
 use units::{Duration, Ecn};
@@ -6,26 +6,26 @@ use units::{Duration, Ecn};
 use super::file::{Info, Packet};
 use crate::host::Sent;
 
-/// How far the two may be apart.
+/// The tolerated differences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Segments that one of the two may have sent and the other not yet, when something arrives.
+    /// Segments that one side may have sent and the other not yet, when a segment arrives.
     pub ahead: usize,
-    /// Difference of windows and thresholds in segments; `None` does not compare them.
+    /// Difference of windows and thresholds in segments; with `None` they are not compared.
     pub window: Option<u32>,
     /// Difference of the counts of segments lost, retransmitted and selectively acknowledged.
     pub counts: Option<u32>,
-    /// Whether the state must be the same.
+    /// Whether the congestion states must be equal.
     pub state: bool,
     /// Whether segments must come in the same order; if not, each must come within the bound of `ahead`.
     pub order: bool,
-    /// How many phases of the kernel's clock are tried, a quarter of a millisecond apart: where its ticks of 4 ms began is not
-    /// recorded, and CUBIC looks at its curve once a tick.
+    /// The number of phases of the kernel's clock that are tried, a quarter of a millisecond apart: the begin of its 4
+    /// ms ticks is not recorded, and CUBIC evaluates its curve once a tick.
     pub phases: u64,
 }
 
 impl Bounds {
-    /// Those for a congestion control.
+    /// The bounds for a congestion control.
     pub fn of(congestion: &str) -> Bounds {
         match congestion {
             "reno" => Bounds { ahead: 0, window: Some(0), counts: Some(0), state: true, order: true, phases: 1 },
@@ -35,18 +35,18 @@ impl Bounds {
     }
 }
 
-/// Something that is not the same.
+/// A difference beyond the bounds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     /// Line of the recording.
     pub line: usize,
-    /// Milliseconds on its clock.
+    /// The time in milliseconds on the recording's clock.
     pub at: f64,
-    /// What: `segment`, `window`, `state`, `counts` or `rto`.
+    /// The kind: `segment`, `window`, `state`, `counts` or `rto`.
     pub kind: &'static str,
-    /// What the kernel has.
+    /// The kernel's value.
     pub kernel: String,
-    /// What we have.
+    /// Our value.
     pub ours: String,
 }
 
@@ -57,14 +57,14 @@ impl std::fmt::Display for Difference {
     }
 }
 
-/// A threshold that no window reaches, as the kernel shows it.
+/// The kernel's value of an infinite slow start threshold.
 const NO_THRESHOLD: u32 = 0x7fff_ffff;
 /// A tick of the recording kernel's clock.
 const TICK: Duration = Duration::from_millis(4);
 
-/// The values that are not the same: the kind, and the two as text.
+/// The values that differ: the kind, and both values as text.
 ///
-/// The kernel's time-out counts no back-off of zero window probes, ours does.
+/// The kernel's time-out excludes the back-off of zero window probes, ours includes it.
 pub(super) fn infos(
     kernel: &Info,
     ours: &transport::Info,
@@ -102,15 +102,15 @@ pub(super) fn infos(
     differences
 }
 
-/// A segment as both sides are compared and shown.
+/// A segment in the form in which it is compared and shown.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Shape {
     flags: String,
     seq: u64,
     len: u32,
-    /// How often it was sent before; of bare acknowledgments always 0.
+    /// The number of earlier transmissions; of bare acknowledgments always 0.
     transmission: u32,
-    /// Acknowledgment number and blocks; of data not compared, as the other direction has none.
+    /// Acknowledgment number and SACK blocks; `None` for data, because the other direction carries none.
     ack: Option<(u64, Vec<(u64, u64)>)>,
     ecn: u8,
 }
@@ -161,7 +161,7 @@ impl Shape {
 }
 
 impl Shape {
-    /// Whether both carry the same data as the same transmission, whatever their flags.
+    /// Whether both carry the same data in the same transmission, whatever their flags.
     pub(super) fn same_data(&self, other: &Shape) -> bool {
         self.seq == other.seq
             && self.len == other.len

@@ -1,4 +1,4 @@
-//! A recording: gzip JSON Lines, the parameters first, then one line for each thing that happened.
+//! A recording: gzipped JSON Lines, the parameters in the first line, then one line for each event.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -13,11 +13,11 @@ use units::Time;
 pub struct Recording {
     /// The first line.
     pub header: Header,
-    /// The others, in order.
+    /// The events, in order.
     pub lines: Vec<Line>,
 }
 
-/// Parameters of the scenario that matter to a replay.
+/// Parameters of the scenario that a replay needs.
 #[derive(Debug, Deserialize)]
 pub struct Header {
     /// Name of the scenario.
@@ -49,35 +49,35 @@ fn one() -> u8 {
     1
 }
 
-/// Something that happened, in milliseconds on the recording's clock.
+/// An event, in milliseconds on the recording's clock.
 #[derive(Debug)]
 pub struct Line {
     /// Number in the file, from 1.
     pub number: usize,
-    /// When, in milliseconds.
+    /// The time, in milliseconds.
     pub at: f64,
-    /// What.
+    /// The event.
     pub what: What,
 }
 
-/// What happened.
+/// An event of a recording.
 #[derive(Debug)]
 pub enum What {
     /// A segment arrived at the kernel.
     In(Packet),
-    /// The kernel sent one.
+    /// The kernel sent a segment.
     Out(Packet),
     /// The application wrote so many bytes.
     Write(u64),
-    /// It read so many.
+    /// The application read so many bytes.
     Read(u64),
-    /// What the kernel says of itself.
+    /// The kernel's `tcp_info`.
     Info(Info),
-    /// The path did something: no business of the sender's.
+    /// An event of the path, which the replay ignores.
     Path,
 }
 
-/// A segment as recorded.
+/// A recorded segment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Packet {
     /// Letters of the flags.
@@ -105,12 +105,12 @@ pub struct Options {
     pub ts: Option<(u32, u32)>,
     /// Window scale.
     pub ws: Option<u8>,
-    /// Bits of the IP header's mark.
+    /// The ECN field of the IP header.
     #[serde(default)]
     pub ecn: u8,
 }
 
-/// `tcp_info`, as much as is compared; times in microseconds.
+/// The part of `tcp_info` that is compared; times in microseconds.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Info {
     /// Congestion state, 0 to 4.
@@ -119,19 +119,19 @@ pub struct Info {
     pub rto: u64,
     /// Smoothed round-trip time.
     pub rtt: u64,
-    /// Its variation.
+    /// Variation of the round-trip time.
     pub rttvar: u64,
-    /// Expiries of the timer with a window of zero, or of the retransmission timer.
+    /// Expiries of the persist timer or of the retransmission timer.
     pub backoff: u32,
-    /// Probes of a zero window since something arrived.
+    /// Zero window probes since the last segment arrived.
     pub probes: u32,
     /// Consecutive expiries of the retransmission timer.
     pub rexmits: u32,
-    /// Segments on their way or waiting at the receiver.
+    /// Segments that are not acknowledged.
     pub unacked: u32,
-    /// Of those, selectively acknowledged.
+    /// Segments of these that are selectively acknowledged.
     pub sacked: u32,
-    /// Taken for lost.
+    /// Segments marked lost.
     pub lost: u32,
     /// Retransmitted and not yet acknowledged.
     pub retrans: u32,

@@ -25,7 +25,7 @@ impl Known {
     /// Reads the list in `path`.
     ///
     /// # Errors
-    /// That the file cannot be read, or is no such list.
+    /// The file cannot be read, or has another format.
     pub fn read(path: &Path) -> Result<Known, String> {
         let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
         Known::parse(&text).map_err(|error| format!("{}: {error}", path.display()))
@@ -33,8 +33,7 @@ impl Known {
 
     /// Reads the list.
     ///
-    /// # Errors
-    /// What is wrong with it.
+    /// The error in the format.
     pub fn parse(text: &str) -> Result<Known, String> {
         toml::from_str(text).map_err(|error| error.to_string())
     }

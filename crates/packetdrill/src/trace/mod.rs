@@ -1,22 +1,19 @@
 //! Conversations recorded from a kernel, replayed through the `linux` profile.
 //!
-//! What arrived at the kernel and what its application did is given to our connection at the same instants; what comes out in
-//! between is compared, and after each of them what both say of themselves:
+//! The segments that arrived at the kernel and the calls of its application are handed to our connection at the same
+//! instants. The segments that it sends are compared, and after each of them the state of both:
 //!
-//! - the segments in order: flags without PSH, sequence number, length and how often it was sent; of bare acknowledgments also the
+//! the segments in order: flags without PSH, sequence number, length and transmission; of bare acknowledgments also the
 //!   acknowledgment number and the SACK blocks;
-//! - window, threshold, state, the counts of segments selectively acknowledged, lost and retransmitted, of probes and of expiries,
-//!   and the reordering degree: exactly, but for CUBIC, whose growth depends on the clock by one acknowledgment: there windows,
-//!   thresholds and counts may differ by one, a segment may come one acknowledgment earlier or later, and the phase of the
-//!   kernel's clock, which is not recorded, may be any quarter of a millisecond of its tick;
-//! - the retransmission time-out, within one tick of 4 ms, as long as both have sent every segment at the same instant.
 //!
-//! Of BBR, whose rounds, rates and pacing depend on microseconds of the recording machine, it is compared that both send the same
-//! segments as the same transmissions, neither further ahead of the other than [`Bounds`] says, and its time-outs.
+//! The rounds, rates and pacing of BBR depend on microseconds of the recording system. So for BBR only two things are
+//! compared: that both send the same segments in the same transmissions, neither further ahead of the other than
+//! [`Bounds`] allows, and the time-outs.
 //!
-//! A kernel's timer fires up to an eighth of its time and two ticks late. Where the recording shows a segment that nothing
-//! arrived for, and our timer is due by then, ours fires at that instant too, so that later measurements agree; if ours is due
-//! earlier than that lateness explains, it fires when it is due, and what it sends is a difference.
+//! A kernel's timer fires up to an eighth of its time and two ticks late. Where the recording has a segment without an
+//! arrival before it, and our timer is due by then, ours fires at that instant too, so that later measurements agree.
+//! If ours is due earlier than that lateness explains, it fires when it is due, and the segment it sends is a
+//! difference.
 
 mod compare;
 mod file;

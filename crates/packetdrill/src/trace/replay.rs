@@ -1,4 +1,4 @@
-//! A recording through a connection.
+//! Replays a recording through a connection.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,26 +12,26 @@ use crate::run::Stack;
 
 /// The tick of the recording kernel's clock.
 const TICK: &str = "4 ms";
-/// Where the recording's clock has its zero on ours, or up to a tick later: late enough for the handshake before it.
+/// The zero of the recording's clock on our clock, or up to a tick later: late enough for the handshake before it.
 const ORIGIN: Time = Time::from_nanos(1_000_000_000);
 /// The step in which phases of the kernel's clock are tried.
 const PHASE: Duration = Duration::from_micros(250);
-/// The shift that the peer offers; its SYN's options are not recorded.
+/// The window shift of the peer; the options of its SYN are not recorded.
 const PEER_SHIFT: u8 = 8;
-/// A kernel's timer fires late by up to this share of its time, and two ticks.
+/// A kernel's timer is late by up to its time divided by this, plus two ticks.
 const LATENESS: u64 = 8;
 const TICKS: Duration = Duration::from_millis(8);
-/// Our timer may be due so much later than the kernel's: round-trip times are measured within a tick.
+/// Our timer may be due this much later than the kernel's, because round-trip times are measured in ticks.
 const EARLY: Duration = Duration::from_millis(5);
-/// So long after it was sent a segment is recorded at most.
+/// The longest time from sending a segment to recording it.
 const RECORDING: Duration = Duration::from_micros(500);
-/// What one instant of a machine may take of wake-ups.
+/// The most wake-ups at one instant.
 const MAX_WAKES: u32 = 100;
 
-/// Replays a recording; returns what differs by more than `bounds`, the first only unless `all`.
+/// Replays a recording and returns the differences beyond `bounds`; only the first unless `all`.
 ///
 /// # Errors
-/// That the recording's settings are not ours to make.
+/// The recording's settings are not supported.
 pub fn replay(recording: &Recording, bounds: Bounds, all: bool) -> Result<Vec<Difference>, String> {
     let mut best: Option<Vec<Difference>> = None;
     for phase in 0..bounds.phases {
@@ -61,28 +61,28 @@ fn replay_at(recording: &Recording, origin: Time, bounds: Bounds, all: bool) -> 
 
 struct Replay<'a> {
     header: &'a Header,
-    /// Where the recording's clock has its zero on ours.
+    /// The zero of the recording's clock on our clock.
     origin: Time,
     bounds: Bounds,
     host: Host,
-    /// What the kernel sent and we have not yet, and the other way round.
+    /// Segments that the kernel has sent and our connection has not yet; and the reverse.
     kernel: VecDeque<KernelSent>,
     ours: VecDeque<OurSent>,
-    /// How often the kernel sent the segment that begins at a sequence number.
+    /// The number of the kernel's transmissions by first sequence number.
     transmissions: BTreeMap<u64, u32>,
-    /// The kernel's timestamps and ours.
+    /// The kernel's timestamps, mapped to ours.
     stamps: BTreeMap<u32, u32>,
     now: Time,
-    /// When the handshake was, of which the recording's clock knows only the end.
+    /// The time of the SYN; the recording has only the end of the handshake.
     syn: Time,
     differences: Vec<Difference>,
-    /// A segment was sent later by one than by the other, and from then on both measure other round-trip times.
+    /// Kernel and connection sent a segment at different instants, so their later round-trip times differ.
     apart: bool,
-    /// The segments differ: whatever follows is of no use.
+    /// The segments differ, so nothing later can be compared.
     out_of_step: bool,
 }
 
-/// A segment of the kernel's that we have not sent yet.
+/// A segment of the kernel that our connection has not sent yet.
 #[derive(Clone)]
 struct KernelSent {
     shape: Shape,
@@ -91,7 +91,7 @@ struct KernelSent {
     stamp: Option<u32>,
 }
 
-/// A segment of ours that the kernel has not sent yet.
+/// A segment of our connection that the kernel has not sent yet.
 #[derive(Clone)]
 struct OurSent {
     shape: Shape,
@@ -179,7 +179,7 @@ impl<'a> Replay<'a> {
         self.pair();
     }
 
-    /// The recording is over: whatever is still due would have been seen.
+    /// The end of the recording: whatever is still missing is a difference.
     fn finish(&mut self) {
         let Some(last) = self.lines_end() else { return };
         let line = Line { number: 0, at: last, what: What::Path };
@@ -201,7 +201,7 @@ impl<'a> Replay<'a> {
         self.kernel.push_back(KernelSent { shape, number: line.number, at: line.at, stamp });
     }
 
-    /// Fires what is due so long before `at` that no kernel's timer would be as late.
+    /// Fires the timers that are due so long before `at` that no kernel's timer would be as late.
     fn catch_up(&mut self, at: Time) {
         for _ in 0..MAX_WAKES {
             let Some(wake) = self.host.wake() else { return };
@@ -216,7 +216,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// The kernel sent something: if nothing of ours stands against it and a timer of ours is due, it fires.
+    /// The kernel sent a segment: if ours has no segment for it and its timer is due, the timer fires.
     fn answer(&mut self, at: Time) {
         for _ in 0..MAX_WAKES {
             self.collect();
@@ -236,7 +236,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Takes what is the same off both queues.
+    /// Removes equal segments from both queues.
     fn pair(&mut self) {
         let mut at = 0;
         while let (Some(ours), Some(first)) = (self.ours.get(at), self.kernel.front()) {
@@ -252,8 +252,9 @@ impl<'a> Replay<'a> {
                     if let (Some(kernel), Some(ours)) =
                         (kernel.and_then(|kernel| kernel.stamp), ours.and_then(|ours| ours.stamp))
                     {
-                        // The two clocks tick at different instants: of several of ours the latest stands for the kernel's, so
-                        // that an original does not seem to be older than a retransmission within the same tick.
+                        // The two clocks tick at different instants. Of several of our timestamps the latest is mapped
+                        // to the kernel's, so that an original does not seem older than a retransmission within the
+                        // same tick.
                         self.stamps.insert(kernel, ours);
                     }
                 }
@@ -267,7 +268,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Something arrives: one of the two may not be further than `ahead`.
+    /// A segment arrives: neither side may be further ahead than `ahead`.
     fn settle(&mut self, line: &Line, ahead: usize) {
         self.collect();
         self.pair();
@@ -314,7 +315,7 @@ impl<'a> Replay<'a> {
             sack_permitted: self.header.sack != 0,
         });
         let shift = if syn.is_some() { 0 } else { self.host.peers_shift() };
-        // A SYN's own timestamp is not recorded; the first acknowledgment's tells that the peer has a clock.
+        // The timestamp of a SYN is not recorded; that of the first acknowledgment shows that the peer uses timestamps.
         let stamp = if syn.is_some() && self.header.ts != 0 { Some((PEER_CLOCK, 0)) } else { packet.options.ts };
         Segment {
             seq: packet.seq,
@@ -341,7 +342,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Ours for a timestamp that the kernel sent.
+    /// Our timestamp for one of the kernel's.
     fn our_stamp(&self, kernel: u32) -> u32 {
         match self.stamps.get(&kernel) {
             Some(ours) => *ours,
@@ -350,5 +351,5 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// What a peer's clock showed when it sent its SYN.
+/// The peer's timestamp in its SYN.
 const PEER_CLOCK: u32 = 1000;
