@@ -13,7 +13,7 @@ use crate::refused;
 use crate::scenario::Scenario;
 use crate::table::ArrowTable;
 
-/// A study of packet loss against load that is under way. Threads may share it: they take turns.
+/// A study of packet loss against load. Threads may share it: their calls wait for each other.
 #[pyclass(module = "transorbit._core", frozen)]
 pub(crate) struct PlrStudy {
     inner: Mutex<studies::access::PlrStudy>,
@@ -44,18 +44,18 @@ impl PlrStudy {
         Ok(PlrStudy { inner: Mutex::new(study) })
     }
 
-    /// How much of the study is done, 0 to 1.
+    /// The share of the study that is done, 0 to 1.
     #[getter]
     fn share(&self, py: Python<'_>) -> f64 {
         self.with(py, |study| study.share())
     }
 
-    /// Goes on for a while. Other Python threads run meanwhile.
+    /// Continues the study for some time. Other Python threads run meanwhile.
     fn advance(&self, py: Python<'_>) {
         self.with(py, studies::access::PlrStudy::advance);
     }
 
-    /// What was found, as JSON, once all is done.
+    /// The results as JSON, once the study is done.
     fn report_json(&self, py: Python<'_>) -> String {
         serde_json::to_string(&self.with(py, |study| study.report())).expect("a report is JSON")
     }
@@ -115,13 +115,13 @@ pub(crate) fn access_loss_from_retransmissions(
     study::loss_from_retransmissions(probability, retransmissions, datagrams).map_err(refused)
 }
 
-/// The loss of a datagram of several packets.
+/// The loss of a datagram that takes several packets.
 #[pyfunction]
 pub(crate) fn access_datagram_loss(packet_loss: f64, packets: u32) -> PyResult<f64> {
     study::datagram_loss(packet_loss, packets).map_err(refused)
 }
 
-/// What retransmissions add, in seconds; `round_trip` is a text with its unit.
+/// The delay that retransmissions add, in seconds; `round_trip` is a text with its unit.
 #[pyfunction]
 pub(crate) fn access_added_delay_s(retransmissions: u32, round_trip: &str) -> PyResult<f64> {
     let round_trip = duration("round_trip", round_trip)?;

@@ -8,13 +8,14 @@ use sim::Choose;
 use crate::refused;
 use crate::scheduler::{Raised, Selector};
 
-/// A study that is under way. Threads may share it: they take turns.
+/// A study. Threads may share it: their calls wait for each other.
 #[pyclass(module = "transorbit._core", frozen)]
 pub(crate) struct Capacity {
     inner: Mutex<studies::capacity::CapacityStudy>,
-    /// Called with the name of a scheduler from elsewhere; answers an object with `select(queues, now)`, or None.
+    /// Called with the name of a scheduler that is written in Python; returns an object with `select(queues, now)`, or
+    /// None.
     schedulers: Option<Py<PyAny>>,
-    /// What such a scheduler has raised.
+    /// The exception that such a scheduler raised.
     raised: Raised,
 }
 
@@ -23,7 +24,7 @@ impl Capacity {
         Capacity { inner: Mutex::new(inner), schedulers, raised: Raised::default() }
     }
 
-    /// Does something with the study. Without holding on to Python meanwhile: a scheduler of it may need it.
+    /// Calls `act` with the study. The GIL is released meanwhile, because a scheduler in Python may need it.
     fn with<T: Send>(&self, py: Python<'_>, act: impl FnOnce(&mut studies::capacity::CapacityStudy) -> T + Send) -> T {
         py.detach(|| act(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner)))
     }
@@ -42,13 +43,14 @@ impl Capacity {
 
 #[pymethods]
 impl Capacity {
-    /// How much of the study is done, 0 to 1.
+    /// The share of the study that is done, 0 to 1.
     #[getter]
     fn share(&self, py: Python<'_>) -> f64 {
         self.with(py, |study| study.share())
     }
 
-    /// Goes on for a while. Other Python threads run meanwhile. What a scheduler in Python raises is raised here.
+    /// Continues the study for some time. Other Python threads run meanwhile. An exception of a scheduler in Python is
+    /// raised here.
     fn advance(&self, py: Python<'_>) -> PyResult<()> {
         let keep = |error| *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
         let mut choosers = |name: &str| self.find(name).map_err(keep).unwrap_or_default();
@@ -58,7 +60,7 @@ impl Capacity {
         advanced.map_err(refused)
     }
 
-    /// What was found, as JSON, once all is done.
+    /// The results as JSON, once the study is done.
     fn report_json(&self, py: Python<'_>) -> String {
         serde_json::to_string(&self.with(py, |study| study.report())).expect("a report is JSON")
     }

@@ -47,7 +47,7 @@ mod _core {
     use super::view::{constellation_best_elevation, constellation_coverage, constellation_map, constellation_passes};
 }
 
-/// Shortens `map_err` for the two errors a user can meet.
+/// Converts the two errors in a user's input into Python exceptions.
 pub(crate) fn refused(error: sim::ScenarioError) -> PyErr {
     scenario::ScenarioError::new_err(error.to_string())
 }

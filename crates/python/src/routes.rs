@@ -9,7 +9,7 @@ use crate::refused;
 use crate::table::ArrowTable;
 use crate::tools::time_span;
 
-/// A search for the routes between all pairs of stations that is under way. Threads may share it: they take turns.
+/// A search for the routes between all pairs of stations. Threads may share it: their calls wait for each other.
 #[pyclass(module = "transorbit._core", frozen)]
 pub(crate) struct RoutesStudy {
     inner: Mutex<studies::constellation::RoutesStudy>,
@@ -71,7 +71,7 @@ impl RoutesStudy {
         self.with(py, |study| study.instants())
     }
 
-    /// How many of them are done.
+    /// Number of instants that are done.
     #[getter]
     fn done(&self, py: Python<'_>) -> u64 {
         self.with(py, |study| study.done())
@@ -83,19 +83,19 @@ impl RoutesStudy {
         self.with(py, |study| study.stations())
     }
 
-    /// Goes on for a while, and returns what was found: routes and next hops; None where nothing was found yet. Other Python
-    /// threads run meanwhile.
+    /// Continues the search for some time and returns the new routes and next hops; None if there are none yet. Other
+    /// Python threads run meanwhile.
     fn advance(&self, py: Python<'_>) -> PyResult<Option<(ArrowTable, ArrowTable)>> {
         let batch = self.with(py, studies::constellation::RoutesStudy::advance).map_err(refused)?;
         Ok(batch.map(|batch| (batch.routes.into(), batch.forwarding.into())))
     }
 
-    /// What each pair met until now.
+    /// The statistics of each pair up to now.
     fn pairs(&self, py: Python<'_>) -> ArrowTable {
         self.with(py, |study| study.pairs()).into()
     }
 
-    /// The parameters and what came of them, as JSON.
+    /// The parameters and results as JSON.
     fn report_json(&self, py: Python<'_>) -> String {
         self.with(py, |study| study.report_json())
     }

@@ -57,13 +57,13 @@ impl Scenario {
         py.detach(|| self.inner.resolved_toml()).map_err(refused)
     }
 
-    /// The scenario's title, perhaps empty.
+    /// The scenario's title; may be empty.
     fn title(&self) -> PyResult<String> {
         Ok(self.inner.config().map_err(refused)?.title)
     }
 
-    /// A run of the scenario, not yet started; `seed` replaces the scenario's own. `schedulers` is called with the name of a
-    /// scheduler from elsewhere and answers an object with `select(queues, now)`, or None.
+    /// A run of the scenario, not yet started; `seed` replaces the scenario's own. `schedulers` is called with the name
+    /// of a scheduler that is written in Python and returns an object with `select(queues, now)`, or None.
     #[pyo3(signature = (seed=None, schedulers=None))]
     fn simulation(&self, py: Python<'_>, seed: Option<u64>, schedulers: Option<Py<PyAny>>) -> PyResult<Simulation> {
         let raised = Raised::default();
@@ -92,8 +92,9 @@ impl Scenario {
         }
     }
 
-    /// A study of the capacity of the last hop, not yet started. `duration`: of each part, with its unit. `schedulers`: names, by default that of the scenario; `find` is
-    /// called with the name of a scheduler from elsewhere and answers an object with `select(queues, now)`, or None.
+    /// A study of the capacity of the last hop, not yet started. `duration`: of each part, with its unit. `schedulers`:
+    /// names, by default that of the scenario; `find` is called with the name of a scheduler that is written in Python
+    /// and returns an object with `select(queues, now)`, or None.
     #[pyo3(signature = (users, duration, schedulers=None, seed=None, find=None))]
     fn capacity(
         &self,

@@ -8,22 +8,23 @@ use pyo3::types::PyList;
 use sim::{Choose, QueueState};
 use units::Time;
 
-/// What a scheduler may know of a user's queue. Only users with packets that may be sent now are shown.
+/// A user's queue as a scheduler in Python sees it. Only users with packets that may be sent now are included.
 #[pyclass(module = "transorbit", frozen, get_all)]
 pub(crate) struct Queue {
     /// The user's number.
     user: u32,
-    /// Packets that wait.
+    /// Number of waiting packets.
     packets: usize,
-    /// Their bytes.
+    /// Bytes of the waiting packets.
     bytes: u64,
-    /// Seconds that the first has waited.
+    /// Waiting time of the first packet, seconds.
     head_wait_s: f64,
-    /// The bytes of the first.
+    /// Bytes of the first packet.
     head_bytes: u32,
-    /// Mutual information of a coded bit, 0 to 1, as the sender estimates it: the rate that the channel bears is in proportion.
+    /// Mutual information of a coded bit, 0 to 1, as the sender estimates it; the achievable rate is proportional to
+    /// it.
     information: f64,
-    /// Bits per second that were sent to the user lately, smoothed over a second.
+    /// Bit rate of the user's recent transmissions, smoothed over a second.
     served_bps: f64,
 }
 
@@ -41,7 +42,7 @@ fn shortened(object: &Bound<'_, PyAny>) -> String {
     object.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string().chars().take(80).collect())
 }
 
-/// Asks an object's `select(queues, now)`.
+/// Calls an object's `select(queues, now)`.
 pub(crate) struct Selector {
     select: Py<PyAny>,
     raised: Raised,
@@ -87,12 +88,13 @@ impl Selector {
 }
 
 impl Selector {
-    /// Keeps the first of what is raised. Never held while Python is waited for: who has Python may wait for this.
+    /// Keeps the first exception. The lock is never held while waiting for the GIL, whose holder may wait for this
+    /// lock.
     fn keep(&self, error: PyErr) {
         self.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
 
-    /// Whether the scheduler has failed, and the run ends at its next step. Ctrl-C is no failure.
+    /// Whether the scheduler has failed, so that the run ends at its next step. Ctrl-C is no failure.
     fn has_failed(&self) -> bool {
         let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(error) = raised else { return false };
@@ -112,7 +114,8 @@ impl Choose for Selector {
             return None;
         }
         let chosen = match self.ask(now, queues) {
-            // Ctrl-C fell into the call: asked again, so that what was simulated until the step ends is what was to be.
+            // Ctrl-C interrupted the call: it is repeated, so that the run up to the end of the step is the
+            // uninterrupted one.
             Err(error) if is_interrupt(&error) => {
                 self.keep(error);
                 self.ask(now, queues)

@@ -17,11 +17,11 @@ pyo3::create_exception!(
     "A run that broke a promise of the simulator: a defect, please report it."
 );
 
-/// A run that is under way. Threads may share it: they take turns.
+/// A run. Threads may share it: their calls wait for each other.
 #[pyclass(module = "transorbit._core", frozen)]
 pub(crate) struct Simulation {
     inner: Mutex<sim::Simulation>,
-    /// What a scheduler in Python has raised.
+    /// The exception that a scheduler in Python raised.
     raised: Raised,
 }
 
@@ -30,12 +30,12 @@ impl Simulation {
         Simulation { inner: Mutex::new(inner), raised }
     }
 
-    /// Does something with the run. Without holding on to Python meanwhile: a scheduler of the run may need it.
+    /// Calls `act` with the run. The GIL is released meanwhile, because a scheduler in Python may need it.
     fn with<T: Send>(&self, py: Python<'_>, act: impl FnOnce(&mut sim::Simulation) -> T + Send) -> T {
         py.detach(|| act(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    /// Raises what a scheduler in Python has raised.
+    /// Raises the exception of a scheduler in Python.
     fn raise(&self, py: Python<'_>) -> PyResult<()> {
         let raised = py.detach(|| self.raised.lock().unwrap_or_else(PoisonError::into_inner).take());
         raised.map_or(Ok(()), Err)
@@ -62,27 +62,27 @@ impl Simulation {
         self.with(py, |run| run.seed())
     }
 
-    /// Whether the scenario asks for the packets.
+    /// Whether the scenario wants a packet capture.
     #[getter]
     fn wants_packets(&self, py: Python<'_>) -> bool {
         self.with(py, |run| run.wants_packets())
     }
 
-    /// From now on writes every packet into files in this folder, if the scenario asks for it.
+    /// Writes every packet from now on into files in this folder, if the scenario wants a packet capture.
     fn record_packets(&self, py: Python<'_>, directory: PathBuf) -> PyResult<()> {
         Ok(self.with(py, |run| run.record_packets(&directory))?)
     }
 
-    /// Runs until the given simulated time, at most to the end. Other Python threads run meanwhile. What a scheduler in Python
-    /// raises is raised here.
+    /// Runs up to the given simulated time, at most to the end. Other Python threads run meanwhile. An exception of a
+    /// scheduler in Python is raised here.
     fn advance(&self, py: Python<'_>, until_s: f64) -> PyResult<()> {
         let until = Time::from_secs_f64(until_s);
         self.with(py, |run| run.advance(until)).map_err(broken)?;
         self.raise(py)
     }
 
-    /// The result up to now; `partial` marks it as that of a run stopped before its end. The last packets are looked at here, so a
-    /// scheduler in Python may be asked, and what it raises is raised.
+    /// The result up to now; `partial` marks a run that was stopped before its end. The last packets are handled here,
+    /// so a scheduler in Python may be called, and its exception is raised.
     #[pyo3(signature = (partial=false))]
     fn finish(&self, py: Python<'_>, partial: bool) -> PyResult<Record> {
         let record = self.with(py, |run| run.finish(partial)).map_err(broken)?;
@@ -106,7 +106,7 @@ pub(crate) struct Record {
 
 #[pymethods]
 impl Record {
-    /// The key numbers as JSON.
+    /// The summary as JSON.
     fn summary_json(&self, py: Python<'_>) -> String {
         py.detach(|| serde_json::to_string(&self.inner.summary)).expect("a summary is JSON")
     }

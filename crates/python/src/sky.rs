@@ -33,7 +33,7 @@ pub(crate) fn constellation_positions(
         .map_err(refused)
 }
 
-/// Where a station at (latitude, longitude) in degrees and height in metres looks for the satellites.
+/// The look angles to the satellites from a station at (latitude, longitude) in degrees and height in metres.
 #[pyfunction]
 pub(crate) fn constellation_look(
     py: Python<'_>,
@@ -50,13 +50,13 @@ pub(crate) fn constellation_look(
         .map_err(refused)
 }
 
-/// The instant from which times count, in ISO 8601; nothing for a pattern.
+/// The reference instant in ISO 8601; None for a Walker constellation.
 #[pyfunction]
 pub(crate) fn constellation_epoch(py: Python<'_>, constellation: &str, base_dir: &str) -> PyResult<Option<String>> {
     py.detach(|| studies::constellation::reference_epoch(constellation, Path::new(base_dir))).map_err(refused)
 }
 
-/// What to know before the positions of a time are trusted, if anything.
+/// A warning about the positions at these times, if there is one.
 #[pyfunction]
 pub(crate) fn constellation_warning(
     py: Python<'_>,
@@ -70,7 +70,7 @@ pub(crate) fn constellation_warning(
         .map_err(refused)
 }
 
-/// When which satellites are linked.
+/// The times at which satellites are linked.
 #[pyfunction]
 pub(crate) fn constellation_links(
     py: Python<'_>,

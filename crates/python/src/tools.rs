@@ -1,4 +1,4 @@
-//! What can be asked without a run: registries, delays over a constellation, series and statistics of a channel.
+//! Functions that need no run: registries, delays over a constellation, series and statistics of a channel.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError, mpsc};
@@ -22,16 +22,16 @@ pub(crate) fn schema_json() -> String {
     serde_json::to_string(&sim::schema()).expect("a schema is JSON")
 }
 
-/// What can be chosen in a scenario, as JSON.
+/// The choices of a scenario, as JSON.
 #[pyfunction]
 pub(crate) fn registries_json() -> String {
     serde_json::to_string(&sim::registries()).expect("registries are JSON")
 }
 
-/// The longest time that is taken, in seconds: nanoseconds are counted in 64 bits.
+/// The longest accepted time, in seconds: nanoseconds are counted in 64 bits.
 const LONGEST_S: f64 = 1e10;
 
-/// How long something is.
+/// A length of time.
 pub(crate) fn time_span(field: &str, seconds: f64) -> PyResult<Duration> {
     match instant(field, seconds)? {
         negative if negative < 0.0 => {
@@ -41,7 +41,7 @@ pub(crate) fn time_span(field: &str, seconds: f64) -> PyResult<Duration> {
     }
 }
 
-/// When something is, in seconds that may be negative.
+/// An instant in seconds, which may be negative.
 pub(crate) fn instant(field: &str, seconds: f64) -> PyResult<f64> {
     match seconds.abs() <= LONGEST_S {
         true => Ok(seconds),
@@ -81,13 +81,13 @@ pub(crate) fn constellation_trace(
     interruptible(py, work)?.map_err(refused)
 }
 
-/// Works in a thread of its own, and looks for Ctrl-C meanwhile. If it comes, what the thread finds is thrown away.
+/// Runs `work` in a thread of its own and checks for Ctrl-C meanwhile; after Ctrl-C its result is discarded.
 pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
     let (done, wait) = mpsc::channel();
-    let wait = Mutex::new(wait); // only so that it may be waited for without Python
+    let wait = Mutex::new(wait); // so that it can be awaited without the GIL
     let worker = thread::spawn(move || done.send(work()));
     loop {
         match py.detach(|| wait.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(LOOK_FOR_SIGNALS)) {

@@ -1,4 +1,4 @@
-//! What the ground sees of a constellation.
+//! Satellites as the ground sees them.
 
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ pub(crate) fn constellation_passes(
     interruptible(py, work)?.map(ArrowTable::from).map_err(refused)
 }
 
-/// The highest elevation over a place in degrees, and when in seconds.
+/// The highest elevation over a place in degrees, and its time in seconds.
 #[pyfunction]
 pub(crate) fn constellation_best_elevation(
     py: Python<'_>,
@@ -64,7 +64,7 @@ pub(crate) fn constellation_coverage(
     interruptible(py, work)?.map(ArrowTable::from).map_err(refused)
 }
 
-/// Satellites, footprints, links and tracks to be drawn on a map.
+/// Satellites, footprints, links and tracks for a map.
 #[pyfunction]
 pub(crate) fn constellation_map(
     py: Python<'_>,
