@@ -45,7 +45,10 @@ pub(super) fn build(
     let shared =
         [Role::Deliver, Role::Deliver, Role::Frame, Role::Deliver, Role::Deliver, Role::Sample, Role::HandOver];
     let own = std::iter::repeat_n(Role::Act, 3 * flows.len() + 2 * with_pep.len());
-    for role in shared.into_iter().chain(own) {
+    for role in shared {
+        agenda.add_frequent(role.phase());
+    }
+    for role in own {
         agenda.add(role.phase());
     }
     let places = [DOWN, LINK, RETURN_LINK, UP, TERRESTRIAL, SAMPLER, SERVICE].map(|machine| machine.0);

@@ -1,30 +1,11 @@
-//! Who wakes next: one entry per machine, re-armed and never cancelled.
-//!
-//! A machine's next wake-up mostly moves *later*: a retransmission timer at every acknowledgment. So a later wake-up is only
-//! noted, and the entry travels down the heap when it reaches the top; and the machine that is being woken keeps its place
-//! until it is armed again. A wake-up costs one walk down a small heap and allocates nothing.
+//! The agenda as one binary heap of all machines, which draws the order of asking at the same moments.
 
 use units::Time;
 
-/// A machine's place in the agenda, in the order of [`Agenda::add`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct MachineId(pub u32);
-
-/// Machines that kept waking each other without time moving.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("livelock at {at}: {wakes} wake-ups without time moving, the last of machine {}", machine.0)]
-pub struct Livelock {
-    /// When time stopped.
-    pub at: Time,
-    /// The machine that was to be woken next.
-    pub machine: MachineId,
-    /// How many wake-ups this instant has seen.
-    pub wakes: u32,
-}
+use super::{Livelock, MachineId};
 
 /// The wake-ups of all machines, ordered by time, then phase, then the order in which they were (first) asked for.
-#[derive(Debug)]
-pub struct Agenda {
+pub struct Reference {
     heap: Vec<Entry>,
     machines: Vec<Machine>,
     sequence: u64,
@@ -52,9 +33,9 @@ struct Machine {
 const NOT_IN_HEAP: u32 = u32::MAX;
 const DEFAULT_WAKES_LIMIT: u32 = 10_000_000;
 
-impl Default for Agenda {
+impl Default for Reference {
     fn default() -> Self {
-        Agenda {
+        Reference {
             heap: Vec::new(),
             machines: Vec::new(),
             sequence: 0,
@@ -65,12 +46,7 @@ impl Default for Agenda {
     }
 }
 
-impl Agenda {
-    /// An agenda that calls it a livelock when `limit` wake-ups fall on one instant.
-    pub fn with_wakes_limit(limit: u32) -> Agenda {
-        Agenda { wakes_limit: limit, ..Agenda::default() }
-    }
-
+impl Reference {
     /// Adds a machine, not armed. Of wake-ups at the same instant, those of the lower `phase` come first.
     pub fn add(&mut self, phase: u8) -> MachineId {
         self.machines.push(Machine { due: Time::MAX, position: NOT_IN_HEAP, phase });
@@ -78,7 +54,6 @@ impl Agenda {
     }
 
     /// Sets when `machine` wants to be woken; `None` for not at all. A time in the past means now.
-    #[inline]
     pub fn wake_at(&mut self, machine: MachineId, at: Option<Time>) {
         let m = &mut self.machines[machine.0 as usize];
         let Some(at) = at else {
@@ -108,7 +83,6 @@ impl Agenda {
     ///
     /// # Errors
     /// [`Livelock`] when time does not move.
-    #[inline]
     pub fn next_until(&mut self, until: Time) -> Result<Option<(Time, MachineId)>, Livelock> {
         while let Some(&top) = self.heap.first() {
             let machine = &mut self.machines[top.machine as usize];
@@ -183,7 +157,6 @@ impl Agenda {
         self.place(hole, entry);
     }
 
-    #[inline]
     fn place(&mut self, position: usize, entry: Entry) {
         self.heap[position] = entry;
         self.machines[entry.machine as usize].position = position as u32;
@@ -192,98 +165,7 @@ impl Agenda {
 
 impl Entry {
     /// Time before order, as one number: compared without a branch.
-    #[inline]
     fn key(&self) -> u128 {
         u128::from(self.at.as_nanos()) << 64 | u128::from(self.order)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn at(nanos: u64) -> Option<Time> {
-        Some(Time::from_nanos(nanos))
-    }
-
-    fn drain(agenda: &mut Agenda) -> Vec<(u64, u32)> {
-        std::iter::from_fn(|| agenda.next_until(Time::MAX).unwrap()).map(|(t, m)| (t.as_nanos(), m.0)).collect()
-    }
-
-    #[test]
-    fn wakes_by_time_then_phase_then_order_of_asking() {
-        let mut agenda = Agenda::default();
-        let late = agenda.add(1);
-        let [a, b, c] = [agenda.add(0), agenda.add(0), agenda.add(0)];
-        agenda.wake_at(late, at(5));
-        agenda.wake_at(c, at(5));
-        agenda.wake_at(b, at(5));
-        agenda.wake_at(a, at(3));
-        assert_eq!(drain(&mut agenda), [(3, 1), (5, 3), (5, 2), (5, 0)]);
-    }
-
-    #[test]
-    fn re_arming_moves_a_wake_up_both_ways_and_none_drops_it() {
-        let mut agenda = Agenda::default();
-        let [a, b, c] = [agenda.add(0), agenda.add(0), agenda.add(0)];
-        for machine in [a, b, c] {
-            agenda.wake_at(machine, at(10));
-        }
-        agenda.wake_at(a, at(20));
-        agenda.wake_at(b, at(2));
-        agenda.wake_at(c, None);
-        assert_eq!(drain(&mut agenda), [(2, 1), (20, 0)]);
-        agenda.wake_at(c, at(1)); // the past: now
-        assert_eq!(drain(&mut agenda), [(20, 2)]);
-    }
-
-    #[test]
-    fn stops_at_the_horizon_and_goes_on_later() {
-        let mut agenda = Agenda::default();
-        let a = agenda.add(0);
-        agenda.wake_at(a, at(10));
-        assert_eq!(agenda.next_until(Time::from_nanos(9)), Ok(None));
-        assert_eq!(agenda.next_until(Time::from_nanos(10)), Ok(Some((Time::from_nanos(10), a))));
-    }
-
-    #[test]
-    fn machines_that_wake_each_other_for_ever_are_an_error() {
-        let mut agenda = Agenda::with_wakes_limit(100);
-        let [a, b] = [agenda.add(0), agenda.add(0)];
-        agenda.wake_at(a, at(7));
-        let livelock = loop {
-            match agenda.next_until(Time::MAX) {
-                Ok(Some((now, woken))) => agenda.wake_at(if woken == a { b } else { a }, Some(now)),
-                Ok(None) => panic!("the machines never stop"),
-                Err(livelock) => break livelock,
-            }
-        };
-        assert_eq!((livelock.at, livelock.wakes), (Time::from_nanos(7), 100));
-    }
-
-    proptest! {
-        #[test]
-        fn agrees_with_a_sorted_list(steps in prop::collection::vec((0u32..8, 0u64..50, any::<bool>()), 1..200)) {
-            let mut agenda = Agenda::default();
-            let machines: Vec<_> = (0..8).map(|_| agenda.add(0)).collect();
-            let mut due = [None; 8];
-            let mut now = 0;
-            for (machine, delay, pop) in steps {
-                if pop {
-                    let expected = due.iter().flatten().min().copied();
-                    let woken = agenda.next_until(Time::MAX).unwrap();
-                    prop_assert_eq!(woken.map(|w| w.0.as_nanos()), expected);
-                    if let Some((time, machine)) = woken {
-                        prop_assert_eq!(due[machine.0 as usize], Some(time.as_nanos()));
-                        due[machine.0 as usize] = None;
-                        now = time.as_nanos();
-                    }
-                } else {
-                    agenda.wake_at(machines[machine as usize], at(now + delay));
-                    due[machine as usize] = Some(now + delay);
-                }
-            }
-        }
     }
 }

@@ -1,0 +1,338 @@
+//! Which machine wakes next: one entry per machine, re-armed and never cancelled.
+//!
+//! A machine's next wake-up mostly moves *later*: a retransmission timer at every acknowledgment. So a later wake-up is only
+//! noted, and the entry moves when it is the first of all; and the machine that is being woken keeps its entry until it is
+//! armed again. The machines that wake for nearly every packet are in a short sorted list; the others are in a heap.
+
+#[cfg(test)]
+mod reference;
+#[cfg(test)]
+mod tests;
+
+use units::Time;
+
+/// A machine's place in the agenda, in the order of [`Agenda::add`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MachineId(pub u32);
+
+/// Machines that kept waking each other without time moving.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("livelock at {at}: {wakes} wake-ups without time moving, the last of machine {}", machine.0)]
+pub struct Livelock {
+    /// When time stopped.
+    pub at: Time,
+    /// The machine that was to be woken next.
+    pub machine: MachineId,
+    /// How many wake-ups this instant has seen.
+    pub wakes: u32,
+}
+
+/// The wake-ups of all machines, ordered by time, then phase, then the order in which they were (first) asked for.
+#[derive(Debug)]
+pub struct Agenda {
+    machines: Vec<Machine>,
+    /// How many machines, the first of all, wake for nearly every packet.
+    frequent: usize,
+    /// Their entries, the first to wake at the end.
+    front: Vec<Entry>,
+    /// The entries of the other machines, a heap with four children to a node. A machine that moved to an earlier time leaves
+    /// an entry behind, told by its order.
+    heap: Vec<Entry>,
+    left_behind: usize,
+    /// The machine that was woken last, while no other entry is before its own.
+    woken: Option<MachineId>,
+    sequence: u32,
+    now: Time,
+    wakes_now: u32,
+    wakes_limit: u32,
+}
+
+/// Ordered by time, then order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    at: Time,
+    /// [`Machine::order`] above the machine's number.
+    rest: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Machine {
+    /// When it wants to wake; `Time::MAX` for never. May be later than its entry.
+    due: Time,
+    /// The time of its entry; `Time::MAX` without one.
+    at: Time,
+    /// The phase in the upper 4 bits, below them the entry's place in the order of asking.
+    order: u32,
+}
+
+const SEQUENCE_BITS: u32 = 28;
+const LAST_SEQUENCE: u32 = (1 << SEQUENCE_BITS) - 1;
+/// Children of a node of the heap.
+const ARITY: usize = 4;
+/// The longest sorted list: beyond, a heap is faster.
+const MOST_FREQUENT: usize = 16;
+const DEFAULT_WAKES_LIMIT: u32 = 10_000_000;
+
+impl Default for Agenda {
+    fn default() -> Self {
+        Agenda {
+            machines: Vec::new(),
+            frequent: 0,
+            front: Vec::new(),
+            heap: Vec::new(),
+            left_behind: 0,
+            woken: None,
+            sequence: 0,
+            now: Time::ZERO,
+            wakes_now: 0,
+            wakes_limit: DEFAULT_WAKES_LIMIT,
+        }
+    }
+}
+
+impl Agenda {
+    /// An agenda that calls it a livelock when `limit` wake-ups fall on one instant.
+    pub fn with_wakes_limit(limit: u32) -> Agenda {
+        Agenda { wakes_limit: limit, ..Agenda::default() }
+    }
+
+    /// Adds a machine, not armed. Of wake-ups at the same instant, those of the lower `phase` (0 to 15) come first.
+    pub fn add(&mut self, phase: u8) -> MachineId {
+        assert!(phase < 16, "phase {phase}");
+        self.machines.push(Machine { due: Time::MAX, at: Time::MAX, order: u32::from(phase) << SEQUENCE_BITS });
+        MachineId(self.machines.len() as u32 - 1)
+    }
+
+    /// As [`Agenda::add`], of a machine that wakes for nearly every packet. Such machines are added before all others; beyond
+    /// sixteen they are treated as the others.
+    pub fn add_frequent(&mut self, phase: u8) -> MachineId {
+        if self.frequent == self.machines.len() && self.frequent < MOST_FREQUENT {
+            self.frequent += 1;
+        }
+        self.add(phase)
+    }
+
+    /// Sets when `machine` wants to be woken; `None` for not at all. A time in the past means now.
+    #[inline]
+    pub fn wake_at(&mut self, machine: MachineId, at: Option<Time>) {
+        let m = &mut self.machines[machine.0 as usize];
+        let at = at.map_or(Time::MAX, |at| at.max(self.now));
+        m.due = at;
+        if at < m.at {
+            self.enter(machine, at);
+        }
+    }
+
+    /// Takes the next wake-up at or before `until`; the machine is then not armed. `None` when there is none.
+    ///
+    /// # Errors
+    /// [`Livelock`] when time does not move.
+    #[inline]
+    pub fn next_until(&mut self, until: Time) -> Result<Option<(Time, MachineId)>, Livelock> {
+        if let Some(MachineId(woken)) = self.woken.take() {
+            self.settle(woken as usize);
+        }
+        while let Some(first) = self.first() {
+            let machine = &mut self.machines[first.machine()];
+            if machine.due != first.at {
+                self.settle(first.machine());
+            } else if first.at > until {
+                break;
+            } else {
+                machine.due = Time::MAX;
+                return self.count(first.at, MachineId(first.machine() as u32)).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    #[inline]
+    fn count(&mut self, at: Time, machine: MachineId) -> Result<(Time, MachineId), Livelock> {
+        if at > self.now {
+            self.now = at;
+            self.wakes_now = 0;
+        }
+        self.wakes_now += 1;
+        if self.wakes_now > self.wakes_limit {
+            return Err(Livelock { at, machine, wakes: self.wakes_limit });
+        }
+        self.woken = Some(machine);
+        Ok((at, machine))
+    }
+
+    /// The entry before all others.
+    #[inline]
+    fn first(&mut self) -> Option<Entry> {
+        let front = self.front.last().copied();
+        while let Some(&top) = self.heap.first() {
+            if let Some(front) = front.filter(|front| *front < top) {
+                return Some(front);
+            }
+            if self.machines[top.machine()].order == top.order() {
+                return Some(top);
+            }
+            self.left_behind -= 1;
+            self.remove_top();
+        }
+        front
+    }
+
+    /// Moves the first entry of all, that of `machine`, to when it is due, or removes it.
+    #[inline]
+    fn settle(&mut self, machine: usize) {
+        let Machine { due, at, .. } = self.machines[machine];
+        if due == at {
+            return;
+        }
+        if machine >= self.frequent {
+            self.settle_in_heap(machine, due);
+        } else if due != Time::MAX {
+            let entry = self.next_entry(machine, due);
+            self.insert_front(self.front.len() - 1, entry);
+        } else {
+            self.front.pop();
+            self.machines[machine].forget_entry();
+        }
+    }
+
+    fn settle_in_heap(&mut self, machine: usize, due: Time) {
+        if due != Time::MAX {
+            let entry = self.next_entry(machine, due);
+            self.sift_down(0, entry);
+        } else {
+            self.remove_top();
+            self.machines[machine].forget_entry();
+        }
+    }
+
+    /// Enters a machine that has no entry, or a later one.
+    fn enter(&mut self, MachineId(machine): MachineId, at: Time) {
+        let machine = machine as usize;
+        if at == self.now {
+            self.woken = None;
+        }
+        let had_entry = self.machines[machine].at != Time::MAX;
+        let entry = self.next_entry(machine, at);
+        if machine < self.frequent {
+            self.front.retain(|other| other.machine() != machine);
+            self.front.push(entry);
+            self.insert_front(self.front.len() - 1, entry);
+            return;
+        }
+        self.left_behind += usize::from(had_entry);
+        if self.left_behind > self.heap.len() / 2 + 64 {
+            self.forget_left_behind();
+        }
+        self.heap.push(entry);
+        self.sift_up(self.heap.len() - 1, entry);
+    }
+
+    /// Places `entry` among those before `hole`.
+    #[inline]
+    fn insert_front(&mut self, mut hole: usize, entry: Entry) {
+        while hole > 0 && self.front[hole - 1] < entry {
+            self.front[hole] = self.front[hole - 1];
+            hole -= 1;
+        }
+        self.front[hole] = entry;
+    }
+
+    /// The next entry in the order of asking, which is the machine's from now on.
+    #[inline]
+    fn next_entry(&mut self, machine: usize, at: Time) -> Entry {
+        if self.sequence == LAST_SEQUENCE {
+            self.renumber();
+        }
+        self.sequence += 1;
+        let m = &mut self.machines[machine];
+        m.order = m.order & !LAST_SEQUENCE | self.sequence;
+        m.at = at;
+        Entry { at, rest: u64::from(m.order) << 32 | machine as u64 }
+    }
+
+    /// Numbers the entries from 1 in the order of asking that they have.
+    #[cold]
+    fn renumber(&mut self) {
+        self.forget_left_behind();
+        let mut entered: Vec<u32> = (0..self.machines.len() as u32).collect();
+        entered.retain(|&machine| self.machines[machine as usize].order & LAST_SEQUENCE != 0);
+        entered.sort_unstable_by_key(|&machine| self.machines[machine as usize].order & LAST_SEQUENCE);
+        self.sequence = 0;
+        for machine in entered {
+            self.sequence += 1;
+            let order = &mut self.machines[machine as usize].order;
+            *order = *order & !LAST_SEQUENCE | self.sequence;
+        }
+        for entry in self.front.iter_mut().chain(&mut self.heap) {
+            let order = self.machines[entry.machine()].order;
+            entry.rest = u64::from(order) << 32 | entry.machine() as u64;
+        }
+    }
+
+    /// Removes the entries that machines left behind when they moved to an earlier time.
+    #[cold]
+    fn forget_left_behind(&mut self) {
+        self.heap.retain(|entry| self.machines[entry.machine()].order == entry.order());
+        self.heap.sort_unstable(); // a sorted list is a heap
+        self.left_behind = 0;
+    }
+
+    fn remove_top(&mut self) {
+        let last = self.heap.pop().expect("the heap is not empty");
+        if !self.heap.is_empty() {
+            self.sift_down(0, last);
+        }
+    }
+
+    fn sift_up(&mut self, mut hole: usize, entry: Entry) {
+        while hole > 0 {
+            let parent = (hole - 1) / ARITY;
+            if self.heap[parent] <= entry {
+                break;
+            }
+            self.heap[hole] = self.heap[parent];
+            hole = parent;
+        }
+        self.heap[hole] = entry;
+    }
+
+    fn sift_down(&mut self, mut hole: usize, entry: Entry) {
+        let heap = &mut self.heap[..];
+        loop {
+            let children = ARITY * hole + 1;
+            let Some(mut least) = heap.get(children).copied() else { break };
+            let mut child = children;
+            let end = heap.len().min(children + ARITY);
+            for (number, &other) in heap[..end].iter().enumerate().skip(children + 1) {
+                if other < least {
+                    (least, child) = (other, number);
+                }
+            }
+            if entry <= least {
+                break;
+            }
+            heap[hole] = least;
+            hole = child;
+        }
+        heap[hole] = entry;
+    }
+}
+
+impl Machine {
+    fn forget_entry(&mut self) {
+        self.at = Time::MAX;
+        self.order &= !LAST_SEQUENCE;
+    }
+}
+
+impl Entry {
+    #[inline]
+    fn machine(self) -> usize {
+        self.rest as u32 as usize
+    }
+
+    #[inline]
+    fn order(self) -> u32 {
+        (self.rest >> 32) as u32
+    }
+}
