@@ -4,8 +4,10 @@
 /// the terminal has one amplifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
-    /// A bit for each column, set if it is taken.
-    taken: Box<[u64]>,
+    /// A bit for each of the first 64 columns, set if it is taken: few frames have more.
+    taken: u64,
+    /// The same for the others.
+    taken_beyond: Box<[u64]>,
     columns: u32,
     free: u32,
 }
@@ -13,13 +15,15 @@ pub struct Columns {
 impl Columns {
     /// All columns of a frame with `timeslots` (N_S), free.
     pub fn new(timeslots: u32) -> Columns {
-        let words = timeslots.div_ceil(64) as usize;
-        Columns { taken: vec![0; words].into_boxed_slice(), columns: timeslots, free: timeslots }
+        let beyond = timeslots.saturating_sub(u64::BITS).div_ceil(u64::BITS) as usize;
+        let taken_beyond = vec![0; beyond].into_boxed_slice();
+        Columns { taken: 0, taken_beyond, columns: timeslots, free: timeslots }
     }
 
     /// Frees all columns, for the next frame.
     pub fn clear(&mut self) {
-        self.taken.fill(0);
+        self.taken = 0;
+        self.taken_beyond.fill(0);
         self.free = self.columns;
     }
 
@@ -29,26 +33,57 @@ impl Columns {
     }
 
     /// The number of columns that are free.
+    #[inline]
     pub fn free(&self) -> u32 {
         self.free
     }
 
     /// Whether a column, from 0, is free.
     pub fn is_free(&self, column: u32) -> bool {
-        self.taken[(column / 64) as usize] >> (column % 64) & 1 == 0
+        self.word(column / u64::BITS) >> (column % u64::BITS) & 1 == 0
     }
 
     /// Takes a column; false if it was taken already.
     #[inline]
     pub fn take(&mut self, column: u32) -> bool {
         debug_assert!(column < self.columns, "column {column} of {}", self.columns);
-        let (word, bit) = (&mut self.taken[(column / 64) as usize], 1 << (column % 64));
+        let word = if column < u64::BITS { &mut self.taken } else { self.word_beyond_mut(column) };
+        let bit = 1 << (column % u64::BITS);
         if *word & bit != 0 {
             return false;
         }
         *word |= bit;
         self.free -= 1;
         true
+    }
+
+    /// Takes the column of the first slot that `draw` draws whose column is free. `column_of`: of each slot.
+    #[inline(always)]
+    pub(super) fn take_drawn(&mut self, column_of: &[u32], mut draw: impl FnMut() -> u32) -> u32 {
+        if self.columns > u64::BITS {
+            return std::iter::repeat_with(draw).find(|&slot| self.take(column_of[slot as usize])).expect("endless");
+        }
+        // Of 40 columns the last free one is found after 40 draws: they are looked up in one word.
+        let taken = self.taken;
+        let (slot, column) = loop {
+            let slot = draw();
+            let column = column_of[slot as usize] % u64::BITS;
+            if taken >> column & 1 == 0 {
+                break (slot, column);
+            }
+        };
+        self.taken = taken | 1 << column;
+        self.free -= 1;
+        slot
+    }
+
+    #[cold]
+    fn word_beyond_mut(&mut self, column: u32) -> &mut u64 {
+        &mut self.taken_beyond[(column / u64::BITS) as usize - 1]
+    }
+
+    fn word(&self, number: u32) -> u64 {
+        if number == 0 { self.taken } else { self.taken_beyond[number as usize - 1] }
     }
 
     /// How many of `columns` (at most all) from `first` are free, continuing with the first column after the last.
@@ -69,7 +104,7 @@ impl Columns {
         let mut column = first;
         while column < end {
             let next = ((column / 64 + 1) * 64).min(end);
-            let word = self.taken[(column / 64) as usize] >> (column % 64);
+            let word = self.word(column / 64) >> (column % 64);
             let mask = u64::MAX >> (64 - (next - column));
             taken += (word & mask).count_ones();
             column = next;

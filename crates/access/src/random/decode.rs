@@ -4,41 +4,21 @@
 //! of the packets that were decoded in the one before, so the whole takes a time in proportion to the bursts; where bursts
 //! are decoded together, times the bursts of a slot.
 
-use std::ops::Range;
-
 use channel::{ERASED, qpsk};
 use units::Db;
 
 use super::scheme::Receiver;
 
 /// The bursts of a frame.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Bursts {
-    /// One more than there are.
-    slots: Vec<Slot>,
-    packets: Vec<Packet>,
+    /// Of each slot: bursts that are left in it; once the frame is complete.
+    left: Vec<u32>,
+    states: Vec<State>,
+    /// Where the bursts of each packet begin in `slot_of`, and after the last packet, where those of the next would.
+    starts: Vec<u32>,
     /// The slots of the packets' bursts, one packet after the other.
     slot_of: Vec<u32>,
-    /// The packets of the slots' bursts, one slot after the other; once the frame is complete.
-    packet_of: Vec<u32>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Slot {
-    /// Bursts that are left in it.
-    bursts: u32,
-    /// Bursts that are being subtracted.
-    subtracted: u32,
-    /// Where its bursts begin in `packet_of`; they end where those of the next slot begin.
-    first_burst: u32,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Packet {
-    /// Where its bursts begin in `slot_of`, and end.
-    first_burst: u32,
-    end: u32,
-    state: State,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,88 +29,126 @@ enum State {
     Decoded,
 }
 
-impl Packet {
-    #[inline]
-    fn bursts(&self) -> Range<usize> {
-        self.first_burst as usize..self.end as usize
+impl Default for Bursts {
+    fn default() -> Bursts {
+        Bursts { left: Vec::new(), states: Vec::new(), starts: vec![0], slot_of: Vec::new() }
     }
 }
 
 impl Bursts {
     /// Removes everything; then there are so many empty slots.
     pub(super) fn clear(&mut self, slots: usize) {
-        self.slots.clear();
-        self.slots.resize(slots + 1, Slot::default());
+        self.left.clear();
+        self.left.resize(slots, 0);
+        self.states.clear();
+        self.starts.truncate(1);
         self.slot_of.clear();
-        self.packets.clear();
     }
 
     pub(super) fn packets(&self) -> usize {
-        self.packets.len()
+        self.starts.len() - 1
     }
 
     pub(super) fn bursts(&self) -> usize {
         self.slot_of.len()
     }
 
-    /// Bursts that are not alone in their slot. Before anything is decoded.
-    pub(super) fn collided(&self) -> u64 {
-        self.slots.iter().map(|slot| if slot.bursts > 1 { u64::from(slot.bursts) } else { 0 }).sum()
-    }
-
-    pub(super) fn is_decoded(&self, packet: usize) -> bool {
-        self.packets[packet].state == State::Decoded
-    }
-
-    /// For whoever decides otherwise.
-    pub(super) fn set_decoded(&mut self, packet: usize) {
-        self.packets[packet].state = State::Decoded;
-    }
-
-    /// Begins a packet; [`Bursts::push_burst`] puts its bursts into slots.
-    pub(super) fn push_packet(&mut self) {
-        let first_burst = self.slot_of.len() as u32;
-        self.packets.push(Packet { first_burst, end: first_burst, state: State::Waiting });
-    }
-
-    /// Puts a burst of the last packet into a slot, in which it has no other.
+    /// Adds a packet with its bursts in these slots, each another.
     #[inline]
-    pub(super) fn push_burst(&mut self, slot: u32) {
-        self.slots[slot as usize].bursts += 1;
-        self.slot_of.push(slot);
-        if let Some(packet) = self.packets.last_mut() {
-            packet.end += 1;
-        }
+    pub(super) fn push_packet(&mut self, slots: impl ExactSizeIterator<Item = u32>) {
+        self.slot_of.extend(slots);
+        self.starts.push(self.slot_of.len() as u32);
     }
 
     /// The slots of a packet.
     #[inline]
     pub(super) fn slots_of(&self, packet: usize) -> impl ExactSizeIterator<Item = usize> {
-        self.slot_of[self.packets[packet].bursts()].iter().map(|&slot| slot as usize)
+        slots_of(&self.starts, &self.slot_of, packet).iter().map(|&slot| slot as usize)
     }
 
-    /// Sorts the bursts by slot.
-    fn complete(&mut self) {
-        let mut end = 0;
-        for slot in &mut self.slots {
-            end += slot.bursts;
-            slot.first_burst = end;
-        }
-        self.packet_of.resize(end as usize, 0);
-        for (packet, number) in self.packets.iter().zip(0..) {
-            for &slot in &self.slot_of[packet.bursts()] {
-                let first = &mut self.slots[slot as usize].first_burst;
-                *first -= 1;
-                self.packet_of[*first as usize] = number;
-            }
-        }
+    /// No more packets come: counts the bursts of the slots.
+    pub(super) fn complete(&mut self) {
+        self.states.resize(self.packets(), State::Waiting);
+        let left = self.left.as_mut_slice();
+        self.slot_of.iter().for_each(|&slot| left[slot as usize] += 1);
+    }
+
+    /// Bursts that are not alone in their slot. Of a complete frame of which nothing is decoded.
+    pub(super) fn collided(&self) -> u64 {
+        self.left.iter().map(|&left| if left > 1 { u64::from(left) } else { 0 }).sum()
+    }
+
+    pub(super) fn is_decoded(&self, packet: usize) -> bool {
+        self.states[packet] == State::Decoded
+    }
+
+    /// Packets that are decoded.
+    pub(super) fn decoded(&self) -> usize {
+        self.states.iter().filter(|&&state| state == State::Decoded).count()
+    }
+
+    /// For whoever decides otherwise.
+    pub(super) fn set_decoded(&mut self, packet: usize) {
+        self.states[packet] = State::Decoded;
     }
 }
 
-/// The bursts of a slot, in `packet_of`.
+/// The slots of a packet.
 #[inline]
-fn bursts_in(slots: &[Slot], slot: usize) -> Range<usize> {
-    slots[slot].first_burst as usize..slots[slot + 1].first_burst as usize
+fn slots_of<'a>(starts: &[u32], slot_of: &'a [u32], packet: usize) -> &'a [u32] {
+    &slot_of[starts[packet] as usize..starts[packet + 1] as usize]
+}
+
+/// The packets in each slot: linked lists of bursts, which need no sorting.
+#[derive(Debug, Default)]
+struct Lists {
+    /// Of each slot: its first burst, or [`NONE`].
+    first: Vec<u32>,
+    /// Of each burst: its packet, and the burst that comes next in its slot, or [`NONE`].
+    bursts: Vec<(u32, u32)>,
+}
+
+/// No burst.
+const NONE: u32 = u32::MAX;
+
+impl Lists {
+    fn fill(&mut self, bursts: &Bursts) {
+        self.first.clear();
+        self.first.resize(bursts.left.len(), NONE);
+        self.bursts.resize(bursts.bursts(), (0, 0));
+        let (first, mut places) = (self.first.as_mut_slice(), (0..).zip(&mut self.bursts));
+        for packet in 0..bursts.packets() {
+            for (&slot, (number, place)) in slots_of(&bursts.starts, &bursts.slot_of, packet).iter().zip(&mut places) {
+                *place = (packet as u32, std::mem::replace(&mut first[slot as usize], number));
+            }
+        }
+    }
+
+    /// The packets with a burst in a slot, those that are decoded included.
+    #[inline]
+    fn packets_in(&self, slot: u32) -> impl Iterator<Item = u32> {
+        let (mut burst, bursts) = (self.first[slot as usize], self.bursts.as_slice());
+        std::iter::from_fn(move || {
+            let &(packet, next) = bursts.get(burst as usize)?;
+            burst = next;
+            Some(packet)
+        })
+    }
+
+    /// Adds the packets of a slot that wait to the candidates.
+    #[inline]
+    fn find_waiting(&self, slot: u32, states: &mut [State], candidates: &mut Vec<u32>) {
+        self.packets_in(slot).for_each(|packet| find_if_waiting(packet, states, candidates));
+    }
+}
+
+#[inline]
+fn find_if_waiting(packet: u32, states: &mut [State], candidates: &mut Vec<u32>) {
+    let state = &mut states[packet as usize];
+    if *state == State::Waiting {
+        *state = State::Candidate;
+        candidates.push(packet);
+    }
 }
 
 /// The receiver, with what it needs to remember.
@@ -146,6 +164,8 @@ pub(super) struct Decoder {
 struct Scratch {
     decodable: Vec<u32>,
     next: Vec<u32>,
+    lists: Lists,
+    sums: Vec<u32>,
     missing: Vec<i64>,
     touched: Vec<u32>,
     power: Vec<u64>,
@@ -160,14 +180,19 @@ impl Decoder {
     /// Decodes packets that arrive with the same power.
     pub(super) fn decode_equal(&mut self, bursts: &mut Bursts) {
         let Receiver { required, joint, iterations, .. } = self.receiver;
-        let table = self.information.up_to(bursts.slots.iter().map(|slot| slot.bursts).max().unwrap_or(0));
-        let Scratch { decodable, next, missing, touched, .. } = &mut self.scratch;
+        let table = self.information.up_to(bursts.left.iter().copied().max().unwrap_or(0));
+        let Scratch { decodable, next, lists, sums, missing, touched, .. } = &mut self.scratch;
+        let packets = [decodable, next];
         if joint {
-            iterate(iterations, bursts, &mut Mean { table, required, missing, touched }, [decodable, next]);
+            let mut rule = Mean { table, required, missing, touched, subtracted: sums, lists };
+            return iterate(iterations, bursts, &mut rule, packets);
+        }
+        let required = fixed_point(required);
+        let most = table[1..].iter().take_while(|&&information| information >= required).count() as u32;
+        if most == 1 {
+            iterate(iterations, bursts, &mut Alone { sums }, packets);
         } else {
-            let required = fixed_point(required);
-            let most = table[1..].iter().take_while(|&&information| information >= required).count() as u32;
-            iterate(iterations, bursts, &mut Best { most }, [decodable, next]);
+            iterate(iterations, bursts, &mut Best { most, lists }, packets);
         }
     }
 
@@ -175,19 +200,18 @@ impl Decoder {
     pub(super) fn decode_unequal(&mut self, bursts: &mut Bursts, powers: &[u64], unit: f64) {
         let Receiver { es_n0, required, joint, iterations, .. } = self.receiver;
         let noise = libm::pow(10.0, -es_n0.get() / 10.0) * unit;
-        let Scratch { decodable, next, power, .. } = &mut self.scratch;
-        let mut rule = Powers { powers, of_slot: power, noise, required, joint };
+        let Scratch { decodable, next, lists, power, .. } = &mut self.scratch;
+        let mut rule = Powers { powers, of_slot: power, noise, required, joint, lists };
         iterate(iterations, bursts, &mut rule, [decodable, next]);
     }
 }
 
 fn iterate(iterations: u32, bursts: &mut Bursts, rule: &mut impl Rule, [decodable, next]: [&mut Vec<u32>; 2]) {
-    bursts.complete();
     decodable.clear();
     rule.begin(bursts, decodable);
     for iteration in 1..=iterations {
         for &packet in decodable.iter() {
-            bursts.packets[packet as usize].state = State::Decoded;
+            bursts.states[packet as usize] = State::Decoded;
         }
         if decodable.is_empty() || iteration == iterations {
             break;
@@ -207,42 +231,69 @@ trait Rule {
     fn subtract(&mut self, bursts: &mut Bursts, decoded: &[u32], decodable: &mut Vec<u32>);
 }
 
-/// Equal powers, each burst on its own: decoded with one in a slot of at most so many bursts.
-struct Best {
-    most: u32,
+/// Equal powers, each burst on its own: decoded with one that is alone in its slot.
+///
+/// The sum of the packets' numbers tells which one is left, without a list of them.
+struct Alone<'a> {
+    /// Of each slot: the numbers of the packets that are left in it, added up modulo 2.
+    sums: &'a mut Vec<u32>,
 }
 
-impl Best {
-    #[inline]
-    fn find(packets_in_slot: &[u32], packets: &mut [Packet], decodable: &mut Vec<u32>) {
-        for &packet in packets_in_slot {
-            let state = &mut packets[packet as usize].state;
-            if *state == State::Waiting {
-                *state = State::Candidate;
-                decodable.push(packet);
-            }
+impl Rule for Alone<'_> {
+    fn begin(&mut self, all: &mut Bursts, decodable: &mut Vec<u32>) {
+        self.sums.clear();
+        self.sums.resize(all.left.len(), 0);
+        let sums = self.sums.as_mut_slice();
+        for packet in 0..all.packets() {
+            all.slots_of(packet).for_each(|slot| sums[slot] ^= packet as u32);
         }
-    }
-}
-
-impl Rule for Best {
-    fn begin(&mut self, Bursts { slots, packets, packet_of, .. }: &mut Bursts, decodable: &mut Vec<u32>) {
-        for (slot, place) in slots.iter().zip(0..) {
-            if (1..=self.most).contains(&slot.bursts) {
-                Best::find(&packet_of[bursts_in(slots, place)], packets, decodable);
+        for (&left, &packet) in all.left.iter().zip(&*sums) {
+            if left == 1 {
+                find_if_waiting(packet, &mut all.states, decodable);
             }
         }
     }
 
-    fn subtract(&mut self, bursts: &mut Bursts, decoded: &[u32], decodable: &mut Vec<u32>) {
-        let Bursts { slots, packets, slot_of, packet_of } = bursts;
+    fn subtract(&mut self, all: &mut Bursts, decoded: &[u32], decodable: &mut Vec<u32>) {
+        let Bursts { left, states, starts, slot_of } = all;
+        let (left, sums) = (left.as_mut_slice(), self.sums.as_mut_slice());
         for &packet in decoded {
-            for &slot in &slot_of[packets[packet as usize].bursts()] {
-                let left = &mut slots[slot as usize].bursts;
+            for &slot in slots_of(starts, slot_of, packet as usize) {
+                let (left, sum) = (&mut left[slot as usize], &mut sums[slot as usize]);
                 *left -= 1;
+                *sum ^= packet;
+                if *left == 1 {
+                    find_if_waiting(*sum, states, decodable);
+                }
+            }
+        }
+    }
+}
+
+/// Equal powers, each burst on its own: decoded with one in a slot of at most so many bursts.
+struct Best<'a> {
+    most: u32,
+    lists: &'a mut Lists,
+}
+
+impl Rule for Best<'_> {
+    fn begin(&mut self, all: &mut Bursts, decodable: &mut Vec<u32>) {
+        self.lists.fill(all);
+        for (slot, left) in (0..).zip(&all.left) {
+            if (1..=self.most).contains(left) {
+                self.lists.find_waiting(slot, &mut all.states, decodable);
+            }
+        }
+    }
+
+    fn subtract(&mut self, all: &mut Bursts, decoded: &[u32], decodable: &mut Vec<u32>) {
+        let Bursts { left, states, starts, slot_of } = all;
+        for &packet in decoded {
+            for &slot in slots_of(starts, slot_of, packet as usize) {
+                left[slot as usize] -= 1;
                 // Below that, they have been found already.
-                if *left == self.most {
-                    Best::find(&packet_of[bursts_in(slots, slot as usize)], packets, decodable);
+                if left[slot as usize] == self.most {
+                    self.lists.find_waiting(slot, states, decodable);
                 }
             }
         }
@@ -258,48 +309,63 @@ struct Mean<'a> {
     missing: &'a mut Vec<i64>,
     /// Slots in which something is subtracted.
     touched: &'a mut Vec<u32>,
+    /// Of each slot: bursts that are being subtracted.
+    subtracted: &'a mut Vec<u32>,
+    lists: &'a mut Lists,
 }
 
 impl Rule for Mean<'_> {
-    fn begin(&mut self, bursts: &mut Bursts, decodable: &mut Vec<u32>) {
+    fn begin(&mut self, all: &mut Bursts, decodable: &mut Vec<u32>) {
+        self.lists.fill(all);
+        self.subtracted.clear();
+        self.subtracted.resize(all.left.len(), 0);
         self.missing.clear();
-        for (packet, place) in bursts.packets.iter().zip(0..) {
-            let slots = &bursts.slot_of[packet.bursts()];
-            let received = slots.iter().map(|&slot| self.table[bursts.slots[slot as usize].bursts as usize]);
-            let missing = fixed_point(self.required * slots.len() as f64) - received.sum::<i64>();
+        let (table, left) = (self.table, all.left.as_slice());
+        // Most schemes have one number of bursts.
+        let mut required = (0, 0);
+        for packet in 0..all.packets() {
+            let slots = all.slots_of(packet);
+            if required.0 != slots.len() {
+                required = (slots.len(), fixed_point(self.required * slots.len() as f64));
+            }
+            let mut missing = required.1;
+            for slot in slots {
+                missing -= table[left[slot] as usize];
+            }
             self.missing.push(missing);
             if missing <= 0 {
-                decodable.push(place);
+                decodable.push(packet as u32);
             }
         }
     }
 
-    fn subtract(&mut self, bursts: &mut Bursts, decoded: &[u32], decodable: &mut Vec<u32>) {
-        let Bursts { slots, packets, slot_of, packet_of } = bursts;
+    fn subtract(&mut self, all: &mut Bursts, decoded: &[u32], decodable: &mut Vec<u32>) {
+        let Bursts { left, starts, slot_of, .. } = all;
+        // As slices: a vector's place is read again after each number that is written.
+        let (missing, subtracted) = (self.missing.as_mut_slice(), self.subtracted.as_mut_slice());
         self.touched.clear();
         for &packet in decoded {
-            for &place in &slot_of[packets[packet as usize].bursts()] {
-                let slot = &mut slots[place as usize];
-                if slot.subtracted == 0 {
-                    self.touched.push(place);
+            for &slot in slots_of(starts, slot_of, packet as usize) {
+                let subtracted = &mut subtracted[slot as usize];
+                if *subtracted == 0 {
+                    self.touched.push(slot);
                 }
-                slot.bursts -= 1;
-                slot.subtracted += 1;
+                *subtracted += 1;
             }
         }
-        for &place in self.touched.iter() {
-            let Slot { bursts: left, subtracted, .. } = &mut slots[place as usize];
-            let before = *left + std::mem::take(subtracted);
+        for &slot in self.touched.iter() {
+            let left = &mut left[slot as usize];
+            let before = *left;
+            *left -= std::mem::take(&mut subtracted[slot as usize]);
             if *left == 0 {
                 continue;
             }
             let gain = self.table[*left as usize] - self.table[before as usize];
             // Decoded ones gain as well, which no longer matters.
-            for &packet in &packet_of[bursts_in(slots, place as usize)] {
-                let missing = &mut self.missing[packet as usize];
-                let was_missing = *missing > 0;
-                *missing -= gain;
-                if was_missing && *missing <= 0 {
+            for packet in self.lists.packets_in(slot) {
+                let missing = &mut missing[packet as usize];
+                let before = std::mem::replace(missing, *missing - gain);
+                if before > 0 && before <= gain {
                     decodable.push(packet);
                 }
             }
@@ -342,6 +408,7 @@ struct Powers<'a> {
     noise: f64,
     required: f64,
     joint: bool,
+    lists: &'a mut Lists,
 }
 
 impl Powers<'_> {
@@ -366,33 +433,28 @@ impl Powers<'_> {
 impl Rule for Powers<'_> {
     fn begin(&mut self, bursts: &mut Bursts, decodable: &mut Vec<u32>) {
         self.of_slot.clear();
-        self.of_slot.resize(bursts.slots.len(), 0);
+        self.of_slot.resize(bursts.left.len(), 0);
+        self.lists.fill(bursts);
         for (packet, &power) in self.powers.iter().enumerate() {
             bursts.slots_of(packet).for_each(|slot| self.of_slot[slot] += power);
         }
-        decodable.extend((0..bursts.packets.len() as u32).filter(|&packet| self.is_decodable(bursts, packet as usize)));
+        decodable.extend((0..bursts.packets() as u32).filter(|&packet| self.is_decodable(bursts, packet as usize)));
     }
 
-    fn subtract(&mut self, bursts: &mut Bursts, decoded: &[u32], decodable: &mut Vec<u32>) {
+    fn subtract(&mut self, all: &mut Bursts, decoded: &[u32], decodable: &mut Vec<u32>) {
         for &packet in decoded {
-            bursts.slots_of(packet as usize).for_each(|slot| self.of_slot[slot] -= self.powers[packet as usize]);
+            all.slots_of(packet as usize).for_each(|slot| self.of_slot[slot] -= self.powers[packet as usize]);
         }
-        let Bursts { slots, packets, slot_of, packet_of } = bursts;
+        let Bursts { states, starts, slot_of, .. } = &mut *all;
         for &packet in decoded {
-            for &slot in &slot_of[packets[packet as usize].bursts()] {
-                for &packet in &packet_of[bursts_in(slots, slot as usize)] {
-                    let state = &mut packets[packet as usize].state;
-                    if *state == State::Waiting {
-                        *state = State::Candidate;
-                        decodable.push(packet);
-                    }
-                }
+            for &slot in slots_of(starts, slot_of, packet as usize) {
+                self.lists.find_waiting(slot, states, decodable);
             }
         }
         decodable.retain(|&packet| {
-            let decodable = self.is_decodable(bursts, packet as usize);
+            let decodable = self.is_decodable(all, packet as usize);
             if !decodable {
-                bursts.packets[packet as usize].state = State::Waiting;
+                all.states[packet as usize] = State::Waiting;
             }
             decodable
         });

@@ -23,8 +23,7 @@ impl<'a> Digits<'a> {
     pub(super) fn below(&mut self, bound: u32) -> u32 {
         let bits = u32::BITS - bound.leading_zeros();
         if bits > self.bits_left {
-            self.fraction = self.rng.next_u64();
-            self.bits_left = 40;
+            (self.fraction, self.bits_left) = (self.rng.next_u64(), 40);
         }
         self.bits_left -= bits;
         let product = u128::from(self.fraction) * u128::from(bound);

@@ -18,6 +18,9 @@ pub struct RandomFrame {
     degrees: Degrees,
     receiver: Receiver,
     layout: RandomLayout,
+    /// The column of each slot of a block that begins in the first column, and so on for as many slots as a carrier has: a
+    /// block that begins in another column finds its slots' from there.
+    column_of: Vec<u32>,
     blocks: u32,
     bursts: Bursts,
     is_decoded: bool,
@@ -77,6 +80,7 @@ impl RandomFrame {
             payload_bits: scheme.payload_bits,
             degrees: scheme.degrees,
             receiver,
+            column_of: (0..layout.timeslots + layout.block_slots).map(|slot| slot % layout.timeslots).collect(),
             layout,
             blocks: 0,
             bursts: Bursts::default(),
@@ -132,11 +136,10 @@ impl RandomFrame {
         };
         let mut digits = Digits::new(rng);
         let Some(block) = self.choose_block(columns, bursts, &mut digits) else { return false };
-        self.bursts.push_packet();
         if self.layout.one_amplifier {
-            self.place_in_free_columns(block, bursts, columns, &mut digits);
+            self.place_in_free_columns(block, bursts, columns, digits);
         } else {
-            self.place_in_any_slots(block, bursts, &mut digits);
+            self.place_in_any_slots(block, bursts, digits);
         }
         match &mut self.receiver {
             Receiver::Equal(_) => {}
@@ -167,6 +170,7 @@ impl RandomFrame {
     }
 
     /// Whether a block has room for a packet. Each burst takes one column, so it is enough to count those that are free.
+    #[inline]
     fn has_room(&self, block: u32, columns: &Columns, bursts: u32) -> bool {
         let RandomLayout { timeslots, block_slots, one_amplifier } = self.layout;
         if !one_amplifier {
@@ -174,37 +178,35 @@ impl RandomFrame {
         }
         // All that is taken may lie in the block; mostly there is room even so.
         let (columns_of_block, taken) = (block_slots.min(timeslots), timeslots - columns.free());
-        if bursts + taken <= columns_of_block {
-            return true;
-        }
+        bursts + taken <= columns_of_block || self.has_room_in(block, columns, bursts)
+    }
+
+    fn has_room_in(&self, block: u32, columns: &Columns, bursts: u32) -> bool {
+        let RandomLayout { timeslots, block_slots, .. } = self.layout;
+        let columns_of_block = block_slots.min(timeslots);
         let first_column = (u64::from(block) * u64::from(block_slots) % u64::from(timeslots)) as u32;
         columns.free_among(first_column, columns_of_block) >= bursts
     }
 
-    fn place_in_free_columns(&mut self, block: u32, bursts: u32, columns: &mut Columns, digits: &mut Digits<'_>) {
+    #[inline(always)]
+    fn place_in_free_columns(&mut self, block: u32, bursts: u32, columns: &mut Columns, mut digits: Digits<'_>) {
         let RandomLayout { timeslots, block_slots, .. } = self.layout;
         let first = block * block_slots;
-        let mut left = bursts;
-        while left > 0 {
-            let slot = first + digits.below(block_slots);
-            if columns.take(slot % timeslots) {
-                self.bursts.push_burst(slot);
-                left -= 1;
-            }
-        }
+        let column_of = &self.column_of[(first % timeslots) as usize..][..block_slots as usize];
+        self.bursts
+            .push_packet((0..bursts).map(|_| first + columns.take_drawn(column_of, || digits.below(block_slots))));
     }
 
-    fn place_in_any_slots(&mut self, block: u32, bursts: u32, digits: &mut Digits<'_>) {
-        let first = block * self.layout.block_slots;
-        let packet = self.bursts.packets() - 1;
-        let mut left = bursts;
-        while left > 0 {
-            let slot = first + digits.below(self.layout.block_slots);
-            if self.bursts.slots_of(packet).all(|other| other != slot as usize) {
-                self.bursts.push_burst(slot);
-                left -= 1;
+    fn place_in_any_slots(&mut self, block: u32, bursts: u32, mut digits: Digits<'_>) {
+        let RandomLayout { block_slots, .. } = self.layout;
+        let mut slots = Vec::with_capacity(bursts as usize);
+        while slots.len() < bursts as usize {
+            let slot = block * block_slots + digits.below(block_slots);
+            if !slots.contains(&slot) {
+                slots.push(slot);
             }
         }
+        self.bursts.push_packet(slots.into_iter());
     }
 
     /// Decodes the frame. From `rng` only a table of loss rates draws, once for each packet.
@@ -215,6 +217,7 @@ impl RandomFrame {
         assert!(!self.is_decoded, "a frame is decoded once");
         self.is_decoded = true;
         self.counters.blocks += u64::from(self.blocks);
+        self.bursts.complete();
         self.counters.offered_bursts += self.bursts.bursts() as u64;
         self.counters.collided_bursts += self.bursts.collided();
         match &mut self.receiver {
@@ -230,8 +233,7 @@ impl RandomFrame {
                 }
             }
         }
-        let packets = self.bursts.packets();
-        let decoded = (0..packets).filter(|&packet| self.bursts.is_decoded(packet)).count();
+        let (packets, decoded) = (self.bursts.packets(), self.bursts.decoded());
         self.counters.decoded_packets += decoded as u64;
         self.counters.lost_packets += (packets - decoded) as u64;
     }

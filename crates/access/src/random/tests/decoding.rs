@@ -45,9 +45,9 @@ impl Case {
         let mut bursts = Bursts::default();
         bursts.clear(self.slots);
         for &packet in order {
-            bursts.push_packet();
-            self.packets[packet].0.iter().for_each(|&slot| bursts.push_burst(slot as u32));
+            bursts.push_packet(self.packets[packet].0.iter().map(|&slot| slot as u32));
         }
+        bursts.complete();
         bursts
     }
 
