@@ -64,8 +64,10 @@ impl Bench {
         let link = LinkFacts { rate: BitRate::from_bps(50_000_000), base_rtt: Duration::from_millis(160), users };
         let mut queue = |limit| Queue::new(limit, None);
         let mut choosers = |_: &str| Some(Box::new(Longest) as Box<dyn Choose>);
-        let mut scheduler =
-            config.build(&mut Parts { link: &link, queue: &mut queue, choosers: &mut choosers }).expect("valid");
+        let mut scheduler = config
+            .entry()
+            .build(&mut Parts { link: &link, queue: &mut queue, choosers: &mut choosers })
+            .expect("valid");
         let mut now = Time::ZERO;
         for id in 0..users as u32 * 3 {
             now += Duration::from_micros(3);

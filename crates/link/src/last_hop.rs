@@ -72,7 +72,7 @@ impl LastHopConfig {
     /// If a value cannot be; the path is that below the last hop, `harq.targets`.
     pub fn check(&self, base_rtt: Duration, users: usize) -> Result<(), FieldError> {
         let link = self.facts(base_rtt, users);
-        self.scheduler.check(&link).map_err(|error| error.within("scheduler"))?;
+        self.scheduler.entry().check(&link).map_err(|error| error.within("scheduler"))?;
         self.queue.check(&link).map_err(|error| error.within("queue"))?;
         check_managers(&self.scheduler, &self.queue)?;
         for (i, class) in self.classes.iter().enumerate() {
@@ -81,7 +81,7 @@ impl LastHopConfig {
                 let reason = format!("\"{}\" is the name of a class before it", class.name);
                 return Err(FieldError::new("name", reason).within(&section));
             }
-            class.scheduler.check(&link).map_err(|error| error.within("scheduler").within(&section))?;
+            class.scheduler.entry().check(&link).map_err(|error| error.within("scheduler").within(&section))?;
             class.queue.check(&link).map_err(|error| error.within("queue").within(&section))?;
             check_managers(&class.scheduler, &class.queue).map_err(|error| error.within(&section))?;
         }
@@ -114,7 +114,7 @@ impl LastHopConfig {
 
 /// Refuses a queue manager for a scheduler that brings its own.
 fn check_managers(scheduler: &SchedulerConfig, queue: &QueueConfig) -> Result<(), FieldError> {
-    if !scheduler.manages_queues() || *queue == QueueConfig::default() {
+    if !scheduler.entry().manages_queues() || *queue == QueueConfig::default() {
         return Ok(());
     }
     let reason = format!(
@@ -231,6 +231,7 @@ impl LastHop {
                 Queue::new(limit, manager.build(&link, rng).expect("checked above"))
             };
             scheduler
+                .entry()
                 .build(&mut Parts { link: &link, queue: &mut queue, choosers: &mut *choosers })
                 .map_err(|error| error.within("scheduler"))
         };

@@ -56,7 +56,7 @@ fn scheduler(kind: &str, queue: &str, limit: Option<Duration>) -> Box<dyn Schedu
     let config: SchedulerConfig = serde_json::from_value(options).expect("every other option has a default");
     assert_eq!(config.kind(), kind);
     let mut queue = |limit| Queue::new(limit, manager(queue));
-    config.build(&mut Parts { link: &LINK, queue: &mut queue, choosers: &mut choosers }).unwrap()
+    config.entry().build(&mut Parts { link: &LINK, queue: &mut queue, choosers: &mut choosers }).unwrap()
 }
 
 fn harq(kind: &str) -> Box<dyn Harq> {
@@ -241,7 +241,7 @@ fn schedulers() -> impl Iterator<Item = (&'static str, &'static str)> {
     let managers = |scheduler: &'static str| {
         let config: SchedulerConfig = serde_json::from_value(scheduler_json(scheduler)).expect("valid");
         let queues = QueueConfig::ALL.iter().map(move |queue| (scheduler, *queue));
-        queues.filter(move |(_, queue)| !config.manages_queues() || *queue == "none")
+        queues.filter(move |(_, queue)| !config.entry().manages_queues() || *queue == "none")
     };
     let own = SchedulerConfig::ALL.iter().map(|scheduler| (*scheduler, "none"));
     own.chain(SchedulerConfig::ALL.iter().flat_map(move |scheduler| managers(scheduler)))

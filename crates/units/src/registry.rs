@@ -1,12 +1,45 @@
 //! Registries: one line for each algorithm, from which scenarios, lists, documentation and tests are made.
 
-/// Declares the choices of an extension point, one line each: `"name" => Variant(Config)`.
+/// Declares the kinds of an extension point, one line each: `"name" => Variant(Config) in module`.
 ///
 /// It makes an enum that a scenario selects with `kind = "name"`, whose other keys are the fields of `Config` (a struct with
-/// `Deserialize`, `Serialize`, `JsonSchema` and `deny_unknown_fields`). The names, in order, are in `ALL`; summaries and
-/// options are the documentation comments, which the JSON schema carries.
+/// `Deserialize`, `Serialize`, `JsonSchema` and `deny_unknown_fields`). Every `Config` implements the trait after `dyn`, and
+/// `entry` gives that of the kind that was chosen: no `match` over the kinds stands elsewhere. `in module` declares the kind's
+/// file; without it `Config` is in scope. A line that begins with `#[default]` is the kind of a scenario that chooses none. The
+/// names, in order, are in `ALL`; summaries and options are the documentation comments, which the JSON schema carries.
 #[macro_export]
 macro_rules! registry {
+    ($(#[$meta:meta])* pub enum $name:ident: dyn $kind:ident {
+        $($(#[$default:ident])? $key:literal => $variant:ident($config:ident) $(in $module:ident)?),+ $(,)?
+    }) => {
+        $($(
+            pub mod $module;
+            use $module::$config;
+        )?)+
+
+        $crate::registry! { $(#[$meta])* pub enum $name { $($key => $variant($config)),+ } }
+
+        impl $name {
+            /// The chosen kind.
+            pub fn entry(&self) -> &dyn $kind {
+                match self { $(Self::$variant(config) => config),+ }
+            }
+
+            /// The same, to be changed.
+            pub fn entry_mut(&mut self) -> &mut dyn $kind {
+                match self { $(Self::$variant(config) => config),+ }
+            }
+        }
+
+        $($( $crate::registry! { @$default $name::$variant($config) } )?)+
+    };
+    (@default $name:ident::$variant:ident($config:ident)) => {
+        impl Default for $name {
+            fn default() -> $name {
+                $name::$variant($config::default())
+            }
+        }
+    };
     ($(#[$meta:meta])* pub enum $name:ident { $($key:literal => $variant:ident($config:ty)),+ $(,)? }) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq)]

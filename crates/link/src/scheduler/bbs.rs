@@ -22,7 +22,7 @@ use super::pf::{DEFAULT_WINDOW, check_window};
 use super::rule::LEAST_INFORMATION;
 use super::served::Served;
 use super::users::{UserQueues, user_queues_config};
-use super::{Parts, Plan, Scheduler, View};
+use super::{Kind, Parts, Scheduler, View};
 use crate::buffer::{Backlog, LinkFacts};
 use crate::packet::{DropReason, PacketRef};
 
@@ -52,7 +52,7 @@ pub(super) fn check_frame(frame: u32, alpha: f64) -> Result<(), FieldError> {
     Ok(())
 }
 
-impl Plan for BbsConfig {
+impl Kind for BbsConfig {
     fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
         check_window(self.window)?;
         check_frame(self.frame, self.alpha)?;

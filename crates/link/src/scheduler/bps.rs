@@ -11,7 +11,7 @@ use units::{Duration, FieldError};
 use super::bbs::{ByFrames, DEFAULT_FRAME, Frames, check_frame};
 use super::pf::{DEFAULT_WINDOW, check_window};
 use super::users::user_queues_config;
-use super::{Parts, Plan, Scheduler};
+use super::{Kind, Parts, Scheduler};
 use crate::buffer::LinkFacts;
 
 user_queues_config! {
@@ -39,7 +39,7 @@ impl BpsConfig {
     }
 }
 
-impl Plan for BpsConfig {
+impl Kind for BpsConfig {
     fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
         check_window(self.window)?;
         check_frame(self.frame, self.alpha)?;

@@ -9,7 +9,7 @@ use units::{Duration, FieldError};
 
 use super::pf::{DEFAULT_WINDOW, PfConfig};
 use super::users::DEFAULT_BUFFER;
-use super::{Parts, Plan, Scheduler};
+use super::{Kind, Parts, Scheduler};
 use crate::buffer::{Buffer, LinkFacts};
 
 /// Proportional fairness that drops what has waited too long.
@@ -38,7 +38,7 @@ impl CodesConfig {
     }
 }
 
-impl Plan for CodesConfig {
+impl Kind for CodesConfig {
     fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
         self.as_pf().check(link)
     }

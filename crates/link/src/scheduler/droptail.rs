@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Time};
 
 use super::users::check_wait;
-use super::{Parts, Plan, Scheduler, View};
+use super::{Kind, Parts, Scheduler, View};
 use crate::buffer::{Backlog, Buffer, LinkFacts};
 use crate::packet::{DropReason, PacketRef};
 use crate::queue::Queue;
@@ -28,7 +28,7 @@ impl Default for DropTailConfig {
     }
 }
 
-impl Plan for DropTailConfig {
+impl Kind for DropTailConfig {
     fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
         check_wait(self.limit)?;
         self.buffer.resolve(link).map(drop)

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use units::{Bytes, FieldError, Time};
 
 use super::users::{UserQueues, user_queues_config};
-use super::{Parts, Plan, Scheduler, View};
+use super::{Kind, Parts, Scheduler, View};
 use crate::buffer::{Backlog, LinkFacts};
 use crate::packet::{DropReason, PacketRef};
 
@@ -36,7 +36,7 @@ pub(super) fn check_quantum(quantum: Bytes) -> Result<(), FieldError> {
     Err(FieldError::new("quantum", format!("{quantum} given, {LEAST} to {MOST} allowed")))
 }
 
-impl Plan for DrrConfig {
+impl Kind for DrrConfig {
     fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
         check_quantum(self.quantum)?;
         self.queues().resolve(link).map(drop)

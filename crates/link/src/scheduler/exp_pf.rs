@@ -13,7 +13,7 @@ use super::m_lwdf::{DEFAULT_DEADLINE, default_loss, urgency};
 use super::pf::{DEFAULT_WINDOW, check_window};
 use super::rule::{ByRule, Crowd, Known, Rule};
 use super::users::user_queues_config;
-use super::{Parts, Plan, Scheduler};
+use super::{Kind, Parts, Scheduler};
 use crate::buffer::LinkFacts;
 
 user_queues_config! {
@@ -29,7 +29,7 @@ user_queues_config! {
     }
 }
 
-impl Plan for ExpPfConfig {
+impl Kind for ExpPfConfig {
     fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
         check_window(self.window)?;
         urgency(self.deadline, self.loss)?;

@@ -10,7 +10,7 @@ use units::{Duration, FieldError, Time};
 use super::pf::DEFAULT_WINDOW;
 use super::served::Served;
 use super::users::{DEFAULT_BUFFER, UserQueues, UserQueuesConfig};
-use super::{Parts, Plan, Scheduler, View};
+use super::{Kind, Parts, Scheduler, View};
 use crate::buffer::{Backlog, Buffer, LinkFacts};
 use crate::packet::{DropReason, PacketRef};
 
@@ -40,7 +40,7 @@ impl ExternalConfig {
     }
 }
 
-impl Plan for ExternalConfig {
+impl Kind for ExternalConfig {
     fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
         if self.name.is_empty() {
             return Err(FieldError::new(

@@ -18,7 +18,7 @@ use units::{Bytes, Duration, FieldError, Time};
 
 use super::drr::{DEFAULT_QUANTUM, check_quantum};
 use super::users::{UserQueues, check_wait};
-use super::{Parts, Plan, Scheduler, View};
+use super::{Kind, Parts, Scheduler, View};
 use crate::buffer::{Backlog, Buffer, Limit, LinkFacts};
 use crate::packet::{DropReason, PacketRef};
 use crate::queue::Queue;
@@ -66,7 +66,7 @@ impl FqCodelConfig {
     }
 }
 
-impl Plan for FqCodelConfig {
+impl Kind for FqCodelConfig {
     fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
         check_wait(self.limit)?;
         check_quantum(self.quantum)?;

@@ -12,7 +12,7 @@ use units::{Duration, FieldError, Probability};
 use super::pf::{DEFAULT_WINDOW, check_window};
 use super::rule::{ByRule, Crowd, Known, Rule};
 use super::users::user_queues_config;
-use super::{Parts, Plan, Scheduler};
+use super::{Kind, Parts, Scheduler};
 use crate::buffer::LinkFacts;
 
 user_queues_config! {
@@ -53,7 +53,7 @@ pub(super) fn check_deadline(deadline: Duration) -> Result<(), FieldError> {
     if deadline.is_zero() { Err(FieldError::new("deadline", "must be more than 0 s")) } else { Ok(()) }
 }
 
-impl Plan for MLwdfConfig {
+impl Kind for MLwdfConfig {
     fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
         check_window(self.window)?;
         urgency(self.deadline, self.loss)?;

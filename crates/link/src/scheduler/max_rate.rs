@@ -7,7 +7,7 @@ use units::FieldError;
 use super::pf::DEFAULT_WINDOW;
 use super::rule::{ByRule, Known, Rule};
 use super::users::user_queues_config;
-use super::{Parts, Plan, Scheduler};
+use super::{Kind, Parts, Scheduler};
 use crate::buffer::LinkFacts;
 
 user_queues_config! {
@@ -15,7 +15,7 @@ user_queues_config! {
     pub struct MaxRateConfig {}
 }
 
-impl Plan for MaxRateConfig {
+impl Kind for MaxRateConfig {
     fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
         self.queues().resolve(link).map(drop)
     }

@@ -7,22 +7,9 @@
 //! Most schedulers keep a queue for each user ([`users::UserQueues`]), and most of those serve the user with the highest
 //! score ([`rule::ByRule`]): a new one of that kind is a formula.
 
-pub mod bbs;
-pub mod bps;
 pub mod classes;
-pub mod codes;
-pub mod droptail;
-pub mod drr;
-pub mod exp_pf;
-pub mod external;
-pub mod fq_codel;
-pub mod m_lwdf;
-pub mod max_rate;
-pub mod pf;
-pub mod round_robin;
 pub mod rule;
 pub mod served;
-pub mod ubmt;
 pub mod users;
 
 use channel::Channel;
@@ -33,36 +20,23 @@ use crate::estimate::Estimates;
 use crate::harq::Harq;
 use crate::packet::{DropReason, PacketRef};
 use crate::queue::Queue;
-use bbs::BbsConfig;
-use bps::BpsConfig;
-use codes::CodesConfig;
-use droptail::DropTailConfig;
-use drr::DrrConfig;
-use exp_pf::ExpPfConfig;
-use external::{Choose, ExternalConfig};
-use fq_codel::FqCodelConfig;
-use m_lwdf::MLwdfConfig;
-use max_rate::MaxRateConfig;
-use pf::PfConfig;
-use round_robin::RoundRobinConfig;
-use ubmt::UbmtConfig;
 
 units::registry! {
     /// The schedulers of the last hop.
-    pub enum SchedulerConfig {
-        "droptail" => DropTail(DropTailConfig),
-        "round-robin" => RoundRobin(RoundRobinConfig),
-        "pf" => Pf(PfConfig),
-        "codes" => Codes(CodesConfig),
-        "max-rate" => MaxRate(MaxRateConfig),
-        "m-lwdf" => MLwdf(MLwdfConfig),
-        "exp-pf" => ExpPf(ExpPfConfig),
-        "ubmt" => Ubmt(UbmtConfig),
-        "bbs" => Bbs(BbsConfig),
-        "bps" => Bps(BpsConfig),
-        "drr" => Drr(DrrConfig),
-        "fq-codel" => FqCodel(FqCodelConfig),
-        "external" => External(ExternalConfig),
+    pub enum SchedulerConfig: dyn Kind {
+        #[default] "droptail" => DropTail(DropTailConfig) in droptail,
+        "round-robin" => RoundRobin(RoundRobinConfig) in round_robin,
+        "pf" => Pf(PfConfig) in pf,
+        "codes" => Codes(CodesConfig) in codes,
+        "max-rate" => MaxRate(MaxRateConfig) in max_rate,
+        "m-lwdf" => MLwdf(MLwdfConfig) in m_lwdf,
+        "exp-pf" => ExpPf(ExpPfConfig) in exp_pf,
+        "ubmt" => Ubmt(UbmtConfig) in ubmt,
+        "bbs" => Bbs(BbsConfig) in bbs,
+        "bps" => Bps(BpsConfig) in bps,
+        "drr" => Drr(DrrConfig) in drr,
+        "fq-codel" => FqCodel(FqCodelConfig) in fq_codel,
+        "external" => External(ExternalConfig) in external,
     }
 }
 
@@ -73,11 +47,11 @@ pub struct Parts<'a> {
     /// Makes a queue of a size, with the manager that the scenario says.
     pub queue: &'a mut dyn FnMut(Limit) -> Queue,
     /// Makes what a script has registered under a name, if it has.
-    pub choosers: &'a mut dyn FnMut(&str) -> Option<Box<dyn Choose>>,
+    pub choosers: &'a mut dyn FnMut(&str) -> Option<Box<dyn external::Choose>>,
 }
 
 /// The options of a scheduler, from which it is built.
-pub trait Plan {
+pub trait Kind {
     /// Whether it can be built, but for what only a script knows.
     ///
     /// # Errors
@@ -87,59 +61,12 @@ pub trait Plan {
     /// The scheduler.
     ///
     /// # Errors
-    /// As [`Plan::check`], and if no script has registered what is named.
+    /// As [`Kind::check`], and if no script has registered what is named.
     fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError>;
 
     /// Whether its queues have managers of its own and take no others.
     fn manages_queues(&self) -> bool {
         false
-    }
-}
-
-impl SchedulerConfig {
-    fn plan(&self) -> &dyn Plan {
-        match self {
-            SchedulerConfig::DropTail(config) => config,
-            SchedulerConfig::RoundRobin(config) => config,
-            SchedulerConfig::Pf(config) => config,
-            SchedulerConfig::Codes(config) => config,
-            SchedulerConfig::MaxRate(config) => config,
-            SchedulerConfig::MLwdf(config) => config,
-            SchedulerConfig::ExpPf(config) => config,
-            SchedulerConfig::Ubmt(config) => config,
-            SchedulerConfig::Bbs(config) => config,
-            SchedulerConfig::Bps(config) => config,
-            SchedulerConfig::Drr(config) => config,
-            SchedulerConfig::FqCodel(config) => config,
-            SchedulerConfig::External(config) => config,
-        }
-    }
-
-    /// As [`Plan::check`].
-    ///
-    /// # Errors
-    /// If a value cannot be.
-    pub fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
-        self.plan().check(link)
-    }
-
-    /// As [`Plan::build`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {
-        self.plan().build(parts)
-    }
-
-    /// As [`Plan::manages_queues`].
-    pub fn manages_queues(&self) -> bool {
-        self.plan().manages_queues()
-    }
-}
-
-impl Default for SchedulerConfig {
-    fn default() -> SchedulerConfig {
-        SchedulerConfig::DropTail(DropTailConfig::default())
     }
 }
 

@@ -15,7 +15,7 @@ use units::{Duration, FieldError};
 
 use super::rule::{ByRule, Known, Rule};
 use super::users::user_queues_config;
-use super::{Parts, Plan, Scheduler};
+use super::{Kind, Parts, Scheduler};
 use crate::buffer::LinkFacts;
 
 user_queues_config! {
@@ -34,7 +34,7 @@ pub(super) fn check_window(window: Duration) -> Result<(), FieldError> {
     if window.is_zero() { Err(FieldError::new("window", "must be more than 0 s")) } else { Ok(()) }
 }
 
-impl Plan for PfConfig {
+impl Kind for PfConfig {
     fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
         check_window(self.window)?;
         self.queues().resolve(link).map(drop)

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use units::{FieldError, Time};
 
 use super::users::{UserQueues, user_queues_config};
-use super::{Parts, Plan, Scheduler, View};
+use super::{Kind, Parts, Scheduler, View};
 use crate::buffer::{Backlog, LinkFacts};
 use crate::packet::{DropReason, PacketRef};
 
@@ -14,7 +14,7 @@ user_queues_config! {
     pub struct RoundRobinConfig {}
 }
 
-impl Plan for RoundRobinConfig {
+impl Kind for RoundRobinConfig {
     fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
         self.queues().resolve(link).map(drop)
     }

@@ -11,7 +11,7 @@ use super::m_lwdf::{DEFAULT_DEADLINE, check_deadline};
 use super::pf::{DEFAULT_WINDOW, check_window};
 use super::rule::{ByRule, Crowd, Known, Rule};
 use super::users::user_queues_config;
-use super::{Parts, Plan, Scheduler};
+use super::{Kind, Parts, Scheduler};
 use crate::buffer::LinkFacts;
 
 user_queues_config! {
@@ -24,7 +24,7 @@ user_queues_config! {
     }
 }
 
-impl Plan for UbmtConfig {
+impl Kind for UbmtConfig {
     fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
         check_window(self.window)?;
         check_deadline(self.deadline)?;
