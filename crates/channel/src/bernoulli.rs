@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 use units::{Db, Duration, FieldError, Probability, Time};
 
 use crate::normal::unit_interval;
-use crate::registry::{Entry, LoadError};
-use crate::{CLEAR, Channel, ChannelModel, ERASED, Geometry, MakeRng, TransmissionLaw};
+use crate::{CLEAR, Channel, ChannelModel, ERASED, Geometry, Kind, MakeRng, TransmissionLaw};
 
 /// Each burst is erased with the same probability, independently of the others; all others arrive without noise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,7 +19,7 @@ pub struct Bernoulli {
     pub loss: Probability,
 }
 
-impl Entry for Bernoulli {
+impl Kind for Bernoulli {
     fn check(&self) -> Result<(), FieldError> {
         let loss = self.loss.get();
         if (0.0..=1.0).contains(&loss) {
@@ -29,7 +28,8 @@ impl Entry for Bernoulli {
         Err(FieldError::new("loss", format!("{loss} is not a probability: must be between 0 % and 100 %")))
     }
 
-    fn load(&self, _base_dir: &Path, _geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, LoadError> {
+    fn load(&self, _base_dir: &Path, _geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, FieldError> {
+        self.check()?;
         Ok(Box::new(self.clone()))
     }
 }

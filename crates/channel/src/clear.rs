@@ -1,6 +1,6 @@
 //! A channel without fading.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -9,8 +9,7 @@ use units::{Db, Duration, FieldError, Frequency, Time};
 
 use crate::level::{Cursor, Level, LineOfSight, Sight, Snr};
 use crate::link_budget::LinkBudget;
-use crate::registry::{Entry, LoadError};
-use crate::{CLEAR, Channel, ChannelModel, ERASED, Geometry, MakeRng, TransmissionLaw, qpsk};
+use crate::{CLEAR, Channel, ChannelModel, ERASED, Geometry, Kind, MakeRng, TransmissionLaw, qpsk};
 
 /// An unobstructed line of sight: no fading, and no noise unless a signal-to-noise ratio or a link budget is given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -34,17 +33,26 @@ impl Clear {
     }
 }
 
-impl Entry for Clear {
+impl Kind for Clear {
     fn check(&self) -> Result<(), FieldError> {
         self.sight().check()
     }
 
-    fn load(&self, base_dir: &Path, geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, LoadError> {
+    fn load(&self, base_dir: &Path, geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, FieldError> {
+        self.check()?;
         Ok(Box::new(ClearModel { sight: self.sight().load(base_dir, geometry)? }))
     }
 
     fn follows_orbit(&self) -> bool {
         self.sight().follows_orbit()
+    }
+
+    fn carrier(&self) -> Option<Frequency> {
+        self.carrier
+    }
+
+    fn files_mut(&mut self) -> Vec<&mut PathBuf> {
+        self.link_budget.as_mut().map(LinkBudget::files_mut).unwrap_or_default()
     }
 }
 

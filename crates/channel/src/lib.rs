@@ -7,37 +7,70 @@
 //! [`generate`] give statistics and series.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rand::Rng;
-use units::{Db, Duration, Time};
+use units::{Db, Duration, FieldError, Frequency, Time};
 
-mod bernoulli;
-mod clear;
 pub mod code;
 mod geometry;
 mod level;
 mod link_budget;
-mod lms;
 mod normal;
-mod p681;
 pub mod qpsk;
 mod rain;
-mod registry;
 mod stats;
 #[cfg(test)]
 mod testing;
-mod trace;
 
-pub use bernoulli::Bernoulli;
-pub use clear::Clear;
 pub use geometry::Geometry;
 pub use link_budget::LinkBudget;
-pub use lms::{Environment, Lms};
-pub use p681::{P681, P681Environment};
 pub use rain::{FixedRain, Rain, RainByElevation};
-pub use registry::{ChannelConfig, LoadError};
 pub use stats::{ChannelStats, FadeStats, Fading, Lag, Percentile, Row, StateShare, generate, measure};
-pub use trace::{Trace, TraceError};
+
+units::registry! {
+    /// The radio channel of the last hop.
+    pub enum ChannelConfig: dyn Kind {
+        "lms" => Lms(Lms) in lms,
+        "p681" => P681(P681) in p681,
+        #[default] "clear" => Clear(Clear) in clear,
+        "bernoulli" => Bernoulli(Bernoulli) in bernoulli,
+        "trace" => Trace(Trace) in trace,
+    }
+}
+
+/// The options of a channel, from which its model is built.
+pub trait Kind {
+    /// Checks the values, each and together; no file is opened.
+    ///
+    /// # Errors
+    /// Names the field, what was given and what is allowed.
+    fn check(&self) -> Result<(), FieldError>;
+
+    /// Looks up the parameters and reads the files, whose paths are relative to `base_dir`. `geometry` is how the serving
+    /// satellite is seen, for channels that follow it.
+    ///
+    /// # Errors
+    /// As [`Kind::check`], or says which file and line cannot be used, or which field follows the orbit without a
+    /// satellite to follow.
+    fn load(&self, base_dir: &Path, geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, FieldError>;
+
+    /// Whether the channel depends on where the serving satellite is: then it cannot be loaded without a geometry.
+    fn follows_orbit(&self) -> bool {
+        false
+    }
+
+    /// The carrier frequency, if it matters to the channel or is told.
+    fn carrier(&self) -> Option<Frequency> {
+        None
+    }
+
+    /// The names of the files that it needs.
+    fn files_mut(&mut self) -> Vec<&mut PathBuf> {
+        Vec::new()
+    }
+}
 
 /// A channel to one user. Each user has an instance of its own.
 pub trait Channel: Send {

@@ -5,7 +5,7 @@
 //! receiver above 10 GHz loses a further 1 to 3 dB); gases, clouds and scintillation belong into `losses`.
 
 use std::f64::consts::PI;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,7 +74,7 @@ impl LinkBudget {
         if self.losses.get() < 0.0 {
             return Err(FieldError::new("losses", format!("{} is negative: must be 0 dB or more", self.losses)));
         }
-        self.rain.as_ref().map_or(Ok(()), |rain| rain.check().map_err(|error| error.within("rain")))
+        self.rain.as_ref().map_or(Ok(()), |rain| rain.entry().check().map_err(|error| error.within("rain")))
     }
 
     /// Es/N0 of an unobstructed line of sight of `range` at `carrier`, through `rain` of attenuation.
@@ -88,13 +88,18 @@ impl LinkBudget {
 
     /// Whether the rain depends on the elevation.
     pub(crate) fn by_elevation(&self) -> bool {
-        matches!(self.rain, Some(Rain::ByElevation(_)))
+        self.rain.as_ref().is_some_and(|rain| rain.entry().by_elevation())
+    }
+
+    /// The names of the files that it needs.
+    pub(crate) fn files_mut(&mut self) -> Vec<&mut PathBuf> {
+        self.rain.as_mut().map(|rain| rain.entry_mut().files_mut()).unwrap_or_default()
     }
 
     /// The attenuation by elevation, its file read.
     pub(crate) fn load_rain(&self, base_dir: &Path) -> Result<RainTable, FieldError> {
         let Some(rain) = &self.rain else { return Ok(RainTable::dry()) };
-        rain.load(base_dir).map_err(|error| error.within("rain"))
+        rain.entry().load(base_dir).map_err(|error| error.within("rain"))
     }
 
     fn radiated_db(&self, carrier: Frequency) -> f64 {

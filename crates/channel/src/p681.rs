@@ -108,6 +108,10 @@ impl Fading for P681 {
     fn line_of_sight(&self) -> (Option<Db>, Option<&LinkBudget>) {
         (self.reference_snr, self.link_budget.as_ref())
     }
+
+    fn link_budget_mut(&mut self) -> Option<&mut LinkBudget> {
+        self.link_budget.as_mut()
+    }
 }
 
 /// A row of the Recommendation's tables, from `parameters/p681.toml`.

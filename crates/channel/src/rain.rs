@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Db, FieldError, RowError, number_rows, read_text};
 
-use crate::{Geometry, TraceError};
+use crate::Geometry;
 
 units::registry! {
     /// Attenuation by rain.
-    pub enum Rain {
+    pub enum Rain: dyn Kind {
         "fixed" => FixedRain(FixedRain),
         "by-elevation" => ByElevation(RainByElevation),
     }
@@ -34,37 +34,71 @@ pub struct RainByElevation {
     pub file: PathBuf,
 }
 
-impl Rain {
-    pub(crate) fn check(&self) -> Result<(), FieldError> {
-        match self {
-            Self::FixedRain(FixedRain { attenuation }) if attenuation.get() < 0.0 => {
-                Err(FieldError::new("attenuation", format!("{attenuation} is negative: must be 0 dB or more")))
-            }
-            Self::ByElevation(RainByElevation { file }) if file.as_os_str().is_empty() => {
-                Err(FieldError::new("file", "the name is empty: give the path of a CSV file".to_owned()))
-            }
-            _ => Ok(()),
-        }
+/// The options of an attenuation by rain.
+pub trait Kind {
+    /// Whether the values can be used. Reads no file.
+    ///
+    /// # Errors
+    /// Names the field, what was given and what is allowed.
+    fn check(&self) -> Result<(), FieldError>;
+
+    /// The attenuation by elevation. Reads the file, whose path is relative to `base_dir`.
+    ///
+    /// # Errors
+    /// Says which file and line cannot be used.
+    fn load(&self, base_dir: &Path) -> Result<RainTable, FieldError>;
+
+    /// Whether the attenuation depends on the elevation.
+    fn by_elevation(&self) -> bool {
+        false
     }
 
-    /// Reads the file, whose path is relative to `base_dir`.
-    pub(crate) fn load(&self, base_dir: &Path) -> Result<RainTable, FieldError> {
-        match self {
-            Self::FixedRain(fixed) => Ok(RainTable { rows: vec![(0.0, fixed.attenuation.get())] }),
-            Self::ByElevation(by_elevation) => {
-                let path = base_dir.join(&by_elevation.file);
-                let table = read_text(&path).and_then(|text| RainTable::parse(&text));
-                table.map_err(|(line, message)| {
-                    FieldError::new("file", TraceError { path: path.clone(), line, message }.to_string())
-                })
-            }
+    /// The names of the files that it needs.
+    fn files_mut(&mut self) -> Vec<&mut PathBuf> {
+        Vec::new()
+    }
+}
+
+impl Kind for FixedRain {
+    fn check(&self) -> Result<(), FieldError> {
+        if self.attenuation.get() < 0.0 {
+            let message = format!("{} is negative: must be 0 dB or more", self.attenuation);
+            return Err(FieldError::new("attenuation", message));
         }
+        Ok(())
+    }
+
+    fn load(&self, _base_dir: &Path) -> Result<RainTable, FieldError> {
+        Ok(RainTable { rows: vec![(0.0, self.attenuation.get())] })
+    }
+}
+
+impl Kind for RainByElevation {
+    fn check(&self) -> Result<(), FieldError> {
+        if self.file.as_os_str().is_empty() {
+            return Err(FieldError::new("file", "the name is empty: give the path of a CSV file"));
+        }
+        Ok(())
+    }
+
+    fn load(&self, base_dir: &Path) -> Result<RainTable, FieldError> {
+        let path = base_dir.join(&self.file);
+        let table = read_text(&path).and_then(|text| RainTable::parse(&text));
+        table.map_err(|error| FieldError::in_file("file", &path, error))
+    }
+
+    fn by_elevation(&self) -> bool {
+        true
+    }
+
+    fn files_mut(&mut self) -> Vec<&mut PathBuf> {
+        vec![&mut self.file]
     }
 }
 
 /// Attenuation in decibels by elevation in degrees.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct RainTable {
+pub struct RainTable {
     /// In the order of elevation; at least one.
     rows: Vec<(f64, f64)>,
 }

@@ -7,8 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Db, Duration, FieldError, RowError, Time, number_rows, read_text};
 
-use crate::registry::{Entry, LoadError};
-use crate::{Channel, ChannelModel, ERASED, Geometry, MakeRng, TransmissionLaw, qpsk};
+use crate::{Channel, ChannelModel, ERASED, Geometry, Kind, MakeRng, TransmissionLaw, qpsk};
 
 /// Replays a measured or generated attenuation series.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -36,19 +35,7 @@ fn ten_db() -> Db {
     Db::new(10.0)
 }
 
-/// Why a trace is refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}{}: {message}", path.display(), line.map(|line| format!(" line {line}")).unwrap_or_default())]
-pub struct TraceError {
-    /// The file.
-    pub path: PathBuf,
-    /// The line, from 1; `None` if the error is about the whole file.
-    pub line: Option<usize>,
-    /// What is wrong and what is expected.
-    pub message: String,
-}
-
-impl Entry for Trace {
+impl Kind for Trace {
     fn check(&self) -> Result<(), FieldError> {
         if self.file.as_os_str().is_empty() {
             return Err(FieldError::new("file", "the name is empty: give the path of a CSV file".to_owned()));
@@ -56,12 +43,16 @@ impl Entry for Trace {
         Ok(())
     }
 
-    fn load(&self, base_dir: &Path, _geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, LoadError> {
+    fn load(&self, base_dir: &Path, _geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, FieldError> {
+        self.check()?;
         let path = base_dir.join(&self.file);
-        let refuse = |line, message| TraceError { path: path.clone(), line, message };
         let series = read_text(&path).and_then(|text| Series::parse(&text));
-        let series = series.map_err(|(line, message)| refuse(line, message))?;
+        let series = series.map_err(|error| FieldError::in_file("file", &path, error))?;
         Ok(Box::new(TraceModel { series: Arc::new(series), offset: self.offset, reference_snr: self.reference_snr }))
+    }
+
+    fn files_mut(&mut self) -> Vec<&mut PathBuf> {
+        vec![&mut self.file]
     }
 }
 
@@ -283,7 +274,7 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_read_is_named() {
         let config = Trace { file: "no/such.csv".into(), offset: Duration::ZERO, reference_snr: Db::new(10.0) };
-        let error = FieldError::from(config.load(Path::new("base"), None).unwrap_err());
+        let error = config.load(Path::new("base"), None).unwrap_err();
         assert_eq!(error.field, "file");
         assert!(
             error.message.starts_with(&format!("{}: cannot be read", Path::new("base/no/such.csv").display())),

@@ -3,13 +3,14 @@
 #[path = "../src/testing.rs"]
 mod testing;
 
-use channel::{ChannelConfig, ChannelModel, Environment, Lms, generate, measure, qpsk};
+use channel::lms::Environment;
+use channel::{ChannelConfig, ChannelModel, Lms, generate, measure, qpsk};
 use proptest::prelude::*;
 use testing::streams;
 use units::{Angle, Db, Duration, Frequency, Speed, Time};
 
 fn load(config: Lms) -> Box<dyn ChannelModel> {
-    ChannelConfig::Lms(config).load("".as_ref(), None).unwrap()
+    ChannelConfig::Lms(config).entry().load("".as_ref(), None).unwrap()
 }
 
 fn at(ms: u64) -> Time {
@@ -214,7 +215,7 @@ fn a_generated_series_is_a_trace() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
     std::fs::write(folder.join("series.csv"), text).unwrap();
     let config = r#"{ "kind": "trace", "file": "series.csv", "reference_snr": "10 dB" }"#;
-    let trace = serde_json::from_str::<ChannelConfig>(config).unwrap().load(folder, None).unwrap();
+    let trace = serde_json::from_str::<ChannelConfig>(config).unwrap().entry().load(folder, None).unwrap();
     let (mut replayed, mut original) = (trace.build(0, &mut streams(0)), model.build(0, &mut streams(4)));
     for ms in 0..1000 {
         assert_eq!(replayed.burst_snr(at(ms)), original.burst_snr(at(ms)), "at {ms} ms");
@@ -224,7 +225,7 @@ fn a_generated_series_is_a_trace() {
 
 #[test]
 fn says_what_cannot_be_used() {
-    let refusal = |config: Lms| ChannelConfig::Lms(config).check().unwrap_err();
+    let refusal = |config: Lms| ChannelConfig::Lms(config).entry().check().unwrap_err();
     let degrees = |degrees: f64| Angle::from_degrees(degrees).into();
     let error = refusal(Lms { elevation: degrees(95.0), ..Lms::default() });
     assert_eq!(error.to_string(), "elevation: 95 deg is out of range: must be between 0 deg and 90 deg");
@@ -281,7 +282,7 @@ fn reads_what_a_scenario_says() {
     ] {
         let config: ChannelConfig = serde_json::from_str(text).unwrap();
         assert_eq!(serde_json::from_str::<ChannelConfig>(&serde_json::to_string(&config).unwrap()).unwrap(), config);
-        config.load("".as_ref(), None).unwrap();
+        config.entry().load("".as_ref(), None).unwrap();
     }
 }
 
@@ -306,7 +307,7 @@ fn every_kind() -> Vec<ChannelConfig> {
 }
 
 fn load_in_folder(config: &ChannelConfig) -> Box<dyn ChannelModel> {
-    config.load(env!("CARGO_TARGET_TMPDIR").as_ref(), None).unwrap()
+    config.entry().load(env!("CARGO_TARGET_TMPDIR").as_ref(), None).unwrap()
 }
 
 #[test]

@@ -28,16 +28,16 @@ fn folder() -> &'static std::path::Path {
 }
 
 fn load(text: &str, points: Points) -> Box<dyn ChannelModel> {
-    read(text).load(folder(), Some(&geometry(points))).unwrap()
+    read(text).entry().load(folder(), Some(&geometry(points))).unwrap()
 }
 
 fn alone(text: &str) -> Box<dyn ChannelModel> {
-    read(text).load(folder(), None).unwrap()
+    read(text).entry().load(folder(), None).unwrap()
 }
 
 fn refusal(text: &str, points: Option<Points>) -> FieldError {
     let config = read(text);
-    config.load(folder(), points.map(geometry).as_ref()).map(drop).unwrap_err().into()
+    config.entry().load(folder(), points.map(geometry).as_ref()).map(drop).unwrap_err()
 }
 
 fn at(seconds: f64) -> Time {
@@ -227,7 +227,7 @@ fn a_change_of_elevation_keeps_the_state_and_ramps() {
 fn an_elevation_that_follows_the_orbit_has_the_statistics_of_the_nearest_set() {
     // Above and below 50 degrees, half-way between the published 40 and 60.
     let states = |text: &str, points: Points| {
-        let model = read(text).load(folder(), Some(&geometry(points))).unwrap();
+        let model = read(text).entry().load(folder(), Some(&geometry(points))).unwrap();
         let stats = measure(&*model, Duration::from_secs(200), &mut streams(2));
         (stats.attenuation_mean_db.unwrap(), stats.power_gain_mean_db.unwrap())
     };
@@ -353,8 +353,8 @@ fn who_follows_the_orbit_says_so() {
         (with_budget("p681", BUDGET), "link_budget.range"),
         (with_budget("clear", BUDGET), "link_budget.range"),
     ] {
-        assert!(read(&text).follows_orbit(), "{text}");
-        read(&text).check().unwrap();
+        assert!(read(&text).entry().follows_orbit(), "{text}");
+        read(&text).entry().check().unwrap();
         let error = refusal(&text, None);
         assert_eq!(error.field, field);
         assert!(error.message.starts_with("follows the orbit, and the path knows no satellite: "), "{error}");
@@ -368,7 +368,7 @@ fn who_follows_the_orbit_says_so() {
         r#"{ "kind": "bernoulli", "loss": "1 %" }"#,
         &with_budget("lms", &given),
     ] {
-        assert!(!read(text).follows_orbit());
+        assert!(!read(text).entry().follows_orbit());
         alone(text);
     }
 }
@@ -390,7 +390,7 @@ fn a_reference_snr_makes_way_for_a_budget() {
     }
     for kind in ["lms", "p681", "clear"] {
         let both = with_budget(kind, BUDGET).replacen('{', r#"{ "reference_snr": "10 dB","#, 1);
-        let error = read(&both).check().unwrap_err();
+        let error = read(&both).entry().check().unwrap_err();
         assert_eq!(
             error.to_string(),
             "link_budget: is given, and so is reference_snr, which it makes: give one of the two"
@@ -440,7 +440,7 @@ fn says_which_part_of_a_budget_is_wrong() {
         budget.antenna_efficiency = Some(units::Probability::new(0.5));
     };
     assert!(says(&idle).starts_with("antenna_efficiency: belongs to antenna_diameter"));
-    let error = read(&format!(r#"{{ "kind": "clear", "link_budget": {BUDGET} }}"#)).check().unwrap_err();
+    let error = read(&format!(r#"{{ "kind": "clear", "link_budget": {BUDGET} }}"#)).entry().check().unwrap_err();
     assert_eq!(error.to_string(), "carrier: is missing: a link budget needs it");
     let unknown = with_budget("clear", &BUDGET.replace("eirp", "erip"));
     assert!(serde_json::from_str::<ChannelConfig>(&unknown).unwrap_err().to_string().contains("unknown field `erip`"));

@@ -73,7 +73,7 @@ impl LastHopConfig {
     pub fn check(&self, base_rtt: Duration, users: usize) -> Result<(), FieldError> {
         let link = self.facts(base_rtt, users);
         self.scheduler.entry().check(&link).map_err(|error| error.within("scheduler"))?;
-        self.queue.check(&link).map_err(|error| error.within("queue"))?;
+        self.queue.entry().check(&link).map_err(|error| error.within("queue"))?;
         check_managers(&self.scheduler, &self.queue)?;
         for (i, class) in self.classes.iter().enumerate() {
             let section = format!("classes.{i}");
@@ -82,11 +82,11 @@ impl LastHopConfig {
                 return Err(FieldError::new("name", reason).within(&section));
             }
             class.scheduler.entry().check(&link).map_err(|error| error.within("scheduler").within(&section))?;
-            class.queue.check(&link).map_err(|error| error.within("queue").within(&section))?;
+            class.queue.entry().check(&link).map_err(|error| error.within("queue").within(&section))?;
             check_managers(&class.scheduler, &class.queue).map_err(|error| error.within(&section))?;
         }
         self.estimate.check().map_err(|error| error.within("estimate"))?;
-        self.harq.check().map_err(|error| error.within("harq"))
+        self.harq.entry().check().map_err(|error| error.within("harq"))
     }
 
     /// What sizes of buffers are resolved against.
@@ -96,19 +96,19 @@ impl LastHopConfig {
 
     /// The law of the channel that [`LastHop::new`] needs, if it needs one, over a link with a delay of `typical`.
     pub fn law_request(&self, typical: Duration) -> Option<LawRequest> {
-        let transmissions = self.harq.planned_transmissions()?;
+        let transmissions = self.harq.entry().planned_transmissions()?;
         Some(LawRequest { transmissions, spacing: self.feedback_rtt(typical) })
     }
 
     /// From the end of a burst until the sender has the answer to it, and may begin the next of the same packet, over a link
     /// with a delay of `typical`: that of the configuration, or [`Propagation::mean`] where it follows the orbit.
     pub fn feedback_rtt(&self, typical: Duration) -> Duration {
-        typical + self.harq.feedback_delay().unwrap_or(typical)
+        typical + self.harq.entry().feedback_delay().unwrap_or(typical)
     }
 
     /// The largest packet that the last hop can carry; `None` if any. Offering a larger one is a bug of the caller.
     pub fn max_packet_bytes(&self) -> Option<u32> {
-        self.harq.max_packet_bytes()
+        self.harq.entry().max_packet_bytes()
     }
 }
 
@@ -223,12 +223,12 @@ impl LastHop {
         let users = channels.len();
         config.check(base_rtt, users)?;
         let link = config.facts(base_rtt, users);
-        let harq = config.harq.build(law, streams("harq", 0))?;
+        let harq = config.harq.entry().build(law, streams("harq", 0))?;
         let mut numbers = 0..;
         let mut scheduler = |scheduler: &SchedulerConfig, manager: &QueueConfig| {
             let mut queue = |limit| {
                 let rng = streams("queue", numbers.next().expect("endless"));
-                Queue::new(limit, manager.build(&link, rng).expect("checked above"))
+                Queue::new(limit, manager.entry().build(&link, rng).expect("checked above"))
             };
             scheduler
                 .entry()
@@ -249,7 +249,7 @@ impl LastHop {
         let reordering = Reordering::new(config.reordering.clone(), users);
         let estimates = Estimates::new(&config.estimate, users);
         let mut hop = LastHop::from_parts(config.rate, propagation, scheduler, harq, reordering, estimates, channels);
-        hop.feedback_delay = config.harq.feedback_delay().or(hop.feedback_delay);
+        hop.feedback_delay = config.harq.entry().feedback_delay().or(hop.feedback_delay);
         Ok(hop)
     }
 

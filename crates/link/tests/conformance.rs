@@ -45,7 +45,7 @@ fn queue_json(kind: &str) -> serde_json::Value {
 
 fn manager(kind: &str) -> Option<Box<dyn QueueManager>> {
     let config: QueueConfig = serde_json::from_value(queue_json(kind)).expect("valid options");
-    config.build(&LINK, rng(9)).unwrap()
+    config.entry().build(&LINK, rng(9)).unwrap()
 }
 
 fn scheduler(kind: &str, queue: &str, limit: Option<Duration>) -> Box<dyn Scheduler> {
@@ -62,8 +62,8 @@ fn scheduler(kind: &str, queue: &str, limit: Option<Duration>) -> Box<dyn Schedu
 fn harq(kind: &str) -> Box<dyn Harq> {
     let config: HarqConfig = serde_json::from_value(json!({ "kind": kind })).expect("every option has a default");
     assert_eq!(config.kind(), kind);
-    let law = config.planned_transmissions().map(|transmissions| uniform_block_fading(transmissions, 200));
-    config.build(law.as_ref(), rng(1)).unwrap()
+    let law = config.entry().planned_transmissions().map(|transmissions| uniform_block_fading(transmissions, 200));
+    config.entry().build(law.as_ref(), rng(1)).unwrap()
 }
 
 fn wild_channels(seed: u64) -> Vec<Box<dyn Channel>> {

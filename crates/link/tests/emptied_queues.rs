@@ -67,7 +67,7 @@ fn the_average_of_red_forgets_from_when_the_last_packet_waited_too_long() {
 #[test]
 fn the_wait_of_pie_ends_when_the_last_packet_waited_too_long() {
     let config = PieConfig { burst: Duration::ZERO, ..PieConfig::default() };
-    let (mut queue, pie) = queue(Pie::new(&config, rng(5)).unwrap(), Duration::from_millis(100));
+    let (mut queue, pie) = queue(Pie::new(&config, rng(5)), Duration::from_millis(100));
     // 60 packets leave after 60 ms each; then nothing leaves, and 60 more wait in vain.
     let mut id = 0;
     for millis in 0..180 {
@@ -94,7 +94,7 @@ fn the_wait_of_pie_ends_when_the_last_packet_waited_too_long() {
 #[test]
 fn codel_begins_its_interval_anew_after_packets_were_given_up() {
     for shed in [false, true] {
-        let (mut queue, _) = queue(Codel::new(&CodelConfig::default()).unwrap(), Duration::from_millis(50));
+        let (mut queue, _) = queue(Codel::new(CodelConfig::default()), Duration::from_millis(50));
         (0..20).for_each(|id| queue.push(ms(0), packet(id, 1000)).unwrap());
         // The first has waited longer than the target: from now on it is an interval until it acts.
         assert!(queue.pop(ms(20)).is_some());
@@ -122,7 +122,7 @@ fn a_drained_queue_begins_anew() {
     let config: RedConfig = serde_json::from_value(json!({ "min": "50 packets", "max": "90 packets" })).unwrap();
     let (mut red_queue, red) = queue(Red::new(&config, &link, rng(5)).unwrap(), Duration::from_secs(2));
     let config = PieConfig { burst: Duration::ZERO, ..PieConfig::default() };
-    let (mut pie_queue, pie) = queue(Pie::new(&config, rng(5)).unwrap(), Duration::from_secs(2));
+    let (mut pie_queue, pie) = queue(Pie::new(&config, rng(5)), Duration::from_secs(2));
     for millis in 0..120 {
         red_queue.push(ms(millis), packet(millis as u32, 1000)).unwrap();
         let _ = pie_queue.push(ms(millis), packet(millis as u32, 1000));
@@ -139,7 +139,7 @@ fn a_drained_queue_begins_anew() {
     // CoDel, which would signal the next packet at once, waits for an interval again.
     let config = CodelConfig { ecn: false, ..CodelConfig::default() };
     for drained in [false, true] {
-        let (mut queue, _) = queue(Codel::new(&config).unwrap(), Duration::from_secs(2));
+        let (mut queue, _) = queue(Codel::new(config.clone()), Duration::from_secs(2));
         (0..20).for_each(|id| queue.push(ms(0), packet(id, 1000)).unwrap());
         assert!(queue.pop(ms(20)).is_some());
         if drained {

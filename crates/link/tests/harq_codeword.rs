@@ -13,7 +13,7 @@ use units::{Db, Time};
 
 fn build(config: Value) -> Box<dyn Harq> {
     let config: HarqConfig = serde_json::from_value(config).unwrap();
-    config.build(None, rng(1)).unwrap()
+    config.entry().build(None, rng(1)).unwrap()
 }
 
 /// After how many transmissions, each meeting one of `snrs`, a packet of `size` is decoded, and the bits that were sent.

@@ -17,8 +17,8 @@ const USERS: u32 = 3;
 
 fn build(config: &Value, seed: u64) -> (HarqConfig, Box<dyn Harq>) {
     let config: HarqConfig = serde_json::from_value(config.clone()).unwrap_or_else(|e| panic!("{config}: {e}"));
-    let law = config.planned_transmissions().map(|transmissions| uniform_block_fading(transmissions, 200));
-    let harq = config.build(law.as_ref(), rng(seed)).unwrap();
+    let law = config.entry().planned_transmissions().map(|transmissions| uniform_block_fading(transmissions, 200));
+    let harq = config.entry().build(law.as_ref(), rng(seed)).unwrap();
     (config, harq)
 }
 

@@ -126,7 +126,7 @@ fn an_answer_acts_after_its_own_delay() {
     }
     let config: HarqConfig =
         serde_json::from_value(json!({ "kind": "adaptive", "feedback": { "delay": "25 ms" } })).unwrap();
-    assert_eq!(config.feedback_delay(), Some(Duration::from_millis(25)));
+    assert_eq!(config.entry().feedback_delay(), Some(Duration::from_millis(25)));
     let law = uniform_block_fading(4, 200);
     let (channel, asked) = Scripted::new(&[], ERASED);
     let mut run = Run::of(settings("3 ms", serde_json::to_value(config).unwrap()), vec![channel], Some(&law));

@@ -294,7 +294,7 @@ impl Scheduler for Impatient {
 
 #[test]
 fn a_packet_given_up_in_the_queue_is_reported_and_leaves_no_hole() {
-    let harq = HarqConfig::default().build(None, rng(1)).unwrap();
+    let harq = HarqConfig::default().entry().build(None, rng(1)).unwrap();
     let reordering = Reordering::new(ReorderingConfig::default(), 1);
     let scheduler = Box::new(Impatient(VecDeque::new(), VecDeque::new()));
     let rate = BitRate::from_bps(8_000_000);

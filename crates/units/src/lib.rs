@@ -34,6 +34,12 @@ impl FieldError {
         FieldError { field: field.into(), message: message.into() }
     }
 
+    /// An error in the file at `path` that `field` names.
+    pub fn in_file(field: &str, path: &std::path::Path, (line, message): RowError) -> FieldError {
+        let line = line.map(|line| format!(" line {line}")).unwrap_or_default();
+        FieldError::new(field, format!("{}{line}: {message}", path.display()))
+    }
+
     /// The same error with `parent` in front of the field's path.
     pub fn within(self, parent: &str) -> FieldError {
         let field = if self.field.is_empty() { parent.to_owned() } else { format!("{parent}.{}", self.field) };

@@ -14,7 +14,7 @@ macro_rules! registry {
     }) => {
         $($(
             pub mod $module;
-            use $module::$config;
+            pub use $module::$config;
         )?)+
 
         $crate::registry! { $(#[$meta])* pub enum $name { $($key => $variant($config)),+ } }

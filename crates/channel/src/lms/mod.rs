@@ -122,6 +122,10 @@ impl Fading for Lms {
     fn line_of_sight(&self) -> (Option<Db>, Option<&LinkBudget>) {
         (self.reference_snr, self.link_budget.as_ref())
     }
+
+    fn link_budget_mut(&mut self) -> Option<&mut LinkBudget> {
+        self.link_budget.as_mut()
+    }
 }
 
 impl Site for ParameterSet {

@@ -1,7 +1,7 @@
 //! The common part of the land mobile satellite models: from parameters and motion to channels.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rand::Rng;
@@ -16,8 +16,7 @@ use super::states::Track;
 use crate::level::{Cursor, Level, LineOfSight, Sight, Snr};
 use crate::link_budget::{LinkBudget, SPEED_OF_LIGHT_MPS};
 use crate::normal::Normals;
-use crate::registry::{Entry, LoadError};
-use crate::{Channel, ChannelModel, ERASED, Geometry, MakeRng, Observation, TransmissionLaw};
+use crate::{Channel, ChannelModel, ERASED, Geometry, Kind, MakeRng, Observation, TransmissionLaw};
 
 /// An environment's published parameters at one elevation.
 pub(crate) trait Site: fmt::Debug + Sized + Sync + 'static {
@@ -43,6 +42,7 @@ pub(crate) trait Fading {
     fn elevation(&self) -> OrOrbit<Angle>;
     /// Es/N0, or the link budget from which it is computed.
     fn line_of_sight(&self) -> (Option<Db>, Option<&LinkBudget>);
+    fn link_budget_mut(&mut self) -> Option<&mut LinkBudget>;
 
     fn sight(&self) -> Sight<'_> {
         let (reference_snr, link_budget) = self.line_of_sight();
@@ -50,22 +50,31 @@ pub(crate) trait Fading {
     }
 }
 
-impl<F: Fading> Entry for F {
+impl<F: Fading> Kind for F {
     fn check(&self) -> Result<(), FieldError> {
         self.published().check(self.elevation())?;
         self.motion()?;
         self.sight().check()
     }
 
-    fn load(&self, base_dir: &Path, geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, LoadError> {
+    fn load(&self, base_dir: &Path, geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, FieldError> {
+        self.check()?;
         let (published, motion) = (self.published(), self.motion()?);
         let sight = self.sight().load(base_dir, geometry)?;
         let course = published.course(self.elevation(), sight.geometry.as_deref(), motion.speed_mps)?;
-        Ok(Box::new(FadingModel::new(course, motion, sight, self.carrier())))
+        Ok(Box::new(FadingModel::new(course, motion, sight, Fading::carrier(self))))
     }
 
     fn follows_orbit(&self) -> bool {
         self.sight().follows_orbit()
+    }
+
+    fn carrier(&self) -> Option<Frequency> {
+        Some(Fading::carrier(self))
+    }
+
+    fn files_mut(&mut self) -> Vec<&mut PathBuf> {
+        self.link_budget_mut().map(LinkBudget::files_mut).unwrap_or_default()
     }
 }
 

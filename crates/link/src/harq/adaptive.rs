@@ -21,7 +21,7 @@ use units::{Bytes, Db, FieldError, Probability, Time};
 use super::codeword::{check_codeword_bits, check_processes, check_threshold, check_transmissions, data_bits, scaled};
 use super::feedback::{AnswerPath, FeedbackConfig};
 use super::plan::{Block, Threshold, plan};
-use super::{Answer, Burst, Coded, Feedback, Harq, HarqCounters, Reception, Verdict};
+use super::{Answer, Burst, Coded, Feedback, Harq, HarqCounters, Kind, Reception, Verdict};
 use crate::packet::PacketRef;
 
 /// Incremental redundancy with sizes planned from the channel's law; decodes by accumulated mutual information.
@@ -81,31 +81,38 @@ impl Default for AdaptiveConfig {
     }
 }
 
-impl AdaptiveConfig {
-    /// The largest packet that fits a block.
-    pub fn max_packet_bytes(&self) -> u32 {
-        u32::try_from(self.block.get()).unwrap_or(u32::MAX)
+impl Kind for AdaptiveConfig {
+    fn check(&self) -> Result<(), FieldError> {
+        self.block_and_targets().map(drop)
     }
 
-    /// The number of transmissions whose joint law the sizes follow from, if they do.
-    pub fn planned_transmissions(&self) -> Option<usize> {
+    fn resolve(&mut self) {
+        let targets = || self.targets().into_iter().map(Probability::new).collect();
+        self.targets = (self.sizing == Sizing::Law).then(targets);
+    }
+
+    fn build(&self, law: Option<&TransmissionLaw>, rng: Box<dyn Rng + Send>) -> Result<Box<dyn Harq>, FieldError> {
+        Ok(Box::new(Adaptive::new(self, law, rng)?))
+    }
+
+    fn planned_transmissions(&self) -> Option<usize> {
         (self.sizing == Sizing::Law).then_some(usize::from(self.transmissions))
     }
 
-    /// Whether the scheme can be built.
-    ///
-    /// # Errors
-    /// If a value cannot be.
-    pub fn check(&self) -> Result<(), FieldError> {
-        self.resolve().map(|_| ())
+    fn block(&self) -> Option<Bytes> {
+        Some(self.block)
     }
 
-    /// The same configuration with nothing left open.
-    pub fn resolved(&self) -> AdaptiveConfig {
-        let targets = || self.targets().into_iter().map(Probability::new).collect();
-        AdaptiveConfig { targets: (self.sizing == Sizing::Law).then(targets), ..self.clone() }
+    fn padding(&self) -> bool {
+        self.padding
     }
 
+    fn feedback(&self) -> Option<&FeedbackConfig> {
+        Some(&self.feedback)
+    }
+}
+
+impl AdaptiveConfig {
     fn targets(&self) -> Vec<f64> {
         match &self.targets {
             Some(targets) => targets.iter().map(|target| target.get()).collect(),
@@ -117,7 +124,7 @@ impl AdaptiveConfig {
         }
     }
 
-    fn resolve(&self) -> Result<(Block, Vec<f64>), FieldError> {
+    fn block_and_targets(&self) -> Result<(Block, Vec<f64>), FieldError> {
         check_transmissions(self.transmissions, 8)?;
         let targets = self.targets();
         self.check_targets(&targets)?;
@@ -207,7 +214,7 @@ impl Adaptive {
         law: Option<&TransmissionLaw>,
         rng: Box<dyn Rng + Send>,
     ) -> Result<Adaptive, FieldError> {
-        let (block, targets) = config.resolve()?;
+        let (block, targets) = config.block_and_targets()?;
         let sizes = match config.sizing {
             Sizing::Law => plan(&block, &targets, law.expect("sizes from the law need one")),
             Sizing::Estimate => Vec::new(),

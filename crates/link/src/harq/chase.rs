@@ -7,7 +7,7 @@ use units::FieldError;
 
 use super::codeword::{check_processes, check_transmissions};
 use super::feedback::FeedbackConfig;
-use super::processes::{BlockOptions, Scheme, SchemeConfig, Window, scheme_config};
+use super::processes::{BlockOptions, FixedSizes, Scheme, Window, scheme_config};
 
 scheme_config! {
     /// Hybrid ARQ type I with chase combining: the same coded bits again, whose signal-to-noise ratios add up.
@@ -25,8 +25,8 @@ scheme_config! {
     feedback: FeedbackConfig
 }
 
-impl SchemeConfig for ChaseConfig {
-    fn resolve(&self) -> Result<Scheme, FieldError> {
+impl FixedSizes for ChaseConfig {
+    fn scheme(&self) -> Result<Scheme, FieldError> {
         check_transmissions(self.transmissions, 8)?;
         check_processes(self.processes)?;
         Ok(Scheme {

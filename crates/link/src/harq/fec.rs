@@ -2,7 +2,7 @@
 
 use units::FieldError;
 
-use super::processes::{BlockOptions, Scheme, SchemeConfig, Window, scheme_config};
+use super::processes::{BlockOptions, FixedSizes, Scheme, Window, scheme_config};
 
 scheme_config! {
     /// Forward error correction alone: each packet is coded at a fixed rate and sent once.
@@ -13,8 +13,8 @@ scheme_config! {
     }
 }
 
-impl SchemeConfig for FecConfig {
-    fn resolve(&self) -> Result<Scheme, FieldError> {
+impl FixedSizes for FecConfig {
+    fn scheme(&self) -> Result<Scheme, FieldError> {
         // Nothing is held back: a packet's process ends with its only burst.
         Ok(Scheme { codeword: self.coding().repeated(1, false)?, feedback: None, window: Window::Count(u32::MAX) })
     }

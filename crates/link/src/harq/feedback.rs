@@ -46,8 +46,7 @@ impl FeedbackConfig {
 
     /// As [`FeedbackConfig::resolve`], of a scheme that does nothing sensible without answers.
     pub(crate) fn resolve_enabled(&self) -> Result<f64, FieldError> {
-        let why = "false given, but this scheme repeats on request only: \
-            incremental-redundancy, chase and self-decodable can do without feedback, fec sends once";
+        let why = "false given, but this scheme repeats on request only: choose one that can do without feedback";
         self.resolve()?.ok_or_else(|| FieldError::new("feedback.enabled", why))
     }
 }

@@ -18,7 +18,7 @@ use units::{Db, FieldError, Time};
 
 use super::codeword::{Codeword, check_processes, check_transmissions};
 use super::feedback::{AnswerPath, FeedbackConfig};
-use super::processes::{BlockOptions, Scheme, SchemeConfig, Window, scheme_config};
+use super::processes::{BlockOptions, FixedSizes, Scheme, Window, scheme_config};
 use super::{Answer, Burst, Coded, Feedback, Harq, HarqCounters, Reception, Verdict};
 use crate::packet::PacketRef;
 
@@ -38,8 +38,8 @@ scheme_config! {
     feedback: FeedbackConfig
 }
 
-impl SchemeConfig for GoBackNConfig {
-    fn resolve(&self) -> Result<Scheme, FieldError> {
+impl FixedSizes for GoBackNConfig {
+    fn scheme(&self) -> Result<Scheme, FieldError> {
         check_transmissions(self.transmissions, 32)?;
         check_processes(self.processes)?;
         Ok(Scheme {
@@ -47,6 +47,10 @@ impl SchemeConfig for GoBackNConfig {
             feedback: Some(self.feedback.resolve_enabled()?),
             window: Window::Span(self.processes),
         })
+    }
+
+    fn machine(scheme: Scheme, rng: Box<dyn Rng + Send>) -> Box<dyn Harq> {
+        Box::new(GoBackN::new(scheme, rng))
     }
 }
 

@@ -11,7 +11,7 @@ use units::FieldError;
 
 use super::codeword::{check_processes, check_transmissions};
 use super::feedback::FeedbackConfig;
-use super::processes::{BlockOptions, Scheme, SchemeConfig, Window, scheme_config};
+use super::processes::{BlockOptions, FixedSizes, Scheme, Window, scheme_config};
 
 scheme_config! {
     /// Hybrid ARQ type II: each transmission brings new coded bits, equally many, until the mutual information is enough.
@@ -31,8 +31,8 @@ scheme_config! {
     feedback: FeedbackConfig
 }
 
-impl SchemeConfig for IncrementalRedundancyConfig {
-    fn resolve(&self) -> Result<Scheme, FieldError> {
+impl FixedSizes for IncrementalRedundancyConfig {
+    fn scheme(&self) -> Result<Scheme, FieldError> {
         check_transmissions(self.transmissions, 8)?;
         check_processes(self.processes)?;
         let start = |transmission: u8, bits: u32| u64::from(transmission) * u64::from(bits);

@@ -7,152 +7,91 @@
 //! with different codewords and windows. A new scheme is a file here, a line in the registry, and passes the
 //! conformance test of this crate.
 
-pub mod adaptive;
-pub mod chase;
 mod codeword;
-pub mod fec;
 pub mod feedback;
-pub mod go_back_n;
-pub mod incremental_redundancy;
-pub mod none;
-pub mod nr_ntn;
 pub mod plan;
 mod processes;
-pub mod selective_repeat;
-pub mod self_decodable;
-pub mod stop_and_wait;
 
 use channel::TransmissionLaw;
 use rand::Rng;
-use units::{Db, Duration, FieldError, Time};
+use units::{Bytes, Db, Duration, FieldError, Time};
 
 use crate::packet::PacketRef;
-use adaptive::{Adaptive, AdaptiveConfig};
-use chase::ChaseConfig;
-use fec::FecConfig;
 use feedback::FeedbackConfig;
-use go_back_n::{GoBackN, GoBackNConfig};
-use incremental_redundancy::IncrementalRedundancyConfig;
-use none::{Uncoded, UncodedConfig};
-use nr_ntn::NrNtnConfig;
-use processes::{Processes, SchemeConfig};
-use selective_repeat::SelectiveRepeatConfig;
-use self_decodable::SelfDecodableConfig;
-use stop_and_wait::StopAndWaitConfig;
 
 units::registry! {
     /// The reliability schemes of the last hop.
-    pub enum HarqConfig {
-        "none" => None(UncodedConfig),
-        "fec" => Fec(FecConfig),
-        "stop-and-wait" => StopAndWait(StopAndWaitConfig),
-        "go-back-n" => GoBackN(GoBackNConfig),
-        "selective-repeat" => SelectiveRepeat(SelectiveRepeatConfig),
-        "chase" => Chase(ChaseConfig),
-        "incremental-redundancy" => IncrementalRedundancy(IncrementalRedundancyConfig),
-        "self-decodable" => SelfDecodable(SelfDecodableConfig),
-        "adaptive" => Adaptive(AdaptiveConfig),
-        "nr-ntn" => NrNtn(NrNtnConfig),
+    pub enum HarqConfig: dyn Kind {
+        #[default] "none" => None(UncodedConfig) in none,
+        "fec" => Fec(FecConfig) in fec,
+        "stop-and-wait" => StopAndWait(StopAndWaitConfig) in stop_and_wait,
+        "go-back-n" => GoBackN(GoBackNConfig) in go_back_n,
+        "selective-repeat" => SelectiveRepeat(SelectiveRepeatConfig) in selective_repeat,
+        "chase" => Chase(ChaseConfig) in chase,
+        "incremental-redundancy" => IncrementalRedundancy(IncrementalRedundancyConfig) in incremental_redundancy,
+        "self-decodable" => SelfDecodable(SelfDecodableConfig) in self_decodable,
+        "adaptive" => Adaptive(AdaptiveConfig) in adaptive,
+        "nr-ntn" => NrNtn(NrNtnConfig) in nr_ntn,
     }
 }
 
-impl Default for HarqConfig {
-    fn default() -> HarqConfig {
-        HarqConfig::None(UncodedConfig::default())
-    }
-}
-
-impl HarqConfig {
-    /// The scheme. `law` is what [`HarqConfig::planned_transmissions`] asks for; `rng` decides what chance decides.
-    ///
-    /// # Errors
-    /// If a value cannot be.
-    ///
-    /// # Panics
-    /// If the scheme needs a law and is given none.
-    pub fn build(&self, law: Option<&TransmissionLaw>, rng: Box<dyn Rng + Send>) -> Result<Box<dyn Harq>, FieldError> {
-        Ok(match self {
-            HarqConfig::None(_) => Box::new(Uncoded::new(rng)),
-            HarqConfig::Adaptive(config) => {
-                let law = config.planned_transmissions().map(|_| law.expect("its sizes follow from the channel's law"));
-                Box::new(Adaptive::new(config, law, rng)?)
-            }
-            HarqConfig::GoBackN(config) => Box::new(GoBackN::new(config.resolve()?, rng)),
-            other => Box::new(Processes::new(other.scheme().expect("all others have fixed sizes").resolve()?, rng)),
-        })
-    }
-
+/// The options of a scheme, from which it is built.
+///
+/// Schemes of fixed sizes implement [`processes::FixedSizes`] instead, and need no more than their codeword and window.
+pub trait Kind {
     /// Whether the scheme can be built.
     ///
     /// # Errors
     /// If a value cannot be.
-    pub fn check(&self) -> Result<(), FieldError> {
-        match self {
-            HarqConfig::Adaptive(config) => config.check(),
-            other => other.scheme().map_or(Ok(()), |config| config.resolve().map(|_| ())),
-        }
-    }
+    fn check(&self) -> Result<(), FieldError>;
 
-    /// The same configuration with nothing left open, for whoever wants to see what a run uses.
-    pub fn resolved(&self) -> HarqConfig {
-        match self {
-            HarqConfig::Adaptive(config) => HarqConfig::Adaptive(config.resolved()),
-            other => other.clone(),
-        }
-    }
+    /// Writes out what is left open, for whoever wants to see what a run uses.
+    fn resolve(&mut self) {}
+
+    /// The scheme. `law` is what [`Kind::planned_transmissions`] asks for; `rng` decides what chance decides.
+    ///
+    /// # Errors
+    /// As [`Kind::check`].
+    ///
+    /// # Panics
+    /// If the scheme needs a law and is given none.
+    fn build(&self, law: Option<&TransmissionLaw>, rng: Box<dyn Rng + Send>) -> Result<Box<dyn Harq>, FieldError>;
 
     /// The number of transmissions whose joint law the scheme plans from, if it plans.
-    pub fn planned_transmissions(&self) -> Option<usize> {
-        match self {
-            HarqConfig::Adaptive(config) => config.planned_transmissions(),
-            _ => None,
-        }
+    fn planned_transmissions(&self) -> Option<usize> {
+        None
+    }
+
+    /// Data of a code block; `None` if the scheme has no blocks.
+    fn block(&self) -> Option<Bytes> {
+        None
+    }
+
+    /// Whether a packet shorter than the block is padded to it.
+    fn padding(&self) -> bool {
+        false
+    }
+
+    /// What answers meet on their way, of a scheme that can have answers.
+    fn feedback(&self) -> Option<&FeedbackConfig> {
+        None
     }
 
     /// How long an answer takes from the receiver to the sender; `None` for as long as the link's own delay.
-    pub fn feedback_delay(&self) -> Option<Duration> {
+    fn feedback_delay(&self) -> Option<Duration> {
         self.feedback()?.delay
     }
 
     /// The largest packet that fits the scheme's block; `None` if any does.
-    pub fn max_packet_bytes(&self) -> Option<u32> {
-        match self {
-            HarqConfig::Adaptive(config) => Some(config.max_packet_bytes()),
-            other => Some(u32::try_from(other.scheme()?.block()).unwrap_or(u32::MAX)),
-        }
+    fn max_packet_bytes(&self) -> Option<u32> {
+        self.block().map(|block| u32::try_from(block.get()).unwrap_or(u32::MAX))
     }
 
     /// What must be learnt of a packet to decode it with an ideal code, in bits: its own bits, or those of the whole block if
     /// the scheme pads it to that.
-    pub fn information_bits(&self, packet_bytes: u32) -> f64 {
-        let padding = match self {
-            HarqConfig::Adaptive(config) => config.padding,
-            other => other.scheme().is_some_and(|scheme| scheme.padding()),
-        };
-        let block = self.max_packet_bytes().filter(|_| padding);
+    fn information_bits(&self, packet_bytes: u32) -> f64 {
+        let block = self.max_packet_bytes().filter(|_| self.padding());
         f64::from(block.unwrap_or(packet_bytes)) * 8.0
-    }
-
-    fn feedback(&self) -> Option<&FeedbackConfig> {
-        match self {
-            HarqConfig::Adaptive(config) => Some(&config.feedback),
-            other => other.scheme()?.feedback(),
-        }
-    }
-
-    /// The schemes of fixed sizes.
-    fn scheme(&self) -> Option<&dyn SchemeConfig> {
-        match self {
-            HarqConfig::None(_) | HarqConfig::Adaptive(_) => None,
-            HarqConfig::Fec(config) => Some(config),
-            HarqConfig::StopAndWait(config) => Some(config),
-            HarqConfig::GoBackN(config) => Some(config),
-            HarqConfig::SelectiveRepeat(config) => Some(config),
-            HarqConfig::Chase(config) => Some(config),
-            HarqConfig::IncrementalRedundancy(config) => Some(config),
-            HarqConfig::SelfDecodable(config) => Some(config),
-            HarqConfig::NrNtn(config) => Some(config),
-        }
     }
 }
 

@@ -1,11 +1,12 @@
 //! No coding, no repetition: what arrives with an error is lost.
 
+use channel::TransmissionLaw;
 use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Db, Time};
+use units::{Db, FieldError, Time};
 
-use super::{Burst, Coded, Feedback, Harq, HarqCounters, Reception, Verdict};
+use super::{Burst, Coded, Feedback, Harq, HarqCounters, Kind, Reception, Verdict};
 use crate::chance::unit_interval;
 use crate::packet::PacketRef;
 
@@ -13,6 +14,16 @@ use crate::packet::PacketRef;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UncodedConfig {}
+
+impl Kind for UncodedConfig {
+    fn check(&self) -> Result<(), FieldError> {
+        Ok(())
+    }
+
+    fn build(&self, _law: Option<&TransmissionLaw>, rng: Box<dyn Rng + Send>) -> Result<Box<dyn Harq>, FieldError> {
+        Ok(Box::new(Uncoded::new(rng)))
+    }
+}
 
 /// See [`UncodedConfig`].
 pub struct Uncoded {

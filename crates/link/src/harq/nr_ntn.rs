@@ -11,7 +11,7 @@
 use units::FieldError;
 
 use super::codeword::check_processes;
-use super::processes::{BlockOptions, Scheme, SchemeConfig, Window, scheme_config};
+use super::processes::{BlockOptions, FixedSizes, Scheme, Window, scheme_config};
 
 scheme_config! {
     /// Hybrid ARQ of 5G over satellites with feedback disabled: every packet is sent `repetitions` times, unasked.
@@ -29,8 +29,8 @@ scheme_config! {
     }
 }
 
-impl SchemeConfig for NrNtnConfig {
-    fn resolve(&self) -> Result<Scheme, FieldError> {
+impl FixedSizes for NrNtnConfig {
+    fn scheme(&self) -> Result<Scheme, FieldError> {
         if ![1, 2, 4, 8].contains(&self.repetitions) {
             let reason = format!("{} given, 1, 2, 4 or 8 allowed", self.repetitions);
             return Err(FieldError::new("repetitions", reason));

@@ -6,12 +6,13 @@
 
 use std::collections::VecDeque;
 
+use channel::TransmissionLaw;
 use rand::Rng;
-use units::{Db, FieldError, Time};
+use units::{Bytes, Db, FieldError, Time};
 
 use super::codeword::{Codeword, FixedRate};
 use super::feedback::{AnswerPath, FeedbackConfig};
-use super::{Answer, Burst, Coded, Feedback, Harq, HarqCounters, Reception, Verdict};
+use super::{Answer, Burst, Coded, Feedback, Harq, HarqCounters, Kind, Reception, Verdict};
 use crate::packet::PacketRef;
 
 /// A scheme of fixed sizes, resolved.
@@ -32,21 +33,45 @@ pub(crate) enum Window {
     Span(u32),
 }
 
-/// A configuration of a scheme of fixed sizes.
-pub(crate) trait SchemeConfig: BlockOptions {
+/// The options of a scheme of fixed sizes.
+pub(crate) trait FixedSizes: BlockOptions {
     /// # Errors
     /// If a value cannot be.
-    fn resolve(&self) -> Result<Scheme, FieldError>;
+    fn scheme(&self) -> Result<Scheme, FieldError>;
+
+    /// The machine that runs it.
+    fn machine(scheme: Scheme, rng: Box<dyn Rng + Send>) -> Box<dyn Harq>
+    where
+        Self: Sized,
+    {
+        Box::new(Processes::new(scheme, rng))
+    }
+}
+
+impl<S: FixedSizes> Kind for S {
+    fn check(&self) -> Result<(), FieldError> {
+        self.scheme().map(drop)
+    }
+
+    fn build(&self, _law: Option<&TransmissionLaw>, rng: Box<dyn Rng + Send>) -> Result<Box<dyn Harq>, FieldError> {
+        Ok(S::machine(self.scheme()?, rng))
+    }
+
+    fn block(&self) -> Option<Bytes> {
+        Some(self.coding().block)
+    }
+
+    fn padding(&self) -> bool {
+        self.coding().padding
+    }
+
+    fn feedback(&self) -> Option<&FeedbackConfig> {
+        BlockOptions::feedback(self)
+    }
 }
 
 /// The options that all of them share; see [`scheme_config`].
 pub(crate) trait BlockOptions {
-    /// The largest packet, in bytes.
-    fn block(&self) -> u64;
-
-    /// Whether a packet shorter than the block is padded to it.
-    fn padding(&self) -> bool;
-
     fn feedback(&self) -> Option<&FeedbackConfig>;
 
     fn coding(&self) -> FixedRate;
@@ -92,14 +117,6 @@ macro_rules! scheme_config {
         }
 
         impl $crate::harq::processes::BlockOptions for $name {
-            fn block(&self) -> u64 {
-                self.block.get()
-            }
-
-            fn padding(&self) -> bool {
-                self.padding
-            }
-
             fn feedback(&self) -> Option<&$crate::harq::feedback::FeedbackConfig> {
                 None$(.or(Some::<&$feedback>(&self.feedback)))?
             }

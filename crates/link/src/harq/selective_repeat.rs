@@ -7,7 +7,7 @@ use units::FieldError;
 
 use super::codeword::{check_processes, check_transmissions};
 use super::feedback::FeedbackConfig;
-use super::processes::{BlockOptions, Scheme, SchemeConfig, Window, scheme_config};
+use super::processes::{BlockOptions, FixedSizes, Scheme, Window, scheme_config};
 
 scheme_config! {
     /// Automatic repeat request that repeats only the packets that failed, within a window of sequence numbers for each user.
@@ -25,8 +25,8 @@ scheme_config! {
     feedback: FeedbackConfig
 }
 
-impl SchemeConfig for SelectiveRepeatConfig {
-    fn resolve(&self) -> Result<Scheme, FieldError> {
+impl FixedSizes for SelectiveRepeatConfig {
+    fn scheme(&self) -> Result<Scheme, FieldError> {
         check_transmissions(self.transmissions, 32)?;
         check_processes(self.processes)?;
         Ok(Scheme {

@@ -7,7 +7,7 @@ use units::FieldError;
 
 use super::codeword::{check_processes, check_transmissions};
 use super::feedback::FeedbackConfig;
-use super::processes::{BlockOptions, Scheme, SchemeConfig, Window, scheme_config};
+use super::processes::{BlockOptions, FixedSizes, Scheme, Window, scheme_config};
 
 scheme_config! {
     /// Hybrid ARQ type III: each transmission has all data bits and new parity bits, and can be decoded alone.
@@ -27,8 +27,8 @@ scheme_config! {
     feedback: FeedbackConfig
 }
 
-impl SchemeConfig for SelfDecodableConfig {
-    fn resolve(&self) -> Result<Scheme, FieldError> {
+impl FixedSizes for SelfDecodableConfig {
+    fn scheme(&self) -> Result<Scheme, FieldError> {
         check_transmissions(self.transmissions, 8)?;
         check_processes(self.processes)?;
         Ok(Scheme {

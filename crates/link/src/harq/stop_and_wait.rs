@@ -6,7 +6,7 @@ use units::FieldError;
 
 use super::codeword::check_transmissions;
 use super::feedback::FeedbackConfig;
-use super::processes::{BlockOptions, Scheme, SchemeConfig, Window, scheme_config};
+use super::processes::{BlockOptions, FixedSizes, Scheme, Window, scheme_config};
 
 scheme_config! {
     /// Automatic repeat request with one packet of each user under way: sent again until it is decoded, then the next.
@@ -21,8 +21,8 @@ scheme_config! {
     feedback: FeedbackConfig
 }
 
-impl SchemeConfig for StopAndWaitConfig {
-    fn resolve(&self) -> Result<Scheme, FieldError> {
+impl FixedSizes for StopAndWaitConfig {
+    fn scheme(&self) -> Result<Scheme, FieldError> {
         check_transmissions(self.transmissions, 32)?;
         Ok(Scheme {
             codeword: self.coding().repeated(self.transmissions, false)?,

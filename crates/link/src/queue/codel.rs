@@ -7,12 +7,13 @@
 //! What is simplified, and who could notice: the transmitter of the last hop counts coded bits, so with HARQ the packets of
 //! one burst time are fewer than the RFC's; the interval and the target are the user's to set.
 
+use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, FieldError, Time};
 
-use super::{Decision, QueueManager};
-use crate::buffer::Backlog;
+use super::{Decision, Kind, QueueManager};
+use crate::buffer::{Backlog, LinkFacts};
 use crate::packet::PacketRef;
 
 /// Marks or drops when packets have waited too long for a whole interval, faster the longer it lasts.
@@ -41,9 +42,8 @@ impl Default for CodelConfig {
     }
 }
 
-impl CodelConfig {
-    /// Whether the manager can be built.
-    pub(super) fn check(&self) -> Result<(), FieldError> {
+impl Kind for CodelConfig {
+    fn check(&self, _link: &LinkFacts) -> Result<(), FieldError> {
         if self.interval.is_zero() {
             return Err(FieldError::new("interval", "must be more than 0 s"));
         }
@@ -52,6 +52,11 @@ impl CodelConfig {
             return Err(FieldError::new("target", reason));
         }
         Ok(())
+    }
+
+    fn build(&self, link: &LinkFacts, _rng: Box<dyn Rng + Send>) -> Result<Option<Box<dyn QueueManager>>, FieldError> {
+        self.check(link)?;
+        Ok(Some(Box::new(Codel::new(self.clone()))))
     }
 }
 
@@ -73,16 +78,8 @@ pub struct Codel {
 }
 
 impl Codel {
-    /// At rest.
-    ///
-    /// # Errors
-    /// If a value cannot be.
-    pub fn new(config: &CodelConfig) -> Result<Codel, FieldError> {
-        config.check()?;
-        Ok(Codel::at_rest(config.clone()))
-    }
-
-    fn at_rest(config: CodelConfig) -> Codel {
+    /// At rest; [`Kind::check`] has passed.
+    pub fn new(config: CodelConfig) -> Codel {
         Codel {
             config,
             first_above: None,
@@ -157,7 +154,7 @@ impl QueueManager for Codel {
     }
 
     fn reset(&mut self, _now: Time) {
-        *self = Codel::at_rest(self.config.clone());
+        *self = Codel::new(self.config.clone());
     }
 
     fn drops_at_departure(&self) -> bool {

@@ -3,11 +3,12 @@
 //! The threshold is that of Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.1 (RFC 8257 section 3.1):
 //! a packet that finds more than K in the queue, now and not on average, is marked.
 
+use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{FieldError, Time};
 
-use super::{Decision, QueueManager};
+use super::{Decision, Kind, QueueManager};
 use crate::buffer::{Backlog, Buffer, Limit, LinkFacts};
 use crate::packet::PacketRef;
 
@@ -23,8 +24,19 @@ pub struct DropTailConfig {
 
 impl DropTailConfig {
     /// The threshold, if there is one.
-    pub(super) fn resolve(&self, link: &LinkFacts) -> Result<Option<Limit>, FieldError> {
+    fn resolve(&self, link: &LinkFacts) -> Result<Option<Limit>, FieldError> {
         self.mark_above.map(|buffer| buffer.resolve_as("mark_above", link)).transpose()
+    }
+}
+
+impl Kind for DropTailConfig {
+    fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
+        self.resolve(link).map(drop)
+    }
+
+    fn build(&self, link: &LinkFacts, _rng: Box<dyn Rng + Send>) -> Result<Option<Box<dyn QueueManager>>, FieldError> {
+        let mark_above = self.resolve(link)?;
+        Ok(mark_above.map(|limit| Box::new(Threshold::new(limit)) as Box<dyn QueueManager>))
     }
 }
 

@@ -7,12 +7,6 @@
 //! A mark is the congestion-experienced codepoint of RFC 3168, and only a packet whose transport understands marks gets
 //! one: to the others the same decision is a loss.
 
-pub mod codel;
-pub mod droptail;
-pub mod pie;
-pub mod red;
-pub mod time_limit;
-
 use std::collections::VecDeque;
 
 use rand::Rng;
@@ -20,64 +14,31 @@ use units::{Duration, Ecn, FieldError, Time};
 
 use crate::buffer::{Backlog, Limit, LinkFacts};
 use crate::packet::{DropReason, PacketRef};
-use codel::{Codel, CodelConfig};
-use droptail::{DropTailConfig, Threshold};
-use pie::{Pie, PieConfig};
-use red::{Red, RedConfig};
-use time_limit::{TimeLimit, TimeLimitConfig};
 
 units::registry! {
     /// The queue managers of the last hop.
-    pub enum QueueConfig {
-        "droptail" => DropTail(DropTailConfig),
-        "red" => Red(RedConfig),
-        "codel" => Codel(CodelConfig),
-        "pie" => Pie(PieConfig),
-        "time-limit" => TimeLimit(TimeLimitConfig),
+    pub enum QueueConfig: dyn Kind {
+        #[default] "droptail" => DropTail(DropTailConfig) in droptail,
+        "red" => Red(RedConfig) in red,
+        "codel" => Codel(CodelConfig) in codel,
+        "pie" => Pie(PieConfig) in pie,
+        "time-limit" => TimeLimit(TimeLimitConfig) in time_limit,
     }
 }
 
-impl Default for QueueConfig {
-    fn default() -> QueueConfig {
-        QueueConfig::DropTail(DropTailConfig::default())
-    }
-}
-
-impl QueueConfig {
+/// The options of a queue manager, from which it is built.
+pub trait Kind {
     /// Whether the manager can be built for `link`.
     ///
     /// # Errors
     /// If a value cannot be.
-    pub fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
-        match self {
-            QueueConfig::DropTail(config) => config.resolve(link).map(drop),
-            QueueConfig::Red(config) => config.resolve(link).map(drop),
-            QueueConfig::Codel(config) => config.check(),
-            QueueConfig::Pie(config) => config.check(),
-            QueueConfig::TimeLimit(config) => config.check(),
-        }
-    }
+    fn check(&self, link: &LinkFacts) -> Result<(), FieldError>;
 
     /// The manager of one queue; `None` if nothing but the limit acts. `rng` decides what chance decides.
     ///
     /// # Errors
-    /// As [`QueueConfig::check`].
-    pub fn build(
-        &self,
-        link: &LinkFacts,
-        rng: Box<dyn Rng + Send>,
-    ) -> Result<Option<Box<dyn QueueManager>>, FieldError> {
-        Ok(match self {
-            QueueConfig::DropTail(config) => {
-                let mark_above = config.resolve(link)?;
-                mark_above.map(|limit| Box::new(Threshold::new(limit)) as Box<dyn QueueManager>)
-            }
-            QueueConfig::Red(config) => Some(Box::new(Red::new(config, link, rng)?)),
-            QueueConfig::Codel(config) => Some(Box::new(Codel::new(config)?)),
-            QueueConfig::Pie(config) => Some(Box::new(Pie::new(config, rng)?)),
-            QueueConfig::TimeLimit(config) => Some(Box::new(TimeLimit::new(config)?)),
-        })
-    }
+    /// As [`Kind::check`].
+    fn build(&self, link: &LinkFacts, rng: Box<dyn Rng + Send>) -> Result<Option<Box<dyn QueueManager>>, FieldError>;
 }
 
 /// Decides which packets of one queue are marked or dropped although there is room.

@@ -17,8 +17,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, FieldError, Probability, Time};
 
-use super::{Decision, QueueManager};
-use crate::buffer::Backlog;
+use super::{Decision, Kind, QueueManager};
+use crate::buffer::{Backlog, LinkFacts};
 use crate::chance::unit_interval;
 use crate::packet::PacketRef;
 
@@ -60,9 +60,8 @@ impl Default for PieConfig {
     }
 }
 
-impl PieConfig {
-    /// Whether the manager can be built.
-    pub(super) fn check(&self) -> Result<(), FieldError> {
+impl Kind for PieConfig {
+    fn check(&self, _link: &LinkFacts) -> Result<(), FieldError> {
         let positive = [("target", self.target), ("interval", self.interval)];
         if let Some((field, _)) = positive.into_iter().find(|(_, value)| value.is_zero()) {
             return Err(FieldError::new(field, "must be more than 0 s"));
@@ -72,6 +71,11 @@ impl PieConfig {
             Some((field, value)) => Err(FieldError::new(field, format!("{value} given, 0 to 1000 allowed"))),
             None => Ok(()),
         }
+    }
+
+    fn build(&self, link: &LinkFacts, rng: Box<dyn Rng + Send>) -> Result<Option<Box<dyn QueueManager>>, FieldError> {
+        self.check(link)?;
+        Ok(Some(Box::new(Pie::new(self, rng))))
     }
 }
 
@@ -92,13 +96,9 @@ pub struct Pie {
 }
 
 impl Pie {
-    /// At rest. `rng`: one draw for each packet that arrives, also where chance has no say.
-    ///
-    /// # Errors
-    /// If a value cannot be.
-    pub fn new(config: &PieConfig, rng: Box<dyn Rng + Send>) -> Result<Pie, FieldError> {
-        config.check()?;
-        Ok(Pie {
+    /// At rest; [`Kind::check`] has passed. `rng`: one draw for each packet that arrives, also where chance has no say.
+    pub fn new(config: &PieConfig, rng: Box<dyn Rng + Send>) -> Pie {
+        Pie {
             config: config.clone(),
             rng,
             probability: 0.0,
@@ -107,7 +107,7 @@ impl Pie {
             wait_before: Duration::ZERO,
             burst_left: config.burst,
             computed: Time::ZERO,
-        })
+        }
     }
 
     /// The probability with which a packet is marked or dropped, as of the last arrival or departure.

@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, FieldError, Probability, Time};
 
-use super::{Decision, QueueManager};
+use super::{Decision, Kind, QueueManager};
 use crate::buffer::{Backlog, Buffer, Limit, LinkFacts};
 use crate::chance::unit_interval;
 use crate::packet::PacketRef;
@@ -61,14 +61,14 @@ impl Default for RedConfig {
 
 /// Both thresholds, in the measure of the lower one.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Thresholds {
+struct Thresholds {
     min: Limit,
     max: Limit,
 }
 
 impl RedConfig {
     /// The thresholds on `link`.
-    pub(super) fn resolve(&self, link: &LinkFacts) -> Result<Thresholds, FieldError> {
+    fn resolve(&self, link: &LinkFacts) -> Result<Thresholds, FieldError> {
         let refuse = |field, reason: String| Err(FieldError::new(field, reason));
         let min = self.min.resolve_as("min", link)?;
         let max = self.max.resolve_as("max", link)?;
@@ -88,6 +88,16 @@ impl RedConfig {
             return refuse("mean_packet", "0 B given, at least 1 B needed".to_owned());
         }
         Ok(Thresholds { min, max })
+    }
+}
+
+impl Kind for RedConfig {
+    fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
+        self.resolve(link).map(drop)
+    }
+
+    fn build(&self, link: &LinkFacts, rng: Box<dyn Rng + Send>) -> Result<Option<Box<dyn QueueManager>>, FieldError> {
+        Ok(Some(Box::new(Red::new(self, link, rng)?)))
     }
 }
 

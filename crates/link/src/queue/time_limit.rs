@@ -3,11 +3,13 @@
 //! What the schedulers call `limit`, for those who want it beside the queue's other options; CoDeS is proportional fairness
 //! with one (Tauran's thesis, section 6.3.5).
 
+use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError};
 
-use super::QueueManager;
+use super::{Kind, QueueManager};
+use crate::buffer::LinkFacts;
 
 /// Drops what has waited too long, when it would be sent or another comes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -23,10 +25,14 @@ impl Default for TimeLimitConfig {
     }
 }
 
-impl TimeLimitConfig {
-    /// Whether the manager can be built.
-    pub(super) fn check(&self) -> Result<(), FieldError> {
+impl Kind for TimeLimitConfig {
+    fn check(&self, _link: &LinkFacts) -> Result<(), FieldError> {
         if self.limit.is_zero() { Err(FieldError::new("limit", "must be more than 0 s")) } else { Ok(()) }
+    }
+
+    fn build(&self, link: &LinkFacts, _rng: Box<dyn Rng + Send>) -> Result<Option<Box<dyn QueueManager>>, FieldError> {
+        self.check(link)?;
+        Ok(Some(Box::new(TimeLimit { limit: self.limit })))
     }
 }
 
@@ -34,17 +40,6 @@ impl TimeLimitConfig {
 #[derive(Debug)]
 pub struct TimeLimit {
     limit: Duration,
-}
-
-impl TimeLimit {
-    /// A limit.
-    ///
-    /// # Errors
-    /// If it is nothing.
-    pub fn new(config: &TimeLimitConfig) -> Result<TimeLimit, FieldError> {
-        config.check()?;
-        Ok(TimeLimit { limit: config.limit })
-    }
 }
 
 impl QueueManager for TimeLimit {

@@ -21,8 +21,8 @@ use super::users::{UserQueues, check_wait};
 use super::{Kind, Parts, Scheduler, View};
 use crate::buffer::{Backlog, Buffer, Limit, LinkFacts};
 use crate::packet::{DropReason, PacketRef};
-use crate::queue::Queue;
 use crate::queue::codel::{Codel, CodelConfig};
+use crate::queue::{self, Queue};
 
 /// Queues of flows with a CoDel each, served in turn, those of flows with little to send first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -73,17 +73,15 @@ impl Kind for FqCodelConfig {
         if !(1..=65_536).contains(&self.flows) {
             return Err(FieldError::new("flows", format!("{} given, 1 to 65536 allowed", self.flows)));
         }
-        Codel::new(&self.codel())?;
+        queue::Kind::check(&self.codel(), link)?;
         self.buffer.resolve(link).map(drop)
     }
 
     fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {
         self.check(parts.link)?;
-        let queue = |_| {
-            let codel = Codel::new(&self.codel())?;
-            Ok(Queue::new(Limit::Packets(u32::MAX), Some(Box::new(codel))).with_max_wait(self.limit))
-        };
-        let queues = (0..self.flows).map(queue).collect::<Result<_, FieldError>>()?;
+        let codel = || Box::new(Codel::new(self.codel()));
+        let queue = |_| Queue::new(Limit::Packets(u32::MAX), Some(codel())).with_max_wait(self.limit);
+        let queues = (0..self.flows).map(queue).collect();
         Ok(Box::new(FqCodel::new(UserQueues::new(queues), self.buffer.resolve(parts.link)?, self.quantum)))
     }
 

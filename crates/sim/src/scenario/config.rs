@@ -30,7 +30,7 @@ pub struct ScenarioConfig {
     /// The long path between the sender and the last satellite.
     pub path: PathConfig,
     /// The radio channel of the last hop; every user has an independent one.
-    #[serde(default = "clear")]
+    #[serde(default)]
     pub channel: ChannelConfig,
     /// The shared hop from the last satellite to the users.
     pub last_hop: LastHopConfig,
@@ -190,10 +190,6 @@ fn two_bdp() -> Buffer {
     Buffer::bdp(2.0)
 }
 
-fn clear() -> ChannelConfig {
-    ChannelConfig::Clear(channel::Clear::default())
-}
-
 impl ScenarioConfig {
     /// Checks what no single type can: values against each other.
     pub(super) fn check(&self) -> Result<(), ScenarioError> {
@@ -208,7 +204,7 @@ impl ScenarioConfig {
             return Err(ScenarioError::new("record.samples", message));
         }
         self.path.check().map_err(|error| error.within("path"))?;
-        self.channel.check().map_err(|error| error.within("channel"))?;
+        self.channel.entry().check().map_err(|error| error.within("channel"))?;
         self.access.as_ref().map_or(Ok(()), AccessConfig::check).map_err(|error| error.within("access"))?;
         let mut users = 0;
         for (i, flow) in self.flows.iter().enumerate() {
@@ -308,10 +304,10 @@ impl ScenarioConfig {
         for file in resolved.path.files_mut() {
             *file = from_root(Path::new(file.as_str())).display().to_string();
         }
-        if let Some(file) = resolved.channel.file_mut() {
+        for file in resolved.channel.entry_mut().files_mut() {
             *file = from_root(file);
         }
-        resolved.last_hop.harq = resolved.last_hop.harq.resolved();
+        resolved.last_hop.harq.entry_mut().resolve();
         resolved.access = resolved.access.map(|access| access.resolved(&from_root));
         for flow in &mut resolved.flows {
             let satellite = flow.pep.as_mut().map(|pep| pep.transport.get_or_insert_with(|| flow.transport.clone()));

@@ -123,7 +123,7 @@ pub fn channel_from_json(json: &str) -> Result<ChannelConfig, ScenarioError> {
     let channel = shape::Shape { root, quantity }.apply_to("channel", channel)?;
     let config: ChannelConfig =
         channel.try_into().map_err(|error: toml::de::Error| ScenarioError::new("channel", error.message()))?;
-    config.check().map_err(|error| error.within("channel"))?;
+    config.entry().check().map_err(|error| error.within("channel"))?;
     Ok(config)
 }
 

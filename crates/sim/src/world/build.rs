@@ -62,7 +62,7 @@ pub(super) fn build(
         packets: Packets::default(),
         path,
         hop,
-        carrier: config.channel.carrier(),
+        carrier: config.channel.entry().carrier(),
         reference_snr: model.reference_snr(),
         down: Pipe::default(),
         link,
@@ -134,7 +134,7 @@ pub fn load_channel(
     base: &Path,
     geometry: Option<&Arc<Geometry>>,
 ) -> Result<Box<dyn ChannelModel>, ScenarioError> {
-    config.load(base, geometry).map_err(|error| ScenarioError::from(error).within("channel"))
+    config.entry().load(base, geometry).map_err(|error| error.within("channel"))
 }
 
 /// Random streams for one channel.

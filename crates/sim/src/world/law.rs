@@ -56,7 +56,7 @@ mod tests {
 
     fn model(text: &str) -> Box<dyn ChannelModel> {
         let config: ChannelConfig = toml::from_str(text).expect(text);
-        config.load(Path::new("."), None).expect(text)
+        config.entry().load(Path::new("."), None).expect(text)
     }
 
     /// A law that is kept is that which would be drawn, whatever else was asked for in between.
