@@ -1,21 +1,22 @@
 //! Random against dedicated access in closed form: equations 1 to 6 of Kuhn, Mehani, Bui, Lochin, Lacan, Radzik and Boreli,
 //! "Improving web experience on DVB-RCS2 links", Annals of Telecommunications 2015, sections 5 and 6.3.
 //!
-//! [`Comparison`] says what a terminal may send in a frame with either access, and from how many users on random access allows
-//! more. [`retransmission_probability`] says how often the most unlucky of a few datagrams is sent again, and
-//! [`loss_from_retransmissions`] goes back from that to the loss of a datagram.
+//! [`Comparison`] has the bits that a terminal may send in a frame with either access, and the number of users from
+//! which on random access allows more. [`retransmission_probability`] is the law of the largest number of
+//! retransmissions among a few datagrams, and [`loss_from_retransmissions`] its inverse: the loss of a datagram.
 //!
-//! What is simplified, and who could notice: every user always has data and sends as much as its one amplifier allows; the
-//! headers of the link layer are left out. Losses are independent and as probable for each retransmission as before, while
-//! those of a run come in bursts, and a sender that loses sends less. The added delay is the least that is possible: a
-//! retransmission that waits for a timeout takes longer.
+//! What is simplified, and who could notice: every user always has data and sends as much as its one amplifier allows;
+//! the headers of the link layer are left out. Losses are independent, also those of retransmissions, while the losses
+//! of a run come in bursts, and a sender that loses packets sends less. The added delay is a lower bound: a
+//! retransmission after a timeout takes longer.
 
 use units::{Duration, FieldError};
 
 use crate::config::AccessConfig;
 use crate::random::RandomAccess;
 
-/// What a terminal with one amplifier may send in a frame with either access, all carriers being of that access (section 5.1).
+/// A frame in which all carriers are of one access: the bits of a terminal with one amplifier, for either access
+/// (section 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comparison {
     /// Timeslots of a carrier (N_S).
@@ -26,28 +27,28 @@ pub struct Comparison {
     pub dedicated_bits: u32,
     /// Useful bits of a packet of random access (N_data).
     pub random_bits: u32,
-    /// Slots that a packet of random access takes (N_block).
+    /// Slots of a packet of random access (N_block).
     pub bursts: u32,
 }
 
 impl Comparison {
-    /// That of a return link, with a scheme of random access.
+    /// The comparison for a return link and a scheme of random access.
     ///
     /// # Errors
-    /// The waveform of dedicated access cannot be chosen, or a value is refused by [`Comparison::check`].
+    /// No waveform of dedicated access fits, or [`Comparison::check`] refuses a value.
     pub fn of(access: &AccessConfig, scheme: &RandomAccess) -> Result<Comparison, FieldError> {
         let comparison = Comparison {
             timeslots: access.frame.timeslots,
             carriers: access.frame.carriers,
             dedicated_bits: access.dedicated.slot_bits().map_err(|error| error.within("dedicated"))?,
             random_bits: scheme.payload_bits(),
-            bursts: scheme.mean_bursts().ceil() as u32, // of an irregular scheme, of which the equations know nothing
+            bursts: scheme.mean_bursts().ceil() as u32, // the mean of an irregular scheme, which the equations do not cover
         };
         comparison.check()?;
         Ok(comparison)
     }
 
-    /// Whether both accesses carry something.
+    /// Checks that both accesses carry data.
     ///
     /// # Errors
     /// Names the field, what was given and what is allowed.
@@ -73,12 +74,13 @@ impl Comparison {
         Ok(())
     }
 
-    /// Slots of a user in a frame of dedicated access, on average: an equal share, at most one in each timeslot, `N_S min(F / N_U, 1)`.
+    /// Mean slots of a user in a frame of dedicated access: an equal share, at most one in each timeslot, `N_S min(F /
+    /// N_U, 1)`.
     pub fn dedicated_slots(&self, users: u32) -> f64 {
         f64::from(self.timeslots) * (f64::from(self.carriers) / f64::from(users.max(1))).min(1.0)
     }
 
-    /// Useful bits of a user in a frame of dedicated access, on average.
+    /// Mean useful bits of a user in a frame of dedicated access.
     pub fn dedicated_frame_bits(&self, users: u32) -> f64 {
         self.dedicated_slots(users) * f64::from(self.dedicated_bits)
     }
@@ -88,17 +90,17 @@ impl Comparison {
         self.timeslots / self.bursts
     }
 
-    /// Useful bits of a user in a frame of random access, if none is lost. However many users there are.
+    /// Useful bits of a user in a frame of random access without loss, for any number of users.
     pub fn random_frame_bits(&self) -> u64 {
         u64::from(self.random_packets()) * u64::from(self.random_bits)
     }
 
-    /// The smallest number of users with whom a frame of dedicated access carries no more of each than one of random access
-    /// without loss: equations 1 and 2, `F N_S N_data / N'_U <= ⌊N_S / N_block⌋ N_data`.
+    /// The smallest number of users with which a frame of dedicated access carries no more of each than a frame of
+    /// random access without loss: equations 1 and 2, `F N_S N_data / N'_U <= ⌊N_S / N_block⌋ N_data`.
     pub fn break_even_users(&self) -> u64 {
         let random = self.random_frame_bits();
         let one_carrier = u64::from(self.timeslots) * u64::from(self.dedicated_bits);
-        // The equations are of more users than carriers. With fewer, each has a carrier to itself.
+        // The equations are for more users than carriers. With fewer, each has a carrier to itself.
         if one_carrier <= random {
             return 1;
         }
@@ -106,21 +108,19 @@ impl Comparison {
         all.div_ceil(u128::from(random)) as u64
     }
 
-    /// Packets in a random access block of `block_slots` when so many users send all they may, on average: section 5.3.
+    /// Mean packets in a random access block of `block_slots` when so many users send all they may: section 5.3.
     pub fn packets_per_block(&self, users: u64, block_slots: u32) -> f64 {
         let blocks = f64::from(self.carriers) * f64::from(self.timeslots) / f64::from(block_slots.max(1));
         users as f64 * f64::from(self.random_packets()) / blocks
     }
 }
 
-/// The probability that of `datagrams` the one that is sent again most often is sent again exactly `retransmissions` times, if
-/// each transmission is lost with probability `loss`.
-///
-/// Of one datagram that is equation 4, `(1 - p) p^R`. Of more it is equations 5 and 6, whose sum over how many datagrams are
-/// sent again less often is `(1 - p^(R+1))^D - (1 - p^R)^D`.
+/// The probability that the largest number of retransmissions among `datagrams` is `retransmissions`, if each
+/// transmission is lost with probability `loss`.
+/// - (1 - p^R)^D`.
 ///
 /// # Errors
-/// A loss that is no probability, or no datagram.
+/// `loss` is no probability, or `datagrams` is 0.
 pub fn retransmission_probability(loss: f64, retransmissions: u32, datagrams: u32) -> Result<f64, FieldError> {
     probability("loss", loss)?;
     at_least_one("datagrams", datagrams)?;
@@ -130,12 +130,12 @@ pub fn retransmission_probability(loss: f64, retransmissions: u32, datagrams: u3
 fn most_retransmitted(loss: f64, retransmissions: u32, datagrams: u32) -> f64 {
     let datagrams = f64::from(datagrams);
     if loss == 1.0 {
-        return 0.0; // nothing ever arrives
+        return 0.0; // no datagram ever arrives
     }
     if retransmissions == 0 {
         return libm::exp(datagrams * libm::log1p(-loss));
     }
-    // The difference of the two powers as a product, so that it keeps its digits where losses are rare.
+    // The difference of the two powers as a product, which keeps its digits where losses are rare.
     let reached = libm::pow(loss, f64::from(retransmissions));
     let exceeded = reached * loss;
     let none = libm::exp(datagrams * libm::log1p(-reached));
@@ -144,11 +144,11 @@ fn most_retransmitted(loss: f64, retransmissions: u32, datagrams: u32) -> f64 {
 
 /// The loss of a datagram from the probability of [`retransmission_probability`].
 ///
-/// That probability grows with the loss, then falls, for with heavy loss more retransmissions are likelier: of the two losses
-/// that give it, this is the smaller. Without a retransmission it falls from the start, and there is one.
+/// With growing loss that probability grows and then falls, because with heavy loss more retransmissions are likelier.
+/// Of the two losses with this probability, this is the smaller. For 0 retransmissions it only falls, and there is one.
 ///
 /// # Errors
-/// What is no probability, or more than any loss gives; no datagram.
+/// `given` is no probability, or more than any loss gives; or `datagrams` is 0.
 pub fn loss_from_retransmissions(given: f64, retransmissions: u32, datagrams: u32) -> Result<f64, FieldError> {
     probability("probability", given)?;
     at_least_one("datagrams", datagrams)?;
@@ -166,10 +166,10 @@ pub fn loss_from_retransmissions(given: f64, retransmissions: u32, datagrams: u3
     Ok(bisect(0.0, peak, |loss| most_retransmitted(loss, retransmissions, datagrams) < given))
 }
 
-/// The loss with which a number of retransmissions, at least 1, is likeliest.
+/// The loss at which a number of retransmissions, at least 1, is likeliest.
 ///
-/// The derivative of equation 6 vanishes where `R ((1 - p^R) / (1 - p^(R+1)))^(D-1) = (R + 1) p`. The left side falls with p, from
-/// R, and the right side rises, from 0: they meet once.
+/// The derivative of equation 6 vanishes where `R ((1 - p^R) / (1 - p^(R+1)))^(D-1) = (R + 1) p`. The left side falls
+/// with p, from R, and the right side rises, from 0: they meet once.
 fn likeliest_loss(retransmissions: u32, datagrams: u32) -> f64 {
     let r = f64::from(retransmissions);
     bisect(0.0, 1.0, |loss| {
@@ -179,7 +179,7 @@ fn likeliest_loss(retransmissions: u32, datagrams: u32) -> f64 {
     })
 }
 
-/// Where a condition that holds at `low` and not at `high` ceases to hold, as closely as numbers lie.
+/// The point at which `holds` changes from true (at `low`) to false (at `high`), to the precision of `f64`.
 fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     loop {
         let middle = f64::midpoint(low, high);
@@ -194,16 +194,16 @@ fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     }
 }
 
-/// The least that retransmissions of a datagram delay it: a round trip for each (section 6.3).
+/// The least delay that retransmissions add to a datagram: a round trip for each (section 6.3).
 pub fn added_delay(retransmissions: u32, round_trip: Duration) -> Duration {
     round_trip * u64::from(retransmissions)
 }
 
-/// The probability that a datagram is lost, which takes `packets` packets of random access that are lost with probability
-/// `packet_loss` each, independently of each other: `1 - (1 - p)^n`.
+/// The probability that a datagram of `packets` packets of random access is lost, if each is lost with probability
+/// `packet_loss`, independently of the others: `1 - (1 - p)^n`.
 ///
 /// # Errors
-/// A loss that is no probability, or no packet.
+/// `packet_loss` is no probability, or `packets` is 0.
 pub fn datagram_loss(packet_loss: f64, packets: u32) -> Result<f64, FieldError> {
     probability("packet_loss", packet_loss)?;
     at_least_one("packets", packets)?;
@@ -226,7 +226,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Section 5, with MuSCA.
+    /// The values of section 5, with MuSCA.
     const PUBLISHED: Comparison =
         Comparison { timeslots: 40, carriers: 100, dedicated_bits: 920, random_bits: 594, bursts: 3 };
 
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(PUBLISHED.break_even_users(), 477);
         assert!(PUBLISHED.dedicated_frame_bits(477) <= 7722.0 && PUBLISHED.dedicated_frame_bits(476) > 7722.0);
         assert!((PUBLISHED.packets_per_block(477, 100) - 155.025).abs() < 1e-9);
-        // Three more bits in a packet, two users less.
+        // Three more bits in a packet are two users less.
         assert_eq!(Comparison { random_bits: 597, ..PUBLISHED }.break_even_users(), 475);
     }
 
@@ -275,8 +275,9 @@ mod tests {
         );
     }
 
-    /// Table 5: users' curves as (loss of a datagram by its inversion, what was printed for 1, 2 … retransmissions of 3 datagrams
-    /// with the last digit). One entry does not fit its neighbours: where 0.02067 is printed for CRDSA and 300 users, they give 0.02070.
+    /// Table 5, by users: the loss of a datagram by inversion, and the printed probabilities of 1, 2 … retransmissions
+    /// of 3 datagrams, each with its last digit. One entry does not fit its neighbours: where 0.02067 is printed for
+    /// CRDSA and 300 users, they give 0.02070.
     const TABLE_5: &[(f64, &[(f64, f64)])] = &[
         (0.0404, &[(0.11148, 1e-5), (0.00469, 1e-5), (0.00019, 1e-5)]), // CRDSA, 200 users
         (0.0873, &[(0.21701, 1e-5), (0.02070, 1e-5), (0.00182, 1e-5)]), // CRDSA, 300
@@ -288,7 +289,7 @@ mod tests {
     #[test]
     fn the_rows_of_table_5_come_from_one_loss_each() {
         for &(published, row) in TABLE_5 {
-            // The losses that agree with each printed number, to the last digit printed.
+            // The range of losses that agree with each printed number, to the last digit printed.
             let (mut low, mut high) = (0.0f64, 1.0f64);
             for (&(printed, digit), retransmissions) in row.iter().zip(1..) {
                 let solve = |probability| loss_from_retransmissions(probability, retransmissions, 3).unwrap();
@@ -338,7 +339,7 @@ mod tests {
         assert_eq!(beyond, "probability: 0.9 was given: 1 datagram(s) are sent again 2 times with 0.148148 at most");
     }
 
-    /// Equation 6 as printed: a sum over how many datagrams, k, are sent again less often.
+    /// Equation 6 as printed: a sum over the number k of datagrams with fewer retransmissions.
     fn equation_6(loss: f64, retransmissions: u32, datagrams: u32) -> f64 {
         let power = |base: f64, times: u32| libm::pow(base, f64::from(times));
         let of_one = |times: u32| (1.0 - loss) * power(loss, times);
@@ -352,7 +353,7 @@ mod tests {
         fn users_at_break_even_are_the_fewest(timeslots in 1u32..100, carriers in 1u32..200, dedicated_bits in 1u32..3000, random_bits in 1u32..3000, bursts in 1u32..9) {
             let comparison = Comparison { timeslots, carriers, dedicated_bits, random_bits, bursts: bursts.min(timeslots) };
             let random = comparison.random_frame_bits();
-            // In whole numbers: bits of all slots against those of that many users.
+            // In whole numbers: bits of all slots compared with those of that many users.
             let no_more = |users: u64| {
                 u64::from(timeslots * dedicated_bits) * u64::from(carriers).min(users) <= random * users
             };

@@ -1,6 +1,7 @@
-//! Which carriers are for random access and which for dedicated access.
+//! The division of carriers between random and dedicated access.
 //!
-//! EN 301 545-2 lets the burst time plan say for each timeslot which it is for (section 6.2.2.8), and not in which proportion.
+//! In EN 301 545-2 the burst time plan assigns each timeslot to one access (section 6.2.2.8); the proportion is left to
+//! the NCC.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,16 +20,17 @@ units::registry! {
 #[serde(deny_unknown_fields, default)]
 pub struct Fixed {}
 
-/// As many carriers for random access as keep its load at a target, as far as dedicated access needs the others.
+/// As many carriers for random access as keep its load at a target, as far as dedicated access does not need them.
 ///
-/// Too high a load takes as many carriers from dedicated access as it needs. A low one gives carriers back step by step, and only
-/// while data wait for dedicated access: where nobody wants them, they make collisions rarer.
+/// When the load is too high, random access takes as many carriers as it needs. When it is low, it gives carriers back
+/// step by step, and only while data wait for dedicated access: otherwise more carriers make collisions rarer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ByLoad {
-    /// Packets for each random access block that are aimed at.
+    /// The target: packets in each random access block.
     pub target: f64,
-    /// By how much less than the target the load has to be, with the carriers that would be left, before some are given back.
+    /// The share by which the load, on the carriers that would remain, must be below the target before carriers are
+    /// given back.
     pub hysteresis: Probability,
     /// The least carriers for random access; by default the fewest that hold whole blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,13 +38,13 @@ pub struct ByLoad {
     /// The most carriers for random access; by default all but one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most: Option<u32>,
-    /// Superframes between two changes: what the last one did must be seen first.
+    /// Superframes between two changes, so that the effect of a change is measured before the next one.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub hold_superframes: u32,
 }
 
 impl Default for ByLoad {
-    /// The target is about where CRDSA with three replicas is still free of loss on blocks of 100 slots.
+    /// At about this target CRDSA with three replicas is still free of loss in blocks of 100 slots.
     fn default() -> ByLoad {
         ByLoad { target: 30.0, hysteresis: Probability::new(0.2), least: None, most: None, hold_superframes: 12 }
     }
@@ -55,7 +57,7 @@ impl Default for Division {
 }
 
 impl Division {
-    /// Whether the values make sense for so many carriers, of which `step` hold a whole number of random access blocks.
+    /// Checks the values for so many carriers, of which `step` hold a whole number of random access blocks.
     ///
     /// # Errors
     /// Names the field, what was given and what is allowed.
@@ -110,7 +112,7 @@ impl ByLoad {
     }
 }
 
-/// Divides the carriers, superframe after superframe.
+/// Divides the carriers, one superframe after the other.
 #[derive(Clone, Debug)]
 pub struct Divider {
     carriers: u32,
@@ -122,8 +124,8 @@ pub struct Divider {
 }
 
 impl Divider {
-    /// At first, so many are `random_carriers`. `step`: carriers that hold a whole number of random access blocks. The values were
-    /// checked.
+    /// `random_carriers`: the number at the start. `step`: carriers that hold a whole number of random access blocks.
+    /// The values have passed their check.
     pub fn new(division: &Division, carriers: u32, random_carriers: u32, step: u32) -> Divider {
         let by_load = match division {
             Division::Fixed(_) => None,
@@ -132,14 +134,14 @@ impl Divider {
         Divider { carriers, random_carriers, step, by_load, held: 0 }
     }
 
-    /// A superframe begins: how many carriers are for random access in it. `random_load`: packets for each block, as measured
-    /// with the present carriers. `dedicated_backlog_slots`: for how many slots data wait in all terminals.
+    /// A superframe begins; returns its number of carriers for random access. `random_load`: packets in each block, as
+    /// measured with the present carriers. `dedicated_backlog_slots`: the slots for which data wait in all terminals.
     pub fn handle_frame(&mut self, random_load: f64, dedicated_backlog_slots: u64) -> u32 {
         self.held = self.held.saturating_add(1);
         let Some(by_load) = &self.by_load else { return self.random_carriers };
         let now = self.random_carriers;
         let (least, most) = by_load.bounds(self.carriers, self.step);
-        // Carriers that bring the load of the present ones to `load`.
+        // The number of carriers on which the present packets have the load `load`.
         let packets = random_load * f64::from(now);
         let needed =
             |load: f64| (packets / load / f64::from(self.step)).ceil().min(f64::from(self.carriers)) as u32 * self.step;
@@ -227,7 +229,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the load does, blocks are whole and both accesses have carriers.
+        /// Under every load, blocks are whole and both accesses have carriers.
         #[test]
         fn both_accesses_always_have_carriers(
             seen in prop::collection::vec((0.0..200.0f64, 0..3u64), 1..50),
@@ -244,7 +246,7 @@ mod tests {
             }
         }
 
-        /// A constant load finds its carriers and stays there.
+        /// Under a constant load the number of carriers converges.
         #[test]
         fn a_constant_load_settles(packets in 1.0..2000.0f64) {
             let mut divider = divider(prompt(), 50);

@@ -1,10 +1,10 @@
-//! The frame: how time and carriers are divided (EN 301 545-2 section 7.5.1).
+//! The frame: the division of time and carriers (EN 301 545-2 section 7.5.1).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Frequency, Time};
 
-/// The frame of the return link: timeslots by carriers, again and again.
+/// The frame of the return link: timeslots by carriers, repeated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FrameConfig {
@@ -52,7 +52,7 @@ impl Default for FrameConfig {
 const MOST_SLOTS: u64 = 1_000_000;
 
 impl FrameConfig {
-    /// Checks what concerns the frame alone; `burst_symbols`: the longest burst, preamble included.
+    /// Checks the values of the frame alone; `burst_symbols`: the longest burst, preamble included.
     pub(crate) fn check(&self, burst_symbols: u32) -> Result<(), FieldError> {
         if self.duration.is_zero() {
             return Err(FieldError::new("duration", "must be more than 0 s"));
@@ -81,15 +81,15 @@ impl FrameConfig {
         Ok(())
     }
 
-    /// How many random access blocks so many carriers hold.
+    /// The number of random access blocks on so many carriers.
     ///
     /// # Errors
-    /// They are not a whole number.
+    /// It is not a whole number.
     pub(crate) fn blocks(&self, random_carriers: u32) -> Result<u32, FieldError> {
         let slots = u64::from(random_carriers) * u64::from(self.timeslots);
         let block = u64::from(self.block_slots);
         if slots.is_multiple_of(block) {
-            return Ok((slots / block) as u32); // no more than slots
+            return Ok((slots / block) as u32); // at most the number of slots
         }
         let message = format!(
             "{block} slots do not divide the {slots} of random access ({random_carriers} carriers of {} timeslots)",
@@ -98,7 +98,7 @@ impl FrameConfig {
         Err(FieldError::new("block_slots", message))
     }
 
-    /// The fewest carriers that hold a whole number of random access blocks.
+    /// The least number of carriers that hold a whole number of random access blocks.
     pub(crate) fn carrier_step(&self) -> u32 {
         let (mut a, mut b) = (self.block_slots, self.timeslots);
         while b > 0 {
@@ -112,12 +112,13 @@ impl FrameConfig {
         now.as_nanos().div_ceil(self.duration.as_nanos())
     }
 
-    /// When a frame begins.
+    /// The instant at which a frame begins.
     pub(crate) fn start(&self, frame: u64) -> Time {
         Time::from_nanos(frame * self.duration.as_nanos())
     }
 
-    /// From the beginning of a frame to that of a timeslot; the timeslot after the last is the end of the frame.
+    /// The time from the beginning of a frame to that of a timeslot; the timeslot after the last is the end of the
+    /// frame.
     pub(crate) fn offset(&self, timeslot: u32) -> Duration {
         Duration::from_nanos(self.duration.as_nanos() * u64::from(timeslot) / u64::from(self.timeslots))
     }

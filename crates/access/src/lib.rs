@@ -1,8 +1,8 @@
 //! The return link of DVB-RCS2 (ETSI EN 301 545-2): from many terminals to one gateway.
 //!
-//! Time is divided into frames of carriers and timeslots (MF-TDMA). Some carriers are for *random access*, where terminals send
-//! without asking and bursts may collide; the others are for *dedicated access*, whose slots the network control centre (NCC)
-//! grants on request. [`ReturnLink`] carries datagrams over both.
+//! Time is divided into frames of carriers and timeslots (MF-TDMA). On carriers for *random access* terminals send
+//! without a request and bursts may collide; the slots of the other carriers, for *dedicated access*, are granted on
+//! request by the network control centre (NCC). [`ReturnLink`] carries datagrams over both.
 
 pub mod analysis;
 mod config;

@@ -1,4 +1,4 @@
-//! How terminals get at the channel: one line for each method.
+//! The access methods of the return link: one line for each.
 
 use std::path::PathBuf;
 
@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 use crate::random::{Crdsa, RandomAccess, random_access_schemes};
 use crate::switch::SwitchPolicy;
 
-/// Dedicated access: terminals ask the network control centre, which grants slots of their own.
+/// Dedicated access: terminals request capacity, and the network control centre grants them slots of their own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Dedicated {}
 
-/// Both: a policy decides for each datagram.
+/// Random and dedicated access: a policy chooses for each datagram.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Switch {
     /// The scheme of random access.
     pub random: RandomAccess,
-    /// Which datagrams take which access.
+    /// The choice of access for each datagram.
     pub policy: SwitchPolicy,
 }
 
@@ -32,7 +32,7 @@ impl Default for Switch {
 macro_rules! access_methods {
     ($($key:literal => $variant:ident($config:ty)),+ $(,)?) => {
         units::registry! {
-            /// How terminals get at the channel.
+            /// The access method of the terminals.
             pub enum AccessMethod {
                 "dedicated" => Dedicated(Dedicated),
                 $($key => $variant($config),)+
@@ -41,7 +41,7 @@ macro_rules! access_methods {
         }
 
         impl AccessMethod {
-            /// The scheme of its random access, if it has one.
+            /// The scheme of random access, if the method has one.
             pub fn random(&self) -> Option<RandomAccess> {
                 match self {
                     AccessMethod::Dedicated(_) => None,
@@ -58,7 +58,7 @@ impl AccessMethod {
     /// The name of dedicated access.
     pub(crate) const DEDICATED: &'static str = AccessMethod::ALL[0];
 
-    /// Where the options of its random access stand.
+    /// The path of the options of random access.
     pub(crate) fn random_path(&self) -> &'static str {
         if self.is_dedicated() { "method.random" } else { "method" }
     }
@@ -73,7 +73,7 @@ impl AccessMethod {
         }
     }
 
-    /// Whether terminals ask for slots of their own.
+    /// Whether terminals request slots of their own.
     pub fn is_dedicated(&self) -> bool {
         matches!(self, AccessMethod::Dedicated(_) | AccessMethod::Switch(_))
     }

@@ -1,4 +1,4 @@
-//! The return link: terminals with their queues, frame after frame.
+//! The return link: terminals with their queues, in frames.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -20,64 +20,64 @@ use crate::terminal::{Filled, Filler, Terminal, Waiting};
 /// A datagram that a terminal is to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// Its number, which comes back.
+    /// The caller's number of the datagram, returned in [`Output`].
     pub id: u32,
-    /// Whose it is, from 0.
+    /// The terminal, from 0.
     pub terminal: u32,
-    /// Its size.
+    /// The size in bytes.
     pub bytes: u32,
-    /// Datagrams of its flow before it, by what it carries: that of a retransmission is that of the original.
+    /// The datagram's index in its flow; a retransmission has the index of the original.
     pub position: u64,
 }
 
-/// How a datagram got at the channel.
+/// The access by which a datagram is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// By random access.
     Random,
-    /// In slots that were granted.
+    /// In granted slots.
     Dedicated,
 }
 
-/// Why a datagram is lost.
+/// Why a datagram is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropReason {
-    /// A part of it could not be decoded, for other bursts in its slots.
+    /// A part of it was not decoded, because of other bursts in its slots.
     Collision,
     /// The terminal's queue was full.
     Overflow,
 }
 
-/// What becomes of a datagram.
+/// The fate of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// It has left its terminal whole at `at`, which may be some slots ahead, and will be decoded.
+    /// Its last part leaves the terminal at `at`, which may be some slots later, and the datagram will be decoded.
     Sent {
-        /// Which.
+        /// The datagram's number.
         id: u32,
-        /// When the last part of it has left.
+        /// When its last part leaves.
         at: Time,
-        /// How.
+        /// The access by which it was sent.
         access: Access,
     },
-    /// It is lost.
+    /// It is dropped.
     Dropped {
-        /// Which.
+        /// The datagram's number.
         id: u32,
-        /// Why.
+        /// The reason.
         reason: DropReason,
-        /// How it was sent, if it was.
+        /// The access by which it was sent; `None` if it was not.
         access: Option<Access>,
     },
 }
 
 /// The return link of all terminals of a gateway.
 ///
-/// A machine without input or output of its own: datagrams are handed in, frames begin at [`ReturnLink::poll_timeout`], and what
-/// becomes of the datagrams is polled. Propagation is not its matter, except that requests need a round trip, which is handed in.
+/// A machine without input or output of its own: datagrams are handed in, frames begin at [`ReturnLink::poll_timeout`],
+/// and the fate of the datagrams is polled. Propagation is the caller's, who hands in the round trip for requests.
 ///
-/// What is simplified, and who could notice: bursts are aligned to their slots, and Es/N0 is one value for all terminals at all
-/// times, so that bursts in granted slots are always decoded. A study of fading on the return link would notice.
+/// What is simplified, and who could notice: bursts are aligned to their slots, and Es/N0 is one constant value for all
+/// terminals, so that bursts in granted slots are always decoded. A study of fading on the return link would notice.
 pub struct ReturnLink {
     method: &'static str,
     frame: FrameConfig,
@@ -92,28 +92,28 @@ pub struct ReturnLink {
     dedicated: Option<Dedicated>,
     divider: Divider,
     random_carriers: u32,
-    /// The first frame that has not been looked at.
+    /// The first frame that was not handled yet.
     next_frame: u64,
-    /// Terminals that could not ask for slots, for there was no route.
-    unasked: Vec<u32>,
-    /// Terminals with something to send by random access, in the order in which they got it.
+    /// Terminals that could not send a request, because there was no route.
+    unrequested: Vec<u32>,
+    /// Terminals with datagrams for random access, in the order in which they got them.
     contending: Vec<u32>,
     now: Time,
     outputs: VecDeque<Output>,
-    /// What leaves in the present frame, to be put in the order of time.
+    /// Datagrams that leave in the present frame, to be sorted by time.
     leaving: Vec<(Time, Output)>,
     tally: Tally,
 }
 
-/// Random access, and what it needs from frame to frame.
+/// The state of random access.
 struct Random {
     name: &'static str,
-    /// Whether a packet is decoded that is alone in its block.
+    /// Whether a packet that is alone in its block is decoded.
     decodes_alone: bool,
     frame: RandomFrame,
     decoder: Box<dyn Rng + Send>,
     load: Load,
-    /// Of each packet of this frame: whose it is, and which datagrams of its queue it carries parts of.
+    /// For each packet of this frame, the terminal and the datagrams in its queue of which the packet carries parts.
     sent: Vec<(u32, std::ops::Range<u32>)>,
 }
 
@@ -122,7 +122,7 @@ struct Dedicated {
     slot_bits: u32,
 }
 
-/// What is counted on the way.
+/// Counters.
 #[derive(Debug, Default)]
 struct Tally {
     random_slots: u64,
@@ -132,48 +132,48 @@ struct Tally {
     waited: Duration,
 }
 
-/// What is counted from the start, for time series.
+/// Counters from the start of the run, for time series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AccessCounts {
-    /// Packets sent by random access, in frames that have begun.
+    /// Packets sent by random access in frames that have begun.
     pub random_packets: u64,
-    /// Those that were not decoded.
+    /// Packets of these that were not decoded.
     pub random_lost: u64,
     /// Slots for random access.
     pub random_slots: u64,
-    /// Slots that were granted.
+    /// Granted slots.
     pub granted_slots: u64,
-    /// Those in which something was sent.
+    /// Granted slots in which a burst was sent.
     pub used_slots: u64,
-    /// Datagrams that wait in the terminals at this instant.
+    /// Datagrams that wait in the terminals.
     pub waiting_datagrams: u64,
 }
 
-/// The return link in numbers.
+/// Counters and means of the return link.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AccessReport {
-    /// How terminals got at the channel.
+    /// The access method.
     pub method: &'static str,
     /// Frames that have begun.
     pub frames: u64,
     /// Bursts sent by random access.
     pub offered_bursts: u64,
-    /// Those that shared their slot with another burst.
+    /// Bursts that shared their slot with another burst.
     pub collided_bursts: u64,
     /// Packets of random access that were decoded.
     pub decoded_packets: u64,
-    /// Packets of random access that were not.
+    /// Packets of random access that were not decoded.
     pub lost_packets: u64,
-    /// Share of the packets of random access that was lost; `null` without any.
+    /// Share of the packets of random access that were lost; `null` without any.
     pub plr: Option<f64>,
-    /// Packets sent by random access for each of its slots, from the beginning to the end of the run; `null` without such slots.
+    /// Packets sent by random access, divided by its slots, over the whole run; `null` without such slots.
     pub normalized_load: Option<f64>,
     /// Slots that were granted to terminals.
     pub dedicated_slots_granted: u64,
-    /// Those in which something was sent.
+    /// Granted slots in which a burst was sent.
     pub dedicated_slots_used: u64,
-    /// Mean time from the arrival of a datagram at its terminal to the beginning of the frame in which its transmission begins;
-    /// `null` if none did.
+    /// Mean time from the arrival of a datagram at its terminal to the beginning of the frame in which its transmission
+    /// begins; `null` if none began.
     pub waiting_mean_s: Option<f64>,
     /// Carriers for random access at the end of the run.
     pub random_carriers: u32,
@@ -182,8 +182,8 @@ pub struct AccessReport {
 }
 
 impl ReturnLink {
-    /// A return link at rest. `weights`: of each terminal, its share where capacity is divided. `streams` hands out the random
-    /// stream of a purpose and a terminal. File names start from `base`.
+    /// A return link without datagrams. `weights`: the share of each terminal where capacity is divided. `streams`
+    /// makes the random generator of a purpose for a terminal. File names are relative to `base`.
     ///
     /// # Errors
     /// A file cannot be read, or a field is wrong.
@@ -203,8 +203,8 @@ impl ReturnLink {
             AccessMethod::Switch(switch) => Some(switch.policy.clone()),
             _ => None,
         };
-        let asks_early = policy.as_ref().is_some_and(SwitchPolicy::asks_early);
-        let terminal = |number| Terminal::new(frame.timeslots, asks_early, streams("slots", number));
+        let requests_early = policy.as_ref().is_some_and(SwitchPolicy::requests_early);
+        let terminal = |number| Terminal::new(frame.timeslots, requests_early, streams("slots", number));
         let terminals = terminals.map(terminal).collect();
         Ok(ReturnLink {
             method: config.method.kind(),
@@ -221,7 +221,7 @@ impl ReturnLink {
             random_carriers,
             frame,
             next_frame: 0,
-            unasked: Vec::new(),
+            unrequested: Vec::new(),
             contending: Vec::new(),
             now: Time::ZERO,
             outputs: VecDeque::new(),
@@ -230,7 +230,8 @@ impl ReturnLink {
         })
     }
 
-    /// A terminal gets a datagram to send. `round_trip`: between terminals and the network control centre; none without a route.
+    /// Adds a datagram to a terminal's queue. `round_trip`: between terminals and network control centre; `None`
+    /// without a route.
     pub fn handle_datagram(&mut self, now: Time, datagram: Datagram, round_trip: Option<Duration>) {
         self.now = now;
         let Datagram { id, terminal: number, bytes, position } = datagram;
@@ -240,7 +241,7 @@ impl ReturnLink {
             self.outputs.push_back(Output::Dropped { id, reason: DropReason::Overflow, access: None });
             return;
         }
-        let (access, asks) = self.choose(now, number, position, round_trip);
+        let (access, requests_slots) = self.choose(now, number, position, round_trip);
         let terminal = &mut self.terminals[number as usize];
         let waiting = Waiting::new(id, bits, now);
         match access {
@@ -253,20 +254,20 @@ impl ReturnLink {
             Access::Dedicated => terminal.push_dedicated(waiting),
         }
         match round_trip {
-            _ if !asks => {}
-            Some(round_trip) => self.ask(now, number, round_trip),
-            None => self.unasked.push(number),
+            _ if !requests_slots => {}
+            Some(round_trip) => self.request_slots(now, number, round_trip),
+            None => self.unrequested.push(number),
         }
     }
 
-    /// A terminal tells the network control centre that it has data.
-    fn ask(&mut self, now: Time, number: u32, round_trip: Duration) {
+    /// A terminal tells the network control centre its backlog.
+    fn request_slots(&mut self, now: Time, number: u32, round_trip: Duration) {
         if let Some(dedicated) = &mut self.dedicated {
             dedicated.ncc.handle_data(now, number, self.terminals[number as usize].backlog(), round_trip);
         }
     }
 
-    /// How a datagram goes, and whether the terminal asks for slots for it.
+    /// The access of a datagram, and whether the terminal requests slots for it.
     fn choose(&mut self, now: Time, number: u32, position: u64, round_trip: Option<Duration>) -> (Access, bool) {
         let (policy, random) = match (&self.policy, &mut self.random, &self.dedicated) {
             (Some(policy), Some(random), Some(_)) => (policy, random),
@@ -277,26 +278,26 @@ impl ReturnLink {
         let view = SwitchView {
             position,
             queue_bits: terminal.waiting_bits(),
-            random_load: random.load.heard(now, round_trip),
+            random_load: random.load.broadcast(now, round_trip),
         };
         let access = policy.choose(&mut terminal.switch, &view);
-        (access, access == Access::Dedicated || policy.asks(&view))
+        (access, access == Access::Dedicated || policy.requests_slots(&view))
     }
 
-    /// When [`ReturnLink::handle_timeout`] is to be called next: the next frame, if it concerns anybody.
+    /// When [`ReturnLink::handle_timeout`] is due: at the next frame, if there is anything to send or to request.
     pub fn poll_timeout(&self) -> Option<Time> {
-        let asked = self.dedicated.as_ref().is_some_and(|dedicated| !dedicated.ncc.is_idle());
-        let busy = asked || !self.contending.is_empty() || !self.unasked.is_empty();
+        let dedicated = self.dedicated.as_ref().is_some_and(|dedicated| !dedicated.ncc.is_idle());
+        let busy = dedicated || !self.contending.is_empty() || !self.unrequested.is_empty();
         busy.then(|| self.frame.start(self.next_frame.max(self.frame.next(self.now))))
     }
 
-    /// What has become of a datagram; in the order of time for those that were sent.
+    /// The fate of a datagram; sent datagrams are in the order of time.
     pub fn poll_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()
     }
 
-    /// The time of [`ReturnLink::poll_timeout`] is reached: a frame begins. All that it carries is decided here. Without a route,
-    /// terminals hear neither plan nor clock, so nothing is sent.
+    /// A frame begins, at the time of [`ReturnLink::poll_timeout`]; all its transmissions are determined here. Without
+    /// a route, terminals receive neither burst time plan nor clock, and send nothing.
     pub fn handle_timeout(&mut self, now: Time, round_trip: Option<Duration>) {
         self.now = now;
         let number = self.frame.next(now);
@@ -310,8 +311,8 @@ impl ReturnLink {
             self.tally.random_slots += self.random_slots();
             return;
         };
-        while let Some(number) = self.unasked.pop() {
-            self.ask(now, number, round_trip);
+        while let Some(number) = self.unrequested.pop() {
+            self.request_slots(now, number, round_trip);
         }
         if number.is_multiple_of(u64::from(self.frame.superframe_frames)) {
             self.divide_carriers(now);
@@ -334,7 +335,7 @@ impl ReturnLink {
         self.random_carriers = self.divider.handle_frame(random.load.measured(now), slots);
     }
 
-    /// Terminals fill the slots that they were granted.
+    /// Terminals fill their granted slots.
     fn send_dedicated(&mut self, now: Time, frame: u64, round_trip: Duration) {
         let Some(Dedicated { ncc, slot_bits }) = &mut self.dedicated else { return };
         let terminals = &mut self.terminals;
@@ -354,7 +355,7 @@ impl ReturnLink {
                     break;
                 }
                 terminal.bits_left -= u64::from(*slot_bits);
-                // Only slots that are used keep the amplifier from random access.
+                // A column is taken only by a used slot; random access may use the amplifier in the others.
                 terminal.columns.take(slot % self.frame.timeslots);
                 self.tally.slots_used += 1;
                 let slot_end = now + self.frame.offset(slot % self.frame.timeslots + 1);
@@ -368,7 +369,7 @@ impl ReturnLink {
         }
     }
 
-    /// Terminals send what waits for random access; the gateway decodes at the end of the frame.
+    /// Terminals send their datagrams for random access; the gateway decodes at the end of the frame.
     fn send_random(&mut self, now: Time, frame: u64, round_trip: Duration) {
         let Some(random) = &mut self.random else { return };
         let blocks = self.random_carriers * self.frame.timeslots / self.frame.block_slots;
@@ -383,7 +384,7 @@ impl ReturnLink {
             let most = terminal.bits_left / u64::from(payload);
             let mut next = 0;
             for _ in 0..most {
-                // What has begun at random goes on so.
+                // A datagram whose transmission has begun by random access continues so.
                 if prefers_slots && has_slots && !terminal.random.has_begun(next) {
                     break;
                 }
@@ -423,13 +424,13 @@ impl ReturnLink {
         random.load.handle_frame(now, per_block, round_trip);
     }
 
-    /// What to say if Es/N0 is too low for random access.
+    /// A warning if Es/N0 is too low for random access.
     pub fn undecodable(&self) -> Option<String> {
         let random = self.random.as_ref().filter(|random| !random.decodes_alone)?;
         Some(format!("on the return link, {} decodes not even a packet that is alone: Es/N0 is too low", random.name))
     }
 
-    /// What a kind of access is called here.
+    /// The name of an access in the scenario's method.
     pub fn name_of(&self, access: Access) -> &'static str {
         match (access, &self.random) {
             (Access::Random, Some(random)) => random.name,
@@ -437,7 +438,7 @@ impl ReturnLink {
         }
     }
 
-    /// How many datagrams have neither left nor been lost, those to be polled included.
+    /// Datagrams that have neither left nor been dropped, or whose output was not polled yet.
     pub fn in_flight(&self) -> usize {
         self.waiting_datagrams() + self.outputs.len()
     }
@@ -446,7 +447,7 @@ impl ReturnLink {
         self.terminals.iter().map(|terminal| terminal.random.len() + terminal.dedicated.len()).sum()
     }
 
-    /// What has been counted from the beginning to `now`.
+    /// The counters from the start to `now`.
     pub fn counts(&self, now: Time) -> AccessCounts {
         let unseen_frames = self.frame.next(now).saturating_sub(self.next_frame);
         let counters = self.random.as_ref().map(|random| random.frame.counters()).unwrap_or_default();
@@ -460,7 +461,7 @@ impl ReturnLink {
         }
     }
 
-    /// The return link in numbers, from the beginning to `now`.
+    /// The counters and means from the start to `now`.
     pub fn report(&self, now: Time) -> AccessReport {
         let counters = self.random.as_ref().map(|random| random.frame.counters()).unwrap_or_default();
         let counts = self.counts(now);

@@ -1,9 +1,10 @@
-//! Which datagrams take random and which take dedicated access, where a terminal has both.
+//! The choice between random and dedicated access for each datagram of a terminal that has both.
 //!
-//! Random access sends at once but is not safe when many do; dedicated access needs a round trip, then is safe and carries
-//! more. Kuhn and others, "Improving web experience on DVB-RCS2 links", section 7, propose to begin with random access and to
-//! change to dedicated access by the sequence number (`switchAleaDet_`) and by the load of the network. The policies here are
-//! theirs, and two more by what a terminal knows by itself: whether its connection stands, and how much waits.
+//! Random access sends at once, but its losses grow with the load; dedicated access needs a round trip, is then free of
+//! losses and carries more. Kuhn and others, "Improving web experience on DVB-RCS2 links", section 7, propose to begin
+//! with random access and to change to dedicated access by the sequence number (`switchAleaDet_`) and by the load of
+//! the network. These two policies are here, and two more by the terminal's own state: its granted slots, and its
+//! backlog.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,7 @@ use units::{Bytes, FieldError, Probability};
 use crate::return_link::Access;
 
 units::registry! {
-    /// Which datagrams take dedicated access.
+    /// The choice of access for each datagram.
     pub enum SwitchPolicy {
         "sequence" => Sequence(BySequence),
         "granted" => Granted(Granted),
@@ -21,26 +22,27 @@ units::registry! {
     }
 }
 
-/// What is known when a datagram arrives at a terminal.
+/// The state when a datagram arrives at a terminal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SwitchView {
-    /// Datagrams of the flow before this one.
+    /// The datagram's index in its flow.
     pub position: u64,
-    /// What waits in the terminal, in bits.
+    /// The terminal's backlog, in bits.
     pub queue_bits: u64,
-    /// Packets for each random access block, as the network control centre broadcasts: smoothed and a round trip old.
+    /// Packets in each random access block, from the network control centre's last broadcast: smoothed, and a round
+    /// trip old.
     pub random_load: f64,
 }
 
-/// What a policy remembers of a terminal.
+/// The state of a policy at a terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SwitchState {
-    /// Its last datagram took dedicated access.
+    /// Whether its last datagram took dedicated access.
     dedicated: bool,
 }
 
 impl SwitchPolicy {
-    /// Whether the values make sense.
+    /// Checks the values, each and together.
     ///
     /// # Errors
     /// Names the field, what was given and what is allowed.
@@ -53,7 +55,7 @@ impl SwitchPolicy {
         }
     }
 
-    /// How a datagram is sent.
+    /// The access of a datagram.
     pub fn choose(&self, state: &mut SwitchState, view: &SwitchView) -> Access {
         state.dedicated = match self {
             SwitchPolicy::Sequence(policy) => view.position >= policy.after,
@@ -64,8 +66,8 @@ impl SwitchPolicy {
         if state.dedicated { Access::Dedicated } else { Access::Random }
     }
 
-    /// Whether a terminal asks for dedicated slots although a datagram goes by random access.
-    pub fn asks(&self, view: &SwitchView) -> bool {
+    /// Whether a terminal requests slots although the datagram goes by random access.
+    pub fn requests_slots(&self, view: &SwitchView) -> bool {
         match self {
             SwitchPolicy::Sequence(policy) => policy.ask_after.is_some_and(|after| view.position >= after),
             SwitchPolicy::Granted(policy) => view.position >= policy.ask_after,
@@ -75,13 +77,13 @@ impl SwitchPolicy {
 }
 
 impl SwitchPolicy {
-    /// Whether nothing begins at random in a frame in which the terminal has slots of its own.
+    /// Whether no datagram begins by random access in a frame in which the terminal has slots of its own.
     pub fn prefers_slots(&self) -> bool {
         matches!(self, SwitchPolicy::Granted(_))
     }
 
-    /// Whether a terminal asks for slots for datagrams that go by random access.
-    pub fn asks_early(&self) -> bool {
+    /// Whether a terminal requests slots for datagrams that go by random access.
+    pub fn requests_early(&self) -> bool {
         match self {
             SwitchPolicy::Sequence(policy) => policy.ask_after.is_some(),
             SwitchPolicy::Granted(_) => true,
@@ -100,10 +102,10 @@ impl Default for SwitchPolicy {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BySequence {
-    /// How many datagrams take random access (`switchAleaDet_`).
+    /// The number of datagrams that take random access (`switchAleaDet_`).
     pub after: u64,
-    /// After so many the terminal asks for a connection, so that it stands, or nearly so, when it is needed. By default it asks
-    /// when it is needed.
+    /// The datagram after which the terminal requests a connection, so that it is ready, or nearly so, when it is
+    /// needed. By default it requests one when it is needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ask_after: Option<u64>,
 }
@@ -130,23 +132,23 @@ impl BySequence {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Granted {
-    /// After so many datagrams of a flow the terminal asks for a connection: shorter flows do without.
+    /// The datagram of a flow after which the terminal requests a connection: shorter flows do without.
     pub ask_after: u64,
 }
 
-/// Datagrams take dedicated access while much waits in the terminal.
+/// Datagrams take dedicated access while the terminal's backlog is large.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ByQueue {
-    /// What waits when the terminal changes to dedicated access.
+    /// The backlog at which the terminal changes to dedicated access.
     pub threshold: Bytes,
-    /// What waits when it changes back to random access.
+    /// The backlog at which it changes back to random access.
     pub back: Bytes,
 }
 
 impl Default for ByQueue {
-    /// About what thirteen packets of random access carry, a terminal's most in a frame of 40 timeslots with three replicas; back
-    /// when nothing waits.
+    /// About thirteen packets of random access, the most that a terminal sends in a frame of 40 timeslots with three
+    /// replicas; back when nothing waits.
     fn default() -> ByQueue {
         ByQueue { threshold: Bytes::new(1000), back: Bytes::new(0) }
     }
@@ -170,14 +172,14 @@ impl ByQueue {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ByLoad {
-    /// Packets for each random access block at which terminals change to dedicated access.
+    /// Packets in each random access block at which terminals change to dedicated access.
     pub threshold: f64,
-    /// By how much less than the threshold the load has to be before they change back.
+    /// The share by which the load must be below the threshold before they change back.
     pub hysteresis: Probability,
 }
 
 impl Default for ByLoad {
-    /// Up to 30 packets for each block of 100 slots CRDSA with three replicas is free of loss.
+    /// CRDSA with three replicas is free of loss up to 30 packets in each block of 100 slots.
     fn default() -> ByLoad {
         ByLoad { threshold: 30.0, hysteresis: Probability::new(0.2) }
     }
@@ -218,9 +220,9 @@ mod tests {
         let policy = SwitchPolicy::default();
         let at = |position| SwitchView { position, ..VIEW };
         assert_eq!(choices(&policy, [0, 2, 3, 9, 1], at), [Random, Random, Dedicated, Dedicated, Random]);
-        assert!(!policy.asks(&at(2)));
+        assert!(!policy.requests_slots(&at(2)));
         let early = SwitchPolicy::Sequence(BySequence { after: 3, ask_after: Some(1) });
-        assert_eq!([0, 1, 2].map(|position| early.asks(&at(position))), [false, true, true]);
+        assert_eq!([0, 1, 2].map(|position| early.requests_slots(&at(position))), [false, true, true]);
         // The published values: 0 is dedicated access alone.
         let never = SwitchPolicy::Sequence(BySequence { after: 0, ask_after: None });
         assert_eq!(choices(&never, [0, 1], at), [Dedicated, Dedicated]);
@@ -231,8 +233,8 @@ mod tests {
         let policy = SwitchPolicy::Granted(Granted { ask_after: 2 });
         let at = |position| SwitchView { position, ..VIEW };
         assert_eq!(choices(&policy, [0, 7], at), [Random, Random]);
-        assert_eq!([1, 2].map(|position| policy.asks(&at(position))), [false, true]);
-        assert!(policy.prefers_slots() && policy.asks_early() && !SwitchPolicy::default().prefers_slots());
+        assert_eq!([1, 2].map(|position| policy.requests_slots(&at(position))), [false, true]);
+        assert!(policy.prefers_slots() && policy.requests_early() && !SwitchPolicy::default().prefers_slots());
     }
 
     #[test]
@@ -241,7 +243,7 @@ mod tests {
         let at = |bytes: u64| SwitchView { queue_bits: 8 * bytes, ..VIEW };
         let expected = [Random, Random, Dedicated, Dedicated, Dedicated, Random, Random];
         assert_eq!(choices(&policy, [0, 1000, 1001, 500, 201, 200, 900], at), expected);
-        assert!(!policy.asks(&at(500)));
+        assert!(!policy.requests_slots(&at(500)));
     }
 
     #[test]

@@ -13,31 +13,31 @@ use crate::switch::SwitchState;
 
 /// A terminal (RCST).
 pub(crate) struct Terminal {
-    /// What waits for random access.
+    /// Datagrams for random access.
     pub(crate) random: Queue,
-    /// What waits for slots of its own.
+    /// Datagrams for slots of its own.
     pub(crate) dedicated: Queue,
-    /// Whether it asks for slots for what waits for random access too.
-    asks_early: bool,
-    /// What arrived that it asks slots for, since the beginning.
+    /// Whether it also requests slots for the datagrams of random access.
+    requests_early: bool,
+    /// Data that have arrived and for which it requests slots, since the start.
     arrived_bits: u64,
     pub(crate) switch: SwitchState,
-    /// Where its bursts go.
+    /// Draws the slots of its bursts.
     pub(crate) rng: Box<dyn Rng + Send>,
-    /// The present frame's: timeslots in which it sends, and bits that it may still send.
+    /// In the present frame: the timeslots in which it sends, and the bits that it may still send.
     pub(crate) columns: Columns,
     pub(crate) bits_left: u64,
     frame: Option<u64>,
 }
 
-/// A datagram, or what is left of it.
+/// A waiting datagram, with the bits that were not sent yet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting {
     pub(crate) id: u32,
     pub(crate) bits_left: u64,
     pub(crate) since: Time,
     pub(crate) begun: bool,
-    /// A part of it is lost.
+    /// Whether a part of it is lost.
     pub(crate) damaged: bool,
 }
 
@@ -48,29 +48,29 @@ pub(crate) struct Queue {
     bits: u64,
 }
 
-/// Puts datagrams into slots.
+/// Fills slots with datagrams.
 pub(crate) struct Filler {
     fragment_bits: u64,
     packing: bool,
 }
 
-/// What a slot took.
+/// The content of a slot.
 pub(crate) struct Filled {
-    /// The datagrams of which it carries parts, by their place in the queue.
+    /// The datagrams of which it carries parts, by their index in the queue.
     pub(crate) datagrams: Range<u32>,
-    /// The first that still has something to send.
+    /// The index of the first datagram with bits left.
     pub(crate) next: usize,
-    /// How many began in it, and how long these had waited together.
+    /// The number of datagrams whose transmission begins in it, and the sum of their waiting times.
     pub(crate) begun: u64,
     pub(crate) waited: Duration,
 }
 
 impl Terminal {
-    pub(crate) fn new(timeslots: u32, asks_early: bool, rng: Box<dyn Rng + Send>) -> Terminal {
+    pub(crate) fn new(timeslots: u32, requests_early: bool, rng: Box<dyn Rng + Send>) -> Terminal {
         Terminal {
             random: Queue::default(),
             dedicated: Queue::default(),
-            asks_early,
+            requests_early,
             arrived_bits: 0,
             switch: SwitchState::default(),
             rng,
@@ -80,7 +80,7 @@ impl Terminal {
         }
     }
 
-    /// The first call of a frame makes room in it.
+    /// Resets columns and bits at the first call in a frame.
     pub(crate) fn begin_frame(&mut self, frame: u64, bits: u64) {
         if self.frame.replace(frame) != Some(frame) {
             self.columns.clear();
@@ -96,31 +96,31 @@ impl Terminal {
 
     /// Adds a datagram for random access.
     pub(crate) fn push_random(&mut self, waiting: Waiting) {
-        if self.asks_early {
+        if self.requests_early {
             self.arrived_bits += waiting.bits_left;
         }
         self.random.push(waiting);
     }
 
-    /// A slot of its own is free: it takes the first datagram that waits for random access and has not begun; whether there is
-    /// one.
+    /// Moves the first datagram for random access that was not begun to the free slots of its own; returns whether
+    /// there is one.
     pub(crate) fn advance_one(&mut self) -> bool {
         let Some(waiting) = self.random.take_fresh() else { return false };
-        if !self.asks_early {
+        if !self.requests_early {
             self.arrived_bits += waiting.bits_left;
         }
         self.dedicated.push(waiting);
         true
     }
 
-    /// All that waits, in bits.
+    /// The backlog in bits.
     pub(crate) fn waiting_bits(&self) -> u64 {
         self.random.bits + self.dedicated.bits
     }
 
-    /// What the network control centre is told.
+    /// The backlog as the network control centre is told.
     pub(crate) fn backlog(&self) -> Backlog {
-        let bits = if self.asks_early { self.waiting_bits() } else { self.dedicated.bits };
+        let bits = if self.requests_early { self.waiting_bits() } else { self.dedicated.bits };
         Backlog { bits, arrived_bits: self.arrived_bits }
     }
 }
@@ -149,17 +149,17 @@ impl Queue {
         self.bits
     }
 
-    /// Takes the first datagram off if all of it was sent.
+    /// Removes the first datagram if it was sent completely.
     pub(crate) fn pop_done(&mut self) -> Option<Waiting> {
         self.waiting.pop_front_if(|waiting| waiting.bits_left == 0)
     }
 
-    /// Whether a part of the datagram at this place was sent.
+    /// Whether a part of the datagram at this index was sent.
     pub(crate) fn has_begun(&self, place: usize) -> bool {
         self.waiting.get(place).is_some_and(|waiting| waiting.begun)
     }
 
-    /// Takes the first datagram off of which nothing was sent.
+    /// Removes the first datagram of which nothing was sent.
     fn take_fresh(&mut self) -> Option<Waiting> {
         let place = self.waiting.iter().position(|waiting| !waiting.begun)?;
         let waiting = self.waiting.remove(place)?;
@@ -167,7 +167,7 @@ impl Queue {
         Some(waiting)
     }
 
-    /// Parts of these datagrams are lost.
+    /// Marks these datagrams as damaged: a part of each is lost.
     pub(crate) fn damage(&mut self, places: Range<u32>) {
         for waiting in self.waiting.range_mut(places.start as usize..places.end as usize) {
             waiting.damaged = true;
@@ -180,7 +180,7 @@ impl Filler {
         Filler { fragment_bits: encapsulation.fragment.bits(), packing: encapsulation.packing }
     }
 
-    /// Fills a slot of so many bits from the datagram at `from` on, which has something to send.
+    /// Fills a slot of so many bits from the datagram at index `from` on, which has bits left.
     #[inline]
     pub(crate) fn fill(&self, queue: &mut Queue, from: usize, slot_bits: u32, now: Time) -> Filled {
         let mut filled = Filled { datagrams: from as u32..from as u32, next: from, begun: 0, waited: Duration::ZERO };

@@ -1,4 +1,4 @@
-//! What a scenario says about dedicated access.
+//! The configuration of dedicated access.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,35 +6,35 @@ use units::{BitRate, Db, Duration, FieldError};
 
 use crate::waveform::{self, Waveform};
 
-/// What dedicated access offers, and how terminals ask for it.
+/// The slots of dedicated access, and how terminals request them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DedicatedConfig {
     /// Es/N0 of bursts in granted slots, by which the waveform is chosen.
     pub es_n0: Db,
-    /// How much better than the waveform's threshold Es/N0 has to be.
+    /// The margin by which Es/N0 must exceed the waveform's threshold.
     pub margin: Db,
     /// The waveform of granted slots: `auto`, the one with the largest payload for Es/N0; a modulation and a code rate, as
     /// `8psk-2/3`; or a number of the standard's table.
     pub waveform: String,
     /// Symbols of a burst, preamble and pilots included: 536 or 1616 (where the waveform is given by its number, its own).
     pub burst_symbols: u32,
-    /// Bits that a slot carries, in the place of the waveform's payload.
+    /// Bits of a slot, in place of the waveform's payload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload_bits: Option<u32>,
-    /// What terminals ask for.
+    /// The capacity category of the requests.
     pub capacity: Capacity,
-    /// Whether slots that nobody asked for are given away among connected terminals (free capacity assignment, FCA).
+    /// Whether slots that were not requested are divided among connected terminals (free capacity assignment, FCA).
     pub fca: bool,
-    /// After so long without data, a terminal's connection is released.
+    /// The time without data after which a terminal's connection is released.
     pub release_after: Duration,
-    /// From a request to the burst time plan that heeds it; by default the path's own round trip at the time.
+    /// The time from a request to the burst time plan that includes it; by default the path's round trip at the time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round_trip: Option<Duration>,
-    /// How many round trips a terminal without connection needs to get one. Its first request for capacity is part of it.
+    /// Round trips to set up a terminal's connection. Its first capacity request is part of the set-up.
     #[schemars(range(max = 100))]
     pub setup_round_trips: u32,
-    /// At least so much time is between two requests of a connected terminal. They are sent when a superframe begins.
+    /// The least time between two requests of a connected terminal. Requests are sent at the beginning of a superframe.
     pub request_interval: Duration,
 }
 
@@ -57,7 +57,7 @@ impl Default for DedicatedConfig {
 }
 
 impl DedicatedConfig {
-    /// Whether the values make sense, each and together.
+    /// Checks the values, each and together.
     ///
     /// # Errors
     /// Names the field, what was given and what is allowed.
@@ -76,10 +76,10 @@ impl DedicatedConfig {
         by_number.map_or(self.burst_symbols, |waveform| waveform.burst_symbols)
     }
 
-    /// Bits that a slot carries.
+    /// Bits of a slot.
     ///
     /// # Errors
-    /// Es/N0 is not enough for the waveform, or there is no such waveform.
+    /// Es/N0 is too low for the waveform, or there is no such waveform.
     pub fn slot_bits(&self) -> Result<u32, FieldError> {
         match self.payload_bits {
             Some(0) => Err(FieldError::new("payload_bits", "must be more than 0")),
@@ -126,7 +126,7 @@ impl DedicatedConfig {
 }
 
 units::registry! {
-    /// What terminals ask for: the capacity categories of DVB-RCS and DVB-RCS2 (EN 301 790 section 6.4.1).
+    /// The capacity categories of DVB-RCS and DVB-RCS2 (EN 301 790 section 6.4.1).
     pub enum Capacity {
         "cra" => Cra(Cra),
         "rbdc" => Rbdc(Rbdc),
@@ -149,7 +149,7 @@ impl Capacity {
         }
     }
 
-    /// The rate that a connected terminal has without asking, if it is a rate.
+    /// The rate that a connected terminal has without a request; `None` if it has a share.
     pub(super) fn base_rate(&self) -> Option<BitRate> {
         match self {
             Capacity::Cra(cra) => cra.rate,
@@ -160,37 +160,37 @@ impl Capacity {
     }
 }
 
-/// Continuous rate assignment: a connected terminal has its slots, whether it has data or not.
+/// Continuous rate assignment: a connected terminal has constant slots, with or without data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Cra {
-    /// The rate; without it, an equal share (by weight) of all slots among the connected terminals.
+    /// The rate; by default an equal share (by weight) of all slots among the connected terminals.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
 }
 
-/// Rate-based dynamic capacity: a terminal asks for a rate, and a new request replaces the former.
+/// Rate-based dynamic capacity: a terminal requests a rate, and a new request replaces the former.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rbdc {
-    /// The terminal asks for the rate at which data arrive, and for what sends in so much time the data that will still wait when
-    /// the request is heeded.
+    /// The terminal requests the rate of arrivals, plus the rate that sends within this time the data that will still
+    /// wait when the request takes effect.
     pub horizon: Duration,
     /// Time over which the rate of arrivals is averaged (exponentially).
     pub averaging: Duration,
-    /// The most that a terminal may ask for.
+    /// The highest rate that a terminal may request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_rate: Option<BitRate>,
-    /// After so many superframes without a new one, a request ends; never before the next one could have come.
+    /// The number of superframes after which a request expires; never before the next one could take effect.
     #[schemars(range(min = 1, max = 1000))]
     pub expiry_superframes: u32,
-    /// The rate that a connected terminal has without asking.
+    /// The rate that a connected terminal has without a request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cra: Option<BitRate>,
 }
 
 impl Default for Rbdc {
-    /// The time-out of EN 301 790 section 6.4.1.2. Horizon and averaging are ours.
+    /// The time-out of EN 301 790 section 6.4.1.2. Horizon and averaging are this project's.
     fn default() -> Rbdc {
         Rbdc {
             horizon: Duration::from_millis(100),
@@ -218,20 +218,20 @@ impl Rbdc {
     }
 }
 
-/// Volume-based dynamic capacity: a terminal asks for slots, and requests add up.
+/// Volume-based dynamic capacity: a terminal requests slots, and requests add up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Vbdc {
-    /// The rate that a connected terminal has without asking.
+    /// The rate that a connected terminal has without a request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cra: Option<BitRate>,
 }
 
-/// Absolute volume-based dynamic capacity: a terminal asks for slots, and a new request replaces the former.
+/// Absolute volume-based dynamic capacity: a terminal requests slots, and a new request replaces the former.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Avbdc {
-    /// The rate that a connected terminal has without asking.
+    /// The rate that a connected terminal has without a request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cra: Option<BitRate>,
 }

@@ -1,40 +1,41 @@
-//! What terminals ask for, and what the network control centre makes of it: the categories with requests.
+//! The capacity categories with requests: the requests of terminals, and the slots that the network control centre
+//! derives from them.
 
 use super::config::{Capacity, Rbdc};
 use super::{BILLION, FrameFacts, billionths_of_frame};
 
-/// A category by which terminals ask, with what both sides remember of each terminal.
+/// A capacity category, with the state of each terminal at the terminal and at the NCC.
 pub(super) trait Demand: Send {
-    /// A terminal begins anew; so much had arrived at it and been sent before, in bits.
+    /// Resets a terminal; `arrived_bits` have arrived at it and were sent before.
     fn forget(&mut self, terminal: usize, arrived_bits: u64);
 
-    /// What a terminal's request says, if it sends one now.
+    /// The content of a terminal's request; `None` if it sends none now.
     fn request(&mut self, terminal: usize, need: &Need) -> Option<u64>;
 
-    /// A request has come through. `granted_since`: slots that the terminal was granted since it was sent.
-    fn heed(&mut self, terminal: usize, asked: u64, granted_since: u64);
+    /// A request has arrived. `granted_since`: slots that the terminal was granted since it was sent.
+    fn handle_request(&mut self, terminal: usize, requested: u64, granted_since: u64);
 
-    /// Slots that a terminal is to have in this frame. Asked once for a frame.
+    /// Slots that a terminal is to have in this frame. Called once for a frame.
     fn wanted(&mut self, terminal: usize) -> u64;
 
-    /// So many of these it has. Told once for a frame.
+    /// The slots that a terminal was granted of these. Called once for a frame.
     fn on_granted(&mut self, terminal: usize, slots: u32);
 }
 
-/// What a terminal knows when it asks.
+/// The state of a terminal when it sends a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Need {
-    /// Slots for what waits, beyond those of this frame.
+    /// Slots for the waiting data, beyond those of this frame.
     pub(super) slots: u64,
-    /// What has arrived since the start of the run, in bits.
+    /// Data that have arrived since the start of the run, in bits.
     pub(super) arrived_bits: u64,
-    /// What its base rate sends in a frame, in bits.
+    /// Data that its base rate sends in a frame, in bits.
     pub(super) base_bits: f64,
-    /// Frames until a request is heeded.
+    /// Frames until a request takes effect.
     pub(super) round_trip_frames: f64,
 }
 
-/// The category of `capacity`, if it is one with requests. `request_frames`: between two requests of a terminal.
+/// The category of `capacity`; `None` without requests. `request_frames`: frames between two requests of a terminal.
 pub(super) fn of(
     capacity: &Capacity,
     frame: FrameFacts,
@@ -53,18 +54,19 @@ pub(super) fn of(
     }
 }
 
-/// RBDC: the terminal asks for a rate, which holds until the next request or until it expires (EN 301 790 section 6.4.1.2).
+/// RBDC: the terminal requests a rate, which holds until the next request or until it expires (EN 301 790 section
+/// 6.4.1.2).
 ///
-/// How a terminal makes its request is left to it. Ours asks for the mean rate at which data arrive, and in addition for what
-/// sends, within the horizon, those data that would still wait when the request is heeded: what waits now and will have arrived
-/// by then, less what earlier requests and the base rate will have sent. Of earlier requests it expects as much as it was
-/// granted of the one in force.
+/// The standard leaves the algorithm of the requests to the terminal. This one requests the mean rate of arrivals, plus
+/// the rate that sends, within the horizon, the data that will still wait when the request takes effect: the data that
+/// wait now or arrive by then, less what earlier requests and the base rate will have sent. Of earlier requests it
+/// expects the share that it was granted of the one in force.
 struct Rates {
     slot_bits: u64,
     request_frames: u64,
-    /// Share of the uncovered backlog that a request asks for.
+    /// The share of the uncovered backlog that a request includes.
     urgency: f64,
-    /// How much the arrivals since the last request count in their mean.
+    /// The weight in the mean of the arrivals since the last request.
     weight: f64,
     /// The highest rate.
     most_bits: u64,
@@ -72,19 +74,20 @@ struct Rates {
     terminals: Vec<Rate>,
 }
 
-/// Rates are in bits a frame.
+/// The state of a terminal. Rates are in bits a frame.
 #[derive(Clone, Debug, Default)]
 struct Rate {
-    // What the terminal remembers: arrivals before its last request, what that said, and bits asked for that have neither been
-    // due nor been replaced.
+    // At the terminal: the arrivals before its last request, the rate it requested, and requested bits that have
+    // neither been due nor been replaced.
     arrived_bits: u64,
-    asked: u64,
+    requested: u64,
     outstanding: u64,
-    // Mean arrivals.
+    // The mean of the arrivals.
     arrival: f64,
-    // By how much the plan fell short of the rate in force, 0 to 1.
+    // The share by which the plan fell short of the rate in force, 0 to 1.
     shortfall: f64,
-    // What the NCC remembers: the rate, how many frames the terminal counts on it, and when it expires; parts of a slot.
+    // At the NCC: the rate, the number of frames for which the terminal counts on it, its expiry, and fractions of a
+    // slot.
     rate: u64,
     planned_frames: u64,
     frames_left: u64,
@@ -125,21 +128,21 @@ impl Demand for Rates {
         let uncovered = (need.slots * self.slot_bits) as f64 + growth - expected;
         let urgency = if uncovered > 0.0 { self.urgency } else { 1.0 };
         let bits = terminal.arrival + urgency * uncovered / frames - need.base_bits;
-        // In whole slots, rounded up: the remainder of a backlog does not wait for a fraction of a slot to grow.
+        // In whole slots, rounded up, so that the rest of a backlog does not wait for a fraction of a slot to grow.
         let slots = (bits / self.slot_bits as f64).ceil().max(0.0) as u64;
-        let asked = (slots * self.slot_bits).min(self.most_bits);
-        if asked == 0 && terminal.asked == 0 {
+        let requested = (slots * self.slot_bits).min(self.most_bits);
+        if requested == 0 && terminal.requested == 0 {
             return None;
         }
-        terminal.asked = asked;
-        terminal.outstanding += asked * self.request_frames;
-        Some(asked)
+        terminal.requested = requested;
+        terminal.outstanding += requested * self.request_frames;
+        Some(requested)
     }
 
-    fn heed(&mut self, terminal: usize, asked: u64, _granted_since: u64) {
+    fn handle_request(&mut self, terminal: usize, requested: u64, _granted_since: u64) {
         let terminal = &mut self.terminals[terminal];
         terminal.outstanding -= terminal.rate * terminal.planned_frames;
-        terminal.rate = asked;
+        terminal.rate = requested;
         terminal.planned_frames = self.request_frames;
         terminal.frames_left = self.expiry_frames;
     }
@@ -164,7 +167,7 @@ impl Demand for Rates {
             terminal.outstanding -= terminal.rate;
         }
         let missed = terminal.credit - u64::from(slots) * self.slot_bits;
-        // Slots that there were not are not made up for: the terminal sees them in its backlog.
+        // Slots that could not be granted are not made up for: the terminal sees the data in its backlog.
         terminal.credit = missed.min(self.slot_bits - 1);
         if terminal.rate > 0 {
             terminal.shortfall = ((missed - terminal.credit) as f64 / terminal.rate as f64).min(1.0);
@@ -174,19 +177,20 @@ impl Demand for Rates {
 
 /// VBDC: requests add up (EN 301 790 section 6.4.1.3).
 ///
-/// The terminal asks for what waits beyond the slots that it has asked for and not got, and beyond what its base rate sends in
-/// a round trip. So nothing is asked for twice, and slots that data were sent in by other means are not asked for again.
+/// The terminal requests slots for the waiting data beyond the slots that it requested and did not get, and beyond what
+/// its base rate sends in a round trip. So no slot is requested twice, and data that were sent by other means are not
+/// requested again.
 struct Volumes {
     slot_bits: u64,
     terminals: Vec<Volume>,
 }
 
-/// In slots.
+/// The state of a terminal, in slots.
 #[derive(Clone, Debug, Default)]
 struct Volume {
-    /// What the terminal has asked for and not got.
+    /// Slots that the terminal has requested and not got.
     outstanding: u64,
-    /// What the NCC has been asked for and has not given.
+    /// Slots that were requested at the NCC and not granted.
     volume: u64,
 }
 
@@ -198,13 +202,13 @@ impl Demand for Volumes {
     fn request(&mut self, terminal: usize, need: &Need) -> Option<u64> {
         let terminal = &mut self.terminals[terminal];
         let by_rate = (need.base_bits * need.round_trip_frames / self.slot_bits as f64) as u64;
-        let asked = need.slots.saturating_sub(terminal.outstanding + by_rate);
-        terminal.outstanding += asked;
-        (asked > 0).then_some(asked)
+        let requested = need.slots.saturating_sub(terminal.outstanding + by_rate);
+        terminal.outstanding += requested;
+        (requested > 0).then_some(requested)
     }
 
-    fn heed(&mut self, terminal: usize, asked: u64, _granted_since: u64) {
-        self.terminals[terminal].volume += asked;
+    fn handle_request(&mut self, terminal: usize, requested: u64, _granted_since: u64) {
+        self.terminals[terminal].volume += requested;
     }
 
     fn wanted(&mut self, terminal: usize) -> u64 {
@@ -218,20 +222,20 @@ impl Demand for Volumes {
     }
 }
 
-/// AVBDC: a request says all that waits and replaces the former (EN 301 790 section 6.4.1.4).
+/// AVBDC: a request has the whole backlog and replaces the former (EN 301 790 section 6.4.1.4).
 ///
-/// What was granted while the request was under way has been for the same data: the NCC, which knows its own plans, takes it
-/// off.
+/// Slots that were granted while the request was in flight were for the same data: the NCC, which knows its plans,
+/// subtracts them.
 struct AbsoluteVolumes {
     terminals: Vec<Absolute>,
 }
 
-/// In slots.
+/// The state of a terminal, in slots.
 #[derive(Clone, Debug, Default)]
 struct Absolute {
-    /// What the terminal asked for last.
-    asked: u64,
-    /// What the NCC has been asked for and has not given.
+    /// The last request of the terminal.
+    requested: u64,
+    /// Slots that were requested at the NCC and not granted.
     volume: u64,
 }
 
@@ -242,12 +246,12 @@ impl Demand for AbsoluteVolumes {
 
     fn request(&mut self, terminal: usize, need: &Need) -> Option<u64> {
         let terminal = &mut self.terminals[terminal];
-        let before = std::mem::replace(&mut terminal.asked, need.slots);
+        let before = std::mem::replace(&mut terminal.requested, need.slots);
         (need.slots > 0 || before > 0).then_some(need.slots)
     }
 
-    fn heed(&mut self, terminal: usize, asked: u64, granted_since: u64) {
-        self.terminals[terminal].volume = asked.saturating_sub(granted_since);
+    fn handle_request(&mut self, terminal: usize, requested: u64, granted_since: u64) {
+        self.terminals[terminal].volume = requested.saturating_sub(granted_since);
     }
 
     fn wanted(&mut self, terminal: usize) -> u64 {

@@ -1,23 +1,23 @@
-//! The network control centre (NCC): who may send in which slots of dedicated access.
+//! The network control centre (NCC): it assigns the slots of dedicated access.
 //!
-//! A terminal that has data and no connection asks for one. A round trip later it is connected: from then on the burst time
-//! plan may name it, and it asks for more by the capacity category of the scenario. Each request is heeded a round trip after it
-//! was sent, when a superframe begins. A connection without data for some time is released.
+//! A terminal that has data and no connection requests one. A round trip later it is connected: the burst time plan may
+//! then grant it slots, and it requests more by the capacity category of the scenario. Each request takes effect a
+//! round trip after it was sent, at the beginning of a superframe. A connection without data for some time is released.
 //!
-//! Sources: the categories, EN 301 790 section 6.4.1, which EN 301 545-2 takes over; dedicated access and its burst time plan,
-//! EN 301 545-2 sections 7.2.6 and 6.2.2.8 (TBTP2); equal shares of all slots among the connected terminals, no more than N_S
-//! each, the terminal's limit, and the time-out of connections (`cutConnect_`), Kuhn and others, "Improving web experience on
-//! DVB-RCS2 links", sections 2.1.2, 4.1, 4.2 and 5.1.
+//! Sources: the categories, EN 301 790 section 6.4.1, which EN 301 545-2 takes over; dedicated access and its burst
+//! time plan, EN 301 545-2 sections 7.2.6 and 6.2.2.8 (TBTP2); equal shares of all slots among the connected terminals,
+//! no more than N_S each, the terminal's limit, and the time-out of connections (`cutConnect_`), Kuhn and others,
+//! "Improving web experience on DVB-RCS2 links", sections 2.1.2, 4.1, 4.2 and 5.1.
 //!
-//! In a frame, slots are given for rates first (CRA, the base rate of the others), then for what was asked for (RBDC, VBDC or
-//! AVBDC), then, if the scenario says so, what is left to all connected terminals (FCA). Each time, where more is wanted than
-//! there is, the division is fair by weight (water filling).
+//! The slots of a frame are granted first for rates (CRA, the base rate of the others), then for requests (RBDC, VBDC
+//! or AVBDC), and then, with FCA, the rest to all connected terminals. In each step, demand beyond the available slots
+//! is divided fairly by weight (water filling).
 //!
 //! What is simplified, and who could notice:
-//! * Requests are never lost and take no capacity: they go in headers or in slots of their own that are not counted. A study of
-//!   signalling would notice.
-//! * All terminals ask by the same category. A study of service classes would notice.
-//! * The plan of a superframe is worked out frame by frame, from what was known when it began, which comes to the same.
+//! * Requests are never lost and take no capacity: they are sent in headers or in slots of their own that are not
+//!   counted. A study of signalling would notice.
+//! * All terminals use the same category. A study of service classes would notice.
+//! * The plan of a superframe is computed frame by frame, from the state at its beginning; the result is the same.
 
 mod config;
 mod demand;
@@ -33,7 +33,7 @@ use demand::{Demand, Need};
 use share::Share;
 use units::{BitRate, Duration, Time};
 
-/// What the network control centre knows of the frame.
+/// The parameters of the frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrameFacts {
     /// Duration of a frame.
@@ -44,34 +44,34 @@ pub struct FrameFacts {
     pub superframe_frames: u32,
     /// Whether a terminal sends on one carrier at a time.
     pub one_amplifier: bool,
-    /// How many bits of a [`Backlog`] a slot takes: without headers of parts of datagrams.
+    /// Bits of a [`Backlog`] that a slot takes: without headers of fragments.
     pub slot_bits: u32,
     /// The most slots of a terminal in a frame.
     pub max_slots: u32,
 }
 
-/// What a terminal has to send in dedicated slots.
+/// The backlog of a terminal for dedicated slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
-    /// What waits, in bits.
+    /// Waiting data, in bits.
     pub bits: u64,
-    /// What has arrived since the start of the run, in bits.
+    /// Data that have arrived since the start of the run, in bits.
     pub arrived_bits: u64,
 }
 
-/// A line of the burst time plan: slots in a row, numbered carrier by carrier.
+/// An entry of the burst time plan: consecutive slots, numbered carrier by carrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// Who may send.
+    /// The terminal that may send.
     pub terminal: u32,
     /// The first slot.
     pub first_slot: u32,
-    /// How many.
+    /// The number of slots.
     pub slots: u32,
 }
 
 impl Grant {
-    /// The slots in the order of time. A grant that goes on in the next carrier begins there.
+    /// The slots in the order of time. A grant that extends into the next carrier begins there.
     pub fn in_time_order(self, timeslots: u32) -> impl Iterator<Item = u32> {
         let Grant { first_slot, slots, .. } = self;
         let first_column = first_slot % timeslots;
@@ -94,36 +94,36 @@ pub struct Ncc {
     base: Base,
     demand: Option<Box<dyn Demand>>,
     terminals: Vec<Terminal>,
-    /// In the order in which they were connected.
+    /// Connected terminals in the order of their connection.
     connected: Vec<u32>,
-    /// Connections that were asked for: when they stand.
+    /// Connections that were requested, with the instant at which they are set up.
     setups: BinaryHeap<Reverse<(Time, u32)>>,
     requests: VecDeque<Request>,
     shares: [Share; 3],
     plan: Vec<Grant>,
 }
 
-/// What a connected terminal has without asking.
+/// The slots that a connected terminal has without a request.
 #[derive(Clone, Copy, Debug)]
 enum Base {
-    /// So many billionths of a bit in a frame.
+    /// A rate, in billionths of a bit in a frame.
     Rate(u64),
     /// A share of all slots.
     Share,
 }
 
-/// What is known of a terminal.
+/// The state of a terminal.
 #[derive(Clone, Debug)]
 struct Terminal {
     weight: f64,
     state: State,
-    /// How many connections it has had: requests of former ones do not count.
+    /// The number of its connections so far; requests of former connections do not count.
     connection: u32,
-    /// When it last had data.
+    /// The last instant at which it had data.
     last_data: Time,
-    /// What the request says that goes with the connection's.
+    /// The capacity request in its connection request.
     first_request: Option<u64>,
-    /// What its base rate has not yet given it, in billionths of a bit.
+    /// The part of its base rate that is not granted yet, in billionths of a bit.
     credit: u64,
     /// Slots in this frame, and since the start.
     granted: u32,
@@ -137,24 +137,25 @@ enum State {
     Connected,
 }
 
-/// A request of a connected terminal, under way.
+/// A request of a connected terminal, in flight.
 #[derive(Clone, Copy, Debug)]
 struct Request {
     due: Time,
     terminal: u32,
     connection: u32,
-    asked: u64,
+    requested: u64,
     /// Slots granted before it was sent, since the start.
     granted_before: u64,
 }
 
-/// Of [`Ncc::shares`].
+/// An index of [`Ncc::shares`].
 const RATES: usize = 0;
 const REQUESTS: usize = 1;
 const FREE: usize = 2;
 
 impl Ncc {
-    /// Nobody is connected. `weights`: of the terminals, in their order, each more than 0. The configuration was checked.
+    /// No terminal is connected. `weights`: of the terminals, in their order, each more than 0. The configuration has
+    /// passed its check.
     ///
     /// # Panics
     /// A weight is not a positive number.
@@ -198,8 +199,8 @@ impl Ncc {
         }
     }
 
-    /// Data for dedicated access have arrived at a terminal, whose `backlog` they are now part of: without connection it asks for
-    /// one at once. `round_trip`: between terminals and the NCC.
+    /// Data for dedicated access have arrived at a terminal and are part of its `backlog` now: without a connection it
+    /// requests one at once. `round_trip`: between terminals and NCC.
     pub fn handle_data(&mut self, now: Time, terminal: u32, backlog: Backlog, round_trip: Duration) {
         let round_trip = self.round_trip.unwrap_or(round_trip);
         let number = terminal as usize;
@@ -217,9 +218,9 @@ impl Ncc {
         self.setups.push(Reverse((now + round_trip * u64::from(self.setup_round_trips), terminal)));
     }
 
-    /// A frame with so many dedicated `slots` begins: requests that have come through are heeded, idle connections released, the
-    /// slots divided, and the terminals ask for what they need beyond their slots in it. Frames may be left out while
-    /// [`Ncc::is_idle`].
+    /// A frame with so many dedicated `slots` begins: requests that have arrived take effect, idle connections are
+    /// released, the slots are divided, and the terminals request what they need beyond their slots in it. Frames may
+    /// be left out while [`Ncc::is_idle`].
     pub fn handle_frame(
         &mut self,
         now: Time,
@@ -232,7 +233,7 @@ impl Ncc {
         if frame.is_multiple_of(u64::from(self.frame.superframe_frames)) {
             self.release(now, backlogs);
             self.connect(now);
-            self.heed(now);
+            self.handle_requests(now);
         }
         self.divide(slots);
         self.make_plan();
@@ -241,7 +242,7 @@ impl Ncc {
         }
     }
 
-    /// The burst time plan of this frame. Each terminal has one line at most; no slot is in two.
+    /// The burst time plan of this frame. Each terminal has at most one entry; no slot is in two.
     pub fn plan(&self) -> &[Grant] {
         &self.plan
     }
@@ -258,12 +259,12 @@ impl Ncc {
         *state == State::Connected && *granted > 0
     }
 
-    /// Whether nothing is connected and nothing asked for: no frame need be looked at.
+    /// Whether no terminal is connected or requests a connection: no frame need be handled then.
     pub fn is_idle(&self) -> bool {
         self.connected.is_empty() && self.setups.is_empty()
     }
 
-    /// Ends connections that had no data for long.
+    /// Releases connections that had no data for long.
     fn release(&mut self, now: Time, backlogs: &mut dyn FnMut(u32) -> Backlog) {
         let (terminals, release_after) = (&mut self.terminals, self.release_after);
         self.connected.retain(|&number| {
@@ -277,7 +278,7 @@ impl Ncc {
         });
     }
 
-    /// Connections that were asked for a round trip ago stand.
+    /// Sets up the connections that were requested a round trip ago.
     fn connect(&mut self, now: Time) {
         while let Some(&Reverse((due, number))) = self.setups.peek()
             && due <= now
@@ -290,25 +291,25 @@ impl Ncc {
             terminal.credit = 0;
             self.connected.push(number);
             self.shares.iter_mut().for_each(|share| share.forget(number as usize));
-            if let (Some(demand), Some(asked)) = (&mut self.demand, terminal.first_request.take()) {
-                demand.heed(number as usize, asked, 0);
+            if let (Some(demand), Some(requested)) = (&mut self.demand, terminal.first_request.take()) {
+                demand.handle_request(number as usize, requested, 0);
             }
         }
     }
 
-    /// Requests that were sent a round trip ago count.
-    fn heed(&mut self, now: Time) {
+    /// Applies the requests that were sent a round trip ago.
+    fn handle_requests(&mut self, now: Time) {
         let Some(demand) = &mut self.demand else { return };
         while let Some(request) = self.requests.pop_front_if(|request| request.due <= now) {
             let terminal = &self.terminals[request.terminal as usize];
             if terminal.state == State::Connected && terminal.connection == request.connection {
                 let granted_since = terminal.granted_ever - request.granted_before;
-                demand.heed(request.terminal as usize, request.asked, granted_since);
+                demand.handle_request(request.terminal as usize, request.requested, granted_since);
             }
         }
     }
 
-    /// Divides the slots of a frame: rates, requests, then what is free.
+    /// Divides the slots of a frame: rates, requests, then the rest.
     fn divide(&mut self, slots: u32) {
         let mut left = slots;
         let max_slots = self.frame.max_slots;
@@ -341,8 +342,8 @@ impl Ncc {
         }
     }
 
-    /// Gives each connected terminal the slots of its base rate; returns how many in all. A rate that is not a whole number of
-    /// slots in a frame is met over several frames. What is missed because there are too few slots is not made up for.
+    /// Grants each connected terminal the slots of its base rate and returns their number. A rate that is not a whole
+    /// number of slots in a frame is met over several frames. Slots that could not be granted are not made up for.
     fn divide_rates(&mut self, billionths: u64, available: u32) -> u32 {
         let slot = u64::from(self.frame.slot_bits) * BILLION;
         let (terminals, max_slots) = (&mut self.terminals, u64::from(self.frame.max_slots));
@@ -361,7 +362,8 @@ impl Ncc {
         sum
     }
 
-    /// Divides what is available among all connected terminals, as far as they may have more; returns how many slots in all.
+    /// Divides the available slots among all connected terminals, within their limits, and returns the number of
+    /// granted slots.
     fn divide_equally(&mut self, share: usize, available: u32) -> u32 {
         let (terminals, max_slots) = (&self.terminals, self.frame.max_slots);
         let claims = self.connected.iter().map(|&number| {
@@ -376,7 +378,8 @@ impl Ncc {
         sum
     }
 
-    /// Slots in a row for each: no column twice, for nobody has more than a carrier has timeslots (with one amplifier).
+    /// Assigns consecutive slots to each terminal: no column twice, because a terminal (with one amplifier) has no more
+    /// slots than a carrier has timeslots.
     fn make_plan(&mut self) {
         self.plan.clear();
         let mut first_slot = 0;
@@ -389,18 +392,18 @@ impl Ncc {
         }
     }
 
-    /// Connected terminals ask for what they need beyond what this frame gives them.
+    /// Connected terminals request what they need beyond this frame's slots.
     fn make_requests(&mut self, now: Time, backlogs: &mut dyn FnMut(u32) -> Backlog, round_trip: Duration) {
         let Some(mut demand) = self.demand.take() else { return };
-        // Requests do not overtake each other where the path becomes shorter.
+        // A request does not overtake an earlier one when the path becomes shorter.
         let due = self.requests.back().map_or(Time::ZERO, |last| last.due).max(now + round_trip);
         for place in 0..self.connected.len() {
             let terminal = self.connected[place];
             let number = terminal as usize;
             let need = self.need(number, backlogs(terminal), round_trip);
-            if let Some(asked) = demand.request(number, &need) {
+            if let Some(requested) = demand.request(number, &need) {
                 let Terminal { connection, granted_ever: granted_before, .. } = self.terminals[number];
-                self.requests.push_back(Request { due, terminal, connection, asked, granted_before });
+                self.requests.push_back(Request { due, terminal, connection, requested, granted_before });
             }
         }
         self.demand = Some(demand);
@@ -427,7 +430,7 @@ impl Ncc {
 
 const BILLION: u64 = 1_000_000_000;
 
-/// What a rate sends in a frame, in billionths of a bit; no more than the slots of a terminal carry.
+/// The data that a rate sends in a frame, in billionths of a bit; no more than the slots of a terminal carry.
 fn billionths_of_frame(rate: BitRate, frame: FrameFacts) -> u64 {
     let most = (u64::from(frame.max_slots) * u64::from(frame.slot_bits)).saturating_mul(BILLION);
     rate.as_bps().saturating_mul(frame.duration.as_nanos()).min(most)

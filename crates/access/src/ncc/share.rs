@@ -1,13 +1,15 @@
-//! Fair division of slots among those who want them.
+//! Fair division of slots among terminals.
 
-/// Divides frame after frame; remembers who has had less than its share because slots are whole.
+/// Divides one frame after the other, and remembers by how much each terminal is behind its share because slots are
+/// whole.
 ///
-/// Who wants no more than the level for its weight gets it, the others get the level times their weight: water filling, which
-/// is max-min fair by weight. Of those the whole part is given first, and what remains to those who are most behind, one
-/// each. So 150 terminals with 4,000 slots a frame have 26 or 27 in each, and 80 in three.
+/// A terminal that wants no more than the level times its weight gets what it wants; the others get the level times
+/// their weight: water filling, which is weighted max-min fairness. The whole part of a share is granted first, and the
+/// remaining slots go to the terminals that are most behind, one each. So 150 terminals with 4,000 slots a frame have
+/// 26 or 27 in each, and 80 in three.
 #[derive(Debug)]
 pub(super) struct Share {
-    /// By how much each is behind its share (slots).
+    /// The slots by which each terminal is behind its share.
     behind: Vec<f64>,
     claims: Vec<Claim>,
     granted: Vec<(u32, u32)>,
@@ -15,12 +17,12 @@ pub(super) struct Share {
 
 #[derive(Clone, Copy, Debug)]
 struct Claim {
-    /// Its place among the claims.
+    /// Its index among the claims.
     place: u32,
     terminal: u32,
     wanted: u32,
     weight: f64,
-    /// What it should get of the level, and does at first.
+    /// The level times its weight, at most the slots that it wants.
     share: f64,
     whole: u32,
 }
@@ -31,13 +33,13 @@ impl Share {
         Share { behind: vec![0.0; terminals], claims: Vec::new(), granted: Vec::new() }
     }
 
-    /// A terminal begins anew.
+    /// Resets a terminal.
     pub(super) fn forget(&mut self, terminal: usize) {
         self.behind[terminal] = 0.0;
     }
 
-    /// Divides `available` slots among `claims` of (terminal, wanted, weight); returns how many each terminal gets, in the order
-    /// of the claims.
+    /// Divides `available` slots among `claims` of (terminal, wanted, weight); returns the slots of each terminal, in
+    /// the order of the claims.
     pub(super) fn divide(&mut self, available: u32, claims: impl Iterator<Item = (u32, u32, f64)>) -> &[(u32, u32)] {
         self.claims.clear();
         self.granted.clear();
@@ -53,7 +55,7 @@ impl Share {
         &self.granted
     }
 
-    /// Makes whole slots of the shares of those who want more than theirs (all from `content` on), who have `left` together.
+    /// Rounds the shares of the claims from `content` on, which have `left` slots together.
     fn round(&mut self, content: usize, left: u32) {
         let claims = &mut self.claims[content..];
         let mut spare = i64::from(left);
@@ -62,7 +64,8 @@ impl Share {
             claim.whole = claim.share as u32;
             spare -= i64::from(claim.whole);
         }
-        // Above the whole part, if there is more than that; then who is most behind; then the first.
+        // Claims with a fraction come first; among these, those most behind, the fraction included; then those of lower
+        // index.
         let behind = &self.behind;
         let rank = |claim: &Claim| {
             let part = claim.share - f64::from(claim.whole);
@@ -78,7 +81,7 @@ impl Share {
         for claim in &mut claims[..chosen] {
             claim.whole += 1;
         }
-        // The last bit of the shares could make their whole parts one too many.
+        // A rounding error of the shares could make the sum of whole parts one too large.
         while spare < 0 {
             let Some(claim) = claims.iter_mut().rev().find(|claim| claim.whole > 0) else { break };
             claim.whole -= 1;
@@ -92,8 +95,9 @@ impl Share {
     }
 }
 
-/// Water filling: puts the content first, who want no more than the level for their weight, and writes the others' shares.
-/// Returns how many are content, and how many slots the others have together. Not all are.
+/// Water filling: moves the claims that want no more than the level times their weight to the front, and computes the
+/// shares of the others. Returns the number of the former, and the slots of the others together; there is at least one
+/// other.
 fn fill(claims: &mut [Claim], available: u32) -> (usize, u32) {
     let (mut content, mut left) = (0, available);
     loop {

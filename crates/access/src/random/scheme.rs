@@ -1,4 +1,4 @@
-//! A scheme of random access, ready for use.
+//! A scheme of random access, resolved.
 
 use channel::qpsk;
 use rand::Rng;
@@ -7,7 +7,7 @@ use units::Db;
 use super::draw::unit_interval;
 use super::plr_table::PlrTable;
 
-/// A scheme whose parameters are checked and whose files are read.
+/// A scheme with checked parameters and its files read.
 #[derive(Clone, Debug)]
 pub struct Scheme {
     pub(super) payload_bits: u32,
@@ -21,7 +21,7 @@ impl Scheme {
         self.payload_bits
     }
 
-    /// Bursts of a packet on average.
+    /// Mean bursts of a packet.
     pub fn mean_bursts(&self) -> f64 {
         match &self.degrees {
             Degrees::Fixed(bursts) => f64::from(*bursts),
@@ -35,7 +35,7 @@ impl Scheme {
         }
     }
 
-    /// Whether a packet of median power is decoded when no other disturbs it. If not, next to everything is lost.
+    /// Whether a packet of median power is decoded without interference. If not, nearly all packets are lost.
     pub fn decodes_without_interference(&self) -> bool {
         match &self.decoding {
             Decoding::Receiver(receiver) => qpsk::mutual_information(receiver.es_n0) >= receiver.required,
@@ -44,16 +44,16 @@ impl Scheme {
     }
 }
 
-/// Into how many bursts a packet goes.
+/// The number of bursts of a packet.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Degrees {
     Fixed(u32),
-    /// Numbers of bursts with the probability of that or an earlier one.
+    /// Numbers of bursts, each with its cumulative probability.
     Drawn(Vec<(u32, f64)>),
 }
 
 impl Degrees {
-    /// From numbers of bursts and their probabilities, which add up to about 1.
+    /// From numbers of bursts and their probabilities, whose sum is about 1.
     pub(super) fn distributed(distribution: &[(u32, f64)]) -> Degrees {
         let sum: f64 = distribution.iter().map(|&(_, probability)| probability).sum();
         let mut upto = 0.0;
@@ -83,14 +83,14 @@ impl Degrees {
     }
 }
 
-/// How it is found out which packets arrive.
+/// How decoding is determined.
 #[derive(Clone, Debug)]
 pub(super) enum Decoding {
     Receiver(Receiver),
     Table(PlrTable),
 }
 
-/// A receiver as the module describes it.
+/// The receiver that the module describes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Receiver {
     pub(super) es_n0: Db,
@@ -98,7 +98,7 @@ pub(super) struct Receiver {
     pub(super) power_spread: Db,
     /// Mutual information per coded bit that a packet needs, 0 to 1.
     pub(super) required: f64,
-    /// Whether that is the mean of its bursts, and not that of its best one.
+    /// Whether the mean over its bursts must reach it, and not the best burst.
     pub(super) joint: bool,
     pub(super) iterations: u32,
 }

@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::{Columns, RandomFrame, RandomLayout, Scheme};
 
-/// Finds the packet loss rate of a scheme at one load after the other, block by block, each packet from a terminal of its
-/// own.
+/// Simulates the packet loss rate of a scheme at one load after the other, block by block, each packet from a terminal
+/// of its own.
 pub struct PlrStudy {
     frame: RandomFrame,
     columns: Columns,
@@ -14,7 +14,7 @@ pub struct PlrStudy {
     bursts_per_point: u64,
     rng: Box<dyn Rng + Send>,
     points: Vec<Tally>,
-    /// The point under way.
+    /// The current point.
     current: usize,
 }
 
@@ -33,13 +33,13 @@ pub struct PlrPoint {
     pub bursts: u64,
     /// Packets that were not decoded.
     pub lost_packets: u64,
-    /// Their share; 0 if there were none.
+    /// Share of lost packets; 0 if there were none.
     pub plr: f64,
-    /// Lower end of the interval that holds the packet loss rate with 95 % confidence.
+    /// Lower end of the 95 % confidence interval of the packet loss rate.
     ///
-    /// Wilson's interval (1927). Losses of a block come together, so it counts fewer packets than there were: the variance
-    /// between blocks over that of independent losses is the factor (Kish 1965, design effect). Without any loss it counts
-    /// blocks.
+    /// Wilson's interval (1927). Losses within a block are correlated, so the number of packets is divided by the
+    /// variance between blocks over that of independent losses (Kish 1965, design effect). Without any loss, blocks are
+    /// counted.
     pub plr_low: f64,
     /// Upper end of that interval.
     pub plr_high: f64,
@@ -54,14 +54,14 @@ struct Tally {
     packets: u64,
     bursts: u64,
     lost: u64,
-    /// Sum over blocks of the square of the packets lost.
+    /// Sum over blocks of the squared number of lost packets.
     lost_squared: f64,
     is_complete: bool,
 }
 
 impl PlrStudy {
-    /// A study of `loads` (packets of a block), each until `bursts_per_point` bursts were sent. Blocks have the layout's
-    /// slots; the scheme has been checked against it. All points draw from `rng`, one after the other.
+    /// A study of `loads` (packets of a block), each until `bursts_per_point` bursts were sent. Blocks have the
+    /// layout's slots; the scheme has been checked against it. All points draw from `rng`, one after the other.
     pub fn new(
         scheme: Scheme,
         layout: RandomLayout,
@@ -82,8 +82,8 @@ impl PlrStudy {
         }
     }
 
-    /// Goes on until at least `max_bursts` more bursts were sent (whole blocks), or all points are complete. False once they
-    /// are.
+    /// Simulates until at least `max_bursts` more bursts were sent (whole blocks), or all points are complete; returns
+    /// false once they are.
     pub fn advance(&mut self, max_bursts: u64) -> bool {
         let mut sent = 0;
         while let Some(point) = self.points.get_mut(self.current) {
@@ -101,7 +101,7 @@ impl PlrStudy {
         false
     }
 
-    /// The share of the work that is done, 0 to 1.
+    /// The share of the study that is done, 0 to 1.
     pub fn progress(&self) -> f64 {
         let share = |point: &Tally| match point.is_complete || self.bursts_per_point == 0 {
             true => 1.0,
@@ -117,7 +117,7 @@ impl PlrStudy {
 }
 
 impl Tally {
-    /// Returns the number of bursts.
+    /// Simulates a block and returns the number of its bursts.
     fn simulate_block(&mut self, frame: &mut RandomFrame, columns: &mut Columns, rng: &mut dyn Rng) -> u64 {
         let before = frame.counters();
         frame.begin(1);
@@ -156,8 +156,8 @@ impl Tally {
         }
     }
 
-    /// The variance of the losses of a block over what it would be if packets were lost independently; at least 1. Where blocks
-    /// show no difference, whole blocks may be lost as well.
+    /// The variance of the losses of a block, divided by that of independent losses; at least 1. Where the losses of
+    /// all blocks are equal, the packets of a block: whole blocks may be lost.
     fn design_effect(&self) -> f64 {
         if self.blocks < 2 || self.lost == 0 || self.lost == self.packets {
             return f64::from(self.packets_per_block).max(1.0);
@@ -170,8 +170,7 @@ impl Tally {
     }
 }
 
-/// The interval that holds a probability with 95 % confidence, of which `trials` independent trials found the share
-/// `observed`.
+/// The 95 % confidence interval of a probability of which `trials` independent trials found the share `observed`.
 fn wilson(observed: f64, trials: f64) -> (f64, f64) {
     const Z: f64 = 1.959_963_984_540_054;
     if trials == 0.0 {
@@ -180,7 +179,7 @@ fn wilson(observed: f64, trials: f64) -> (f64, f64) {
     let scale = 1.0 + Z * Z / trials;
     let centre = (observed + Z * Z / (2.0 * trials)) / scale;
     let half = Z / scale * (observed * (1.0 - observed) / trials + Z * Z / (4.0 * trials * trials)).sqrt();
-    // Exactly 0 and 1 at the ends, which rounding misses.
+    // Exactly 0 and 1 at the ends, in spite of rounding.
     let low = if observed == 0.0 { 0.0 } else { centre - half };
     let high = if observed == 1.0 { 1.0 } else { centre + half };
     (low, high)

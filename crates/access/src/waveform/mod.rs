@@ -1,15 +1,15 @@
 //! The standard's reference waveforms for bursts of traffic, and the choice among them by Es/N0.
 //!
-//! EN 301 545-2 annex A numbers its reference waveforms. Here are those with linear modulation and turbo code whose bursts
-//! have 536 or 1616 symbols, 3 to 22; not its bursts of 262, 266, 664 and 3236 symbols, its spread spectrum and its continuous
-//! phase modulation.
+//! EN 301 545-2 annex A numbers its reference waveforms. These are the waveforms with linear modulation and turbo code
+//! whose bursts have 536 or 1616 symbols, 3 to 22. Its bursts of 262, 266, 664 and 3236 symbols, its spread spectrum
+//! and its continuous phase modulation are left out.
 //!
-//! Where the numbers come from: modulation, code rate, payload and symbols of each waveform are those of the standard, as the
-//! waveform table of the public simulator SNS3 repeats them. The thresholds are those of the standard for turbo codes at a
-//! packet error rate of 1e-5 on the Gaussian channel without implementation losses, as the RCS2 definitions of the public
-//! emulator OpenSAND repeat them. We have checked them: of the curves of packet error rate over Eb/N0 that SNS3's data hold for
-//! each waveform but 13, interpolated at 1e-5 (the last column of the table), Es/N0 is Eb/N0 times the information bits of a
-//! coded symbol, and differs by 0.11 dB at most.
+//! Sources: modulation, code rate, payload and symbols of each waveform are those of the standard, as in the waveform
+//! table of the public simulator SNS3. The thresholds are those of the standard for turbo codes at a packet error rate
+//! of 1e-5 on the Gaussian channel without implementation losses, as in the RCS2 definitions of the public emulator
+//! OpenSAND. They were checked against the curves of packet error rate over Eb/N0 in SNS3's data (for each waveform but
+//! 13), interpolated at 1e-5 (the last column of the table): Es/N0 is Eb/N0 times the information bits of a coded
+//! symbol, and differs by 0.11 dB at most.
 //!
 //! At 8.6 dB and 536 symbols that is waveform 8, 8PSK 2/3 with 115 bytes: the 920 bits of Kuhn and others, "Improving web
 //! experience on DVB-RCS2 links", section 4.4.1.
@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 
 use units::Db;
 
-/// How bursts of a kind are modulated and coded.
+/// Modulation and coding of a burst.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waveform {
     /// Its number in the standard.
@@ -29,18 +29,18 @@ pub struct Waveform {
     pub modulation: &'static str,
     /// Bits of a symbol.
     pub bits_per_symbol: u32,
-    /// Information bits by coded bits: numerator and denominator.
+    /// Code rate: numerator and denominator.
     pub code_rate: (u32, u32),
-    /// Bytes that a burst carries.
+    /// Bytes of a burst's payload.
     pub payload_bytes: u32,
     /// Es/N0 at which one burst of 100 000 is lost.
     pub es_n0: Db,
-    /// Eb/N0 at which that is so by public curves, in dB, if there is one.
+    /// Eb/N0 at the same loss by public curves, in dB; `None` without a curve.
     curve_eb_n0_db: Option<f64>,
 }
 
 impl Waveform {
-    /// Bits that a burst carries.
+    /// Bits of a burst's payload.
     pub fn payload_bits(&self) -> u32 {
         8 * self.payload_bytes
     }
@@ -70,14 +70,14 @@ pub fn by_name(name: &str, burst_symbols: u32) -> Option<&'static Waveform> {
     all().iter().find(|waveform| waveform.burst_symbols == burst_symbols && waveform.name() == name)
 }
 
-/// Of the waveforms with bursts of so many symbols that decode at `es_n0`, the one that carries most.
+/// The waveform with the largest payload among those with bursts of so many symbols that decode at `es_n0`.
 pub fn for_es_n0(es_n0: Db, burst_symbols: u32) -> Option<&'static Waveform> {
     let decoded =
         all().iter().filter(|waveform| waveform.burst_symbols == burst_symbols && waveform.es_n0.get() <= es_n0.get());
     decoded.max_by_key(|waveform| waveform.payload_bytes)
 }
 
-/// The table is part of the program: that it can be read is tested.
+/// The file is compiled in; a test reads it.
 fn parse(line: &'static str) -> Option<Waveform> {
     let mut fields = line.split(',');
     let mut next = || fields.next();
@@ -122,7 +122,7 @@ mod tests {
         assert!(all().iter().map(|waveform| waveform.id).eq(3..=22));
     }
 
-    /// What a burst carries takes, coded, nearly all of its symbols and never more: the rest is preamble and pilots.
+    /// The coded payload takes nearly all symbols of a burst and never more: the rest is preamble and pilots.
     #[test]
     fn payloads_fit_in_their_bursts() {
         for waveform in all() {
@@ -143,7 +143,8 @@ mod tests {
         }
     }
 
-    /// No code needs less than the mutual information of its constellation, and good ones of these sizes need at most 3 dB more.
+    /// No code needs less than the mutual information of its constellation; good codes of these sizes need at most 3 dB
+    /// more.
     #[test]
     fn qpsk_thresholds_are_above_the_limit_of_the_constellation() {
         for waveform in all().iter().filter(|waveform| waveform.modulation == "qpsk") {

@@ -1,8 +1,8 @@
-//! The categories with requests, each for itself.
+//! Each category with requests by itself.
 
 use super::*;
 
-/// The slots that a category gives in some frames, if there are enough.
+/// The slots that a category requests in successive frames, all of which are granted.
 fn frames(demand: &mut dyn Demand, count: usize) -> Vec<u64> {
     let mut frame = || {
         let wanted = demand.wanted(0);
@@ -16,7 +16,7 @@ fn need(slots: u64, arrived_slots: u64) -> Need {
     Need { slots, arrived_bits: 920 * arrived_slots, base_bits: 0.0, round_trip_frames: 0.0 }
 }
 
-/// RBDC that asks for what has just arrived and for all that waits uncovered.
+/// RBDC that requests the latest arrivals and the whole uncovered backlog.
 fn at_once() -> Rbdc {
     Rbdc { horizon: FRAME, averaging: Duration::from_nanos(1), ..Rbdc::default() }
 }
@@ -26,22 +26,22 @@ fn a_rate_expires_unless_it_is_asked_for_again() {
     let facts = FrameFacts { superframe_frames: 2, ..facts() };
     let mut rates = demand::of(&Capacity::Rbdc(at_once()), facts, 2, 1).unwrap();
     assert_eq!(frames(&mut *rates, 1), [0]);
-    assert_eq!(rates.request(0, &need(10, 0)), Some(5 * 920)); // in two frames
-    rates.heed(0, 5 * 920, 0);
+    assert_eq!(rates.request(0, &need(10, 0)), Some(5 * 920)); // a request every two frames
+    rates.handle_request(0, 5 * 920, 0);
     assert_eq!(frames(&mut *rates, 6), [5, 5, 5, 5, 0, 0]);
     assert_eq!(rates.request(0, &need(2, 0)), Some(920));
-    rates.heed(0, 920, 0);
+    rates.handle_request(0, 920, 0);
     assert_eq!(frames(&mut *rates, 1), [1]);
 }
 
 #[test]
 fn a_new_rate_replaces_the_former() {
     let mut rates = demand::of(&Capacity::Rbdc(at_once()), facts(), 1, 1).unwrap();
-    let asked: Vec<_> = [5, 8, 8, 15, 15, 15].into_iter().map(|slots| rates.request(0, &need(slots, 0))).collect();
-    assert_eq!(asked, [Some(5 * 920), Some(3 * 920), Some(0), Some(7 * 920), Some(0), None]);
+    let requested: Vec<_> = [5, 8, 8, 15, 15, 15].into_iter().map(|slots| rates.request(0, &need(slots, 0))).collect();
+    assert_eq!(requested, [Some(5 * 920), Some(3 * 920), Some(0), Some(7 * 920), Some(0), None]);
     let mut seen = Vec::new();
-    for asked in asked.into_iter().flatten() {
-        rates.heed(0, asked, 0);
+    for requested in requested.into_iter().flatten() {
+        rates.handle_request(0, requested, 0);
         seen.append(&mut frames(&mut *rates, 1));
     }
     assert_eq!(seen, [5, 3, 0, 7, 0]);
@@ -53,26 +53,26 @@ fn a_rate_is_that_of_arrivals_and_part_of_what_will_wait_uncovered() {
     // A tenth of the uncovered backlog in each frame.
     let mut slow = rates(Rbdc { horizon: FRAME * 10, ..at_once() });
     assert_eq!(slow.request(0, &need(20, 0)), Some(2 * 920));
-    assert_eq!(slow.request(0, &need(22, 0)), Some(2 * 920)); // two of 22 are under way
-    // Five arrive in a frame and five more before the request of the frame before is heeded.
+    assert_eq!(slow.request(0, &need(22, 0)), Some(2 * 920)); // two of 22 are in flight
+    // Five arrive in a frame, and five more before the request of the frame before takes effect.
     let growing = |slots, arrived| Need { round_trip_frames: 1.0, ..need(slots, arrived) };
     let mut steady = rates(at_once());
     assert_eq!(steady.request(0, &growing(0, 5)), Some((5 + 5) * 920));
-    assert_eq!(steady.request(0, &growing(5, 10)), Some(5 * 920)); // ten wait or come, ten are under way
-    // The mean over 22 frames knows 1 - 1/e of a rate after 22; what waits hardly counts with so long a horizon.
+    assert_eq!(steady.request(0, &growing(5, 10)), Some(5 * 920)); // ten wait or arrive, ten are in flight
+    // After 22 frames the mean over 22 frames has 1 - 1/e of a rate; with so long a horizon the backlog hardly counts.
     let mut mean = rates(Rbdc { horizon: Duration::from_secs(1_000_000_000), averaging: FRAME * 22, ..at_once() });
-    let asked = (1..=220).map(|frame| mean.request(0, &need(10_000, 10 * frame)).unwrap() / 920);
-    let asked: Vec<u64> = asked.collect();
-    assert_eq!([asked[0], asked[21], asked[219]], [1, 7, 10]); // 0.44, 6.3 and 10.0 slots, rounded up
+    let requested = (1..=220).map(|frame| mean.request(0, &need(10_000, 10 * frame)).unwrap() / 920);
+    let requested: Vec<u64> = requested.collect();
+    assert_eq!([requested[0], requested[21], requested[219]], [1, 7, 10]); // 0.44, 6.3 and 10.0 slots, rounded up
     // The base rate sends 2 of the 5 slots that arrive in a frame, and of those of the round trip.
     let base = |slots, arrived| Need { base_bits: 2.0 * 920.0, round_trip_frames: 12.0, ..need(slots, arrived) };
     assert_eq!(rates(at_once()).request(0, &base(0, 5)), Some((3 + 12 * 3) * 920));
-    // A plan that gave half of what was asked for is expected to do so again: 5 of the 10 under way.
+    // A plan that granted half of the last request is expected to do so again: 5 of the 10 in flight.
     let mut short = rates(at_once());
     for waiting in [10, 20] {
         assert_eq!(short.request(0, &need(waiting, 0)), Some(10 * 920));
     }
-    short.heed(0, 10 * 920, 0);
+    short.handle_request(0, 10 * 920, 0);
     assert_eq!(short.wanted(0), 10);
     short.on_granted(0, 5);
     assert_eq!(short.request(0, &need(15, 0)), Some(10 * 920));
@@ -83,9 +83,9 @@ fn volumes_add_up_and_absolute_ones_replace() {
     let heeded = |capacity: Capacity| {
         let mut demand = demand::of(&capacity, facts(), 1, 1).unwrap();
         let first = demand.request(0, &need(10, 10)).unwrap();
-        demand.heed(0, first, 0);
+        demand.handle_request(0, first, 0);
         let second = demand.request(0, &need(13, 13)).unwrap();
-        demand.heed(0, second, 2);
+        demand.handle_request(0, second, 2);
         (first, second, demand.wanted(0))
     };
     assert_eq!(heeded(Capacity::Vbdc(Vbdc::default())), (10, 3, 13));
@@ -98,8 +98,8 @@ fn a_rate_that_is_replaced_early_is_not_expected_any_more() {
     for waiting in [10, 20] {
         assert_eq!(rates.request(0, &need(waiting, 0)), Some(10 * 920));
     }
-    rates.heed(0, 10 * 920, 0);
-    rates.heed(0, 10 * 920, 0); // the path has become shorter: both at once
+    rates.handle_request(0, 10 * 920, 0);
+    rates.handle_request(0, 10 * 920, 0); // the path has become shorter: both requests arrive at once
     assert_eq!(rates.request(0, &need(20, 0)), Some(10 * 920));
 }
 
@@ -107,19 +107,19 @@ fn a_rate_that_is_replaced_early_is_not_expected_any_more() {
 fn a_rate_holds_until_the_next_request_can_come() {
     let mut rates = demand::of(&Capacity::Rbdc(at_once()), facts(), 5, 1).unwrap();
     assert_eq!(rates.request(0, &need(5, 0)), Some(920));
-    rates.heed(0, 920, 0);
+    rates.handle_request(0, 920, 0);
     assert_eq!(frames(&mut *rates, 6), [1, 1, 1, 1, 1, 0]);
 }
 
 #[test]
 fn an_absolute_volume_is_taken_back_and_forgotten() {
     let mut volumes = demand::of(&Capacity::Avbdc(Avbdc::default()), facts(), 1, 1).unwrap();
-    let asked = [10, 0, 0].map(|slots| volumes.request(0, &need(slots, 10)));
-    assert_eq!(asked, [Some(10), Some(0), None]);
-    volumes.heed(0, 10, 0);
-    volumes.heed(0, 0, 0);
+    let requested = [10, 0, 0].map(|slots| volumes.request(0, &need(slots, 10)));
+    assert_eq!(requested, [Some(10), Some(0), None]);
+    volumes.handle_request(0, 10, 0);
+    volumes.handle_request(0, 0, 0);
     assert_eq!(volumes.wanted(0), 0);
-    volumes.heed(0, 10, 0);
+    volumes.handle_request(0, 10, 0);
     volumes.forget(0, 0);
     assert_eq!(volumes.wanted(0), 0);
 }

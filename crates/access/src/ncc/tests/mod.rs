@@ -1,4 +1,4 @@
-//! Terminals that send what they are granted.
+//! Terminals that send in their granted slots.
 
 mod categories;
 mod properties;
@@ -19,11 +19,11 @@ struct Link {
     waiting: Vec<u64>,
     arrived: Vec<u64>,
     next_frame: u64,
-    /// Slots of the last frame, and in all, for each terminal; of these, those with data.
+    /// Slots of the last frame, and in all, for each terminal; and the slots of these with data.
     granted: Vec<u32>,
     granted_ever: Vec<u64>,
     used_ever: Vec<u64>,
-    /// What a slot carries less than is thought, in bits.
+    /// Bits by which a slot carries less than its nominal payload.
     padding: u64,
 }
 
@@ -75,7 +75,7 @@ impl Link {
         self.ncc.handle_data(now, terminal as u32, backlog, RTT);
     }
 
-    /// The next frame: checks its plan, then everybody sends.
+    /// The next frame: checks its plan, then all terminals send.
     fn frame(&mut self) -> Time {
         let now = Time::ZERO + FRAME * self.next_frame;
         self.next_frame += 1;
@@ -115,7 +115,7 @@ impl Link {
         }
     }
 
-    /// Frames until the one that begins at `end`, this one not among them.
+    /// Frames up to the one that begins at `end`, excluding it.
     fn run_until(&mut self, end: Time) {
         while Time::ZERO + FRAME * self.next_frame < end {
             self.frame();
@@ -128,7 +128,7 @@ impl Link {
         }
     }
 
-    /// When a terminal is next granted something.
+    /// When a terminal is next granted slots.
     fn next_grant(&mut self, terminal: usize) -> Time {
         for _ in 0..1000 {
             let now = self.frame();
@@ -214,7 +214,7 @@ fn a_connection_without_data_is_released() {
     assert_eq!(link.next_grant(0), at(0.54));
     link.frames(2);
     assert_eq!((link.waiting[0], link.granted_ever[0]), (0, 120));
-    // CRA: the slots are there while the connection stands, data or not.
+    // CRA: the slots are granted as long as the connection exists, with or without data.
     link.frames(19);
     assert!(link.granted_in_frame() == 40 && link.ncc.is_connected(0));
     // 20 frames after the one in which data last waited, not after their arrival.
@@ -264,14 +264,14 @@ fn requests_of_a_former_connection_do_not_count() {
     let mut link = Link::new(&short, facts(), 4000, &[1.0]);
     link.arrive(at(0.0), 0, 920);
     link.frame();
-    link.arrive(at(0.02), 0, 9200); // asked for at 0.045 s, under way until 0.545 s
+    link.arrive(at(0.02), 0, 9200); // requested at 0.045 s, in flight until 0.545 s
     link.frame();
     link.waiting[0] = 0; // sent by other means: the connection is released
     link.run_until(at(0.2));
     assert!(!link.ncc.is_connected(0));
     link.arrive(at(0.2), 0, 920);
     link.run_until(at(0.5));
-    // The third connection stands when the request of the first comes through.
+    // The third connection is set up when the request of the first arrives.
     link.arrive(at(0.5), 0, 920);
     link.run_until(at(2.0));
     assert_eq!(link.granted_ever[0], 3);
@@ -284,7 +284,7 @@ fn requests_take_the_round_trip_that_the_scenario_says() {
     let mut link = Link::new(&own, facts(), 4000, &[1.0]);
     link.arrive(at(0.0), 0, 920);
     assert_eq!(link.next_grant(0), at(0.135));
-    link.arrive(at(0.17), 0, 920); // asked for at 0.18 s
+    link.arrive(at(0.17), 0, 920); // requested at 0.18 s
     assert_eq!(link.next_grant(0), at(0.315));
 }
 
@@ -319,7 +319,7 @@ fn a_base_rate_is_met_over_several_frames() {
         let mut link = Link::new(&config, facts(), 4000, &[1.0; 3]);
         link.arrive(at(0.0), 0, 1);
         link.next_grant(0);
-        // What was asked for besides, one slot, is over.
+        // The requested slot, beside the base rate, is over.
         let before = link.granted_ever[0];
         for _ in 0..10 {
             link.frame();
@@ -345,7 +345,7 @@ fn a_rate_is_limited_by_the_slots_of_a_terminal() {
     assert_eq!(link.granted, [40, 40]);
 }
 
-/// Constant arrivals: (slots granted, slots used) of some frames, after some others, and the mean of what waits after a frame.
+/// Constant arrivals: (slots granted, slots used) of some frames after some others, and the mean backlog after a frame.
 fn steady(capacity: Capacity, bits_per_frame: u64) -> (u64, u64, f64) {
     let mut link = Link::published(capacity, 1);
     let (mut before, mut waiting) = ((0, 0), 0);
@@ -363,12 +363,13 @@ fn steady(capacity: Capacity, bits_per_frame: u64) -> (u64, u64, f64) {
 #[test]
 fn requests_follow_the_rate() {
     for capacity in &every_capacity()[1..] {
-        // 10.5 slots a frame: all is carried, little is granted in vain.
+        // 10.5 slots a frame: all is carried, few slots are granted in vain.
         let (granted, used, waiting) = steady(capacity.clone(), 9660);
-        // With rates, in slots that are sometimes not full.
+        // With rates, some slots are not full.
         assert!((10_490..=10_710).contains(&used), "{capacity:?}: {used}");
         assert!(granted <= used + used / 20, "{capacity:?}: {granted} granted, {used} used");
-        // Volumes are asked for when they are there, a round trip (12 frames) before they are granted; a rate is ahead of them.
+        // Volumes are requested when they have arrived, a round trip (12 frames) before they are granted; a rate
+        // anticipates them.
         let frames = if let Capacity::Rbdc(_) = capacity { 0.0..2.0 } else { 11.0..13.5 };
         assert!(frames.contains(&(waiting / 9660.0)), "{capacity:?}: {waiting} bits wait");
     }
@@ -399,7 +400,7 @@ fn rbdc_ends_with_the_data() {
     }
     let sent = link.granted_ever[0];
     link.frames(120);
-    // That the data have ended is known a round trip later, and the mean rate forgets them within seconds.
+    // The NCC learns of the end of the data a round trip later, and the mean rate decays within seconds.
     let in_vain = link.granted_ever[0] - sent;
     assert!((120..=120 + 222 + 10).contains(&in_vain), "{in_vain} slots in vain");
     link.frames(60);
@@ -411,7 +412,7 @@ fn rbdc_asks_for_no_more_than_its_limit() {
     let max_rate = Some(BitRate::from_bps(50_000)); // 2.446 slots a frame
     let mut link = Link::published(Capacity::Rbdc(Rbdc { max_rate, ..Rbdc::default() }), 1);
     link.arrive(at(0.0), 0, 1 << 30);
-    // The first request expires before the next one can have come through.
+    // The first request expires before the next one can arrive.
     link.run_until(at(1.2));
     let before = link.granted_ever[0];
     link.frames(1000);
@@ -430,7 +431,7 @@ fn a_volume_is_granted_once() {
     }
 }
 
-/// Ten terminals have 300 slots' worth each, and there are 20 a frame: none is left unused while they wait.
+/// Ten terminals have 300 slots' worth each, and there are 20 a frame: no slot is unused while data wait.
 #[test]
 fn slots_are_not_left_unused_while_data_wait() {
     for capacity in &every_capacity()[1..] {
@@ -446,7 +447,7 @@ fn slots_are_not_left_unused_while_data_wait() {
     }
 }
 
-/// What is asked for while a connection is set up waits for its own request, of the frame in which it stands.
+/// Data that arrive while a connection is set up are requested in the frame in which it is ready.
 #[test]
 fn data_that_arrive_during_the_set_up_are_asked_for_as_soon_as_it_stands() {
     let mut link = Link::published(Capacity::Vbdc(Vbdc::default()), 1);
@@ -465,7 +466,7 @@ fn free_capacity_is_what_is_left() {
     link.arrive(at(0.0), 0, 35 * 920);
     link.arrive(at(0.0), 1, 2 * 920);
     link.next_grant(0);
-    // 37 slots were asked for; the other 13 go to both until the first has its 40. The third is not connected.
+    // 37 slots were requested; the other 13 go to both until the first has its 40. The third is not connected.
     assert_eq!(link.granted, [40, 10, 0]);
     link.frame();
     assert_eq!(link.granted, [25, 25, 0]);
@@ -508,7 +509,7 @@ fn requests_keep_their_interval() {
     let mut link = Link::new(&config, facts(), 4000, &[1.0]);
     link.arrive(at(0.0), 0, 1);
     link.run_until(at(0.68));
-    link.arrive(at(0.68), 0, 1); // requests go at multiples of 0.225 s
+    link.arrive(at(0.68), 0, 1); // requests are sent at multiples of 0.225 s
     assert_eq!(link.next_grant(0), at(1.44));
 }
 

@@ -1,4 +1,4 @@
-//! What must hold whatever terminals do.
+//! Invariants under all arrivals.
 
 use proptest::prelude::*;
 
@@ -14,7 +14,7 @@ fn capacities() -> impl Strategy<Value = Capacity> {
     })
 }
 
-/// Scenarios of all kinds.
+/// Random scenarios.
 fn scenarios() -> impl Strategy<Value = (DedicatedConfig, FrameFacts)> {
     let dedicated = (capacities(), any::<bool>(), 50u64..2000, 0u32..3, 0u64..400);
     let frame = (1u32..5, 1u32..50, any::<bool>(), 1u32..60);
@@ -45,7 +45,7 @@ fn scenarios() -> impl Strategy<Value = (DedicatedConfig, FrameFacts)> {
     )
 }
 
-/// Arrivals: which terminal gets how many bits how long (in ms) after the one before.
+/// Arrivals: terminal, bits, and milliseconds since the arrival before.
 fn arrivals() -> impl Strategy<Value = Vec<(usize, u64, u64)>> {
     let apart = prop_oneof![4 => 0u64..60, 1 => 0u64..3000];
     prop::collection::vec((0usize..6, 1u64..40_000, apart), 1..60)
@@ -54,8 +54,8 @@ fn arrivals() -> impl Strategy<Value = Vec<(usize, u64, u64)>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Whatever arrives when: the plan holds (checked in each frame), and the queues become empty although what a slot
-    /// carries is less than is thought. Then connections end.
+    /// Under all arrivals the plan holds (checked in each frame), and the queues become empty although a slot carries
+    /// less than its nominal payload. Then connections are released.
     #[test]
     fn what_arrives_is_sent(
         (config, facts) in scenarios(),
@@ -83,7 +83,7 @@ proptest! {
         prop_assert!(link.ncc.is_idle());
     }
 
-    /// More is asked for than there is: all slots are granted and used, and divided by weight.
+    /// Under overload all slots are granted and used, and divided by weight.
     #[test]
     fn overload_is_divided_by_weight(
         capacity in capacities(),
@@ -91,7 +91,7 @@ proptest! {
         weights in prop::collection::vec(0.1..10.0f64, 2..12),
     ) {
         prop_assume!(!matches!(capacity, Capacity::Cra(Cra { rate: Some(_) })));
-        // One category alone: base rates are divided for themselves.
+        // Only one category at a time: base rates are divided separately.
         let capacity = match capacity {
             Capacity::Rbdc(rbdc) => Capacity::Rbdc(Rbdc { cra: None, ..rbdc }),
             Capacity::Vbdc(_) => Capacity::Vbdc(Vbdc::default()),
@@ -119,7 +119,8 @@ proptest! {
         }
     }
 
-    /// VBDC grants no more than was asked for, in sum: nothing in vain while slots carry what is thought.
+    /// The sum of VBDC's grants is at most the sum of its requests: none is in vain while slots carry their nominal
+    /// payload.
     #[test]
     fn volumes_are_granted_no_more_than_asked(arrivals in arrivals(), slots in 1u32..200) {
         let mut link = Link::new(&asking(Capacity::Vbdc(Vbdc::default())), facts(), slots, &[1.0; 6]);
@@ -134,7 +135,7 @@ proptest! {
         prop_assert!(link.granted_ever.iter().zip(&link.arrived).all(|(granted, bits)| granted * 920 == *bits));
     }
 
-    /// Who is due whole slots has them, whoever is behind.
+    /// A terminal with a whole share gets it, whichever terminals are behind.
     #[test]
     fn whole_shares_are_given_whole(
         weights in prop::collection::vec(1u32..5, 2..8),
@@ -151,7 +152,7 @@ proptest! {
         }
     }
 
-    /// Max-min fairness by weight, against a search for the level.
+    /// Weighted max-min fairness, compared with a search for the level.
     #[test]
     fn shares_are_max_min_fair(
         wanted in prop::collection::vec((0u32..60, 0.1..10.0f64), 1..30),

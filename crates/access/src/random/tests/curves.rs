@@ -1,6 +1,6 @@
-//! Loss curves against closed forms, an independent simulation, and the literature.
+//! Loss curves compared with closed forms, an independent simulation, and the literature.
 //!
-//! Deviations are those of the simulations, found from the differences between blocks.
+//! Deviations are standard deviations of the simulations, from the differences between blocks.
 
 use serde_json::json;
 
@@ -16,8 +16,8 @@ fn aloha_follows_its_law() {
     }
 }
 
-/// All `copies` collide, by inclusion and exclusion over those that do not: any `k` slots are missed by each of the others
-/// with the probability of drawing all its slots elsewhere.
+/// The probability that all `copies` collide, by inclusion and exclusion over those that do not: the other packets miss
+/// any `k` slots with the probability of drawing all their slots elsewhere.
 fn diversity_loss(slots: u32, copies: u32, packets: u32) -> f64 {
     let choose = |n: u32, k: u32| (0..k).fold(1.0, |c, i| c * f64::from(n - i) / f64::from(i + 1));
     (0..=copies)
@@ -52,7 +52,7 @@ fn two_packets_are_lost_when_they_choose_the_same_slots() {
     }
 }
 
-/// One iteration is none: CRDSA without cancellation is diversity ALOHA.
+/// With one iteration nothing is cancelled: CRDSA is then diversity ALOHA.
 #[test]
 fn one_iteration_cancels_nothing() {
     let random = RandomConfig { iterations: 1, ..RandomConfig::default() };
@@ -60,7 +60,7 @@ fn one_iteration_cancels_nothing() {
     assert!((plr - diversity_loss(100, 3, 40)).abs() < 4.0 * sigma, "{plr}");
 }
 
-/// A reference by another program, which draws and decodes 3,000 blocks of 100 slots at 5 dB.
+/// The result of another program, which draws and decodes 3,000 blocks of 100 slots at 5 dB.
 struct Reference {
     scheme: serde_json::Value,
     /// Packets of a block and their loss rate, printed with two digits; 0 where no loss was seen.
@@ -108,12 +108,13 @@ fn curves_agree_with_another_simulation() {
     let (mut squares, mut compared, mut worst) = (0.0, 0, 0.0_f64);
     for Reference { scheme: config, points } in references() {
         for (packets, expected) in points {
-            // Where few blocks have losses, enough of them to know how they scatter.
+            // Where few blocks have losses, more blocks are needed for a standard deviation.
             let blocks = if expected > 0.0 && expected < 0.03 { 10_000 } else { 2000 };
             let losses = losses(scheme(&config), free(100), packets, blocks, u64::from(packets) + 77);
             let (mean, variance) = moments(&losses);
             if expected == 0.0 {
-                // Nobody would see no loss in all of their blocks if more than one in 400 had some (0.9975^3000 = 5e-4).
+                // With losses in more than one block of 400, the probability of none in all blocks is below 0.9975^3000
+                // = 5e-4.
                 let with_loss = losses.iter().filter(|&&lost| lost > 0.0).count();
                 assert!(
                     with_loss * 400 <= blocks as usize,
@@ -129,7 +130,7 @@ fn curves_agree_with_another_simulation() {
             (squares, compared, worst) = (squares + z * z, compared + 1, worst.max(z.abs()));
         }
     }
-    // Deviations that are as they should be are neither too large nor too small all together.
+    // The mean of the squared deviations is neither too large nor too small.
     let mean = squares / f64::from(compared);
     println!("{compared} points, mean square of the deviations {mean}, worst {worst}");
     assert!(compared > 75 && (mean - 1.0).abs() < 4.0 * (2.0 / f64::from(compared)).sqrt(), "{mean} of {compared}");
@@ -171,7 +172,7 @@ fn throughput_peaks_where_it_is_published() {
 /// slotted ALOHA.
 #[test]
 fn the_gain_at_two_percent_loss_is_the_published_one() {
-    // Packets choose among so many blocks that their number in a block is as good as Poisson.
+    // The number of packets in one of so many blocks is nearly Poisson.
     const BLOCKS: u32 = 1000;
     let mut frame = RandomFrame::new(scheme(&crdsa(2)), free(100));
     let mut rng = rng(6);
@@ -227,8 +228,8 @@ fn large_blocks_have_the_published_thresholds() {
             let packets = (load * f64::from(SLOTS)) as u32;
             let (plr, sigma) = loss_rate(super::load(&config, &random), free(SLOTS), packets, 12, packets.into());
             let expected = asymptotic_loss(distribution, load);
-            // Blocks are finite: cycles of two or three packets (Liva 2011) and the number of bursts in a slot
-            // shift the loss by a few over the slots.
+            // Blocks are finite: cycles of two or three packets (Liva 2011) and the number of bursts in a slot shift
+            // the loss by a few over the number of slots.
             let finite = 10.0 / f64::from(SLOTS);
             assert!(
                 (plr - expected).abs() < 4.0 * sigma + finite,
@@ -286,7 +287,7 @@ fn a_study_is_the_same_however_it_is_stepped() {
     }
 }
 
-/// Near the knee a block of MuSCA is lost as a whole or not at all, so that no loss in some blocks says little.
+/// Near the knee a block of MuSCA is lost as a whole or not at all, so that some blocks without loss prove little.
 #[test]
 fn no_loss_is_counted_by_blocks() {
     let mut study = study(&musca(0.0), vec![100, 1], 30_000, 1);
@@ -298,7 +299,7 @@ fn no_loss_is_counted_by_blocks() {
     }
 }
 
-/// The interval holds the truth in 95 of 100 studies, also where the losses of a block come together.
+/// The interval covers the true rate in 95 of 100 studies, also where the losses of a block are correlated.
 #[test]
 fn intervals_hold_what_they_promise() {
     const STUDIES: u64 = 300;

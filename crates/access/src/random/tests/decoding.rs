@@ -1,4 +1,4 @@
-//! The receiver against one that does everything anew in each iteration, block by block.
+//! The receiver compared with one that computes every iteration anew, block by block.
 
 use channel::qpsk;
 use proptest::prelude::*;

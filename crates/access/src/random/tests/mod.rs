@@ -1,4 +1,4 @@
-//! The module against what is known of its schemes.
+//! Random access compared with published results for its schemes.
 
 mod curves;
 mod decoding;
@@ -18,7 +18,7 @@ fn rng(seed: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(seed)
 }
 
-/// A block whose slots are all different columns, so that one amplifier limits nothing.
+/// A block whose slots are all in different columns, so that one amplifier is no limit.
 fn free(block_slots: u32) -> RandomLayout {
     RandomLayout { timeslots: block_slots, block_slots, one_amplifier: true }
 }

@@ -1,4 +1,4 @@
-//! Where packets go, and that none is lost from the count.
+//! The placement of packets in slots, and the conservation of packets.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -111,7 +111,7 @@ proptest! {
     }
 }
 
-/// The probability of each sequence of slots when each burst is uniform among what is left, by enumeration.
+/// The probability of each sequence of slots when each burst is uniform among the remaining slots, by enumeration.
 fn law(layout: RandomLayout, blocks: u32, columns: &Columns, bursts: u32) -> Vec<(Vec<usize>, f64)> {
     let with_room: Vec<u32> = (0..blocks).filter(|&block| has_room(layout, block, columns, bursts)).collect();
     let mut sequences: Vec<(Vec<usize>, f64)> = Vec::new();
@@ -149,7 +149,7 @@ fn blocks_and_slots_are_drawn_from_their_law() {
     for (timeslots, block_slots, blocks, one_amplifier, taken) in [
         (4, 6, 3, true, vec![1]),        // columns with one and with two slots in a block
         (9, 3, 3, true, vec![0, 1, 4]),  // one block without room, one with two slots left
-        (4, 6, 2, false, vec![0, 1, 2]), // columns do not count
+        (4, 6, 2, false, vec![0, 1, 2]), // several amplifiers: columns do not count
     ] {
         let layout = RandomLayout { timeslots, block_slots, one_amplifier };
         let mut columns = Columns::new(timeslots);

@@ -1,4 +1,4 @@
-//! Powers that differ, against what is known in closed form.
+//! Unequal powers, compared with closed forms.
 
 use channel::qpsk;
 use serde_json::json;
@@ -48,7 +48,7 @@ fn cancelling_the_stronger_frees_the_weaker() {
 
 #[test]
 fn noise_takes_the_weak() {
-    // One packet alone, at a median of 5 dB: lost when it is weaker than needed.
+    // One packet alone, at a median of 5 dB: lost if its power is too low.
     let random = RandomConfig { power_spread: Db::new(2.0), ..RandomConfig::default() };
     for (config, seed) in [(json!({ "kind": "aloha" }), 4), (crdsa(3), 5)] {
         let (plr, sigma) = loss_rate(load(&config, &random), free(10), 1, 100_000, seed);
@@ -59,14 +59,14 @@ fn noise_takes_the_weak() {
 
 #[test]
 fn all_copies_of_a_packet_have_one_power() {
-    // A packet alone with 8 copies does not get 8 chances.
+    // With 8 copies a packet alone has the same power in each: the loss is that of one copy.
     let random = RandomConfig { power_spread: Db::new(2.0), ..RandomConfig::default() };
     let one = loss_rate(load(&crdsa(2), &random), free(10), 1, 100_000, 6).0;
     let (eight, sigma) = loss_rate(load(&crdsa(8), &random), free(10), 1, 100_000, 7);
     assert!((one - eight).abs() < 4.0 * sigma * 2f64.sqrt(), "{one} and {eight}");
 }
 
-/// Where there is power to spare, unbalanced powers let the strong be decoded in collisions, and the weak after them.
+/// With power to spare, unequal powers let the strong packets be decoded in collisions, and the weak ones after them.
 #[test]
 fn imbalance_raises_the_load_that_is_carried() {
     let strong = |spread| RandomConfig { es_n0: Db::new(15.0), power_spread: Db::new(spread), iterations: 50 };

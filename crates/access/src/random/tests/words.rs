@@ -1,4 +1,4 @@
-//! What a scenario can say.
+//! The configuration of the schemes.
 
 use super::*;
 
@@ -91,7 +91,7 @@ fn says_which_field_is_wrong_and_why() {
     let several = RandomLayout { one_amplifier: false, ..LAYOUT };
     parse(&json!({ "kind": "crdsa", "replicas": 100 })).check(&several).unwrap();
     parse(&json!({ "kind": "crdsa", "replicas": 40 })).check(&LAYOUT).unwrap();
-    parse(&json!({ "kind": "musca", "symbols": 150 })).check(&LAYOUT).unwrap(); // three bursts carry it together
+    parse(&json!({ "kind": "musca", "symbols": 150 })).check(&LAYOUT).unwrap(); // decodable from three bursts together
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_block_of_a_table_does_not_count_the_packets_of_another() {
 
 #[test]
 fn a_table_draws_once_for_each_packet() {
-    // Whatever the rates are, so that they do not shift what others draw from the stream.
+    // The table draws whatever its rates are, so that they shift no other draw from the stream.
     let after = |lines: &str| {
         let mut frame = RandomFrame::new(by_table(lines, "draws").unwrap(), free(100));
         let mut rng = rng(1);
