@@ -226,7 +226,7 @@ def routes(options: list[str]) -> tuple[float, float, float, float]:
     with tempfile.TemporaryDirectory() as folder:
         stations, out = Path(folder) / "stations.csv", Path(folder) / "routes"
         stations.write_text("\n".join(["name,latitude_deg,longitude_deg", *rows]) + "\n")
-        program = [sys.executable, "-c", "import sys; from transorbit.cli import main; main(sys.argv[1:])"]
+        program = [sys.executable, "-c", "import sys; from transorbit.cli.main import main; main(sys.argv[1:])"]
         command = ["constellation", "routes", "starlink-shell-1", "--stations", stations, "--out", out, "--quiet"]
         start = time.perf_counter()
         process = subprocess.Popen([*program, *command, *options])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import transorbit as to
-from transorbit import cli
+from transorbit.cli import main
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,7 @@ def command(here: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Out
     def run(*arguments: str) -> Outcome:
         assert Path.cwd() == here
         capsys.readouterr()
-        code = cli.run(arguments)
+        code = main.run(arguments)
         captured = capsys.readouterr()
         return Outcome(code, captured.out, captured.err)
 

@@ -221,7 +221,7 @@ def test_memory_holds_a_batch_and_not_the_duration(here: Path) -> None:
 
 def test_ctrl_c_leaves_nothing(here: Path) -> None:
     (here / "towns.csv").write_text(CSV)
-    code = "import sys; from transorbit.cli import main; sys.exit(main(sys.argv[1:]))"
+    code = "import sys; from transorbit.cli.main import main; sys.exit(main(sys.argv[1:]))"
     for arguments in (
         ("routes", "starlink-shell-1", "--stations", "towns.csv", "--duration", "10 h", "--out", "kept"),
         ("delay", "starlink-shell-1", "--from", "0,0", "--to", "40,90", "--duration", "1000 h", "--step", "1 s"),

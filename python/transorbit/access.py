@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _core, _folder
+from transorbit._ask import ask
 from transorbit._capacity import _in_range
 from transorbit._frame import frame
 from transorbit.result import provenance
@@ -216,14 +217,15 @@ def break_even_users(
         random_bits: useful bits of a packet of random access.
         bursts: N_block, slots that such a packet takes.
     """
-    values = {
-        "timeslots": timeslots,
-        "carriers": carriers,
-        "dedicated_bits": dedicated_bits,
-        "random_bits": random_bits,
-        "bursts": bursts,
-    }
-    return _core.access_break_even_users(**{name: _in_range(name, value, _MOST) for name, value in values.items()})
+    found: int = ask(
+        "access.break_even_users",
+        timeslots=_in_range("timeslots", timeslots, _MOST),
+        carriers=_in_range("carriers", carriers, _MOST),
+        dedicated_bits=_in_range("dedicated_bits", dedicated_bits, _MOST),
+        random_bits=_in_range("random_bits", random_bits, _MOST),
+        bursts=_in_range("bursts", bursts, _MOST),
+    )
+    return found
 
 
 def retransmission_probability(loss: float, retransmissions: int, *, datagrams: int = 1) -> float:
@@ -236,8 +238,14 @@ def retransmission_probability(loss: float, retransmissions: int, *, datagrams: 
         retransmissions: how many times, exactly.
         datagrams: of how many.
     """
-    times = _in_range("retransmissions", retransmissions, _MOST)
-    return _core.access_retransmission_probability(loss, times, _in_range("datagrams", datagrams, _MOST))
+    return float(
+        ask(
+            "access.retransmission_probability",
+            loss=loss,
+            retransmissions=_in_range("retransmissions", retransmissions, _MOST),
+            datagrams=_in_range("datagrams", datagrams, _MOST),
+        )
+    )
 
 
 def loss_from_retransmissions(probability: float, retransmissions: int, *, datagrams: int = 1) -> float:
@@ -246,18 +254,25 @@ def loss_from_retransmissions(probability: float, retransmissions: int, *, datag
     Raises:
         ScenarioError: no loss gives that much.
     """
-    times = _in_range("retransmissions", retransmissions, _MOST)
-    return _core.access_loss_from_retransmissions(probability, times, _in_range("datagrams", datagrams, _MOST))
+    return float(
+        ask(
+            "access.loss_from_retransmissions",
+            probability=probability,
+            retransmissions=_in_range("retransmissions", retransmissions, _MOST),
+            datagrams=_in_range("datagrams", datagrams, _MOST),
+        )
+    )
 
 
 def datagram_loss(packet_loss: float, packets: int) -> float:
     """The loss of a datagram that takes several packets of random access, each lost independently of the others."""
-    return _core.access_datagram_loss(packet_loss, _in_range("packets", packets, _MOST))
+    return float(ask("access.datagram_loss", packet_loss=packet_loss, packets=_in_range("packets", packets, _MOST)))
 
 
 def added_delay(retransmissions: int, round_trip: str = "500 ms") -> float:
     """Seconds that retransmissions of a datagram add at least: a round trip for each."""
-    return _core.access_added_delay_s(_in_range("retransmissions", retransmissions, _MOST), round_trip)
+    times = _in_range("retransmissions", retransmissions, _MOST)
+    return float(ask("access.added_delay", retransmissions=times, round_trip=round_trip))
 
 
 # What fits the core's own type; the core knows how many are allowed.

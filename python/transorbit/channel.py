@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _core
-from transorbit._frame import frame
+from transorbit._ask import ask, ask_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,12 +33,21 @@ def generate(
     Returns:
         Columns `time_s`, `attenuation_db`, `snr_db` (Es/N0), `mutual_information` (per coded bit, 0 to 1), `state`.
     """
-    return frame(_core.channel_generate(json.dumps(config), str(base_dir), duration_s, step_s, seed))
+    return ask_table(
+        "channel.series",
+        base_dir=base_dir,
+        channel=dict(config),
+        duration_s=duration_s,
+        step_s=step_s,
+        seed=seed,
+    )
 
 
 def stats(
     config: Mapping[str, object], *, duration_s: float, seed: int = 1, base_dir: str | Path = "."
 ) -> dict[str, Any]:
     """Statistics of the channel over `duration_s`: attenuation quantiles, time in each state, mutual information."""
-    stats: dict[str, Any] = json.loads(_core.channel_stats(json.dumps(config), str(base_dir), duration_s, seed))
-    return stats
+    found: dict[str, Any] = ask(
+        "channel.statistics", base_dir=base_dir, channel=dict(config), duration_s=duration_s, seed=seed
+    )
+    return found

@@ -4,7 +4,6 @@ use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use sim::ScenarioError;
-use studies::access::equations::{self as study, Comparison};
 use studies::access::{AnalysisOptions, AnalysisReport, PlrOptions};
 use toml::Value;
 use units::{Duration, Quantity};
@@ -83,49 +82,6 @@ pub(crate) fn access_analysis(
     let options = AnalysisOptions { methods, users, losses, datagrams, retransmissions, round_trip };
     let report = AnalysisReport::new(&scenario.inner, &options).map_err(refused)?;
     Ok(serde_json::to_string(&report).expect("a report is JSON"))
-}
-
-/// Equations 1 and 2.
-#[pyfunction]
-pub(crate) fn access_break_even_users(
-    timeslots: u32,
-    carriers: u32,
-    dedicated_bits: u32,
-    random_bits: u32,
-    bursts: u32,
-) -> PyResult<u64> {
-    let comparison = Comparison { timeslots, carriers, dedicated_bits, random_bits, bursts };
-    comparison.check().map_err(refused)?;
-    Ok(comparison.break_even_users())
-}
-
-/// Equations 4 and 6.
-#[pyfunction]
-pub(crate) fn access_retransmission_probability(loss: f64, retransmissions: u32, datagrams: u32) -> PyResult<f64> {
-    study::retransmission_probability(loss, retransmissions, datagrams).map_err(refused)
-}
-
-/// Equation 6, solved for the loss.
-#[pyfunction]
-pub(crate) fn access_loss_from_retransmissions(
-    probability: f64,
-    retransmissions: u32,
-    datagrams: u32,
-) -> PyResult<f64> {
-    study::loss_from_retransmissions(probability, retransmissions, datagrams).map_err(refused)
-}
-
-/// The loss of a datagram that takes several packets.
-#[pyfunction]
-pub(crate) fn access_datagram_loss(packet_loss: f64, packets: u32) -> PyResult<f64> {
-    study::datagram_loss(packet_loss, packets).map_err(refused)
-}
-
-/// The delay that retransmissions add, in seconds; `round_trip` is a text with its unit.
-#[pyfunction]
-pub(crate) fn access_added_delay_s(retransmissions: u32, round_trip: &str) -> PyResult<f64> {
-    let round_trip = duration("round_trip", round_trip)?;
-    Ok(study::added_delay(retransmissions, round_trip).as_secs_f64())
 }
 
 fn duration(option: &str, text: &str) -> PyResult<Duration> {

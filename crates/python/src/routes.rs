@@ -1,13 +1,13 @@
 //! Routes between many stations.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
+use sim::ScenarioError;
 
 use crate::refused;
 use crate::table::ArrowTable;
-use crate::tools::time_span;
 
 /// A search for the routes between all pairs of stations. Threads may share it: their calls wait for each other.
 #[pyclass(module = "transorbit._core", frozen)]
@@ -27,42 +27,13 @@ impl RoutesStudy {
 
 #[pymethods]
 impl RoutesStudy {
-    /// A search that has not begun. `stations_csv`: rows of name, latitude and longitude, with a header.
+    /// A search that has not begun; the options are those of `studies::constellation::RoutesOptions`.
     #[new]
-    #[expect(clippy::too_many_arguments, reason = "as the command has options")]
-    #[pyo3(signature = (
-        constellation, base_dir, stations_csv, duration_s, step_s, metric, access, minimum_elevation_deg, forwarding, keep_unseen, threads
-    ))]
-    fn new(
-        py: Python<'_>,
-        constellation: &str,
-        base_dir: &str,
-        stations_csv: &str,
-        duration_s: f64,
-        step_s: f64,
-        metric: String,
-        access: String,
-        minimum_elevation_deg: Option<f64>,
-        forwarding: bool,
-        keep_unseen: bool,
-        threads: Option<usize>,
-    ) -> PyResult<RoutesStudy> {
-        let (duration, step) = (time_span("duration", duration_s)?, time_span("step", step_s)?);
-        let options = studies::constellation::RoutesOptions {
-            metric,
-            access,
-            minimum_elevation_deg,
-            duration,
-            step,
-            forwarding,
-            threads,
-            keep_unseen,
-        };
-        let base = Path::new(base_dir);
-        let inner = py
-            .detach(|| studies::constellation::RoutesStudy::new(constellation, base, stations_csv, &options))
-            .map_err(refused)?;
-        Ok(RoutesStudy { inner: Mutex::new(inner) })
+    fn new(py: Python<'_>, options_json: &str, base_dir: PathBuf) -> PyResult<RoutesStudy> {
+        let options =
+            serde_json::from_str(options_json).map_err(|error| refused(ScenarioError::new("", error.to_string())))?;
+        let study = py.detach(|| studies::constellation::RoutesStudy::new(options, &base_dir));
+        Ok(RoutesStudy { inner: Mutex::new(study.map_err(refused)?) })
     }
 
     /// Number of instants.

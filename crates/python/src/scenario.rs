@@ -118,3 +118,21 @@ impl From<sim::Scenario> for Scenario {
         Scenario { inner }
     }
 }
+
+/// The version of the simulator.
+#[pyfunction]
+pub(crate) fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// The JSON Schema of a scenario.
+#[pyfunction]
+pub(crate) fn schema_json() -> String {
+    serde_json::to_string(&sim::schema()).expect("a schema is JSON")
+}
+
+/// What can be chosen in a scenario, as JSON.
+#[pyfunction]
+pub(crate) fn registries_json() -> String {
+    serde_json::to_string(&sim::registries()).expect("registries are JSON")
+}

@@ -13,8 +13,9 @@ from cyclopts import App, Parameter
 import transorbit as to
 from transorbit import _folder
 from transorbit.access import DEFAULT_LOSSES, DEFAULT_USERS, FOLDER
-from transorbit.cli import UsageError, parse, show
+from transorbit.cli import parse, show
 from transorbit.cli.common import Csv, Plot, Settings, check_plot, examples, write_csv, write_plot
+from transorbit.cli.errors import UsageError
 
 if TYPE_CHECKING:
     from transorbit.access import PlrCurves

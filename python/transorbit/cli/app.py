@@ -12,11 +12,12 @@ from cyclopts import App, Parameter
 import transorbit as to
 from transorbit import _folder
 from transorbit._capacity import DEFAULT_USERS
-from transorbit.cli import UsageError, parse, show
+from transorbit.cli import parse, show
 from transorbit.cli.access import access
 from transorbit.cli.channel import channel
 from transorbit.cli.common import Plugins, Settings, examples, load, run_plugins
 from transorbit.cli.constellation import constellation
+from transorbit.cli.errors import UsageError
 from transorbit.cli.plot import HELP as PLOT_HELP
 from transorbit.cli.plot import plot
 from transorbit.cli.report import HELP as REPORT_HELP

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 import transorbit as to
-from transorbit.cli import UsageError, parse, show
+from transorbit.cli import parse, show
 from transorbit.cli.common import Csv, Plot, Settings, check_plot, examples, write_csv, write_plot
+from transorbit.cli.errors import UsageError
 
 channel = App(name="channel", help="The radio channel of the last hop: its series, its statistics, rain.")
 

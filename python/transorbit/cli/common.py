@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 import transorbit as to
-from transorbit.cli import UsageError
+from transorbit.cli.errors import UsageError
 
 Settings = Annotated[
     list[str] | None,

@@ -6,7 +6,7 @@ import re
 import tomllib
 from typing import Any
 
-from transorbit.cli import UsageError
+from transorbit.cli.errors import UsageError
 
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
 _LARGEST_SEED = 2**63 - 1

@@ -12,8 +12,9 @@ from cyclopts import Parameter
 import transorbit as to
 from transorbit import _open
 from transorbit._names import hint
-from transorbit.cli import UsageError, parse
+from transorbit.cli import parse
 from transorbit.cli.common import examples
+from transorbit.cli.errors import UsageError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

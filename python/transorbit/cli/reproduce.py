@@ -10,8 +10,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from transorbit.cli import UsageError, parse, show
+from transorbit.cli import parse, show
 from transorbit.cli.common import examples
+from transorbit.cli.errors import UsageError
 
 HELP = examples(
     "transorbit reproduce --list",

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 import transorbit as to
-from transorbit.cli import UsageError, parse, show
+from transorbit.cli import parse, show
 from transorbit.cli.common import Plugins, Settings, examples, keys, run_plugins
+from transorbit.cli.errors import UsageError
 from transorbit.sweep.result import begun, check_folder, frozen
 from transorbit.sweep.run import differences
 

@@ -3,13 +3,11 @@
 //! Both take a scenario's `access` table and leave everything else of it aside: no path, no transport, no traffic.
 
 mod analysis;
+pub(crate) mod equations;
 mod plr;
 mod schemes;
 #[cfg(test)]
 mod tests;
-
-/// The equations of Kuhn et al. 2015, each by itself.
-pub use ::access::analysis as equations;
 
 pub use self::analysis::{AnalysisOptions, AnalysisReport, MethodShare, RetransmissionRow, UsersRow};
 pub use self::plr::{PlrMethod, PlrOptions, PlrReport, PlrRow, PlrStudy};

@@ -1,11 +1,8 @@
-//! A constellation by itself: where its satellites are, who sees them, and the delays and routes over it.
+//! A constellation by itself: where its satellites are, what the ground sees of them, delays and routes over them.
 
-mod delay;
-mod routes;
-mod sky;
-mod view;
+mod all_pairs;
+pub(crate) mod delays;
+pub(crate) mod ground;
+pub(crate) mod sky;
 
-pub use delay::{constellation_delay, constellation_trace};
-pub use routes::{RoutesBatch, RoutesOptions, RoutesStudy};
-pub use sky::{Instants, linked, look, positions, reference_epoch, sky, sky_warning, stations};
-pub use view::{best_elevation, coverage, map, passes};
+pub use all_pairs::{RoutesBatch, RoutesOptions, RoutesStudy};

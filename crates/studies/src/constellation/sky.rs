@@ -4,27 +4,75 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use orbit::{ConstellationChoice, Links, NamedPlace, Orbits, Place, Sky, Station, Vector};
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
 use sim::{ScenarioError, Table, constellation_from_json, positive, reader};
 use units::Duration;
 
-use crate::limit::MOST_ROWS;
+use crate::bounds::{MOST_ROWS, instant, span};
 
-/// The instants of a table: every `step` from `start` (after the constellation's reference instant) to the end.
-#[derive(Clone, Copy, Debug)]
-pub struct Instants {
-    /// The first, in seconds after the reference instant; below zero before it. A finite number.
-    pub start_s: f64,
+/// Asks for the places of all satellites, or for their links: every `step_s` from `start_s` (after the constellation's reference
+/// instant) to the end.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Positions {
+    constellation: String,
+    start_s: f64,
+    duration_s: f64,
+    step_s: f64,
+}
+
+/// Asks where a station looks for the satellites.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Look {
+    constellation: String,
+    /// Geodetic latitude and longitude in degrees, height in metres.
+    station: (f64, f64, f64),
+    start_s: f64,
+    duration_s: f64,
+    step_s: f64,
+}
+
+/// Asks for the instant from which times count.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReferenceEpoch {
+    constellation: String,
+}
+
+/// Asks whether elements are old within a time.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgeWarning {
+    constellation: String,
+    start_s: f64,
+    duration_s: f64,
+}
+
+/// Asks for the places of a CSV file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stations {
+    /// Its text.
+    csv: String,
+}
+
+/// The instants of a table.
+struct Instants {
+    /// The first, in seconds after the reference instant.
+    start_s: f64,
     /// From the first to the last.
-    pub duration: Duration,
+    duration: Duration,
     /// Between two of them; the last one may come sooner.
-    pub step: Duration,
+    step: Duration,
 }
 
 /// A constellation as a scenario's `path.constellation` says it, as JSON, with its files read; or its name as it is.
 ///
 /// # Errors
 /// Names the field that is wrong, or the file with its line, record or satellite.
-pub fn sky(constellation: &str, base: &Path) -> Result<Sky, ScenarioError> {
+pub(super) fn sky(constellation: &str, base: &Path) -> Result<Sky, ScenarioError> {
     let choice = match constellation.trim_start().starts_with(['{', '"']) {
         true => constellation_from_json(constellation)?,
         false => ConstellationChoice::from(constellation),
@@ -38,8 +86,9 @@ pub fn sky(constellation: &str, base: &Path) -> Result<Sky, ScenarioError> {
 ///
 /// # Errors
 /// As [`sky`]; or there are too many rows, or a satellite comes down before the end.
-pub fn positions(constellation: &str, base: &Path, instants: Instants) -> Result<Table, ScenarioError> {
-    let sky = sky(constellation, base)?;
+pub(crate) fn positions(asked: &Positions, base: &Path) -> Result<Table, ScenarioError> {
+    let instants = Instants::new(asked.start_s, asked.duration_s, asked.step_s)?;
+    let sky = sky(&asked.constellation, base)?;
     let times = instants.of(&sky)?;
     let mut found: Vec<Vector> = Vec::new();
     let mut positions = Vec::new();
@@ -60,15 +109,11 @@ pub fn positions(constellation: &str, base: &Path, instants: Instants) -> Result
 ///
 /// # Errors
 /// As [`positions`]; or the station is nowhere.
-pub fn look(
-    constellation: &str,
-    base: &Path,
-    station: (f64, f64, f64),
-    instants: Instants,
-) -> Result<Table, ScenarioError> {
-    let sky = sky(constellation, base)?;
+pub(crate) fn look(asked: &Look, base: &Path) -> Result<Table, ScenarioError> {
+    let instants = Instants::new(asked.start_s, asked.duration_s, asked.step_s)?;
+    let sky = sky(&asked.constellation, base)?;
     let times = instants.of(&sky)?;
-    let (latitude, longitude, height) = station;
+    let (latitude, longitude, height) = asked.station;
     let altitude = units::Length::from_metres(height);
     let place = Place { altitude, ..Place::from_degrees(latitude, longitude) };
     place.check().map_err(|error| error.within("station"))?;
@@ -93,8 +138,9 @@ pub fn look(
 ///
 /// # Errors
 /// As [`positions`].
-pub fn linked(constellation: &str, base: &Path, instants: Instants) -> Result<Table, ScenarioError> {
-    let mut sky = sky(constellation, base)?;
+pub(crate) fn links(asked: &Positions, base: &Path) -> Result<Table, ScenarioError> {
+    let instants = Instants::new(asked.start_s, asked.duration_s, asked.step_s)?;
+    let mut sky = sky(&asked.constellation, base)?;
     let times = instants.of(&sky)?;
     let mut on_since: BTreeMap<(u32, u32), f64> = BTreeMap::new();
     let mut rows = Vec::new();
@@ -134,8 +180,8 @@ pub(super) fn pairs(links: &Links) -> impl Iterator<Item = (u32, u32)> {
 ///
 /// # Errors
 /// Names the line and what is wrong with it.
-pub fn stations(csv: &str) -> Result<Table, ScenarioError> {
-    let stations = NamedPlace::from_csv(csv).map_err(|error| error.within("stations"))?;
+pub(crate) fn stations(asked: &Stations, _: &Path) -> Result<Table, ScenarioError> {
+    let stations = NamedPlace::from_csv(&asked.csv).map_err(|error| error.within("stations"))?;
     let mut table = Table::default();
     table.text("name", stations.iter().map(|station| station.name.clone()));
     table.float("latitude_deg", stations.iter().map(|station| station.place.latitude.as_degrees()));
@@ -144,30 +190,25 @@ pub fn stations(csv: &str) -> Result<Table, ScenarioError> {
     Ok(table)
 }
 
-/// What to know before positions of `duration` from `start_s` seconds after the reference instant are trusted: that elements are
-/// then old.
+/// What to know before positions of a time are trusted: that elements are then old; null if there is nothing.
 ///
 /// # Errors
 /// As [`sky`].
-pub fn sky_warning(
-    constellation: &str,
-    base: &Path,
-    start_s: f64,
-    duration: Duration,
-) -> Result<Option<String>, ScenarioError> {
-    Ok(sky(constellation, base)?.warning(start_s, start_s + duration.as_secs_f64()))
+pub(crate) fn age_warning(asked: &AgeWarning, base: &Path) -> Result<Json, ScenarioError> {
+    let (start_s, duration) = (instant("start", asked.start_s)?, span("duration", asked.duration_s)?);
+    Ok(json!(sky(&asked.constellation, base)?.warning(start_s, start_s + duration.as_secs_f64())))
 }
 
-/// The instant from which times count, in ISO 8601, for satellites by their elements; a pattern has none.
+/// The instant from which times count, in ISO 8601, for satellites by their elements; null for a pattern.
 ///
 /// # Errors
 /// As [`sky`].
-pub fn reference_epoch(constellation: &str, base: &Path) -> Result<Option<String>, ScenarioError> {
-    Ok(epoch(&sky(constellation, base)?))
+pub(crate) fn epoch(asked: &ReferenceEpoch, base: &Path) -> Result<Json, ScenarioError> {
+    Ok(json!(epoch_of(&sky(&asked.constellation, base)?)))
 }
 
 /// The same of a sky that is there.
-pub(super) fn epoch(sky: &Sky) -> Option<String> {
+pub(super) fn epoch_of(sky: &Sky) -> Option<String> {
     match &sky.orbits {
         Orbits::Walker(_) => None,
         Orbits::Elements(orbits) => Some(orbits.epoch().to_string()),
@@ -175,6 +216,11 @@ pub(super) fn epoch(sky: &Sky) -> Option<String> {
 }
 
 impl Instants {
+    fn new(start_s: f64, duration_s: f64, step_s: f64) -> Result<Instants, ScenarioError> {
+        let start_s = instant("start", start_s)?;
+        Ok(Instants { start_s, duration: span("duration", duration_s)?, step: span("step", step_s)? })
+    }
+
     /// In seconds after the reference instant.
     fn of(self, sky: &Sky) -> Result<Vec<f64>, ScenarioError> {
         positive("step", self.step)?;

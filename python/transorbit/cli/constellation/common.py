@@ -11,7 +11,8 @@ from cyclopts import App, Parameter
 
 import transorbit as to
 from transorbit._names import hint
-from transorbit.cli import UsageError, parse
+from transorbit.cli import parse
+from transorbit.cli.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 import transorbit as to
-from transorbit.cli import UsageError, parse
+from transorbit.cli import parse
 from transorbit.cli.common import Csv, Plot, check_plot, examples, write_csv, write_plot, write_text
 from transorbit.cli.constellation.common import Span, choice, constellation, known_places, options, place, tell_dates
+from transorbit.cli.errors import UsageError
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,9 +10,10 @@ from typing import Annotated
 from cyclopts import Parameter
 
 import transorbit as to
-from transorbit.cli import UsageError, parse
+from transorbit.cli import parse
 from transorbit.cli.common import examples, write_csv, write_text
 from transorbit.cli.constellation.common import Span, choice, constellation, options, tell_dates
+from transorbit.cli.errors import UsageError
 
 # What Cesium still turns smoothly.
 _MANY_SATELLITES = 500

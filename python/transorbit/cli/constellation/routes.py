@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 import transorbit as to
-from transorbit.cli import UsageError, parse
+from transorbit.cli import parse
 from transorbit.cli.common import Csv, examples, write_csv
 from transorbit.cli.constellation.common import Span, choice, constellation, elevation, options
+from transorbit.cli.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

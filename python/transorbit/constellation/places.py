@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transorbit import _core
-from transorbit._frame import frame
+from transorbit._ask import ask_table
+from transorbit._core import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ def stations(places: str | Path | Mapping[str, Sequence[float]]) -> pl.DataFrame
         ScenarioError: names the line and what is wrong with it.
         OSError: the file cannot be read.
     """
-    return frame(_core.stations(as_csv(places)))
+    return ask_table("constellation.stations", csv=as_csv(places))
 
 
 def as_csv(places: str | Path | Mapping[str, Sequence[float]]) -> str:
@@ -37,11 +37,11 @@ def as_csv(places: str | Path | Mapping[str, Sequence[float]]) -> str:
         try:
             return Path(places).read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
-            raise _core.ScenarioError(f"stations: {places}: is no text in UTF-8: {error.reason}") from None
+            raise ScenarioError(f"stations: {places}: is no text in UTF-8: {error.reason}") from None
     lines = ["name,latitude_deg,longitude_deg,altitude_m"]
     for name, place in places.items():
         if len(place) not in {2, 3}:
-            raise _core.ScenarioError(f"stations: {name}: {place!r} is not (latitude, longitude) nor with an altitude")
+            raise ScenarioError(f"stations: {name}: {place!r} is not (latitude, longitude) nor with an altitude")
         quoted = name.replace('"', '""')
         lines.append(",".join([f'"{quoted}"', *(repr(float(value)) for value in (*place, 0.0)[:3])]))
     return "\n".join(lines) + "\n"

@@ -4,15 +4,22 @@ use std::num::NonZero;
 use std::path::Path;
 
 use orbit::{Access, AllPairs, AllPairsOptions, Metric, NamedPlace, NextHop, PairRoute, Sky};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sim::{ScenarioError, Table};
-use units::{Angle, Duration};
+use units::Angle;
 
-use super::sky::{epoch, sky};
+use crate::bounds::span;
 
-/// What is to be found, as the user says it.
-#[derive(Clone, Debug, Default, PartialEq)]
+use super::sky::{epoch_of, sky};
+
+/// Asks for the routes between all pairs of stations.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RoutesOptions {
+    /// A name, or as a scenario's `path.constellation`, as JSON.
+    pub constellation: String,
+    /// Rows of name, latitude and longitude, with a header.
+    pub stations_csv: String,
     /// `delay` (least) or `hops` (fewest).
     pub metric: String,
     /// `all` satellites in view, or the `nearest`.
@@ -20,9 +27,9 @@ pub struct RoutesOptions {
     /// Elevation below which a satellite is not used, degrees; by default the constellation's.
     pub minimum_elevation_deg: Option<f64>,
     /// How long.
-    pub duration: Duration,
+    pub duration_s: f64,
     /// Time between the instants.
-    pub step: Duration,
+    pub step_s: f64,
     /// Whether the next hop of every node is wanted, where it changes.
     pub forwarding: bool,
     /// How many threads work; by default as many as there are processors.
@@ -34,7 +41,6 @@ pub struct RoutesOptions {
 /// A search for routes that is under way.
 pub struct RoutesStudy {
     inner: AllPairs,
-    constellation: String,
     stations: Vec<NamedPlace>,
     options: RoutesOptions,
     minimum_elevation: Angle,
@@ -85,25 +91,20 @@ struct StationReport<'a> {
 }
 
 impl RoutesStudy {
-    /// A search that has not begun, over a constellation given by name or as JSON (files in it start from `base`), between the
-    /// stations that `stations_csv` lists.
+    /// A search that has not begun; names of files of the constellation start from `base`.
     ///
     /// # Errors
     /// Names the option that is wrong: `constellation`, `stations` (and its line), `metric`, `access`, `minimum_elevation`,
     /// `duration`, `step`, `threads`.
-    pub fn new(
-        constellation: &str,
-        base: &Path,
-        stations_csv: &str,
-        options: &RoutesOptions,
-    ) -> Result<RoutesStudy, ScenarioError> {
-        let sky = sky(constellation, base)?;
-        let until = options.duration.as_secs_f64();
+    pub fn new(options: RoutesOptions, base: &Path) -> Result<RoutesStudy, ScenarioError> {
+        let (duration, step) = (span("duration", options.duration_s)?, span("step", options.step_s)?);
+        let sky = sky(&options.constellation, base)?;
+        let until = duration.as_secs_f64();
         sky.check(0.0, until)?;
         let warning = sky.warning(0.0, until);
-        let epoch = epoch(&sky);
+        let epoch = epoch_of(&sky);
         let Sky { orbits, links, minimum_elevation, .. } = sky;
-        let stations = NamedPlace::from_csv(stations_csv).map_err(|error| error.within("stations"))?;
+        let stations = NamedPlace::from_csv(&options.stations_csv).map_err(|error| error.within("stations"))?;
         let minimum_elevation = options.minimum_elevation_deg.map_or(minimum_elevation, Angle::from_degrees);
         let threads = options.threads.map(|threads| {
             NonZero::new(threads).ok_or_else(|| ScenarioError::new("threads", "0 was given, 1 or more are expected"))
@@ -112,16 +113,15 @@ impl RoutesStudy {
             metric: one_of("metric", &options.metric, [("delay", Metric::Delay), ("hops", Metric::Hops)])?,
             access: one_of("access", &options.access, [("all", Access::All), ("nearest", Access::Nearest)])?,
             minimum_elevation,
-            duration: options.duration,
-            step: options.step,
+            duration,
+            step,
             forwarding: options.forwarding,
             threads: threads.transpose()?,
         };
         Ok(RoutesStudy {
             inner: AllPairs::new(orbits, links, &stations, &inner)?,
-            constellation: constellation.to_owned(),
             stations,
-            options: options.clone(),
+            options,
             minimum_elevation,
             unseen: None,
             epoch,
@@ -195,14 +195,14 @@ impl RoutesStudy {
         });
         let unseen = self.unseen.iter().flatten().map(|&unseen| self.complaint(unseen, 0));
         let report = RoutesReport {
-            constellation: &self.constellation,
+            constellation: &self.options.constellation,
             epoch: self.epoch.as_deref(),
             satellites: self.inner.satellites(),
             minimum_elevation_deg: self.minimum_elevation.as_degrees(),
             metric: &self.options.metric,
             access: &self.options.access,
-            duration_s: self.options.duration.as_secs_f64(),
-            step_s: self.options.step.as_secs_f64(),
+            duration_s: self.options.duration_s,
+            step_s: self.options.step_s,
             instants: self.inner.steps(),
             route_rows: self.rows[0],
             forwarding_rows: self.options.forwarding.then_some(self.rows[1]),
@@ -268,16 +268,18 @@ mod tests {
 
     fn options() -> RoutesOptions {
         RoutesOptions {
+            constellation: "leo-66".to_owned(),
+            stations_csv: STATIONS.to_owned(),
             metric: "delay".to_owned(),
             access: "all".to_owned(),
-            duration: Duration::from_secs(30),
-            step: Duration::from_secs(10),
+            duration_s: 30.0,
+            step_s: 10.0,
             ..RoutesOptions::default()
         }
     }
 
-    fn refused(constellation: &str, options: &RoutesOptions) -> String {
-        match RoutesStudy::new(constellation, Path::new(""), STATIONS, options) {
+    fn refused(options: RoutesOptions) -> String {
+        match RoutesStudy::new(options, Path::new("")) {
             Err(error) => error.to_string(),
             Ok(mut study) => study.advance().err().expect("is refused").to_string(),
         }
@@ -285,9 +287,7 @@ mod tests {
 
     #[test]
     fn hands_out_all_rows_and_what_they_are_of() {
-        let mut study =
-            RoutesStudy::new("leo-66", Path::new(""), STATIONS, &RoutesOptions { forwarding: true, ..options() })
-                .unwrap();
+        let mut study = RoutesStudy::new(RoutesOptions { forwarding: true, ..options() }, Path::new("")).unwrap();
         assert!(study.advance().unwrap().is_none());
         let batch = study.advance().unwrap().unwrap();
         assert_eq!((batch.routes.rows(), study.done(), study.instants()), (12, 4, 4));
@@ -300,19 +300,22 @@ mod tests {
 
     #[test]
     fn says_what_is_wrong() {
-        let unseen = refused("starlink-shell-1", &options());
+        let shell = || RoutesOptions { constellation: "starlink-shell-1".to_owned(), ..options() };
+        let unseen = refused(shell());
         assert!(
             unseen.starts_with("stations: \"Pole\" never has a satellite in view: the highest reaches -"),
             "{unseen}"
         );
         assert!(unseen.ends_with(" deg, 25 deg are needed"), "{unseen}");
         let wrong = RoutesOptions { metric: "jitter".to_owned(), ..options() };
-        assert_eq!(refused("leo-66", &wrong), "metric: \"jitter\" was given, delay or hops is expected");
+        assert_eq!(refused(wrong), "metric: \"jitter\" was given, delay or hops is expected");
         let wrong = RoutesOptions { threads: Some(0), ..options() };
-        assert_eq!(refused("leo-66", &wrong), "threads: 0 was given, 1 or more are expected");
-        assert!(refused("leo-67", &options()).starts_with("constellation: "));
-        let kept = RoutesOptions { keep_unseen: true, ..options() };
-        let mut study = RoutesStudy::new("starlink-shell-1", Path::new(""), STATIONS, &kept).unwrap();
+        assert_eq!(refused(wrong), "threads: 0 was given, 1 or more are expected");
+        assert!(
+            refused(RoutesOptions { constellation: "leo-67".to_owned(), ..options() }).starts_with("constellation: ")
+        );
+        let kept = RoutesOptions { keep_unseen: true, ..shell() };
+        let mut study = RoutesStudy::new(kept, Path::new("")).unwrap();
         while study.done() < study.instants() {
             study.advance().unwrap();
         }

@@ -3,8 +3,12 @@
 use std::path::Path;
 
 use orbit::{ConstellationPath, DelayTable, Look, PathConfig, TraceFormat};
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
 use sim::{Scenario, ScenarioError, Table, positive, reader};
-use units::{Duration, Frequency, Time};
+use units::{Frequency, Time};
+
+use crate::bounds::span;
 
 /// What a scenario needs beside its path.
 const REST: &str = r#"
@@ -17,23 +21,37 @@ transport = "tcp"
 traffic   = "bulk"
 "#;
 
-/// One-way delay over a constellation on a grid of time. `path` is what a scenario's `path` says, as JSON; its `step` is that
-/// of the grid, and relative names of files in it start from `base`.
-///
+/// Asks for the one-way delay over a constellation on a grid of time.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Delay {
+    /// As a scenario's `path`; its `step` is that of the grid.
+    path: Json,
+    duration_s: f64,
+    carrier_hz: Option<f64>,
+}
+
+/// Asks for the same delay as the text of a delay trace.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DelayTrace {
+    /// As a scenario's `path`.
+    path: Json,
+    duration_s: f64,
+    /// As `path.format` of a scenario.
+    format: String,
+}
+
 /// Columns `time_s`, `one_way_delay_s` (empty without a route), `hops`, `gateway`, `source_satellite`, `user_satellite` (empty
 /// without one), how the user sees its satellite (`elevation_deg`, `range_m`, `range_rate_mps`), with a carrier its Doppler shift
 /// and how fast that changes (`doppler_hz`, `doppler_rate_hz_per_s`), and `event` (what changed since the row before).
 ///
 /// # Errors
 /// Names the field of the path that is wrong, or `duration`.
-pub fn constellation_delay(
-    path: &str,
-    base: &Path,
-    duration: Duration,
-    carrier: Option<Frequency>,
-) -> Result<Table, ScenarioError> {
+pub(crate) fn delay(asked: &Delay, base: &Path) -> Result<Table, ScenarioError> {
+    let duration = span("duration", asked.duration_s)?;
     positive("duration", duration)?;
-    let DelayTable { rows, trace } = orbit::constellation_delay(&path_from_json(path, base)?, duration, &reader(base))?;
+    let DelayTable { rows, trace } = orbit::constellation_delay(&path(&asked.path, base)?, duration, &reader(base))?;
     let known = |value: Option<u32>| value.map_or(f64::NAN, f64::from);
     let float = |value: Option<f64>| value.unwrap_or(f64::NAN);
     let mut table = Table::default();
@@ -46,7 +64,7 @@ pub fn constellation_delay(
     table.float("elevation_deg", rows.iter().map(|row| float(row.elevation_deg)));
     table.float("range_m", rows.iter().map(|row| float(row.range_m)));
     table.float("range_rate_mps", rows.iter().map(|row| float(row.range_rate_mps)));
-    if let Some(carrier) = carrier {
+    if let Some(carrier) = asked.carrier_hz.map(Frequency::from_hz) {
         let looks = || {
             rows.iter().map(|row| Time::from_secs_f64(row.time_s)).map(|now| trace.look(now).map(|look| (now, look)))
         };
@@ -65,18 +83,20 @@ pub fn constellation_delay(
 /// The same delay as the text of a delay trace, a row for each step of the path, in a format of `path.format`.
 ///
 /// # Errors
-/// As [`constellation_delay`], or the format is unknown.
-pub fn constellation_trace(path: &str, base: &Path, duration: Duration, format: &str) -> Result<String, ScenarioError> {
+/// As [`delay`], or the format is unknown.
+pub(crate) fn delay_trace(asked: &DelayTrace, base: &Path) -> Result<Json, ScenarioError> {
+    let duration = span("duration", asked.duration_s)?;
     positive("duration", duration)?;
-    let format: TraceFormat = serde_json::from_value(format.into())
+    let format: TraceFormat = serde_json::from_value(json!(asked.format))
         .map_err(|error| ScenarioError::new("format", error.to_string().replace('`', "\"")))?;
-    let path = path_from_json(path, base)?;
-    Ok(path.trace_reading(duration, &reader(base))?.write(format, path.step))
+    let path = path(&asked.path, base)?;
+    Ok(json!(path.trace_reading(duration, &reader(base))?.write(format, path.step)))
 }
 
 /// Read as part of a scenario, so that there is one way to say a path and to check it.
-fn path_from_json(json: &str, base: &Path) -> Result<ConstellationPath, ScenarioError> {
-    let path = serde_json::from_str(json).map_err(|error| ScenarioError::new("path", format!("no table: {error}")))?;
+fn path(json: &Json, base: &Path) -> Result<ConstellationPath, ScenarioError> {
+    let path = serde_json::from_value(json.clone())
+        .map_err(|error| ScenarioError::new("path", format!("no table: {error}")))?;
     let without_path = |error: ScenarioError| {
         let field = error.field.strip_prefix("path.").unwrap_or(&error.field).to_owned();
         ScenarioError { field, ..error }
@@ -91,14 +111,13 @@ fn path_from_json(json: &str, base: &Path) -> Result<ConstellationPath, Scenario
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     /// Of a path with these keys changed.
-    fn says(changes: &[(&str, serde_json::Value)], duration: u64) -> String {
+    fn says(changes: &[(&str, serde_json::Value)], duration_s: f64) -> String {
         let place = json!({ "latitude": "43.6 deg", "longitude": "1.4 deg" });
         let mut path = json!({ "kind": "constellation", "constellation": "leo-66", "source": place, "user": place });
         changes.iter().for_each(|(key, value)| path[key] = value.clone());
-        match constellation_delay(&path.to_string(), Path::new(""), Duration::from_secs(duration), None) {
+        match delay(&Delay { path, duration_s, carrier_hz: None }, Path::new("")) {
             Ok(table) => format!("{} rows of {} columns", table.rows(), table.columns.len()),
             Err(error) => error.to_string(),
         }
@@ -106,8 +125,8 @@ mod tests {
 
     #[test]
     fn a_path_is_said_as_in_a_scenario() {
-        assert_eq!(says(&[("handover", json!("highest")), ("step", json!("2 s"))], 5), "4 rows of 10 columns");
-        let wrong = |key: &str, value: serde_json::Value| says(&[(key, value)], 5);
+        assert_eq!(says(&[("handover", json!("highest")), ("step", json!("2 s"))], 5.0), "4 rows of 10 columns");
+        let wrong = |key: &str, value: serde_json::Value| says(&[(key, value)], 5.0);
         assert!(wrong("handover", json!("never")).starts_with("handover.kind: \"never\" is unknown"));
         let nowhere = json!({ "latitude": "91 deg", "longitude": "0 deg" });
         assert!(wrong("user", nowhere).starts_with("user.latitude: 91 deg"));
@@ -115,8 +134,8 @@ mod tests {
         assert!(wrong("stop", json!("0 s")).contains("stop"));
         assert!(wrong("constellation", json!("leo-67")).contains("leo-66"));
         let file = ("constellation", json!({ "file": "none.tle" }));
-        assert!(says(&[file, ("handover", json!("shortest-path"))], 5).contains("none.tle: cannot be read"));
+        assert!(says(&[file, ("handover", json!("shortest-path"))], 5.0).contains("none.tle: cannot be read"));
         assert!(wrong("kind", json!("fixed")).contains("delay"));
-        assert_eq!(says(&[], 0), "duration: must be more than 0 s");
+        assert_eq!(says(&[], 0.0), "duration: must be more than 0 s");
     }
 }

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _core
-from transorbit._frame import frame
+from transorbit._ask import ask, ask_table, ask_tables
+from transorbit._core import ScenarioError
+from transorbit.constellation.sky import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from os import PathLike
 
     import polars as pl
-
-
-def as_text(constellation: str | Mapping[str, Any]) -> str:
-    """A name as it is; parameters or a file as JSON."""
-    return constellation if isinstance(constellation, str) else json.dumps(dict(constellation))
 
 
 def coverage(
@@ -44,10 +39,15 @@ def coverage(
         Columns `latitude_deg`, `in_view_min`, `in_view_mean`, `in_view_max` (numbers of satellites), `covered_share`,
         `two_share`, `three_share`, `four_share` (of the time with so many or more) and `highest_elevation_mean_deg`.
     """
-    table = _core.constellation_coverage(
-        as_text(constellation), str(base_dir), minimum_elevation_deg, duration_s, step_s, latitude_step_deg
+    return ask_table(
+        "constellation.coverage",
+        base_dir=base_dir,
+        constellation=as_text(constellation),
+        minimum_elevation_deg=minimum_elevation_deg,
+        duration_s=duration_s,
+        step_s=step_s,
+        latitude_step_deg=latitude_step_deg,
     )
-    return frame(table)
 
 
 def passes(
@@ -74,10 +74,15 @@ def passes(
         up at the end), `highest_elevation_deg` and `range_m` (distance when it is highest). Seconds after the
         reference instant.
     """
-    table = _core.constellation_passes(
-        as_text(constellation), str(base_dir), at, minimum_elevation_deg, start_s, duration_s
+    return ask_table(
+        "constellation.passes",
+        base_dir=base_dir,
+        constellation=as_text(constellation),
+        at=at,
+        minimum_elevation_deg=minimum_elevation_deg,
+        start_s=start_s,
+        duration_s=duration_s,
     )
-    return frame(table)
 
 
 def best_elevation(
@@ -100,7 +105,15 @@ def best_elevation(
     Returns:
         The elevation in degrees (below zero: under the horizon), and when, in seconds after the reference instant.
     """
-    return _core.constellation_best_elevation(as_text(constellation), str(base_dir), at, start_s, duration_s)
+    elevation_deg, at_s = ask(
+        "constellation.best_elevation",
+        base_dir=base_dir,
+        constellation=as_text(constellation),
+        at=at,
+        start_s=start_s,
+        duration_s=duration_s,
+    )
+    return elevation_deg, at_s
 
 
 @dataclass(frozen=True)
@@ -142,11 +155,19 @@ def world(
     Raises:
         ScenarioError: names what is wrong; also if there is no such satellite.
     """
-    found = _core.constellation_map(as_text(constellation), str(base_dir), minimum_elevation_deg, at_s, track_s)
-    tables = [frame(table) for table in found]
-    if tracks is not None:
-        missing = [number for number in tracks if not 0 <= number < len(tables[0])]
-        if missing:
-            raise _core.ScenarioError(f"tracks: there is no satellite {missing[0]}: 0 to {len(tables[0]) - 1}")
-        tables[3] = tables[3].filter(tables[3]["satellite"].is_in(list(tracks)))
-    return Map(*tables)
+    found = Map(
+        **ask_tables(
+            "constellation.map",
+            base_dir=base_dir,
+            constellation=as_text(constellation),
+            minimum_elevation_deg=minimum_elevation_deg,
+            at_s=at_s,
+            track_s=track_s,
+        )
+    )
+    if tracks is None:
+        return found
+    count = len(found.satellites)
+    if missing := [number for number in tracks if not 0 <= number < count]:
+        raise ScenarioError(f"tracks: there is no satellite {missing[0]}: 0 to {count - 1}")
+    return replace(found, tracks=found.tracks.filter(found.tracks["satellite"].is_in(list(tracks))))

@@ -3,8 +3,12 @@
 use std::path::Path;
 
 use orbit::{Place, Sky, Station, Vector};
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
 use sim::{ScenarioError, Table, positive};
 use units::{Angle, Duration};
+
+use crate::bounds::{instant, span};
 
 use super::sky::{pairs, sky};
 
@@ -18,6 +22,54 @@ const LOOK_EVERY: f64 = 10.0;
 const EDGES: u32 = 72;
 /// Points of a ground track.
 const TRACK_POINTS: u32 = 200;
+
+/// Asks for the passes over a place.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Passes {
+    constellation: String,
+    /// Latitude and longitude in degrees.
+    at: (f64, f64),
+    minimum_elevation_deg: Option<f64>,
+    /// After the reference instant, or before it.
+    #[serde(default)]
+    start_s: f64,
+    duration_s: f64,
+}
+
+/// Asks for the highest elevation over a place.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BestElevation {
+    constellation: String,
+    /// Latitude and longitude in degrees.
+    at: (f64, f64),
+    start_s: f64,
+    duration_s: f64,
+}
+
+/// Asks for the satellites in view by latitude.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Coverage {
+    constellation: String,
+    minimum_elevation_deg: Option<f64>,
+    duration_s: f64,
+    step_s: f64,
+    latitude_step_deg: f64,
+}
+
+/// Asks for what is drawn on a map.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Map {
+    constellation: String,
+    minimum_elevation_deg: Option<f64>,
+    /// After the reference instant, or before it.
+    at_s: f64,
+    /// How long the ground tracks are.
+    track_s: f64,
+}
 
 fn ready(sky: Sky, minimum_elevation_deg: Option<f64>, (from, to): (f64, f64)) -> Result<(Sky, Angle), ScenarioError> {
     sky.check(from, to)?;
@@ -38,23 +90,18 @@ fn limit(field: &str, looks: f64) -> Result<(), ScenarioError> {
     }
 }
 
-/// The passes over a place, (latitude, longitude) in degrees: `satellite`, `name`, `rise_s`, `culmination_s`, `set_s`,
-/// `highest_elevation_deg`, `range_m` (when it is highest), in the order of their rise, over `duration` from `start_s` seconds
-/// after the reference instant. The rise is empty if the satellite was up at the start, the set if it is at the end.
+/// The passes: `satellite`, `name`, `rise_s`, `culmination_s`, `set_s`,
+/// `highest_elevation_deg`, `range_m` (when it is highest), in the order of their rise.
+/// The rise is empty if the satellite was up at the start, the set if it is at the end.
 ///
 /// # Errors
 /// Names what is wrong: the constellation, the place, the duration.
-pub fn passes(
-    constellation: &str,
-    base: &Path,
-    place: (f64, f64),
-    minimum_elevation_deg: Option<f64>,
-    (start_s, duration): (f64, Duration),
-) -> Result<Table, ScenarioError> {
+pub(crate) fn passes(asked: &Passes, base: &Path) -> Result<Table, ScenarioError> {
+    let (start_s, duration) = (instant("start", asked.start_s)?, span("duration", asked.duration_s)?);
     positive("duration", duration)?;
     let end_s = start_s + duration.as_secs_f64();
-    let (sky, mask) = ready(sky(constellation, base)?, minimum_elevation_deg, (start_s, end_s))?;
-    let place = Place::from_degrees(place.0, place.1);
+    let (sky, mask) = ready(sky(&asked.constellation, base)?, asked.minimum_elevation_deg, (start_s, end_s))?;
+    let place = Place::from_degrees(asked.at.0, asked.at.1);
     place.check().map_err(|error| error.within("station"))?;
     limit("duration", duration.as_secs_f64() / LOOK_EVERY * sky.orbits.len() as f64)?;
     let passes = orbit::passes(&sky.orbits, &Station::new(&place), mask, [start_s, end_s]);
@@ -69,21 +116,17 @@ pub fn passes(
     Ok(table)
 }
 
-/// The highest elevation in degrees, perhaps below the horizon, that any satellite reaches over a place, (latitude, longitude)
-/// in degrees, and when, in seconds after the reference instant: looked for every 10 s, over `duration` from `start_s` on.
+/// The highest elevation in degrees, perhaps below the horizon, that any satellite reaches over a place, and when, in seconds
+/// after the reference instant: looked for every 10 s.
 ///
 /// # Errors
 /// As [`passes`].
-pub fn best_elevation(
-    constellation: &str,
-    base: &Path,
-    place: (f64, f64),
-    (start_s, duration): (f64, Duration),
-) -> Result<(f64, f64), ScenarioError> {
+pub(crate) fn best_elevation(asked: &BestElevation, base: &Path) -> Result<Json, ScenarioError> {
+    let (start_s, duration) = (instant("start", asked.start_s)?, span("duration", asked.duration_s)?);
     positive("duration", duration)?;
     let end_s = start_s + duration.as_secs_f64();
-    let (sky, _) = ready(sky(constellation, base)?, None, (start_s, end_s))?;
-    let place = Place::from_degrees(place.0, place.1);
+    let (sky, _) = ready(sky(&asked.constellation, base)?, None, (start_s, end_s))?;
+    let place = Place::from_degrees(asked.at.0, asked.at.1);
     place.check().map_err(|error| error.within("station"))?;
     let steps = (duration.as_secs_f64() / LOOK_EVERY).ceil();
     limit("duration", steps * sky.orbits.len() as f64)?;
@@ -99,7 +142,7 @@ pub fn best_elevation(
             best = (sine, seconds);
         }
     }
-    Ok((libm::asin(best.0.clamp(-1.0, 1.0)).to_degrees(), best.1))
+    Ok(json!((libm::asin(best.0.clamp(-1.0, 1.0)).to_degrees(), best.1)))
 }
 
 /// Satellites in view by latitude, over 36 longitudes and the instants of the grid: `latitude_deg`, `in_view_min`,
@@ -108,21 +151,16 @@ pub fn best_elevation(
 ///
 /// # Errors
 /// Names what is wrong: the constellation, the elevation, the duration, a step.
-pub fn coverage(
-    constellation: &str,
-    base: &Path,
-    minimum_elevation_deg: Option<f64>,
-    duration: Duration,
-    step: Duration,
-    latitude_step_deg: f64,
-) -> Result<Table, ScenarioError> {
+pub(crate) fn coverage(asked: &Coverage, base: &Path) -> Result<Table, ScenarioError> {
+    let &Coverage { minimum_elevation_deg, latitude_step_deg, .. } = asked;
+    let (duration, step) = (span("duration", asked.duration_s)?, span("step", asked.step_s)?);
     positive("duration", duration)?;
     positive("step", step)?;
     if !(0.1..=90.0).contains(&latitude_step_deg) {
         let message = format!("{latitude_step_deg} deg must be between 0.1 deg and 90 deg");
         return Err(ScenarioError::new("latitude_step", message));
     }
-    let (sky, mask) = ready(sky(constellation, base)?, minimum_elevation_deg, (0.0, duration.as_secs_f64()))?;
+    let (sky, mask) = ready(sky(&asked.constellation, base)?, minimum_elevation_deg, (0.0, duration.as_secs_f64()))?;
     let bands = (180.0 / latitude_step_deg).floor() as u32 + 1;
     let count = duration.as_nanos() / step.as_nanos() + 1;
     limit("step", count as f64 * f64::from(bands * LONGITUDES) * sky.orbits.len() as f64)?;
@@ -142,22 +180,16 @@ pub fn coverage(
     Ok(table)
 }
 
-/// What to draw on a map `at_s` seconds after the reference instant: the satellites (`satellite`, `name`, `latitude_deg`, `longitude_deg`), the edges of
+/// What to draw on a map: the satellites (`satellite`, `name`, `latitude_deg`, `longitude_deg`), the edges of
 /// their footprints (`satellite`, `latitude_deg`, `longitude_deg`), their links (`from`, `to`), and the tracks of the
 /// following time (`satellite`, `time_s`, `latitude_deg`, `longitude_deg`).
 ///
 /// # Errors
 /// Names what is wrong: the constellation, the elevation.
-pub fn map(
-    constellation: &str,
-    base: &Path,
-    minimum_elevation_deg: Option<f64>,
-    at_s: f64,
-    track: Duration,
-) -> Result<[Table; 4], ScenarioError> {
-    let seconds = at_s;
+pub(crate) fn map(asked: &Map, base: &Path) -> Result<[(&'static str, Table); 4], ScenarioError> {
+    let (seconds, track) = (instant("at", asked.at_s)?, span("track", asked.track_s)?);
     let until = seconds + track.as_secs_f64();
-    let (mut sky, mask) = ready(sky(constellation, base)?, minimum_elevation_deg, (seconds, until))?;
+    let (mut sky, mask) = ready(sky(&asked.constellation, base)?, asked.minimum_elevation_deg, (seconds, until))?;
     let mut positions = Vec::new();
     sky.orbits.positions_at(seconds, &mut positions);
     sky.links.update(seconds, &positions);
@@ -188,7 +220,7 @@ pub fn map(
     }
     let numbers = (0..count).flat_map(|number| std::iter::repeat_n(number, times.len()));
     let tracks = points(numbers, Some(&times), &ways.concat());
-    Ok([satellites, footprints, links, tracks])
+    Ok([("satellites", satellites), ("footprints", footprints), ("links", links), ("tracks", tracks)])
 }
 
 /// Points of several satellites; `times` are those of each.
@@ -207,16 +239,33 @@ fn points(satellites: impl Iterator<Item = u32>, times: Option<&[f64]>, points: 
 mod tests {
     use super::*;
 
+    const HERE: (f64, f64) = (43.6, 1.4);
+
+    fn over(constellation: &str, at: (f64, f64), start_s: f64, duration_s: f64) -> Result<Table, ScenarioError> {
+        let constellation = constellation.to_owned();
+        let asked = Passes { constellation, at, minimum_elevation_deg: None, start_s, duration_s };
+        passes(&asked, Path::new(""))
+    }
+
+    fn view(constellation: &str, degrees: Option<f64>, times: [f64; 2], latitude: f64) -> Result<Table, ScenarioError> {
+        let [duration_s, step_s] = times;
+        let (constellation, minimum_elevation_deg) = (constellation.to_owned(), degrees);
+        let asked = Coverage { constellation, minimum_elevation_deg, duration_s, step_s, latitude_step_deg: latitude };
+        coverage(&asked, Path::new(""))
+    }
+
+    fn best(constellation: &str, at: (f64, f64), duration_s: f64) -> f64 {
+        let asked = BestElevation { constellation: constellation.to_owned(), at, start_s: 0.0, duration_s };
+        best_elevation(&asked, Path::new("")).unwrap()[0].as_f64().unwrap()
+    }
+
     #[test]
     fn tables_have_their_rows() {
-        let found = passes("leo-66", Path::new(""), (43.6, 1.4), None, (0.0, Duration::from_secs(600))).unwrap();
+        let found = over("leo-66", HERE, 0.0, 600.0).unwrap();
         assert!(found.rows() > 3 && found.columns.len() == 7);
-        let bands =
-            coverage("leo-66", Path::new(""), Some(5.0), Duration::from_secs(600), Duration::from_secs(300), 30.0)
-                .unwrap();
-        assert_eq!(bands.rows(), 7);
-        let tables = map("leo-66", Path::new(""), None, 0.0, Duration::from_secs(6000)).unwrap();
-        let [satellites, edges, links, ways] = tables.map(|table| table.rows());
+        assert_eq!(view("leo-66", Some(5.0), [600.0, 300.0], 30.0).unwrap().rows(), 7);
+        let asked = Map { constellation: "leo-66".to_owned(), minimum_elevation_deg: None, at_s: 0.0, track_s: 6000.0 };
+        let [satellites, edges, links, ways] = map(&asked, Path::new("")).unwrap().map(|(_, table)| table.rows());
         assert_eq!((satellites, edges, ways), (66, 66 * 72, 66 * 200));
         // Those in the planes and, of the 66 across, those that are not off near the poles.
         assert!((67..66 + 66).contains(&links), "{links}");
@@ -225,15 +274,14 @@ mod tests {
     /// What is found from the middle on is what is found from the beginning, cut off.
     #[test]
     fn passes_may_begin_later() {
-        let of = |start: f64, seconds: u64| {
-            let when = (start, Duration::from_secs(seconds));
-            let table = passes("leo-66", Path::new(""), (43.6, 1.4), None, when).unwrap();
+        let of = |start_s: f64, duration_s: f64| {
+            let table = over("leo-66", HERE, start_s, duration_s).unwrap();
             table.columns.into_iter().filter_map(|(name, column)| match column {
                 sim::Column::Float(values) => Some((name, values)),
                 _ => None,
             })
         };
-        let (whole, late): (Vec<_>, Vec<_>) = (of(0.0, 3600).collect(), of(1800.0, 1800).collect());
+        let (whole, late): (Vec<_>, Vec<_>) = (of(0.0, 3600.0).collect(), of(1800.0, 1800.0).collect());
         let column = |table: &[(&str, Vec<f64>)], name: &str| {
             table.iter().find(|column| column.0 == name).map(|column| column.1.clone()).unwrap()
         };
@@ -253,32 +301,23 @@ mod tests {
 
     #[test]
     fn the_best_elevation_is_that_of_the_passes() {
-        let hour = Duration::from_secs(3600);
-        let found = passes("leo-66", Path::new(""), (43.6, 1.4), None, (0.0, hour)).unwrap();
+        let found = over("leo-66", HERE, 0.0, 3600.0).unwrap();
         let highest = found.columns.iter().find(|column| column.0 == "highest_elevation_deg").unwrap();
         let sim::Column::Float(highest) = &highest.1 else { panic!("{highest:?}") };
-        let best = highest.iter().copied().fold(0.0, f64::max);
-        let (elevation, _) = best_elevation("leo-66", Path::new(""), (43.6, 1.4), (0.0, hour)).unwrap();
-        assert!(elevation <= best + 1e-9 && elevation > best - 3.0, "{elevation} {best}");
-        let (below, _) =
-            best_elevation("starlink-shell-1", Path::new(""), (90.0, 0.0), (0.0, Duration::from_secs(60))).unwrap();
+        let highest = highest.iter().copied().fold(0.0, f64::max);
+        let elevation = best("leo-66", HERE, 3600.0);
+        assert!(elevation <= highest + 1e-9 && elevation > highest - 3.0, "{elevation} {highest}");
+        let below = best("starlink-shell-1", (90.0, 0.0), 60.0);
         assert!((-30.0..0.0).contains(&below), "{below}");
     }
 
     #[test]
     fn says_what_is_wrong() {
-        let (second, here) = (Duration::from_secs(1), Path::new(""));
         let says = |result: Result<Table, ScenarioError>| result.unwrap_err().to_string();
-        assert!(says(passes("leo-66", here, (91.0, 0.0), None, (0.0, second))).starts_with("station.latitude: 91 deg"));
-        assert_eq!(
-            says(passes("leo-66", here, (0.0, 0.0), None, (0.0, Duration::ZERO))),
-            "duration: must be more than 0 s"
-        );
-        assert!(
-            says(coverage("leo-66", here, Some(91.0), second, second, 5.0)).starts_with("minimum_elevation: 91 deg")
-        );
-        assert!(says(coverage("leo-66", here, None, second, second, 0.0)).starts_with("latitude_step: 0 deg"));
-        let long = coverage("starlink-shell-1", here, None, Duration::from_secs(1_000_000), second, 1.0);
-        assert!(says(long).starts_with("step: 1.0e13 looks"));
+        assert!(says(over("leo-66", (91.0, 0.0), 0.0, 1.0)).starts_with("station.latitude: 91 deg"));
+        assert_eq!(says(over("leo-66", (0.0, 0.0), 0.0, 0.0)), "duration: must be more than 0 s");
+        assert!(says(view("leo-66", Some(91.0), [1.0; 2], 5.0)).starts_with("minimum_elevation: 91 deg"));
+        assert!(says(view("leo-66", None, [1.0; 2], 0.0)).starts_with("latitude_step: 0 deg"));
+        assert!(says(view("starlink-shell-1", None, [1e6, 1.0], 1.0)).starts_with("step: 1.0e13 looks"));
     }
 }

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _core, _folder
+from transorbit._ask import as_json
 from transorbit._frame import frame
-from transorbit._stations import as_csv
-from transorbit._view import as_text
+from transorbit.constellation.places import as_csv
+from transorbit.constellation.sky import as_text
 from transorbit.result import provenance
 
 if TYPE_CHECKING:
@@ -211,19 +212,19 @@ def routes(
     started = time.perf_counter()
     if out is not None:
         _folder.check_replaceable(Path(out), folder())
-    study = _core.RoutesStudy(
-        as_text(constellation),
-        str(base_dir),
-        as_csv(stations),
-        duration_s,
-        step_s,
-        metric,
-        access,
-        minimum_elevation_deg,
-        forwarding,
-        keep_unseen,
-        threads,
-    )
+    options: dict[str, object] = {
+        "constellation": as_text(constellation),
+        "stations_csv": as_csv(stations),
+        "duration_s": duration_s,
+        "step_s": step_s,
+        "metric": metric,
+        "access": access,
+        "minimum_elevation_deg": minimum_elevation_deg,
+        "forwarding": forwarding,
+        "keep_unseen": keep_unseen,
+        "threads": threads,
+    }
+    study = _core.RoutesStudy(as_json(options), base_dir)
     rows = study.instants * len(study.stations) * (len(study.stations) - 1) // 2
     if out is None and rows > _LARGEST_IN_MEMORY:
         raise _core.ScenarioError(f"out: {rows} rows are too many to be kept in memory: give a folder")

@@ -15,10 +15,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _core
-from transorbit._frame import frame
-from transorbit._stations import stations as read_stations
-from transorbit._view import as_text
+from transorbit._core import ScenarioError
+from transorbit.constellation import sky
+from transorbit.constellation.places import stations as read_stations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -72,10 +71,9 @@ def czml(
     """
     import polars as pl
 
-    arguments = (as_text(constellation), str(base_dir), start_s, duration_s, step_s)
-    places = frame(_core.constellation_positions(*arguments))
+    places = sky.positions(constellation, start_s=start_s, duration_s=duration_s, step_s=step_s, base_dir=base_dir)
     grounds = None if stations is None else read_stations(stations)
-    reference = _reference(_core.constellation_epoch(arguments[0], arguments[1]), epoch)
+    reference = _reference(sky.epoch(constellation, base_dir=base_dir), epoch)
     clock = _Clock(reference, places["time_s"][0], places["time_s"][-1])
     title = constellation if isinstance(constellation, str) else str(constellation.get("preset", "constellation"))
     packets = [clock.document(title)]
@@ -83,7 +81,8 @@ def czml(
     for orbit in places.partition_by("satellite", maintain_order=True):
         packets.append(_satellite(orbit, clock, step_s if paths else None))
     if links:
-        packets += _links(frame(_core.constellation_links(*arguments)), clock)
+        on = sky.links(constellation, start_s=start_s, duration_s=duration_s, step_s=step_s, base_dir=base_dir)
+        packets += _links(on, clock)
     if grounds is not None:
         packets += [_station(**row) for row in grounds.iter_rows(named=True)]
     return packets
@@ -115,11 +114,11 @@ class _Clock:
 
 def _reference(of_file: str | None, given: str | None) -> datetime:
     if of_file and given:
-        raise _core.ScenarioError(f"epoch: the satellites of a file have their own, {of_file}")
+        raise ScenarioError(f"epoch: the satellites of a file have their own, {of_file}")
     try:
         instant = datetime.fromisoformat(of_file or given or _PATTERN_EPOCH)
     except ValueError:
-        raise _core.ScenarioError(f'epoch: "{given}" is no instant in ISO 8601, as in {_PATTERN_EPOCH}') from None
+        raise ScenarioError(f'epoch: "{given}" is no instant in ISO 8601, as in {_PATTERN_EPOCH}') from None
     return instant.astimezone(UTC) if instant.tzinfo else instant.replace(tzinfo=UTC)
 
 

@@ -1,0 +1,31 @@
+//! How large a question and its answer may be.
+
+use sim::ScenarioError;
+use units::Duration;
+
+/// The most rows of a table: some gigabytes.
+pub(crate) const MOST_ROWS: u64 = 20_000_000;
+
+/// The longest time that is taken, in seconds: nanoseconds are counted in 64 bits.
+const LONGEST_S: f64 = 1e10;
+
+/// A duration given in seconds.
+pub(crate) fn span(field: &str, seconds: f64) -> Result<Duration, ScenarioError> {
+    match instant(field, seconds)? {
+        negative if negative < 0.0 => {
+            Err(ScenarioError::new(field, format!("{negative} s was given, a time is 0 s or more")))
+        }
+        seconds => Ok(Duration::from_secs_f64(seconds)),
+    }
+}
+
+/// An instant in seconds that may be negative.
+pub(crate) fn instant(field: &str, seconds: f64) -> Result<f64, ScenarioError> {
+    match seconds.abs() <= LONGEST_S {
+        true => Ok(seconds),
+        false => {
+            let message = format!("{seconds} s was given, a number of at most {LONGEST_S:e} s is expected");
+            Err(ScenarioError::new(field, message))
+        }
+    }
+}

@@ -1,0 +1,61 @@
+"""The `transorbit` command: what it prints and how it ends.
+
+Exit codes: 0 done; 2 something in the input is wrong, said in one line; 130 stopped with Ctrl-C; 1 a defect of ours.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command and leave the process with its exit code."""
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command; every failure that a user can cause becomes one line on standard error."""
+    try:
+        if list(arguments) == ["--version"]:
+            # Scripts ask this often; the command line parser alone takes longer to import than to answer.
+            from transorbit._core import version
+
+            print(version())
+            return 0
+        # Imported here so that Ctrl-C during start-up is caught as well.
+        from cyclopts import CycloptsError
+
+        from transorbit._core import ScenarioError, SimulationError
+        from transorbit.cli.app import app
+        from transorbit.cli.errors import UsageError
+
+        try:
+            code = app(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
+            sys.stdout.flush()
+            return code if isinstance(code, int) else 0
+        except (ScenarioError, UsageError, CycloptsError) as error:
+            return _refuse(str(error))
+        except SimulationError as error:
+            _refuse(f"a defect of the simulator, please report it with the scenario: {error}")
+            return 1
+        except BrokenPipeError:
+            return _stop_writing()
+        except OSError as error:
+            return _refuse(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
+    except KeyboardInterrupt:
+        return 130
+
+
+def _refuse(message: str) -> int:
+    print("transorbit: " + " ".join(message.split()), file=sys.stderr)
+    return 2
+
+
+def _stop_writing() -> int:
+    """The reader of our output has gone, as `head` does: not an error, but nothing more can be written."""
+    sys.stdout = None
+    return 0

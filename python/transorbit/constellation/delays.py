@@ -1,0 +1,153 @@
+"""The one-way delay between two ends of a path over a constellation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from transorbit._ask import ask, ask_table
+from transorbit._core import ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from os import PathLike
+
+    import polars as pl
+
+    # A place in degrees (and metres), or what a scenario says.
+    _Ends = Sequence[float] | Sequence[Mapping[str, Any]] | Mapping[str, Any]
+
+# Columns of small whole numbers, which the core hands out as real ones.
+_NUMBERS = ("hops", "gateway", "source_satellite", "user_satellite")
+
+
+def delay(
+    constellation: str | Mapping[str, Any],
+    *,
+    source: _Ends,
+    user: _Ends,
+    duration_s: float = 600.0,
+    step_s: float = 1.0,
+    handover: str | Mapping[str, Any] | None = None,
+    carrier_hz: float | None = None,
+    path: Mapping[str, Any] | None = None,
+    base_dir: str | PathLike[str] = ".",
+) -> pl.DataFrame:
+    """The one-way delay between two ends over a constellation.
+
+    Args:
+        constellation: a name of `transorbit list constellations`, such as "leo-66", or what a scenario's
+            `path.constellation` may be: `{"preset": "leo-66", "j2": True}`, `{"file": "iridium.tle"}`.
+        source: latitude and longitude in degrees, north and east positive, and perhaps altitude in metres; or what a
+            scenario's `path.source` may be: `{"file": "gateways.csv"}`, a list of places.
+        user: the same for the other end, `path.user`, which may move.
+        duration_s: how long, from the constellation's epoch.
+        step_s: time between rows; the last one is the end.
+        handover: how the satellite that serves an end is chosen: as a scenario's `path.handover`, with its default.
+        carrier_hz: a carrier whose Doppler shift is wanted.
+        path: further keys of a scenario's `path`, such as `{"start": "10 min", "metric": "hops"}`.
+        base_dir: the folder that names of files start from.
+
+    Returns:
+        Columns `time_s`, `one_way_delay_s` (null where there is no route), `hops` (links between satellites),
+        `gateway` (its number among the source's), `source_satellite`, `user_satellite` (whole numbers, null where
+        there is none); how the user sees its satellite: `elevation_deg`, `range_m`, `range_rate_mps`, to seven digits;
+        with a carrier `doppler_hz` and `doppler_rate_hz_per_s`; and `event`: what changed since the row before (see
+        `changes`), with a `+` between several.
+
+    Raises:
+        ScenarioError: names the key of the path that is wrong, or `duration`.
+    """
+    import polars as pl
+
+    table = ask_table(
+        "constellation.delay",
+        base_dir=base_dir,
+        path=_path(constellation, source, user, step_s, handover, path),
+        duration_s=duration_s,
+        carrier_hz=carrier_hz,
+    )
+    return table.with_columns(pl.col(_NUMBERS).cast(pl.UInt32))
+
+
+def changes(delay: pl.DataFrame) -> dict[str, int]:
+    """In how many rows of a table of `delay` something changed.
+
+    Returns:
+        By event: `user-handover`, `gateway-handover` (another satellite serves that end), `route-change` (another way
+        between the same satellites, or over another gateway), `outage`, `route-again`. Several of a kind within a step
+        count once.
+    """
+    events = ("user-handover", "gateway-handover", "route-change", "outage", "route-again")
+    told = delay["event"].fill_null("").str.split("+")
+    return {event: int(told.list.contains(event).sum()) for event in events}
+
+
+def delay_trace(
+    constellation: str | Mapping[str, Any],
+    *,
+    source: _Ends,
+    user: _Ends,
+    duration_s: float = 600.0,
+    step_s: float = 1.0,
+    handover: str | Mapping[str, Any] | None = None,
+    trace_format: str = "csv",
+    path: Mapping[str, Any] | None = None,
+    base_dir: str | PathLike[str] = ".",
+) -> str:
+    """The one-way delay as the text of a delay trace, for other tools, or for a scenario's `path.file`.
+
+    Args:
+        constellation: as for `delay`, and so are the others.
+        source: one end.
+        user: the other.
+        duration_s: how long.
+        step_s: time between rows.
+        handover: how a satellite is chosen.
+        trace_format: as `path.format` of a scenario: "csv", "milliseconds", and of round trips "hypatia" and "ping".
+        path: further keys of a scenario's `path`.
+        base_dir: the folder that names of files start from.
+
+    Raises:
+        ScenarioError: as for `delay`, or the format is unknown.
+    """
+    text: str = ask(
+        "constellation.delay_trace",
+        base_dir=base_dir,
+        path=_path(constellation, source, user, step_s, handover, path),
+        duration_s=duration_s,
+        format=trace_format,
+    )
+    return text
+
+
+def _path(
+    constellation: str | Mapping[str, Any],
+    source: _Ends,
+    user: _Ends,
+    step_s: float,
+    handover: str | Mapping[str, Any] | None,
+    path: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """A scenario's path."""
+    return {
+        "kind": "constellation",
+        "constellation": constellation if isinstance(constellation, str) else dict(constellation),
+        "source": _end(source),
+        "user": _end(user),
+        "step": f"{float(step_s)} s",
+        **({} if handover is None else {"handover": handover}),
+        **(path or {}),
+    }
+
+
+def _end(place: _Ends) -> Any:
+    """A place, or several, as a scenario says it."""
+    if isinstance(place, Mapping):
+        return dict(place)
+    if not all(isinstance(number, float | int) for number in place):
+        return list(place)
+    if len(place) not in {2, 3}:
+        raise ScenarioError(f"{place!r} is not (latitude, longitude) nor with an altitude")
+    latitude, longitude, altitude = (*place, 0.0)[:3]
+    return {"latitude": f"{latitude:.9f} deg", "longitude": f"{longitude:.9f} deg", "altitude": f"{altitude:.3f} m"}
