@@ -8,6 +8,7 @@ mod files;
 mod packet;
 mod record;
 mod scenario;
+mod simulation;
 mod world;
 
 pub use files::reader;
@@ -21,4 +22,5 @@ pub use scenario::{
     ScenarioConfig, ScenarioError, TransportConfig, channel_from_json, constellation_from_json, positive, registries,
     schema,
 };
-pub use world::{Choosers, RunError, Simulation, channel_streams, last_hop_streams, last_link, law, load_channel};
+pub use simulation::{RunError, Simulation};
+pub use world::{Choosers, channel_streams, last_hop_streams, last_link, law, load_channel};

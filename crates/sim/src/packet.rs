@@ -1,64 +1,58 @@
 //! The packets of a run: made once, referred to by number, counted to the last.
 
 use traffic::End;
-use transport::{Datagram, Flags, Segment};
-use units::{Ecn, Time};
+pub(crate) use transport::Payload;
+use units::Time;
 
-/// A packet between two ends of a flow.
+/// A packet between the two endpoints of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
     pub(crate) payload: Payload,
+    pub(crate) sent: Time,
     pub(crate) flow: u32,
+    /// The user of the flow.
+    pub(crate) user: u32,
+    /// The class of service of the flow on the last hop.
+    pub(crate) class: u32,
+    /// The endpoint that it is sent to.
+    pub(crate) to: u32,
     /// Packets made in the run before it; the lower bits only.
     pub(crate) number: u32,
-    /// The connection that it belongs to, and which way it goes.
-    pub(crate) leg: Leg,
-    pub(crate) way: Way,
-    pub(crate) direction: Direction,
     /// Which transmission of its data this is: 0 for the first.
     pub(crate) copy: u32,
-    pub(crate) sent: Time,
+    /// Bytes of the whole IP packet.
+    pub(crate) bytes: u32,
+    pub(crate) way: Way,
+    pub(crate) route: Route,
 }
 
-/// What a packet carries, by the transport that made it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Payload {
-    Tcp(Segment),
-    Udp(Datagram),
-}
-
-/// The connections that carry a flow: one over the satellites, and with a proxy one more on the ground before it.
+/// The links that a packet crosses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Leg {
-    Satellite,
+pub(crate) enum Route {
+    /// From the gateway over the satellites and the last hop to the user.
+    Downlink,
+    /// From the user over the return link and the satellites to the gateway.
+    Uplink,
+    /// Between a server and the gateway, either way.
     Terrestrial,
 }
 
-/// Where a packet goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
-    /// From the ground to the user, over the last hop.
-    Down,
-    /// From the user to the ground, over the return link.
-    Up,
-}
-
-/// A way within a flow: from the source of the data to their receiver, or back.
+/// A way within a flow: from the server to the user, or back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     Forward,
     Backward,
 }
 
-impl Direction {
-    /// Where packets go that go this way in a flow whose data go up or not.
-    pub(crate) fn of(way: Way, upward: bool) -> Direction {
-        if (way == Way::Backward) == upward { Direction::Down } else { Direction::Up }
+impl Route {
+    /// The route of packets that go `way` in a flow over the satellites; `upload`: the user sends the data.
+    pub(crate) fn over_satellites(way: Way, upload: bool) -> Route {
+        if (way == Way::Backward) == upload { Route::Downlink } else { Route::Uplink }
     }
 }
 
 impl Way {
-    /// The way of what an end sends.
+    /// The way of the packets that an end sends.
     pub(crate) fn of(end: End) -> Way {
         match end {
             End::Server => Way::Forward,
@@ -66,11 +60,11 @@ impl Way {
         }
     }
 
-    /// The end that what goes this way arrives at.
-    pub(crate) fn receiver(self) -> End {
+    /// The end that sends packets this way.
+    pub(crate) fn sender(self) -> End {
         match self {
-            Way::Forward => End::User,
-            Way::Backward => End::Server,
+            Way::Forward => End::Server,
+            Way::Backward => End::User,
         }
     }
 
@@ -83,59 +77,27 @@ impl Way {
     }
 }
 
-impl Payload {
-    /// Bytes of the whole IP packet.
+impl Packet {
+    /// The value that stands for the packet in the digest: packets that go the same way differ in it.
     #[inline]
-    pub(crate) fn wire_bytes(&self) -> u32 {
-        match self {
-            Payload::Tcp(segment) => segment.wire_bytes(),
-            Payload::Udp(datagram) => datagram.wire_bytes(),
-        }
-    }
-
-    /// Whether it carries data of the application.
-    #[inline]
-    pub(crate) fn has_data(&self) -> bool {
-        match self {
-            Payload::Tcp(segment) => segment.len > 0 && !segment.flags.has(Flags::DUMMY),
-            Payload::Udp(_) => true,
-        }
-    }
-
-    /// Where its data stand in the stream, or which datagram it is.
-    #[inline]
-    pub(crate) fn sequence(&self) -> u64 {
-        match self {
-            Payload::Tcp(segment) => segment.seq,
-            Payload::Udp(datagram) => datagram.number,
-        }
-    }
-
-    /// What tells it from its neighbours that go the same way.
-    #[inline]
-    pub(crate) fn digest_word(&self, way: Way) -> u64 {
-        match (self, way) {
+    pub(crate) fn digest_word(&self) -> u64 {
+        match (&self.payload, self.way) {
             (Payload::Tcp(segment), Way::Forward) => segment.seq,
             (Payload::Tcp(segment), Way::Backward) => !segment.ack,
             (Payload::Udp(datagram), _) => datagram.number,
         }
     }
 
-    /// The congestion mark of its IP header.
-    #[inline]
-    pub(crate) fn ecn(&self) -> Ecn {
-        match self {
-            Payload::Tcp(segment) => segment.ecn,
-            Payload::Udp(_) => Ecn::NotEct,
-        }
-    }
-
-    /// Sets the congestion mark of its IP header.
-    #[inline]
-    pub(crate) fn set_ecn(&mut self, ecn: Ecn) {
-        match self {
-            Payload::Tcp(segment) => segment.ecn = ecn,
-            Payload::Udp(_) => unreachable!("a datagram cannot be marked"),
+    /// How many full packets of `packet_bytes` data go before it in its flow: by the offset of its data, or by the data that it
+    /// acknowledges if it has none. Data begin at 1, after the SYN.
+    pub(crate) fn position(&self, packet_bytes: u32) -> u64 {
+        match &self.payload {
+            Payload::Tcp(segment) => {
+                let bare = segment.len == 0 && self.way == Way::Backward;
+                let offset = if bare { segment.seq.max(segment.ack) } else { segment.seq };
+                offset.saturating_sub(1) / u64::from(packet_bytes)
+            }
+            Payload::Udp(datagram) => datagram.number,
         }
     }
 }
@@ -155,7 +117,7 @@ impl Packets {
         self.created as u32
     }
 
-    /// Adds a packet and returns its number, which is reused after [`Packets::release`].
+    /// Adds a packet and returns its slot, which is reused after [`Packets::release`].
     #[inline]
     pub(crate) fn add(&mut self, packet: Packet) -> u32 {
         self.created += 1;

@@ -2,8 +2,8 @@
 //!
 //! One pcapng file for each place, nanosecond timestamps of simulated time (which begins at 1970-01-01 00:00:00), Ethernet,
 //! IPv4 and TCP headers as on the wire. Frames are cut after their headers (the length on the wire is noted), because the
-//! payload is nothing but zeros; the checksums are those of the whole packet. Nothing is kept in memory but the
-//! acknowledgments on their way up to the satellite.
+//! payload is nothing but zeros; the checksums are those of the whole packet. Nothing is kept in memory but the packets on the
+//! uplink that have not reached the satellite.
 
 mod frame;
 
@@ -26,7 +26,7 @@ use pcap_file::{DataLink, Endianness};
 use rand::Rng;
 use units::Time;
 
-use crate::packet::{Direction, Leg, Packet, Payload};
+use crate::packet::{Packet, Payload, Route, Way};
 
 /// Captures of a run.
 pub(crate) struct Capture {
@@ -36,8 +36,8 @@ pub(crate) struct Capture {
     satellite: PacketFile,
     receiver: PacketFile,
     flows: Vec<FlowHosts>,
-    /// Packets that have not reached the satellite yet, in the order in which they will.
-    climbing: VecDeque<(Time, Frame)>,
+    /// Packets on the uplink that have not reached the satellite yet, in the order in which they will.
+    uplink: VecDeque<(Time, Frame)>,
     /// The first error, after which nothing more is written.
     error: Option<io::Error>,
 }
@@ -80,7 +80,7 @@ impl Capture {
             satellite: file("satellite")?,
             receiver: file("receiver")?,
             flows,
-            climbing: VecDeque::new(),
+            uplink: VecDeque::new(),
             error: None,
         })
     }
@@ -88,40 +88,40 @@ impl Capture {
     /// A packet leaves the end that made it.
     pub(crate) fn sent(&mut self, now: Time, packet: &Packet) {
         let frame = self.flows[packet.flow as usize].frame(packet, true);
-        let result = match (packet.leg, packet.direction) {
-            (Leg::Terrestrial, Direction::Down) => self.sender.write(now, &frame),
-            (Leg::Terrestrial, Direction::Up) => Ok(()),
-            (Leg::Satellite, Direction::Down) => self.near_end(packet.flow).write(now, &frame),
-            (Leg::Satellite, Direction::Up) => self.receiver.write(now, &frame),
+        let result = match (packet.route, packet.way) {
+            (Route::Terrestrial, Way::Forward) => self.sender.write(now, &frame),
+            (Route::Terrestrial, Way::Backward) => Ok(()),
+            (Route::Downlink, _) => self.near_end(packet.flow).write(now, &frame),
+            (Route::Uplink, _) => self.receiver.write(now, &frame),
         };
         self.note(result);
     }
 
-    /// A packet that leaves its user reaches the satellite at `at`.
-    pub(crate) fn climbs(&mut self, at: Time, packet: &Packet) {
+    /// A packet on the uplink will reach the satellite at `at`.
+    pub(crate) fn uplink_at_satellite(&mut self, at: Time, packet: &Packet) {
         let frame = self.flows[packet.flow as usize].frame(packet, false);
         // Mostly the last: only a nearer satellite lets a packet overtake others.
-        let place = self.climbing.iter().rposition(|&(before, _)| before <= at).map_or(0, |last| last + 1);
-        self.climbing.insert(place, (at, frame));
+        let place = self.uplink.iter().rposition(|&(before, _)| before <= at).map_or(0, |last| last + 1);
+        self.uplink.insert(place, (at, frame));
     }
 
-    /// A packet towards its user reaches the last satellite.
-    pub(crate) fn at_hop(&mut self, now: Time, packet: &Packet) {
+    /// A packet on the downlink reaches the last satellite.
+    pub(crate) fn downlink_at_satellite(&mut self, now: Time, packet: &Packet) {
         let frame = self.flows[packet.flow as usize].frame(packet, false);
-        let result = self.climb(now).and_then(|()| self.satellite.write(now, &frame));
+        let result = self.write_uplink(now).and_then(|()| self.satellite.write(now, &frame));
         self.note(result);
     }
 
     /// A packet arrives at the other end.
     pub(crate) fn delivered(&mut self, now: Time, packet: &Packet) {
-        if (packet.leg, packet.direction) == (Leg::Terrestrial, Direction::Down) {
+        if (packet.route, packet.way) == (Route::Terrestrial, Way::Forward) {
             return;
         }
         let frame = self.flows[packet.flow as usize].frame(packet, false);
-        let result = match (packet.leg, packet.direction) {
-            (Leg::Terrestrial, _) => self.sender.write(now, &frame),
-            (Leg::Satellite, Direction::Down) => self.receiver.write(now, &frame),
-            (Leg::Satellite, Direction::Up) => self.near_end(packet.flow).write(now, &frame),
+        let result = match packet.route {
+            Route::Terrestrial => self.sender.write(now, &frame),
+            Route::Downlink => self.receiver.write(now, &frame),
+            Route::Uplink => self.near_end(packet.flow).write(now, &frame),
         };
         self.note(result);
     }
@@ -131,7 +131,7 @@ impl Capture {
     /// # Errors
     /// The first error that any write met.
     pub(crate) fn finish(&mut self, now: Time) -> io::Result<()> {
-        let result = self.climb(now);
+        let result = self.write_uplink(now);
         self.note(result);
         if let Some(error) = &self.error {
             return Err(io::Error::new(error.kind(), error.to_string()));
@@ -148,11 +148,11 @@ impl Capture {
         }
     }
 
-    /// Writes what has reached the satellite from below.
-    fn climb(&mut self, now: Time) -> io::Result<()> {
-        while let Some((at, frame)) = self.climbing.front().filter(|(at, _)| *at <= now) {
+    /// Writes the packets of the uplink that have reached the satellite by `now`.
+    fn write_uplink(&mut self, now: Time) -> io::Result<()> {
+        while let Some((at, frame)) = self.uplink.front().filter(|(at, _)| *at <= now) {
             self.satellite.write(*at, frame)?;
-            self.climbing.pop_front();
+            self.uplink.pop_front();
         }
         Ok(())
     }
@@ -167,17 +167,17 @@ impl Capture {
 impl FlowHosts {
     /// The headers of a packet; `fresh`: it has just been made.
     fn frame(&mut self, packet: &Packet, fresh: bool) -> Frame {
-        let (from, to) = match packet.direction {
-            Direction::Down => (&self.server, &self.user),
-            Direction::Up => (&self.user, &self.server),
+        let (from, to) = match (packet.route, packet.way) {
+            (Route::Downlink, _) | (Route::Terrestrial, Way::Forward) => (&self.server, &self.user),
+            (Route::Uplink, _) | (Route::Terrestrial, Way::Backward) => (&self.user, &self.server),
         };
         let segment = match &packet.payload {
             Payload::Tcp(segment) => segment,
             Payload::Udp(datagram) => return Frame::udp(from, to, packet.number, datagram),
         };
-        let numbers = match packet.leg {
-            Leg::Satellite => &mut self.satellite,
-            Leg::Terrestrial => &mut self.terrestrial,
+        let numbers = match packet.route {
+            Route::Downlink | Route::Uplink => &mut self.satellite,
+            Route::Terrestrial => &mut self.terrestrial,
         };
         if fresh {
             numbers.note(packet.way, segment);

@@ -9,7 +9,7 @@ use super::drops::{Drops, Loss};
 use super::flow::FlowRecord;
 use super::series::Series;
 use crate::capture::Capture;
-use crate::packet::{Leg, Packet, Payload, Way};
+use crate::packet::{Packet, Payload, Route, Way};
 
 /// Takes note of every event of a run.
 pub(crate) struct Recorder {
@@ -50,17 +50,17 @@ impl Recorder {
     }
 
     /// The application of a flow acts.
-    pub(crate) fn acted(&mut self, now: Time, flow: usize, opens: bool) {
-        self.digest.event(now, Event::Acted as u8, flow as u32, 0);
+    pub(crate) fn acted(&mut self, now: Time, flow: u32, opens: bool) {
+        self.digest.event(now, Event::Acted as u8, flow, 0);
         if opens {
-            self.flows[flow].opened_at = Some(now);
+            self.flows[flow as usize].opened_at = Some(now);
         }
     }
 
     /// A timer of one end of a connection is due.
-    pub(crate) fn timed_out(&mut self, now: Time, flow: usize, leg: Leg, way: Way) {
+    pub(crate) fn timed_out(&mut self, now: Time, flow: u32, route: Route, way: Way) {
         let side = u64::from(way == Way::Backward);
-        self.digest.event(now, Event::TimedOut as u8, whose(flow as u32, leg), side);
+        self.digest.event(now, Event::TimedOut as u8, whose(flow, route), side);
     }
 
     /// A packet is sent; `received`: whether the other end already has its data, asked of retransmissions only.
@@ -84,15 +84,15 @@ impl Recorder {
 
     /// The window of a flow's sender changed or stayed.
     #[inline]
-    pub(crate) fn window(&mut self, now: Time, flow: usize, packets: f64) {
-        self.flows[flow].window.set(now, packets);
+    pub(crate) fn window(&mut self, now: Time, flow: u32, packets: f64) {
+        self.flows[flow as usize].window.set(now, packets);
     }
 
-    /// A packet leaves its user upwards at `at`.
+    /// A packet on the uplink will reach its satellite at `at`.
     #[inline]
-    pub(crate) fn climbs(&mut self, at: Time, packet: &Packet) {
+    pub(crate) fn uplink_at_satellite(&mut self, at: Time, packet: &Packet) {
         if let Some(capture) = &mut self.capture {
-            capture.climbs(at, packet);
+            capture.uplink_at_satellite(at, packet);
         }
     }
 
@@ -102,11 +102,11 @@ impl Recorder {
         self.flows[packet.flow as usize].accessed[access as usize] = true;
     }
 
-    /// A packet towards the user reaches the last satellite.
+    /// A packet on the downlink reaches the last satellite.
     #[inline]
-    pub(crate) fn at_hop(&mut self, now: Time, packet: &Packet) {
+    pub(crate) fn downlink_at_satellite(&mut self, now: Time, packet: &Packet) {
         if let Some(capture) = &mut self.capture {
-            capture.at_hop(now, packet);
+            capture.downlink_at_satellite(now, packet);
         }
     }
 
@@ -119,7 +119,7 @@ impl Recorder {
 
     /// A packet is lost; `word` tells it from its neighbours.
     pub(crate) fn dropped(&mut self, now: Time, packet: &Packet, word: u64, loss: Loss) {
-        self.digest.event(now, Event::Dropped as u8, whose(packet.flow, packet.leg), word);
+        self.digest.event(now, Event::Dropped as u8, whose(packet.flow, packet.route), word);
         self.drops.count(loss);
         if counts(packet) {
             let record = &mut self.flows[packet.flow as usize];
@@ -130,9 +130,9 @@ impl Recorder {
         }
     }
 
-    /// A packet arrives at the other end, which so has more data in order, or not.
+    /// A packet arrives at the other end.
     #[inline]
-    pub(crate) fn delivered(&mut self, now: Time, packet: &Packet, more: bool) {
+    pub(crate) fn delivered(&mut self, now: Time, packet: &Packet) {
         self.delivered += 1;
         self.event(now, Event::Delivered, packet);
         if counts(packet) {
@@ -154,12 +154,9 @@ impl Recorder {
             if record.first_delivery.is_none() {
                 record.first_delivery = Some(now);
             }
-            if more {
-                record.last_delivery = now;
-            }
         } else if let Payload::Tcp(segment) = &packet.payload
             && packet.way == Way::Backward
-            && packet.leg == Leg::Satellite
+            && packet.route != Route::Terrestrial
         {
             self.flows[packet.flow as usize].order.on_answer(segment);
         }
@@ -168,23 +165,29 @@ impl Recorder {
         }
     }
 
+    /// The user of a flow, or the server of an upload, has more data in order than before.
+    #[inline]
+    pub(crate) fn advanced(&mut self, now: Time, flow: u32) {
+        self.flows[flow as usize].last_delivery = now;
+    }
+
     #[inline]
     fn event(&mut self, now: Time, event: Event, packet: &Packet) {
-        let word = packet.payload.digest_word(packet.way);
-        self.digest.event(now, event as u8, whose(packet.flow, packet.leg), word);
+        let word = packet.digest_word();
+        self.digest.event(now, event as u8, whose(packet.flow, packet.route), word);
     }
 }
 
 /// Whether the packet counts in the flow's own numbers: data on their way over the satellites.
 #[inline]
 fn counts(packet: &Packet) -> bool {
-    packet.way == Way::Forward && packet.leg == Leg::Satellite && packet.payload.has_data()
+    packet.way == Way::Forward && packet.route != Route::Terrestrial && packet.payload.has_data()
 }
 
 #[inline]
-fn whose(flow: u32, leg: Leg) -> u32 {
-    match leg {
-        Leg::Satellite => flow,
-        Leg::Terrestrial => flow | ON_THE_GROUND,
+fn whose(flow: u32, route: Route) -> u32 {
+    match route {
+        Route::Downlink | Route::Uplink => flow,
+        Route::Terrestrial => flow | ON_THE_GROUND,
     }
 }

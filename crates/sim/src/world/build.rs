@@ -5,28 +5,34 @@ use std::sync::Arc;
 
 use access::ReturnLink;
 use channel::{ChannelConfig, ChannelModel, Geometry};
-use engine::{Agenda, Streams};
-use link::{LastHop, Limit, Propagation};
+use engine::Streams;
+use link::{Choose, LastHop, Limit, Propagation};
 use orbit::{DelayTrace, PathConfig};
 use rand::{Rng, RngExt};
 use traffic::{Listener, Needs};
 use transport::{Settings, TcpConfig};
 use units::{Bytes, Duration, OrOrbit, Time};
 
-use super::ends::{TcpEnds, Transport};
-use super::flow::Pep;
+use super::World;
+use super::endpoint::{Endpoints, Reader, Transport};
+use super::flow::{Application, Flow, Kind};
 use super::law::law;
+use super::ledger::Ledger;
+use super::network::{Network, Site};
 use super::path::LongPath;
-use super::{
-    Application, Choosers, DOWN, FIRST_FLOW, Flow, LINK, Packets, Pipe, RETURN_LINK, Role, SAMPLER, SERVICE,
-    TERRESTRIAL, UP, World,
-};
+use super::place::{Parts, Place};
+use super::proxy::Proxy;
+use super::schedule::{Machine, Schedule};
+use crate::packet::{Route, Way};
 use crate::record::recorder::Recorder;
 use crate::record::series::Series;
 use crate::scenario::{FlowConfig, FlowDirection, PepConfig, ScenarioConfig, ScenarioError, TransportConfig};
 
+/// Finds a scheduler from elsewhere by its name.
+pub type Choosers<'a> = dyn FnMut(&str) -> Option<Box<dyn Choose>> + 'a;
+
 /// Builds the world of a scenario; relative file names start from `base`.
-pub(super) fn build(
+pub(crate) fn build(
     config: &ScenarioConfig,
     base: &Path,
     seed: u64,
@@ -38,44 +44,32 @@ pub(super) fn build(
     let base_rtt = base_rtt(config, &path, &hop);
     let link = last_hop(config, model.as_ref(), &hop, base_rtt, &streams, choosers)?;
     let return_link = return_link(config, base, &streams)?;
-    let Flows { applications, flows, listeners } = flows(config, base_rtt, &streams)?;
-    let with_pep: Vec<u32> = (0..flows.len() as u32).filter(|&flow| flows[flow as usize].pep.is_some()).collect();
+    let reference_snr = model.reference_snr();
+    let warnings = path.warnings.iter().cloned().chain(model.warnings(u64::from(config.users()))).collect();
 
-    let mut agenda = Agenda::default();
-    let shared =
-        [Role::Deliver, Role::Deliver, Role::Frame, Role::Deliver, Role::Deliver, Role::Sample, Role::HandOver];
-    let own = std::iter::repeat_n(Role::Act, 3 * flows.len() + 2 * with_pep.len());
-    for role in shared {
-        agenda.add_frequent(role.phase());
-    }
-    for role in own {
-        agenda.add(role.phase());
-    }
-    let places = [DOWN, LINK, RETURN_LINK, UP, TERRESTRIAL, SAMPLER, SERVICE].map(|machine| machine.0);
-    debug_assert_eq!((places, FIRST_FLOW), ([0, 1, 2, 3, 4, 5, 6], 7));
+    let mut schedule = Schedule::default();
+    let carrier = config.channel.entry().carrier();
+    let parts = Parts { path, hop, carrier, reference_snr, last_hop: link, return_link };
+    let network = Network::new(vec![Place::new(0, parts, &mut schedule)], &mut schedule);
+    let sampler = schedule.add(Machine::Sampler);
+    let Flows { applications, kinds, flows, endpoints, proxies, listeners } =
+        flows(config, base_rtt, &streams, &mut schedule)?;
     let record = &config.record;
     let series = record.series.then(|| Series::new(record.interval, record.most_samples(flows.len()), flows.len()));
-    let warnings = path.warnings.iter().cloned().chain(model.warnings(u64::from(config.users()))).collect();
     let mut world = World {
-        agenda,
+        schedule,
         now: Time::ZERO,
-        packets: Packets::default(),
-        path,
-        hop,
-        carrier: config.channel.entry().carrier(),
-        reference_snr: model.reference_snr(),
-        down: Pipe::default(),
-        link,
-        return_link,
-        up: Pipe::default(),
-        terrestrial: Pipe::default(),
-        recorder: Recorder::new(listeners.into_iter(), series),
+        network,
+        ledger: Ledger::new(Recorder::new(listeners.into_iter(), series)),
         applications,
+        kinds,
         flows,
-        with_pep,
+        endpoints,
+        proxies,
+        sampler,
         warnings,
     };
-    world.arm_at_rest();
+    world.start();
     Ok(world)
 }
 
@@ -212,65 +206,117 @@ fn return_link(
     Ok(Some(Box::new(link)))
 }
 
-/// Who sends what.
+/// Applications, their flows and endpoints.
 #[derive(Default)]
 struct Flows {
     applications: Vec<Application>,
+    kinds: Vec<Kind>,
     /// In the order of the applications.
     flows: Vec<Flow>,
-    /// Who listens to each flow.
+    endpoints: Endpoints,
+    proxies: Vec<Proxy>,
+    /// The listener of each flow.
     listeners: Vec<Option<Listener>>,
 }
 
+/// What proxies of an entry of the scenario have between server and gateway.
+struct Terrestrial {
+    delay: Duration,
+    transport: Transport,
+    congestion: &'static str,
+}
+
 /// The flows in the order of the scenario.
-fn flows(config: &ScenarioConfig, base_rtt: Duration, streams: &Streams) -> Result<Flows, ScenarioError> {
+fn flows(
+    config: &ScenarioConfig,
+    base_rtt: Duration,
+    streams: &Streams,
+    schedule: &mut Schedule,
+) -> Result<Flows, ScenarioError> {
     let mut made = Flows::default();
-    let mut peps = 0..;
     let mut before: u64 = 0;
-    for ((i, kind), users) in config.flows.iter().enumerate().zip(config.users_of_flows()) {
-        let satellite = transport(config, kind.satellite_transport());
-        let class = config.class_of(kind).map_err(|error| error.within(&format!("flows.{i}")))?;
-        let pep = kind.pep.as_ref().map(|pep| pep_settings(config, i, kind, pep, base_rtt)).transpose()?;
+    for ((i, entry), users) in config.flows.iter().enumerate().zip(config.users_of_flows()) {
+        let class = config.class_of(entry).map_err(|error| error.within(&format!("flows.{i}")))?;
+        let pep = entry.pep.as_ref().map(|pep| pep_settings(config, i, entry, pep, base_rtt)).transpose()?;
+        let proxy = pep.map(|(delay, settings)| Terrestrial {
+            delay,
+            congestion: settings.congestion.kind(),
+            transport: Transport::Tcp(settings),
+        });
+        made.kinds.push(Kind {
+            upload: entry.direction == FlowDirection::Up,
+            class,
+            traffic: entry.traffic.kind(),
+            transport: transport(config, entry.satellite_transport()),
+            place: 0,
+        });
         // Drawn from even when the spread is zero: another spread moves no other draw.
         let share = |place| streams.stream("flow.start", before + place).random::<f64>();
         let offsets: Vec<Duration> =
-            (0..u64::from(kind.count)).map(|place| kind.start_spread.mul_f64(share(place))).collect();
+            (0..u64::from(entry.count)).map(|place| entry.start_spread.mul_f64(share(place))).collect();
         let mut own = |purpose: &'static str, place: u32| -> Box<dyn Rng + Send> {
             Box::new(streams.stream(purpose, before + u64::from(place)))
         };
-        for traffic::UserSource { user, source } in kind.traffic.build(&offsets, config.duration, &mut own) {
-            let application = made.applications.len() as u32;
-            let connections = source.connections();
-            let listens = kind.traffic.needs() == Needs::Exchange;
-            made.applications.push(Application { source, listens, first_flow: made.flows.len() as u32 });
+        for traffic::UserSource { user, source } in entry.traffic.build(&offsets, config.duration, &mut own) {
+            let number = made.applications.len() as u32;
+            let (connections, first_flow) = (source.connections(), made.flows.len() as u32);
+            let machine = schedule.add(Machine::Application(number));
+            made.applications.push(Application { source, machine, first_flow });
+            let listens = entry.traffic.needs() == Needs::Exchange;
+            let reader = if listens { Reader::Application(number) } else { Reader::Sink };
             for _ in 0..connections {
-                let id = made.flows.len() as u64;
-                let entropy = |purpose| {
-                    let mut rng = streams.stream(purpose, id);
-                    [rng.next_u64(), rng.next_u64()]
-                };
-                let pep = pep.as_ref().map(|(delay, settings)| {
-                    let terrestrial = TcpEnds::with_held_reads(Arc::clone(settings), entropy("flow.pep"));
-                    let number = peps.next().expect("endless");
-                    Box::new(Pep::new(terrestrial, settings.congestion.kind(), *delay, number))
-                });
-                made.flows.push(Flow {
-                    user: users.start + user,
-                    application,
-                    upward: kind.direction == FlowDirection::Up,
-                    class,
-                    traffic: kind.traffic.kind(),
-                    transport: satellite.kind(),
-                    congestion: satellite.congestion(),
-                    satellite: satellite.ends(entropy("flow.congestion")),
-                    pep,
-                });
-                made.listeners.push(kind.traffic.listener());
+                made.add_flow(users.start + user, number, reader, proxy.as_ref(), streams);
+                made.listeners.push(entry.traffic.listener());
             }
         }
-        before += u64::from(kind.count);
+        before += u64::from(entry.count);
     }
     Ok(made)
+}
+
+impl Flows {
+    /// Adds a flow of the last kind, whose endpoints over the satellites are read by `reader`, or by a proxy and an application
+    /// that takes what arrives.
+    fn add_flow(
+        &mut self,
+        user: u32,
+        application: u32,
+        reader: Reader,
+        proxy: Option<&Terrestrial>,
+        streams: &Streams,
+    ) {
+        let entropy = |purpose, flow| {
+            let mut rng = streams.stream(purpose, u64::from(flow));
+            [rng.next_u64(), rng.next_u64()]
+        };
+        let (flow, number) = (self.flows.len() as u32, self.kinds.len() as u32 - 1);
+        let kind = self.kinds.last().expect("a flow is of a kind");
+        let site = Site {
+            flow,
+            user,
+            place: kind.place,
+            class: kind.class,
+            peer: 0,
+            packet_bytes: kind.transport.packet_bytes(),
+            delay: Duration::ZERO,
+            way: Way::Forward,
+            route: Route::over_satellites(Way::Forward, kind.upload),
+        };
+        let back = Site { way: Way::Backward, route: Route::over_satellites(Way::Backward, kind.upload), ..site };
+        let relay = |holds| Reader::Proxy { number: self.proxies.len() as u32, holds };
+        let (far, near) = (if proxy.is_some() { relay(false) } else { reader }, relay(true));
+        let entropies = entropy("flow.congestion", flow);
+        let connection = self.endpoints.add(&kind.transport, entropies, [(site, far), (back, reader)]);
+        let proxy = proxy.map(|Terrestrial { delay, transport, congestion }| {
+            let (delay, packet_bytes) = (*delay, transport.packet_bytes());
+            let site = Site { route: Route::Terrestrial, delay, packet_bytes, ..site };
+            let ends = [(site, Reader::Sink), (Site { way: Way::Backward, ..site }, near)];
+            let terrestrial = self.endpoints.add(transport, entropy("flow.pep", flow), ends);
+            self.proxies.push(Proxy::new(terrestrial, congestion, connection));
+            self.proxies.len() as u32 - 1
+        });
+        self.flows.push(Flow { user, kind: number, application, connection, proxy });
+    }
 }
 
 fn transport(config: &ScenarioConfig, transport: &TransportConfig) -> Transport {

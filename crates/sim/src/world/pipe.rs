@@ -1,10 +1,10 @@
-//! A stretch of the way that only delays: packets leave when their time has come, not in the order they entered.
+//! A link that only delays: packets leave by the instant at which they arrive, not by the order in which they entered.
 
 use std::collections::VecDeque;
 
 use units::Time;
 
-/// Packets on their way, by the instant they arrive; those of the same instant in the order they entered.
+/// Packets under way, by the instant at which they arrive; those of the same instant in the order in which they entered.
 #[derive(Debug, Default)]
 pub(super) struct Pipe {
     packets: VecDeque<(Time, u32)>,
@@ -35,13 +35,13 @@ impl Pipe {
         }
     }
 
-    /// When the next packet arrives.
+    /// The instant at which the next packet arrives.
     #[inline]
     pub(super) fn poll_timeout(&self) -> Option<Time> {
         self.packets.front().map(|&(at, _)| at)
     }
 
-    /// How many packets are on their way.
+    /// How many packets are under way.
     pub(super) fn len(&self) -> usize {
         self.packets.len()
     }

@@ -1,13 +1,18 @@
 //! From a world at its end to a record.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
 
 use access::{Access, AccessReport};
 use link::{DropReason, LastHopReport};
 use units::{Db, Duration, Frequency, Time};
 
-use super::flow::{Application, Flow, Pep};
-use super::{RunError, World};
+use super::World;
+use super::flow::{Application, Flow};
+use super::place::Place;
+use super::proxy::Proxy;
+use crate::capture::Capture;
 use crate::packet::Way;
 use crate::record::drops::PathLoss;
 use crate::record::flow::FlowRecord;
@@ -18,33 +23,58 @@ use crate::record::{
 use crate::scenario::ScenarioConfig;
 
 impl World {
+    /// From now on writes every packet into files in `directory`.
+    ///
+    /// # Errors
+    /// A file cannot be created.
+    pub(crate) fn record_packets(&mut self, directory: &Path, seed: u64) -> io::Result<()> {
+        let flows = self.flows.iter().map(|flow| (flow.user, flow.proxy.is_some()));
+        self.ledger.recorder.capture = Some(Capture::create(directory, seed, flows)?);
+        Ok(())
+    }
+
+    /// Completes the files of [`World::record_packets`], if there are any.
+    ///
+    /// # Errors
+    /// The first error that any write met.
+    pub(crate) fn complete_capture(&mut self) -> io::Result<()> {
+        let now = self.now;
+        self.ledger.recorder.capture.as_mut().map_or(Ok(()), |capture| capture.finish(now))
+    }
+
     /// The result of the run so far.
-    pub(super) fn record(&self, config: &ScenarioConfig, seed: u64, partial: bool) -> Result<Record, RunError> {
+    ///
+    /// # Errors
+    /// Packets appeared or vanished.
+    pub(crate) fn record(&mut self, config: &ScenarioConfig, seed: u64, partial: bool) -> Result<Record, String> {
+        let now = self.now;
+        self.network.places.iter_mut().for_each(|place| place.work_last_hop(now)); // so that its counters are those of now
         let conservation = self.conservation()?;
         let elapsed = self.now.since(Time::ZERO);
-        let flows = self.flows.iter().zip(&self.recorder.flows).enumerate();
+        let flows = self.flows.iter().zip(&self.ledger.recorder.flows).enumerate();
         let flows: Vec<FlowSummary> =
             flows.map(|(id, (flow, record))| self.summarise(id as u32, flow, record)).collect();
-        let last_hop = self.link.report(elapsed);
-        let access = self.return_link.as_ref().map(|link| link.report(self.now));
-        let series = self.recorder.series.as_ref();
+        let place = self.place();
+        let last_hop = place.last_hop.report(elapsed);
+        let access = place.return_link.as_ref().map(|link| link.report(self.now));
+        let series = self.ledger.recorder.series.as_ref();
         let series = series.map_or_else(Table::default, |series| series.table(last_hop.harq.decoded_after.len()));
         let summary = Summary {
             title: config.title.clone(),
             seed,
             simulated_s: elapsed.as_secs_f64(),
             partial,
-            digest: self.recorder.digest.to_string(),
+            digest: self.ledger.recorder.digest.to_string(),
             warnings: self.warnings_of(config, &flows, &last_hop, access.as_ref(), partial),
             last_hop,
             access,
             path: self.path_summary(),
             channel: ChannelSummary {
                 kind: config.channel.kind(),
-                reference_snr_db: self.reference_snr.map(Db::get),
-                carrier_hz: self.carrier.map(Frequency::as_hz),
+                reference_snr_db: place.reference_snr.map(Db::get),
+                carrier_hz: place.carrier.map(Frequency::as_hz),
             },
-            events: self.recorder.digest.events(),
+            events: self.ledger.recorder.digest.events(),
             conservation,
             users: self.users_summary(&flows),
             flows,
@@ -53,17 +83,16 @@ impl World {
     }
 
     /// Counts every packet in two ways: by the world's ledger, and by asking the machines that hold packets.
-    fn conservation(&self) -> Result<Conservation, RunError> {
-        let dropped_by_reason = self.recorder.drops.by_reason();
+    fn conservation(&self) -> Result<Conservation, String> {
+        let dropped_by_reason = self.ledger.recorder.drops.by_reason();
         let dropped = dropped_by_reason.values().sum();
         let (created, delivered, in_flight) =
-            (self.packets.created(), self.recorder.delivered, self.packets.in_flight());
-        let held = self.down.len() + self.link.in_flight() + self.up.len() + self.terrestrial.len();
-        let held = held + self.return_link.as_ref().map_or(0, |link| link.in_flight());
+            (self.ledger.packets.created(), self.ledger.recorder.delivered, self.ledger.packets.in_flight());
+        let held = self.network.in_flight();
         if created != delivered + dropped + in_flight || held as u64 != in_flight {
-            return Err(RunError::Conservation(format!(
+            return Err(format!(
                 "{created} created, {delivered} delivered, {dropped} dropped, {in_flight} under way, {held} held"
-            )));
+            ));
         }
         Ok(Conservation { created, delivered, dropped, in_flight, dropped_by_reason })
     }
@@ -71,7 +100,7 @@ impl World {
     fn users_summary(&self, flows: &[FlowSummary]) -> UsersSummary {
         // Of each user with an open flow: when the first was opened, and what all were delivered.
         let mut users: BTreeMap<u32, (Time, u64)> = BTreeMap::new();
-        for (flow, record) in flows.iter().zip(&self.recorder.flows) {
+        for (flow, record) in flows.iter().zip(&self.ledger.recorder.flows) {
             let Some(opened_at) = record.opened_at else { continue };
             let (first, delivered) = users.entry(flow.user).or_insert((opened_at, 0));
             *first = opened_at.min(*first);
@@ -82,14 +111,15 @@ impl World {
     }
 
     fn path_summary(&self) -> PathSummary {
-        let trace = self.path.trace().cut(self.now);
+        let place = self.place();
+        let trace = place.path.trace().cut(self.now);
         let elapsed = self.now.since(Time::ZERO).as_secs_f64();
         let seconds = |delay: Option<Duration>| delay.map(|delay| delay.as_secs_f64());
         let looks = || trace.looks().filter_map(|(_, look)| look);
         let elevations = || looks().map(|look| look.elevation_deg);
         let accelerations = trace.looks().filter_map(|(at, _)| trace.range_acceleration(at));
         let most = |values: &mut dyn Iterator<Item = f64>| values.map(f64::abs).reduce(f64::max);
-        let doppler = |range_rate: f64| Some(range_rate / orbit::SPEED_OF_LIGHT * self.carrier?.as_hz());
+        let doppler = |range_rate: f64| Some(range_rate / orbit::SPEED_OF_LIGHT * place.carrier?.as_hz());
         PathSummary {
             one_way_delay_min_s: seconds(trace.min()),
             one_way_delay_mean_s: seconds(trace.mean()),
@@ -118,11 +148,11 @@ impl World {
         if partial {
             warnings.push(format!("stopped after {} of {}: a partial result", self.now, config.duration));
         }
-        let without_route = self.recorder.drops.by_path(PathLoss::NoRoute);
+        let without_route = self.ledger.recorder.drops.by_path(PathLoss::NoRoute);
         if without_route > 0 {
             warnings.push(format!("{without_route} packets were lost for want of a route"));
         }
-        let stranded = self.path.stranded;
+        let stranded = self.place().path.stranded;
         if stranded > 0 {
             warnings.push(format!("{stranded} packets wait for a route, and none comes any more"));
         }
@@ -139,16 +169,16 @@ impl World {
             ));
         }
         warnings.extend(config.access.as_ref().and_then(|access| access.idle_carriers()));
-        warnings.extend(self.return_link.as_ref().and_then(|link| link.undecodable()));
+        warnings.extend(self.place().return_link.as_ref().and_then(|link| link.undecodable()));
         for (i, class) in config.last_hop.classes.iter().enumerate() {
-            if !self.flows.iter().any(|flow| flow.class as usize == i) {
+            if !self.kinds.iter().any(|kind| kind.class as usize == i) {
                 warnings.push(format!("no flow belongs to the class \"{}\" of the last hop", class.name));
             }
         }
         // A browser may need fewer connections than it has.
         let spare = |id: u32| {
             let first = self.applications[self.flows[id as usize].application as usize].first_flow;
-            id != first && self.recorder.flows[id as usize].opened_at.is_none()
+            id != first && self.ledger.recorder.flows[id as usize].opened_at.is_none()
         };
         let silent = flows.iter().filter(|flow| flow.received_packets == 0 && !spare(flow.id)).count();
         if silent > 0 {
@@ -164,22 +194,24 @@ impl World {
     }
 
     fn summarise(&self, id: u32, flow: &Flow, record: &FlowRecord) -> FlowSummary {
-        let counters = flow.satellite.counters();
-        let delivered_bytes = flow.satellite.delivered_bytes(Way::Forward);
-        let end = if flow.satellite.has_finished() { record.last_delivery } else { self.now };
+        let kind = &self.kinds[flow.kind as usize];
+        let sender = self.endpoints.protocol(flow.connection.end(Way::Forward));
+        let receiver = self.endpoints.get(flow.connection.end(Way::Backward));
+        let (counters, delivered_bytes) = (sender.counters(), receiver.delivered_bytes);
+        let end = if sender.has_finished() { record.last_delivery } else { self.now };
         let active = end.since(record.opened_at.unwrap_or(end));
         let lost_packets = record.lost.total();
         let settled = record.received_packets + lost_packets;
         let lost = |reason| record.lost.by_link(reason);
-        let completed = record.opened_at.filter(|_| flow.satellite.has_been_closed());
+        let completed = record.opened_at.filter(|_| receiver.protocol().has_been_closed());
         let voice = record.listener.as_ref().and_then(|listener| listener.quality(lost_packets));
         FlowSummary {
             id,
             user: flow.user,
-            direction: if flow.upward { "up" } else { "down" },
-            traffic: flow.traffic.to_owned(),
-            transport: flow.transport.to_owned(),
-            congestion: flow.congestion.map(str::to_owned),
+            direction: if kind.upload { "up" } else { "down" },
+            traffic: kind.traffic.to_owned(),
+            transport: kind.transport.kind().to_owned(),
+            congestion: kind.transport.congestion().map(str::to_owned),
             goodput_bps: per_second(delivered_bytes as f64 * 8.0, active),
             sent_packets: record.sent_packets,
             received_packets: record.received_packets,
@@ -214,8 +246,26 @@ impl World {
             delivered_bytes,
             voice,
             web: self.application_of(id, flow).and_then(|application| application.source.report()),
-            pep: flow.pep.as_deref().map(summarise_pep),
+            pep: flow.proxy.map(|proxy| self.summarise_proxy(&self.proxies[proxy as usize])),
         }
+    }
+
+    fn summarise_proxy(&self, proxy: &Proxy) -> PepSummary {
+        let counters = self.endpoints.protocol(proxy.terrestrial.end(Way::Forward)).counters();
+        PepSummary {
+            congestion: proxy.congestion.to_owned(),
+            sent_packets: counters.data_segments_sent,
+            retransmitted_packets: counters.retransmitted_segments,
+            rto_events: counters.rto_events,
+            rtt_mean_s: mean_s(counters.rtt_sum, counters.rtt_samples),
+            relayed_bytes: self.endpoints.get(proxy.near()).delivered_bytes,
+            held_bytes_max: proxy.held_bytes_max,
+        }
+    }
+
+    /// The only place, so far.
+    fn place(&self) -> &Place {
+        &self.network.places[0]
     }
 
     /// The application, if this is the first of its flows.
@@ -225,7 +275,7 @@ impl World {
 
     /// By which method packets got at the return link, the more patient one last.
     fn access_kind(&self, accessed: [bool; 2]) -> Option<String> {
-        let link = self.return_link.as_ref()?;
+        let link = self.place().return_link.as_ref()?;
         let used = [Access::Random, Access::Dedicated].into_iter().filter(|&access| accessed[access as usize]);
         let names: Vec<&str> = used.map(|access| link.name_of(access)).collect();
         (!names.is_empty()).then(|| names.join("+"))
@@ -240,19 +290,6 @@ fn seconds_between(from: Option<Time>, to: Option<Time>) -> Option<f64> {
 /// `amount` per second; 0 in no time.
 fn per_second(amount: f64, time: Duration) -> f64 {
     if time.is_zero() { 0.0 } else { amount / time.as_secs_f64() }
-}
-
-fn summarise_pep(pep: &Pep) -> PepSummary {
-    let counters = pep.terrestrial.counters();
-    PepSummary {
-        congestion: pep.congestion.to_owned(),
-        sent_packets: counters.data_segments_sent,
-        retransmitted_packets: counters.retransmitted_segments,
-        rto_events: counters.rto_events,
-        rtt_mean_s: mean_s(counters.rtt_sum, counters.rtt_samples),
-        relayed_bytes: pep.terrestrial.delivered_bytes(Way::Forward),
-        held_bytes_max: pep.held_max,
-    }
 }
 
 fn mean_s(sum: Duration, count: u64) -> Option<f64> {

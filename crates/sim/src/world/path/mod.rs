@@ -23,8 +23,14 @@ use units::{Duration, Time};
 
 pub(super) use service::Event;
 
-use crate::packet::Direction;
 use crate::record::drops::PathLoss;
+
+/// A direction over the satellites.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    Downlink,
+    Uplink,
+}
 
 /// One-way delays between the ground and the last satellite, and what packets meet on the way.
 pub(super) struct LongPath {
@@ -34,7 +40,7 @@ pub(super) struct LongPath {
     jitter: Option<(Jitter, Generator)>,
     /// One value for ever, for the common case.
     constant: Option<Duration>,
-    /// Down, up.
+    /// By [`Direction`].
     lanes: [Lane; 2],
     /// Who serves the users.
     pub(super) service: Service,
@@ -69,18 +75,18 @@ impl LongPath {
     /// # Errors
     /// It does not, and why.
     #[inline]
-    pub(super) fn descend(&mut self, now: Time, bytes: impl FnOnce() -> u32) -> Result<Time, PathLoss> {
+    pub(super) fn downlink(&mut self, now: Time, bytes: u32) -> Result<Time, PathLoss> {
         match (self.constant, &self.jitter) {
             (Some(delay), None) => Ok(now + delay),
-            _ => self.descend_over_satellites(now, bytes()),
+            _ => self.downlink_over_satellites(now, bytes),
         }
     }
 
     #[inline(never)]
-    fn descend_over_satellites(&mut self, now: Time, bytes: u32) -> Result<Time, PathLoss> {
+    fn downlink_over_satellites(&mut self, now: Time, bytes: u32) -> Result<Time, PathLoss> {
         let (sent, arrival) = match self.constant {
             Some(delay) => (now, now + delay),
-            None => match self.enter(Direction::Down, now, bytes)? {
+            None => match self.enter(Direction::Downlink, now, bytes)? {
                 Some(way) => way,
                 None => return Ok(Time::MAX),
             },
@@ -101,24 +107,26 @@ impl LongPath {
     /// # Errors
     /// It does not, and why.
     #[inline]
-    pub(super) fn climb(
-        &mut self,
-        at: Time,
-        bytes: impl FnOnce() -> u32,
-        hop: &mut Propagation,
-    ) -> Result<(Time, Time), PathLoss> {
+    pub(super) fn uplink(&mut self, at: Time, bytes: u32, hop: &mut Propagation) -> Result<(Time, Time), PathLoss> {
         match self.constant {
             Some(delay) => {
                 let up = at + hop.delay(at);
                 Ok((up, up + delay))
             }
-            None => self.climb_to_satellites(at, bytes(), hop),
+            None => self.uplink_over_satellites(at, bytes, hop),
         }
     }
 
     #[inline(never)]
-    fn climb_to_satellites(&mut self, at: Time, bytes: u32, hop: &mut Propagation) -> Result<(Time, Time), PathLoss> {
-        let Some((sent, arrival)) = self.enter(Direction::Up, at, bytes)? else { return Ok((Time::MAX, Time::MAX)) };
+    fn uplink_over_satellites(
+        &mut self,
+        at: Time,
+        bytes: u32,
+        hop: &mut Propagation,
+    ) -> Result<(Time, Time), PathLoss> {
+        let Some((sent, arrival)) = self.enter(Direction::Uplink, at, bytes)? else {
+            return Ok((Time::MAX, Time::MAX));
+        };
         let up = hop.delay(sent);
         Ok((sent + up, arrival + up))
     }
@@ -147,7 +155,7 @@ impl LongPath {
     fn sent(&self, direction: Direction, at: Time) -> (Time, bool, Option<Duration>) {
         let (mut at, mut waits) = (at, false);
         loop {
-            let served = if direction == Direction::Up { self.service.served_from(at) } else { at };
+            let served = if direction == Direction::Uplink { self.service.served_from(at) } else { at };
             if served == Time::MAX {
                 return (served, waits, None);
             }
@@ -272,13 +280,13 @@ mod tests {
     fn what_is_on_its_way_down_at_a_handover_is_sent_on_or_lost() {
         let interval = handover(&path(""));
         let sent = interval.from - ms(1);
-        let plain = path("").descend(sent, || 1000).unwrap();
+        let plain = path("").downlink(sent, 1000).unwrap();
         assert!(plain > interval.from);
-        assert_eq!(path(&at_handover("deliver")).descend(sent, || 1000), Ok(plain));
-        assert_eq!(path(&at_handover("forward")).descend(sent, || 1000), Ok(plain + interval.forwarding.unwrap()));
-        assert_eq!(path(&at_handover("lose")).descend(sent, || 1000), Err(PathLoss::Handover));
-        let after = path("").descend(interval.from, || 1000);
-        assert_eq!(path(&at_handover("lose")).descend(interval.from, || 1000), after);
+        assert_eq!(path(&at_handover("deliver")).downlink(sent, 1000), Ok(plain));
+        assert_eq!(path(&at_handover("forward")).downlink(sent, 1000), Ok(plain + interval.forwarding.unwrap()));
+        assert_eq!(path(&at_handover("lose")).downlink(sent, 1000), Err(PathLoss::Handover));
+        let after = path("").downlink(interval.from, 1000);
+        assert_eq!(path(&at_handover("lose")).downlink(interval.from, 1000), after);
     }
 
     #[test]
@@ -291,7 +299,7 @@ mod tests {
             [(interval.from - ms(1), interval.from - ms(1)), (interval.from + ms(10), interval.from + ms(40))]
         {
             let expected = (sent + hop.delay(sent), delay(&path, &mut hop, sent));
-            assert_eq!(path.climb(wanted, || 1000, &mut hop), Ok(expected));
+            assert_eq!(path.uplink(wanted, 1000, &mut hop), Ok(expected));
         }
         assert!(hop.delay(interval.from + ms(40)) != hop.delay(interval.from - ms(1)), "another satellite");
     }
@@ -305,11 +313,11 @@ mod tests {
         assert!(links > 4);
         let takes = ms(u64::from(links));
         let now = Time::ZERO;
-        assert_eq!(slow.descend(now, || 1000), Ok(plain.descend(now, || 1000).unwrap() + takes));
-        assert_eq!(slow.descend(now, || 1000), Err(PathLoss::Overflow), "1500 B hold one");
+        assert_eq!(slow.downlink(now, 1000), Ok(plain.downlink(now, 1000).unwrap() + takes));
+        assert_eq!(slow.downlink(now, 1000), Err(PathLoss::Overflow), "1500 B hold one");
         // Full downwards, free upwards.
-        let (up, down) = plain.climb(now, || 1000, &mut hop).unwrap();
-        assert_eq!(slow.climb(now, || 1000, &mut hop), Ok((up, down + takes)));
+        let (up, down) = plain.uplink(now, 1000, &mut hop).unwrap();
+        assert_eq!(slow.uplink(now, 1000, &mut hop), Ok((up, down + takes)));
     }
 
     /// Satellites without links, over two ends that seldom share one; when they do after an outage, it is another.
@@ -333,21 +341,21 @@ mod tests {
         let last = path.outages.iter().find(|outage| outage.1 == back).unwrap().0;
         let wanted = last + ms(1);
         let down = back + path.delay(back).unwrap();
-        assert_eq!(path.descend(wanted, || 1000), Ok(down));
+        assert_eq!(path.downlink(wanted, 1000), Ok(down));
         let sent = back + ms(500);
         let expected = (sent + hop.delay(sent), sent + path.delay(sent).unwrap() + hop.delay(sent));
-        assert_eq!(path.climb(wanted, || 1000, &mut hop), Ok(expected));
+        assert_eq!(path.uplink(wanted, 1000, &mut hop), Ok(expected));
         // In an outage the delay to the user stays what it was.
         let gap = wanted + (back.since(wanted)) / 2;
         assert_eq!(hop.delay(gap), hop.delay(wanted));
         // Three of 1000 B fit, the fourth is lost; after the last service they wait for ever.
         for _ in 0..2 {
-            assert_eq!(path.descend(wanted, || 1000), Ok(down));
+            assert_eq!(path.downlink(wanted, 1000), Ok(down));
         }
-        assert_eq!(path.descend(wanted, || 1000), Err(PathLoss::NoRoute));
+        assert_eq!(path.downlink(wanted, 1000), Err(PathLoss::NoRoute));
         let (from, until) = *path.outages.last().unwrap();
         assert_eq!(until, Time::MAX);
-        assert_eq!(path.climb(from + ms(1), || 1000, &mut hop), Ok((Time::MAX, Time::MAX)));
+        assert_eq!(path.uplink(from + ms(1), 1000, &mut hop), Ok((Time::MAX, Time::MAX)));
         assert_eq!(path.stranded, 1);
     }
 }

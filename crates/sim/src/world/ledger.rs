@@ -1,0 +1,56 @@
+//! The packets of a run from their making to their end, each change told to the recorder.
+
+use crate::packet::{Packet, Packets, Payload};
+use crate::record::drops::Loss;
+use crate::record::recorder::Recorder;
+use units::{Ecn, Time};
+
+/// The packets under way and the record of the run.
+pub(super) struct Ledger {
+    pub(super) packets: Packets,
+    pub(super) recorder: Recorder,
+}
+
+impl Ledger {
+    pub(super) fn new(recorder: Recorder) -> Ledger {
+        Ledger { packets: Packets::default(), recorder }
+    }
+
+    /// A packet is sent; `received`: whether its receiver has its data already, asked of retransmissions only.
+    #[inline]
+    pub(super) fn send(&mut self, packet: Packet, received: impl FnOnce() -> bool) -> u32 {
+        self.recorder.sent(packet.sent, &packet, received);
+        self.packets.add(packet)
+    }
+
+    /// A packet arrives at the endpoint that it was sent to: the endpoint and what the packet carries.
+    #[inline]
+    pub(super) fn deliver(&mut self, now: Time, id: u32) -> (u32, Payload) {
+        let packet = self.packets.get(id);
+        self.recorder.delivered(now, packet);
+        let arrived = (packet.to, packet.payload);
+        self.packets.release(id);
+        arrived
+    }
+
+    /// A packet is lost.
+    #[inline(never)]
+    pub(super) fn lose(&mut self, now: Time, id: u32, loss: Loss) {
+        let packet = self.packets.get(id);
+        let word = match loss {
+            Loss::LastHop(_) => u64::from(id),
+            _ => packet.digest_word(),
+        };
+        self.recorder.dropped(now, packet, word, loss);
+        self.packets.release(id);
+    }
+
+    /// A packet leaves the last hop with a congestion mark, which it may have had before.
+    pub(super) fn mark(&mut self, now: Time, id: u32) {
+        let packet = self.packets.get_mut(id);
+        if packet.payload.ecn() != Ecn::Ce {
+            packet.payload.set_ecn(Ecn::Ce);
+            self.recorder.marked(now, packet);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! The links between endpoints: the places of users, and what they share.
+
+use engine::MachineId;
+use units::{Duration, Time};
+
+use super::ledger::Ledger;
+use super::pipe::Pipe;
+use super::place::Place;
+use super::schedule::{Machine, Schedule};
+use crate::packet::{Route, Way};
+
+/// See the module.
+pub(super) struct Network {
+    pub(super) places: Vec<Place>,
+    /// Between servers and the gateway, both ways.
+    terrestrial: Pipe,
+    terrestrial_machine: MachineId,
+}
+
+/// Where an endpoint stands in the network: what all its packets have in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Site {
+    pub(super) flow: u32,
+    pub(super) user: u32,
+    pub(super) place: u32,
+    /// The class of service on the last hop.
+    pub(super) class: u32,
+    /// The endpoint that its packets are sent to.
+    pub(super) peer: u32,
+    /// Bytes of data in a full packet.
+    pub(super) packet_bytes: u32,
+    /// The delay of a terrestrial route.
+    pub(super) delay: Duration,
+    pub(super) way: Way,
+    pub(super) route: Route,
+}
+
+impl Network {
+    /// `places`: as their machines name them.
+    pub(super) fn new(places: Vec<Place>, schedule: &mut Schedule) -> Network {
+        Network { places, terrestrial: Pipe::default(), terrestrial_machine: schedule.add(Machine::Terrestrial) }
+    }
+
+    #[inline]
+    pub(super) fn place(&mut self, index: u32) -> &mut Place {
+        &mut self.places[index as usize]
+    }
+
+    /// A packet enters the first link of its route.
+    #[inline]
+    pub(super) fn send(&mut self, now: Time, id: u32, bytes: u32, site: &Site, ledger: &mut Ledger) {
+        match site.route {
+            Route::Downlink => self.place(site.place).send_downlink(now, id, bytes, ledger),
+            Route::Uplink => self.place(site.place).send_uplink(now, id, site.packet_bytes, ledger),
+            Route::Terrestrial => self.terrestrial.push(now + site.delay, id),
+        }
+    }
+
+    /// After packets were sent from `site`: schedules the links that they entered.
+    #[inline]
+    pub(super) fn schedule(&mut self, now: Time, site: &Site, ledger: &mut Ledger, schedule: &mut Schedule) {
+        match site.route {
+            Route::Downlink => self.place(site.place).schedule_downlink(schedule),
+            Route::Uplink => self.place(site.place).schedule_uplink(now, ledger, schedule),
+            Route::Terrestrial => schedule.wake_at(self.terrestrial_machine, self.terrestrial.poll_timeout()),
+        }
+    }
+
+    /// The next packet that has come to the gateway or to its server by `now`. Without one the pipe is scheduled for the packet
+    /// after it.
+    pub(super) fn poll_terrestrial(&mut self, now: Time, schedule: &mut Schedule) -> Option<u32> {
+        let id = self.terrestrial.pop_due(now);
+        if id.is_none() {
+            schedule.wake_at(self.terrestrial_machine, self.terrestrial.poll_timeout());
+        }
+        id
+    }
+
+    /// The packets inside.
+    pub(super) fn in_flight(&self) -> usize {
+        self.terrestrial.len() + self.places.iter().map(Place::in_flight).sum::<usize>()
+    }
+}

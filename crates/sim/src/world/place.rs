@@ -1,0 +1,255 @@
+//! A place: its users, their last hop and return link, and the path between them and their gateway.
+
+use access::ReturnLink;
+use engine::MachineId;
+use link::{LastHop, PacketRef, Propagation};
+use units::{Db, Duration, Ecn, Frequency, Time};
+
+use super::ledger::Ledger;
+use super::path::{Event, LongPath};
+use super::pipe::Pipe;
+use super::schedule::{Machine, Schedule};
+use crate::packet::Packet;
+use crate::record::drops::Loss;
+use crate::record::series::{FlowSample, HopSample, LookSample};
+
+/// See the module. Packets enter it at the gateway ([`Place::send_downlink`]) or at a user ([`Place::send_uplink`]), and leave
+/// it by [`Place::poll_last_hop`] and [`Place::poll_uplink`].
+pub(super) struct Place {
+    pub(super) path: LongPath,
+    /// The delay between the last satellite and the users.
+    hop: Propagation,
+    /// Of the channel, if it has one.
+    pub(super) carrier: Option<Frequency>,
+    /// Es/N0 of an unobstructed line of sight, if there is noise.
+    pub(super) reference_snr: Option<Db>,
+    /// From the gateway to the last satellite.
+    downlink: Pipe,
+    pub(super) last_hop: LastHop,
+    /// Access to the channel of the uplink; without one each packet leaves its user at once.
+    pub(super) return_link: Option<Box<ReturnLink>>,
+    /// From the users to the gateway.
+    uplink: Pipe,
+    machines: Machines,
+}
+
+/// The handles of a place's machines.
+struct Machines {
+    service: MachineId,
+    downlink: MachineId,
+    last_hop: MachineId,
+    return_link: MachineId,
+    uplink: MachineId,
+}
+
+/// The parts of a place at rest.
+pub(super) struct Parts {
+    pub(super) path: LongPath,
+    pub(super) hop: Propagation,
+    pub(super) carrier: Option<Frequency>,
+    pub(super) reference_snr: Option<Db>,
+    pub(super) last_hop: LastHop,
+    pub(super) return_link: Option<Box<ReturnLink>>,
+}
+
+impl Place {
+    /// The place of this index.
+    pub(super) fn new(index: u32, parts: Parts, schedule: &mut Schedule) -> Place {
+        let machines = Machines {
+            service: schedule.add(Machine::Service(index)),
+            downlink: schedule.add(Machine::Downlink(index)),
+            last_hop: schedule.add(Machine::LastHop(index)),
+            return_link: schedule.add(Machine::ReturnLink(index)),
+            uplink: schedule.add(Machine::Uplink(index)),
+        };
+        let Parts { path, hop, carrier, reference_snr, last_hop, return_link } = parts;
+        let (downlink, uplink) = (Pipe::default(), Pipe::default());
+        Place { path, hop, carrier, reference_snr, downlink, last_hop, return_link, uplink, machines }
+    }
+
+    /// A packet enters the path at the gateway.
+    #[inline]
+    pub(super) fn send_downlink(&mut self, now: Time, id: u32, bytes: u32, ledger: &mut Ledger) {
+        match self.path.downlink(now, bytes) {
+            Ok(arrival) => self.downlink.push(arrival, id),
+            Err(reason) => ledger.lose(now, id, Loss::Path(reason)),
+        }
+    }
+
+    /// A packet is offered to the return link, or leaves its user at once where there is none.
+    #[inline]
+    pub(super) fn send_uplink(&mut self, now: Time, id: u32, packet_bytes: u32, ledger: &mut Ledger) {
+        if self.return_link.is_none() {
+            return self.leave_user(now, now, id, ledger);
+        }
+        let round_trip = self.round_trip(now);
+        let packet = ledger.packets.get(id);
+        let position = packet.position(packet_bytes);
+        let datagram = access::Datagram { id, terminal: packet.user, bytes: packet.bytes, position };
+        if let Some(link) = &mut self.return_link {
+            link.handle_datagram(now, datagram, round_trip);
+        }
+    }
+
+    /// After packets were sent by [`Place::send_downlink`].
+    #[inline]
+    pub(super) fn schedule_downlink(&self, schedule: &mut Schedule) {
+        schedule.wake_at(self.machines.downlink, self.downlink.poll_timeout());
+    }
+
+    /// After packets were sent by [`Place::send_uplink`].
+    #[inline]
+    pub(super) fn schedule_uplink(&mut self, now: Time, ledger: &mut Ledger, schedule: &mut Schedule) {
+        if self.return_link.is_some() {
+            self.leave_return_link(now, ledger, schedule);
+        }
+        schedule.wake_at(self.machines.uplink, self.uplink.poll_timeout());
+    }
+
+    /// A frame of the return link begins.
+    pub(super) fn begin_frame(&mut self, now: Time, ledger: &mut Ledger, schedule: &mut Schedule) {
+        let round_trip = self.round_trip(now);
+        if let Some(link) = &mut self.return_link {
+            link.handle_timeout(now, round_trip);
+        }
+        self.schedule_uplink(now, ledger, schedule);
+    }
+
+    fn leave_return_link(&mut self, now: Time, ledger: &mut Ledger, schedule: &mut Schedule) {
+        while let Some(output) = self.return_link.as_mut().and_then(|link| link.poll_output()) {
+            match output {
+                access::Output::Sent { id, at, access } => {
+                    ledger.recorder.accessed(ledger.packets.get(id), access);
+                    self.leave_user(now, at, id, ledger);
+                }
+                access::Output::Dropped { id, reason, access } => {
+                    if let Some(access) = access {
+                        ledger.recorder.accessed(ledger.packets.get(id), access);
+                    }
+                    ledger.lose(now, id, Loss::ReturnLink(reason));
+                }
+            }
+        }
+        schedule.wake_at(self.machines.return_link, self.return_link.as_ref().and_then(|link| link.poll_timeout()));
+    }
+
+    /// A packet leaves its user at `at`.
+    #[inline]
+    fn leave_user(&mut self, now: Time, at: Time, id: u32, ledger: &mut Ledger) {
+        let packet = ledger.packets.get(id);
+        match self.path.uplink(at, packet.bytes, &mut self.hop) {
+            Ok((at_satellite, arrival)) => {
+                ledger.recorder.uplink_at_satellite(at_satellite, packet);
+                self.uplink.push(arrival, id);
+            }
+            Err(reason) => ledger.lose(now, id, Loss::Path(reason)),
+        }
+    }
+
+    /// The next packet that has come to the last satellite by `now` enters the last hop; whether there was one. Without one the
+    /// pipe is scheduled for the packet after it.
+    #[inline]
+    pub(super) fn enter_last_hop(&mut self, now: Time, ledger: &mut Ledger, schedule: &mut Schedule) -> bool {
+        let Some(id) = self.downlink.pop_due(now) else {
+            self.schedule_downlink(schedule);
+            return false;
+        };
+        let packet = ledger.packets.get(id);
+        ledger.recorder.downlink_at_satellite(now, packet);
+        let &Packet { flow, user, class, bytes: size, .. } = packet;
+        let reference = PacketRef { id, flow, user, class, size, ecn: packet.payload.ecn() };
+        self.last_hop.handle_packet(now, reference);
+        true
+    }
+
+    /// The last hop works off what is due.
+    #[inline]
+    pub(super) fn work_last_hop(&mut self, now: Time) {
+        self.last_hop.handle_timeout(now);
+    }
+
+    /// The next packet that the last hop delivers to a user. Without one the last hop is scheduled.
+    #[inline]
+    pub(super) fn poll_last_hop(&mut self, now: Time, ledger: &mut Ledger, schedule: &mut Schedule) -> Option<u32> {
+        while let Some(output) = self.last_hop.poll_output() {
+            match output {
+                link::Output::Delivered(PacketRef { id, ecn, .. }) => {
+                    if ecn == Ecn::Ce {
+                        ledger.mark(now, id);
+                    }
+                    return Some(id);
+                }
+                link::Output::Dropped(PacketRef { id, .. }, reason) => ledger.lose(now, id, Loss::LastHop(reason)),
+            }
+        }
+        schedule.wake_at(self.machines.last_hop, self.last_hop.poll_timeout());
+        None
+    }
+
+    /// The next packet that has come to the gateway by `now`. Without one the pipe is scheduled for the packet after it.
+    #[inline]
+    pub(super) fn poll_uplink(&mut self, now: Time, schedule: &mut Schedule) -> Option<u32> {
+        let id = self.uplink.pop_due(now);
+        if id.is_none() {
+            schedule.wake_at(self.machines.uplink, self.uplink.poll_timeout());
+        }
+        id
+    }
+
+    /// Another satellite serves the users from now on, or none does.
+    pub(super) fn hand_over(&mut self, now: Time) {
+        while let Some(event) = self.path.service.poll_event(now) {
+            match event {
+                Event::HandOver { resume, transfer } => self.last_hop.hand_over(now, resume, transfer),
+                Event::Halt => self.last_hop.halt(now),
+                Event::Resume => self.last_hop.resume(now),
+            }
+        }
+    }
+
+    /// Schedules the next handover.
+    pub(super) fn schedule_service(&self, schedule: &mut Schedule) {
+        schedule.wake_at(self.machines.service, self.path.service.poll_timeout());
+    }
+
+    /// The round-trip time between users and the gateway while nothing waits; none without a route.
+    fn round_trip(&mut self, now: Time) -> Option<Duration> {
+        Some((self.path.delay(now)? + self.hop.delay(now)) * 2)
+    }
+
+    /// The packets inside.
+    pub(super) fn in_flight(&self) -> usize {
+        let return_link = self.return_link.as_ref().map_or(0, |link| link.in_flight());
+        self.downlink.len() + self.last_hop.in_flight() + self.uplink.len() + return_link
+    }
+
+    /// Counters and delays at this moment.
+    pub(super) fn sample(&mut self, now: Time) -> HopSample {
+        let look = self.path.trace().look(now).map(|look| LookSample {
+            elevation_deg: look.elevation_deg as f32,
+            doppler_hz: self.carrier.map_or(f32::NAN, |carrier| look.doppler_shift(carrier) as f32),
+        });
+        self.last_hop.handle_timeout(now); // so that its counters are those of now
+        let mut hop = HopSample {
+            queue_packets: self.last_hop.queue().packets as u32,
+            path_delay_s: self.path.trace().delay(now).map_or(f32::NAN, |delay| delay.as_secs_f64() as f32),
+            coded_bits: self.last_hop.coded_bits(),
+            harq_failed: self.last_hop.harq().failed,
+            access: self.return_link.as_ref().map(|link| link.counts(now)),
+            look,
+            ..HopSample::default()
+        };
+        let decoded_after = &self.last_hop.harq().decoded_after;
+        for (counter, &decoded) in hop.decoded_after.iter_mut().zip(decoded_after) {
+            *counter = decoded;
+        }
+        hop.decoded_later = decoded_after.iter().skip(hop.decoded_after.len()).sum();
+        hop
+    }
+
+    /// Adds the attenuation of a user's channel to the sample of a flow; after [`Place::sample`] of the same instant.
+    pub(super) fn attenuate(&mut self, now: Time, user: u32, sample: FlowSample) -> FlowSample {
+        let attenuation = self.last_hop.attenuation(now, user);
+        FlowSample { attenuation_db: attenuation.map_or(f32::NAN, |attenuation| attenuation.get() as f32), ..sample }
+    }
+}

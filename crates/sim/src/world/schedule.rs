@@ -1,0 +1,71 @@
+//! The machines of a world, and which of them wakes next.
+
+use engine::{Agenda, Livelock, MachineId};
+use units::Time;
+
+/// A machine of a world; those of a place are named with the index of the place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Machine {
+    /// The service of a place: handovers and gaps.
+    Service(u32),
+    /// The pipe from the gateway to the last satellite.
+    Downlink(u32),
+    LastHop(u32),
+    /// The pipe from the users to the gateway.
+    Uplink(u32),
+    /// The pipe between servers and the gateway, both ways.
+    Terrestrial,
+    Application(u32),
+    Endpoint(u32),
+    ReturnLink(u32),
+    Sampler,
+}
+
+impl Machine {
+    /// Of the machines that wake at the same instant, those of the lower phase go first.
+    fn phase(self) -> u8 {
+        match self {
+            Machine::Service(_) => 0,
+            Machine::Downlink(_) | Machine::LastHop(_) | Machine::Uplink(_) | Machine::Terrestrial => 1,
+            Machine::Application(_) | Machine::Endpoint(_) => 2,
+            // A frame begins with all that came until then.
+            Machine::ReturnLink(_) => 3,
+            Machine::Sampler => 4,
+        }
+    }
+}
+
+/// The wake-ups of all machines. A machine's owner keeps the handle that [`Schedule::add`] gives.
+#[derive(Default)]
+pub(super) struct Schedule {
+    agenda: Agenda,
+    /// The machine of each handle.
+    machines: Vec<Machine>,
+}
+
+impl Schedule {
+    /// Adds a machine that is not to be woken yet. Those of the network come before applications and endpoints.
+    pub(super) fn add(&mut self, machine: Machine) -> MachineId {
+        self.machines.push(machine);
+        match machine {
+            Machine::Application(_) | Machine::Endpoint(_) => self.agenda.add(machine.phase()),
+            _ => self.agenda.add_frequent(machine.phase()),
+        }
+    }
+
+    /// Sets when a machine is woken; `None` for not at all.
+    #[inline]
+    pub(super) fn wake_at(&mut self, machine: MachineId, at: Option<Time>) {
+        self.agenda.wake_at(machine, at);
+    }
+
+    /// The next wake-up at or before `until`; the machine then has none until it is given one.
+    ///
+    /// # Errors
+    /// Time does not move.
+    #[inline]
+    pub(super) fn next_until(&mut self, until: Time) -> Result<Option<(Time, Machine)>, Livelock> {
+        let next = self.agenda.next_until(until)?;
+        Ok(next.map(|(at, id)| (at, self.machines[id.0 as usize])))
+    }
+}
