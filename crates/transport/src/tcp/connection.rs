@@ -36,7 +36,7 @@ pub struct Connection {
     abandoned: bool,
     reset_due: Option<Reset>,
     /// Dummy segments (TCP Peach) that arrived and are not acknowledged yet.
-    dummies_to_acknowledge: u32,
+    probes_to_acknowledge: u32,
     counters: Counters,
 }
 
@@ -127,7 +127,7 @@ impl Connection {
             timed_out: false,
             abandoned: false,
             reset_due: None,
-            dummies_to_acknowledge: 0,
+            probes_to_acknowledge: 0,
             counters: Counters::default(),
             settings,
         }
@@ -185,8 +185,8 @@ impl Connection {
         if self.recv.ack_due() {
             return Some(self.acknowledgment(now));
         }
-        if self.dummies_to_acknowledge > 0 {
-            self.dummies_to_acknowledge -= 1;
+        if self.probes_to_acknowledge > 0 {
+            self.probes_to_acknowledge -= 1;
             let mut segment = self.segment(now, self.send.nxt(), Flags::ACK | Flags::DUMMY);
             segment.window = self.recv.window();
             self.counters.segments_sent += 1;
@@ -436,9 +436,9 @@ impl Connection {
     #[cold]
     fn handle_dummy(&mut self, now: Time, segment: &Segment) {
         if segment.len > 0 {
-            self.dummies_to_acknowledge += 1;
+            self.probes_to_acknowledge += 1;
         } else {
-            self.send.handle_dummy_ack(now);
+            self.send.handle_probe_ack(now);
         }
     }
 
@@ -472,7 +472,7 @@ impl Connection {
         let (seq, len, fin, transmission, push, cwr) = match *outgoing {
             Outgoing::Data { seq, len, fin, transmission, push, cwr } => (seq, len, fin, transmission, push, cwr),
             Outgoing::Probe { seq } => (seq, 0, false, 0, false, false),
-            Outgoing::Dummy { seq, len } => return self.dummy(now, seq, len),
+            Outgoing::Dummy { seq, len } => return self.low_priority_probe(now, seq, len),
         };
         let mut flags = Flags::ACK;
         for (set, flag) in [(fin, Flags::FIN), (push && len > 0, Flags::PSH), (cwr, Flags::CWR)] {
@@ -500,9 +500,9 @@ impl Connection {
         Transmit { segment, transmission }
     }
 
-    /// A dummy segment: a copy that only its mark tells from data.
+    /// A probe: a copy that only its mark tells from data.
     #[cold]
-    fn dummy(&mut self, now: Time, seq: u64, len: u32) -> Transmit {
+    fn low_priority_probe(&mut self, now: Time, seq: u64, len: u32) -> Transmit {
         let mut segment = self.segment(now, seq, Flags::ACK | Flags::DUMMY);
         segment.len = len;
         self.counters.segments_sent += 1;

@@ -2,8 +2,9 @@
 
 use units::{Duration, Time};
 
+use super::recovery::Rexmit;
 use super::slot::{LOST, SACKED, Slot};
-use super::{Ack, Sender, TimerKind, initial_reordering, is_before, timestamp};
+use super::{Ack, Sender, TimerKind, is_before, timestamp};
 use crate::congestion::{AckSample, Event, RateSample};
 use crate::state::CongestionState;
 use crate::tcp::SackBlocks;
@@ -38,6 +39,8 @@ pub(super) struct News {
     /// When the first and the last of the segments sent only once that it acknowledges left: cumulatively and by blocks.
     acked_sent: Option<(Time, Time)>,
     sacked_sent: Option<(Time, Time)>,
+    /// The round-trip time of the newest segment that it tells of.
+    rtt: Option<Duration>,
     /// The lowest offset that came late.
     late: Option<u64>,
 }
@@ -64,6 +67,9 @@ impl Sender {
         if ack.ack < una {
             return self.handle_old_ack(now, ack);
         }
+        if self.is_plain(ack, una) {
+            return self.advance(now, ack, counters);
+        }
         let mut news = News {
             advanced: ack.ack > una,
             data: !ack.bare,
@@ -72,18 +78,18 @@ impl Sender {
             ..News::default()
         };
         if !news.advanced && self.is_quiet() && (ack.sack.is_empty() || !self.settings.dsack) {
-            self.window_probes = 0;
+            self.timer.window_probes = 0;
             self.update_window(now, ack);
             return;
         }
         let before = self.before();
-        self.window_probes = 0;
+        self.timer.window_probes = 0;
         if news.advanced {
-            self.timeouts = 0;
+            self.timer.timeouts = 0;
         }
         news.window_update = self.update_window(now, ack);
         self.board.move_una(ack.ack);
-        if self.sack && !ack.sack.is_empty() {
+        if self.agreed.sack && !ack.sack.is_empty() {
             self.read_blocks(now, ack.sack, una, &mut news);
         }
         if before.out == 0 {
@@ -94,18 +100,16 @@ impl Sender {
             return;
         }
         self.read_advance(now, &before, &mut news, counters);
-        if self.settings.rack
-            && let Some(prior) = self.sampler.prior_delivered(self.delivered)
-        {
-            self.rack.adapt(prior, self.delivered);
+        if self.settings.rack {
+            self.rack.adapt(self.totals.delivered);
         }
         self.follow_tail_probe(now, ack.ack, &news);
         let alert = news.sacked || news.ece || news.duplicate;
-        if !news.is_no_duplicate() || alert || self.state != CongestionState::Open {
+        if !news.is_no_duplicate() || alert || self.recovery.state != CongestionState::Open {
             let duplicate = !(news.advanced || news.is_no_duplicate() || news.duplicate);
             self.follow(now, &before, u32::from(duplicate), &mut news);
         } else {
-            self.rexmit = super::Rexmit::None;
+            self.recovery.rexmit = Rexmit::None;
         }
         if news.set_timer {
             self.set_timer(now);
@@ -113,10 +117,85 @@ impl Sender {
         self.control(now, &before, &news);
     }
 
+    /// Whether an acknowledgment advances in the open state while nothing is in doubt: almost all do. Kernels call this header
+    /// prediction.
+    #[inline]
+    fn is_plain(&self, ack: &Ack, una: u64) -> bool {
+        ack.ack > una
+            && ack.sack.is_empty()
+            && !(ack.ece && self.ecn.on)
+            && self.recovery.state == CongestionState::Open
+            && self.tail.high.is_none()
+            && self.board.is_plain_up_to(ack.ack)
+    }
+
+    /// Does what [`Sender::handle_ack`] does with such an acknowledgment, without asking what cannot be: at least one segment is
+    /// acknowledged, none was sent again, and none is lost or known to have arrived.
+    fn advance(&mut self, now: Time, ack: &Ack, counters: &mut Counters) {
+        let in_flight_before = self.board.out();
+        self.timer.window_probes = 0;
+        self.timer.timeouts = 0;
+        self.update_window(now, ack);
+        self.board.move_una(ack.ack);
+        let (first, mut last) = (self.board.first_sent_at(), None);
+        let mut acked = 0;
+        while let Some((number, slot)) = self.board.acknowledged() {
+            acked += 1;
+            counters.bytes_acked += u64::from(slot.len);
+            last = Some(slot);
+            if let Some(sampler) = &mut self.sampler {
+                sampler.on_delivered(&slot, self.board.state(number));
+            }
+            self.board.pop_plain();
+        }
+        let Some(last) = last else { return };
+        self.totals.delivered += u64::from(acked);
+        if self.settings.rack {
+            self.rack.note_prior(&last);
+            if self.agreed.sack {
+                self.rack.on_delivered(now, &last, self.rtt.min());
+            }
+        }
+        let (oldest, newest) = (now.since(first), now.since(last.sent_at));
+        self.rtt.note_min(now, newest);
+        self.rtt.measured(oldest, self.board.una(), self.board.nxt());
+        counters.rtt_samples += 1;
+        counters.rtt_sum += newest;
+        if self.settings.rack {
+            self.rack.adapt(self.totals.delivered);
+        }
+        self.recovery.rexmit = Rexmit::None;
+        self.set_timer(now);
+        let rate = self.rate_sample(now, acked);
+        let sample = AckSample {
+            now,
+            acked,
+            delivered: acked,
+            lost: 0,
+            delivered_total: self.totals.delivered,
+            lost_total: self.board.lost_total(),
+            in_flight_before,
+            in_flight: self.board.out(),
+            una: self.board.una(),
+            nxt: self.board.nxt(),
+            rtt: Some(newest),
+            srtt: self.rtt.srtt(),
+            min_rtt: self.rtt.min(),
+            rate,
+            may_grow: true,
+            window_limited: self.usage.is_window_limited(self.control.window()),
+            state: CongestionState::Open,
+            ece: false,
+            paced: self.is_paced(),
+            mss: self.agreed.mss as u32,
+        };
+        self.control.acknowledge(&sample);
+    }
+
     /// An acknowledgment that was overtaken may still bring blocks.
     #[cold]
     fn handle_old_ack(&mut self, now: Time, ack: &Ack) {
-        if !self.sack || ack.sack.is_empty() {
+        if !self.agreed.sack || ack.sack.is_empty() {
             return;
         }
         let before = self.before();
@@ -133,23 +212,16 @@ impl Sender {
             una,
             out: self.board.out(),
             in_flight: self.board.in_flight(),
-            delivered: self.delivered,
+            delivered: self.totals.delivered,
             lost: self.board.lost_total(),
-            forward: if self.sack { self.board.forward() } else { una },
+            forward: if self.agreed.sack { self.board.forward() } else { una },
         }
     }
 
     /// RFC 9293 section 3.10.7.4: the window is taken from the newest segment. Whether it changed.
     #[inline]
     fn update_window(&mut self, now: Time, ack: &Ack) -> bool {
-        let (seq, last_ack) = self.edge_from;
-        if ack.seq < seq || ack.seq == seq && ack.ack < last_ack {
-            return false;
-        }
-        let changed = self.edge != last_ack.saturating_add(ack.window);
-        self.edge = ack.ack.saturating_add(ack.window);
-        self.edge_from = (ack.seq, ack.ack);
-        self.largest_window = self.largest_window.max(ack.window);
+        let Some(changed) = self.peer.update(ack.seq, ack.ack, ack.window) else { return false };
         if self.timer.kind == TimerKind::Persist {
             self.follow_persist(now);
         }
@@ -172,7 +244,7 @@ impl Sender {
             }
         }
         if let Some(late) = news.late
-            && (self.state != CongestionState::Loss || self.undo.marker.is_some())
+            && (self.recovery.state != CongestionState::Loss || self.undo.marker().is_some())
         {
             self.note_reordering(late);
         }
@@ -189,35 +261,31 @@ impl Sender {
 
     fn read_duplicate(&mut self, (start, end): (u64, u64), una: u64, news: &mut News) {
         let bytes = end - start;
-        let segments = bytes.div_ceil(self.mss).max(1) as u32;
-        if bytes <= self.mss && self.tlp.high == Some(end) {
+        let segments = bytes.div_ceil(self.agreed.mss).max(1) as u32;
+        if bytes <= self.agreed.mss && self.tail.high == Some(end) {
             news.probe_duplicate = true;
         }
-        self.duplicates += u64::from(segments);
-        if self.duplicates > self.retransmitted {
+        self.totals.duplicates += u64::from(segments);
+        if self.totals.duplicates > self.totals.retransmitted {
             return; // the network duplicated it
         }
-        if self.reordering_seen > 0 && !news.probe_duplicate {
+        if self.reordering.seen() > 0 && !news.probe_duplicate {
             self.rack.on_duplicate();
         }
         news.duplicate = true;
-        self.delivered += u64::from(segments);
-        let Some(marker) = self.undo.marker else { return };
-        let open = self.undo.retransmissions.filter(|&open| open > 0);
-        if end <= una {
-            if let Some(open) = open.filter(|_| end > marker) {
-                self.undo.retransmissions = Some(open.saturating_sub(segments));
-            }
+        self.totals.delivered += u64::from(segments);
+        if self.undo.marker().is_none() {
             return;
+        }
+        if end <= una {
+            return self.undo.on_duplicates(end, segments);
         }
         for number in self.board.within(start, end) {
             let slot = *self.board.get(number);
             if !slot.was_resent() {
                 continue;
             }
-            if let Some(open) = self.undo.retransmissions.filter(|&open| open > 0 && slot.end() > marker) {
-                self.undo.retransmissions = Some(open - 1);
-            }
+            self.undo.on_duplicates(slot.end(), 1);
             if slot.is(SACKED) {
                 news.is_late(slot.seq);
             }
@@ -233,54 +301,54 @@ impl Sender {
         if slot.end() <= self.board.una() {
             return;
         }
-        self.note_delivered(now, &slot, true);
+        self.note_delivered(now, number, &slot, true);
         if !slot.was_resent() {
             if slot.seq < self.board.forward() {
                 news.is_late(slot.seq);
             }
-            news.original_acked |= slot.end() <= self.high_seq;
+            news.original_acked |= slot.end() <= self.recovery.high_seq;
             extend(&mut news.sacked_sent, slot.sent_at);
         }
         self.board.mark_sacked(number);
         news.sacked = true;
-        self.delivered += 1;
+        self.totals.delivered += 1;
     }
 
-    /// A segment is known to be delivered for the first time; `tells` if RACK may judge others by it.
+    /// Slot `number` is known to be delivered for the first time; `tells` if RACK may judge others by it.
     #[inline]
-    fn note_delivered(&mut self, now: Time, slot: &Slot, tells: bool) {
-        if self.settings.rack && tells {
-            self.rack.on_delivered(now, slot, self.rtt.min());
+    fn note_delivered(&mut self, now: Time, number: u64, slot: &Slot, tells: bool) {
+        if self.settings.rack {
+            self.rack.note_prior(slot);
+            if tells {
+                self.rack.on_delivered(now, slot, self.rtt.min());
+            }
         }
-        if self.samples_rate() {
-            self.sampler.on_delivered(slot);
+        if let Some(sampler) = &mut self.sampler {
+            sampler.on_delivered(slot, self.board.state(number));
         }
-    }
-
-    #[inline]
-    pub(super) fn samples_rate(&self) -> bool {
-        self.needs.rates || self.settings.rack
     }
 
     /// Takes out what is acknowledged cumulatively.
     fn read_advance(&mut self, now: Time, before: &Before, news: &mut News, counters: &mut Counters) {
         let mut lowest_late = None;
-        while let Some(slot) = self.board.pop_acknowledged() {
+        while let Some((number, slot)) = self.board.acknowledged() {
             news.acked += 1;
             counters.bytes_acked += u64::from(slot.len);
             news.resent_acked |= slot.was_resent();
             if slot.is(SACKED) {
+                self.board.pop_front(&slot);
                 continue; // read when a block told of it
             }
             if !slot.was_resent() {
                 extend(&mut news.acked_sent, slot.sent_at);
                 lowest_late.get_or_insert(slot.seq);
-                news.original_acked |= slot.end() <= self.high_seq;
+                news.original_acked |= slot.end() <= self.recovery.high_seq;
             }
             // Answered before it was sent again: its original arrived, which tells nothing of what was sent with the copy.
             let spurious = slot.was_resent() && news.echo != 0 && is_before(news.echo, timestamp(slot.sent_at));
-            self.delivered += u64::from(self.sack);
-            self.note_delivered(now, &slot, self.sack && !spurious);
+            self.totals.delivered += u64::from(self.agreed.sack);
+            self.note_delivered(now, number, &slot, self.agreed.sack && !spurious);
+            self.board.pop_front(&slot);
         }
         if self.board.front().is_some_and(|front| front.is(SACKED)) {
             self.forget_reneged(now);
@@ -288,7 +356,7 @@ impl Sender {
         let measured = self.measure(now, news, counters);
         if news.acked > 0 {
             news.set_timer = true;
-            if !self.sack {
+            if !self.agreed.sack {
                 self.settle_guessed(news.acked);
                 news.original_acked &= !news.resent_acked;
             } else if let Some(late) = lowest_late.filter(|&late| late < before.forward) {
@@ -312,69 +380,63 @@ impl Sender {
             newest = Some(now.since(last));
             oldest = oldest.or(Some(now.since(first)));
         }
-        if oldest.is_none() && news.acked > 0 && self.timestamps {
+        if oldest.is_none() && news.acked > 0 && self.agreed.timestamps {
             oldest = echo_age(now, news.echo);
             newest = oldest;
         }
         let (Some(oldest), Some(newest)) = (oldest, newest) else { return false };
         self.rtt.note_min(now, newest);
         self.rtt.measured(oldest, self.board.una(), self.board.nxt());
-        self.latest_rtt = Some(newest);
+        news.rtt = Some(newest);
         counters.rtt_samples += 1;
         counters.rtt_sum += newest;
         true
     }
 
     /// Tells the controller, and moves the window by its rules or those of a reduction.
+    #[inline]
     fn control(&mut self, now: Time, before: &Before, news: &News) {
-        let delivered = (self.delivered - before.delivered) as u32;
+        let delivered = (self.totals.delivered - before.delivered) as u32;
         let lost = (self.board.lost_total() - before.lost) as u32;
-        let rtt = self.latest_rtt.take();
         let rate = self.rate_sample(now, delivered);
         if delivered == 0 && news.acked == 0 && lost == 0 && !news.ece {
             return;
         }
-        let reducing = self.in_reduction();
-        let reordered = self.reordering > initial_reordering(&self.settings);
+        let reducing = self.recovery.in_reduction();
+        let reordered = self.reordering.has_grown();
         let sample = AckSample {
             now,
             acked: news.acked,
             delivered,
             lost,
-            delivered_total: self.delivered,
+            delivered_total: self.totals.delivered,
             lost_total: self.board.lost_total(),
             in_flight_before: before.in_flight,
             in_flight: self.board.in_flight(),
             una: self.board.una(),
             nxt: self.board.nxt(),
-            rtt,
+            rtt: news.rtt,
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min(),
             rate,
             may_grow: !reducing && (news.acked > 0 || reordered && news.sacked),
-            window_limited: self.is_window_limited(),
-            state: self.state,
+            window_limited: self.usage.is_window_limited(self.control.window()),
+            state: self.recovery.state,
             ece: news.ece,
             paced: self.is_paced(),
-            mss: self.mss as u32,
+            mss: self.agreed.mss as u32,
         };
-        self.controller.on_ack(&sample);
-        if self.needs.probes {
-            self.probes.request(now, &self.controller.poll_probes());
-        }
-        if reducing && !self.needs.drives {
+        self.control.acknowledge(&sample);
+        if reducing && !self.control.drives() {
             self.reduce(delivered, lost, news.advanced);
         }
     }
 
     #[inline]
     fn rate_sample(&mut self, now: Time, delivered: u32) -> Option<RateSample> {
-        if !self.samples_rate() {
-            return None;
-        }
-        let (total, lost) = (self.delivered, self.board.lost_total());
-        let sample = self.sampler.sample(now, total, lost, delivered > 0, self.rtt.min());
-        sample.filter(|_| self.needs.rates)
+        self.rack.forget_prior();
+        let sampler = self.sampler.as_mut()?;
+        sampler.sample(now, self.totals.delivered, self.board.lost_total(), delivered > 0, self.rtt.min())
     }
 
     /// Takes slot `number` for lost.
@@ -383,10 +445,10 @@ impl Sender {
         if !self.board.mark_lost(number) {
             return;
         }
-        self.lost_again |= resent;
-        if self.needs.rates {
-            let lost = self.board.get(number).state.lost_segment(self.board.lost_total());
-            self.controller.on_event(now, &Event::Lost(lost));
+        self.recovery.lost_again |= resent;
+        if self.control.wants_rates() {
+            let lost = self.board.state(number).lost_segment(self.board.lost_total());
+            self.control.tell(now, &Event::Lost(lost));
         }
     }
 }

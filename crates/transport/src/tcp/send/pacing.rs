@@ -49,7 +49,7 @@ impl Sender {
     /// Whether segments are spaced now.
     #[inline]
     pub(super) fn is_paced(&self) -> bool {
-        self.settings.pacing || self.is_spreading() || self.needs.rates && self.controller.pacing_rate().is_some()
+        self.settings.pacing || self.is_spreading() || self.control.pacing_rate().is_some()
     }
 
     /// Whether the initial window is being spread over the first round trip.
@@ -61,16 +61,16 @@ impl Sender {
     /// The rate that the controller sets; otherwise, as Linux, twice the window per round trip while it is far below the
     /// threshold, then 1.2 times.
     pub(super) fn pacing_rate(&self) -> BitRate {
-        if let Some(rate) = self.controller.pacing_rate() {
+        if let Some(rate) = self.control.pacing_rate() {
             return rate;
         }
         let srtt = self.rtt.srtt().max(Duration::from_micros(1));
         let percent = match () {
             () if self.is_spreading() => 100,
-            () if self.cwnd().size < self.cwnd().threshold / 2 => 200,
+            () if self.control.window().size < self.control.window().threshold / 2 => 200,
             () => 120,
         };
-        let bytes = u64::from(self.cwnd().size.max(self.board.out())) * self.mss;
+        let bytes = u64::from(self.control.window().size.max(self.board.out())) * self.agreed.mss;
         let bps = u128::from(bytes * 8 * percent / 100) * 1_000_000_000 / u128::from(srtt.as_nanos());
         BitRate::from_bps(bps.clamp(1, u128::from(u64::MAX)) as u64)
     }
@@ -81,7 +81,7 @@ impl Sender {
         if self.is_paced() && (self.is_spreading() || self.board.sent_total() > UNPACED) {
             let rate = self.pacing_rate();
             let single = self.is_spreading();
-            self.pacing.on_sent(now, bytes, self.mss, rate, single);
+            self.pacing.on_sent(now, bytes, self.agreed.mss, rate, single);
         }
     }
 }

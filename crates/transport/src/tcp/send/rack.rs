@@ -21,6 +21,9 @@ pub(super) struct Rack {
     dsack_seen: bool,
     /// Segments delivered when the window grew last.
     grown_at: u64,
+    /// Of the newest segment that the acknowledgment at hand tells of: its place in the order of sending, and the segments delivered
+    /// when it was sent.
+    prior: Option<(u32, u32)>,
 }
 
 /// Recoveries without a duplicate after which the reordering window starts over (RFC 8985 section 6.2).
@@ -44,6 +47,20 @@ impl Rack {
         if self.newest.is_none_or(|newest| is_after(slot.order, newest)) {
             self.newest = Some(slot.order);
         }
+    }
+
+    /// A segment was delivered, whatever it tells.
+    #[inline]
+    pub fn note_prior(&mut self, slot: &Slot) {
+        if self.prior.is_none_or(|(newest, _)| !is_after(newest, slot.order)) {
+            self.prior = Some((slot.order, slot.then));
+        }
+    }
+
+    /// The acknowledgment at hand was dealt with.
+    #[inline]
+    pub fn forget_prior(&mut self) {
+        self.prior = None;
     }
 
     /// Whether something was delivered since the last look; to be taken once for each.
@@ -78,9 +95,11 @@ impl Rack {
         self.dsack_seen = true;
     }
 
-    /// An acknowledgment of segments sent when `prior` had been delivered: the window grows at most once for each round trip with a
-    /// duplicate.
-    pub fn adapt(&mut self, prior: u64, delivered: u64) {
+    /// An acknowledgment told of deliveries, `delivered` in all: the window grows at most once for each round trip with a duplicate.
+    #[inline]
+    pub fn adapt(&mut self, delivered: u64) {
+        let Some((_, then)) = self.prior else { return };
+        let prior = delivered - u64::from((delivered as u32).wrapping_sub(then));
         if prior < self.grown_at {
             self.dsack_seen = false;
         }

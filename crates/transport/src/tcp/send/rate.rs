@@ -46,22 +46,12 @@ impl RateSampler {
     }
 
     /// A segment was delivered.
-    pub fn on_delivered(&mut self, slot: &Slot) {
+    pub fn on_delivered(&mut self, slot: &Slot, state: SentState) {
         if self.newest.is_some_and(|newest| is_after(newest.order, slot.order)) {
             return;
         }
-        self.newest = Some(Newest {
-            state: slot.state,
-            sent_at: slot.sent_at,
-            order: slot.order,
-            retransmitted: slot.was_resent(),
-        });
-    }
-
-    /// What had been delivered, of `delivered` now, when the newest segment that the acknowledgment tells of was sent.
-    pub fn prior_delivered(&self, delivered: u64) -> Option<u64> {
-        let since = |state: SentState| (delivered as u32).wrapping_sub(state.delivered);
-        self.newest.map(|newest| delivered - u64::from(since(newest.state)))
+        self.newest =
+            Some(Newest { state, sent_at: slot.sent_at, order: slot.order, retransmitted: slot.was_resent() });
     }
 
     /// The sample of the acknowledgment that told of these deliveries.

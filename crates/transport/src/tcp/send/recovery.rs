@@ -4,26 +4,102 @@ use units::Time;
 
 use super::ack::{Before, News};
 use super::slot::{LOST, RESENT};
-use super::{Dupthresh, Forced, Rexmit, Sender, TimerKind, is_before};
+use super::{Sender, TimerKind, is_before};
 use crate::state::CongestionState;
 use crate::tcp::info::Counters;
 
-/// Linux lets the reordering degree grow to so many segments.
-const MAX_REORDERING: u32 = 300;
+/// The state of loss recovery.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Recovery {
+    pub state: CongestionState,
+    /// What was sent when the last reduction began: losses below it belong to that one.
+    pub high_seq: u64,
+    /// Whether the time-out under way may turn out to be spurious (RFC 5682).
+    pub frto: bool,
+    /// What the last acknowledgment allows.
+    pub rexmit: Rexmit,
+    /// What goes out next, whatever the window says.
+    pub forced: Forced,
+    /// The rescue retransmission of this recovery was used (RFC 6675 RescueRxt).
+    pub rescued: bool,
+    /// The acknowledgment at hand told of a lost retransmission.
+    pub lost_again: bool,
+    /// Fast recoveries entered.
+    pub count: u64,
+}
+
+/// What may be sent besides new data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rexmit {
+    /// No retransmission.
+    None,
+    /// What is lost.
+    Lost,
+    /// New data first, to find out whether a time-out was spurious (RFC 5682 step 2b).
+    New,
+}
+
+/// What goes out whatever the window says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Forced {
+    Nothing,
+    /// The oldest segment.
+    Head,
+    /// The first segment that is lost.
+    FirstLost,
+    /// A tail loss probe.
+    Tail,
+    /// A probe of the peer's window.
+    WindowProbe,
+}
+
+/// The tail loss probe under way: SND.NXT after it, and whether it was a retransmission.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct TailProbe {
+    pub high: Option<u64>,
+    pub retransmission: bool,
+}
+
+impl Recovery {
+    pub fn new() -> Recovery {
+        Recovery {
+            state: CongestionState::Open,
+            high_seq: 1,
+            frto: false,
+            rexmit: Rexmit::None,
+            forced: Forced::Nothing,
+            rescued: false,
+            lost_again: false,
+            count: 0,
+        }
+    }
+
+    /// Whether a reduction is under way, so that the controller does not open the window.
+    #[inline]
+    pub fn in_reduction(&self) -> bool {
+        matches!(self.state, CongestionState::Recovery | CongestionState::Cwr)
+    }
+
+    /// Whether losses are being repaired.
+    #[inline]
+    pub fn repairs(&self) -> bool {
+        matches!(self.state, CongestionState::Recovery | CongestionState::Loss)
+    }
+}
 
 impl Sender {
     /// Moves between the states after an acknowledgment that is not plain progress. `duplicates` are duplicate acknowledgments.
     pub(super) fn follow(&mut self, now: Time, before: &Before, duplicates: u32, news: &mut News) {
-        self.rexmit = Rexmit::None;
+        self.recovery.rexmit = Rexmit::None;
         if news.ece {
-            self.undo.threshold = None; // the reduction is asked for: no undo
+            self.undo.forbid(); // the reduction is asked for: no undo
         }
-        match self.state {
-            CongestionState::Open => self.undo.stamp = 0,
-            _ if self.board.una() < self.high_seq => {}
-            CongestionState::Cwr if self.board.una() > self.high_seq => {
+        match self.recovery.state {
+            CongestionState::Open => self.undo.forget_stamp(),
+            _ if self.board.una() < self.recovery.high_seq => {}
+            CongestionState::Cwr if self.board.una() > self.recovery.high_seq => {
                 self.end_reduction(now);
-                self.state = CongestionState::Open;
+                self.recovery.state = CongestionState::Open;
             }
             CongestionState::Recovery => {
                 self.reset_guessed();
@@ -34,7 +110,7 @@ impl Sender {
             }
             _ => {}
         }
-        match self.state {
+        match self.recovery.state {
             CongestionState::Recovery => {
                 if !self.follow_in_recovery(now, before, duplicates, news) {
                     return;
@@ -43,11 +119,11 @@ impl Sender {
             CongestionState::Loss => {
                 self.follow_in_loss(now, duplicates, news);
                 self.identify_losses(now, news);
-                if self.state != CongestionState::Open && !news.resent_lost {
+                if self.recovery.state != CongestionState::Open && !news.resent_lost {
                     return;
                 }
                 if self.follow_calm(now, duplicates, news) {
-                    self.rexmit = Rexmit::Lost;
+                    self.recovery.rexmit = Rexmit::Lost;
                 }
                 return;
             }
@@ -57,23 +133,23 @@ impl Sender {
                 }
             }
         }
-        self.rexmit = Rexmit::Lost;
+        self.recovery.rexmit = Rexmit::Lost;
     }
 
     /// In fast recovery. False if nothing is to be retransmitted for this acknowledgment.
     fn follow_in_recovery(&mut self, now: Time, before: &Before, duplicates: u32, news: &mut News) -> bool {
         if !news.advanced {
             self.guess_sacked(duplicates);
-        } else if self.undo.marker.is_some() && self.is_delayed(news.echo) {
+        } else if self.undo.marker().is_some() && self.is_delayed(news.echo) {
             // The hole was filled by a delayed original, not by the retransmission.
-            if self.sack {
+            if self.agreed.sack {
                 self.note_reordering(before.una);
             }
             if self.board.counts().resent > 0 {
                 return false;
             }
             if !self.any_resent() {
-                self.undo.stamp = 0;
+                self.undo.forget_stamp();
             }
             self.undo(now, true);
             self.keep_open();
@@ -82,7 +158,7 @@ impl Sender {
             self.try_to_open(now, news);
         }
         self.identify_losses(now, news);
-        if self.state != CongestionState::Recovery {
+        if self.recovery.state != CongestionState::Recovery {
             if self.board.counts().lost == 0 {
                 return false;
             }
@@ -93,13 +169,13 @@ impl Sender {
 
     /// In open, disorder or the reduction for a mark. Whether a recovery begins.
     fn follow_calm(&mut self, now: Time, duplicates: u32, news: &mut News) -> bool {
-        if !self.sack {
+        if !self.agreed.sack {
             if news.advanced {
                 self.reset_guessed();
             }
             self.guess_sacked(duplicates);
         }
-        if matches!(self.state, CongestionState::Open | CongestionState::Disorder) {
+        if matches!(self.recovery.state, CongestionState::Open | CongestionState::Disorder) {
             self.try_undo_by_duplicates(now);
         }
         self.identify_losses(now, news);
@@ -113,40 +189,40 @@ impl Sender {
 
     /// After a time-out: F-RTO (RFC 5682 section 3.1) and the retransmission of what is lost.
     fn follow_in_loss(&mut self, now: Time, duplicates: u32, news: &News) {
-        let recovered = self.board.una() >= self.high_seq;
+        let recovered = self.board.una() >= self.recovery.high_seq;
         if news.advanced && self.try_undo_loss(now, news, false) {
             return;
         }
-        if self.frto {
+        if self.recovery.frto {
             // Step 3b: data never sent again were acknowledged, so not all were lost.
             if news.original_acked && self.try_undo_loss(now, news, true) {
                 return;
             }
-            if self.board.nxt() > self.high_seq {
+            if self.board.nxt() > self.recovery.high_seq {
                 if news.sacked || duplicates > 0 {
-                    self.frto = false; // step 3a: the loss was real
+                    self.recovery.frto = false; // step 3a: the loss was real
                 }
             } else if news.advanced && !recovered {
-                self.high_seq = self.board.nxt();
-                if self.has_unsent() && self.edge > self.board.nxt() {
-                    self.rexmit = Rexmit::New; // step 2b
+                self.recovery.high_seq = self.board.nxt();
+                if self.has_unsent() && self.peer.edge() > self.board.nxt() {
+                    self.recovery.rexmit = Rexmit::New; // step 2b
                     return;
                 }
-                self.frto = false;
+                self.recovery.frto = false;
             }
         }
         if recovered {
             self.try_undo_recovery(now, news);
             return;
         }
-        if !self.sack {
-            if self.board.nxt() > self.high_seq && duplicates > 0 {
+        if !self.agreed.sack {
+            if self.board.nxt() > self.recovery.high_seq && duplicates > 0 {
                 self.guess_sacked(duplicates);
             } else if news.advanced {
                 self.reset_guessed();
             }
         }
-        self.rexmit = Rexmit::Lost;
+        self.recovery.rexmit = Rexmit::Lost;
     }
 
     /// Finds what is lost: by RACK, by counting, or without SACK by duplicate acknowledgments.
@@ -154,15 +230,15 @@ impl Sender {
         if !self.board.outstanding() {
             return;
         }
-        self.lost_again = false;
-        if !self.sack {
+        self.recovery.lost_again = false;
+        if !self.agreed.sack {
             self.lose_head_by_duplicates(now, news.advanced);
         } else if self.settings.rack {
             if self.rack.take_advanced() && self.detect_by_rack(now) {
                 news.set_timer = false;
             }
         } else {
-            while let Some(number) = self.board.next_counted_lost(self.reordering, self.settings.fack) {
+            while let Some(number) = self.board.next_counted_lost(self.reordering.degree(), self.settings.fack) {
                 self.lose(now, number);
             }
             while self.settings.fack
@@ -171,19 +247,19 @@ impl Sender {
                 self.lose(now, number);
             }
         }
-        news.resent_lost |= self.lost_again;
+        news.resent_lost |= self.recovery.lost_again;
     }
 
     /// RFC 5681 section 3.2 and RFC 6582: the oldest segment is lost after enough duplicates, and again at each partial
     /// acknowledgment.
     fn lose_head_by_duplicates(&mut self, now: Time, advanced: bool) {
-        let recovering = matches!(self.state, CongestionState::Recovery | CongestionState::Loss);
-        let told = !recovering && self.board.counts().sacked >= self.reordering;
-        if told || self.state == CongestionState::Recovery && advanced {
+        let recovering = self.recovery.repairs();
+        let told = !recovering && self.board.counts().sacked >= self.reordering.degree();
+        if told || self.recovery.state == CongestionState::Recovery && advanced {
             let head = self.board.front_number();
             self.lose(now, head);
             if recovering && !self.settings.prr {
-                self.forced = Forced::Head;
+                self.recovery.forced = Forced::Head;
             }
         }
     }
@@ -219,9 +295,9 @@ impl Sender {
 
     /// RFC 8985 section 6.2 step 4: none while no reordering was seen and losses are being repaired or told by duplicates.
     fn reordering_window(&self) -> units::Duration {
-        let told = self.board.counts().sacked >= self.reordering;
-        let recovering = matches!(self.state, CongestionState::Recovery | CongestionState::Loss);
-        if self.reordering_seen == 0 && (told || recovering) {
+        let told = self.board.counts().sacked >= self.reordering.degree();
+        let recovering = self.recovery.repairs();
+        if self.reordering.seen() == 0 && (told || recovering) {
             return units::Duration::ZERO;
         }
         self.rack.window(self.rtt.min(), self.rtt.srtt())
@@ -230,12 +306,12 @@ impl Sender {
     /// Back to open, unless something is still missing; or a reduction for a mark.
     fn try_to_open(&mut self, now: Time, news: &News) {
         if !self.any_resent() {
-            self.undo.stamp = 0;
+            self.undo.forget_stamp();
         }
         if news.ece {
             self.enter_cwr(now);
         }
-        if self.state != CongestionState::Cwr {
+        if self.recovery.state != CongestionState::Cwr {
             self.keep_open();
         }
     }
@@ -244,9 +320,9 @@ impl Sender {
         let counts = self.board.counts();
         let left = counts.sacked + counts.lost > 0 || self.any_resent();
         let state = if left { CongestionState::Disorder } else { CongestionState::Open };
-        if self.state != state {
-            self.state = state;
-            self.high_seq = self.board.nxt();
+        if self.recovery.state != state {
+            self.recovery.state = state;
+            self.recovery.high_seq = self.board.nxt();
         }
     }
 
@@ -262,32 +338,32 @@ impl Sender {
         }
         counters.rto_events += 1;
         self.enter_loss(now);
-        if self.edge > self.board.una() {
-            self.timeouts += 1; // a peer that has closed its window is there: as Linux, no time-out in a row
+        if self.peer.edge() > self.board.una() {
+            self.timer.timeouts += 1; // a peer that has closed its window is there: as Linux, no time-out in a row
         }
-        self.forced = Forced::Head;
-        self.rexmit = Rexmit::Lost;
+        self.recovery.forced = Forced::Head;
+        self.recovery.rexmit = Rexmit::Lost;
         self.rtt.back_off();
         self.start_rto(now);
     }
 
     fn enter_loss(&mut self, now: Time) {
-        let fresh = !matches!(self.state, CongestionState::Recovery | CongestionState::Loss);
+        let fresh = !self.recovery.repairs();
         self.lose_all(now);
-        let again = self.state == CongestionState::Loss && self.timeouts == 0;
-        let calm = matches!(self.state, CongestionState::Open | CongestionState::Disorder);
-        if calm || self.high_seq <= self.board.una() || again {
+        let again = self.recovery.state == CongestionState::Loss && self.timer.timeouts == 0;
+        let calm = matches!(self.recovery.state, CongestionState::Open | CongestionState::Disorder);
+        if calm || self.recovery.high_seq <= self.board.una() || again {
             self.begin_timeout(now);
         }
         self.collapse(now);
-        if self.settings.dupthresh == Dupthresh::Adaptive && calm && self.board.counts().sacked >= 3 {
-            self.reordering = self.reordering.min(3);
+        if calm {
+            self.reordering.distrust(self.board.counts().sacked);
         }
-        self.state = CongestionState::Loss;
-        self.high_seq = self.board.nxt();
-        self.tlp.high = None;
+        self.recovery.state = CongestionState::Loss;
+        self.recovery.high_seq = self.board.nxt();
+        self.tail.high = None;
         self.ecn.cwr_due |= self.ecn.on;
-        self.frto = self.settings.frto && (fresh || self.timeouts > 0);
+        self.recovery.frto = self.settings.frto && (fresh || self.timer.timeouts > 0);
     }
 
     /// Takes everything for lost that is not known to have arrived, copies included (RFC 6675 section 5.1); with RACK not what was
@@ -297,7 +373,7 @@ impl Sender {
         let head = self.board.front_number();
         for number in self.board.numbers() {
             let recent = self.settings.rack
-                && self.sack
+                && self.agreed.sack
                 && number != head
                 && !(self.board.get(number).sent_at + self.rack.rtt()).since(now).is_zero();
             if !recent {
@@ -309,44 +385,36 @@ impl Sender {
 
     /// What the tail loss probe found out (RFC 8985 section 7.4).
     pub(super) fn follow_tail_probe(&mut self, now: Time, ack: u64, news: &News) {
-        let Some(high) = self.tlp.high.filter(|&high| ack >= high) else { return };
-        if !self.tlp.retransmission || news.probe_duplicate {
-            self.tlp.high = None; // new data arrived, or both copies did
+        let Some(high) = self.tail.high.filter(|&high| ack >= high) else { return };
+        if !self.tail.retransmission || news.probe_duplicate {
+            self.tail.high = None; // new data arrived, or both copies did
         } else if ack > high {
             self.reduce_for_probe(now); // it repaired a loss
         } else if !(news.advanced || news.data || news.window_update || news.sacked) {
-            self.tlp.high = None; // a duplicate acknowledgment: both copies arrived
+            self.tail.high = None; // a duplicate acknowledgment: both copies arrived
         }
     }
 
-    /// Data from `seq` on came after data sent later: reordering, of so many segments.
+    /// Data from `seq` on came after data sent later.
     pub(super) fn note_reordering(&mut self, seq: u64) {
-        let forward = self.board.forward();
-        if seq >= forward {
-            return;
-        }
-        let degree = (forward - seq).div_ceil(self.mss) as u32;
-        if self.settings.dupthresh == Dupthresh::Adaptive && degree > self.reordering {
-            self.reordering = degree.min(MAX_REORDERING);
-        }
-        self.reordering_seen += 1;
+        self.reordering.note(seq, &self.board, self.agreed.mss);
     }
 
     /// Without SACK: each duplicate acknowledgment tells of a segment beyond the hole.
     fn guess_sacked(&mut self, duplicates: u32) {
-        if self.sack || duplicates == 0 {
+        if self.agreed.sack || duplicates == 0 {
             return;
         }
         let before = self.board.counts().sacked;
         self.board.set_guessed_sacked(before + duplicates);
         self.limit_guessed(0);
-        self.delivered += u64::from(self.board.counts().sacked.saturating_sub(before));
+        self.totals.delivered += u64::from(self.board.counts().sacked.saturating_sub(before));
     }
 
     /// Without SACK: one acknowledged segment filled the hole, the others had been told of.
     pub(super) fn settle_guessed(&mut self, acked: u32) {
         let guessed = self.board.counts().sacked;
-        self.delivered += u64::from(acked.saturating_sub(guessed).max(1));
+        self.totals.delivered += u64::from(acked.saturating_sub(guessed).max(1));
         self.board.set_guessed_sacked(guessed.saturating_sub(acked - 1));
         self.limit_guessed(acked);
     }
@@ -359,14 +427,11 @@ impl Sender {
             return;
         }
         self.board.set_guessed_sacked(out - holes);
-        if self.settings.dupthresh == Dupthresh::Adaptive {
-            self.reordering = (out + acked).min(MAX_REORDERING);
-        }
-        self.reordering_seen += 1;
+        self.reordering.exceed(out + acked);
     }
 
     pub(super) fn reset_guessed(&mut self) {
-        if !self.sack {
+        if !self.agreed.sack {
             self.board.set_guessed_sacked(0);
         }
     }
@@ -383,10 +448,10 @@ impl Sender {
 
     /// Whether the acknowledgment answers a segment sent before the first retransmission (RFC 3522), or nothing was retransmitted.
     pub(super) fn is_delayed(&self, echo: u32) -> bool {
-        if self.undo.stamp == 0 {
+        if self.undo.stamp() == 0 {
             // Without SACK the stamp is also forgotten while the end of a recovery is waited for.
-            return self.sack && (self.settings.eifel || self.settings.dsack);
+            return self.agreed.sack && (self.settings.eifel || self.settings.dsack);
         }
-        self.settings.eifel && self.timestamps && echo != 0 && is_before(echo, self.undo.stamp)
+        self.settings.eifel && self.agreed.timestamps && echo != 0 && is_before(echo, self.undo.stamp())
     }
 }

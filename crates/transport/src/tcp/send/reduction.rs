@@ -2,68 +2,64 @@
 
 use units::Time;
 
+use super::Sender;
 use super::ack::News;
-use super::{Forced, Prr, Sender, Undo};
+use super::prr::{Prr, Step};
+use super::recovery::Forced;
 use crate::congestion::{Cause, Congestion, Event, Window};
 use crate::state::CongestionState;
 
 impl Sender {
-    /// Whether a reduction is under way, so that the controller does not open the window.
-    #[inline]
-    pub(super) fn in_reduction(&self) -> bool {
-        matches!(self.state, CongestionState::Recovery | CongestionState::Cwr)
-    }
-
     /// Fast recovery begins, asked for by a mark too if `ece`.
     pub(super) fn enter_recovery(&mut self, now: Time, ece: bool) {
-        self.fast_recoveries += 1;
+        self.recovery.count += 1;
         if !self.any_resent() {
-            self.undo.stamp = 0;
+            self.undo.forget_stamp();
         }
-        self.undo.threshold = None;
+        self.undo.forbid();
         self.mark_undo();
-        if !self.in_reduction() {
+        if !self.recovery.in_reduction() {
             if !ece {
-                self.undo.threshold = Some(self.threshold_now());
+                self.undo.allow(self.threshold_now());
             }
             self.begin_reduction(now, if ece { Cause::Mark } else { Cause::Loss });
         }
-        self.state = CongestionState::Recovery;
-        self.rescued = false;
+        self.recovery.state = CongestionState::Recovery;
+        self.recovery.rescued = false;
         self.board.restart();
-        if !self.settings.prr && !self.needs.drives {
-            self.forced = Forced::FirstLost; // the fast retransmission goes whatever the window says
+        if !self.settings.prr && !self.control.drives() {
+            self.recovery.forced = Forced::FirstLost; // the fast retransmission goes whatever the window says
         }
     }
 
     /// A mark was echoed: a reduction without loss (RFC 3168 section 6.1.2).
     pub(super) fn enter_cwr(&mut self, now: Time) {
-        self.undo.threshold = None;
-        if matches!(self.state, CongestionState::Open | CongestionState::Disorder) {
-            self.undo.marker = None;
+        self.undo.forbid();
+        if matches!(self.recovery.state, CongestionState::Open | CongestionState::Disorder) {
+            self.undo.unmark();
             self.begin_reduction(now, Cause::Mark);
-            self.state = CongestionState::Cwr;
+            self.recovery.state = CongestionState::Cwr;
         }
     }
 
     /// A tail loss probe repaired a loss: a whole reduction at once (RFC 8985 section 7.4.2).
     pub(super) fn reduce_for_probe(&mut self, now: Time) {
         self.begin_reduction(now, Cause::Loss);
-        self.state = CongestionState::Cwr;
+        self.recovery.state = CongestionState::Cwr;
         self.end_reduction(now);
         self.keep_open();
     }
 
     fn begin_reduction(&mut self, now: Time, cause: Cause) {
-        self.high_seq = self.board.nxt();
-        self.tlp.high = None;
-        self.controller.window_mut().restart_count();
-        self.undo.window = self.cwnd().size;
+        self.recovery.high_seq = self.board.nxt();
+        self.tail.high = None;
+        self.control.window_mut().restart_count();
+        self.undo.begin(self.control.window().size);
         self.prr = Prr::default();
         let congestion = self.congestion(now, cause);
-        self.tell(now, &Event::Congestion(congestion));
-        if !self.settings.prr && !self.needs.drives {
-            let window = self.controller.window_mut();
+        self.control.tell(now, &Event::Congestion(congestion));
+        if !self.settings.prr && !self.control.drives() {
+            let window = self.control.window_mut();
             window.size = window.size.min(window.threshold);
         }
         self.ecn.cwr_due |= self.ecn.on;
@@ -71,27 +67,31 @@ impl Sender {
 
     /// The reduction of a time-out.
     pub(super) fn begin_timeout(&mut self, now: Time) {
-        self.undo.threshold = Some(self.threshold_now());
-        self.undo.window = self.cwnd().size;
+        self.undo.allow(self.threshold_now());
+        self.undo.begin(self.control.window().size);
         let congestion = self.congestion(now, Cause::Timeout);
-        self.tell(now, &Event::Congestion(congestion));
+        self.control.tell(now, &Event::Congestion(congestion));
         self.mark_undo();
     }
 
     /// The window after a time-out: what is on its way, which is nothing where all is taken for lost, and one more.
     pub(super) fn collapse(&mut self, now: Time) {
         let left = self.board.in_flight() + 1;
-        self.controller.window_mut().collapse(left);
-        self.usage.full_at = now;
-        self.tell(now, &Event::TimedOut);
+        self.control.window_mut().collapse(left);
+        self.usage.restart(now);
+        self.control.tell(now, &Event::TimedOut);
     }
 
     fn congestion(&self, now: Time, cause: Cause) -> Congestion {
         // RFC 5681 equation (4) reduces from FlightSize: what limited transmit sent beyond the window does not count.
         let from = if self.settings.reduce_in_flight {
-            self.board.out().min(self.cwnd().size.max(if self.in_reduction() { self.undo.window } else { 0 }))
+            self.board.out().min(self.control.window().size.max(if self.recovery.in_reduction() {
+                self.undo.window()
+            } else {
+                0
+            }))
         } else {
-            self.cwnd().size
+            self.control.window().size
         };
         Congestion {
             now,
@@ -100,57 +100,48 @@ impl Sender {
             in_flight: self.board.in_flight(),
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min(),
-            mss: self.mss as u32,
+            mss: self.agreed.mss as u32,
         }
     }
 
-    /// Proportional rate reduction (RFC 6937, with the refinement of RFC 9937): `delivered` and `lost` segments by this
-    /// acknowledgment, which `advanced` SND.UNA or not.
+    /// What an acknowledgment does to the window in a reduction.
     pub(super) fn reduce(&mut self, delivered: u32, lost: u32, advanced: bool) {
         if delivered == 0 || !self.settings.prr {
             return;
         }
-        self.prr.delivered += delivered;
-        let in_flight = self.board.in_flight();
-        let (threshold, out) = (self.cwnd().threshold, i64::from(self.prr.out));
-        let send = if in_flight > threshold {
-            let share = u64::from(threshold) * u64::from(self.prr.delivered);
-            share.div_ceil(u64::from(self.undo.window.max(1))) as i64 - out
-        } else {
-            let mut send = (i64::from(self.prr.delivered) - out).max(i64::from(delivered));
-            send += i64::from(advanced && lost == 0);
-            send.min(i64::from(threshold - in_flight))
-        };
-        // The fast retransmission goes in any case.
-        let least = i64::from(self.prr.out == 0);
-        self.controller.window_mut().size = ((i64::from(in_flight) + send.max(least)) as u32).max(1);
+        let step = Step { delivered, lost, advanced, in_flight: self.board.in_flight() };
+        let window = self.control.window_mut();
+        window.size = self.prr.window(step, self.undo.window(), window.threshold);
     }
 
     /// The end of a reduction: the window is at the threshold.
     pub(super) fn end_reduction(&mut self, now: Time) {
-        if self.needs.drives {
+        if self.control.drives() {
             return;
         }
-        let done = self.state == CongestionState::Cwr || self.undo.marker.is_some();
-        if done && self.cwnd().threshold < Window::NO_THRESHOLD {
-            let window = self.controller.window_mut();
+        let done = self.recovery.state == CongestionState::Cwr || self.undo.marker().is_some();
+        if done && self.control.window().threshold < Window::NO_THRESHOLD {
+            let window = self.control.window_mut();
             window.size = window.threshold;
-            self.usage.full_at = now;
+            self.usage.restart(now);
         }
-        self.tell(now, &Event::Recovered);
+        self.control.tell(now, &Event::Recovered);
     }
 
     /// From here on the reduction can be undone.
     fn mark_undo(&mut self) {
-        let resent = self.board.counts().resent + u32::from(self.tlp.high.is_some() && self.tlp.retransmission);
-        self.undo.marker = Some(self.board.una());
-        self.undo.retransmissions = (resent > 0).then_some(resent);
+        let resent = self.board.counts().resent + u32::from(self.tail.high.is_some() && self.tail.retransmission);
+        self.undo.mark(self.board.una(), resent);
     }
 
     /// The threshold to return to: what the window has reached counts in.
     pub(super) fn threshold_now(&self) -> u32 {
-        let size = self.cwnd().size;
-        if self.in_reduction() { self.cwnd().threshold } else { self.cwnd().threshold.max((size >> 1) + (size >> 2)) }
+        let size = self.control.window().size;
+        if self.recovery.in_reduction() {
+            self.control.window().threshold
+        } else {
+            self.control.window().threshold.max((size >> 1) + (size >> 2))
+        }
     }
 
     /// Everything up to where the recovery began is acknowledged. True to hold the state until more is: without SACK late duplicates
@@ -164,7 +155,7 @@ impl Sender {
         if self.holds_without_sack() {
             return true;
         }
-        self.state = CongestionState::Open;
+        self.recovery.state = CongestionState::Open;
         false
     }
 
@@ -174,16 +165,16 @@ impl Sender {
             return false;
         }
         self.undo(now, true);
-        self.timeouts = 0;
-        if !self.holds_without_sack() && (frto || self.sack) {
-            self.state = CongestionState::Open;
+        self.timer.timeouts = 0;
+        if !self.holds_without_sack() && (frto || self.agreed.sack) {
+            self.recovery.state = CongestionState::Open;
         }
         true
     }
 
     /// Every retransmission was reported as a duplicate (RFC 3708). Whether the reduction was undone.
     pub(super) fn try_undo_by_duplicates(&mut self, now: Time) -> bool {
-        let all = self.undo.marker.is_some() && self.undo.retransmissions == Some(0);
+        let all = self.undo.all_were_duplicates();
         if all {
             self.rack.on_undone();
             self.undo(now, false);
@@ -192,15 +183,15 @@ impl Sender {
     }
 
     fn may_undo(&self, echo: u32) -> bool {
-        self.undo.marker.is_some() && (self.undo.retransmissions == Some(0) || self.is_delayed(echo))
+        self.undo.marker().is_some() && (self.undo.all_were_duplicates() || self.is_delayed(echo))
     }
 
     fn holds_without_sack(&mut self) -> bool {
-        if self.sack || self.board.una() != self.high_seq {
+        if self.agreed.sack || self.board.una() != self.recovery.high_seq {
             return false;
         }
         if !self.any_resent() {
-            self.undo.stamp = 0;
+            self.undo.forget_stamp();
         }
         true
     }
@@ -210,63 +201,43 @@ impl Sender {
         if losses {
             self.board.unmark_lost();
         }
-        if let Some(threshold) = self.undo.threshold {
-            let window = self.controller.window_mut();
-            if !self.needs.drives {
-                window.size = window.size.max(self.undo.window).max(1);
+        if let Some(threshold) = self.undo.threshold() {
+            let drives = self.control.drives();
+            let window = self.control.window_mut();
+            if !drives {
+                window.size = window.size.max(self.undo.window()).max(1);
             }
             if threshold > window.threshold {
                 window.threshold = threshold;
                 self.ecn.cwr_due = false;
             }
         }
-        self.usage.full_at = now;
-        self.undo = Undo {
-            stamp: self.undo.stamp,
-            window: self.undo.window,
-            threshold: self.undo.threshold,
-            ..Undo::default()
-        };
+        self.usage.restart(now);
+        self.undo.end();
         self.rack.look_again();
-        self.tell(now, &Event::Undone);
+        self.control.tell(now, &Event::Undone);
     }
 
-    /// Whether the window, not the application or the peer, holds back data: in slow start it may be twice what is used.
-    #[inline]
-    pub(super) fn is_window_limited(&self) -> bool {
-        self.usage.limited || self.cwnd().in_slow_start() && self.cwnd().size < self.usage.most_out.saturating_mul(2)
-    }
-
-    /// New data went out, or could not. Whether the window is full is told by the strongest sign in each round trip.
+    /// New data went out, or could not since the window is full (`limited`).
     pub(super) fn validate_window(&mut self, now: Time, limited: bool) {
-        let out = self.board.out();
-        let round_over = self.board.una() >= self.usage.until;
-        if round_over || limited || !self.usage.limited && out > self.usage.most_out {
-            self.usage.limited = limited;
-            self.usage.most_out = out;
-            self.usage.until = self.board.nxt();
-        }
-        if self.is_window_limited() {
-            (self.usage.used, self.usage.full_at) = (0, now);
-            return;
-        }
-        self.usage.used = self.usage.used.max(out);
-        if self.settings.cwnd_validation && !self.needs.drives && now.since(self.usage.full_at) >= self.rtt.rto() {
+        let unused_since = self.usage.follow(now, limited, &self.board, self.control.window());
+        if let Some(since) = unused_since
+            && self.settings.cwnd_validation
+            && !self.control.drives()
+            && now.since(since) >= self.rtt.rto()
+        {
             self.shrink_unused(now);
         }
     }
 
-    /// RFC 7661, as Linux has it: half way to what is used.
     fn shrink_unused(&mut self, now: Time) {
-        if self.state == CongestionState::Open {
-            let used = self.usage.used.max(self.initial_window);
-            if used < self.cwnd().size {
-                let threshold = self.threshold_now();
-                let window = self.controller.window_mut();
-                (window.size, window.threshold) = ((window.size + used) / 2, threshold);
-            }
-            self.usage.used = 0;
+        if self.recovery.state == CongestionState::Open
+            && let Some(size) = self.usage.shrunk(self.window(), self.initial_window())
+        {
+            let threshold = self.threshold_now();
+            let window = self.control.window_mut();
+            (window.size, window.threshold) = (size, threshold);
         }
-        self.usage.full_at = now;
+        self.usage.restart(now);
     }
 }

@@ -11,11 +11,9 @@ use std::collections::VecDeque;
 use units::Time;
 
 use super::ranges::NewRanges;
-use super::slot::{FIN, LOST, ORDERED, RESENT, SACKED, SentState, Slot};
+use super::sending::Sending;
+use super::slot::{FIN, LOST, RESENT, SACKED, SentState, Slot};
 use crate::tcp::SackBlocks;
-
-/// No slot.
-const NONE: u32 = u32::MAX;
 
 /// Counts of slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,9 +60,11 @@ pub(super) struct Scoreboard {
     /// Number before which every slot is SACKed or taken for lost by counting, and the SACKed slots from there on.
     pub(super) frontier: u64,
     pub(super) above: u32,
-    /// Ends of the order of sending, as far as it is kept.
-    oldest: u32,
-    newest: u32,
+    /// For each slot what had been delivered, if that is kept.
+    states: Option<VecDeque<SentState>>,
+    pub(super) sending: Sending,
+    /// Number after the highest slot that was ever sent again.
+    resent_until: u64,
     /// The blocks of the last acknowledgment, which need no second look.
     known: SackBlocks,
     mss: u64,
@@ -72,7 +72,7 @@ pub(super) struct Scoreboard {
 }
 
 impl Scoreboard {
-    pub fn new(start: u64, mss: u64, order: Order) -> Scoreboard {
+    pub fn new(start: u64, mss: u64, order: Order, keeps_states: bool) -> Scoreboard {
         Scoreboard {
             slots: VecDeque::new(),
             first: 0,
@@ -86,8 +86,9 @@ impl Scoreboard {
             speculative: 0,
             frontier: 0,
             above: 0,
-            oldest: NONE,
-            newest: NONE,
+            states: keeps_states.then(VecDeque::new),
+            sending: Sending::new(),
+            resent_until: 0,
             known: SackBlocks::default(),
             mss,
             order,
@@ -178,18 +179,37 @@ impl Scoreboard {
         self.slots.get((self.high_sacked - self.first) as usize).map_or(self.nxt, |slot| slot.seq)
     }
 
-    /// Sends the next `len` bytes, and the FIN after them if `fin`.
+    /// What had been delivered when slot `number` was last sent.
+    pub fn state(&self, number: u64) -> SentState {
+        self.states.as_ref().map_or(SentState::default(), |states| states[(number - self.first) as usize])
+    }
+
+    /// Keeps what had been delivered when slot `number` was sent just now.
+    pub fn keep_state(&mut self, number: u64, state: SentState) {
+        let Some(states) = &mut self.states else { return };
+        let index = (number - self.first) as usize;
+        if index == states.len() {
+            states.push_back(state);
+        } else {
+            states[index] = state;
+        }
+    }
+
+    /// What a slot keeps of its sending.
     #[inline]
-    pub fn send(&mut self, now: Time, len: u64, fin: bool, state: SentState) -> Slot {
-        let number = self.first + self.slots.len() as u64;
+    fn then(&self, delivered: u64) -> u32 {
+        let nxt = self.first + self.slots.len() as u64;
+        if self.order == Order::Sent { delivered as u32 } else { nxt as u32 }
+    }
+
+    /// Sends the next `len` bytes, and the FIN after them if `fin`, when so many segments have been delivered.
+    #[inline]
+    pub fn send(&mut self, now: Time, len: u64, fin: bool, delivered: u64) -> Slot {
         let slot = Slot {
             seq: self.nxt,
             sent_at: now,
             order: self.sent_total as u32,
-            state,
-            nxt_then: number as u32,
-            earlier: NONE,
-            later: NONE,
+            then: self.then(delivered),
             len: len as u16,
             transmissions: 1,
             marks: if fin { FIN } else { 0 },
@@ -197,16 +217,20 @@ impl Scoreboard {
         self.nxt = slot.end();
         self.sent_total += 1;
         self.slots.push_back(slot);
-        if self.order == Order::Sent {
-            self.append(number);
+        if self.sending.is_listed() {
+            self.sending.push(self.order == Order::Sent);
         }
         slot
     }
 
     /// Sends slot `number` again. A `probe` (of a tail, or by RFC 6675 rule 4) does not count as on its way.
-    pub fn resend(&mut self, now: Time, number: u64, state: SentState, probe: bool) -> Slot {
-        self.unlink(number);
-        let nxt = (self.first + self.slots.len() as u64) as u32;
+    pub fn resend(&mut self, now: Time, number: u64, delivered: u64, probe: bool) -> Slot {
+        if self.order != Order::Unknown {
+            self.list();
+            self.sending.remove(number);
+        }
+        self.resent_until = self.resent_until.max(number + 1);
+        let then = self.then(delivered);
         let order = self.sent_total as u32;
         self.sent_total += 1;
         let slot = self.get_mut(number);
@@ -217,13 +241,12 @@ impl Scoreboard {
         }
         slot.sent_at = now;
         slot.order = order;
-        slot.state = state;
-        slot.nxt_then = nxt;
+        slot.then = then;
         slot.transmissions = slot.transmissions.saturating_add(1);
         let copy = *slot;
         self.counts.resent += u32::from(count);
         if self.order != Order::Unknown {
-            self.append(number);
+            self.sending.append(number);
         }
         copy
     }
@@ -235,9 +258,24 @@ impl Scoreboard {
         self.una = ack;
     }
 
-    /// Takes out the next slot below SND.UNA.
+    /// Whether nothing is in doubt up to `ack`, at which at least one whole segment ends: none is lost or known to have arrived, and
+    /// none there was sent again.
     #[inline]
-    pub fn pop_acknowledged(&mut self) -> Option<Slot> {
+    pub fn is_plain_up_to(&self, ack: u64) -> bool {
+        self.counts == Counts::default()
+            && self.first >= self.resent_until
+            && self.slots.front().is_some_and(|front| front.end() <= ack)
+    }
+
+    /// When the oldest slot was sent last; [`Time::MAX`] without one.
+    #[inline]
+    pub fn first_sent_at(&self) -> Time {
+        self.slots.front().map_or(Time::MAX, |front| front.sent_at)
+    }
+
+    /// The oldest slot if it is acknowledged, with its number: to be taken out.
+    #[inline]
+    pub fn acknowledged(&mut self) -> Option<(u64, Slot)> {
         let slot = *self.slots.front()?;
         if slot.end() > self.una {
             if slot.seq < self.una {
@@ -245,10 +283,26 @@ impl Scoreboard {
             }
             return None;
         }
-        if slot.is(ORDERED) {
-            self.unlink(self.first);
+        Some((self.first, slot))
+    }
+
+    /// Takes out the oldest slot, about which nothing was ever in doubt.
+    #[inline]
+    pub fn pop_plain(&mut self) {
+        if self.sending.is_listed() {
+            self.sending.pop_front();
         }
         self.slots.pop_front();
+        if let Some(states) = &mut self.states {
+            states.pop_front();
+        }
+        self.first += 1;
+        self.frontier = self.frontier.max(self.first);
+    }
+
+    /// Takes out the oldest slot, `slot`.
+    #[inline]
+    pub fn pop_front(&mut self, slot: &Slot) {
         if slot.marks & (SACKED | LOST | RESENT) != 0 {
             self.counts.lost -= u32::from(slot.is(LOST));
             self.counts.resent -= u32::from(slot.is(RESENT));
@@ -259,9 +313,7 @@ impl Scoreboard {
                 }
             }
         }
-        self.first += 1;
-        self.frontier = self.frontier.max(self.first);
-        Some(slot)
+        self.pop_plain();
     }
 
     /// An acknowledgment in the middle of the first slot (of a peer that cuts segments): the slot keeps the rest.
@@ -329,9 +381,8 @@ impl Scoreboard {
     /// Slot `number` has arrived: a block says so.
     pub fn mark_sacked(&mut self, number: u64) {
         // Among retransmissions one that stays on its way keeps its place.
-        let marks = self.get(number).marks;
-        if marks & ORDERED != 0 && (self.order == Order::Sent || marks & LOST != 0) {
-            self.unlink(number);
+        if self.order == Order::Sent || self.order == Order::Resent && self.get(number).is(LOST) {
+            self.leave_order(number);
         }
         let slot = self.get_mut(number);
         let marks = slot.marks;
@@ -377,7 +428,8 @@ impl Scoreboard {
 
     /// Slot `number` is not looked at again for having been overtaken, until it is sent again.
     pub fn leave_order(&mut self, number: u64) {
-        self.unlink(number);
+        self.list();
+        self.sending.remove(number);
     }
 
     /// Nothing is taken for lost any more.
@@ -440,11 +492,11 @@ impl Scoreboard {
         while let Some(number) = next {
             next = self.sent_after(number);
             let slot = self.get(number);
-            if high.wrapping_sub(slot.nxt_then) as i32 <= 0 {
+            if high.wrapping_sub(slot.then) as i32 <= 0 {
                 break;
             }
             match slot.marks & (LOST | RESENT) {
-                LOST => self.unlink(number), // lost again, and not sent again yet
+                LOST => self.sending.remove(number), // lost again, and not sent again yet
                 marks if marks == LOST | RESENT => return Some(number),
                 _ => {} // not taken for lost: it may be later
             }
@@ -501,51 +553,24 @@ impl Scoreboard {
     /// The slot sent longest ago of those whose order is kept and that have not left it: by arriving, or by being overtaken.
     #[inline]
     pub fn oldest_sent(&self) -> Option<u64> {
-        self.number(self.oldest)
+        if self.sending.is_listed() {
+            return self.sending.oldest();
+        }
+        (self.order == Order::Sent && self.outstanding()).then_some(self.first)
     }
 
     /// The slot sent next after `number`.
     #[inline]
     pub fn sent_after(&self, number: u64) -> Option<u64> {
-        self.number(self.get(number).later)
+        if self.sending.is_listed() {
+            return self.sending.after(number);
+        }
+        Some(number + 1).filter(|&next| next < self.first + self.slots.len() as u64)
     }
 
-    /// The full number of a stored one.
-    #[inline]
-    fn number(&self, short: u32) -> Option<u64> {
-        (short != NONE).then(|| self.first + u64::from(short.wrapping_sub(self.first as u32)))
-    }
-
-    #[inline]
-    fn append(&mut self, number: u64) {
-        let (newest, short) = (self.newest, number as u32);
-        let slot = self.get_mut(number);
-        slot.marks |= ORDERED;
-        slot.earlier = newest;
-        slot.later = NONE;
-        match self.number(newest) {
-            Some(before) => self.get_mut(before).later = short,
-            None => self.oldest = short,
-        }
-        self.newest = short;
-    }
-
-    #[inline]
-    fn unlink(&mut self, number: u64) {
-        let slot = self.get_mut(number);
-        if !slot.is(ORDERED) {
-            return;
-        }
-        slot.marks &= !ORDERED;
-        let (earlier, later) = (slot.earlier, slot.later);
-        match self.number(earlier) {
-            Some(before) => self.get_mut(before).later = later,
-            None => self.oldest = later,
-        }
-        match self.number(later) {
-            Some(after) => self.get_mut(after).earlier = earlier,
-            None => self.newest = earlier,
-        }
+    /// From here on the order of sending may differ from that of the slots.
+    fn list(&mut self) {
+        self.sending.list(self.numbers(), self.order == Order::Sent);
     }
 }
 

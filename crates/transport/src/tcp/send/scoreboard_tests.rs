@@ -9,7 +9,7 @@ fn ten() -> Scoreboard {
 }
 
 fn ten_in(order: Order) -> Scoreboard {
-    let mut board = Scoreboard::new(1, 1000, order);
+    let mut board = Scoreboard::new(1, 1000, order, false);
     for _ in 0..10 {
         send(&mut board, 1000);
     }
@@ -17,11 +17,11 @@ fn ten_in(order: Order) -> Scoreboard {
 }
 
 fn send(board: &mut Scoreboard, len: u64) {
-    board.send(Time::ZERO, len, false, SentState::default());
+    board.send(Time::ZERO, len, false, 0);
 }
 
 fn resend(board: &mut Scoreboard, number: u64) {
-    board.resend(Time::ZERO, number, SentState::default(), false);
+    board.resend(Time::ZERO, number, 0, false);
     board.check(false);
 }
 
@@ -52,7 +52,8 @@ fn count_losses(board: &mut Scoreboard, dupthresh: u32, forward: bool) -> Vec<u6
 
 fn acknowledge(board: &mut Scoreboard, ack: u64) -> usize {
     board.move_una(ack);
-    let gone = std::iter::from_fn(|| board.pop_acknowledged()).count();
+    let pop = |board: &mut Scoreboard| board.acknowledged().map(|(_, slot)| board.pop_front(&slot));
+    let gone = std::iter::from_fn(|| pop(board)).count();
     board.check(false);
     gone
 }
@@ -187,7 +188,7 @@ fn speculative_and_rescue_candidates() {
     }
     assert_eq!((board.next_speculative(), board.last_unsacked()), (None, Some(9)));
     let before = board.in_flight();
-    board.resend(Time::ZERO, 9, SentState::default(), true);
+    board.resend(Time::ZERO, 9, 0, true);
     assert_eq!(board.in_flight(), before);
 }
 

@@ -4,7 +4,7 @@ use units::Time;
 
 use crate::congestion::LostSegment;
 
-/// A segment that was sent.
+/// A segment that was sent: two in a cache line. What only some mechanisms ask of it is kept elsewhere.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
     /// Offset of the first byte.
@@ -13,19 +13,16 @@ pub(super) struct Slot {
     pub sent_at: Time,
     /// How many segments had been sent before it was last sent, modulo 2^32: the order of sending also within an instant.
     pub order: u32,
-    /// What had been delivered when it was last sent.
-    pub state: SentState,
-    /// SND.NXT, as a slot number, when it was last sent.
-    pub nxt_then: u32,
-    /// Neighbours in the order of sending, as slot numbers.
-    pub earlier: u32,
-    pub later: u32,
+    /// Of when it was last sent, modulo 2^32: with RACK the segments delivered, otherwise SND.NXT as a slot number.
+    pub then: u32,
     /// Bytes of payload.
     pub len: u16,
     /// How often it was sent.
     pub transmissions: u16,
     pub marks: u8,
 }
+
+const _: () = assert!(size_of::<Slot>() == 32);
 
 /// Selectively acknowledged.
 pub(super) const SACKED: u8 = 1;
@@ -35,8 +32,6 @@ pub(super) const LOST: u8 = 2;
 pub(super) const RESENT: u8 = 4;
 /// The FIN goes with it.
 pub(super) const FIN: u8 = 8;
-/// It stands in the order of sending, as far as that is kept.
-pub(super) const ORDERED: u8 = 16;
 
 /// Whether a transmission of this order went out after another.
 #[inline]
@@ -68,7 +63,7 @@ impl Slot {
     }
 }
 
-/// What had been delivered when a segment was sent. All zero for controllers that want no rates.
+/// What had been delivered when a segment was sent, kept for controllers that ask for rates.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SentState {
     /// When the last delivery before it was known.

@@ -3,9 +3,9 @@
 
 use units::{Duration, Time};
 
+use super::Sender;
+use super::recovery::{Forced, Rexmit};
 use super::rtt::round_up;
-use super::{Fin, Forced, Rexmit, Sender};
-use crate::congestion::Event;
 use crate::state::CongestionState;
 use crate::tcp::info::Counters;
 
@@ -14,6 +14,12 @@ use crate::tcp::info::Counters;
 pub(super) struct Timer {
     pub kind: TimerKind,
     pub at: Time,
+    /// Retransmission time-outs in a row without an acknowledgment that advanced.
+    pub timeouts: u32,
+    /// Window probes in a row without an answer.
+    pub window_probes: u32,
+    /// A segment is to be cut to the window that there is: the persist timer overrides silly window avoidance.
+    pub cut: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +35,19 @@ pub(super) enum TimerKind {
 
 impl Default for Timer {
     fn default() -> Timer {
-        Timer { kind: TimerKind::None, at: Time::MAX }
+        Timer { kind: TimerKind::None, at: Time::MAX, timeouts: 0, window_probes: 0, cut: false }
+    }
+}
+
+impl Timer {
+    #[inline]
+    pub fn arm(&mut self, kind: TimerKind, at: Time) {
+        (self.kind, self.at) = (kind, at);
+    }
+
+    #[inline]
+    pub fn disarm(&mut self) {
+        (self.kind, self.at) = (TimerKind::None, Time::MAX);
     }
 }
 
@@ -40,45 +58,34 @@ impl Sender {
     /// When [`Sender::handle_timeout`] is to be called; [`Time::MAX`] for never.
     #[inline]
     pub(in crate::tcp) fn timer(&self) -> Time {
-        let own = self.timer.at.min(self.pacing.wake_at()).min(self.gives_up_at());
-        let own = own.min(self.probes.timer());
-        if !self.needs.timer {
-            return own;
-        }
-        self.controller.poll_timeout().map_or(own, |at| own.min(at))
+        self.timer.at.min(self.pacing.wake_at()).min(self.gives_up_at()).min(self.control.timer())
     }
 
     /// When the application's patience ends (RFC 5482); [`Time::MAX`] for never.
     #[inline]
     pub(in crate::tcp) fn gives_up_at(&self) -> Time {
-        self.wait.limit.map_or(Time::MAX, |limit| self.wait.since + limit)
+        self.wait.ends_at()
     }
 
     pub(in crate::tcp) fn set_user_timeout(&mut self, limit: Option<Duration>) {
-        self.wait.limit = limit;
+        self.wait.set_limit(limit);
     }
 
     /// Something goes out that the peer must answer, or may not go out.
     pub(in crate::tcp) fn start_waiting(&mut self, now: Time) {
-        self.wait.since = now;
+        self.wait.start(now);
     }
 
     /// A segment of the peer was taken in: if it acknowledged something the wait starts anew, and no more is waited for what the
     /// application has to add.
     #[inline]
     pub(in crate::tcp) fn heard(&mut self, now: Time) {
-        self.hold.more = false;
-        if self.wait.una != self.board.una() {
-            self.wait.una = self.board.una();
-            self.wait.since = if self.board.outstanding() { now } else { Time::MAX };
-        }
+        self.stream.stop_waiting();
+        self.wait.follow(now, self.board.una(), self.board.outstanding());
     }
 
     pub(in crate::tcp) fn handle_timeout(&mut self, now: Time, counters: &mut Counters) {
-        self.probes.handle_timeout(now);
-        if self.needs.timer && self.controller.poll_timeout().is_some_and(|at| at <= now) {
-            self.tell(now, &Event::Timeout { in_flight: self.board.in_flight() });
-        }
+        self.control.handle_timeout(now, self.board.in_flight());
         if self.timer.at > now {
             return;
         }
@@ -91,27 +98,23 @@ impl Sender {
         }
     }
 
-    fn arm(&mut self, kind: TimerKind, at: Time) {
-        self.timer = Timer { kind, at };
-    }
-
     /// Ends all timers: the connection is over.
     pub(in crate::tcp) fn stop(&mut self) {
-        self.timer = Timer::default();
-        self.wait.since = Time::MAX;
-        self.forced = Forced::Nothing;
+        self.timer.disarm();
+        self.wait.stop();
+        self.recovery.forced = Forced::Nothing;
     }
 
     #[inline]
     pub(super) fn start_rto(&mut self, now: Time) {
-        self.arm(TimerKind::Retransmission, now + self.rtt.rto());
+        self.timer.arm(TimerKind::Retransmission, now + self.rtt.rto());
     }
 
     /// RFC 6298 (5.1) to (5.3), with the time that a probe or reordering timer has used up taken off.
     pub(super) fn rearm_rto(&mut self, now: Time) {
         let Some(front) = self.board.front() else {
             if self.timer.kind != TimerKind::Persist {
-                self.timer = Timer::default();
+                self.timer.disarm();
             }
             return;
         };
@@ -122,7 +125,7 @@ impl Sender {
             }
             _ => now + self.rtt.rto(),
         };
-        self.arm(TimerKind::Retransmission, at);
+        self.timer.arm(TimerKind::Retransmission, at);
     }
 
     /// New data went out, the first on their way if `idle`.
@@ -145,8 +148,8 @@ impl Sender {
 
     /// RFC 8985 section 7.2: a probe after two round trips, if nothing is in doubt. `advancing` if the time-out starts anew now.
     pub(super) fn schedule_probe(&mut self, now: Time, advancing: bool) -> bool {
-        let calm = matches!(self.state, CongestionState::Open | CongestionState::Cwr);
-        if !self.settings.tlp || !self.sack || !calm {
+        let calm = matches!(self.recovery.state, CongestionState::Open | CongestionState::Cwr);
+        if !self.settings.tlp || !self.agreed.sack || !calm {
             return false;
         }
         let Some(front) = self.board.front() else { return false };
@@ -163,24 +166,24 @@ impl Sender {
         if !left.is_zero() {
             wait = wait.min(round_up(left, self.settings.timer_tick));
         }
-        self.arm(TimerKind::Probe, now + wait);
+        self.timer.arm(TimerKind::Probe, now + wait);
         true
     }
 
     /// The probe timer expired: one probe for each tail.
     fn probe_tail(&mut self, now: Time) {
-        if self.tlp.high.is_some() {
+        if self.tail.high.is_some() {
             return self.rearm_rto(now);
         }
-        self.tlp.retransmission = false;
-        self.forced = Forced::Tail;
+        self.tail.retransmission = false;
+        self.recovery.forced = Forced::Tail;
         self.rearm_rto(now); // in case there is nothing to probe with
         self.timer.kind = TimerKind::Probe;
     }
 
     /// Waits until a segment that was overtaken is lost.
     pub(super) fn start_reordering_timer(&mut self, now: Time, wait: Duration) {
-        self.arm(TimerKind::Reordering, now + round_up(wait + SLACK, self.settings.timer_tick));
+        self.timer.arm(TimerKind::Reordering, now + round_up(wait + SLACK, self.settings.timer_tick));
     }
 
     fn expire_reordering(&mut self, now: Time) {
@@ -188,13 +191,13 @@ impl Sender {
         let lost_before = self.board.lost_total();
         self.detect_by_rack(now);
         if before != self.board.in_flight() {
-            if self.state != CongestionState::Recovery {
+            if self.recovery.state != CongestionState::Recovery {
                 self.enter_recovery(now, false);
-                if !self.needs.drives {
+                if !self.control.drives() {
                     self.reduce(1, (self.board.lost_total() - lost_before) as u32, false);
                 }
             }
-            self.rexmit = Rexmit::Lost;
+            self.recovery.rexmit = Rexmit::Lost;
         }
         if self.timer.at <= now {
             self.rearm_rto(now);
@@ -206,8 +209,8 @@ impl Sender {
     #[cold]
     pub(super) fn start_persist(&mut self, now: Time) {
         if !self.board.outstanding() && self.timer.at == Time::MAX {
-            self.arm(TimerKind::Persist, now + self.rtt.rto());
-            if self.wait.since == Time::MAX {
+            self.timer.arm(TimerKind::Persist, now + self.rtt.rto());
+            if self.wait.is_stopped() {
                 self.start_waiting(now);
             }
         }
@@ -216,30 +219,30 @@ impl Sender {
     /// The peer answered a probe: the window is open again, or the next probe comes later.
     #[cold]
     pub(super) fn follow_persist(&mut self, now: Time) {
-        let usable = self.edge.saturating_sub(self.board.nxt());
-        let fin = u64::from(self.fin == Fin::Wanted);
-        let wanted = self.end.saturating_sub(self.board.nxt()).min(self.mss).max(fin);
+        let usable = self.peer.usable(self.board.nxt());
+        let fin = u64::from(self.stream.wants_fin());
+        let wanted = self.stream.waiting(self.board.nxt()).min(self.agreed.mss).max(fin);
         if wanted == 0 {
             return;
         }
-        if usable >= wanted || usable >= self.largest_window / 2 && usable > 0 {
-            self.timer = Timer::default();
+        if usable >= wanted || self.peer.is_half_of_largest(usable) && usable > 0 {
+            self.timer.disarm();
             self.rtt.forget_backoff();
-            self.window_probes = 0;
+            self.timer.window_probes = 0;
         } else {
             self.timer.at = now + self.rtt.rto();
         }
     }
 
     fn probe_window(&mut self, now: Time, counters: &mut Counters) {
-        self.cut = self.edge > self.board.nxt();
-        if self.cut {
+        self.timer.cut = self.peer.edge() > self.board.nxt();
+        if self.timer.cut {
             self.rtt.forget_backoff(); // data go
-            self.window_probes = 0;
+            self.timer.window_probes = 0;
         } else {
             self.rtt.back_off();
-            self.forced = Forced::WindowProbe;
-            self.window_probes += 1;
+            self.recovery.forced = Forced::WindowProbe;
+            self.timer.window_probes += 1;
             counters.window_probes += 1;
         }
         self.timer.at = now + self.rtt.rto();

@@ -2,9 +2,10 @@
 
 use units::Time;
 
-use super::slot::{SACKED, SentState, Slot};
+use super::Sender;
+use super::recovery::{Forced, Rexmit};
+use super::slot::{SACKED, Slot};
 use super::timers::TimerKind;
-use super::{Fin, Forced, Rexmit, Sender, timestamp};
 use crate::congestion::Event;
 use crate::state::CongestionState;
 
@@ -62,13 +63,13 @@ impl Sender {
     /// Whether new data or a FIN wait to be sent.
     #[inline]
     pub(super) fn has_unsent(&self) -> bool {
-        self.end > self.board.nxt() || self.fin == Fin::Wanted
+        self.stream.has_unsent(self.board.nxt())
     }
 
     #[inline]
     fn next(&mut self, now: Time) -> Option<Outgoing> {
-        if self.forced != Forced::Nothing {
-            let forced = std::mem::replace(&mut self.forced, Forced::Nothing);
+        if self.recovery.forced != Forced::Nothing {
+            let forced = std::mem::replace(&mut self.recovery.forced, Forced::Nothing);
             let outgoing = self.next_forced(now, forced);
             if outgoing.is_some() {
                 return outgoing;
@@ -81,21 +82,21 @@ impl Sender {
             self.pacing.wake = self.has_unsent() || self.board.counts().lost > self.board.counts().resent;
             return None;
         }
-        if self.rexmit == Rexmit::Lost
+        if self.recovery.rexmit == Rexmit::Lost
             && let Some(number) = self.next_lost()
         {
             return Some(self.resend(now, number, Why::Lost));
         }
-        if self.cwnd().holds {
+        if self.control.window().holds {
             return self.next_probe();
         }
         if let Some(new) = self.next_new(now) {
             return Some(new);
         }
-        if self.rexmit == Rexmit::New && self.board.nxt() <= self.high_seq {
+        if self.recovery.rexmit == Rexmit::New && self.board.nxt() <= self.recovery.high_seq {
             // RFC 5682 step 2: without new data there is no telling
-            self.frto = false;
-            self.rexmit = Rexmit::Lost;
+            self.recovery.frto = false;
+            self.recovery.rexmit = Rexmit::Lost;
             let number = self.next_lost()?;
             return Some(self.resend(now, number, Why::Lost));
         }
@@ -111,18 +112,18 @@ impl Sender {
 
     #[inline]
     fn fits_window(&self, number: u64) -> bool {
-        self.board.get(number).seq < self.edge || number == self.board.front_number()
+        self.board.get(number).seq < self.peer.edge() || number == self.board.front_number()
     }
 
     /// Whether the congestion window has room for a segment.
     #[inline]
     pub(super) fn has_room(&self) -> bool {
-        let on_their_way = if self.state == CongestionState::Disorder && !self.settings.limited_transmit {
+        let on_their_way = if self.recovery.state == CongestionState::Disorder && !self.settings.limited_transmit {
             self.board.out() // what is acknowledged selectively makes no room yet (before RFC 3042)
         } else {
             self.board.in_flight()
         };
-        on_their_way < self.cwnd().size
+        on_their_way < self.control.window().size
     }
 
     #[cold]
@@ -143,11 +144,11 @@ impl Sender {
                 self.usage.probing = true;
                 let outgoing = self.next_new(now).or_else(|| {
                     let number = self.board.last_number()?;
-                    self.tlp.retransmission = !self.board.get(number).is(SACKED) && self.fits_window(number);
-                    self.tlp.retransmission.then(|| self.resend(now, number, Why::TailProbe))
+                    self.tail.retransmission = !self.board.get(number).is(SACKED) && self.fits_window(number);
+                    self.tail.retransmission.then(|| self.resend(now, number, Why::TailProbe))
                 });
                 if outgoing.is_some() {
-                    self.tlp.high = Some(self.board.nxt());
+                    self.tail.high = Some(self.board.nxt());
                     self.timer.kind = TimerKind::None; // the time-out starts from now
                 }
                 self.rearm_rto(now);
@@ -160,61 +161,52 @@ impl Sender {
     #[inline]
     fn next_new(&mut self, now: Time) -> Option<Outgoing> {
         let nxt = self.board.nxt();
-        let waiting = self.end.saturating_sub(nxt); // beyond the end once the FIN is sent
+        let waiting = self.stream.waiting(nxt); // beyond the end once the FIN is sent
         if waiting == 0 {
-            let fin = self.fin == Fin::Wanted;
-            if fin && self.edge <= nxt && self.timer.kind != TimerKind::Persist {
+            let fin = self.stream.wants_fin();
+            if fin && self.peer.edge() <= nxt && self.timer.kind != TimerKind::Persist {
                 self.start_persist(now);
             }
-            return (fin && self.edge > nxt).then(|| self.send(now, 0, true));
+            return (fin && self.peer.edge() > nxt).then(|| self.send(now, 0, true));
         }
-        let mut len = waiting.min(self.mss);
-        let usable = self.edge.saturating_sub(nxt);
+        let mut len = waiting.min(self.agreed.mss);
+        let usable = self.peer.usable(nxt);
         if usable < len {
             // RFC 9293 section 3.8.6.2.1: a segment is cut only if the window was never larger, or nothing else gets it going.
-            if usable == 0 || !(self.cut || usable >= self.largest_window / 2) {
+            if usable == 0 || !(self.timer.cut || self.peer.is_half_of_largest(usable)) {
                 self.start_persist(now);
                 return None;
             }
             len = usable;
         }
-        let fin = self.fin == Fin::Wanted && len == waiting && usable > len;
+        let fin = self.stream.wants_fin() && len == waiting && usable > len;
         // A probe, and the new data of F-RTO, do not wait for more to come.
-        let probing = self.usage.probing || self.rexmit == Rexmit::New;
-        if len < self.mss && !fin && !self.cut && !probing && self.holds_small() {
+        let probing = self.usage.probing || self.recovery.rexmit == Rexmit::New;
+        if len < self.agreed.mss && !fin && !self.timer.cut && !probing && self.stream.holds_small(&self.board) {
             self.start_persist(now); // as in Linux: nothing is held back for longer than a time-out
             return None;
         }
-        self.cut = false;
+        self.timer.cut = false;
         Some(self.send(now, len, fin))
-    }
-
-    /// Whether a segment that is not full waits: for the application, or for another small one (RFC 9293 section 3.7.4).
-    fn holds_small(&self) -> bool {
-        let hold = &self.hold;
-        !hold.pushed && (hold.cork || hold.more || hold.nagle && self.small_is_out())
-    }
-
-    /// Nagle's algorithm as modified by Minshall: a small segment waits for another small one only.
-    fn small_is_out(&self) -> bool {
-        self.board.outstanding() && self.small_end > self.board.una()
     }
 
     #[inline]
     fn send(&mut self, now: Time, len: u64, fin: bool) -> Outgoing {
         if fin {
-            self.fin = Fin::Sent;
+            self.stream.on_fin_sent();
         }
         let (idle, in_flight) = (!self.board.outstanding(), self.board.in_flight());
         self.announce_start(now, in_flight);
-        let state = self.sent_state(now, in_flight, idle);
-        let slot = self.board.send(now, len, fin, state);
-        if len < self.mss {
-            self.small_end = slot.end();
+        let slot = self.board.send(now, len, fin, self.totals.delivered);
+        if self.sampler.is_some() {
+            self.keep_state(now, self.board.numbers().end - 1, in_flight, idle);
+        }
+        if len < self.agreed.mss {
+            self.stream.on_small_sent(slot.end());
         }
         self.usage.burst += 1;
-        if self.in_reduction() {
-            self.prr.out += 1;
+        if self.recovery.in_reduction() {
+            self.prr.on_sent();
         }
         if idle || self.timer.kind != TimerKind::Retransmission {
             self.on_new_data(now, idle);
@@ -224,20 +216,20 @@ impl Sender {
         self.sent(now, &slot, cwr)
     }
 
-    /// What a rate is later measured from, for those who measure.
-    #[inline]
-    fn sent_state(&mut self, now: Time, in_flight: u32, idle: bool) -> SentState {
-        if !self.samples_rate() {
-            return SentState::default();
-        }
-        self.sampler.on_send(now, in_flight, idle, self.delivered, self.board.lost_total())
+    /// Keeps what a rate is later measured from.
+    #[cold]
+    fn keep_state(&mut self, now: Time, number: u64, in_flight: u32, idle: bool) {
+        let Some(sampler) = &mut self.sampler else { return };
+        let state = sampler.on_send(now, in_flight, idle, self.totals.delivered, self.board.lost_total());
+        self.board.keep_state(number, state);
     }
 
     #[inline]
     fn announce_start(&mut self, now: Time, in_flight: u32) {
         if in_flight == 0 {
-            let (app_limited, last_sent) = (self.sampler.is_app_limited(), self.usage.last_sent);
-            self.tell(now, &Event::Starts { app_limited, last_sent });
+            let app_limited = self.sampler.as_ref().is_some_and(|sampler| sampler.is_app_limited());
+            let last_sent = self.usage.last_sent;
+            self.control.tell(now, &Event::Starts { app_limited, last_sent });
         }
     }
 
@@ -245,16 +237,15 @@ impl Sender {
     fn resend(&mut self, now: Time, number: u64, why: Why) -> Outgoing {
         let (idle, in_flight) = (false, self.board.in_flight());
         self.announce_start(now, in_flight);
-        let state = self.sent_state(now, in_flight, idle);
-        let slot = self.board.resend(now, number, state, why != Why::Lost);
-        self.retransmitted += 1;
+        let slot = self.board.resend(now, number, self.totals.delivered, why != Why::Lost);
+        if self.sampler.is_some() {
+            self.keep_state(now, number, in_flight, idle);
+        }
+        self.totals.retransmitted += 1;
         if why != Why::TailProbe {
-            if self.undo.stamp == 0 {
-                self.undo.stamp = timestamp(now);
-            }
-            self.undo.retransmissions = Some(self.undo.retransmissions.unwrap_or(0) + 1);
-            if self.in_reduction() {
-                self.prr.out += 1;
+            self.undo.on_retransmission(now);
+            if self.recovery.in_reduction() {
+                self.prr.on_sent();
             }
             if number == self.board.front_number() && self.timer.kind != TimerKind::Reordering {
                 self.start_rto(now);
@@ -267,15 +258,15 @@ impl Sender {
     fn sent(&mut self, now: Time, slot: &Slot, cwr: bool) -> Outgoing {
         self.usage.last_sent = Some(now);
         self.pace(now, u64::from(slot.len));
-        if self.needs.sent {
-            self.tell(now, &Event::Sent { in_flight: self.board.in_flight() });
+        if self.control.wants_sent() {
+            self.control.tell(now, &Event::Sent { in_flight: self.board.in_flight() });
         }
         Outgoing::Data {
             seq: slot.seq,
             len: u32::from(slot.len),
             fin: slot.fin(),
             transmission: u32::from(slot.transmissions) - 1,
-            push: slot.end() >= self.end,
+            push: slot.end() >= self.stream.end(),
             cwr,
         }
     }
@@ -283,23 +274,27 @@ impl Sender {
     /// RFC 6675 NextSeg rules 3 and 4, for a recovery by counting: there is room and no new data to fill it.
     #[inline]
     fn next_speculative(&mut self, now: Time) -> Option<Outgoing> {
-        if self.state != CongestionState::Recovery || !self.sack || self.settings.rack || self.settings.prr {
+        if self.recovery.state != CongestionState::Recovery
+            || !self.agreed.sack
+            || self.settings.rack
+            || self.settings.prr
+        {
             return None;
         }
         if let Some(number) = self.board.next_speculative().filter(|&number| self.fits_window(number)) {
             return Some(self.resend(now, number, Why::Lost));
         }
-        if self.rescued {
+        if self.recovery.rescued {
             return None;
         }
-        self.rescued = true;
+        self.recovery.rescued = true;
         let number = self.board.last_unsacked().filter(|&number| self.fits_window(number))?;
         Some(self.resend(now, number, Why::Rescue))
     }
 
     fn next_probe(&mut self) -> Option<Outgoing> {
         let last = self.board.last_number()?;
-        if !self.probes.take() {
+        if !self.control.take_probe() {
             return None;
         }
         let slot = self.board.get(last);
@@ -313,7 +308,7 @@ impl Sender {
         if sent == 0 && !self.has_unsent() {
             return;
         }
-        let limited = self.board.in_flight() >= self.cwnd().size;
+        let limited = self.board.in_flight() >= self.control.window().size;
         if sent > 0 || limited {
             self.validate_window(now, limited);
         }

@@ -1,0 +1,96 @@
+//! The congestion controller, with what it needs and the probes that it asked for.
+
+use units::{BitRate, Time};
+
+use crate::congestion::{AckSample, CongestionController, Event, Needs, Start, Window};
+use crate::probes::Probes;
+use crate::tcp::config::{ByteCounting, Settings};
+
+pub(super) struct Control {
+    controller: Box<dyn CongestionController>,
+    needs: Needs,
+    probes: Probes,
+}
+
+impl Control {
+    pub fn new(settings: &Settings, mss: u32, initial_window: u32, entropy: u64) -> Control {
+        let counting_limit = match settings.abc {
+            ByteCounting::AtMost(segments) => segments,
+            ByteCounting::All => u32::MAX,
+        };
+        let controller = settings.congestion.build(Start { mss, window: initial_window, counting_limit, entropy });
+        Control { needs: controller.needs(), controller, probes: Probes::default() }
+    }
+
+    #[inline]
+    pub fn window(&self) -> &Window {
+        self.controller.window()
+    }
+
+    #[inline]
+    pub fn window_mut(&mut self) -> &mut Window {
+        self.controller.window_mut()
+    }
+
+    /// Whether the controller alone moves the window.
+    #[inline]
+    pub fn drives(&self) -> bool {
+        self.needs.drives
+    }
+
+    /// Whether the controller asks for delivery rates.
+    #[inline]
+    pub fn wants_rates(&self) -> bool {
+        self.needs.rates
+    }
+
+    /// Whether the controller asks for each segment sent.
+    #[inline]
+    pub fn wants_sent(&self) -> bool {
+        self.needs.sent
+    }
+
+    pub fn tell(&mut self, now: Time, event: &Event) {
+        self.controller.on_event(now, event);
+        self.follow_probes(now);
+    }
+
+    #[inline]
+    pub fn acknowledge(&mut self, sample: &AckSample) {
+        self.controller.on_ack(sample);
+        self.follow_probes(sample.now);
+    }
+
+    #[inline]
+    fn follow_probes(&mut self, now: Time) {
+        if self.needs.probes {
+            self.probes.request(now, &self.controller.poll_probes());
+        }
+    }
+
+    /// The rate that the controller sets.
+    #[inline]
+    pub fn pacing_rate(&self) -> Option<BitRate> {
+        if self.needs.rates { self.controller.pacing_rate() } else { None }
+    }
+
+    /// Whether a probe is to be sent now; each `true` is one.
+    #[inline]
+    pub fn take_probe(&mut self) -> bool {
+        self.probes.take()
+    }
+
+    /// When [`Control::handle_timeout`] is to be called; [`Time::MAX`] for never.
+    #[inline]
+    pub fn timer(&self) -> Time {
+        let own = if self.needs.timer { self.controller.poll_timeout().unwrap_or(Time::MAX) } else { Time::MAX };
+        own.min(self.probes.timer())
+    }
+
+    pub fn handle_timeout(&mut self, now: Time, in_flight: u32) {
+        self.probes.handle_timeout(now);
+        if self.needs.timer && self.controller.poll_timeout().is_some_and(|at| at <= now) {
+            self.tell(now, &Event::Timeout { in_flight });
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Proportional rate reduction (RFC 6937, with the refinement of RFC 9937): a reduction spread over a round trip.
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Prr {
+    /// Segments delivered and sent since it began.
+    delivered: u32,
+    out: u32,
+}
+
+/// What an acknowledgment says to a reduction, in segments.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    pub delivered: u32,
+    pub lost: u32,
+    /// It advanced SND.UNA.
+    pub advanced: bool,
+    /// Segments on their way after it.
+    pub in_flight: u32,
+}
+
+impl Prr {
+    #[inline]
+    pub fn on_sent(&mut self) {
+        self.out += 1;
+    }
+
+    /// The window after an acknowledgment, on the way from the window `before` to `threshold`.
+    pub fn window(&mut self, step: Step, before: u32, threshold: u32) -> u32 {
+        self.delivered += step.delivered;
+        let out = i64::from(self.out);
+        let send = if step.in_flight > threshold {
+            let share = u64::from(threshold) * u64::from(self.delivered);
+            share.div_ceil(u64::from(before.max(1))) as i64 - out
+        } else {
+            let mut send = (i64::from(self.delivered) - out).max(i64::from(step.delivered));
+            send += i64::from(step.advanced && step.lost == 0);
+            send.min(i64::from(threshold - step.in_flight))
+        };
+        // The fast retransmission goes in any case.
+        let least = i64::from(self.out == 0);
+        ((i64::from(step.in_flight) + send.max(least)) as u32).max(1)
+    }
+}

@@ -1,0 +1,142 @@
+//! The order in which segments were sent last, as a list of slots' numbers.
+//!
+//! There is no list as long as the order is that of the slots, all of which stand in it (where only retransmissions are listed: as long
+//! as nothing was sent again). It is made when a segment is sent again or leaves the order, and goes when all slots of that time have
+//! gone: a connection without losses pays nothing for it.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// No slot.
+const NONE: u32 = u32::MAX;
+
+#[derive(Debug)]
+pub(super) struct Sending {
+    /// One for each slot, while there is a list.
+    links: VecDeque<Link>,
+    listed: bool,
+    oldest: u32,
+    newest: u32,
+    /// Number of the slot at the front.
+    first: u64,
+    /// The list differs from the slots below this number only.
+    until: u64,
+}
+
+/// A slot's neighbours in the order of sending, as the lower bits of their numbers.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    stands: bool,
+    earlier: u32,
+    later: u32,
+}
+
+impl Link {
+    const NOWHERE: Link = Link { stands: false, earlier: NONE, later: NONE };
+}
+
+impl Sending {
+    pub fn new() -> Sending {
+        Sending { links: VecDeque::new(), listed: false, oldest: NONE, newest: NONE, first: 0, until: 0 }
+    }
+
+    /// Whether there is a list.
+    #[inline]
+    pub fn is_listed(&self) -> bool {
+        self.listed
+    }
+
+    /// From here on the order may differ from that of the slots, of which `all` stand in it or none.
+    pub fn list(&mut self, slots: Range<u64>, all: bool) {
+        self.until = slots.end;
+        if self.listed {
+            return;
+        }
+        self.listed = true;
+        self.first = slots.start;
+        self.links.clear();
+        self.links.resize((slots.end - slots.start) as usize, Link::NOWHERE);
+        if all {
+            slots.for_each(|number| self.append(number));
+        }
+    }
+
+    /// A slot is new; it stands in the list from now on if it is to be `appended`.
+    pub fn push(&mut self, appended: bool) {
+        self.links.push_back(Link::NOWHERE);
+        if appended {
+            self.append(self.first + self.links.len() as u64 - 1);
+        }
+    }
+
+    /// The oldest slot goes, and the list with it once it is that of the slots again.
+    pub fn pop_front(&mut self) {
+        self.remove(self.first);
+        self.links.pop_front();
+        self.first += 1;
+        if self.first >= self.until {
+            self.listed = false;
+            (self.oldest, self.newest) = (NONE, NONE);
+        }
+    }
+
+    /// Whether slot `number` stands in the list.
+    pub fn contains(&self, number: u64) -> bool {
+        self.link(number).stands
+    }
+
+    /// How many stand in it.
+    pub fn len(&self) -> usize {
+        self.links.iter().filter(|link| link.stands).count()
+    }
+
+    pub fn oldest(&self) -> Option<u64> {
+        self.number(self.oldest)
+    }
+
+    pub fn after(&self, number: u64) -> Option<u64> {
+        self.number(self.link(number).later)
+    }
+
+    pub fn append(&mut self, number: u64) {
+        let (newest, short) = (self.newest, number as u32);
+        *self.link_mut(number) = Link { stands: true, earlier: newest, later: NONE };
+        match self.number(newest) {
+            Some(before) => self.link_mut(before).later = short,
+            None => self.oldest = short,
+        }
+        self.newest = short;
+    }
+
+    pub fn remove(&mut self, number: u64) {
+        let Link { stands, earlier, later } = *self.link(number);
+        if !stands {
+            return;
+        }
+        *self.link_mut(number) = Link::NOWHERE;
+        match self.number(earlier) {
+            Some(before) => self.link_mut(before).later = later,
+            None => self.oldest = later,
+        }
+        match self.number(later) {
+            Some(after) => self.link_mut(after).earlier = earlier,
+            None => self.newest = earlier,
+        }
+    }
+
+    /// The full number of a stored one.
+    #[inline]
+    fn number(&self, short: u32) -> Option<u64> {
+        (short != NONE).then(|| self.first + u64::from(short.wrapping_sub(self.first as u32)))
+    }
+
+    #[inline]
+    fn link(&self, number: u64) -> &Link {
+        &self.links[(number - self.first) as usize]
+    }
+
+    #[inline]
+    fn link_mut(&mut self, number: u64) -> &mut Link {
+        &mut self.links[(number - self.first) as usize]
+    }
+}

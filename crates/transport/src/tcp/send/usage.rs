@@ -1,0 +1,78 @@
+//! How much of the window is used (RFC 7661, as in Linux).
+
+use units::Time;
+
+use super::scoreboard::Scoreboard;
+use crate::congestion::Window;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Usage {
+    /// Segments of new data sent since the last pause, and whether a tail probe is among them.
+    pub burst: u32,
+    pub probing: bool,
+    /// Whether the window was full in this round trip, the most that was outstanding, and where the round trip ends.
+    limited: bool,
+    most_out: u32,
+    until: u64,
+    /// The most that was outstanding since the window was full last, and when that was.
+    used: u32,
+    full_at: Time,
+    pub last_sent: Option<Time>,
+}
+
+impl Usage {
+    pub fn new() -> Usage {
+        Usage {
+            burst: 0,
+            probing: false,
+            limited: false,
+            most_out: 0,
+            until: 1,
+            used: 0,
+            full_at: Time::ZERO,
+            last_sent: None,
+        }
+    }
+
+    /// The window was set anew: what is unused counts from now on.
+    pub fn restart(&mut self, now: Time) {
+        self.full_at = now;
+    }
+
+    /// The same, with what was used forgotten.
+    pub fn forget(&mut self, now: Time) {
+        (self.used, self.full_at) = (0, now);
+    }
+
+    /// Whether the window, not the application or the peer, holds back data: in slow start it may be twice what is used.
+    #[inline]
+    pub fn is_window_limited(&self, window: &Window) -> bool {
+        self.limited || window.in_slow_start() && window.size < self.most_out.saturating_mul(2)
+    }
+
+    /// New data went out, or could not since the window is full (`limited`). Whether it is full is told by the strongest sign in each
+    /// round trip. Returns whether it has been unused in part, and since when.
+    #[inline]
+    pub fn follow(&mut self, now: Time, limited: bool, board: &Scoreboard, window: &Window) -> Option<Time> {
+        let out = board.out();
+        let round_over = board.una() >= self.until;
+        if round_over || limited || !self.limited && out > self.most_out {
+            self.limited = limited;
+            self.most_out = out;
+            self.until = board.nxt();
+        }
+        if self.is_window_limited(window) {
+            self.forget(now);
+            return None;
+        }
+        self.used = self.used.max(out);
+        Some(self.full_at)
+    }
+
+    /// RFC 7661, as Linux has it: the window half way to what is used, which is at least `initial`. `None` if all is used.
+    pub fn shrunk(&mut self, window: u32, initial: u32) -> Option<u32> {
+        let used = self.used.max(initial);
+        self.used = 0;
+        (used < window).then(|| (window + used) / 2)
+    }
+}
