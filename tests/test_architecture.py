@@ -100,6 +100,22 @@ def test_nothing_lifts_the_bans_on_clocks_and_hash_order() -> None:
     assert not lifted
 
 
+def test_files_are_read_in_one_place() -> None:
+    """Stages are handed the bytes of files: the core runs where there is no file system."""
+    may = {"crates/sim/src/files.rs", "crates/sim/src/capture/mod.rs"}
+    touches = re.compile(r"\bstd::fs\b|\bstd::(env|net|process)\b|\bFile::(open|create)\b|\bread_to_string\b")
+    found = set()
+    for crate in packages():
+        # The test tool reads scripts and recordings.
+        sources = (ROOT / "crates" / crate / "src").rglob("*.rs") if crate != "packetdrill" else ()
+        for path in sources:
+            code = re.sub(r"//.*", "", path.read_text().split("#[cfg(test)]\nmod tests {")[0])
+            if touches.search(code) and "tests" not in path.stem and "tests" not in path.parts:
+                found.add(path.relative_to(ROOT).as_posix())
+
+    assert found == may
+
+
 def test_links_and_transports_do_not_speak_of_each_other() -> None:
     """A link that names a TCP segment, or a transport that names a satellite, has crossed a boundary."""
     strangers = {

@@ -4,7 +4,6 @@
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
 use std::hint::black_box;
-use std::path::Path;
 use std::time::Instant;
 
 use access::random::{Columns, PlrStudy, RandomAccess, RandomConfig, RandomFrame, RandomLayout, Scheme};
@@ -55,7 +54,7 @@ fn scheme(config: &serde_json::Value, spread: f64) -> Scheme {
     let config: RandomAccess = serde_json::from_value(config.clone()).expect("valid");
     let random = RandomConfig { power_spread: Db::new(spread), ..RandomConfig::default() };
     config.check(&LAYOUT).expect("valid");
-    config.load(&random, Path::new(".")).expect("no file")
+    config.load(&random, &mut units::MemoryFiles::new()).expect("no file")
 }
 
 /// Seconds for a point of a loss curve.

@@ -1,7 +1,5 @@
 //! What a scenario says about the return link.
 
-use std::path::Path;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, FieldError};
@@ -151,13 +149,15 @@ impl AccessConfig {
     }
 
     /// The files that it names, from the root.
-    pub fn resolved(&self, from_root: &dyn Fn(&Path) -> std::path::PathBuf) -> AccessConfig {
+    pub fn resolved(&self) -> AccessConfig {
         let mut resolved = self.clone();
         resolved.frame.random_carriers = Some(self.random_carriers());
-        if let Some(file) = resolved.method.file_mut() {
-            *file = from_root(file);
-        }
         resolved
+    }
+
+    /// The name of the file that it needs.
+    pub fn file_mut(&mut self) -> Option<&mut String> {
+        self.method.file_mut()
     }
 
     /// Carriers for random access at the start of a run.

@@ -1,7 +1,5 @@
 //! The access methods of the return link: one line for each.
 
-use std::path::PathBuf;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +62,7 @@ impl AccessMethod {
     }
 
     /// The file that it names.
-    pub(crate) fn file_mut(&mut self) -> Option<&mut PathBuf> {
+    pub(crate) fn file_mut(&mut self) -> Option<&mut String> {
         match self {
             AccessMethod::Table(table) | AccessMethod::Switch(Switch { random: RandomAccess::Table(table), .. }) => {
                 Some(&mut table.plr)

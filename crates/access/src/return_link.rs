@@ -1,11 +1,10 @@
 //! The return link: terminals with their queues, in frames.
 
 use std::collections::VecDeque;
-use std::path::Path;
 
 use rand::Rng;
 use serde::Serialize;
-use units::{Bytes, Duration, FieldError, Time};
+use units::{Bytes, Duration, Time};
 
 use crate::config::AccessConfig;
 use crate::division::Divider;
@@ -13,7 +12,8 @@ use crate::frame::FrameConfig;
 use crate::load::Load;
 use crate::method::AccessMethod;
 use crate::ncc::{FrameFacts, Ncc};
-use crate::random::RandomFrame;
+use crate::plan::AccessPlan;
+use crate::random::{RandomFrame, Scheme};
 use crate::switch::{SwitchPolicy, SwitchView};
 use crate::terminal::{Filled, Filler, Terminal, Waiting};
 
@@ -183,21 +183,18 @@ pub struct AccessReport {
 
 impl ReturnLink {
     /// A return link without datagrams. `weights`: the share of each terminal where capacity is divided. `streams`
-    /// makes the random generator of a purpose for a terminal. File names are relative to `base`.
-    ///
-    /// # Errors
-    /// A file cannot be read, or a field is wrong.
+    /// makes the random generator of a purpose for a terminal.
     pub fn new(
-        config: &AccessConfig,
+        plan: &AccessPlan,
         weights: &[f64],
-        base: &Path,
         streams: &mut dyn FnMut(&'static str, u64) -> Box<dyn Rng + Send>,
-    ) -> Result<ReturnLink, FieldError> {
-        config.check()?;
+    ) -> ReturnLink {
+        let config = &plan.config;
         let frame = config.frame.clone();
         let random_carriers = config.random_carriers();
-        let random = Random::new(config, base, streams("decoder", 0))?;
-        let dedicated = config.method.is_dedicated().then(|| Dedicated::new(config, weights)).transpose()?;
+        let decoder = streams("decoder", 0);
+        let random = plan.random.as_ref().map(|(name, scheme)| Random::new(config, name, scheme.clone(), decoder));
+        let dedicated = plan.dedicated_slot_bits.map(|bits| Dedicated::new(config, bits, weights));
         let terminals = 0..weights.len() as u64;
         let policy = match &config.method {
             AccessMethod::Switch(switch) => Some(switch.policy.clone()),
@@ -206,7 +203,7 @@ impl ReturnLink {
         let requests_early = policy.as_ref().is_some_and(SwitchPolicy::requests_early);
         let terminal = |number| Terminal::new(frame.timeslots, requests_early, streams("slots", number));
         let terminals = terminals.map(terminal).collect();
-        Ok(ReturnLink {
+        ReturnLink {
             method: config.method.kind(),
             filler: Filler::new(&config.encapsulation),
             datagram_bits: config.encapsulation.datagram.bits(),
@@ -227,7 +224,7 @@ impl ReturnLink {
             outputs: VecDeque::new(),
             leaving: Vec::new(),
             tally: Tally::default(),
-        })
+        }
     }
 
     /// Adds a datagram to a terminal's queue. `round_trip`: between terminals and network control centre; `None`
@@ -485,33 +482,28 @@ impl ReturnLink {
 }
 
 impl Random {
-    fn new(config: &AccessConfig, base: &Path, decoder: Box<dyn Rng + Send>) -> Result<Option<Random>, FieldError> {
-        let Some(scheme) = config.method.random() else { return Ok(None) };
-        let loaded = scheme.load(&config.random, base);
-        let loaded = loaded.map_err(|error| error.within(config.method.random_path()))?;
-        let decodes_alone = loaded.decodes_without_interference();
-        let frame = RandomFrame::new(loaded, config.layout());
-        Ok(Some(Random {
-            name: scheme.kind(),
-            decodes_alone,
-            frame,
+    fn new(config: &AccessConfig, name: &'static str, scheme: Scheme, decoder: Box<dyn Rng + Send>) -> Random {
+        Random {
+            name,
+            decodes_alone: scheme.decodes_without_interference(),
+            frame: RandomFrame::new(scheme, config.layout()),
             decoder,
             load: Load::new(config.frame.duration),
             sent: Vec::new(),
-        }))
+        }
     }
 }
 
 impl Dedicated {
-    fn new(config: &AccessConfig, weights: &[f64]) -> Result<Dedicated, FieldError> {
+    /// `payload`: useful bits of a slot.
+    fn new(config: &AccessConfig, payload: u32, weights: &[f64]) -> Dedicated {
         let FrameConfig { duration, timeslots, superframe_frames, .. } = config.frame;
-        let payload = config.dedicated.slot_bits().map_err(|error| error.within("dedicated"))?;
         let by_rate = u32::try_from(config.frame_bits() / u64::from(payload)).unwrap_or(u32::MAX);
         let max_slots = by_rate.min(timeslots * config.frame.carriers);
         let one_amplifier = config.one_amplifier;
         let slot_bits = payload - config.encapsulation.fragment.bits() as u32;
         let facts = FrameFacts { duration, timeslots, superframe_frames, one_amplifier, slot_bits, max_slots };
-        Ok(Dedicated { ncc: Ncc::new(&config.dedicated, facts, weights), slot_bits: payload })
+        Dedicated { ncc: Ncc::new(&config.dedicated, facts, weights), slot_bits: payload }
     }
 }
 

@@ -1,12 +1,10 @@
 //! The return link as a whole: what becomes of datagrams, and when.
 
-use std::path::Path;
-
 use access::{Access, AccessConfig, AccessReport, Datagram, DropReason, Output, ReturnLink};
 use proptest::prelude::*;
 use rand::Rng;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
-use units::{Duration, Time};
+use units::{Duration, MemoryFiles, Time};
 
 const ROUND_TRIP: Duration = Duration::from_millis(500);
 
@@ -26,7 +24,8 @@ fn link(config: &AccessConfig, terminals: usize) -> ReturnLink {
         let key = purpose.bytes().fold(number, |key, byte| key.wrapping_mul(0x100_0000_01b3) ^ u64::from(byte));
         Box::new(Xoshiro256PlusPlus::seed_from_u64(key))
     };
-    ReturnLink::new(config, &vec![1.0; terminals], Path::new("."), &mut streams).unwrap()
+    let plan = config.plan(&mut MemoryFiles::new()).unwrap();
+    ReturnLink::new(&plan, &vec![1.0; terminals], &mut streams)
 }
 
 /// Hands over datagrams (when, terminal, bytes), numbered in their order; what became of each.

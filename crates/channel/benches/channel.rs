@@ -30,8 +30,11 @@ fn main() {
         if part.as_ref().is_some_and(|part| !name.contains(part.as_str())) {
             continue;
         }
-        let model =
-            serde_json::from_str::<ChannelConfig>(text).expect("valid").entry().load("".as_ref(), None).expect("loads");
+        let model = serde_json::from_str::<ChannelConfig>(text)
+            .expect("valid")
+            .entry()
+            .load(&mut units::MemoryFiles::new(), None)
+            .expect("loads");
         let best = |gap| (0..repetitions).map(|_| measure(&*model, gap)).fold(f64::INFINITY, f64::min);
         let (made, voice) = (best(Duration::from_millis(500)), best(Duration::from_millis(20)));
         let fine = best(Duration::from_millis(10));

@@ -1,12 +1,11 @@
 //! Independent erasures.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Db, Duration, FieldError, Probability, Time};
+use units::{Db, Duration, FieldError, Files, Probability, Time};
 
 use crate::normal::unit_interval;
 use crate::{CLEAR, Channel, ChannelModel, ERASED, Geometry, Kind, MakeRng, TransmissionLaw};
@@ -28,7 +27,7 @@ impl Kind for Bernoulli {
         Err(FieldError::new("loss", format!("{loss} is not a probability: must be between 0 % and 100 %")))
     }
 
-    fn load(&self, _base_dir: &Path, _geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, FieldError> {
+    fn load(&self, _files: &mut dyn Files, _geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, FieldError> {
         self.check()?;
         Ok(Box::new(self.clone()))
     }

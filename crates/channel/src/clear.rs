@@ -1,11 +1,10 @@
 //! A channel without fading.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Db, Duration, FieldError, Frequency, Time};
+use units::{Db, Duration, FieldError, Files, Frequency, Time};
 
 use crate::level::{Cursor, Level, LineOfSight, Sight, Snr};
 use crate::link_budget::LinkBudget;
@@ -38,9 +37,9 @@ impl Kind for Clear {
         self.sight().check()
     }
 
-    fn load(&self, base_dir: &Path, geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, FieldError> {
+    fn load(&self, files: &mut dyn Files, geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, FieldError> {
         self.check()?;
-        Ok(Box::new(ClearModel { sight: self.sight().load(base_dir, geometry)? }))
+        Ok(Box::new(ClearModel { sight: self.sight().load(files, geometry)? }))
     }
 
     fn follows_orbit(&self) -> bool {
@@ -51,7 +50,7 @@ impl Kind for Clear {
         self.carrier
     }
 
-    fn files_mut(&mut self) -> Vec<&mut PathBuf> {
+    fn files_mut(&mut self) -> Vec<&mut String> {
         self.link_budget.as_mut().map(LinkBudget::files_mut).unwrap_or_default()
     }
 }

@@ -1,9 +1,8 @@
 //! Es/N0 of an unobstructed line of sight over a run.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use units::{Angle, Db, FieldError, Frequency, Length, OrOrbit, Time};
+use units::{Angle, Db, FieldError, Files, Frequency, Length, OrOrbit, Time};
 
 use crate::geometry::View;
 use crate::link_budget::LinkBudget;
@@ -78,13 +77,18 @@ impl Sight<'_> {
 
     /// After [`Sight::check`]. Without Es/N0 and link budget there is no noise.
     ///
+    /// # Errors
     /// A value follows the orbit and `geometry` is missing, or the rain file is refused.
-    pub(crate) fn load(&self, base_dir: &Path, geometry: Option<&Arc<Geometry>>) -> Result<LineOfSight, FieldError> {
+    pub(crate) fn load(
+        &self,
+        files: &mut dyn Files,
+        geometry: Option<&Arc<Geometry>>,
+    ) -> Result<LineOfSight, FieldError> {
         let geometry = self.orbit_field().map(|field| needed(geometry, field)).transpose()?.cloned();
         let mut warnings = Vec::new();
         let snr: Box<dyn Fn(View) -> Db> = match (self.link_budget, self.carrier) {
             (Some(budget), Some(carrier)) => {
-                let rain = budget.load_rain(base_dir).map_err(|error| error.within("link_budget"))?;
+                let rain = budget.load_rain(files).map_err(|error| error.within("link_budget"))?;
                 warnings.extend(rain.warning(geometry.as_deref()));
                 Box::new(move |view: View| {
                     let range = budget.range.given().unwrap_or(Length::from_metres(view.range_m));

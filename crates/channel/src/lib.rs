@@ -7,11 +7,10 @@
 //! [`generate`] give statistics and series.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rand::Rng;
-use units::{Db, Duration, FieldError, Frequency, Time};
+use units::{Db, Duration, FieldError, Files, Frequency, Time};
 
 pub mod code;
 mod geometry;
@@ -48,13 +47,17 @@ pub trait Kind {
     /// Names the field, what was given and what is allowed.
     fn check(&self) -> Result<(), FieldError>;
 
-    /// Looks up the parameters and reads the files, whose paths are relative to `base_dir`. `geometry` is how the serving
+    /// Looks up the parameters and reads the files. `geometry` is how the serving
     /// satellite is seen, for channels that follow it.
     ///
     /// # Errors
     /// As [`Kind::check`], or says which file and line cannot be used, or which field follows the orbit without a
     /// satellite to follow.
-    fn load(&self, base_dir: &Path, geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, FieldError>;
+    fn load(
+        &self,
+        files: &mut dyn Files,
+        geometry: Option<&Arc<Geometry>>,
+    ) -> Result<Box<dyn ChannelModel>, FieldError>;
 
     /// Whether the channel depends on where the serving satellite is: then it cannot be loaded without a geometry.
     fn follows_orbit(&self) -> bool {
@@ -67,7 +70,7 @@ pub trait Kind {
     }
 
     /// The names of the files that it needs.
-    fn files_mut(&mut self) -> Vec<&mut PathBuf> {
+    fn files_mut(&mut self) -> Vec<&mut String> {
         Vec::new()
     }
 }

@@ -5,11 +5,10 @@
 //! receiver above 10 GHz loses a further 1 to 3 dB); gases, clouds and scintillation belong into `losses`.
 
 use std::f64::consts::PI;
-use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Db, FieldError, Frequency, Length, OrOrbit, Probability};
+use units::{Db, FieldError, Files, Frequency, Length, OrOrbit, Probability};
 
 use crate::rain::{Rain, RainTable};
 
@@ -92,14 +91,14 @@ impl LinkBudget {
     }
 
     /// The names of the files that it needs.
-    pub(crate) fn files_mut(&mut self) -> Vec<&mut PathBuf> {
+    pub(crate) fn files_mut(&mut self) -> Vec<&mut String> {
         self.rain.as_mut().map(|rain| rain.entry_mut().files_mut()).unwrap_or_default()
     }
 
     /// The attenuation by elevation, its file read.
-    pub(crate) fn load_rain(&self, base_dir: &Path) -> Result<RainTable, FieldError> {
+    pub(crate) fn load_rain(&self, files: &mut dyn Files) -> Result<RainTable, FieldError> {
         let Some(rain) = &self.rain else { return Ok(RainTable::dry()) };
-        rain.entry().load(base_dir).map_err(|error| error.within("rain"))
+        rain.entry().load(files).map_err(|error| error.within("rain"))
     }
 
     fn radiated_db(&self, carrier: Frequency) -> f64 {

@@ -1,10 +1,8 @@
 //! Attenuation by rain in a link budget.
 
-use std::path::{Path, PathBuf};
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Db, FieldError, RowError, number_rows, read_text};
+use units::{Db, FieldError, Files, RowError, number_rows, read_text};
 
 use crate::Geometry;
 
@@ -31,7 +29,7 @@ pub struct RainByElevation {
     /// A CSV file of elevations in degrees and attenuations in decibels. The first line may be a header; lines that
     /// begin with # and columns after the second are skipped. Elevations increase strictly; the attenuation is linear
     /// in between, and that of the nearest row beyond the ends.
-    pub file: PathBuf,
+    pub file: String,
 }
 
 /// The options of an attenuation by rain.
@@ -42,11 +40,11 @@ pub trait Kind {
     /// Names the field, what was given and what is allowed.
     fn check(&self) -> Result<(), FieldError>;
 
-    /// The attenuation by elevation. Reads the file, whose path is relative to `base_dir`.
+    /// The attenuation by elevation. Reads the file.
     ///
     /// # Errors
     /// Says which file and line cannot be used.
-    fn load(&self, base_dir: &Path) -> Result<RainTable, FieldError>;
+    fn load(&self, files: &mut dyn Files) -> Result<RainTable, FieldError>;
 
     /// Whether the attenuation depends on the elevation.
     fn by_elevation(&self) -> bool {
@@ -54,7 +52,7 @@ pub trait Kind {
     }
 
     /// The names of the files that it needs.
-    fn files_mut(&mut self) -> Vec<&mut PathBuf> {
+    fn files_mut(&mut self) -> Vec<&mut String> {
         Vec::new()
     }
 }
@@ -68,30 +66,29 @@ impl Kind for FixedRain {
         Ok(())
     }
 
-    fn load(&self, _base_dir: &Path) -> Result<RainTable, FieldError> {
+    fn load(&self, _files: &mut dyn Files) -> Result<RainTable, FieldError> {
         Ok(RainTable { rows: vec![(0.0, self.attenuation.get())] })
     }
 }
 
 impl Kind for RainByElevation {
     fn check(&self) -> Result<(), FieldError> {
-        if self.file.as_os_str().is_empty() {
+        if self.file.is_empty() {
             return Err(FieldError::new("file", "the name is empty: give the path of a CSV file"));
         }
         Ok(())
     }
 
-    fn load(&self, base_dir: &Path) -> Result<RainTable, FieldError> {
-        let path = base_dir.join(&self.file);
-        let table = read_text(&path).and_then(|text| RainTable::parse(&text));
-        table.map_err(|error| FieldError::in_file("file", &path, error))
+    fn load(&self, files: &mut dyn Files) -> Result<RainTable, FieldError> {
+        let table = read_text(files, &self.file).and_then(|text| RainTable::parse(&text));
+        table.map_err(|error| FieldError::in_file("file", &self.file, error))
     }
 
     fn by_elevation(&self) -> bool {
         true
     }
 
-    fn files_mut(&mut self) -> Vec<&mut PathBuf> {
+    fn files_mut(&mut self) -> Vec<&mut String> {
         vec![&mut self.file]
     }
 }

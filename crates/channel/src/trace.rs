@@ -1,11 +1,10 @@
 //! A channel that replays an attenuation series from a file.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Db, Duration, FieldError, RowError, Time, number_rows, read_text};
+use units::{Db, Duration, FieldError, Files, RowError, Time, number_rows, read_text};
 
 use crate::{Channel, ChannelModel, ERASED, Geometry, Kind, MakeRng, TransmissionLaw, qpsk};
 
@@ -17,7 +16,7 @@ pub struct Trace {
     /// header; lines that begin with # and columns after the second are skipped. Times increase strictly; the first one
     /// is the start of the run. A row holds until the next; the last row lasts as long as the one before it, then the
     /// series repeats.
-    pub file: PathBuf,
+    pub file: String,
     /// The shift of the series from user to user: user k starts k times this after the begin of the series, modulo the
     /// period. With zero all users have the same channel.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -37,21 +36,20 @@ fn ten_db() -> Db {
 
 impl Kind for Trace {
     fn check(&self) -> Result<(), FieldError> {
-        if self.file.as_os_str().is_empty() {
+        if self.file.is_empty() {
             return Err(FieldError::new("file", "the name is empty: give the path of a CSV file".to_owned()));
         }
         Ok(())
     }
 
-    fn load(&self, base_dir: &Path, _geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, FieldError> {
+    fn load(&self, files: &mut dyn Files, _geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, FieldError> {
         self.check()?;
-        let path = base_dir.join(&self.file);
-        let series = read_text(&path).and_then(|text| Series::parse(&text));
-        let series = series.map_err(|error| FieldError::in_file("file", &path, error))?;
+        let series = read_text(files, &self.file).and_then(|text| Series::parse(&text));
+        let series = series.map_err(|error| FieldError::in_file("file", &self.file, error))?;
         Ok(Box::new(TraceModel { series: Arc::new(series), offset: self.offset, reference_snr: self.reference_snr }))
     }
 
-    fn files_mut(&mut self) -> Vec<&mut PathBuf> {
+    fn files_mut(&mut self) -> Vec<&mut String> {
         vec![&mut self.file]
     }
 }
@@ -274,12 +272,9 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_read_is_named() {
         let config = Trace { file: "no/such.csv".into(), offset: Duration::ZERO, reference_snr: Db::new(10.0) };
-        let error = config.load(Path::new("base"), None).unwrap_err();
+        let error = config.load(&mut units::MemoryFiles::new(), None).unwrap_err();
         assert_eq!(error.field, "file");
-        assert!(
-            error.message.starts_with(&format!("{}: cannot be read", Path::new("base/no/such.csv").display())),
-            "{error}"
-        );
+        assert!(error.message.starts_with("no/such.csv: cannot be read"), "{error}");
     }
 
     fn model(text: &str, offset: f64) -> TraceModel {

@@ -48,7 +48,7 @@ fn adaptive_harq_decodes_as_often_as_calibrated() {
 
 fn model(reference: f64) -> Box<dyn ChannelModel> {
     let config = Lms { reference_snr: Some(Db::new(reference)), ..Lms::default() };
-    ChannelConfig::Lms(config).entry().load("".as_ref(), None).unwrap()
+    ChannelConfig::Lms(config).entry().load(&mut units::MemoryFiles::new(), None).unwrap()
 }
 
 /// A sample each millisecond.

@@ -42,7 +42,7 @@ fn every_bit_stays_what_it_is() {
 }
 
 fn load(text: &str) -> Box<dyn ChannelModel> {
-    serde_json::from_str::<ChannelConfig>(text).unwrap().entry().load("".as_ref(), None).unwrap()
+    serde_json::from_str::<ChannelConfig>(text).unwrap().entry().load(&mut units::MemoryFiles::new(), None).unwrap()
 }
 
 fn digest_of_all(model: &dyn ChannelModel) -> u64 {

@@ -10,7 +10,7 @@ use testing::streams;
 use units::{Angle, Db, Duration, Frequency, Speed, Time};
 
 fn load(config: Lms) -> Box<dyn ChannelModel> {
-    ChannelConfig::Lms(config).entry().load("".as_ref(), None).unwrap()
+    ChannelConfig::Lms(config).entry().load(&mut units::MemoryFiles::new(), None).unwrap()
 }
 
 fn at(ms: u64) -> Time {
@@ -212,10 +212,9 @@ fn a_generated_series_is_a_trace() {
         text +=
             &format!("{},{attenuation},{},{},{}\n", row.time_s, row.snr_db, row.mutual_information, row.state.unwrap());
     }
-    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
-    std::fs::write(folder.join("series.csv"), text).unwrap();
+    let mut files = units::MemoryFiles::from([("series.csv".to_owned(), text.as_bytes().into())]);
     let config = r#"{ "kind": "trace", "file": "series.csv", "reference_snr": "10 dB" }"#;
-    let trace = serde_json::from_str::<ChannelConfig>(config).unwrap().entry().load(folder, None).unwrap();
+    let trace = serde_json::from_str::<ChannelConfig>(config).unwrap().entry().load(&mut files, None).unwrap();
     let (mut replayed, mut original) = (trace.build(0, &mut streams(0)), model.build(0, &mut streams(4)));
     for ms in 0..1000 {
         assert_eq!(replayed.burst_snr(at(ms)), original.burst_snr(at(ms)), "at {ms} ms");
@@ -282,14 +281,12 @@ fn reads_what_a_scenario_says() {
     ] {
         let config: ChannelConfig = serde_json::from_str(text).unwrap();
         assert_eq!(serde_json::from_str::<ChannelConfig>(&serde_json::to_string(&config).unwrap()).unwrap(), config);
-        config.entry().load("".as_ref(), None).unwrap();
+        config.entry().load(&mut units::MemoryFiles::new(), None).unwrap();
     }
 }
 
 /// Every kind, for the properties that all channels share.
 fn every_kind() -> Vec<ChannelConfig> {
-    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
-    std::fs::write(folder.join("steps.csv"), "0,0\n0.3,12\n1,3\n").unwrap();
     let configs: Vec<ChannelConfig> = [
         r#"{ "kind": "lms" }"#,
         r#"{ "kind": "lms", "environment": "urban", "elevation": "60 deg", "speed": "7 km/h" }"#,
@@ -306,14 +303,15 @@ fn every_kind() -> Vec<ChannelConfig> {
     configs
 }
 
-fn load_in_folder(config: &ChannelConfig) -> Box<dyn ChannelModel> {
-    config.entry().load(env!("CARGO_TARGET_TMPDIR").as_ref(), None).unwrap()
+fn load_with_steps(config: &ChannelConfig) -> Box<dyn ChannelModel> {
+    let steps = b"0,0\n0.3,12\n1,3\n".as_slice();
+    config.entry().load(&mut units::MemoryFiles::from([("steps.csv".to_owned(), steps.into())]), None).unwrap()
 }
 
 #[test]
 fn every_kind_keeps_the_promises_of_a_channel() {
     for config in every_kind() {
-        let model = load_in_folder(&config);
+        let model = load_with_steps(&config);
         let (mut plain, mut watched) = (model.build(0, &mut streams(1)), model.build(0, &mut streams(1)));
         let mut information = Vec::new();
         for i in 0..400_000u64 {
@@ -345,7 +343,7 @@ proptest! {
     #[test]
     fn values_do_not_depend_on_when_others_were_read(seed in 0u64..1000, gaps in prop::collection::vec(0u64..8_000_000_000, 1..20)) {
         for config in every_kind().into_iter().filter(|config| config.kind() != "bernoulli") {
-            let model = load_in_folder(&config);
+            let model = load_with_steps(&config);
             let mut hasty = model.build(0, &mut streams(seed));
             let mut times = Vec::new();
             let mut now = Time::ZERO;

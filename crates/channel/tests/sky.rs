@@ -11,7 +11,7 @@ use channel::{
 };
 use proptest::prelude::*;
 use testing::streams;
-use units::{Db, Duration, FieldError, Frequency, Length, OrOrbit, Time};
+use units::{Db, Duration, FieldError, Frequency, Length, MemoryFiles, OrOrbit, Time};
 
 type Points = Vec<(f64, Option<(f64, f64)>)>;
 
@@ -23,21 +23,27 @@ fn read(text: &str) -> ChannelConfig {
     serde_json::from_str(text).unwrap()
 }
 
-fn folder() -> &'static std::path::Path {
-    std::path::Path::new(env!("CARGO_TARGET_TMPDIR"))
+/// Tables of rain that channels name.
+fn rains() -> MemoryFiles {
+    let file = |name: &str, text: &str| (name.to_owned(), text.as_bytes().into());
+    MemoryFiles::from([
+        file("kink.csv", "elevation_deg,attenuation_db\n20,9\n30,1\n40,1\n"),
+        file("rain.csv", "elevation_deg,attenuation_db\n10,8\n20,4\n40,2\n90,1\n"),
+        file("bad-rain.csv", "elevation_deg,attenuation_db\n10,8\n20,wet\n"),
+    ])
 }
 
 fn load(text: &str, points: Points) -> Box<dyn ChannelModel> {
-    read(text).entry().load(folder(), Some(&geometry(points))).unwrap()
+    read(text).entry().load(&mut rains(), Some(&geometry(points))).unwrap()
 }
 
 fn alone(text: &str) -> Box<dyn ChannelModel> {
-    read(text).entry().load(folder(), None).unwrap()
+    read(text).entry().load(&mut rains(), None).unwrap()
 }
 
 fn refusal(text: &str, points: Option<Points>) -> FieldError {
     let config = read(text);
-    config.entry().load(folder(), points.map(geometry).as_ref()).map(drop).unwrap_err()
+    config.entry().load(&mut rains(), points.map(geometry).as_ref()).map(drop).unwrap_err()
 }
 
 fn at(seconds: f64) -> Time {
@@ -135,7 +141,6 @@ fn a_pass_changes_the_signal_by_the_spreading_of_its_range() {
 #[test]
 fn few_points_are_as_good_as_many() {
     // A range that doubles along one straight line, with rain that ends half-way.
-    std::fs::write(folder().join("kink.csv"), "elevation_deg,attenuation_db\n20,9\n30,1\n40,1\n").unwrap();
     let rain = r#", "rain": { "kind": "by-elevation", "file": "kink.csv" } }"#;
     let config = with_budget("clear", &BUDGET.replace(" }", rain));
     let view = |share: f64| Some((20.0 + 20.0 * share, 1e6 * (2.0 - share)));
@@ -227,7 +232,7 @@ fn a_change_of_elevation_keeps_the_state_and_ramps() {
 fn an_elevation_that_follows_the_orbit_has_the_statistics_of_the_nearest_set() {
     // Above and below 50 degrees, half-way between the published 40 and 60.
     let states = |text: &str, points: Points| {
-        let model = read(text).entry().load(folder(), Some(&geometry(points))).unwrap();
+        let model = read(text).entry().load(&mut rains(), Some(&geometry(points))).unwrap();
         let stats = measure(&*model, Duration::from_secs(200), &mut streams(2));
         (stats.attenuation_mean_db.unwrap(), stats.power_gain_mean_db.unwrap())
     };
@@ -300,7 +305,6 @@ fn the_law_of_a_line_of_sight_follows_the_range() {
 
 #[test]
 fn rain_by_elevation_follows_what_is_given() {
-    std::fs::write(folder().join("rain.csv"), "elevation_deg,attenuation_db\n10,8\n20,4\n40,2\n90,1\n").unwrap();
     let rain = r#", "rain": { "kind": "by-elevation", "file": "rain.csv" } }"#;
     let fixed_range = r#", "range": "1000 km", "rain": { "kind": "by-elevation", "file": "rain.csv" } }"#;
     let dry = |range: f64| {
@@ -448,15 +452,13 @@ fn says_which_part_of_a_budget_is_wrong() {
 
 #[test]
 fn a_malformed_file_of_rain_names_its_line() {
-    std::fs::write(folder().join("bad-rain.csv"), "elevation_deg,attenuation_db\n10,8\n20,wet\n").unwrap();
     let config = |file: &str| {
         let rain = format!(r#", "range": "1000 km", "rain": {{ "kind": "by-elevation", "file": "{file}" }} }}"#);
         with_budget("lms", &BUDGET.replace(" }", &rain))
     };
     let error = refusal(&config("bad-rain.csv"), None);
     assert_eq!(error.field, "link_budget.rain.file");
-    let path = folder().join("bad-rain.csv");
-    assert_eq!(error.message, format!("{} line 3: the attenuation in dB \"wet\" is not a number", path.display()));
+    assert_eq!(error.message, "bad-rain.csv line 3: the attenuation in dB \"wet\" is not a number");
     assert!(refusal(&config("none.csv"), None).message.contains("cannot be read"));
     assert!(refusal(&config(""), None).message.contains("the name is empty"));
 }

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
-use units::FieldError;
+use units::{FieldError, Files};
 
 /// A line that is neither empty nor a comment.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +28,15 @@ pub(crate) struct Header<const N: usize> {
 pub(crate) struct Row<'a, const N: usize> {
     line: Line<'a>,
     cells: [Cow<'a, str>; N],
+}
+
+/// The text of the file `name`.
+///
+/// # Errors
+/// Why it cannot be read, or which line is no text.
+pub(crate) fn read_text(files: &mut dyn Files, name: &str) -> Result<String, String> {
+    let said = |line: Option<usize>| line.map(|line| format!("line {line}: ")).unwrap_or_default();
+    units::read_text(files, name).map_err(|(line, message)| said(line) + &message)
 }
 
 /// The lines of `text` that are neither empty nor comments.

@@ -46,6 +46,6 @@ pub use satellites::propagation::{
     EARTH_RADIUS, EARTH_ROTATION, GRAVITATIONAL_PARAMETER, J2, Orbits, SPEED_OF_LIGHT, Vector, WalkerOrbits,
     earth_fixed_to_inertial, inertial_to_earth_fixed,
 };
-pub use satellites::sky::{ReadFile, Sky, parse_elements};
+pub use satellites::sky::{Sky, parse_elements};
 pub use units::FieldError;
 pub use view::{LatitudeCoverage, Pass, coverage, footprint, passes, sub_satellite};

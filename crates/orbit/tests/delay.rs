@@ -4,7 +4,7 @@ use orbit::{
     ConstellationPath, DelayTrace, HandoverPolicy, Highest, KeepUntilMask, Links, Orbits, Place, SPEED_OF_LIGHT,
     ShortestPath, Station, constellation_delay, preset,
 };
-use units::{Angle, Duration, Time};
+use units::{Angle, Duration, MemoryFiles, Time};
 
 const KEEP: HandoverPolicy = HandoverPolicy::KeepUntilMask(KeepUntilMask {});
 const HIGHEST: HandoverPolicy = HandoverPolicy::Highest(Highest {});
@@ -334,8 +334,7 @@ fn the_table_reads_the_trace_on_its_grid() {
     let step = Duration::from_millis(2500);
     let path =
         ConstellationPath { step, ..ConstellationPath::new(constellation.clone().into(), toulouse(), auckland()) };
-    let nothing = |_: &str| Err("there is no file".to_owned());
-    let table = constellation_delay(&path, Duration::from_secs(3601), &nothing).unwrap();
+    let table = constellation_delay(&path, Duration::from_secs(3601), &mut MemoryFiles::new()).unwrap();
     assert_eq!(table.rows.len(), 1442, "0, 2.5, ... 3600 and the end at 3601 s");
     assert_eq!(table.rows.last().unwrap().time_s, 3601.0);
     let mut events = 0;
@@ -365,7 +364,7 @@ fn the_table_reads_the_trace_on_its_grid() {
     assert_eq!(counted("gateway-handover"), table.trace.gateway_handovers());
 
     let nowhere = ConstellationPath { source: Place::from_degrees(99.0, 0.0).into(), ..path };
-    let refused = constellation_delay(&nowhere, step, &nothing);
+    let refused = constellation_delay(&nowhere, step, &mut MemoryFiles::new());
     assert_eq!(refused.unwrap_err().to_string(), "source.latitude: 99 deg must be between -90 deg and 90 deg");
 }
 
@@ -377,7 +376,7 @@ fn a_single_satellite_has_outages_and_no_handover() {
     for links in [orbit::LinkPattern::None, orbit::LinkPattern::PlusGrid] {
         constellation.links = links;
         let path = ConstellationPath::new(constellation.clone().into(), toulouse(), Place::from_degrees(48.9, 2.4));
-        let table = constellation_delay(&path, hours(24), &|_| Err(String::new())).unwrap();
+        let table = constellation_delay(&path, hours(24), &mut MemoryFiles::new()).unwrap();
         let trace = &table.trace;
         assert_eq!((trace.user_handovers(), trace.gateway_handovers(), trace.route_changes()), (0, 0, 0));
         let events: Vec<&str> =

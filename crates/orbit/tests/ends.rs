@@ -80,7 +80,7 @@ fn a_thousand_gateways_are_followed() {
 #[test]
 fn the_metric_is_that_of_all_pairs() {
     let constellation = &preset("kuiper-630").unwrap().constellation;
-    let sky = Sky::of_walker(constellation, &|_| Err(String::new())).unwrap();
+    let sky = Sky::of_walker(constellation, &mut units::MemoryFiles::new()).unwrap();
     let (london, tokyo) = (Place::from_degrees(51.0, 0.0), Place::from_degrees(35.7, 139.7));
     let named = [("london", london), ("tokyo", tokyo)].map(|(name, place)| NamedPlace { name: name.to_owned(), place });
     let [delay, hops] = [Metric::Delay, Metric::Hops].map(|metric| {

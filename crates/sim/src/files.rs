@@ -1,8 +1,141 @@
-//! Files that a scenario names.
+//! Where the files of a scenario come from, and what was read of them. The only place that reads the file system.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// Reads the files that a constellation names; relative names start from `base`.
-pub fn reader(base: &Path) -> impl Fn(&str) -> Result<String, String> {
-    move |file| std::fs::read_to_string(base.join(file)).map_err(|error| format!("cannot be read: {error}"))
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use units::{Files, MemoryFiles};
+
+/// Where the names of files in a scenario lead.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FileSource {
+    /// Paths, relative to this folder.
+    Folder(PathBuf),
+    /// Files in memory.
+    Memory(MemoryFiles),
+}
+
+/// A file that a run was made from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InputFile {
+    /// Its name, as the scenario gives it.
+    pub file: String,
+    /// The SHA-256 of its contents, in hexadecimal.
+    pub sha256: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// Files read from a source: each once, and kept.
+#[derive(Clone, Debug)]
+pub struct InputFiles {
+    source: FileSource,
+    /// In the order of the first reading.
+    read: Vec<(String, Arc<[u8]>)>,
+}
+
+impl FileSource {
+    /// The name that leads to the same file from any folder: the absolute path, or the name of a file in memory.
+    pub(crate) fn absolute(&self, name: &str) -> String {
+        match self {
+            FileSource::Folder(folder) => {
+                let path = folder.join(name);
+                std::path::absolute(&path).unwrap_or(path).display().to_string()
+            }
+            FileSource::Memory(_) => name.to_owned(),
+        }
+    }
+}
+
+impl From<&Path> for FileSource {
+    fn from(folder: &Path) -> FileSource {
+        FileSource::Folder(folder.to_owned())
+    }
+}
+
+impl From<MemoryFiles> for FileSource {
+    fn from(files: MemoryFiles) -> FileSource {
+        FileSource::Memory(files)
+    }
+}
+
+impl InputFiles {
+    /// Of which nothing is read yet.
+    pub fn new(source: impl Into<FileSource>) -> InputFiles {
+        InputFiles { source: source.into(), read: Vec::new() }
+    }
+
+    /// What was read: name and contents, in the order of the first reading.
+    pub fn contents(&self) -> &[(String, Arc<[u8]>)] {
+        &self.read
+    }
+
+    /// Name, hash and size of what was read, in the same order.
+    pub fn described(&self) -> Vec<InputFile> {
+        let described = |(file, bytes): &(String, Arc<[u8]>)| InputFile {
+            file: file.clone(),
+            sha256: sha256(bytes),
+            bytes: bytes.len() as u64,
+        };
+        self.read.iter().map(described).collect()
+    }
+}
+
+impl Files for InputFiles {
+    fn read(&mut self, name: &str) -> Result<Arc<[u8]>, String> {
+        if let Some((_, bytes)) = self.read.iter().find(|(read, _)| read == name) {
+            return Ok(Arc::clone(bytes));
+        }
+        let bytes: Arc<[u8]> = match &mut self.source {
+            FileSource::Memory(files) => files.read(name)?,
+            FileSource::Folder(folder) => {
+                let path = folder.join(name);
+                let told = |error| match path == Path::new(name) {
+                    true => format!("cannot be read: {error}"),
+                    false => format!("cannot be read: {error}: {}", path.display()),
+                };
+                std::fs::read(&path).map_err(told)?.into()
+            }
+        };
+        self.read.push((name.to_owned(), Arc::clone(&bytes)));
+        Ok(bytes)
+    }
+}
+
+/// The SHA-256 of some bytes, in hexadecimal.
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The vector of FIPS 180-2, appendix B.1.
+    #[test]
+    fn what_is_read_is_described() {
+        let memory = MemoryFiles::from([("abc.csv".to_owned(), b"abc".as_slice().into())]);
+        let mut files = InputFiles::new(memory);
+        assert!(files.read("abd.csv").unwrap_err().starts_with("cannot be read: "));
+        for _ in 0..2 {
+            assert_eq!(&*files.read("abc.csv").unwrap(), b"abc");
+        }
+        let sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad".to_owned();
+        assert_eq!(files.described(), [InputFile { file: "abc.csv".to_owned(), sha256, bytes: 3 }]);
+    }
+
+    #[test]
+    fn a_file_is_read_once() {
+        let folder = std::env::temp_dir().join(format!("transorbit-inputs-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("a.csv"), "1").unwrap();
+        let mut files = InputFiles::new(folder.as_path());
+        assert_eq!(&*files.read("a.csv").unwrap(), b"1");
+        std::fs::write(folder.join("a.csv"), "2").unwrap();
+        assert_eq!(&*files.read("a.csv").unwrap(), b"1");
+        std::fs::remove_dir_all(&folder).unwrap();
+        let refused = files.read("b.csv").unwrap_err();
+        assert!(refused.starts_with("cannot be read: ") && refused.ends_with("b.csv"), "{refused}");
+    }
 }

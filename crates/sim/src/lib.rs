@@ -11,7 +11,7 @@ mod scenario;
 mod simulation;
 mod world;
 
-pub use files::reader;
+pub use files::{FileSource, InputFile, InputFiles};
 /// What a scheduler from elsewhere implements, and what it is shown.
 pub use link::{Choose, QueueState};
 pub use record::{

@@ -53,7 +53,7 @@ impl Simulation {
             return Err(ScenarioError::new("seed", format!("{seed} was given, at most {} is allowed", i64::MAX)));
         }
         let seed = seed.unwrap_or(config.seed);
-        let world = world::build(&config, scenario.base(), seed, choosers)?;
+        let world = world::build(&config, &mut scenario.files(), seed, choosers)?;
         Ok(Simulation { config, seed, world })
     }
 

@@ -6,7 +6,7 @@ use channel::ChannelModel;
 use engine::Streams;
 use serde::Deserialize;
 use serde_json::Value as Json;
-use sim::{ScenarioError, Table, channel_from_json, channel_streams, load_channel, positive};
+use sim::{InputFiles, ScenarioError, Table, channel_from_json, channel_streams, load_channel, positive};
 use units::Duration;
 
 use crate::bounds::{MOST_ROWS, span};
@@ -66,5 +66,5 @@ pub(crate) fn statistics(asked: &Statistics, base: &Path) -> Result<Json, Scenar
 }
 
 fn model(channel: &Json, base: &Path) -> Result<Box<dyn ChannelModel>, ScenarioError> {
-    load_channel(&channel_from_json(&channel.to_string())?, base, None)
+    load_channel(&channel_from_json(&channel.to_string())?, &mut InputFiles::new(base), None)
 }

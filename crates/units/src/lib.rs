@@ -5,6 +5,7 @@
 //! describes the texts it accepts in its JSON schema, and explains why it refuses a text.
 
 mod ecn;
+mod files;
 mod or_orbit;
 mod quantity;
 mod registry;
@@ -13,9 +14,10 @@ mod text;
 mod time;
 
 pub use ecn::Ecn;
+pub use files::{Files, MemoryFiles, read_text};
 pub use or_orbit::{OrOrbit, check_text};
 pub use quantity::{Angle, BitRate, Bytes, Db, Frequency, Length, Probability, Speed};
-pub use rows::{NumberRow, RowError, number_rows, read_text};
+pub use rows::{NumberRow, RowError, number_rows};
 pub use text::{ParseQuantityError, Quantity};
 pub use time::{Duration, Time};
 
@@ -34,10 +36,10 @@ impl FieldError {
         FieldError { field: field.into(), message: message.into() }
     }
 
-    /// An error in the file at `path` that `field` names.
-    pub fn in_file(field: &str, path: &std::path::Path, (line, message): RowError) -> FieldError {
+    /// An error in the file `name` that `field` names.
+    pub fn in_file(field: &str, name: &str, (line, message): RowError) -> FieldError {
         let line = line.map(|line| format!(" line {line}")).unwrap_or_default();
-        FieldError::new(field, format!("{}{line}: {message}", path.display()))
+        FieldError::new(field, format!("{name}{line}: {message}"))
     }
 
     /// The same error with `parent` in front of the field's path.

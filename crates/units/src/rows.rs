@@ -1,23 +1,9 @@
 //! Text files of numbers in columns.
 
 use std::ops::RangeInclusive;
-use std::path::Path;
 
 /// An error in a file: the number of the line, from 1, if it concerns a line, and the message.
 pub type RowError = (Option<usize>, String);
-
-/// The text of a file.
-///
-/// # Errors
-/// It cannot be read, or a line is not UTF-8.
-pub fn read_text(path: &Path) -> Result<String, RowError> {
-    let bytes = std::fs::read(path).map_err(|error| (None, format!("cannot be read: {error}")))?;
-    String::from_utf8(bytes).map_err(|error| {
-        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = 1 + valid.iter().filter(|&&byte| byte == b'\n').count();
-        (Some(line), "is not UTF-8 text".to_owned())
-    })
-}
 
 /// The rows of a text: columns are separated by commas, semicolons, tabs or spaces. A header in the first line, empty
 /// lines and lines that begin with # are skipped.
@@ -111,16 +97,5 @@ mod tests {
             Err((Some(3), "the value NaN is not between -1000000000 and 1000000000".to_owned()))
         );
         assert_eq!(pairs("a,b\nc,d").unwrap_err().0, Some(2)); // one header, not two
-    }
-
-    #[test]
-    fn a_file_that_is_no_text_names_the_line() {
-        let folder = std::env::temp_dir().join(format!("rows-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let file = folder.join("binary.csv");
-        std::fs::write(&file, b"1,2\n3,\xff\n").unwrap();
-        assert_eq!(read_text(&file), Err((Some(2), "is not UTF-8 text".to_owned())));
-        assert!(read_text(&folder.join("nowhere.csv")).unwrap_err().1.starts_with("cannot be read: "));
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

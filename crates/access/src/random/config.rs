@@ -1,10 +1,8 @@
 //! The schemes that a scenario can name, and the step from its words to a [`Scheme`].
 
-use std::path::{Path, PathBuf};
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Db, FieldError};
+use units::{Db, FieldError, Files};
 
 use super::plr_table::PlrTable;
 use super::scheme::{Decoding, Degrees, Receiver, Scheme};
@@ -59,7 +57,7 @@ impl RandomAccess {
             | Self::Musca(Musca { replicas, .. }) => check_bursts("replicas", *replicas, 2, layout),
             Self::Irsa(config) => config.check(layout),
             Self::Table(config) => {
-                if config.plr.as_os_str().is_empty() {
+                if config.plr.is_empty() {
                     return Err(FieldError::new("plr", "the name is empty: give the path of a CSV file"));
                 }
                 check_bursts("replicas", config.replicas, 1, layout)
@@ -67,12 +65,12 @@ impl RandomAccess {
         }
     }
 
-    /// The scheme, with its thresholds found or its file read; paths are relative to `base`. For values that
-    /// [`RandomAccess::check`] and [`RandomConfig::check`] accept.
+    /// The scheme, with its thresholds found or its file read. For values that [`RandomAccess::check`] and
+    /// [`RandomConfig::check`] accept.
     ///
     /// # Errors
     /// Says which line of a file cannot be used.
-    pub fn load(&self, random: &RandomConfig, base: &Path) -> Result<Scheme, FieldError> {
+    pub fn load(&self, random: &RandomConfig, files: &mut dyn Files) -> Result<Scheme, FieldError> {
         let decoding = match self.coding() {
             Some(coding) => Decoding::Receiver(Receiver {
                 es_n0: random.es_n0,
@@ -86,7 +84,7 @@ impl RandomAccess {
             }),
             None => {
                 let Self::Table(config) = self else { unreachable!("all others have a code") };
-                let table = PlrTable::read(&base.join(&config.plr));
+                let table = PlrTable::read(files, &config.plr);
                 Decoding::Table(table.map_err(|message| FieldError::new("plr", message))?)
             }
         };
@@ -409,7 +407,7 @@ pub struct Table {
     /// A CSV file of the packets of a block and the packet loss rate (0 to 1), by increasing packets; columns are separated by
     /// commas, semicolons, tabs or spaces. The first line may be a header; lines that begin with # and columns after the second
     /// are passed over. Linear between rows; before the first and after the last row it keeps their rates.
-    pub plr: PathBuf,
+    pub plr: String,
     /// Bursts that a packet takes.
     #[serde(default = "three")]
     pub replicas: u32,

@@ -1,8 +1,6 @@
 //! Packet loss against load, read from a file.
 
-use std::path::Path;
-
-use units::{RowError, number_rows, read_text};
+use units::{Files, RowError, number_rows, read_text};
 
 /// A curve of packet loss rates over the packets of a block.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,9 +14,8 @@ impl PlrTable {
     ///
     /// # Errors
     /// Says which file and line cannot be used, and why.
-    pub(super) fn read(path: &Path) -> Result<PlrTable, String> {
-        let name = path.display();
-        read_text(path).and_then(|text| PlrTable::parse(&text)).map_err(|(line, message)| match line {
+    pub(super) fn read(files: &mut dyn Files, name: &str) -> Result<PlrTable, String> {
+        read_text(files, name).and_then(|text| PlrTable::parse(&text)).map_err(|(line, message)| match line {
             Some(line) => format!("{name} line {line}: {message}"),
             None => format!("{name}: {message}"),
         })
@@ -59,6 +56,8 @@ impl PlrTable {
 
 #[cfg(test)]
 mod tests {
+    use units::MemoryFiles;
+
     use super::*;
 
     fn refusal(text: &str) -> (Option<usize>, String) {
@@ -106,15 +105,16 @@ mod tests {
 
     #[test]
     fn a_file_that_cannot_be_read_is_named() {
-        let error = PlrTable::read(Path::new("no/such.csv")).unwrap_err();
+        let refusal = |bytes: &[u8]| {
+            let mut files = MemoryFiles::from([("curve.csv".to_owned(), bytes.into())]);
+            PlrTable::read(&mut files, "curve.csv").unwrap_err()
+        };
+        let error = PlrTable::read(&mut MemoryFiles::new(), "no/such.csv").unwrap_err();
         assert!(error.starts_with("no/such.csv: cannot be read: "), "{error}");
-        let path = std::env::temp_dir().join(format!("transorbit-plr-{}.csv", std::process::id()));
-        std::fs::write(&path, "n,plr\n1,0\n2,nothing\n").unwrap();
-        let error = PlrTable::read(&path).unwrap_err();
-        std::fs::write(&path, b"1,0\n2,\xff\n").unwrap();
-        let bytes = PlrTable::read(&path).unwrap_err();
-        std::fs::remove_file(&path).unwrap();
-        assert_eq!(error, format!("{} line 3: the packet loss rate \"nothing\" is not a number", path.display()));
-        assert_eq!(bytes, format!("{} line 2: is not UTF-8 text", path.display()));
+        assert_eq!(
+            refusal(b"n,plr\n1,0\n2,nothing\n"),
+            "curve.csv line 3: the packet loss rate \"nothing\" is not a number"
+        );
+        assert_eq!(refusal(b"1,0\n2,\xff\n"), "curve.csv line 2: is not UTF-8 text");
     }
 }

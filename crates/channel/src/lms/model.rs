@@ -1,11 +1,10 @@
 //! The common part of the land mobile satellite models: from parameters and motion to channels.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rand::Rng;
-use units::{Angle, Db, Duration, FieldError, Frequency, OrOrbit, Speed, Time};
+use units::{Angle, Db, Duration, FieldError, Files, Frequency, OrOrbit, Speed, Time};
 
 use super::course::{Course, Published};
 use super::law;
@@ -57,10 +56,10 @@ impl<F: Fading> Kind for F {
         self.sight().check()
     }
 
-    fn load(&self, base_dir: &Path, geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, FieldError> {
+    fn load(&self, files: &mut dyn Files, geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, FieldError> {
         self.check()?;
         let (published, motion) = (self.published(), self.motion()?);
-        let sight = self.sight().load(base_dir, geometry)?;
+        let sight = self.sight().load(files, geometry)?;
         let course = published.course(self.elevation(), sight.geometry.as_deref(), motion.speed_mps)?;
         Ok(Box::new(FadingModel::new(course, motion, sight, Fading::carrier(self))))
     }
@@ -73,7 +72,7 @@ impl<F: Fading> Kind for F {
         Some(Fading::carrier(self))
     }
 
-    fn files_mut(&mut self) -> Vec<&mut PathBuf> {
+    fn files_mut(&mut self) -> Vec<&mut String> {
         self.link_budget_mut().map(LinkBudget::files_mut).unwrap_or_default()
     }
 }

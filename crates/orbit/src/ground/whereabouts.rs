@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
-use units::{FieldError, Length, Speed};
+use units::{FieldError, Files, Length, Speed};
 
+use crate::csv::read_text;
 use crate::ground::course::Course;
 use crate::ground::place::Place;
 use crate::ground::stations::NamedPlace;
-use crate::satellites::sky::ReadFile;
 
 /// The places where packets enter and leave the constellation on the fixed side.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -106,14 +106,14 @@ impl Gateways {
     ///
     /// # Errors
     /// As [`Gateways::check`]; or the file cannot be read or is wrong: names the line.
-    pub fn places(&self, read: ReadFile) -> Result<Vec<Place>, FieldError> {
+    pub fn places(&self, files: &mut dyn Files) -> Result<Vec<Place>, FieldError> {
         self.check()?;
         match self {
             Gateways::One(place) => Ok(vec![*place]),
             Gateways::Several(places) => Ok(places.clone()),
             Gateways::File(PlacesFile { file }) => {
                 let refuse = |message: String| FieldError::new("file", format!("{file}: {message}"));
-                let places = NamedPlace::from_csv(&read(file).map_err(refuse)?);
+                let places = NamedPlace::from_csv(&read_text(files, file).map_err(refuse)?);
                 let places = places.map_err(|error| refuse(error.to_string()))?;
                 count(places.len()).map_err(refuse)?;
                 Ok(places.into_iter().map(|named| named.place).collect())
@@ -154,13 +154,13 @@ impl Whereabouts {
     ///
     /// # Errors
     /// As [`Whereabouts::check`]; or the file cannot be read or is wrong: names the line.
-    pub fn course(&self, read: ReadFile) -> Result<Course, FieldError> {
+    pub fn course(&self, files: &mut dyn Files) -> Result<Course, FieldError> {
         match self {
             Whereabouts::At(place) => place.check().map(|()| Course::at(place)),
             Whereabouts::Moving(user) => Course::of_waypoints(user),
             Whereabouts::File(TrackFile { file }) => {
                 let refuse = |message: String| FieldError::new("file", format!("{file}: {message}"));
-                let text = read(file).map_err(refuse)?;
+                let text = read_text(files, file).map_err(refuse)?;
                 Course::from_csv(&text).map_err(|error| refuse(error.to_string()))
             }
         }

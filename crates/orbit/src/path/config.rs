@@ -2,8 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Angle, Duration, FieldError, Probability};
+use units::{Angle, Duration, FieldError, Files, MemoryFiles, Probability};
 
+use crate::csv::read_text;
 use crate::ground::whereabouts::{Gateways, Whereabouts};
 use crate::path::follow::{Follower, RouteSpec};
 use crate::path::format::TraceFormat;
@@ -12,7 +13,7 @@ use crate::path::trace::DelayTrace;
 use crate::path::transit::{AtHandover, DropWithoutRoute, HopConfig, NoRoute};
 use crate::routes::all_pairs::Metric;
 use crate::satellites::choice::ConstellationChoice;
-use crate::satellites::sky::{ReadFile, Sky};
+use crate::satellites::sky::Sky;
 
 units::registry! {
     /// The path between the source and the last hop: its one-way delay over time.
@@ -189,6 +190,16 @@ impl TracePath {
         }
     }
 
+    /// The delays that the file tells.
+    ///
+    /// # Errors
+    /// The file cannot be read or is wrong: names the line.
+    pub fn read(&self, files: &mut dyn Files) -> Result<DelayTrace, FieldError> {
+        let refuse = |message: String| FieldError::new("file", format!("{}: {message}", self.file));
+        let text = read_text(files, &self.file).map_err(refuse)?;
+        self.parse(&text).map_err(|error| refuse(error.to_string()))
+    }
+
     /// The delays in `text`, the content of the file.
     ///
     /// # Errors
@@ -262,24 +273,24 @@ impl ConstellationPath {
     /// # Errors
     /// As [`ConstellationPath::check`]; or there would be more than ten million steps; or an end never sees a satellite.
     pub fn trace(&self, duration: Duration) -> Result<DelayTrace, FieldError> {
-        self.trace_reading(duration, &|_| Err("files are not read here".to_owned()))
+        self.trace_reading(duration, &mut MemoryFiles::new())
     }
 
     /// As [`ConstellationPath::trace`], with the files that the path names.
     ///
     /// # Errors
     /// As [`ConstellationPath::trace`]; or a file cannot be read or is wrong, or one of its satellites has come down.
-    pub fn trace_reading(&self, duration: Duration, read: ReadFile) -> Result<DelayTrace, FieldError> {
+    pub fn trace_reading(&self, duration: Duration, files: &mut dyn Files) -> Result<DelayTrace, FieldError> {
         self.check()?;
-        self.trace_over(self.constellation.sky(read)?, duration, read)
+        self.trace_over(self.constellation.sky(files)?, duration, files)
     }
 
-    /// As [`ConstellationPath::trace_reading`], over the path's own constellation with its files read; `read` is for those of
+    /// As [`ConstellationPath::trace_reading`], over the path's own constellation with its files read; `files` has those of
     /// the ends.
     ///
     /// # Errors
     /// As [`ConstellationPath::trace_reading`].
-    pub fn trace_over(&self, sky: Sky, duration: Duration, read: ReadFile) -> Result<DelayTrace, FieldError> {
+    pub fn trace_over(&self, sky: Sky, duration: Duration, files: &mut dyn Files) -> Result<DelayTrace, FieldError> {
         self.check()?;
         if duration.as_nanos() / self.step.as_nanos() > MOST_STEPS {
             let message = format!("{} is too short for {duration}: at most {MOST_STEPS} steps", self.step);
@@ -288,8 +299,8 @@ impl ConstellationPath {
         let start = self.start.as_secs_f64();
         sky.check(start, start + duration.as_secs_f64())?;
         let spec = RouteSpec {
-            gateways: self.source.places(read).map_err(|error| error.within("source"))?,
-            course: self.user.course(read).map_err(|error| error.within("user"))?,
+            gateways: self.source.places(files).map_err(|error| error.within("source"))?,
+            course: self.user.course(files).map_err(|error| error.within("user"))?,
             handover: self.handover.clone(),
             source_handover: self.source_handover.as_ref().unwrap_or(&self.handover).clone(),
             is_linked: self.constellation.is_linked(),
@@ -475,11 +486,9 @@ mod tests {
             .replace("{ latitude = \"-36.9 deg\", longitude = \"174.8 deg\" }", "{ file = \"track.csv\" }");
         let PathConfig::Constellation(path) = read(&text) else { panic!() };
         let with = |gateways: &'static str, track: &'static str| {
-            let read = move |file: &str| match file {
-                "gateways.csv" => Ok(gateways.to_owned()),
-                _ => Ok(track.to_owned()),
-            };
-            path.trace_reading(Duration::from_secs(60), &read)
+            let file = |name: &str, text: &str| (name.to_owned(), text.as_bytes().into());
+            let mut files = MemoryFiles::from([file("gateways.csv", gateways), file("track.csv", track)]);
+            path.trace_reading(Duration::from_secs(60), &mut files)
         };
         let gateways = "name,latitude_deg,longitude_deg\nToulouse,43.6,1.4\n";
         let PathConfig::Constellation(plain) = read(PATH) else { panic!() };

@@ -1,11 +1,10 @@
 //! The delay between two places as a table, for export.
 
-use units::{Duration, FieldError, Time};
+use units::{Duration, FieldError, Files, Time};
 
 use crate::path::change::Change;
 use crate::path::config::ConstellationPath;
 use crate::path::trace::DelayTrace;
-use crate::satellites::sky::ReadFile;
 
 /// One-way delays on a grid of time.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,9 +47,9 @@ pub struct DelayRow {
 pub fn constellation_delay(
     path: &ConstellationPath,
     duration: Duration,
-    read: ReadFile,
+    files: &mut dyn Files,
 ) -> Result<DelayTable, FieldError> {
-    path.trace_reading(duration, read).map(|trace| tabulate(trace, duration, path.step))
+    path.trace_reading(duration, files).map(|trace| tabulate(trace, duration, path.step))
 }
 
 fn tabulate(trace: DelayTrace, duration: Duration, step: Duration) -> DelayTable {

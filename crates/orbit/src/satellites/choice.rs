@@ -3,12 +3,12 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
-use units::FieldError;
+use units::{FieldError, Files};
 
 use crate::satellites::constellation::{Constellation, LinkPattern};
 use crate::satellites::elements_file::ElementsFile;
 use crate::satellites::presets::{preset, presets};
-use crate::satellites::sky::{ReadFile, Sky, nearest_names};
+use crate::satellites::sky::{Sky, nearest_names};
 
 /// A constellation by name, by its parameters, or from a file of elements.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -55,11 +55,11 @@ impl ConstellationChoice {
     ///
     /// # Errors
     /// As [`ConstellationChoice::check`]; or a file cannot be read, or is wrong: names the line, record or satellite.
-    pub fn sky(&self, read: ReadFile) -> Result<Sky, FieldError> {
+    pub fn sky(&self, files: &mut dyn Files) -> Result<Sky, FieldError> {
         self.check()?;
         let sky = match self {
-            ConstellationChoice::File(file) => Sky::of_file(file, read),
-            _ => Sky::of_walker(self.resolve()?, read),
+            ConstellationChoice::File(file) => Sky::of_file(file, files),
+            _ => Sky::of_walker(self.resolve()?, files),
         };
         sky.map_err(|error| error.within("constellation"))
     }

@@ -2,18 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use units::{Angle, FieldError};
+use units::{Angle, FieldError, Files};
 
-use crate::csv::{Header, rows};
+use crate::csv::{Header, read_text, rows};
 use crate::satellites::constellation::{Constellation, LinkPattern};
 use crate::satellites::elements::{ElementOrbits, ElementSet, ElementsError, FRESH_SECONDS};
 use crate::satellites::elements_file::ElementsFile;
 use crate::satellites::links::Links;
 use crate::satellites::propagation::{Orbits, Vector, inertial_to_earth_fixed};
 use crate::satellites::{omm, tle};
-
-/// Hands out the text of a file that a scenario names, or says why it cannot.
-pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 /// Satellites with their orbits and links.
 #[derive(Clone, Debug)]
@@ -38,12 +35,12 @@ impl Sky {
     ///
     /// # Errors
     /// The file of its links cannot be read, or is wrong: names the line.
-    pub fn of_walker(constellation: &Constellation, read: ReadFile) -> Result<Sky, FieldError> {
+    pub fn of_walker(constellation: &Constellation, files: &mut dyn Files) -> Result<Sky, FieldError> {
         let orbits = Orbits::new(constellation);
         let names: Vec<String> = (0..constellation.satellites()).map(|number| number.to_string()).collect();
         let lowest = constellation.minimum_link_altitude.as_metres();
         let links = match &constellation.links {
-            LinkPattern::Pairs(file) => Links::between(&pairs(file, &names, read)?, &orbits, lowest),
+            LinkPattern::Pairs(file) => Links::between(&pairs(file, &names, files)?, &orbits, lowest),
             LinkPattern::PlusGrid | LinkPattern::None => Links::new(constellation, &orbits),
         };
         Ok(Sky { orbits, links, minimum_elevation: constellation.minimum_elevation, names, ages: Vec::new() })
@@ -53,9 +50,9 @@ impl Sky {
     ///
     /// # Errors
     /// A file cannot be read or is wrong: names the file and the line, record or satellite.
-    pub fn of_file(config: &ElementsFile, read: ReadFile) -> Result<Sky, FieldError> {
+    pub fn of_file(config: &ElementsFile, files: &mut dyn Files) -> Result<Sky, FieldError> {
         let refuse = |message: String| FieldError::new("file", format!("{}: {message}", config.file));
-        let text = read(&config.file).map_err(refuse)?;
+        let text = read_text(files, &config.file).map_err(refuse)?;
         let sets = parse_elements(&text).map_err(|error| refuse(error.to_string()))?;
         if sets.len() > MOST_SATELLITES {
             return Err(refuse(format!("has {} satellites, at most {MOST_SATELLITES} can be used", sets.len())));
@@ -66,7 +63,7 @@ impl Sky {
         let orbits = Orbits::Elements(orbits);
         let names: Vec<String> = sets.iter().map(|set| set.name.clone()).collect();
         let pairs = match &config.links {
-            LinkPattern::Pairs(file) => pairs(file, &names, read)?,
+            LinkPattern::Pairs(file) => pairs(file, &names, files)?,
             LinkPattern::None | LinkPattern::PlusGrid => Vec::new(),
         };
         Ok(Sky {
@@ -141,9 +138,9 @@ pub fn parse_elements(text: &str) -> Result<Vec<ElementSet>, ElementsError> {
 }
 
 /// The pairs that a file lists, without repetitions.
-fn pairs(file: &str, names: &[String], read: ReadFile) -> Result<Vec<[u32; 2]>, FieldError> {
+fn pairs(file: &str, names: &[String], files: &mut dyn Files) -> Result<Vec<[u32; 2]>, FieldError> {
     let refuse = |message: String| FieldError::new("links.pairs", format!("{file}: {message}"));
-    let text = read(file).map_err(refuse)?;
+    let text = read_text(files, file).map_err(refuse)?;
     parse_pairs(&text, names).map_err(|error| refuse(error.to_string()))
 }
 
@@ -191,6 +188,8 @@ pub(crate) fn nearest_names<'a>(given: &str, names: impl Iterator<Item = &'a str
 
 #[cfg(test)]
 mod tests {
+    use units::MemoryFiles;
+
     use super::*;
     use crate::satellites::choice::ConstellationChoice;
     use crate::satellites::presets::preset;
@@ -206,11 +205,8 @@ C,100004,2026-11-01T12:00:00,4.0,0,86.4,10,0,270,0
 HIGH,100005,2026-11-20T06:00:00,1.0027,0.0002,0.05,10,0,315,0
 ";
 
-    fn read<'a>(files: &'a [(&'a str, &'a str)]) -> impl Fn(&str) -> Result<String, String> + 'a {
-        move |name| {
-            let found = files.iter().find(|file| file.0 == name);
-            found.map(|file| file.1.to_owned()).ok_or_else(|| "cannot be read: no such file".to_owned())
-        }
+    fn memory(files: &[(&str, &str)]) -> MemoryFiles {
+        files.iter().map(|&(name, text)| (name.to_owned(), text.as_bytes().into())).collect()
     }
 
     fn sky(toml: &str, files: &[(&str, &str)]) -> Result<Sky, String> {
@@ -219,7 +215,7 @@ HIGH,100005,2026-11-20T06:00:00,1.0027,0.0002,0.05,10,0,315,0
             constellation: ConstellationChoice,
         }
         let holder: Holder = toml::from_str(&format!("constellation = {toml}")).map_err(|e| e.message().to_owned())?;
-        holder.constellation.sky(&read(files)).map_err(|error| error.to_string())
+        holder.constellation.sky(&mut memory(files)).map_err(|error| error.to_string())
     }
 
     fn epoch(sky: &Sky) -> String {
@@ -257,7 +253,10 @@ HIGH,100005,2026-11-20T06:00:00,1.0027,0.0002,0.05,10,0,315,0
         let sky = super::tests::sky("{ file = \"x\" }", &[("x", &fresh)]).unwrap();
         assert_eq!(sky.warning(0.0, 13.0 * 86_400.0), None);
         assert!(sky.warning(0.0, 14.0 * 86_400.0).is_some());
-        assert_eq!(Sky::of_walker(&preset("geo").unwrap().constellation, &read(&[])).unwrap().warning(0.0, 1e9), None);
+        assert_eq!(
+            Sky::of_walker(&preset("geo").unwrap().constellation, &mut memory(&[])).unwrap().warning(0.0, 1e9),
+            None
+        );
     }
 
     #[test]
@@ -319,7 +318,7 @@ HIGH,100005,2026-11-20T06:00:00,1.0027,0.0002,0.05,10,0,315,0
         );
         assert_eq!(
             sky("{ file = \"other\" }", &[]).unwrap_err(),
-            "constellation.file: other: cannot be read: no such file"
+            "constellation.file: other: cannot be read: there is no such file"
         );
         let grid = sky("{ file = \"sky.txt\", links = \"plus-grid\" }", &[]).unwrap_err();
         assert!(grid.starts_with("constellation.links: \"plus-grid\" needs planes"), "{grid}");

@@ -1,7 +1,6 @@
 //! A checked scenario: what a run is made from.
 
 use std::ops::Range;
-use std::path::Path;
 
 use access::AccessConfig;
 use channel::ChannelConfig;
@@ -14,6 +13,7 @@ use transport::{TcpConfig, UdpConfig};
 use units::Duration;
 
 use super::ScenarioError;
+use crate::files::FileSource;
 
 /// A scenario with every default filled in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -297,18 +297,12 @@ impl ScenarioConfig {
 
     /// The same scenario with what profiles leave open written out, and files named from the root, so that it means the same
     /// wherever it is kept.
-    pub(super) fn resolved(&self, base: &Path) -> ScenarioConfig {
+    pub(super) fn resolved(&self, source: &FileSource) -> ScenarioConfig {
         let packet = self.default_packet_bytes();
         let mut resolved = self.clone();
-        let from_root = |file: &Path| std::path::absolute(base.join(file)).unwrap_or_else(|_| base.join(file));
-        for file in resolved.path.files_mut() {
-            *file = from_root(Path::new(file.as_str())).display().to_string();
-        }
-        for file in resolved.channel.entry_mut().files_mut() {
-            *file = from_root(file);
-        }
+        resolved.files_mut().for_each(|file| *file = source.absolute(file));
         resolved.last_hop.harq.entry_mut().resolve();
-        resolved.access = resolved.access.map(|access| access.resolved(&from_root));
+        resolved.access = resolved.access.map(|access| access.resolved());
         for flow in &mut resolved.flows {
             let satellite = flow.pep.as_mut().map(|pep| pep.transport.get_or_insert_with(|| flow.transport.clone()));
             for transport in satellite.into_iter().chain([&mut flow.transport]) {
@@ -318,6 +312,12 @@ impl ScenarioConfig {
             }
         }
         resolved
+    }
+
+    /// The names of the files that it needs.
+    pub(crate) fn files_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let access = self.access.as_mut().and_then(AccessConfig::file_mut);
+        self.path.files_mut().into_iter().chain(self.channel.entry_mut().files_mut()).chain(access)
     }
 
     /// A full packet fills the HARQ block (1,115 B in the papers, also where there is no HARQ).

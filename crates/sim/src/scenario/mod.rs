@@ -9,12 +9,12 @@ mod pca;
 mod registries;
 mod shape;
 
-use std::path::{Path, PathBuf};
-
 use channel::ChannelConfig;
 use orbit::ConstellationChoice;
 use serde_json::Value as Json;
 use toml::Table;
+
+use crate::files::{FileSource, InputFiles};
 
 pub use config::{
     FlowConfig, FlowDirection, PacketCapture, PepConfig, RecordConfig, ScenarioConfig, TransportConfig, positive,
@@ -28,23 +28,23 @@ pub use registries::{Choice, ChoiceOption, Registry, registries, schema};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     table: Table,
-    /// Where relative paths of trace files start.
-    base: PathBuf,
+    /// Where the names of files lead.
+    source: FileSource,
 }
 
 impl Scenario {
-    /// Reads TOML text; `base` is the folder that relative file names in it start from.
+    /// Reads TOML text; `source` is where the names of files in it lead: a folder, or files in memory.
     ///
     /// # Errors
     /// The text is not TOML: names the line and column.
-    pub fn from_toml(text: &str, base: &Path) -> Result<Scenario, ScenarioError> {
+    pub fn from_toml(text: &str, source: impl Into<FileSource>) -> Result<Scenario, ScenarioError> {
         let table = toml::from_str(text).map_err(|error: toml::de::Error| {
             let before = error.span().map_or("", |span| &text[..span.start.min(text.len())]);
             let line = before.matches('\n').count() + 1;
             let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
             ScenarioError::new("", format!("not valid TOML at line {line}, column {column}: {}", error.message()))
         })?;
-        Ok(Scenario { table, base: base.to_owned() })
+        Ok(Scenario { table, source: source.into() })
     }
 
     /// A copy with the value at a dotted path replaced; a table replaces the table.
@@ -93,7 +93,7 @@ impl Scenario {
     /// # Errors
     /// The first field that is wrong.
     pub fn check(&self) -> Result<(), ScenarioError> {
-        crate::world::check(&self.config()?, &self.base)
+        crate::world::check(&self.config()?, &mut self.files())
     }
 
     /// The scenario as TOML with every default filled in.
@@ -102,13 +102,13 @@ impl Scenario {
     /// The first field that is wrong.
     pub fn resolved_toml(&self) -> Result<String, ScenarioError> {
         self.check()?;
-        let resolved = self.config()?.resolved(&self.base);
+        let resolved = self.config()?.resolved(&self.source);
         Ok(toml::to_string_pretty(&resolved).expect("a scenario is TOML"))
     }
 
-    /// Where relative paths of trace files start.
-    pub fn base(&self) -> &Path {
-        &self.base
+    /// The files that its names lead to, none of them read.
+    pub fn files(&self) -> InputFiles {
+        InputFiles::new(self.source.clone())
     }
 }
 

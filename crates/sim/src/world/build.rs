@@ -1,6 +1,5 @@
 //! From a checked scenario to a world at rest.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use access::ReturnLink;
@@ -11,7 +10,7 @@ use orbit::{DelayTrace, PathConfig};
 use rand::{Rng, RngExt};
 use traffic::{Listener, Needs};
 use transport::{Settings, TcpConfig};
-use units::{Bytes, Duration, OrOrbit, Time};
+use units::{Bytes, Duration, Files, OrOrbit, Time};
 
 use super::World;
 use super::endpoint::{Endpoints, Reader, Transport};
@@ -31,19 +30,19 @@ use crate::scenario::{FlowConfig, FlowDirection, PepConfig, ScenarioConfig, Scen
 /// Finds a scheduler from elsewhere by its name.
 pub type Choosers<'a> = dyn FnMut(&str) -> Option<Box<dyn Choose>> + 'a;
 
-/// Builds the world of a scenario; relative file names start from `base`.
+/// Builds the world of a scenario; its files are among `files`.
 pub(crate) fn build(
     config: &ScenarioConfig,
-    base: &Path,
+    files: &mut dyn Files,
     seed: u64,
     choosers: &mut Choosers<'_>,
 ) -> Result<World, ScenarioError> {
     let streams = Streams::new(seed);
-    let path = long_path(config, base, &streams)?;
-    let (model, hop) = radio(config, base, &path)?;
+    let path = long_path(config, files, &streams)?;
+    let (model, hop) = radio(config, files, &path)?;
     let base_rtt = base_rtt(config, &path, &hop);
     let link = last_hop(config, model.as_ref(), &hop, base_rtt, &streams, choosers)?;
-    let return_link = return_link(config, base, &streams)?;
+    let return_link = return_link(config, files, &streams)?;
     let reference_snr = model.reference_snr();
     let warnings = path.warnings.iter().cloned().chain(model.warnings(u64::from(config.users()))).collect();
 
@@ -74,12 +73,12 @@ pub(crate) fn build(
 }
 
 /// Reads the files that a scenario names and checks what follows from its values together, without building a world.
-pub(crate) fn check(config: &ScenarioConfig, base: &Path) -> Result<(), ScenarioError> {
-    let path = long_path(config, base, &Streams::new(config.seed))?;
-    let (_, hop) = radio(config, base, &path)?;
+pub(crate) fn check(config: &ScenarioConfig, files: &mut dyn Files) -> Result<(), ScenarioError> {
+    let path = long_path(config, files, &Streams::new(config.seed))?;
+    let (_, hop) = radio(config, files, &path)?;
     let base_rtt = base_rtt(config, &path, &hop);
     config.last_hop.check(base_rtt, config.users() as usize).map_err(|error| error.within("last_hop"))?;
-    return_link(config, base, &Streams::new(config.seed))?;
+    return_link(config, files, &Streams::new(config.seed))?;
     let with_pep = config.flows.iter().enumerate().filter_map(|(i, flow)| Some((i, flow, flow.pep.as_ref()?)));
     with_pep.into_iter().try_for_each(|(i, flow, pep)| pep_settings(config, i, flow, pep, base_rtt).map(drop))
 }
@@ -93,16 +92,20 @@ fn base_rtt(config: &ScenarioConfig, path: &LongPath, hop: &Propagation) -> Dura
 ///
 /// # Errors
 /// The first field that is wrong, or a file that cannot be read.
-pub fn last_link(config: &ScenarioConfig, base: &Path) -> Result<(Box<dyn ChannelModel>, Propagation), ScenarioError> {
-    radio(config, base, &long_path(config, base, &Streams::new(config.seed))?)
+pub fn last_link(
+    config: &ScenarioConfig,
+    files: &mut dyn Files,
+) -> Result<(Box<dyn ChannelModel>, Propagation), ScenarioError> {
+    let path = long_path(config, files, &Streams::new(config.seed))?;
+    radio(config, files, &path)
 }
 
 fn radio(
     config: &ScenarioConfig,
-    base: &Path,
+    files: &mut dyn Files,
     path: &LongPath,
 ) -> Result<(Box<dyn ChannelModel>, Propagation), ScenarioError> {
-    Ok((load_channel(&config.channel, base, path.geometry().as_ref())?, propagation(config, path)?))
+    Ok((load_channel(&config.channel, files, path.geometry().as_ref())?, propagation(config, path)?))
 }
 
 /// The delay between the last satellite and the users.
@@ -125,10 +128,10 @@ fn propagation(config: &ScenarioConfig, path: &LongPath) -> Result<Propagation, 
 /// The first field that is wrong, or a file that cannot be read.
 pub fn load_channel(
     config: &ChannelConfig,
-    base: &Path,
+    files: &mut dyn Files,
     geometry: Option<&Arc<Geometry>>,
 ) -> Result<Box<dyn ChannelModel>, ScenarioError> {
-    config.entry().load(base, geometry).map_err(|error| error.within("channel"))
+    config.entry().load(files, geometry).map_err(|error| error.within("channel"))
 }
 
 /// Random streams for one channel.
@@ -141,27 +144,21 @@ pub fn last_hop_streams(streams: Streams) -> impl FnMut(&'static str, u64) -> Bo
     move |purpose, number| Box::new(streams.stream(&format!("last_hop.{purpose}"), number))
 }
 
-fn long_path(config: &ScenarioConfig, base: &Path, streams: &Streams) -> Result<LongPath, ScenarioError> {
+fn long_path(config: &ScenarioConfig, files: &mut dyn Files, streams: &Streams) -> Result<LongPath, ScenarioError> {
     let mut warnings = Vec::new();
     let trace = match &config.path {
         PathConfig::Fixed(fixed) => DelayTrace::fixed(fixed.delay),
         PathConfig::Constellation(path) => {
             let within = |error: ScenarioError| error.within("path");
             path.check().map_err(within)?;
-            let read = crate::files::reader(base);
-            let sky = path.constellation.sky(&read).map_err(within)?;
+            let sky = path.constellation.sky(files).map_err(within)?;
             let start = path.start.as_secs_f64();
             warnings.extend(sky.warning(start, start + config.duration.as_secs_f64()));
-            let trace = path.trace_over(sky, config.duration, &read).map_err(within)?;
+            let trace = path.trace_over(sky, config.duration, files).map_err(within)?;
             warnings.extend(trace.warnings().iter().cloned());
             trace
         }
-        PathConfig::Trace(trace) => {
-            let file = base.join(&trace.file);
-            let refuse = |message: String| ScenarioError::new("path.file", format!("{}: {message}", file.display()));
-            let text = std::fs::read_to_string(&file).map_err(|error| refuse(format!("cannot be read: {error}")))?;
-            trace.parse(&text).map_err(|error| refuse(error.to_string()))?
-        }
+        PathConfig::Trace(trace) => trace.read(files).map_err(|error| error.within("path"))?,
     };
     let jitter = match &config.path {
         PathConfig::Fixed(fixed) => fixed.jitter.clone().map(|jitter| (jitter, streams.stream("path.jitter", 0))),
@@ -191,7 +188,7 @@ fn last_hop(
 /// The return link, if the scenario has one.
 fn return_link(
     config: &ScenarioConfig,
-    base: &Path,
+    files: &mut dyn Files,
     streams: &Streams,
 ) -> Result<Option<Box<ReturnLink>>, ScenarioError> {
     let Some(access) = &config.access else { return Ok(None) };
@@ -202,8 +199,8 @@ fn return_link(
     let mut own = |purpose: &'static str, number| -> Box<dyn Rng + Send> {
         Box::new(streams.stream(&format!("access.{purpose}"), number))
     };
-    let link = ReturnLink::new(access, &weights, base, &mut own).map_err(|error| error.within("access"))?;
-    Ok(Some(Box::new(link)))
+    let plan = access.plan(files).map_err(|error| error.within("access"))?;
+    Ok(Some(Box::new(ReturnLink::new(&plan, &weights, &mut own))))
 }
 
 /// Applications, their flows and endpoints.

@@ -47,16 +47,14 @@ fn find(kept: &mut Kept, identity: &str, request: LawRequest) -> Option<Arc<Tran
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use channel::ChannelConfig;
-    use units::Duration;
+    use units::{Duration, MemoryFiles};
 
     use super::*;
 
     fn model(text: &str) -> Box<dyn ChannelModel> {
         let config: ChannelConfig = toml::from_str(text).expect(text);
-        config.entry().load(Path::new("."), None).expect(text)
+        config.entry().load(&mut MemoryFiles::new(), None).expect(text)
     }
 
     /// A law that is kept is that which would be drawn, whatever else was asked for in between.

@@ -3,8 +3,6 @@
 //! Each packet of a block is that of a terminal of its own, so the limit of one amplifier holds within a packet: its bursts are in
 //! different timeslots. In a run terminals send several packets in a frame, which share their timeslots.
 
-use std::path::Path;
-
 use access::AccessConfig;
 use access::random::{self, PlrPoint, RandomLayout, Scheme};
 use engine::Streams;
@@ -12,6 +10,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use sim::{Scenario, ScenarioError, Table};
 use toml::Value;
+use units::Files;
 
 use super::schemes::{Named, named_schemes, options, return_link};
 
@@ -115,7 +114,8 @@ impl PlrStudy {
         access.random.check().map_err(|error| error.within("access.random"))?;
         let (timeslots, block_slots) = (access.frame.timeslots, access.frame.block_slots);
         let layout = RandomLayout { timeslots, block_slots, one_amplifier: access.one_amplifier };
-        let curve = |named: Named| Curve::new(named, &access, layout, scenario.base());
+        let mut files = scenario.files();
+        let curve = |named: Named| Curve::new(named, &access, layout, &mut files);
         let schemes = named_schemes(scenario, &access, options.methods.as_deref())?;
         let curves = schemes.into_iter().map(curve).collect::<Result<Vec<_>, _>>()?;
         if options.bursts == 0 {
@@ -199,10 +199,15 @@ impl PlrStudy {
 }
 
 impl Curve {
-    fn new(named: Named, access: &AccessConfig, layout: RandomLayout, base: &Path) -> Result<Curve, ScenarioError> {
+    fn new(
+        named: Named,
+        access: &AccessConfig,
+        layout: RandomLayout,
+        files: &mut dyn Files,
+    ) -> Result<Curve, ScenarioError> {
         let within = |error: ScenarioError| error.within(&named.field);
         named.scheme.check(&layout).map_err(within)?;
-        let scheme = named.scheme.load(&access.random, base).map_err(within)?;
+        let scheme = named.scheme.load(&access.random, files).map_err(within)?;
         Ok(Curve { named, scheme })
     }
 

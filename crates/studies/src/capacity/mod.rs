@@ -171,7 +171,7 @@ impl CapacityStudy {
         for case in &cases {
             case.last_hop.check(BASE_RTT, case.users as usize).map_err(|error| error.within("last_hop"))?;
         }
-        let (model, hop) = last_link(&config, scenario.base())?;
+        let (model, hop) = last_link(&config, &mut scenario.files())?;
         let planned = config.last_hop.law_request(hop.mean()).map(|request| law(model.as_ref(), request));
         let one = LawRequest { transmissions: 1, spacing: config.last_hop.feedback_rtt(hop.mean()) };
         let information = Information::new(&law(model.as_ref(), one));

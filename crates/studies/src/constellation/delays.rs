@@ -5,7 +5,7 @@ use std::path::Path;
 use orbit::{ConstellationPath, DelayTable, Look, PathConfig, TraceFormat};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
-use sim::{Scenario, ScenarioError, Table, positive, reader};
+use sim::{InputFiles, Scenario, ScenarioError, Table, positive};
 use units::{Frequency, Time};
 
 use crate::bounds::span;
@@ -51,7 +51,8 @@ pub struct DelayTrace {
 pub(crate) fn delay(asked: &Delay, base: &Path) -> Result<Table, ScenarioError> {
     let duration = span("duration", asked.duration_s)?;
     positive("duration", duration)?;
-    let DelayTable { rows, trace } = orbit::constellation_delay(&path(&asked.path, base)?, duration, &reader(base))?;
+    let DelayTable { rows, trace } =
+        orbit::constellation_delay(&path(&asked.path, base)?, duration, &mut InputFiles::new(base))?;
     let known = |value: Option<u32>| value.map_or(f64::NAN, f64::from);
     let float = |value: Option<f64>| value.unwrap_or(f64::NAN);
     let mut table = Table::default();
@@ -90,7 +91,7 @@ pub(crate) fn delay_trace(asked: &DelayTrace, base: &Path) -> Result<Json, Scena
     let format: TraceFormat = serde_json::from_value(json!(asked.format))
         .map_err(|error| ScenarioError::new("format", error.to_string().replace('`', "\"")))?;
     let path = path(&asked.path, base)?;
-    Ok(json!(path.trace_reading(duration, &reader(base))?.write(format, path.step)))
+    Ok(json!(path.trace_reading(duration, &mut InputFiles::new(base))?.write(format, path.step)))
 }
 
 /// Read as part of a scenario, so that there is one way to say a path and to check it.

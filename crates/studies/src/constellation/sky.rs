@@ -6,7 +6,7 @@ use std::path::Path;
 use orbit::{ConstellationChoice, Links, NamedPlace, Orbits, Place, Sky, Station, Vector};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
-use sim::{ScenarioError, Table, constellation_from_json, positive, reader};
+use sim::{InputFiles, ScenarioError, Table, constellation_from_json, positive};
 use units::Duration;
 
 use crate::bounds::{MOST_ROWS, instant, span};
@@ -77,7 +77,7 @@ pub(super) fn sky(constellation: &str, base: &Path) -> Result<Sky, ScenarioError
         true => constellation_from_json(constellation)?,
         false => ConstellationChoice::from(constellation),
     };
-    choice.sky(&reader(base))
+    choice.sky(&mut InputFiles::new(base))
 }
 
 /// The places of all satellites, fixed to the Earth: `time_s` (after the reference instant), `satellite` (its number from 0),

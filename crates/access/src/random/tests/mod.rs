@@ -6,11 +6,10 @@ mod placement;
 mod powers;
 mod words;
 
-use std::path::Path;
-
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::{Value, json};
+use units::MemoryFiles;
 
 use super::{Columns, RandomAccess, RandomConfig, RandomFrame, RandomLayout, Scheme};
 
@@ -29,7 +28,7 @@ fn parse(config: &Value) -> RandomAccess {
 
 fn load(config: &Value, random: &RandomConfig) -> Scheme {
     random.check().unwrap();
-    parse(config).load(random, Path::new(".")).unwrap()
+    parse(config).load(random, &mut MemoryFiles::new()).unwrap()
 }
 
 fn scheme(config: &Value) -> Scheme {

@@ -18,7 +18,7 @@ fn every_scheme_has_defaults_that_work() {
         let config = parse(&json!({ "kind": kind }));
         config.check(&LAYOUT).unwrap();
         assert_eq!(config.kind(), kind);
-        let scheme = config.load(&RandomConfig::default(), Path::new(".")).unwrap();
+        let scheme = config.load(&RandomConfig::default(), &mut MemoryFiles::new()).unwrap();
         assert!(scheme.decodes_without_interference(), "{kind}");
         assert_eq!(parse(&serde_json::to_value(&config).unwrap()), config);
     }
@@ -29,7 +29,7 @@ fn every_scheme_has_defaults_that_work() {
 fn a_packet_has_its_bursts_and_bits() {
     let facts = |config| {
         let config = parse(&config);
-        let scheme = config.load(&RandomConfig::default(), Path::new(".")).unwrap();
+        let scheme = config.load(&RandomConfig::default(), &mut MemoryFiles::new()).unwrap();
         assert_eq!(scheme.payload_bits(), config.payload_bits());
         assert_eq!(RandomFrame::new(scheme.clone(), LAYOUT).payload_bits(), config.payload_bits());
         (config.planned_bursts(), scheme.mean_bursts(), config.payload_bits())
@@ -126,18 +126,14 @@ fn weak_signals_are_noticed() {
 }
 
 /// A scheme by a table with these lines.
-fn by_table(lines: &str, name: &str) -> Result<Scheme, units::FieldError> {
-    let folder = std::env::temp_dir();
-    let name = format!("transorbit-{}-{name}.csv", std::process::id());
-    std::fs::write(folder.join(&name), lines).unwrap();
-    let scheme = parse(&json!({ "kind": "table", "plr": name })).load(&RandomConfig::default(), &folder);
-    std::fs::remove_file(folder.join(&name)).unwrap();
-    scheme
+fn by_table(lines: &str) -> Result<Scheme, units::FieldError> {
+    let mut files = MemoryFiles::from([("curve.csv".to_owned(), lines.as_bytes().into())]);
+    parse(&json!({ "kind": "table", "plr": "curve.csv" })).load(&RandomConfig::default(), &mut files)
 }
 
 #[test]
 fn a_table_decides_by_the_packets_of_each_block() {
-    let scheme = by_table("packets_per_block,plr\n0,0\n50,0.4\n60,1\n", "curve").unwrap();
+    let scheme = by_table("packets_per_block,plr\n0,0\n50,0.4\n60,1\n").unwrap();
     assert!(scheme.decodes_without_interference());
     for (packets, expected) in [(25, 0.2), (50, 0.4), (55, 0.7)] {
         let (plr, sigma) = loss_rate(scheme.clone(), free(100), packets, 2000, u64::from(packets));
@@ -149,7 +145,7 @@ fn a_table_decides_by_the_packets_of_each_block() {
 
 #[test]
 fn a_block_of_a_table_does_not_count_the_packets_of_another() {
-    let mut frame = RandomFrame::new(by_table("55,0\n56,1\n", "step").unwrap(), free(100));
+    let mut frame = RandomFrame::new(by_table("55,0\n56,1\n").unwrap(), free(100));
     let mut rng = rng(1);
     for _ in 0..50 {
         frame.begin(2);
@@ -168,7 +164,7 @@ fn a_block_of_a_table_does_not_count_the_packets_of_another() {
 fn a_table_draws_once_for_each_packet() {
     // The table draws whatever its rates are, so that they shift no other draw from the stream.
     let after = |lines: &str| {
-        let mut frame = RandomFrame::new(by_table(lines, "draws").unwrap(), free(100));
+        let mut frame = RandomFrame::new(by_table(lines).unwrap(), free(100));
         let mut rng = rng(1);
         frame.begin(1);
         (0..20).for_each(|_| assert!(frame.add(&mut Columns::new(100), &mut rng)));
@@ -181,7 +177,7 @@ fn a_table_draws_once_for_each_packet() {
 
 #[test]
 fn a_table_that_cannot_be_used_is_named() {
-    let error = by_table("n,plr\n10,0.1\n20,1.5\n", "wrong").unwrap_err();
+    let error = by_table("n,plr\n10,0.1\n20,1.5\n").unwrap_err();
     assert_eq!(error.field, "plr");
-    assert!(error.message.ends_with("-wrong.csv line 3: the packet loss rate 1.5 is not between 0 and 1"), "{error}");
+    assert_eq!(error.message, "curve.csv line 3: the packet loss rate 1.5 is not between 0 and 1");
 }
