@@ -1,6 +1,7 @@
 //! The packets of a run: made once, referred to by number, counted to the last.
 
 use traffic::End;
+use transport::Datagram;
 pub(crate) use transport::Payload;
 use units::Time;
 
@@ -16,7 +17,7 @@ pub(crate) struct Packet {
     pub(crate) class: u32,
     /// The endpoint that it is sent to.
     pub(crate) to: u32,
-    /// Packets made in the run before it; the lower bits only.
+    /// Packets made in the run before it; the lower bits only. [`Packets::add`] sets it.
     pub(crate) number: u32,
     /// Which transmission of its data this is: 0 for the first.
     pub(crate) copy: u32,
@@ -78,6 +79,21 @@ impl Way {
 }
 
 impl Packet {
+    /// What is in a slot before its first packet.
+    const NONE: Packet = Packet {
+        payload: Payload::Udp(Datagram { number: 0, len: 0 }),
+        sent: Time::ZERO,
+        flow: 0,
+        user: 0,
+        class: 0,
+        to: 0,
+        number: 0,
+        copy: 0,
+        bytes: 0,
+        way: Way::Forward,
+        route: Route::Downlink,
+    };
+
     /// The value that stands for the packet in the digest: packets that go the same way differ in it.
     #[inline]
     pub(crate) fn digest_word(&self) -> u64 {
@@ -111,26 +127,20 @@ pub(crate) struct Packets {
 }
 
 impl Packets {
-    /// How many packets were made before the next one; the lower bits only.
-    #[inline]
-    pub(crate) fn next_number(&self) -> u32 {
-        self.created as u32
-    }
-
-    /// Adds a packet and returns its slot, which is reused after [`Packets::release`].
+    /// Adds a packet, numbers it and returns its slot, which is reused after [`Packets::release`].
     #[inline]
     pub(crate) fn add(&mut self, packet: Packet) -> u32 {
+        let id = self.free.pop().unwrap_or_else(|| self.grow());
+        self.slots[id as usize] = Packet { number: self.created as u32, ..packet };
         self.created += 1;
-        match self.free.pop() {
-            Some(id) => {
-                self.slots[id as usize] = packet;
-                id
-            }
-            None => {
-                self.slots.push(packet);
-                self.slots.len() as u32 - 1
-            }
-        }
+        id
+    }
+
+    /// One more slot.
+    #[cold]
+    fn grow(&mut self) -> u32 {
+        self.slots.push(Packet::NONE);
+        self.slots.len() as u32 - 1
     }
 
     /// A packet under way.

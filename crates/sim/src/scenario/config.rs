@@ -52,7 +52,7 @@ pub struct ScenarioConfig {
 pub struct FlowConfig {
     /// How many users get this.
     #[serde(default = "one_flow")]
-    #[schemars(range(min = 1, max = 100_000))]
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub count: u32,
     /// The first of these users, who are numbered from 0; without it, those after the users of the entries before, so that
     /// nobody gets two kinds. With 0, the users of the first entry get this too.
@@ -158,8 +158,8 @@ impl Default for RecordConfig {
     }
 }
 
-/// Flows of a run: each has machines and a record of its own for the whole run, some kilobytes.
-const MOST_FLOWS: f64 = 300_000.0;
+/// Flows of a run: each has the address of a server of its own in 10.0.0.0/9.
+const MOST_FLOWS: f64 = 8_000_000.0;
 
 impl RecordConfig {
     /// The most samples that are kept of each of so many flows.

@@ -159,11 +159,11 @@ impl Endpoints {
         let [endpoint, peer] = ends.expect("a connection has two ends");
         let Endpoint { protocol, site, .. } = endpoint;
         let mut sent = false;
-        let answer = protocol.handle(now, input, &mut |&payload, copy| {
+        let answer = protocol.handle(now, input, &mut |payload, copy| {
             let Site { flow, user, class, peer: to, way, route, .. } = *site;
             let bytes = payload.wire_bytes();
-            let number = ledger.packets.next_number();
-            let packet = Packet { payload, sent: now, flow, user, class, to, number, copy, bytes, way, route };
+            let packet =
+                Packet { payload: *payload, sent: now, flow, user, class, to, number: 0, copy, bytes, way, route };
             let id = ledger.send(packet, || peer.protocol.has_received(payload.sequence()));
             network.send(now, id, bytes, site, ledger);
             sent = true;

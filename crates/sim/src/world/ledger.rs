@@ -19,8 +19,9 @@ impl Ledger {
     /// A packet is sent; `received`: whether its receiver has its data already, asked of retransmissions only.
     #[inline]
     pub(super) fn send(&mut self, packet: Packet, received: impl FnOnce() -> bool) -> u32 {
-        self.recorder.sent(packet.sent, &packet, received);
-        self.packets.add(packet)
+        let (now, id) = (packet.sent, self.packets.add(packet));
+        self.recorder.sent(now, self.packets.get(id), received);
+        id
     }
 
     /// A packet arrives at the endpoint that it was sent to: the endpoint and what the packet carries.

@@ -1,49 +1,84 @@
 //! A link that only delays: packets leave by the instant at which they arrive, not by the order in which they entered.
 
-use std::collections::VecDeque;
-
 use units::Time;
 
 /// Packets under way, by the instant at which they arrive; those of the same instant in the order in which they entered.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Pipe {
-    packets: VecDeque<(Time, u32)>,
+    /// The packets from `first` on, each with its instant, around the end; the length is a power of two.
+    ring: Vec<(Time, u32)>,
+    first: usize,
+    len: usize,
+    /// The instant at which the first arrives; [`Time::MAX`] without one.
+    next: Time,
+}
+
+impl Default for Pipe {
+    fn default() -> Pipe {
+        Pipe { ring: vec![(Time::MAX, 0); 16], first: 0, len: 0, next: Time::MAX }
+    }
 }
 
 impl Pipe {
     /// Lets a packet arrive at `at`. A shorter path than that of the packets before lets it overtake them.
     #[inline]
     pub(super) fn push(&mut self, at: Time, packet: u32) {
-        match self.packets.back() {
-            Some(&(last, _)) if last > at => {
-                let place = self.packets.partition_point(|&(other, _)| other <= at);
-                self.packets.insert(place, (at, packet));
-            }
-            _ => self.packets.push_back((at, packet)),
+        if self.len == self.ring.len() {
+            self.grow();
+        }
+        let mut place = self.len;
+        while place > 0 && self.get(place - 1).0 > at {
+            *self.slot(place) = self.get(place - 1);
+            place -= 1;
+        }
+        *self.slot(place) = (at, packet);
+        self.len += 1;
+        if place == 0 {
+            self.next = at;
         }
     }
 
     /// The next packet that has arrived by `now`.
     #[inline]
     pub(super) fn pop_due(&mut self, now: Time) -> Option<u32> {
-        match self.packets.front() {
-            Some(&(at, packet)) if at <= now => {
-                self.packets.pop_front();
-                Some(packet)
-            }
-            _ => None,
+        if self.next > now || self.len == 0 {
+            return None;
         }
+        let (_, packet) = self.get(0);
+        self.first += 1;
+        self.len -= 1;
+        self.next = if self.len > 0 { self.get(0).0 } else { Time::MAX };
+        Some(packet)
     }
 
     /// The instant at which the next packet arrives.
     #[inline]
     pub(super) fn poll_timeout(&self) -> Option<Time> {
-        self.packets.front().map(|&(at, _)| at)
+        (self.next < Time::MAX).then_some(self.next)
     }
 
     /// How many packets are under way.
     pub(super) fn len(&self) -> usize {
-        self.packets.len()
+        self.len
+    }
+
+    /// The `place`-th packet.
+    #[inline]
+    fn get(&self, place: usize) -> (Time, u32) {
+        self.ring[(self.first + place) & (self.ring.len() - 1)]
+    }
+
+    #[inline]
+    fn slot(&mut self, place: usize) -> &mut (Time, u32) {
+        let index = (self.first + place) & (self.ring.len() - 1);
+        &mut self.ring[index]
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let mut ring: Vec<_> = (0..self.len).map(|place| self.get(place)).collect();
+        ring.resize(2 * self.len, (Time::MAX, 0));
+        (self.ring, self.first) = (ring, 0);
     }
 }
 
