@@ -10,7 +10,7 @@ use units::{BitRate, Duration, Time};
 
 use super::filter::{MaxFilter, fraction};
 use super::{
-    AckSample, CongestionController, CongestionState, Event, Needs, Options, RateSample, Start, Window, bit_rate,
+    AckSample, CongestionController, CongestionState, Event, Needs, Kind, RateSample, Start, Window, bit_rate,
 };
 
 /// A model of the path's bandwidth and round-trip time that paces segments; losses do not slow it (version 1, as in Linux).
@@ -18,7 +18,7 @@ use super::{
 #[serde(deny_unknown_fields, default)]
 pub struct BbrConfig {}
 
-impl Options for BbrConfig {
+impl Kind for BbrConfig {
     fn build(&self, start: Start) -> Box<dyn CongestionController> {
         Box::new(Bbr::new(start))
     }

@@ -14,7 +14,7 @@ use units::{BitRate, Duration, Time};
 use self::model::Model;
 use super::bbr::{measured, repairs};
 use super::{
-    AckSample, Cause, CongestionController, CongestionState, Event, LostSegment, Needs, Options, Start, Window,
+    AckSample, Cause, CongestionController, CongestionState, Event, LostSegment, Needs, Kind, Start, Window,
     bit_rate,
 };
 
@@ -23,7 +23,7 @@ use super::{
 #[serde(deny_unknown_fields, default)]
 pub struct Bbr3Config {}
 
-impl Options for Bbr3Config {
+impl Kind for Bbr3Config {
     fn build(&self, start: Start) -> Box<dyn CongestionController> {
         Box::new(Bbr3::new(start))
     }

@@ -13,7 +13,7 @@ use units::{FieldError, Time};
 use self::linux::Linux;
 use self::rfc9438::Rfc9438;
 use super::hystart::SlowStart;
-use super::{AckSample, CongestionController, Event, HyStart, Options, Profile, Start, Window, check_beta, share};
+use super::{AckSample, CongestionController, Event, HyStart, Kind, Profile, Start, Window, check_beta, share};
 
 /// A window that grows as a cubic of the time since the last loss, at least as fast as Reno's (RFC 9438).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -55,7 +55,7 @@ impl Default for CubicConfig {
     }
 }
 
-impl Options for CubicConfig {
+impl Kind for CubicConfig {
     fn check(&self) -> Result<(), FieldError> {
         if !(self.c > 0.0 && self.c.is_finite()) {
             return Err(FieldError::new("c", format!("{} segments per second cubed: must be above 0", self.c)));

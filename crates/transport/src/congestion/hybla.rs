@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Time};
 
-use super::{AckSample, CongestionController, CongestionState, Event, Options, Start, Window, newreno, share};
+use super::{AckSample, CongestionController, CongestionState, Event, Kind, Start, Window, newreno, share};
 
 /// Growth as on a path with a round-trip time of 25 ms, however long the path is (Caini and Firrincieli).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -23,7 +23,7 @@ impl Default for HyblaConfig {
     }
 }
 
-impl Options for HyblaConfig {
+impl Kind for HyblaConfig {
     fn check(&self) -> Result<(), FieldError> {
         if self.rtt0.is_zero() {
             return Err(FieldError::new("rtt0", "0 s: must be above 0"));

@@ -5,38 +5,62 @@
 //! a reduction begins, ends and is undone; what these do to the window (proportional rate reduction, a time-out) it writes there.
 //! Windows count segments.
 
-mod bbr;
-mod bbr3;
-mod cubic;
 mod filter;
-mod hybla;
 mod hystart;
-mod newreno;
-mod noordwijk;
-mod peach;
 #[cfg(test)]
 mod tests;
-mod vegas;
-mod westwood;
 mod window;
 
-pub use bbr::{Bbr, BbrConfig};
-pub use bbr3::{Bbr3, Bbr3Config};
-pub use cubic::{Cubic, CubicConfig, CubicRule};
-pub use hybla::{Hybla, HyblaConfig};
 pub use hystart::HyStart;
-pub use newreno::{NewReno, NewRenoConfig};
-pub use noordwijk::{Noordwijk, NoordwijkConfig};
-pub use peach::{Peach, PeachConfig};
 use units::{BitRate, Duration, FieldError, Time};
-pub use vegas::{Vegas, VegasConfig};
-pub use westwood::{Westwood, WestwoodConfig};
 pub use window::Window;
 
-use crate::probes::ProbeRequest;
-pub use crate::probes::Spread;
+pub use crate::probes::{ProbeRequest, Spread};
 use crate::profile::Profile;
 use crate::state::CongestionState;
+
+units::registry! {
+    /// How the congestion window moves.
+    pub enum CongestionConfig: dyn Kind {
+        "cubic" => Cubic(CubicConfig) in cubic,
+        "newreno" => NewReno(NewRenoConfig) in newreno,
+        "reno" => Reno(NewRenoConfig),
+        "hybla" => Hybla(HyblaConfig) in hybla,
+        "westwood" => Westwood(WestwoodConfig) in westwood,
+        "vegas" => Vegas(VegasConfig) in vegas,
+        "bbr" => Bbr(BbrConfig) in bbr,
+        "bbr3" => Bbr3(Bbr3Config) in bbr3,
+        "peach" => Peach(PeachConfig) in peach,
+        "noordwijk" => Noordwijk(NoordwijkConfig) in noordwijk,
+    }
+}
+
+/// The options of a controller: what its line in the registry refers to.
+pub trait Kind {
+    /// Whether the options make sense.
+    ///
+    /// # Errors
+    /// The first option that does not, and why.
+    fn check(&self) -> Result<(), FieldError> {
+        Ok(())
+    }
+
+    /// Fills in what is not given and differs between profiles.
+    fn resolve(&mut self, _profile: Profile) {}
+
+    /// A controller at the start of a connection; what is not given is that of the classic profile.
+    fn build(&self, start: Start) -> Box<dyn CongestionController>;
+}
+
+impl CongestionConfig {
+    /// The same with nothing left open: what is not given is as the profile's stack has it.
+    #[must_use]
+    pub fn resolved(&self, profile: Profile) -> CongestionConfig {
+        let mut config = self.clone();
+        config.entry_mut().resolve(profile);
+        config
+    }
+}
 
 /// An acknowledgment brought news. All counts are in segments.
 #[derive(Clone, Copy, Debug)]
@@ -259,77 +283,6 @@ impl Start {
     /// The window at the start.
     pub fn window(&self) -> Window {
         Window::new(self.window, self.counting_limit)
-    }
-}
-
-/// The options of a controller: what its line in the registry refers to.
-trait Options {
-    /// Whether the options make sense: the first that does not, and why.
-    fn check(&self) -> Result<(), FieldError> {
-        Ok(())
-    }
-
-    /// Fills in what is not given and differs between profiles.
-    fn resolve(&mut self, _profile: Profile) {}
-
-    /// A controller at the start of a connection; what is not given is that of the classic profile.
-    fn build(&self, start: Start) -> Box<dyn CongestionController>;
-}
-
-/// Declares the registry and finds the [`Options`] of each line.
-macro_rules! controllers {
-    ($($name:literal => $variant:ident($config:ty),)+) => {
-        units::registry! {
-            /// How the congestion window moves.
-            pub enum CongestionConfig { $($name => $variant($config)),+ }
-        }
-
-        impl CongestionConfig {
-            fn options(&self) -> &dyn Options {
-                match self { $(CongestionConfig::$variant(config) => config),+ }
-            }
-
-            fn options_mut(&mut self) -> &mut dyn Options {
-                match self { $(CongestionConfig::$variant(config) => config),+ }
-            }
-        }
-    };
-}
-
-controllers! {
-    "cubic" => Cubic(CubicConfig),
-    "newreno" => NewReno(NewRenoConfig),
-    "reno" => Reno(NewRenoConfig),
-    "hybla" => Hybla(HyblaConfig),
-    "westwood" => Westwood(WestwoodConfig),
-    "vegas" => Vegas(VegasConfig),
-    "bbr" => Bbr(BbrConfig),
-    "bbr3" => Bbr3(Bbr3Config),
-    "peach" => Peach(PeachConfig),
-    "noordwijk" => Noordwijk(NoordwijkConfig),
-}
-
-impl CongestionConfig {
-    /// Whether the options make sense.
-    ///
-    /// # Errors
-    ///
-    /// The first option that does not, and why.
-    pub fn check(&self) -> Result<(), FieldError> {
-        self.options().check()
-    }
-
-    /// The same with nothing left open: what is not given is as the profile's stack has it.
-    #[must_use]
-    pub fn resolved(&self, profile: Profile) -> CongestionConfig {
-        let mut config = self.clone();
-        config.options_mut().resolve(profile);
-        config
-    }
-
-    /// A controller at the start of a connection.
-    pub fn build(&self, start: Start) -> Box<dyn CongestionController> {
-        self.options().build(start)
     }
 }
 

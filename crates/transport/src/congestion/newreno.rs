@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use units::{FieldError, Time};
 
 use super::hystart::SlowStart;
-use super::{AckSample, CongestionController, Event, HyStart, Options, Profile, Start, Window, check_beta, share};
+use super::{AckSample, CongestionController, Event, HyStart, Kind, Profile, Start, Window, check_beta, share};
 
 /// Slow start, one segment more per round trip, half the window on loss (RFC 5681).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,7 +25,7 @@ impl Default for NewRenoConfig {
     }
 }
 
-impl Options for NewRenoConfig {
+impl Kind for NewRenoConfig {
     fn check(&self) -> Result<(), FieldError> {
         check_beta(self.beta)
     }

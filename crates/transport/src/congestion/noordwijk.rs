@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Time};
 
-use super::{AckSample, CongestionController, CongestionState, Event, Needs, Options, Start, Window};
+use super::{AckSample, CongestionController, CongestionState, Event, Needs, Kind, Start, Window};
 
 /// Bursts of segments, their size and distance from the dispersion of their acknowledgments (Roseti and Kristiansen).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -39,7 +39,7 @@ impl Default for NoordwijkConfig {
     }
 }
 
-impl Options for NoordwijkConfig {
+impl Kind for NoordwijkConfig {
     fn check(&self) -> Result<(), FieldError> {
         if !(1..=10_000).contains(&self.burst) {
             return Err(FieldError::new("burst", format!("{} is not from 1 to 10000 segments", self.burst)));

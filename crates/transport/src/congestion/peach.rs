@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Time};
 
 use super::{
-    AckSample, Cause, Congestion, CongestionController, CongestionState, Event, Needs, Options, ProbeRequest, Spread,
+    AckSample, Cause, Congestion, CongestionController, CongestionState, Event, Needs, Kind, ProbeRequest, Spread,
     Start, Window, share,
 };
 
@@ -31,7 +31,7 @@ impl Default for PeachConfig {
     }
 }
 
-impl Options for PeachConfig {
+impl Kind for PeachConfig {
     fn check(&self) -> Result<(), FieldError> {
         if !(1..=10_000).contains(&self.rwnd) {
             return Err(FieldError::new("rwnd", format!("{} is not from 1 to 10000 segments", self.rwnd)));

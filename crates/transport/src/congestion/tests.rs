@@ -17,7 +17,7 @@ use serde_json::json;
 use units::{Duration, Time};
 
 use super::{
-    AckSample, Cause, Congestion, CongestionConfig, CongestionController, Event, Needs, Options, Profile, Start, Window,
+    AckSample, Cause, Congestion, CongestionConfig, CongestionController, Event, Kind, Needs, Profile, Start, Window,
 };
 use crate::probes::Probes;
 use crate::state::CongestionState;
@@ -96,7 +96,7 @@ struct Drive {
 
 impl Drive {
     /// At the start of a connection, established after a round trip; slow start counts all that is acknowledged.
-    fn new(config: &dyn Options, initial: u32, rtt: Duration) -> Drive {
+    fn new(config: &dyn Kind, initial: u32, rtt: Duration) -> Drive {
         let mut drive = Drive {
             rig: Rig::new(config.build(start(initial))),
             now: Time::ZERO + rtt,
@@ -110,7 +110,7 @@ impl Drive {
     }
 
     fn of_kind(kind: &str, initial: u32) -> Drive {
-        Drive::new(config(kind).options(), initial, RTT)
+        Drive::new(config(kind).entry(), initial, RTT)
     }
 
     fn limited(mut self, limit: u32) -> Drive {
@@ -250,6 +250,12 @@ fn sample(now: Time, acked: u32, rtt: Duration) -> AckSample {
 
 fn start(window: u32) -> Start {
     Start { mss: MSS, window, counting_limit: u32::MAX, entropy: 1 }
+}
+
+/// Refuses a configuration by this field.
+fn refuses(text: &str, field: &str) {
+    let config: CongestionConfig = toml::from_str(text).expect(text);
+    assert_eq!(config.entry().check().expect_err(text).field, field);
 }
 
 fn config(kind: &str) -> CongestionConfig {

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Time};
 
-use super::{AckSample, CongestionController, CongestionState, Event, Options, Start, Window, newreno, share};
+use super::{AckSample, CongestionController, CongestionState, Event, Kind, Start, Window, newreno, share};
 
 /// A window that keeps two to four segments in the queue, by the round-trip time (Brakmo and Peterson).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -28,7 +28,7 @@ impl Default for VegasConfig {
     }
 }
 
-impl Options for VegasConfig {
+impl Kind for VegasConfig {
     fn check(&self) -> Result<(), FieldError> {
         if self.beta < self.alpha {
             return Err(FieldError::new("beta", format!("{} segments: less than alpha, {}", self.beta, self.alpha)));

@@ -7,14 +7,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, Time};
 
-use super::{AckSample, Cause, Congestion, CongestionController, Event, Options, Start, Window, newreno};
+use super::{AckSample, Cause, Congestion, CongestionController, Event, Kind, Start, Window, newreno};
 
 /// Reno's growth; a loss leaves the estimated bandwidth times the shortest round-trip time (Grieco and Mascolo).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WestwoodConfig {}
 
-impl Options for WestwoodConfig {
+impl Kind for WestwoodConfig {
     fn build(&self, start: Start) -> Box<dyn CongestionController> {
         Box::new(Westwood::new(start))
     }

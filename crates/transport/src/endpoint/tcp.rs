@@ -5,7 +5,7 @@ use std::sync::Arc;
 use units::Time;
 
 use super::{Act, Answer, Endpoint, Input, Payload, Told, Wake};
-use crate::tcp::{Connection, Counters, Info, Settings, State};
+use crate::tcp::{Connection, Counters, Info, Segment, Settings, State};
 
 /// One end of a TCP connection, which takes up no room before it is opened or accepted.
 pub struct TcpEnd {
@@ -83,8 +83,11 @@ impl Endpoint for TcpEnd {
             }
             Input::Acted => {}
         }
-        while let Some(transmit) = connection.poll_transmit(now) {
-            send(&Payload::Tcp(transmit.segment), transmit.transmission);
+        let mut payload = Payload::Tcp(Segment::default());
+        while let Payload::Tcp(segment) = &mut payload
+            && let Some(transmission) = connection.poll_segment(now, segment)
+        {
+            send(&payload, transmission);
         }
         Answer {
             delivered: connection.delivered_bytes(),

@@ -5,6 +5,7 @@
 //! a user timeout.
 
 mod handshake;
+mod plain;
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use units::{Duration, Ecn, Time};
 use super::config::Settings;
 use super::info::{Counters, Info, State};
 use super::recv::Receiver;
-use super::segment::{Flags, SackBlocks, Segment, SynOptions};
+use super::segment::{Flags, Segment, SynOptions};
 use super::send::{Ack, Outgoing, Sender, timestamp};
 use crate::state::CongestionState;
 
@@ -136,6 +137,9 @@ impl Connection {
     /// A segment arrived.
     pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
         self.counters.segments_received += 1;
+        if self.handle_plain(now, segment) {
+            return;
+        }
         match self.state {
             State::Listen => self.handle_syn(now, segment),
             State::SynSent => self.handle_syn_ack(now, segment),
@@ -171,28 +175,42 @@ impl Connection {
 
     /// The next segment to be sent, if any may go now.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
-        match self.state {
-            State::Listen => return self.poll_reset(now),
-            State::SynSent | State::SynReceived => return self.poll_reset(now).or_else(|| self.poll_handshake(now)),
-            _ if self.gone => return self.poll_reset(now),
-            _ => {}
+        let mut segment = Segment::default();
+        let transmission = self.poll_segment(now, &mut segment)?;
+        Some(Transmit { segment, transmission })
+    }
+
+    /// As [`Connection::poll_transmit`], written in place of `segment`; how often its data were sent before.
+    #[inline]
+    pub fn poll_segment(&mut self, now: Time, segment: &mut Segment) -> Option<u32> {
+        if self.gone || matches!(self.state, State::Listen | State::SynSent | State::SynReceived) {
+            return self.poll_unsynchronized(now, segment);
         }
         if !self.recv.ack_alone()
             && let Some(outgoing) = self.send.poll(now)
         {
-            return Some(self.transmit(now, &outgoing));
+            return Some(self.transmit(now, &outgoing, segment));
         }
         if self.recv.ack_due() {
-            return Some(self.acknowledgment(now));
+            self.acknowledge(now, segment);
+            return Some(0);
         }
         if self.probes_to_acknowledge > 0 {
             self.probes_to_acknowledge -= 1;
-            let mut segment = self.segment(now, self.send.nxt(), Flags::ACK | Flags::DUMMY);
-            segment.window = self.recv.window();
+            self.fill(now, segment, self.send.nxt(), Flags::ACK | Flags::DUMMY);
             self.counters.segments_sent += 1;
-            return Some(Transmit { segment, transmission: 0 });
+            return Some(0);
         }
         None
+    }
+
+    #[cold]
+    fn poll_unsynchronized(&mut self, now: Time, segment: &mut Segment) -> Option<u32> {
+        let reset = self.poll_reset(now);
+        let handshakes = matches!(self.state, State::SynSent | State::SynReceived);
+        let transmit = if handshakes { reset.or_else(|| self.poll_handshake(now)) } else { reset }?;
+        *segment = transmit.segment;
+        Some(transmit.transmission)
     }
 
     /// When [`Connection::handle_timeout`] is to be called next.
@@ -467,12 +485,13 @@ impl Connection {
         self.gone |= before == State::LastAck && self.state == State::Closed;
     }
 
+    /// Writes what the send half has to send; how often its data were sent before.
     #[inline]
-    fn transmit(&mut self, now: Time, outgoing: &Outgoing) -> Transmit {
+    fn transmit(&mut self, now: Time, outgoing: &Outgoing, segment: &mut Segment) -> u32 {
         let (seq, len, fin, transmission, push, cwr) = match *outgoing {
             Outgoing::Data { seq, len, fin, transmission, push, cwr } => (seq, len, fin, transmission, push, cwr),
             Outgoing::Probe { seq } => (seq, 0, false, 0, false, false),
-            Outgoing::Dummy { seq, len } => return self.low_priority_probe(now, seq, len),
+            Outgoing::Dummy { seq, len } => return self.low_priority_probe(now, seq, len, segment),
         };
         let mut flags = Flags::ACK;
         for (set, flag) in [(fin, Flags::FIN), (push && len > 0, Flags::PSH), (cwr, Flags::CWR)] {
@@ -480,7 +499,7 @@ impl Connection {
                 flags |= flag;
             }
         }
-        let mut segment = self.segment(now, seq, flags);
+        self.fill(now, segment, seq, flags);
         segment.len = len;
         if self.ecn && len > 0 && transmission == 0 {
             segment.ecn = Ecn::Ect0; // RFC 3168 section 6.1.5: not on retransmissions
@@ -497,41 +516,45 @@ impl Connection {
         if fin {
             self.follow_teardown();
         }
-        Transmit { segment, transmission }
+        transmission
     }
 
     /// A probe: a copy that only its mark tells from data.
     #[cold]
-    fn low_priority_probe(&mut self, now: Time, seq: u64, len: u32) -> Transmit {
-        let mut segment = self.segment(now, seq, Flags::ACK | Flags::DUMMY);
+    fn low_priority_probe(&mut self, now: Time, seq: u64, len: u32, segment: &mut Segment) -> u32 {
+        self.fill(now, segment, seq, Flags::ACK | Flags::DUMMY);
         segment.len = len;
         self.counters.segments_sent += 1;
-        Transmit { segment, transmission: 0 }
-    }
-
-    fn acknowledgment(&mut self, now: Time) -> Transmit {
-        let mut segment = self.segment(now, self.send.nxt(), Flags::ACK);
-        if self.send.sack() {
-            segment.sack = self.recv.sack();
-        }
-        self.recv.on_acknowledged();
-        self.counters.segments_sent += 1;
-        Transmit { segment, transmission: 0 }
+        0
     }
 
     #[inline]
-    fn segment(&self, now: Time, seq: u64, flags: Flags) -> Segment {
-        let flags = if self.recv.echoes_mark() { flags | Flags::ECE } else { flags };
-        Segment {
-            seq,
-            ack: self.recv.next(),
-            window: self.recv.window(),
-            len: 0,
-            flags,
-            ecn: Ecn::NotEct,
-            timestamps: if self.timestamps { Some((timestamp(now), self.recv.echo())) } else { None },
-            sack: SackBlocks::default(),
-            syn: None,
+    fn acknowledge(&mut self, now: Time, segment: &mut Segment) {
+        self.fill(now, segment, self.send.nxt(), Flags::ACK);
+        if self.send.sack() {
+            self.recv.write_sack(&mut segment.sack);
         }
+        self.recv.on_acknowledged();
+        self.counters.segments_sent += 1;
+    }
+
+    fn segment(&self, now: Time, seq: u64, flags: Flags) -> Segment {
+        let mut segment = Segment::default();
+        self.fill(now, &mut segment, seq, flags);
+        segment
+    }
+
+    /// Writes what every segment says.
+    #[inline]
+    fn fill(&self, now: Time, segment: &mut Segment, seq: u64, flags: Flags) {
+        segment.seq = seq;
+        segment.ack = self.recv.next();
+        segment.window = self.recv.window();
+        segment.len = 0;
+        segment.flags = if self.recv.echoes_mark() { flags | Flags::ECE } else { flags };
+        segment.ecn = Ecn::NotEct;
+        segment.timestamps = if self.timestamps { Some((timestamp(now), self.recv.echo())) } else { None };
+        segment.sack.clear();
+        segment.syn = None;
     }
 }

@@ -22,9 +22,9 @@ pub(super) struct Receiver {
     recent: SackBlocks,
     /// Offset of the FIN, once seen.
     fin: Option<u64>,
-    /// Bytes of the receive buffer, the unit in which its free part can be told, and the right edge of the window offered.
+    /// Bytes of the receive buffer, which of their bits the window's scale can tell, and the right edge of the window offered.
     buffer: u64,
-    unit: u64,
+    scale: u64,
     edge: u64,
     /// In-order bytes that the application has read, if it does not read at once.
     read: Option<u64>,
@@ -78,7 +78,7 @@ impl Receiver {
             recent: SackBlocks::default(),
             fin: None,
             buffer: settings.receive_buffer.get(),
-            unit: 1,
+            scale: u64::MAX,
             edge: 0,
             read: None,
             delayed_ack: match settings.delayed_ack {
@@ -104,11 +104,11 @@ impl Receiver {
     }
 
     /// The peer's SYN arrived, with a timestamp if both sides use them. The window is given in bytes and in the unit that its scale
-    /// can tell.
+    /// can tell, a power of two.
     pub(super) fn open(&mut self, now: Time, (buffer, unit): (u64, u64), timestamp: Option<u32>, ecn: bool) {
         self.next = 1;
         self.acked = 1; // the next segment sent says so
-        (self.buffer, self.unit) = (buffer, unit);
+        (self.buffer, self.scale) = (buffer, !(unit - 1));
         self.slide();
         self.offered = self.window();
         self.ts_recent = timestamp.map(|value| (value, now));
@@ -123,7 +123,7 @@ impl Receiver {
     /// The free part of the buffer, as the window's scale can tell it.
     #[inline]
     fn free(&self) -> u64 {
-        self.buffer.saturating_sub(self.readable()) / self.unit * self.unit
+        self.buffer.saturating_sub(self.readable()) & self.scale
     }
 
     /// Moves the right edge of the window as far as the buffer is free; it never moves back.
@@ -183,7 +183,7 @@ impl Receiver {
         if self.read.is_none() {
             return self.free();
         }
-        self.edge.saturating_sub(self.next) / self.unit * self.unit
+        self.edge.saturating_sub(self.next) & self.scale
     }
 
     /// What was ever offered is taken, though its scale tells the window in whole units only.
@@ -258,6 +258,50 @@ impl Receiver {
         }
     }
 
+    /// Whether a segment without other flags than ACK and PSH is the one expected next, and nothing is missing or in doubt: its
+    /// timestamp is no older than the last, its data lie in the window and carry no congestion mark, and the application reads at once.
+    #[inline]
+    pub(super) fn expects(&self, segment: &Segment) -> bool {
+        let in_order = match (segment.timestamps, self.ts_recent) {
+            (Some((value, _)), Some((recent, _))) => !is_before(value, recent),
+            _ => true,
+        };
+        segment.seq == self.next
+            && in_order
+            && self.ranges.is_empty()
+            && self.fin.is_none()
+            && self.read.is_none()
+            && !(self.ecn && segment.ecn == Ecn::Ce)
+            && u64::from(segment.len) <= self.free()
+    }
+
+    /// Takes such a segment: what [`Receiver::accepts`] and [`Receiver::handle_data`] do with it.
+    #[inline]
+    pub(super) fn take(&mut self, now: Time, segment: &Segment) {
+        if let (Some((value, _)), Some(recent)) = (segment.timestamps, &mut self.ts_recent)
+            && segment.seq <= self.acked
+        {
+            *recent = (value, now);
+        }
+        if segment.len > 0 {
+            self.full = self.full.max(segment.len);
+            self.note_arrival(now);
+            self.next += u64::from(segment.len);
+            self.acknowledge_in_order(now);
+        }
+    }
+
+    /// Data arrived in order: after a long pause the peer's window may be small again, and acknowledgments go at once.
+    #[inline]
+    fn note_arrival(&mut self, now: Time) {
+        if self.quick_acks > 0 {
+            if self.last_arrival.is_some_and(|last| now.since(last) > self.long_pause) {
+                self.quick = self.quick_acks;
+            }
+            self.last_arrival = Some(now);
+        }
+    }
+
     /// Payload or a FIN arrived in an acceptable segment.
     #[inline]
     pub(super) fn handle_data(&mut self, now: Time, segment: &Segment) {
@@ -289,12 +333,7 @@ impl Receiver {
         if start < self.next {
             self.note_duplicate(start, self.next);
         }
-        if self.quick_acks > 0 {
-            if self.last_arrival.is_some_and(|last| now.since(last) > self.long_pause) {
-                self.quick = self.quick_acks;
-            }
-            self.last_arrival = Some(now);
-        }
+        self.note_arrival(now);
         self.next = end;
         if self.ranges.is_empty() {
             self.acknowledge_in_order(now);
@@ -420,13 +459,14 @@ impl Receiver {
         self.recent = std::iter::once(newest).chain(kept).collect();
     }
 
-    /// The SACK option of an acknowledgment: a duplicate first (RFC 2883 section 4).
-    pub(super) fn sack(&self) -> SackBlocks {
-        let room = if self.ts_recent.is_some() { SackBlocks::MAX - 1 } else { SackBlocks::MAX };
-        if self.duplicate.is_none() && self.recent.len() <= room {
-            return self.recent;
+    /// The SACK option of an acknowledgment, written in place of none: a duplicate first (RFC 2883 section 4).
+    #[inline]
+    pub(super) fn write_sack(&self, sack: &mut SackBlocks) {
+        if self.duplicate.is_some() || !self.recent.is_empty() {
+            let room = if self.ts_recent.is_some() { SackBlocks::MAX - 1 } else { SackBlocks::MAX };
+            let blocks = self.duplicate.into_iter().chain(self.recent.as_slice().iter().copied());
+            blocks.take(room).for_each(|(start, end)| sack.push(start, end));
         }
-        self.duplicate.into_iter().chain(self.recent.as_slice().iter().copied()).take(room).collect()
     }
 
     /// Asks for an acknowledgment at once.

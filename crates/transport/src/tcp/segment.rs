@@ -1,5 +1,6 @@
 //! A segment as the machines exchange it.
 
+use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 
 use units::Ecn;
@@ -65,6 +66,12 @@ impl Segment {
         self.header_bytes() + self.len
     }
 
+    /// Whether its flags say nothing but that it acknowledges, so that only its offsets have to be looked at.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.flags.0 & !Flags::PSH.0 == Flags::ACK.0 && self.sack.is_empty()
+    }
+
     /// The offset after the segment: payload, SYN and FIN count.
     #[inline]
     pub fn end(&self) -> u64 {
@@ -121,7 +128,7 @@ impl BitOrAssign for Flags {
 }
 
 /// Up to four SACK blocks, each the first offset received and the one after the last (RFC 2018 section 3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default)]
 pub struct SackBlocks {
     blocks: [(u64, u64); 4],
     len: u8,
@@ -148,6 +155,12 @@ impl SackBlocks {
         &self.blocks[..self.len as usize]
     }
 
+    /// Takes all blocks out.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.len = 0;
+    }
+
     /// How many.
     #[inline]
     pub fn len(&self) -> usize {
@@ -158,6 +171,20 @@ impl SackBlocks {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+}
+
+impl PartialEq for SackBlocks {
+    fn eq(&self, other: &SackBlocks) -> bool {
+        self.as_slice() == other.as_slice()
+    }
+}
+
+impl Eq for SackBlocks {}
+
+impl fmt::Debug for SackBlocks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.as_slice()).finish()
     }
 }
 

@@ -1,7 +1,7 @@
 //! What draft-cardwell-iccrg-bbr-congestion-control and the measurements of Linux say of BBR, on a simulated bottleneck.
 
-use super::super::bbr::Mode;
-use super::super::{Bbr, BbrConfig};
+use super::super::BbrConfig;
+use super::super::bbr::{Bbr, Mode};
 use super::path::Path;
 use super::*;
 

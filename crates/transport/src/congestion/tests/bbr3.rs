@@ -26,7 +26,7 @@ fn the_bottleneck_is_filled_and_its_queue_is_not() {
 /// A queue of a tenth of what the path holds: version 1 loses many segments, version 3 few.
 #[test]
 fn a_shallow_queue_is_learned() {
-    let rates = |config: &dyn Options| {
+    let rates = |config: &dyn Kind| {
         let mut path = Path::new(config, 1000, 100, 10);
         path.run(40.0);
         (path.rate_since(10.0), path.loss_rate())
@@ -40,7 +40,7 @@ fn a_shallow_queue_is_learned() {
 /// One loss in a hundred, below the threshold of two.
 #[test]
 fn random_losses_below_the_threshold_do_not_slow_it() {
-    let rate = |config: &dyn Options| {
+    let rate = |config: &dyn Kind| {
         let mut path = Path::new(config, 1000, 100, 200);
         path.loss_period = Some(100);
         path.run(30.0);

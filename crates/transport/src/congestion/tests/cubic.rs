@@ -1,6 +1,7 @@
 //! RFC 9438's curve and tables, and Linux' window.
 
-use super::super::{Cubic, CubicConfig, CubicRule, HyStart};
+use super::super::cubic::{Cubic, CubicRule};
+use super::super::{CubicConfig, HyStart};
 use super::*;
 
 fn drive(config: CubicConfig, initial: u32) -> Drive {
@@ -296,4 +297,11 @@ fn a_profile_fills_in_what_is_not_given() {
     let all = Profile::ALL.map(|profile| beta(profile, None));
     assert_eq!(all, [0.7, 0.7, 819.0 / 1024.0, 717.0 / 1024.0]);
     assert_eq!(beta(Profile::Linux, Some(0.5)), 0.5);
+}
+
+#[test]
+fn options_out_of_range_are_refused_by_name() {
+    refuses("kind = 'cubic'\nbeta = 0.0", "beta");
+    refuses("kind = 'cubic'\nc = 0.0", "c");
+    refuses("kind = 'cubic'\nc = inf", "c");
 }

@@ -73,3 +73,8 @@ fn the_initial_window_may_be_rho() {
     let config = HyblaConfig { initial_rho: true, ..Default::default() };
     assert_eq!(Drive::new(&config, 10, Duration::from_millis(600)).window().size, 24);
 }
+
+#[test]
+fn options_out_of_range_are_refused_by_name() {
+    refuses("kind = 'hybla'\nrtt0 = '0 ms'", "rtt0");
+}

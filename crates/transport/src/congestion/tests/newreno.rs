@@ -109,3 +109,9 @@ fn average_window_is_that_of_the_deterministic_loss_model() {
         assert!((average / expected - 1.0).abs() < 0.04, "1/{period}: {average} against {expected}");
     }
 }
+
+#[test]
+fn options_out_of_range_are_refused_by_name() {
+    refuses("kind = 'reno'\nbeta = 1.0", "beta");
+    refuses("kind = 'newreno'\nbeta = nan", "beta");
+}

@@ -1,6 +1,7 @@
 //! The equations of rate adjustment and rate tracking, and bursts on a simulated bottleneck.
 
-use super::super::{Noordwijk, NoordwijkConfig};
+use super::super::NoordwijkConfig;
+use super::super::noordwijk::Noordwijk;
 use super::path::Path;
 use super::*;
 
@@ -89,4 +90,11 @@ fn losses_do_not_stop_it() {
     path.loss_period = Some(50);
     path.run(60.0);
     assert!(path.rate_since(20.0) > 40.0, "{}", path.rate_since(20.0));
+}
+
+#[test]
+fn options_out_of_range_are_refused_by_name() {
+    refuses("kind = 'noordwijk'\nburst = 0", "burst");
+    refuses("kind = 'noordwijk'\ninterval = '0 ms'", "interval");
+    refuses("kind = 'noordwijk'\nstability = 0", "stability");
 }

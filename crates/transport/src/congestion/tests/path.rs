@@ -61,7 +61,7 @@ pub(super) struct Path {
 
 impl Path {
     /// A bottleneck of `rate` segments per second with a queue of `capacity`, on a path of `rtt` milliseconds.
-    pub(super) fn new(config: &dyn Options, rate: u32, rtt: u64, capacity: u32) -> Path {
+    pub(super) fn new(config: &dyn Kind, rate: u32, rtt: u64, capacity: u32) -> Path {
         let rtt = Duration::from_millis(rtt);
         let mut path = Path {
             rig: Rig::new(config.build(start(10))),

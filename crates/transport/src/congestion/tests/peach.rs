@@ -63,7 +63,7 @@ fn rapid_recovery_tells_link_errors_from_congestion() {
 /// One loss in five hundred, on a path with room: Reno halves and crawls, Peach is back.
 #[test]
 fn link_errors_cost_less() {
-    let rate = |config: &dyn Options| {
+    let rate = |config: &dyn Kind| {
         let mut path = Path::new(config, 2000, 300, 1000);
         path.loss_period = Some(500);
         path.dummy_capacity = 50;
@@ -89,4 +89,9 @@ fn a_timeout_begins_a_sudden_start() {
         }
     }
     assert_eq!((dummies, drive.window().size), (15, 16));
+}
+
+#[test]
+fn options_out_of_range_are_refused_by_name() {
+    refuses("kind = 'peach'\nrwnd = 0", "rwnd");
 }

@@ -16,7 +16,7 @@ fn every(mut test: impl FnMut(&str, Drive)) {
 fn defaults_are_accepted_and_written_as_read() {
     for kind in CongestionConfig::ALL {
         let config = config(kind);
-        assert_eq!((config.kind(), config.check()), (*kind, Ok(())));
+        assert_eq!((config.kind(), config.entry().check()), (*kind, Ok(())));
         let text = toml::to_string(&config).expect("a table");
         assert_eq!(toml::from_str::<CongestionConfig>(&text).expect("what was written"), config);
         assert!(toml::from_str::<CongestionConfig>(&format!("{text}colour = 1\n")).is_err());
@@ -29,7 +29,7 @@ fn resolved_is_complete() {
     for kind in CongestionConfig::ALL {
         for profile in Profile::ALL {
             let resolved = config(kind).resolved(profile);
-            assert_eq!(resolved.check(), Ok(()));
+            assert_eq!(resolved.entry().check(), Ok(()));
             for other in Profile::ALL {
                 assert_eq!(resolved.resolved(other), resolved);
             }
@@ -45,7 +45,7 @@ fn resolved_is_complete() {
             }
         }
         let windows = |config: CongestionConfig| {
-            let mut drive = Drive::new(config.options(), 10, RTT);
+            let mut drive = Drive::new(config.entry(), 10, RTT);
             (0..20).for_each(|_| drive.ack(1));
             drive.lose();
             let mut step = || (drive.now += RTT / 20, drive.ack(1), drive.window().size).2;
@@ -79,7 +79,7 @@ fn a_loss_reduces_and_a_timeout_starts_over() {
         let before = drive.window().size;
         drive.reduce();
         assert!(drive.window().size <= before, "{kind}");
-        if !drive.rig.needs.drives && kind != "westwood" {
+        if !drive.rig.needs.drives {
             assert!(drive.window().threshold < before, "{kind}");
         }
         drive.tell(Event::Recovered);
@@ -94,7 +94,7 @@ fn a_loss_reduces_and_a_timeout_starts_over() {
 #[test]
 fn every_controller_fills_a_path() {
     for kind in CongestionConfig::ALL {
-        let mut path = Path::new(config(kind).options(), 200, 100, 40);
+        let mut path = Path::new(config(kind).entry(), 200, 100, 40);
         path.run(40.0);
         let rate = path.rate_since(10.0);
         println!("{kind}: {rate:.1} of 200 segments per second, {:.4} lost", path.loss_rate());
@@ -109,7 +109,7 @@ fn every_controller_fills_a_path() {
 fn every_controller_goes_on_through_losses() {
     for kind in CongestionConfig::ALL {
         for period in [3, 10, 30] {
-            let mut path = Path::new(config(kind).options(), 200, 100, 40);
+            let mut path = Path::new(config(kind).entry(), 200, 100, 40);
             path.loss_period = Some(period);
             path.run(60.0);
             assert!(path.rate_since(30.0) > 1.0, "{kind}, one in {period}: {}", path.rate_since(30.0));
@@ -267,7 +267,7 @@ proptest! {
     fn the_window_grows_by_at_most_what_was_acknowledged(steps in prop::collection::vec(step(), 1..300)) {
         for kind in ["cubic", "newreno", "westwood"] {
             for profile in Profile::ALL {
-                let mut drive = Drive::new(config(kind).resolved(profile).options(), 10, RTT);
+                let mut drive = Drive::new(config(kind).resolved(profile).entry(), 10, RTT);
                 let (mut lost, mut allowed) = (0, 10u64);
                 for &step in &steps {
                     apply(&mut drive, &mut lost, step);
@@ -279,25 +279,5 @@ proptest! {
                 }
             }
         }
-    }
-}
-
-#[test]
-fn options_out_of_range_are_refused_by_name() {
-    for (text, field) in [
-        ("kind = 'reno'\nbeta = 1.0", "beta"),
-        ("kind = 'newreno'\nbeta = nan", "beta"),
-        ("kind = 'cubic'\nbeta = 0.0", "beta"),
-        ("kind = 'cubic'\nc = 0.0", "c"),
-        ("kind = 'cubic'\nc = inf", "c"),
-        ("kind = 'hybla'\nrtt0 = '0 ms'", "rtt0"),
-        ("kind = 'vegas'\nalpha = 5", "beta"),
-        ("kind = 'peach'\nrwnd = 0", "rwnd"),
-        ("kind = 'noordwijk'\nburst = 0", "burst"),
-        ("kind = 'noordwijk'\ninterval = '0 ms'", "interval"),
-        ("kind = 'noordwijk'\nstability = 0", "stability"),
-    ] {
-        let config: CongestionConfig = toml::from_str(text).expect(text);
-        assert_eq!(config.check().expect_err(text).field, field);
     }
 }

@@ -37,3 +37,8 @@ fn the_queue_holds_alpha_to_beta_segments() {
         assert!(path.rate_since(30.0) > 990.0, "{}", path.rate_since(30.0));
     }
 }
+
+#[test]
+fn options_out_of_range_are_refused_by_name() {
+    refuses("kind = 'vegas'\nalpha = 5", "beta");
+}

@@ -1,6 +1,7 @@
 //! The filter of the bandwidth, and the window after a loss.
 
-use super::super::{Westwood, WestwoodConfig};
+use super::super::WestwoodConfig;
+use super::super::westwood::Westwood;
 use super::*;
 
 /// Measures `acked` segments in each round trip of 100 ms (and a nanosecond: the interval has to be longer), and what was estimated.

@@ -219,7 +219,7 @@ impl TcpConfig {
             let message = format!("{buffer} is not from {} (a segment) to {} B", Bytes::new(least), MAX_WINDOW);
             return Err(FieldError::new("receive_buffer", message));
         }
-        self.congestion.check().map_err(|error| error.within("congestion"))
+        self.congestion.entry().check().map_err(|error| error.within("congestion"))
     }
 
     fn check_timers(&self) -> Result<(), FieldError> {

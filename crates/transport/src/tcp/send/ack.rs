@@ -67,9 +67,6 @@ impl Sender {
         if ack.ack < una {
             return self.handle_old_ack(now, ack);
         }
-        if self.is_plain(ack, una) {
-            return self.advance(now, ack, counters);
-        }
         let mut news = News {
             advanced: ack.ack > una,
             data: !ack.bare,
@@ -117,20 +114,30 @@ impl Sender {
         self.control(now, &before, &news);
     }
 
-    /// Whether an acknowledgment advances in the open state while nothing is in doubt: almost all do. Kernels call this header
-    /// prediction.
+    /// Takes an acknowledgment without blocks or marks that advances in the open state while nothing is in doubt, or says nothing
+    /// new to an end with nothing to send. Whether it was one; otherwise nothing has changed.
     #[inline]
-    fn is_plain(&self, ack: &Ack, una: u64) -> bool {
-        ack.ack > una
-            && ack.sack.is_empty()
-            && !(ack.ece && self.ecn.on)
+    pub(in crate::tcp) fn handle_plain(&mut self, now: Time, ack: &Ack, counters: &mut Counters) -> bool {
+        let una = self.board.una();
+        if ack.ack == una && self.is_quiet() {
+            self.timer.window_probes = 0;
+            self.update_window(now, ack);
+        } else if ack.ack > una
+            && ack.ack <= self.board.nxt()
             && self.recovery.state == CongestionState::Open
             && self.tail.high.is_none()
             && self.board.is_plain_up_to(ack.ack)
+        {
+            self.advance(now, ack, counters);
+        } else {
+            return false;
+        }
+        self.heard(now);
+        true
     }
 
-    /// Does what [`Sender::handle_ack`] does with such an acknowledgment, without asking what cannot be: at least one segment is
-    /// acknowledged, none was sent again, and none is lost or known to have arrived.
+    /// Does what [`Sender::handle_ack`] does with an acknowledgment that advances: at least one segment is acknowledged, none was sent
+    /// again, and none is lost or known to have arrived.
     fn advance(&mut self, now: Time, ack: &Ack, counters: &mut Counters) {
         let in_flight_before = self.board.out();
         self.timer.window_probes = 0;

@@ -18,7 +18,8 @@ impl Control {
             ByteCounting::AtMost(segments) => segments,
             ByteCounting::All => u32::MAX,
         };
-        let controller = settings.congestion.build(Start { mss, window: initial_window, counting_limit, entropy });
+        let controller =
+            settings.congestion.entry().build(Start { mss, window: initial_window, counting_limit, entropy });
         Control { needs: controller.needs(), controller, probes: Probes::default() }
     }
 
