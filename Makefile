@@ -52,7 +52,7 @@ hunt: ## Try the properties of the Rust crates with new random cases, ROUNDS=20 
 bench: setup ## Measure the speed of the core and write benches/RESULTS.md
 	$(BIN)/python benches/measure.py
 
-validation: setup ## Judge every claim of the papers, and write the tables of docs/validation (about half an hour)
+validation: setup ## Judge every claim of the papers, and write the tables and figures of docs/validation (about half an hour)
 	for script in tauran-2018/constellation_pictures tauran-2018/beyond_chapter_6 kuhn-2015/beyond; do \
 		PYTHONPATH=papers $(BIN)/python papers/$$script.py || exit 1; done
 	$(BIN)/transorbit reproduce --docs docs/validation

@@ -448,7 +448,8 @@ def test_the_table_of_the_documentation(done: Any, tmp_path: Path) -> None:
     assert f"Transorbit {to.__version__}, root seed 1, full." in page
     assert "| **does not hold** | figure-1 | Losses raise the goodput |" in page
     assert "[the investigation](chapter-4.md#what-differs-and-why)" in page
-    assert "](figures/lab-2026/figure-1-1.svg)" in page
+    assert "](figures/lab-2026/figure-1-1.svg)" not in page, "plots are not in the repository"
+    assert "](figures/lab-2026/figure-1-1.svg)" in (tmp_path / "docs/figures.md").read_text()
     assert (tmp_path / "docs/figures/lab-2026/figure-1-1.svg").is_file()
 
 

@@ -81,19 +81,21 @@ class Reproduction:
         return lines
 
     def save(self) -> None:
-        """Write reproduction.json, reproduction.md, reproduction.html and the figures into the folder."""
+        """Write reproduction.json, reproduction.md, figures.md, reproduction.html and the figures into the folder."""
         self.out.mkdir(parents=True, exist_ok=True)
         text = json.dumps(self.records, indent=2, ensure_ascii=False) + "\n"
         (self.out / "reproduction.json").write_text(text, encoding="utf-8")
         (self.out / "reproduction.md").write_text(table.markdown(self.papers, self.provenance), encoding="utf-8")
+        (self.out / "figures.md").write_text(table.pictures(self.papers), encoding="utf-8")
         from transorbit.reproduce import page
 
         (self.out / "reproduction.html").write_text(page.html(self), encoding="utf-8")
 
     def publish(self, docs: Path) -> None:
-        """Copy the table of all claims and the figures, as `save` wrote them, into a folder of the documentation."""
+        """Copy the table of all claims, the figures and their page, as `save` wrote them, into a folder of the documentation."""
         docs.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(self.out / "reproduction.md", docs / "reproduction.md")
+        for page in ("reproduction.md", "figures.md"):
+            shutil.copyfile(self.out / page, docs / page)
         for _, outcomes in self.papers:
             for figure in (path for outcome in outcomes for path in outcome.figures):
                 copy = docs / figure.relative_to(self.out)

@@ -47,6 +47,8 @@ def markdown(papers: Papers, provenance: str) -> str:
         f"{counted(verdicts(papers))} {provenance}",
         "",
         "What the verdicts mean is in [how claims are judged](../reproduce.md#how-a-claim-is-judged).",
+        "The plots are not in the repository: `make validation` draws them and writes the page `figures.md` beside this",
+        "one, which shows all of them; `make docs` then takes it into the site.",
         "",
     ]
     for paper, outcomes in papers:
@@ -61,7 +63,16 @@ def markdown(papers: Papers, provenance: str) -> str:
         lines += [f"## {heading(paper)}", ""]
         header = ["Verdict", "Item", "Claim", "Paper", "Ours (95 % interval)", "Remarks"]
         lines += ["| " + " | ".join(row) + " |" for row in [header, ["---"] * len(header), *rows]]
-        lines += ["", *(line for outcome in outcomes for line in _pictures(outcome))]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def pictures(papers: Papers) -> str:
+    """All plots as a page of the documentation."""
+    lines = ["<!-- Written by `make validation`; not in the repository. -->", "", "# Plots of the papers' items", ""]
+    for paper, outcomes in papers:
+        shown = [line for outcome in outcomes for line in _pictures(outcome)]
+        lines += [f"## {heading(paper)}", "", *shown] if shown else []
     return "\n".join(lines)
 
 
