@@ -23,6 +23,8 @@ from transorbit.sweep import code, sql, steady, work
 from transorbit.sweep import result as sweeps
 from transorbit.sweep.axes import FLOW_COLUMNS, RUN_COLUMNS
 from transorbit.sweep.local import Threads
+from transorbit.sweep.queue import compute
+from transorbit.sweep.run import Runs
 from transorbit.sweep.store import Store
 
 if TYPE_CHECKING:
@@ -244,6 +246,53 @@ def test_tables_do_not_depend_on_the_number_of_threads(tmp_path: Path) -> None:
     one, many = sweep.run(jobs=1), sweep.run(jobs=5, store=tmp_path / "s.sqlite")
     assert one.runs.drop(ORIGIN).equals(many.runs.drop(ORIGIN))
     assert one.flows.equals(many.flows)
+
+
+class _OneAfterTheOther:
+    """A pool of two threads, whose runs end in the order in which they began."""
+
+    stalled = False
+
+    def __init__(self) -> None:
+        self.begun: list[work.Task] = []
+        self.idle = 0
+        self._open: list[work.Task] = []
+
+    @property
+    def room(self) -> int:
+        return 2 - len(self._open)
+
+    def submit(self, task: work.Task) -> None:
+        self.begun.append(task)
+        self._open.append(task)
+
+    def wait(self) -> list[work.Outcome]:
+        self.idle += self.room
+        return [work.compute(self._open.pop(0))]
+
+    def close(self) -> None:
+        self._open.clear()
+
+
+def test_no_thread_waits_for_the_last_run_of_a_sweep_while_the_next_has_runs() -> None:
+    sweeps = [
+        lab(seed=1),
+        lab(seed=2, axes=[RATES, TCP]),
+        lab(seed=1, axes=[RATES, TCP]),
+        lab(metrics={"m": "nothing"}),
+    ]
+    store, pool = Store(None), _OneAfterTheOther()
+    all_runs = [Runs(sweep, store) for sweep in sweeps]
+    ended: list[tuple[int, str]] = []
+    compute(all_runs, pool, ended=lambda one, error: ended.append((all_runs.index(one), str(error or ""))))
+
+    assert pool.idle == 1, "only while the very last run is computed"
+    assert len({task.key for task in pool.begun}) == len(pool.begun), "a run that two sweeps have is computed once"
+    assert [error.partition(":")[0] for _, error in sorted(ended)] == ["", "", "", "metrics.m"]
+    for sweep, runs in zip(sweeps[:3], all_runs[:3], strict=True):
+        together = to.SweepResult.gather(sweep, store, runs.members)
+        assert together.runs.drop(ORIGIN).equals(sweep.run().runs.drop(ORIGIN))
+    store.close()
 
 
 def test_columns_that_no_axis_may_be_called_are_those_of_the_tables() -> None:

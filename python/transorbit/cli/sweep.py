@@ -16,8 +16,8 @@ import transorbit as to
 from transorbit.cli import parse, show
 from transorbit.cli.common import Plugins, Settings, examples, keys, run_plugins
 from transorbit.cli.errors import UsageError
+from transorbit.sweep.identity import differences
 from transorbit.sweep.result import begun, check_folder, frozen
-from transorbit.sweep.run import differences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -92,7 +92,7 @@ class Reproduction:
         (self.out / "reproduction.html").write_text(page.html(self), encoding="utf-8")
 
     def publish(self, docs: Path) -> None:
-        """Copy the table of all claims, the figures and their page, as `save` wrote them, into a folder of the documentation."""
+        """Copy the table of claims, the figures and their page into a folder of the documentation."""
         docs.mkdir(parents=True, exist_ok=True)
         for page in ("reproduction.md", "figures.md"):
             shutil.copyfile(self.out / page, docs / page)

@@ -1,8 +1,9 @@
-"""All items: their runs over one shared store, then their claims, tables and plots."""
+"""All items: their runs by one pool over one store, and beside them their claims, tables and plots."""
 
 from __future__ import annotations
 
-from collections import Counter, deque
+import threading
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,6 +11,12 @@ from typing import TYPE_CHECKING
 
 from transorbit._core import ScenarioError
 from transorbit.reproduce import claims, figures, study, tables
+from transorbit.sweep import Sweep, SweepResult
+from transorbit.sweep.axes import quantity
+from transorbit.sweep.local import Threads
+from transorbit.sweep.queue import compute
+from transorbit.sweep.run import Runs
+from transorbit.sweep.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,11 +28,19 @@ if TYPE_CHECKING:
     from transorbit.reproduce.claims import Judgement
     from transorbit.reproduce.figures import Comparison
     from transorbit.reproduce.items import Item, Paper
-    from transorbit.sweep import Sweep, SweepResult
+    from transorbit.sweep.run import Progress
+    from transorbit.sweep.tables import Member
+
+    # Point, replication and key of the runs of a sweep, or what is wrong with it.
+    _Members = Sequence[Member] | ScenarioError
 
 
-# What judging and drawing an item counts as, in runs; and how many computed items may wait for it, in memory.
-_JUDGING, _AHEAD = 5, 6
+# What judging and drawing an item counts as, in runs.
+_JUDGING = 5
+# Units that the core writes.
+_SCALES = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0} | {
+    f"{prefix}bit/s": scale for prefix, scale in (("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9))
+}
 
 
 @dataclass(frozen=True)
@@ -55,7 +70,10 @@ class Outcome:
 
 
 class Runner:
-    """Runs items one after the other; what two have in common is computed once.
+    """Computes items side by side; what two have in common is computed once.
+
+    The runs of all sweeps go through one pool, so that no core waits for the last run of an item. Studies are called
+    beside it, in this thread, which Ctrl-C reaches; a third thread judges and draws the items whose runs are there.
 
     Args:
         out: the folder of the runs (`store.sqlite`), of what studies gave (`studies`) and of the plots (`figures`).
@@ -72,10 +90,7 @@ class Runner:
         self._quick = quick
         self._seed = seed
         self._jobs = jobs
-        self._progress = progress
-        self._results: dict[str, SweepResult] = {}
-        self._uses: Counter[str] = Counter()
-        self._done, self._total = 0.0, 1.0
+        self._progress = _Progress(progress)
 
     def run(self, papers: Sequence[Paper]) -> list[tuple[Paper, list[Outcome]]]:
         """Every item of the papers. All sweeps and published values are read before the first run.
@@ -85,61 +100,101 @@ class Runner:
             KeyboardInterrupt: finished runs are in the store.
         """
         items = [item for paper in papers for item in paper.items]
-        sweeps = self._sweeps(items)
+        shared = self._sweeps(items)
         published = {item.id: _published(item) for item in items}
-        weights = {item.id: _weight(sweeps.get(item.id)) for item in items}
-        self._total = sum(weights.values()) + _JUDGING * len(items)
-        self._done = 0.0
-        outcomes: dict[str, Outcome] = {}
-        waiting: deque[tuple[str, Future[Outcome]]] = deque()
+        studies = [item for item in items if item.sweep is None]
+        self._progress.total = sum(_weight(sweep) for sweep, _ in shared) + len(studies) + _JUDGING * len(items)
+        judged: dict[str, Future[Outcome]] = {}
+        pool = Threads(self._jobs)
+        with ThreadPoolExecutor(1) as judging, ThreadPoolExecutor(1) as feeding:
 
-        def take(most: int) -> None:
-            """Take what is judged, until at most so many items wait for it."""
-            while waiting and (len(waiting) > most or waiting[0][1].done()):
-                name, outcome = waiting.popleft()
-                outcomes[name] = outcome.result()
-                self._advance(_JUDGING)
+            def judge(item: Item, how: Callable[[], Outcome]) -> None:
+                judged[item.id] = judging.submit(self._told, item, how)
 
-        # Beside the runs, which leave Python's lock alone: judging and drawing takes as long as some of them.
-        with ThreadPoolExecutor(1) as beside:
+            def judge_all(sweep: Sweep, sharing: Sequence[Item], members: _Members) -> None:
+                result = _Once(partial(self._gathered, sweep, members))
+                for item in sharing:
+                    judge(item, partial(self._of_sweep, item, sweep, result, published[item.id]))
+
+            runs = feeding.submit(self._compute, shared, pool, judge_all)
             try:
-                for item in items:
-                    judge = self._computed(item, sweeps.get(item.id), published[item.id], weights[item.id])
-                    waiting.append((item.id, beside.submit(_told, item, judge)))
-                    self._advance(weights[item.id])
-                    take(_AHEAD)
-                take(0)
+                for item in studies:
+                    judge(item, self._studied(item, published[item.id]))
+                runs.result()
+                outcomes = {name: future.result() for name, future in judged.items()}
             except BaseException:
-                beside.shutdown(cancel_futures=True)
+                pool.interrupt()
+                judging.shutdown(cancel_futures=True)
                 raise
         return [(paper, [outcomes[item.id] for item in paper.items]) for paper in papers]
 
-    def _sweeps(self, items: Sequence[Item]) -> dict[str, Sweep]:
-        """The items' sweeps, each checked once however many share it."""
-        sweeps: dict[str, Sweep] = {}
-        self._uses.clear()
+    def _compute(
+        self,
+        shared: Sequence[tuple[Sweep, Sequence[Item]]],
+        pool: Threads,
+        there: Callable[[Sweep, Sequence[Item], _Members], None],
+    ) -> None:
+        """Compute the runs of all sweeps, the longest first; `there` is told of each sweep that has all."""
+        store = Store(self._out / "store.sqlite")
+        try:
+            of: dict[int, tuple[Sweep, Sequence[Item]]] = {}
+            runs = []
+            for sweep, sharing in sorted(shared, key=lambda one: -_bits(one[0])):
+                one = Runs(sweep, store, self._progress.of(_weight(sweep)))
+                of[id(one)] = (sweep, sharing)
+                runs.append(one)
+
+            def ended(one: Runs, error: ScenarioError | None) -> None:
+                there(*of[id(one)], error or one.members)
+
+            compute(runs, pool, ended=ended)
+        finally:
+            pool.close()
+            store.close()
+
+    def _sweeps(self, items: Sequence[Item]) -> list[tuple[Sweep, list[Item]]]:
+        """The items' sweeps, each checked once, with the items that share it."""
+        shared: dict[str, tuple[Sweep, list[Item]]] = {}
         for item in items:
             if item.sweep is not None:
-                sweep = sweeps[item.id] = _sweep(item, seed=self._seed, quick=self._quick)
+                sweep = _sweep(item, seed=self._seed, quick=self._quick)
                 key = sweep.to_toml()
-                if key not in self._uses:
+                if key not in shared:
                     _check(item, sweep)
-                self._uses[key] += 1
-        return sweeps
+                    shared[key] = (sweep, [])
+                shared[key][1].append(item)
+        return list(shared.values())
 
-    def _computed(
-        self, item: Item, sweep: Sweep | None, published: pl.DataFrame | None, weight: float
-    ) -> Callable[[], Outcome]:
-        """Compute the item; what comes back judges and draws it."""
+    def _studied(self, item: Item, published: pl.DataFrame | None) -> Callable[[], Outcome]:
+        """Call the study; what comes back judges and draws it."""
         try:
-            if sweep is not None:
-                return partial(self._of_sweep, item, sweep, self._result(sweep, weight), published)
             rows = study.rows(item, root=self._seed, quick=self._quick, keep=self._out / "studies")
         except ScenarioError as error:
             return partial(_failed, item, str(error))
+        finally:
+            self._progress.add(1)
         return partial(self._of_study, item, rows, published)
 
-    def _of_sweep(self, item: Item, sweep: Sweep, result: SweepResult, published: pl.DataFrame | None) -> Outcome:
+    def _gathered(self, sweep: Sweep, members: _Members) -> SweepResult:
+        """The tables of a sweep, read in the thread that judges it."""
+        if isinstance(members, ScenarioError):
+            raise members
+        store = Store(self._out / "store.sqlite")
+        try:
+            return SweepResult.gather(sweep, store, members)
+        finally:
+            store.close()
+
+    def _told(self, item: Item, judge: Callable[[], Outcome]) -> Outcome:
+        try:
+            return judge()
+        except ScenarioError as error:
+            return _failed(item, str(error))
+        finally:
+            self._progress.add(_JUDGING)
+
+    def _of_sweep(self, item: Item, sweep: Sweep, once: _Once, published: pl.DataFrame | None) -> Outcome:
+        result = once()
         count = result.runs.height
         if (failed := result.failed).height:
             why = f"{failed.height} of {count} runs failed, the first with: {failed['error'][0]}"
@@ -184,30 +239,52 @@ class Runner:
         finally:
             data.close()
 
-    def _result(self, sweep: Sweep, weight: float) -> SweepResult:
-        """The sweep's result. It stays in memory until the last item that shares the sweep has it."""
-        key = sweep.to_toml()
-        self._uses[key] -= 1
-        if key not in self._results:
-            self._results[key] = sweep.run(
-                jobs=self._jobs,
-                store=self._out / "store.sqlite",
-                progress=lambda now: self._tell(self._done + weight * now.done / max(now.total, 1)),
-            )
-        return self._results[key] if self._uses[key] else self._results.pop(key)
 
-    def _advance(self, weight: float) -> None:
-        self._done += weight
-        self._tell(self._done)
+class _Once:
+    """What several items share: made when the first asks."""
 
-    def _tell(self, done: float) -> None:
-        if self._progress:
-            self._progress(done / self._total)
+    def __init__(self, make: Callable[[], SweepResult]) -> None:
+        self._make = make
+        self._made: SweepResult | None = None
+
+    def __call__(self) -> SweepResult:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+
+class _Progress:
+    """How much is done, of what several threads do."""
+
+    def __init__(self, tell: Callable[[float], None] | None) -> None:
+        self.total = 1.0
+        self._done = 0.0
+        self._tell = tell
+        self._lock = threading.Lock()
+
+    def add(self, weight: float) -> None:
+        """So much more is done."""
+        with self._lock:
+            self._done += weight
+            if self._tell:
+                self._tell(min(self._done / self.total, 1.0))
+
+    def of(self, weight: float) -> Callable[[Progress], None]:
+        """What a sweep of this weight tells its progress."""
+        before = 0.0
+
+        def told(now: Progress) -> None:
+            nonlocal before
+            share = weight * now.done / max(now.total, 1)
+            # More replications on the way make the share smaller.
+            if share > before:
+                self.add(share - before)
+                before = share
+
+        return told
 
 
 def _sweep(item: Item, *, seed: int, quick: bool) -> Sweep:
-    from transorbit.sweep import Sweep
-
     assert item.sweep is not None
     assert item.sweep_folder
     try:
@@ -237,16 +314,23 @@ def _published(item: Item) -> pl.DataFrame | None:
         raise ScenarioError(f"{item.path}: published.sql: {error}") from None
 
 
-def _weight(sweep: Sweep | None) -> int:
-    """How much of the whole an item is: its runs, or one for a study."""
-    return len(sweep.points) * sweep.replications if sweep else 1
+def _weight(sweep: Sweep) -> int:
+    """How much of the whole a sweep is: its runs."""
+    return len(sweep.points) * sweep.replications
 
 
-def _told(item: Item, judge: Callable[[], Outcome]) -> Outcome:
-    try:
-        return judge()
-    except ScenarioError as error:
-        return _failed(item, str(error))
+def _bits(sweep: Sweep) -> float:
+    """How long a run takes, as far as is known: what the last hop sends in the time that is simulated."""
+    most = 0.0
+    for point in (sweep.points[0], sweep.points[-1]):
+        try:
+            table = tomllib.loads(sweep.scenario(point).to_toml())
+        except ScenarioError:
+            continue  # a point that is no scenario takes no time
+        seconds, rate = quantity(table["duration"]), quantity(table["last_hop"]["rate"])
+        if seconds and rate:
+            most = max(most, float(seconds[0]) * _SCALES[seconds[1]] * float(rate[0]) * _SCALES[rate[1]])
+    return most
 
 
 def _failed(item: Item, why: str) -> Outcome:

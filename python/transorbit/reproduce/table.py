@@ -47,8 +47,8 @@ def markdown(papers: Papers, provenance: str) -> str:
         f"{counted(verdicts(papers))} {provenance}",
         "",
         "What the verdicts mean is in [how claims are judged](../reproduce.md#how-a-claim-is-judged).",
-        "The plots are not in the repository: `make validation` draws them and writes the page `figures.md` beside this",
-        "one, which shows all of them; `make docs` then takes it into the site.",
+        "The plots are not in the repository: `make validation` draws them and writes the page `figures.md` beside",
+        "this one, which shows all of them; `make docs` then takes it into the site.",
         "",
     ]
     for paper, outcomes in papers:

@@ -10,8 +10,9 @@ Example:
 
 from transorbit.sweep.axes import Axis
 from transorbit.sweep.metrics import Metric, Precision
-from transorbit.sweep.plan import Point, Sweep
-from transorbit.sweep.result import SweepResult
-from transorbit.sweep.run import Progress, SweepInterrupted
+from transorbit.sweep.plan import Point
+from transorbit.sweep.result import SweepInterrupted, SweepResult
+from transorbit.sweep.run import Progress
+from transorbit.sweep.sweep import Sweep
 
 __all__ = ["Axis", "Metric", "Point", "Precision", "Progress", "Sweep", "SweepInterrupted", "SweepResult"]

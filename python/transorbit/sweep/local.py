@@ -62,6 +62,10 @@ class Threads:
                 self._done.put(error)
         return outcomes
 
+    def interrupt(self) -> None:
+        """Have the thread that waits raise KeyboardInterrupt."""
+        self._done.put(KeyboardInterrupt())
+
     def close(self) -> None:
         """End what is running, at once."""
         self._stop.set()

@@ -18,11 +18,10 @@ from transorbit.sweep import axes, metrics, sql
 from transorbit.sweep.axes import Axis, Group, Value, known_keys, quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+    from typing import Self
 
     from transorbit.sweep.metrics import Metric, Precision
-    from transorbit.sweep.result import SweepResult
-    from transorbit.sweep.run import Progress
 
 _KEYS = (
     "title", "scenario", "files", "seed", "replications", "set", "precision", "warm_up", "axes", "metrics", "only",
@@ -64,7 +63,7 @@ class Base:
 
 
 @dataclass(frozen=True)
-class Sweep:
+class SweepPlan:
     """Runs of a scenario over the grid of some axes, each point with the same seeds.
 
     Attributes:
@@ -90,7 +89,7 @@ class Sweep:
     chosen: dict[str, list[Any]]
 
     @classmethod
-    def load(cls, path: str | Path) -> Sweep:
+    def load(cls, path: str | Path) -> Self:
         """Read a sweep file. The scenario that it names is found relative to its folder.
 
         Raises:
@@ -106,7 +105,7 @@ class Sweep:
             raise ScenarioError(f"{path}: {error}") from None
 
     @classmethod
-    def from_toml(cls, text: str, *, base_dir: str | Path = ".") -> Sweep:
+    def from_toml(cls, text: str, *, base_dir: str | Path = ".") -> Self:
         """Read a sweep from TOML text; `base_dir` is where its scenario's name starts from.
 
         Raises:
@@ -120,7 +119,7 @@ class Sweep:
         return cls.from_dict(table, base_dir=base_dir)
 
     @classmethod
-    def from_dict(cls, table: Mapping[str, Any], *, base_dir: str | Path = ".") -> Sweep:
+    def from_dict(cls, table: Mapping[str, Any], *, base_dir: str | Path = ".") -> Self:
         """A sweep from the same keys as in a file; `scenario` may also be the scenario itself, as a table.
 
         Raises:
@@ -173,7 +172,7 @@ class Sweep:
         set: Mapping[str, Any] | None = None,  # noqa: A002 - as in the file
         only: Mapping[str, Sequence[Any]] | None = None,
         most: int | None = None,
-    ) -> Sweep:
+    ) -> Self:
         """A copy with less or more.
 
         Args:
@@ -226,33 +225,6 @@ class Sweep:
             raise first
         return None
 
-    def run(
-        self,
-        *,
-        jobs: int | None = None,
-        dask: Any = None,
-        store: str | Path | None = None,
-        progress: Callable[[Progress], None] | None = None,
-    ) -> SweepResult:
-        """Run every point as often as the sweep says, and gather the tables.
-
-        Runs that the store has are not computed again. A run that fails is recorded with its error, and tried again
-        the next time. The tables do not depend on `jobs` or `dask`.
-
-        Args:
-            jobs: threads, by default as many as there are cores. Runs do not hold on to Python meanwhile.
-            dask: address of a Dask scheduler, or a `distributed.Client`: run there instead.
-            store: a file that keeps every outcome as it comes; several sweeps may share it. By default nothing is kept.
-            progress: called after each run.
-
-        Raises:
-            ScenarioError: the sweep is wrong, a metric cannot be computed, or Dask's workers run other code.
-            SweepInterrupted: Ctrl-C; its `result` has what was finished.
-        """
-        from transorbit.sweep.run import run
-
-        return run(self, jobs=jobs, dask=dask, store=Path(store) if store else None, progress=progress)
-
     def to_toml(self, *, scenario: str | None = None) -> str:
         """The sweep as a file; `scenario` is the name of the base scenario's file, by default it is written inside."""
         import tomli_w
@@ -292,7 +264,7 @@ class Sweep:
     def _groups(self) -> tuple[Group, ...]:
         return tuple(group.only(self.chosen) for group in self.groups)
 
-    def _only(self, only: object) -> Sweep:
+    def _only(self, only: object) -> Self:
         if not isinstance(only, dict) or not all(isinstance(values, list | tuple) for values in only.values()):
             raise ScenarioError('only: must be a table of lists, as in { snr = ["7 dB"] }')
         names = [axis.name for group in self.groups for axis in group.axes]

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from transorbit import _folder
 from transorbit._core import ScenarioError
 from transorbit.sweep import sql, tables
-from transorbit.sweep.plan import Sweep
-from transorbit.sweep.run import Progress, differences, identity
+from transorbit.sweep.identity import differences, identity
+from transorbit.sweep.plan import SweepPlan
 from transorbit.sweep.store import Store
 
 if TYPE_CHECKING:
@@ -23,11 +23,21 @@ if TYPE_CHECKING:
 
     from transorbit.sweep.axes import Axis
     from transorbit.sweep.metrics import Metric
+    from transorbit.sweep.run import Progress
 
 _IDENTITY = "transorbit_sweep"
 _MARK = "# Frozen by transorbit sweep"
 # What `Sweep.run` may have put into the folder before.
 _STORE = frozenset({"store.sqlite", "store.sqlite-wal", "store.sqlite-shm"})
+
+
+class SweepInterrupted(KeyboardInterrupt):
+    """A sweep was stopped with Ctrl-C; `result` has the runs that were finished."""
+
+    def __init__(self, result: SweepResult, progress: Progress) -> None:
+        super().__init__(f"stopped after {progress.done} of {progress.total} runs")
+        self.result = result
+        self.progress = progress
 
 
 class SweepResult:
@@ -43,7 +53,9 @@ class SweepResult:
         progress: what was computed and what was there; None of a result that was loaded.
     """
 
-    def __init__(self, sweep: Sweep, runs: pl.DataFrame, flows: pl.DataFrame, progress: Progress | None = None) -> None:
+    def __init__(
+        self, sweep: SweepPlan, runs: pl.DataFrame, flows: pl.DataFrame, progress: Progress | None = None
+    ) -> None:
         self.sweep = sweep
         self.runs = runs
         self.flows = flows
@@ -51,7 +63,7 @@ class SweepResult:
 
     @classmethod
     def gather(
-        cls, sweep: Sweep, store: Store, members: Sequence[tables.Member], progress: Progress | None = None
+        cls, sweep: SweepPlan, store: Store, members: Sequence[tables.Member], progress: Progress | None = None
     ) -> SweepResult:
         """The tables of runs in a store.
 
@@ -219,7 +231,7 @@ class SweepResult:
         return f"SweepResult({self.title!r}, {len(self.sweep.points)} points, {len(self.runs)} runs)"
 
 
-def freeze(sweep: Sweep, directory: str | Path) -> Path:
+def freeze(sweep: SweepPlan, directory: str | Path) -> Path:
     """Make `directory` that of the sweep: write down what is run, before anything is.
 
     Raises:
@@ -240,7 +252,7 @@ def freeze(sweep: Sweep, directory: str | Path) -> Path:
 class Begun:
     """A folder that is to become that of a sweep; `is_ours` tells whether it is."""
 
-    def __init__(self, sweep: Sweep, directory: Path, *, is_ours: bool) -> None:
+    def __init__(self, sweep: SweepPlan, directory: Path, *, is_ours: bool) -> None:
         self.is_ours = is_ours
         self._sweep = sweep
         self._directory = directory
@@ -253,7 +265,7 @@ class Begun:
 
 
 @contextmanager
-def begun(sweep: Sweep, directory: Path) -> Iterator[Begun]:
+def begun(sweep: SweepPlan, directory: Path) -> Iterator[Begun]:
     """Make `directory` that of the sweep while it is run.
 
     A new one is at once; one that has another sweep keeps it until there is a good run, and gets it back where a metric
@@ -278,7 +290,7 @@ def begun(sweep: Sweep, directory: Path) -> Iterator[Begun]:
         raise
 
 
-def _is_same(sweep: Sweep, directory: Path) -> bool:
+def _is_same(sweep: SweepPlan, directory: Path) -> bool:
     try:
         return not differences(sweep, frozen(directory))
     except ScenarioError:
@@ -303,7 +315,7 @@ def check_folder(directory: Path) -> None:
         )
 
 
-def frozen(directory: Path) -> Sweep:
+def frozen(directory: Path) -> SweepPlan:
     """The sweep of a folder.
 
     Raises:
@@ -311,7 +323,7 @@ def frozen(directory: Path) -> Sweep:
     """
     if not (directory / "sweep.toml").is_file():
         raise ScenarioError(f"{directory}: is not the folder of a sweep: it has no sweep.toml")
-    return Sweep.load(directory / "sweep.toml")
+    return SweepPlan.load(directory / "sweep.toml")
 
 
 def _write(file: Path, text: str) -> None:
@@ -320,7 +332,7 @@ def _write(file: Path, text: str) -> None:
     fresh.replace(file)
 
 
-def _tables(directory: Path, sweep: Sweep, store: Store | None) -> SweepResult | None:
+def _tables(directory: Path, sweep: SweepPlan, store: Store | None) -> SweepResult | None:
     """The tables as they were written, if they are those of this sweep, whole, and the store says nothing else."""
     import polars as pl
 

@@ -1,31 +1,28 @@
-"""From a sweep to its outcomes: what is missing is computed, what comes is kept at once."""
+"""The runs of one sweep: what is missing is handed out, what comes is kept at once."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import secrets
 import time
-import tomllib
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from transorbit._core import ScenarioError
 from transorbit.statistics import mean_interval
 from transorbit.sweep import tables, work
+from transorbit.sweep.identity import identity
 from transorbit.sweep.plan import SEEDS
-from transorbit.sweep.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     import polars as pl
 
-    from transorbit.sweep.plan import Point, Sweep
-    from transorbit.sweep.result import SweepResult
+    from transorbit.sweep.plan import Point, SweepPlan
+    from transorbit.sweep.store import Store
     from transorbit.sweep.work import Outcome, Task
 
 
@@ -64,104 +61,6 @@ class Progress:
         return (self.total - self.done) / self.rate if self.computed else None
 
 
-class SweepInterrupted(KeyboardInterrupt):
-    """A sweep was stopped with Ctrl-C; `result` has the runs that were finished."""
-
-    def __init__(self, result: SweepResult, progress: Progress) -> None:
-        super().__init__(f"stopped after {progress.done} of {progress.total} runs")
-        self.result = result
-        self.progress = progress
-
-
-class Pool(Protocol):
-    """What computes tasks."""
-
-    @property
-    def room(self) -> int:
-        """How many more tasks it takes."""
-        ...
-
-    @property
-    def stalled(self) -> bool:
-        """Whether there is nobody who could compute."""
-        ...
-
-    def submit(self, task: Task) -> None:
-        """Take a task."""
-        ...
-
-    def wait(self) -> list[Outcome]:
-        """The outcomes that are there, perhaps after a while."""
-        ...
-
-    def close(self) -> None:
-        """End what is running, at once."""
-        ...
-
-
-def run(
-    sweep: Sweep,
-    *,
-    jobs: int | None,
-    dask: Any,
-    store: Path | None,
-    progress: Callable[[Progress], None] | None,
-) -> SweepResult:
-    """See `Sweep.run`."""
-    from transorbit.sweep.result import SweepResult
-
-    sweep.check()
-    kept = Store(store)
-    try:
-        pool = _pool(jobs, dask)
-        going = _Run(sweep, kept, pool, progress)
-        # Members of an earlier start may be of other code, or of files that have changed since.
-        again = kept.forget(identity(sweep))
-        try:
-            going.to_the_end()
-        except KeyboardInterrupt:
-            pool.close()
-            going.take_what_is_there(of_earlier_starts=again)
-            raise SweepInterrupted(
-                SweepResult.gather(sweep, kept, going.members, going.progress), going.progress
-            ) from None
-        finally:
-            pool.close()
-        return SweepResult.gather(sweep, kept, going.members, going.progress)
-    finally:
-        kept.close()
-
-
-def identity(sweep: Sweep) -> str:
-    """What tells sweeps that share a store apart."""
-    # A table comes back from a file in another order.
-    base = sweep.base.text if sweep.base.text is not None else json.dumps(sweep.base.table, sort_keys=True, default=str)
-    text = sweep.to_toml(scenario="scenario.toml") + base
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def differences(one: Sweep, other: Sweep) -> list[str]:
-    """The keys in which two sweeps differ; none if they are the same."""
-    if identity(one) == identity(other):
-        return []
-    first, second = (tomllib.loads(sweep.to_toml()) for sweep in (one, other))
-    names = [name for name in {**first, **second} if first.get(name) != second.get(name)]
-    # What is left is the order or the text of the scenario.
-    return names or ["the text of its scenario, or an order"]
-
-
-def _pool(jobs: int | None, dask: Any) -> Pool:
-    if dask is None:
-        from transorbit.sweep.local import Threads
-
-        return Threads(jobs)
-    if jobs is not None:
-        raise ScenarioError("jobs: does not go with dask, whose workers have threads of their own")
-    from transorbit.sweep.cluster import Cluster
-
-    return Cluster(dask)
-
-
 @dataclass
 class _AtPoint:
     """The runs of a point: keys by replication as they arrive, and how many there are to be."""
@@ -175,17 +74,16 @@ class _AtPoint:
     error: str | None = None
 
 
-class _Run:
-    """A sweep that is under way."""
+class Runs:
+    """The runs of a sweep that is under way; `queue.py` has them computed."""
 
-    def __init__(self, sweep: Sweep, store: Store, pool: Pool, tell: Callable[[Progress], None] | None) -> None:
+    def __init__(self, sweep: SweepPlan, store: Store, tell: Callable[[Progress], None] | None = None) -> None:
         self.sweep = sweep
         self.progress = Progress(total=len(sweep.points) * sweep.replications)
         self._store = store
-        self._pool = pool
         self._tell = tell
         self._points = [_AtPoint(point, sweep.replications) for point in sweep.points]
-        self._first = iter([(at, range(sweep.replications)) for at in self._points])
+        self._first = deque((at, range(sweep.replications)) for at in self._points)
         # Begun, and not yet handed out; what `precision` asks for comes here as well.
         self._next: deque[tuple[_AtPoint, int]] = deque()
         # Who waits for a run: points of the same content share it.
@@ -196,30 +94,49 @@ class _Run:
         # Runs whose code cannot be told from other code are those of this start alone.
         self._start = secrets.token_hex()
         self._started = time.perf_counter()
+        # Whether an earlier start had runs; None until this one begins.
+        self._again: bool | None = None
 
     @property
     def members(self) -> list[tables.Member]:
         """Point, replication and key of what is there."""
         return sorted((at.point.index, number, key) for at in self._points for number, key in at.keys.items())
 
-    def to_the_end(self) -> None:
-        """Compute what is missing."""
-        try:
-            self._fill()
-            while self._waiting:
-                for outcome in self._pool.wait():
-                    self._keep(outcome)
-                self._join()
-                self._fill()
-                self._report()
-        finally:
-            self._join()
+    @property
+    def complete(self) -> bool:
+        """Whether no run is missing."""
+        return not (self._first or self._next or self._waiting)
 
-    def take_what_is_there(self, *, of_earlier_starts: bool) -> None:
+    def next_task(self) -> Task | None:
+        """The next run that has to be computed, or None; those that the store has are passed by."""
+        self._begin()
+        while self._next or self._first:
+            if not self._next:
+                at, numbers = self._first.popleft()
+                self._next.extend((at, number) for number in numbers)
+            if task := self._missing(*self._next.popleft()):
+                return task
+        return None
+
+    def keep(self, outcome: Outcome, *, computed: bool) -> None:
+        """Take what became of a run; `computed` is False if another sweep asked for it before this one."""
+        if computed:
+            self._store.put(outcome)
+            self.progress.computed += 1
+            self.progress.failed += outcome.status != "ok"
+        waiting = self._waiting.pop(outcome.key)
+        if outcome.status == "ok":
+            self._check_metrics(*waiting[0], outcome.key)
+        for place, (at, number) in enumerate(waiting):
+            self.progress.reused += place > 0 or not computed
+            at.failed |= outcome.status != "ok"
+            self._arrive(at, number, outcome.key)
+
+    def take_what_is_there(self) -> None:
         """Join what is finished without computing anything: what had just come, and the runs of earlier starts."""
         begun = [(at, number) for waiting in self._waiting.values() for at, number in waiting]
         rest = [(at, number) for at, numbers in self._first for number in numbers]
-        for at, number in [*begun, *self._next, *rest] if of_earlier_starts else begun:
+        for at, number in [*begun, *self._next, *rest] if self._again else begun:
             if at.toml is None and at.error is None:
                 self._resolve(at)
             if at.toml is not None:
@@ -228,24 +145,34 @@ class _Run:
                     self.progress.reused += 1
                     at.keys[number] = key
                     self._arrived.append((at.point.index, number, key))
-        self._join()
+        self.join()
 
-    def _fill(self) -> None:
-        """Hand out runs while there is room; those that the store has are passed by."""
-        while self._pool.room > 0:
-            if not self._next:
-                at, numbers = next(self._first, (None, range(0)))
-                if at is None:
-                    return
-                self._next.extend((at, number) for number in numbers)
-            self._begin(*self._next.popleft())
+    def join(self) -> None:
+        """Note what has arrived as part of this sweep."""
+        if self._arrived:
+            self._store.join(self._identity, self._arrived)
+            self._arrived.clear()
 
-    def _begin(self, at: _AtPoint, number: int) -> None:
+    def report(self, *, stalled: bool = False) -> None:
+        """Tell how far the sweep is."""
+        self.progress.elapsed_s = time.perf_counter() - self._started
+        self.progress.stalled = stalled
+        if self._tell:
+            self._tell(self.progress)
+
+    def _begin(self) -> None:
+        """Members of an earlier start may be of other code, or of files that have changed since: the sweep has none."""
+        if self._again is None:
+            self._again = self._store.forget(self._identity)
+            self._started = time.perf_counter()
+
+    def _missing(self, at: _AtPoint, number: int) -> Task | None:
+        """The task of a run; None if it is there, is waited for, or cannot be."""
         if at.toml is None and at.error is None:
             self._resolve(at)
         if at.toml is None:
             self._refuse(at, number)
-            return
+            return None
         task = self._task(at, number)
         if task.key in self._waiting:
             self._waiting[task.key].append((at, number))
@@ -255,7 +182,8 @@ class _Run:
             self._arrive(at, number, task.key)
         else:
             self._waiting[task.key] = [(at, number)]
-            self._pool.submit(task)
+            return task
+        return None
 
     def _task(self, at: _AtPoint, number: int) -> Task:
         assert at.toml is not None
@@ -276,18 +204,7 @@ class _Run:
         content = hashlib.sha256(f"{self._identity} {at.point.index}".encode()).hexdigest()
         key = hashlib.sha256(f"{content} {seed} {work.build()}".encode()).hexdigest()
         self._waiting[key] = [(at, number)]
-        self._keep(work.failed(key, content, seed, str(at.error)))
-
-    def _keep(self, outcome: Outcome) -> None:
-        self._store.put(outcome)
-        self.progress.computed += 1
-        self.progress.failed += outcome.status != "ok"
-        if outcome.status == "ok":
-            self._check_metrics(*self._waiting[outcome.key][0], outcome.key)
-        for place, (at, number) in enumerate(self._waiting.pop(outcome.key)):
-            self.progress.reused += place > 0
-            at.failed |= outcome.status != "ok"
-            self._arrive(at, number, outcome.key)
+        self.keep(work.failed(key, content, seed, str(at.error)), computed=True)
 
     def _check_metrics(self, at: _AtPoint, number: int, key: str) -> None:
         """A column that no run has is told of by the first that is good, not after all of them."""
@@ -304,13 +221,7 @@ class _Run:
             self.progress.total += at.wanted - len(at.keys)
             # In front: a point is finished before the next begins.
             self._next.extendleft((at, more) for more in reversed(range(len(at.keys), at.wanted)))
-        self._report()
-
-    def _report(self) -> None:
-        self.progress.elapsed_s = time.perf_counter() - self._started
-        self.progress.stalled = bool(self._waiting) and self._pool.stalled
-        if self._tell:
-            self._tell(self.progress)
+        self.report()
 
     def _enough(self, at: _AtPoint) -> int:
         """How many replications the point needs, as far as those that are there tell. Their order does not matter."""
@@ -331,11 +242,6 @@ class _Run:
         if unknown or (interval.count > 1 and precision.reached(interval.mean, interval.half_width)):
             return at.wanted
         return precision.more(interval.mean, interval.half_width, at.wanted)
-
-    def _join(self) -> None:
-        """Note what has arrived as part of this sweep."""
-        self._store.join(self._identity, self._arrived)
-        self._arrived.clear()
 
 
 def _kind(values: pl.Series) -> str:

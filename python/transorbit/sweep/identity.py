@@ -1,0 +1,29 @@
+"""What tells one sweep from another."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from transorbit.sweep.plan import SweepPlan
+
+
+def identity(sweep: SweepPlan) -> str:
+    """What tells sweeps that share a store apart."""
+    # A table comes back from a file in another order.
+    base = sweep.base.text if sweep.base.text is not None else json.dumps(sweep.base.table, sort_keys=True, default=str)
+    text = sweep.to_toml(scenario="scenario.toml") + base
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def differences(one: SweepPlan, other: SweepPlan) -> list[str]:
+    """The keys in which two sweeps differ; none if they are the same."""
+    if identity(one) == identity(other):
+        return []
+    first, second = (tomllib.loads(sweep.to_toml()) for sweep in (one, other))
+    names = [name for name in {**first, **second} if first.get(name) != second.get(name)]
+    # What is left is the order or the text of the scenario.
+    return names or ["the text of its scenario, or an order"]

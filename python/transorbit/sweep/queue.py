@@ -1,0 +1,125 @@
+"""One queue for the runs of several sweeps, computed by one pool."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from transorbit._core import ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from transorbit.sweep.run import Runs
+    from transorbit.sweep.work import Outcome, Task
+
+
+class Pool(Protocol):
+    """What computes tasks."""
+
+    @property
+    def room(self) -> int:
+        """How many more tasks it takes."""
+        ...
+
+    @property
+    def stalled(self) -> bool:
+        """Whether there is nobody who could compute."""
+        ...
+
+    def submit(self, task: Task) -> None:
+        """Take a task."""
+        ...
+
+    def wait(self) -> list[Outcome]:
+        """The outcomes that are there, perhaps after a while."""
+        ...
+
+    def close(self) -> None:
+        """End what is running, at once."""
+        ...
+
+
+def compute(
+    sweeps: Sequence[Runs], pool: Pool, *, ended: Callable[[Runs, ScenarioError | None], None] | None = None
+) -> None:
+    """Compute what is missing of all sweeps.
+
+    Runs are handed out in the order of the sweeps; while the last of a sweep are computed, those of the next begin.
+    A run that two sweeps have is computed once.
+
+    Args:
+        ended: called for each sweep when its last run is there, or with the error that ended it. Without this an error
+            is raised.
+
+    Raises:
+        KeyboardInterrupt: the pool is closed, and what had come is kept.
+        ScenarioError: the pool cannot compute, or `ended` was not given and a sweep is wrong.
+    """
+    queue = _Queue(sweeps, pool, ended)
+    try:
+        queue.to_the_end()
+    except KeyboardInterrupt:
+        pool.close()
+        for runs in sweeps:
+            runs.take_what_is_there()
+        raise
+    finally:
+        for runs in sweeps:
+            runs.join()
+
+
+class _Queue:
+    def __init__(
+        self, sweeps: Sequence[Runs], pool: Pool, ended: Callable[[Runs, ScenarioError | None], None] | None
+    ) -> None:
+        self._left = list(sweeps)
+        self._pool = pool
+        self._ended = ended
+        # The sweeps that wait for a run that is computed.
+        self._asked: dict[str, list[Runs]] = {}
+
+    def to_the_end(self) -> None:
+        self._fill()
+        while self._asked:
+            touched: list[Runs] = []
+            for outcome in self._pool.wait():
+                touched += self._keep(outcome)
+            for runs in dict.fromkeys(touched):
+                runs.join()
+            self._fill()
+            for runs in dict.fromkeys(touched) if touched else self._left[:1]:
+                runs.report(stalled=bool(self._asked) and self._pool.stalled)
+
+    def _keep(self, outcome: Outcome) -> list[Runs]:
+        askers = self._asked.pop(outcome.key)
+        for place, runs in enumerate(askers):
+            try:
+                runs.keep(outcome, computed=place == 0)
+            except ScenarioError as error:
+                self._end(runs, error)
+        return askers
+
+    def _fill(self) -> None:
+        """Hand out runs while there is room."""
+        for runs in tuple(self._left):
+            try:
+                while self._pool.room > 0 and (task := runs.next_task()):
+                    if task.key in self._asked:
+                        self._asked[task.key].append(runs)
+                    else:
+                        self._pool.submit(task)
+                        self._asked[task.key] = [runs]
+            except ScenarioError as error:
+                self._end(runs, error)
+                continue
+            if runs.complete:
+                self._end(runs, None)
+
+    def _end(self, runs: Runs, error: ScenarioError | None) -> None:
+        if error and not self._ended:
+            raise error
+        if runs in self._left:
+            self._left.remove(runs)
+            runs.join()
+            if self._ended:
+                self._ended(runs, error)
