@@ -106,6 +106,10 @@ impl<L: Level> Channel for ClearChannel<L> {
         Db::new(self.level.at(now).max(ERASED.get()))
     }
 
+    fn is_clear(&self) -> bool {
+        self.level.constant().is_some_and(|snr| snr >= CLEAR)
+    }
+
     fn attenuation(&mut self, _now: Time) -> Option<Db> {
         Some(Db::new(0.0))
     }

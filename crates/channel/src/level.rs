@@ -48,9 +48,18 @@ const NOTHING: f64 = f64::NEG_INFINITY;
 pub(crate) trait Level: Send + 'static {
     /// Es/N0 in decibels at `now`, minus infinity if no satellite serves. Calls never go back in time.
     fn at(&mut self, now: Time) -> f64;
+
+    /// Es/N0, if it never changes.
+    fn constant(&self) -> Option<Db> {
+        None
+    }
 }
 
 impl Level for Db {
+    fn constant(&self) -> Option<Db> {
+        Some(*self)
+    }
+
     #[inline]
     fn at(&mut self, _now: Time) -> f64 {
         self.get()

@@ -92,6 +92,11 @@ pub trait Channel: Send {
     /// [`Channel::burst_snr`].
     fn estimated_snr(&mut self, now: Time) -> Db;
 
+    /// Whether every burst meets [`CLEAR`].
+    fn is_clear(&self) -> bool {
+        false
+    }
+
     /// The state of the model at `now`, for statistics. The call changes no later [`Channel::burst_snr`].
     fn observe(&mut self, now: Time) -> Observation {
         Observation { attenuation: self.attenuation(now), ..Observation::default() }

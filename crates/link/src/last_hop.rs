@@ -1,5 +1,7 @@
 //! The machine that joins scheduler, transmitter, HARQ and reordering.
 
+mod counters;
+mod fifo;
 mod handover;
 mod transit;
 
@@ -22,6 +24,8 @@ use crate::report::{HarqReport, LastHopReport, ReorderingReport, per_second};
 use crate::scheduler::classes::{ClassConfig, Classes};
 use crate::scheduler::external::Choose;
 use crate::scheduler::{Parts, Scheduler, SchedulerConfig, View};
+use counters::Counters;
+use fifo::Fifo;
 use handover::Pause;
 pub use handover::Transfer;
 use transit::Transit;
@@ -170,6 +174,8 @@ pub struct LastHop {
     feedback: Transit<Feedback>,
     outputs: VecDeque<Output>,
     counters: Counters,
+    /// Takes the place of scheduler and bursts while it is there.
+    fifo: Option<Fifo>,
 }
 
 struct Flight {
@@ -177,24 +183,6 @@ struct Flight {
     burst: Burst,
     /// Whether the users have turned to another satellite, or have none.
     missed: bool,
-}
-
-#[derive(Default)]
-struct Counters {
-    offered_packets: u64,
-    offered_bytes: u64,
-    delivered_packets: u64,
-    delivered_bytes: u64,
-    dropped_overflow: u64,
-    dropped_early: u64,
-    dropped_timeout: u64,
-    dropped_harq: u64,
-    dropped_handover: u64,
-    handovers: u64,
-    queue_packets_max: usize,
-    coded_bits: u64,
-    busy: Duration,
-    stalled: Duration,
 }
 
 impl LastHop {
@@ -264,7 +252,7 @@ impl LastHop {
         channels: Vec<Box<dyn Channel>>,
     ) -> LastHop {
         let (gives_up, wants_estimate) = (scheduler.gives_up(), harq.wants_estimate());
-        LastHop {
+        let mut hop = LastHop {
             rate,
             feedback_delay: propagation.constant(),
             overtaking: propagation.constant().is_none(),
@@ -290,12 +278,18 @@ impl LastHop {
             feedback: Transit::new(),
             outputs: VecDeque::new(),
             counters: Counters::default(),
-        }
+            fifo: None,
+        };
+        hop.fifo = Fifo::of(&hop);
+        hop
     }
 
     /// A packet arrives at the satellite.
     pub fn handle_packet(&mut self, now: Time, packet: PacketRef) {
         debug_assert!((packet.user as usize) < self.channels.len(), "no such user: {packet:?}");
+        if self.fifo.is_some() {
+            return self.handle_fifo_packet(now, packet);
+        }
         self.work_until(now);
         self.counters.offered_packets += 1;
         self.counters.offered_bytes += u64::from(packet.size);
@@ -331,6 +325,9 @@ impl LastHop {
     /// at its own time: so this is not the end of each burst, unless the scheduler may give packets up meanwhile.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Time> {
+        if let Some(fifo) = &self.fifo {
+            return fifo.next_arrival();
+        }
         if self.gives_up {
             return self.next_step();
         }
@@ -354,7 +351,8 @@ impl LastHop {
 
     /// When the next thing happens inside, for who looks at every burst: at or before [`LastHop::poll_timeout`].
     pub fn next_step(&self) -> Option<Time> {
-        (self.next < Time::MAX).then_some(self.next)
+        let simulated = || (self.next < Time::MAX).then_some(self.next);
+        self.fifo.as_ref().map_or_else(simulated, Fifo::next_step)
     }
 
     /// Packets inside: those that came in and have not been polled as an output.
@@ -364,7 +362,7 @@ impl LastHop {
 
     /// What waits for the transmitter.
     pub fn queue(&self) -> Backlog {
-        self.scheduler.backlog()
+        self.fifo.as_ref().map_or_else(|| self.scheduler.backlog(), Fifo::waiting)
     }
 
     /// Coded bits of the bursts sent so far, the one being sent included.
@@ -426,6 +424,9 @@ impl LastHop {
 
     #[inline(always)]
     fn work_until(&mut self, now: Time) {
+        if self.fifo.is_some() {
+            return self.work_fifo_until(now);
+        }
         while self.next <= now && self.next < Time::MAX {
             self.work_at(self.next);
             self.next = self.next_event();
@@ -523,12 +524,7 @@ impl LastHop {
         let Some(packet) = &selected else { return false };
         self.queued -= 1;
         // Numbered when it is first sent, so that a packet dropped in the queue leaves no hole to wait for.
-        let flow = packet.flow as usize;
-        if flow >= self.numbering.len() {
-            self.numbering.resize(flow + 1, 0);
-        }
-        let sequence = self.numbering[flow];
-        self.numbering[flow] += 1;
+        let sequence = self.number(packet.flow);
         let user = packet.user;
         let estimate = self.wants_estimate.then(|| self.estimates.information(now, user, &mut self.channels));
         let coded = self.harq.start(now, packet, sequence, estimate);
@@ -540,11 +536,9 @@ impl LastHop {
     #[inline]
     fn send(&mut self, now: Time, coded: Coded, packet: &PacketRef, sequence: u64) {
         let snr = self.channels[packet.user as usize].burst_snr(now);
-        if self.last_tx.0 != coded.bits {
-            self.last_tx = (coded.bits, self.rate.tx_time(u64::from(coded.bits)));
-        }
-        self.free_at = now + self.last_tx.1;
-        self.counters.busy += self.last_tx.1;
+        let time = self.tx_time(coded.bits);
+        self.free_at = now + time;
+        self.counters.busy += time;
         self.counters.coded_bits += u64::from(coded.bits);
         let burst = Burst { coded, packet: *packet, sequence };
         let flight = Flight { snr, burst, missed: false };
@@ -554,6 +548,25 @@ impl LastHop {
         }
     }
 
+    #[inline]
+    fn tx_time(&mut self, bits: u32) -> Duration {
+        if self.last_tx.0 != bits {
+            self.last_tx = (bits, self.rate.tx_time(u64::from(bits)));
+        }
+        self.last_tx.1
+    }
+
+    /// The number of the next packet of a flow.
+    #[inline]
+    fn number(&mut self, flow: u32) -> u64 {
+        if flow as usize >= self.numbering.len() {
+            self.numbering.resize(flow as usize + 1, 0);
+        }
+        let number = &mut self.numbering[flow as usize];
+        *number += 1;
+        *number - 1
+    }
+
     /// What the scheduler gave up.
     fn collect_dropped(&mut self) {
         while self.gives_up
@@ -561,22 +574,6 @@ impl LastHop {
         {
             self.queued -= 1;
             self.outputs.push_back(Output::Dropped(packet, reason));
-        }
-    }
-}
-
-impl Counters {
-    fn on_output(&mut self, output: &Output) {
-        match output {
-            Output::Delivered(packet) => {
-                self.delivered_packets += 1;
-                self.delivered_bytes += u64::from(packet.size);
-            }
-            Output::Dropped(_, DropReason::Overflow) => self.dropped_overflow += 1,
-            Output::Dropped(_, DropReason::Early) => self.dropped_early += 1,
-            Output::Dropped(_, DropReason::Timeout) => self.dropped_timeout += 1,
-            Output::Dropped(_, DropReason::Harq) => self.dropped_harq += 1,
-            Output::Dropped(_, DropReason::Handover) => self.dropped_handover += 1,
         }
     }
 }

@@ -121,7 +121,8 @@ impl Rays {
         }
         let direct = amplitude(loo.mean_db + loo.deviation_db * shadowing);
         let diffuse = self.diffuse.1;
-        let (sin, cos) = libm::sincos(2.0 * PI * (turns - turns.floor()));
+        // Turns are not negative: cutting them off is their floor, without a call.
+        let (sin, cos) = libm::sincos(2.0 * PI * (turns - turns as u64 as f64));
         let (re, im) = (direct * cos + diffuse * multipath[0], direct * sin + diffuse * multipath[1]);
         (10.0 / LN_10 * libm::log(re * re + im * im)).max(-300.0)
     }

@@ -99,6 +99,11 @@ pub trait Kind {
 ///
 /// Each packet that was started is decoded once or fails once, whatever the channel does.
 pub trait Harq: Send {
+    /// Whether each packet is one burst of its own bits, which is decoded if it meets no noise and is not answered.
+    fn sends_uncoded(&self) -> bool {
+        false
+    }
+
     /// Sender: whether a new packet for `user` may start now.
     fn may_start(&self, user: u32) -> bool;
 
@@ -122,6 +127,12 @@ pub trait Harq: Send {
 
     /// Receiver: a burst arrives, having met the signal-to-noise ratio `snr`.
     fn receive(&mut self, now: Time, burst: &Burst, snr: Db) -> Reception;
+
+    /// Receiver: the burst of a packet arrives and met no noise, in place of [`Harq::receive`]. Only of a scheme that
+    /// [`Harq::sends_uncoded`].
+    fn receive_clear(&mut self, packet: &PacketRef) {
+        unreachable!("{packet:?} is sent coded");
+    }
 
     /// Whether the receiver answers each burst. Never changes.
     fn answers(&self) -> bool;

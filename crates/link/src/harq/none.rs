@@ -36,16 +36,26 @@ impl Uncoded {
     pub fn new(rng: Box<dyn Rng + Send>) -> Uncoded {
         Uncoded { rng, counters: HarqCounters::new(1) }
     }
+
+    /// The burst of a packet.
+    #[inline]
+    pub(crate) fn coded(packet: &PacketRef) -> Coded {
+        Coded { process: 0, bits: packet.size * 8, tag: 0 }
+    }
 }
 
 impl Harq for Uncoded {
+    fn sends_uncoded(&self) -> bool {
+        true
+    }
+
     fn may_start(&self, _user: u32) -> bool {
         true
     }
 
     fn start(&mut self, _now: Time, packet: &PacketRef, _sequence: u64, _estimate: Option<f64>) -> Coded {
         self.counters.started += 1;
-        Coded { process: 0, bits: packet.size * 8, tag: 0 }
+        Uncoded::coded(packet)
     }
 
     fn poll_burst(&mut self, _now: Time) -> Option<Burst> {
@@ -67,6 +77,12 @@ impl Harq for Uncoded {
             Verdict::Decoded
         };
         Reception { verdict, answer: None }
+    }
+
+    fn receive_clear(&mut self, packet: &PacketRef) {
+        let Coded { bits, .. } = Uncoded::coded(packet);
+        self.counters.on_burst(bits);
+        self.counters.on_decoded(1, packet, u64::from(bits));
     }
 
     fn answers(&self) -> bool {

@@ -52,6 +52,7 @@ impl LastHop {
     /// [`LastHop::poll_timeout`] afterwards.
     pub fn hand_over(&mut self, now: Time, resume: Time, transfer: Transfer) {
         debug_assert!(resume >= now, "service resumes at {resume:?}, before {now:?}");
+        self.simulate_bursts(now);
         self.arrive_until(now);
         self.rest(now);
         self.counters.handovers += 1;
@@ -79,6 +80,7 @@ impl LastHop {
         if self.pause.halted {
             return self.work_until(now);
         }
+        self.simulate_bursts(now);
         self.arrive_until(now);
         self.rest(now);
         self.cut(now);

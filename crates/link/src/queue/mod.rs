@@ -212,6 +212,11 @@ impl Queue {
         self.max_wait.is_some() || self.manager.as_ref().is_some_and(|manager| manager.drops_at_departure())
     }
 
+    /// The limit, if packets leave unless they find the queue full.
+    pub(crate) fn unmanaged_limit(&self) -> Option<Limit> {
+        (self.manager.is_none() && self.max_wait.is_none()).then_some(self.limit)
+    }
+
     /// What waits.
     #[inline]
     pub fn backlog(&self) -> Backlog {

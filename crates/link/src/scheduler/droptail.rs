@@ -6,7 +6,7 @@ use units::{Duration, FieldError, Time};
 
 use super::users::check_wait;
 use super::{Kind, Parts, Scheduler, View};
-use crate::buffer::{Backlog, Buffer, LinkFacts};
+use crate::buffer::{Backlog, Buffer, Limit, LinkFacts};
 use crate::packet::{DropReason, PacketRef};
 use crate::queue::Queue;
 
@@ -84,6 +84,10 @@ impl Scheduler for DropTail {
 
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
+    }
+
+    fn fifo_limit(&self) -> Option<Limit> {
+        self.queue.unmanaged_limit()
     }
 
     fn marked(&self) -> u64 {

@@ -102,6 +102,11 @@ pub trait Scheduler: Send {
     /// What waits.
     fn backlog(&self) -> Backlog;
 
+    /// The size of the queue, if there is one for all packets, first in first out, that drops only what finds it full.
+    fn fifo_limit(&self) -> Option<Limit> {
+        None
+    }
+
     /// Packets that its queues have marked.
     fn marked(&self) -> u64 {
         0
