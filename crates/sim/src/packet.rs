@@ -15,14 +15,16 @@ pub(crate) struct Packet {
     pub(crate) user: u32,
     /// The class of service of the flow on the last hop.
     pub(crate) class: u32,
-    /// The endpoint that it is sent to.
-    pub(crate) to: u32,
+    /// The connection that it belongs to.
+    pub(crate) connection: u32,
     /// Packets made in the run before it; the lower bits only. [`Packets::add`] sets it.
     pub(crate) number: u32,
     /// Which transmission of its data this is: 0 for the first.
     pub(crate) copy: u32,
     /// Bytes of the whole IP packet.
     pub(crate) bytes: u32,
+    /// The value that stands for it in the digest: see [`digest_word`].
+    pub(crate) word: u64,
     pub(crate) way: Way,
     pub(crate) route: Route,
 }
@@ -43,6 +45,13 @@ pub(crate) enum Route {
 pub(crate) enum Way {
     Forward,
     Backward,
+}
+
+/// An endpoint: one of the two of a connection, by the way of the packets that it sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EndpointId {
+    pub(crate) connection: u32,
+    pub(crate) way: Way,
 }
 
 impl Route {
@@ -86,23 +95,14 @@ impl Packet {
         flow: 0,
         user: 0,
         class: 0,
-        to: 0,
+        connection: 0,
         number: 0,
         copy: 0,
         bytes: 0,
+        word: 0,
         way: Way::Forward,
         route: Route::Downlink,
     };
-
-    /// The value that stands for the packet in the digest: packets that go the same way differ in it.
-    #[inline]
-    pub(crate) fn digest_word(&self) -> u64 {
-        match (&self.payload, self.way) {
-            (Payload::Tcp(segment), Way::Forward) => segment.seq,
-            (Payload::Tcp(segment), Way::Backward) => !segment.ack,
-            (Payload::Udp(datagram), _) => datagram.number,
-        }
-    }
 
     /// How many full packets of `packet_bytes` data go before it in its flow: by the offset of its data, or by the data that it
     /// acknowledges if it has none. Data begin at 1, after the SYN.
@@ -115,6 +115,16 @@ impl Packet {
             }
             Payload::Udp(datagram) => datagram.number,
         }
+    }
+}
+
+/// The value that stands for a packet in the digest: packets that go the same way differ in it.
+#[inline]
+pub(crate) fn digest_word(payload: &Payload, way: Way) -> u64 {
+    match (payload, way) {
+        (Payload::Tcp(segment), Way::Forward) => segment.seq,
+        (Payload::Tcp(segment), Way::Backward) => !segment.ack,
+        (Payload::Udp(datagram), _) => datagram.number,
     }
 }
 

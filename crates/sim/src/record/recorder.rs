@@ -173,7 +173,7 @@ impl Recorder {
 
     #[inline]
     fn event(&mut self, now: Time, event: Event, packet: &Packet) {
-        let word = packet.digest_word();
+        let word = packet.word;
         self.digest.event(now, event as u8, whose(packet.flow, packet.route), word);
     }
 }

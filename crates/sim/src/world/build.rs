@@ -12,8 +12,7 @@ use traffic::{Listener, Needs};
 use transport::{Settings, TcpConfig};
 use units::{Bytes, Duration, Files, OrOrbit, Time};
 
-use super::World;
-use super::endpoint::{Endpoints, Reader, Transport};
+use super::connection::{Connections, Reader, Transport};
 use super::flow::{Application, Flow, Kind};
 use super::law::law;
 use super::ledger::Ledger;
@@ -21,6 +20,7 @@ use super::network::{Network, Site};
 use super::path::LongPath;
 use super::place::{Parts, Place};
 use super::proxy::Proxy;
+use super::run::World;
 use super::schedule::{Machine, Schedule};
 use crate::packet::{Route, Way};
 use crate::record::recorder::Recorder;
@@ -51,7 +51,7 @@ pub(crate) fn build(
     let parts = Parts { path, hop, carrier, reference_snr, last_hop: link, return_link };
     let network = Network::new(vec![Place::new(0, parts, &mut schedule)], &mut schedule);
     let sampler = schedule.add(Machine::Sampler);
-    let Flows { applications, kinds, flows, endpoints, proxies, listeners } =
+    let Flows { applications, kinds, flows, connections, proxies, listeners } =
         flows(config, base_rtt, &streams, &mut schedule)?;
     let record = &config.record;
     let series = record.series.then(|| Series::new(record.interval, record.most_samples(flows.len()), flows.len()));
@@ -63,7 +63,7 @@ pub(crate) fn build(
         applications,
         kinds,
         flows,
-        endpoints,
+        connections,
         proxies,
         sampler,
         warnings,
@@ -203,14 +203,14 @@ fn return_link(
     Ok(Some(Box::new(ReturnLink::new(&plan, &weights, &mut own))))
 }
 
-/// Applications, their flows and endpoints.
+/// Applications, their flows and connections.
 #[derive(Default)]
 struct Flows {
     applications: Vec<Application>,
     kinds: Vec<Kind>,
     /// In the order of the applications.
     flows: Vec<Flow>,
-    endpoints: Endpoints,
+    connections: Connections,
     proxies: Vec<Proxy>,
     /// The listener of each flow.
     listeners: Vec<Option<Listener>>,
@@ -293,22 +293,18 @@ impl Flows {
             user,
             place: kind.place,
             class: kind.class,
-            peer: 0,
             packet_bytes: kind.transport.packet_bytes(),
+            routes: [Way::Forward, Way::Backward].map(|way| Route::over_satellites(way, kind.upload)),
             delay: Duration::ZERO,
-            way: Way::Forward,
-            route: Route::over_satellites(Way::Forward, kind.upload),
         };
-        let back = Site { way: Way::Backward, route: Route::over_satellites(Way::Backward, kind.upload), ..site };
-        let relay = |holds| Reader::Proxy { number: self.proxies.len() as u32, holds };
-        let (far, near) = (if proxy.is_some() { relay(false) } else { reader }, relay(true));
-        let entropies = entropy("flow.congestion", flow);
-        let connection = self.endpoints.add(&kind.transport, entropies, [(site, far), (back, reader)]);
+        let relay = Reader::Proxy(self.proxies.len() as u32);
+        let readers = [if proxy.is_some() { relay } else { reader }, reader];
+        let connection = self.connections.add(site, &kind.transport, entropy("flow.congestion", flow), readers);
         let proxy = proxy.map(|Terrestrial { delay, transport, congestion }| {
             let (delay, packet_bytes) = (*delay, transport.packet_bytes());
-            let site = Site { route: Route::Terrestrial, delay, packet_bytes, ..site };
-            let ends = [(site, Reader::Sink), (Site { way: Way::Backward, ..site }, near)];
-            let terrestrial = self.endpoints.add(transport, entropy("flow.pep", flow), ends);
+            let site = Site { routes: [Route::Terrestrial; 2], delay, packet_bytes, ..site };
+            let readers = [Reader::Sink, relay];
+            let terrestrial = self.connections.add(site, transport, entropy("flow.pep", flow), readers);
             self.proxies.push(Proxy::new(terrestrial, congestion, connection));
             self.proxies.len() as u32 - 1
         });

@@ -2,7 +2,7 @@
 
 use traffic::Source;
 
-use super::endpoint::{Connection, Transport};
+use super::connection::Transport;
 
 /// An application at both ends of its flows.
 pub(super) struct Application {
@@ -31,6 +31,6 @@ pub(super) struct Flow {
     pub(super) kind: u32,
     pub(super) application: u32,
     /// The connection over the satellites: from the server, or from the gateway if there is a proxy.
-    pub(super) connection: Connection,
+    pub(super) connection: u32,
     pub(super) proxy: Option<u32>,
 }

@@ -1,6 +1,6 @@
 //! The packets of a run from their making to their end, each change told to the recorder.
 
-use crate::packet::{Packet, Packets, Payload};
+use crate::packet::{EndpointId, Packet, Packets};
 use crate::record::drops::Loss;
 use crate::record::recorder::Recorder;
 use units::{Ecn, Time};
@@ -24,14 +24,14 @@ impl Ledger {
         id
     }
 
-    /// A packet arrives at the endpoint that it was sent to: the endpoint and what the packet carries.
+    /// A packet arrives at the other end of its connection: the endpoint there.
     #[inline]
-    pub(super) fn deliver(&mut self, now: Time, id: u32) -> (u32, Payload) {
+    pub(super) fn deliver(&mut self, now: Time, id: u32) -> EndpointId {
         let packet = self.packets.get(id);
+        let endpoint = EndpointId { connection: packet.connection, way: packet.way.back() };
         self.recorder.delivered(now, packet);
-        let arrived = (packet.to, packet.payload);
         self.packets.release(id);
-        arrived
+        endpoint
     }
 
     /// A packet is lost.
@@ -40,7 +40,7 @@ impl Ledger {
         let packet = self.packets.get(id);
         let word = match loss {
             Loss::LastHop(_) => u64::from(id),
-            _ => packet.digest_word(),
+            _ => packet.word,
         };
         self.recorder.dropped(now, packet, word, loss);
         self.packets.release(id);

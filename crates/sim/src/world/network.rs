@@ -17,7 +17,7 @@ pub(super) struct Network {
     terrestrial_machine: MachineId,
 }
 
-/// Where an endpoint stands in the network: what all its packets have in common.
+/// Where the two endpoints of a connection stand in the network: what all its packets have in common.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Site {
     pub(super) flow: u32,
@@ -25,14 +25,20 @@ pub(super) struct Site {
     pub(super) place: u32,
     /// The class of service on the last hop.
     pub(super) class: u32,
-    /// The endpoint that its packets are sent to.
-    pub(super) peer: u32,
     /// Bytes of data in a full packet.
     pub(super) packet_bytes: u32,
+    /// The routes of packets that go forward and back.
+    pub(super) routes: [Route; 2],
     /// The delay of a terrestrial route.
     pub(super) delay: Duration,
-    pub(super) way: Way,
-    pub(super) route: Route,
+}
+
+impl Site {
+    /// The route of packets that go `way`.
+    #[inline]
+    pub(super) fn route(&self, way: Way) -> Route {
+        self.routes[way as usize]
+    }
 }
 
 impl Network {
@@ -46,22 +52,29 @@ impl Network {
         &mut self.places[index as usize]
     }
 
-    /// A packet enters the first link of its route.
+    /// A packet enters the first link of `route`.
     #[inline]
-    pub(super) fn send(&mut self, now: Time, id: u32, bytes: u32, site: &Site, ledger: &mut Ledger) {
-        match site.route {
+    pub(super) fn send(&mut self, now: Time, id: u32, bytes: u32, route: Route, site: &Site, ledger: &mut Ledger) {
+        match route {
             Route::Downlink => self.place(site.place).send_downlink(now, id, bytes, ledger),
             Route::Uplink => self.place(site.place).send_uplink(now, id, site.packet_bytes, ledger),
             Route::Terrestrial => self.terrestrial.push(now + site.delay, id),
         }
     }
 
-    /// After packets were sent from `site`: schedules the links that they entered.
+    /// After packets were sent over `route`: schedules the link that they entered.
     #[inline]
-    pub(super) fn schedule(&mut self, now: Time, site: &Site, ledger: &mut Ledger, schedule: &mut Schedule) {
-        match site.route {
-            Route::Downlink => self.place(site.place).schedule_downlink(schedule),
-            Route::Uplink => self.place(site.place).schedule_uplink(now, ledger, schedule),
+    pub(super) fn schedule(
+        &mut self,
+        now: Time,
+        route: Route,
+        place: u32,
+        ledger: &mut Ledger,
+        schedule: &mut Schedule,
+    ) {
+        match route {
+            Route::Downlink => self.place(place).schedule_downlink(schedule),
+            Route::Uplink => self.place(place).schedule_uplink(now, ledger, schedule),
             Route::Terrestrial => schedule.wake_at(self.terrestrial_machine, self.terrestrial.poll_timeout()),
         }
     }

@@ -9,13 +9,14 @@ pub(super) struct Pipe {
     ring: Vec<(Time, u32)>,
     first: usize,
     len: usize,
-    /// The instant at which the first arrives; [`Time::MAX`] without one.
+    /// The instants at which the first arrives, [`Time::MAX`] without one, and the last that was pushed.
     next: Time,
+    last: Time,
 }
 
 impl Default for Pipe {
     fn default() -> Pipe {
-        Pipe { ring: vec![(Time::MAX, 0); 16], first: 0, len: 0, next: Time::MAX }
+        Pipe { ring: vec![(Time::MAX, 0); 16], first: 0, len: 0, next: Time::MAX, last: Time::ZERO }
     }
 }
 
@@ -27,15 +28,27 @@ impl Pipe {
             self.grow();
         }
         let mut place = self.len;
-        while place > 0 && self.get(place - 1).0 > at {
-            *self.slot(place) = self.get(place - 1);
-            place -= 1;
+        if at < self.last {
+            place = self.make_room(at);
+        } else {
+            self.last = at;
         }
         *self.slot(place) = (at, packet);
         self.len += 1;
         if place == 0 {
             self.next = at;
         }
+    }
+
+    /// Moves the packets that arrive after `at` one place back; the place before them.
+    #[cold]
+    fn make_room(&mut self, at: Time) -> usize {
+        let mut place = self.len;
+        while place > 0 && self.get(place - 1).0 > at {
+            *self.slot(place) = self.get(place - 1);
+            place -= 1;
+        }
+        place
     }
 
     /// The next packet that has arrived by `now`.

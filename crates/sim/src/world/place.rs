@@ -79,9 +79,15 @@ impl Place {
     /// A packet is offered to the return link, or leaves its user at once where there is none.
     #[inline]
     pub(super) fn send_uplink(&mut self, now: Time, id: u32, packet_bytes: u32, ledger: &mut Ledger) {
-        if self.return_link.is_none() {
-            return self.leave_user(now, now, id, ledger);
+        match self.return_link {
+            None => self.leave_user(now, now, id, ledger),
+            Some(_) => self.offer(now, id, packet_bytes, ledger),
         }
+    }
+
+    /// A packet is offered to the return link.
+    #[inline(never)]
+    fn offer(&mut self, now: Time, id: u32, packet_bytes: u32, ledger: &mut Ledger) {
         let round_trip = self.round_trip(now);
         let packet = ledger.packets.get(id);
         let position = packet.position(packet_bytes);
@@ -115,6 +121,7 @@ impl Place {
         self.schedule_uplink(now, ledger, schedule);
     }
 
+    #[inline(never)]
     fn leave_return_link(&mut self, now: Time, ledger: &mut Ledger, schedule: &mut Schedule) {
         while let Some(output) = self.return_link.as_mut().and_then(|link| link.poll_output()) {
             match output {
@@ -134,7 +141,7 @@ impl Place {
     }
 
     /// A packet leaves its user at `at`.
-    #[inline]
+    #[inline(always)]
     fn leave_user(&mut self, now: Time, at: Time, id: u32, ledger: &mut Ledger) {
         let packet = ledger.packets.get(id);
         match self.path.uplink(at, packet.bytes, &mut self.hop) {

@@ -1,10 +1,10 @@
 //! The performance-enhancing proxy: an application at the gateway between two connections.
 
-use transport::{Act, Answer};
+use transport::Act;
 use units::{Bytes, Time};
 
-use super::endpoint::{Connection, Endpoints};
-use crate::packet::Way;
+use super::connection::Connections;
+use crate::packet::{EndpointId, Way};
 
 /// A performance-enhancing proxy that splits the connection at the gateway (RFC 3135 section 2.4): the server's connection
 /// ends there, and another one begins that carries the same bytes to the user.
@@ -16,14 +16,12 @@ use crate::packet::Way;
 /// What is simplified, and who could notice: the terrestrial route has a delay and neither a rate nor losses, and the gateway
 /// takes no time. Who studies a congested backhaul would notice.
 pub(super) struct Proxy {
-    /// Between the server and the gateway.
-    pub(super) terrestrial: Connection,
+    /// The connection between the server and the gateway.
+    pub(super) terrestrial: u32,
     /// The congestion controller there.
     pub(super) congestion: &'static str,
-    /// Between the gateway and the user.
-    satellite: Connection,
-    /// The gateway's endpoint towards the server: it holds what the user has not acknowledged.
-    near: u32,
+    /// The connection between the gateway and the user.
+    satellite: u32,
     /// Bytes handed on to the user's connection, and bytes of them that the user has acknowledged.
     relayed: u64,
     released: u64,
@@ -34,9 +32,8 @@ pub(super) struct Proxy {
 
 impl Proxy {
     /// A proxy between two connections at rest.
-    pub(super) fn new(terrestrial: Connection, congestion: &'static str, satellite: Connection) -> Proxy {
+    pub(super) fn new(terrestrial: u32, congestion: &'static str, satellite: u32) -> Proxy {
         Proxy {
-            near: terrestrial.end(Way::Backward),
             terrestrial,
             congestion,
             satellite,
@@ -48,50 +45,56 @@ impl Proxy {
         }
     }
 
-    /// The gateway's endpoint towards the server.
-    pub(super) fn near(&self) -> u32 {
-        self.near
+    /// The gateway's endpoint towards the server: it holds what the user has not acknowledged.
+    pub(super) fn near(&self) -> EndpointId {
+        EndpointId { connection: self.terrestrial, way: Way::Backward }
     }
 
-    /// Does what follows from a packet that came to `endpoint`, one of the proxy's, which answered so: the endpoint that may have
-    /// something to send.
+    /// The gateway's endpoint towards the user.
+    fn far(&self) -> EndpointId {
+        EndpointId { connection: self.satellite, way: Way::Forward }
+    }
+
+    /// Does what follows from a packet that came to `endpoint`, one of the proxy's: the endpoint that may have something to send.
     pub(super) fn relay(
         &mut self,
         now: Time,
-        endpoint: u32,
-        answer: &Answer,
-        endpoints: &mut Endpoints,
-    ) -> Option<u32> {
-        if endpoint == self.near {
-            self.hand_on(now, answer.delivered, endpoints);
-            return Some(self.satellite.end(Way::Forward));
+        endpoint: EndpointId,
+        connections: &mut Connections,
+    ) -> Option<EndpointId> {
+        if endpoint == self.near() {
+            self.hand_on(now, connections);
+            return Some(self.far());
         }
-        self.release(now, answer.acknowledged, endpoints).then_some(self.near)
+        self.release(now, connections).then_some(self.near())
     }
 
     /// Hands on the bytes that have arrived from the server; opens and closes the connection to the user as the server did its own.
-    fn hand_on(&mut self, now: Time, arrived: u64, endpoints: &mut Endpoints) {
-        if !self.opened && endpoints.protocol(self.near).is_open() {
+    fn hand_on(&mut self, now: Time, connections: &mut Connections) {
+        let near = connections.end(self.terrestrial, Way::Backward);
+        let (heard, arrived, ended) =
+            (near.protocol().is_open(), near.delivered_bytes(), near.protocol().has_been_closed());
+        if heard && !self.opened {
             self.opened = true;
-            endpoints.open(now, &self.satellite, Way::Forward);
+            connections.open(now, self.satellite, Way::Forward);
         }
-        let far = self.satellite.end(Way::Forward);
         if arrived > self.relayed {
-            endpoints.act(now, far, Act::Write(Bytes::new(arrived - self.relayed)));
+            connections.act(now, self.far(), Act::Write(Bytes::new(arrived - self.relayed)));
             self.relayed = arrived;
             self.held_bytes_max = self.held_bytes_max.max(arrived - self.released);
         }
-        if !self.closed && endpoints.protocol(self.near).has_been_closed() {
+        if ended && !self.closed {
             self.closed = true;
-            endpoints.act(now, far, Act::Close);
+            connections.act(now, self.far(), Act::Close);
         }
     }
 
     /// Frees what the user has acknowledged; whether there was any, so that the window towards the server may open.
-    fn release(&mut self, now: Time, acknowledged: u64, endpoints: &mut Endpoints) -> bool {
+    fn release(&mut self, now: Time, connections: &mut Connections) -> bool {
+        let acknowledged = connections.end(self.satellite, Way::Forward).acknowledged_bytes();
         let more = acknowledged - self.released;
         if more > 0 {
-            endpoints.act(now, self.near, Act::Read(Bytes::new(more)));
+            connections.act(now, self.near(), Act::Read(Bytes::new(more)));
             self.released = acknowledged;
         }
         more > 0

@@ -8,10 +8,10 @@ use access::{Access, AccessReport};
 use link::{DropReason, LastHopReport};
 use units::{Db, Duration, Frequency, Time};
 
-use super::World;
 use super::flow::{Application, Flow};
 use super::place::Place;
 use super::proxy::Proxy;
+use super::run::World;
 use crate::capture::Capture;
 use crate::packet::Way;
 use crate::record::drops::PathLoss;
@@ -195,9 +195,9 @@ impl World {
 
     fn summarise(&self, id: u32, flow: &Flow, record: &FlowRecord) -> FlowSummary {
         let kind = &self.kinds[flow.kind as usize];
-        let sender = self.endpoints.protocol(flow.connection.end(Way::Forward));
-        let receiver = self.endpoints.get(flow.connection.end(Way::Backward));
-        let (counters, delivered_bytes) = (sender.counters(), receiver.delivered_bytes);
+        let sender = self.connections.end(flow.connection, Way::Forward).protocol();
+        let receiver = self.connections.end(flow.connection, Way::Backward);
+        let (counters, delivered_bytes) = (sender.counters(), receiver.delivered_bytes());
         let end = if sender.has_finished() { record.last_delivery } else { self.now };
         let active = end.since(record.opened_at.unwrap_or(end));
         let lost_packets = record.lost.total();
@@ -251,14 +251,14 @@ impl World {
     }
 
     fn summarise_proxy(&self, proxy: &Proxy) -> PepSummary {
-        let counters = self.endpoints.protocol(proxy.terrestrial.end(Way::Forward)).counters();
+        let counters = self.connections.end(proxy.terrestrial, Way::Forward).protocol().counters();
         PepSummary {
             congestion: proxy.congestion.to_owned(),
             sent_packets: counters.data_segments_sent,
             retransmitted_packets: counters.retransmitted_segments,
             rto_events: counters.rto_events,
             rtt_mean_s: mean_s(counters.rtt_sum, counters.rtt_samples),
-            relayed_bytes: self.endpoints.get(proxy.near()).delivered_bytes,
+            relayed_bytes: self.connections.end(proxy.terrestrial, Way::Backward).delivered_bytes(),
             held_bytes_max: proxy.held_bytes_max,
         }
     }

@@ -3,6 +3,8 @@
 use engine::{Agenda, Livelock, MachineId};
 use units::Time;
 
+use crate::packet::EndpointId;
+
 /// A machine of a world; those of a place are named with the index of the place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Machine {
@@ -16,7 +18,7 @@ pub(super) enum Machine {
     /// The pipe between servers and the gateway, both ways.
     Terrestrial,
     Application(u32),
-    Endpoint(u32),
+    Endpoint(EndpointId),
     ReturnLink(u32),
     Sampler,
 }

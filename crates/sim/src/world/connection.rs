@@ -1,0 +1,215 @@
+//! Connections and their endpoints, whatever the transport: where they stand in the network, and who reads from them.
+
+use std::sync::Arc;
+
+use engine::MachineId;
+use transport::{Act, Input, Settings, TcpEnd, UdpEnd, Wake};
+use units::Time;
+
+use super::ledger::Ledger;
+use super::network::{Network, Site};
+use super::schedule::{Machine, Schedule};
+use crate::packet::{EndpointId, Packet, Route, Way, digest_word};
+use crate::record::series::FlowSample;
+
+/// What carries the flows of one kind.
+#[derive(Clone)]
+pub(super) enum Transport {
+    Tcp(Arc<Settings>),
+    Udp,
+}
+
+impl Transport {
+    /// Its name in a scenario.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Transport::Tcp(_) => "tcp",
+            Transport::Udp => "udp",
+        }
+    }
+
+    /// The congestion controller, if it has one.
+    pub(super) fn congestion(&self) -> Option<&'static str> {
+        match self {
+            Transport::Tcp(settings) => Some(settings.congestion.kind()),
+            Transport::Udp => None,
+        }
+    }
+
+    /// Bytes of data in a full packet; 1 where packets are counted and not bytes.
+    pub(super) fn packet_bytes(&self) -> u32 {
+        match self {
+            Transport::Tcp(settings) => settings.mss,
+            Transport::Udp => 1,
+        }
+    }
+
+    /// An end of a connection at rest. `entropy`: a number of its own. `holds_reads`: it keeps what arrives until that is read.
+    fn end(&self, entropy: u64, holds_reads: bool) -> Box<dyn transport::Endpoint> {
+        match self {
+            Transport::Tcp(settings) if holds_reads => Box::new(TcpEnd::with_held_reads(Arc::clone(settings), entropy)),
+            Transport::Tcp(settings) => Box::new(TcpEnd::new(Arc::clone(settings), entropy)),
+            Transport::Udp => Box::new(UdpEnd::default()),
+        }
+    }
+}
+
+/// The two endpoints of a connection.
+pub(super) struct Connection {
+    site: Site,
+    /// That whose packets go forward, and the other.
+    ends: [Endpoint; 2],
+}
+
+/// One end of a connection.
+pub(super) struct Endpoint {
+    protocol: Box<dyn transport::Endpoint>,
+    reader: Reader,
+    /// None before it first asks to be woken.
+    machine: Option<MachineId>,
+    /// Payload bytes that have arrived: in order, or by datagrams.
+    delivered_bytes: u64,
+    /// Payload bytes that the other end is known to have received in order.
+    acknowledged_bytes: u64,
+}
+
+/// Who reads from an endpoint and does something about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reader {
+    /// An application that takes what arrives, and that is all.
+    Sink,
+    Application(u32),
+    Proxy(u32),
+}
+
+/// All connections of a world.
+#[derive(Default)]
+pub(super) struct Connections(Vec<Connection>);
+
+impl Connections {
+    /// Adds a connection at rest. `readers`: of the end whose packets go forward, and of the other.
+    pub(super) fn add(&mut self, site: Site, transport: &Transport, entropy: [u64; 2], readers: [Reader; 2]) -> u32 {
+        let end = |way: Way| {
+            let reader = readers[way as usize];
+            let holds_reads = site.route(way) == Route::Terrestrial && matches!(reader, Reader::Proxy(_));
+            let protocol = transport.end(entropy[way as usize], holds_reads);
+            Endpoint { protocol, reader, machine: None, delivered_bytes: 0, acknowledged_bytes: 0 }
+        };
+        self.0.push(Connection { site, ends: [end(Way::Forward), end(Way::Backward)] });
+        self.0.len() as u32 - 1
+    }
+
+    #[inline]
+    pub(super) fn site(&self, connection: u32) -> &Site {
+        &self.0[connection as usize].site
+    }
+
+    #[inline]
+    pub(super) fn end(&self, connection: u32, way: Way) -> &Endpoint {
+        &self.0[connection as usize].ends[way as usize]
+    }
+
+    /// Opens a connection from the end whose packets go `way`.
+    pub(super) fn open(&mut self, now: Time, connection: u32, way: Way) {
+        self.act(now, EndpointId { connection, way }, Act::Open);
+        self.act(now, EndpointId { connection, way: way.back() }, Act::Accept);
+    }
+
+    /// An application acts at an endpoint, which is to be entered then.
+    pub(super) fn act(&mut self, now: Time, id: EndpointId, act: Act) {
+        self.0[id.connection as usize].ends[id.way as usize].protocol.act(now, act);
+    }
+
+    /// Enters an endpoint, and sends what it has to send: who reads there, and whether more has arrived in order than before.
+    #[inline]
+    pub(super) fn enter(
+        &mut self,
+        now: Time,
+        id: EndpointId,
+        input: Input<'_>,
+        ledger: &mut Ledger,
+        network: &mut Network,
+        schedule: &mut Schedule,
+    ) -> (Reader, bool) {
+        let EndpointId { connection, way } = id;
+        let Connection { site, ends: [server, user] } = &mut self.0[connection as usize];
+        let (end, peer) = if way == Way::Forward { (server, user) } else { (user, server) };
+        let route = site.route(way);
+        let mut sent = false;
+        let (out, packets, any, at) = (&mut *network, &mut *ledger, &mut sent, &*site);
+        let answer = end.protocol.handle(now, input, &mut move |payload, copy| {
+            let Site { flow, user, class, .. } = *at;
+            let (bytes, word) = (payload.wire_bytes(), digest_word(payload, way));
+            let id = packets.send(
+                Packet {
+                    payload: *payload,
+                    sent: now,
+                    flow,
+                    user,
+                    class,
+                    connection,
+                    number: 0,
+                    copy,
+                    bytes,
+                    word,
+                    way,
+                    route,
+                },
+                || peer.protocol.has_received(payload.sequence()),
+            );
+            out.send(now, id, bytes, route, at, packets);
+            *any = true;
+        });
+        let advanced = answer.delivered > end.delivered_bytes;
+        end.delivered_bytes = answer.delivered;
+        end.acknowledged_bytes = answer.acknowledged;
+        if route != Route::Terrestrial {
+            match (way, answer.window) {
+                (Way::Forward, Some(window)) => ledger.recorder.window(now, site.flow, f64::from(window)),
+                (Way::Backward, _) if advanced => ledger.recorder.advanced(now, site.flow),
+                _ => {}
+            }
+        }
+        if let Wake::At(at) = answer.wake {
+            let machine = *end.machine.get_or_insert_with(|| schedule.add(Machine::Endpoint(id)));
+            schedule.wake_at(machine, at);
+        }
+        if sent {
+            network.schedule(now, route, site.place, ledger, schedule);
+        }
+        (end.reader, advanced)
+    }
+}
+
+impl Endpoint {
+    pub(super) fn protocol(&self) -> &dyn transport::Endpoint {
+        &*self.protocol
+    }
+
+    pub(super) fn delivered_bytes(&self) -> u64 {
+        self.delivered_bytes
+    }
+
+    pub(super) fn acknowledged_bytes(&self) -> u64 {
+        self.acknowledged_bytes
+    }
+
+    /// The state of the sender at this moment, without attenuation and delivered bytes.
+    pub(super) fn sample(&self) -> FlowSample {
+        let protocol = self.protocol();
+        let retransmitted_packets = protocol.counters().retransmitted_segments;
+        let Some(info) = protocol.info().filter(|_| !protocol.has_finished()) else {
+            return FlowSample { retransmitted_packets, ..FlowSample::without_window() };
+        };
+        let in_flight = (info.unacked + info.retransmitted).saturating_sub(info.sacked + info.lost);
+        FlowSample {
+            cwnd_packets: info.window as f32,
+            ssthresh_packets: info.slow_start_threshold.map_or(f32::NAN, |threshold| threshold as f32),
+            srtt_s: info.srtt.map_or(f32::NAN, |srtt| srtt.as_secs_f64() as f32),
+            rto_s: info.rto.as_secs_f64() as f32,
+            in_flight_packets: in_flight as f32,
+            retransmitted_packets,
+            ..FlowSample::default()
+        }
+    }
+}

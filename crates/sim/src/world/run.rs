@@ -1,0 +1,202 @@
+//! The loop of a run: wakes the machine that is due, and carries what it gives to the next.
+
+use engine::{Livelock, MachineId};
+use traffic::Action;
+use transport::{Act, Input};
+use units::Time;
+
+use super::connection::{Connections, Reader};
+use super::flow::{Application, Flow, Kind};
+use super::ledger::Ledger;
+use super::network::Network;
+use super::proxy::Proxy;
+use super::schedule::{Machine, Schedule};
+use crate::packet::{EndpointId, Way};
+use crate::record::series::FlowSample;
+
+/// All machines of a run.
+pub(crate) struct World {
+    pub(super) schedule: Schedule,
+    pub(super) now: Time,
+    pub(super) network: Network,
+    pub(super) ledger: Ledger,
+    pub(super) applications: Vec<Application>,
+    pub(super) kinds: Vec<Kind>,
+    pub(super) flows: Vec<Flow>,
+    pub(super) connections: Connections,
+    pub(super) proxies: Vec<Proxy>,
+    pub(super) sampler: MachineId,
+    pub(super) warnings: Vec<String>,
+}
+
+impl World {
+    /// Simulated time that has passed.
+    pub(crate) fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Runs all that is due until `until`.
+    ///
+    /// # Errors
+    /// Time does not move.
+    pub(crate) fn run_until(&mut self, until: Time) -> Result<(), Livelock> {
+        while let Some((now, machine)) = self.schedule.next_until(until)? {
+            self.now = now;
+            match machine {
+                Machine::Downlink(place) => self.arrive_at_last_hop(now, place),
+                Machine::LastHop(place) => {
+                    self.network.place(place).work_last_hop(now);
+                    self.leave_last_hop(now, place);
+                }
+                Machine::Uplink(place) => self.arrive_at_gateway(now, place),
+                Machine::Endpoint(endpoint) => self.time_out(now, endpoint),
+                Machine::Application(application) => self.act(now, application),
+                Machine::Terrestrial => self.arrive_over_ground(now),
+                Machine::ReturnLink(place) => {
+                    self.network.place(place).begin_frame(now, &mut self.ledger, &mut self.schedule);
+                }
+                Machine::Service(place) => self.hand_over(now, place),
+                Machine::Sampler => self.sample(now),
+            }
+        }
+        self.now = until;
+        Ok(())
+    }
+
+    /// Arms what acts by itself.
+    pub(super) fn start(&mut self) {
+        for application in &self.applications {
+            self.schedule.wake_at(application.machine, application.source.poll_timeout());
+        }
+        for place in &self.network.places {
+            place.schedule_service(&mut self.schedule);
+        }
+        self.schedule.wake_at(self.sampler, self.ledger.recorder.series.as_ref().map(|_| Time::ZERO));
+    }
+
+    fn arrive_at_last_hop(&mut self, now: Time, place: u32) {
+        while self.network.place(place).enter_last_hop(now, &mut self.ledger, &mut self.schedule) {
+            self.leave_last_hop(now, place);
+        }
+    }
+
+    fn leave_last_hop(&mut self, now: Time, place: u32) {
+        while let Some(id) = self.network.place(place).poll_last_hop(now, &mut self.ledger, &mut self.schedule) {
+            self.arrive(now, id);
+        }
+    }
+
+    fn arrive_at_gateway(&mut self, now: Time, place: u32) {
+        while let Some(id) = self.network.place(place).poll_uplink(now, &mut self.schedule) {
+            self.arrive(now, id);
+        }
+    }
+
+    fn arrive_over_ground(&mut self, now: Time) {
+        while let Some(id) = self.network.poll_terrestrial(now, &mut self.schedule) {
+            self.arrive(now, id);
+        }
+    }
+
+    fn hand_over(&mut self, now: Time, place: u32) {
+        self.network.place(place).hand_over(now);
+        self.leave_last_hop(now, place);
+        self.network.place(place).schedule_service(&mut self.schedule);
+    }
+
+    /// A packet arrives at the other end of its connection, which answers, and whoever reads there.
+    fn arrive(&mut self, now: Time, id: u32) {
+        let payload = self.ledger.packets.get(id).payload;
+        let endpoint = self.ledger.deliver(now, id);
+        let (reader, advanced) = self.enter(now, endpoint, Input::Packet(&payload));
+        match reader {
+            Reader::Application(number) if advanced => self.tell(now, number, endpoint),
+            Reader::Proxy(number) => self.relay(now, number, endpoint),
+            Reader::Application(_) | Reader::Sink => {}
+        }
+    }
+
+    fn time_out(&mut self, now: Time, endpoint: EndpointId) {
+        let site = self.connections.site(endpoint.connection);
+        self.ledger.recorder.timed_out(now, site.flow, site.route(endpoint.way), endpoint.way);
+        self.enter(now, endpoint, Input::Timeout);
+    }
+
+    /// Enters an endpoint, and sends what it has to send: who reads there, and whether more has arrived in order than before.
+    fn enter(&mut self, now: Time, endpoint: EndpointId, input: Input<'_>) -> (Reader, bool) {
+        let World { connections, ledger, network, schedule, .. } = self;
+        connections.enter(now, endpoint, input, ledger, network, schedule)
+    }
+
+    /// An application does what is due.
+    fn act(&mut self, now: Time, number: u32) {
+        let first = self.applications[number as usize].first_flow;
+        let mut acted = [0u64; 2];
+        while let Some(act) = self.applications[number as usize].source.poll_action(now) {
+            self.carry_out(now, first + act.connection, act);
+            acted[Way::of(act.end) as usize] |= 1 << act.connection;
+        }
+        let application = &self.applications[number as usize];
+        self.schedule.wake_at(application.machine, application.source.poll_timeout());
+        for way in [Way::Forward, Way::Backward] {
+            let mut left = acted[way as usize];
+            while left > 0 {
+                let connection = self.connection_of(first + left.trailing_zeros());
+                left &= left - 1;
+                self.enter(now, EndpointId { connection, way }, Input::Acted);
+            }
+        }
+    }
+    /// An application acts on one of its connections.
+    fn carry_out(&mut self, now: Time, flow: u32, act: traffic::Act) {
+        self.ledger.recorder.acted(now, flow, act.action == Action::Open);
+        let (connection, way) = (self.connection_of(flow), Way::of(act.end));
+        let act = match act.action {
+            Action::Open => return self.connections.open(now, connection, way),
+            Action::Write(bytes) => Act::Write(bytes),
+            Action::WriteForEver => Act::WriteForEver,
+            Action::Close => Act::Close,
+        };
+        self.connections.act(now, EndpointId { connection, way }, act);
+    }
+
+    /// The connection that the application of a flow writes to.
+    fn connection_of(&self, flow: u32) -> u32 {
+        let flow = &self.flows[flow as usize];
+        flow.proxy.map_or(flow.connection, |proxy| self.proxies[proxy as usize].terrestrial)
+    }
+
+    /// More has arrived for the application at `endpoint`; it may have something to say to that.
+    fn tell(&mut self, now: Time, number: u32, EndpointId { connection, way }: EndpointId) {
+        let bytes = self.connections.end(connection, way).delivered_bytes();
+        let flow = self.connections.site(connection).flow;
+        let application = &mut self.applications[number as usize];
+        application.source.handle_delivered(now, flow - application.first_flow, way.sender(), bytes);
+        match application.source.poll_timeout() {
+            Some(due) if due <= now => self.act(now, number),
+            timeout => self.schedule.wake_at(application.machine, timeout),
+        }
+    }
+
+    /// A packet came to one of a proxy's endpoints.
+    fn relay(&mut self, now: Time, number: u32, endpoint: EndpointId) {
+        if let Some(acted) = self.proxies[number as usize].relay(now, endpoint, &mut self.connections) {
+            self.enter(now, acted, Input::Acted);
+        }
+    }
+
+    fn sample(&mut self, now: Time) {
+        let World { network: Network { places, .. }, ledger, flows, kinds, connections, .. } = self;
+        let Some(series) = &mut ledger.recorder.series else { return };
+        let hop = places[0].sample(now);
+        let flows = flows.iter().map(|flow| {
+            let sample = connections.end(flow.connection, Way::Forward).sample();
+            let delivered_bytes = connections.end(flow.connection, Way::Backward).delivered_bytes();
+            let place = &mut places[kinds[flow.kind as usize].place as usize];
+            place.attenuate(now, flow.user, FlowSample { delivered_bytes, ..sample })
+        });
+        series.add(now, hop, flows);
+        let next = series.next(now);
+        self.schedule.wake_at(self.sampler, Some(next));
+    }
+}
