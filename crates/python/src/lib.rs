@@ -3,6 +3,7 @@
 mod access;
 mod ask;
 mod capacity;
+mod plans;
 mod routes;
 mod scenario;
 mod scheduler;
@@ -20,6 +21,8 @@ mod _core {
     use super::ask::ask;
     #[pymodule_export]
     use super::capacity::Capacity;
+    #[pymodule_export]
+    use super::plans::Plans;
     #[pymodule_export]
     use super::routes::RoutesStudy;
     #[pymodule_export]

@@ -1,13 +1,15 @@
 //! Scenarios.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use sim::Choose;
+use sim::{Choose, FileSource};
 use units::{Duration, Quantity};
 
 use crate::capacity::Capacity;
+use crate::plans::{Kept, Plans, kept, plan};
 use crate::refused;
 use crate::scheduler::{Raised, Selector};
 use crate::simulation::Simulation;
@@ -27,12 +29,25 @@ pub(crate) struct Scenario {
 
 #[pymethods]
 impl Scenario {
-    /// Reads TOML text; relative file names in it start from `base_dir`.
+    /// Reads TOML text; relative file names in it start from `base_dir`, or are those of `files` in memory. `recorded` has
+    /// the SHA-256 that a file had, by name, when a result was made: a run warns of others.
     ///
     /// Raises ScenarioError if the text is not TOML.
     #[staticmethod]
-    fn from_toml(py: Python<'_>, text: &str, base_dir: &str) -> PyResult<Scenario> {
-        py.detach(|| sim::Scenario::from_toml(text, Path::new(base_dir))).map(Scenario::from).map_err(refused)
+    #[pyo3(signature = (text, base_dir, files=None, recorded=None))]
+    fn from_toml(
+        py: Python<'_>,
+        text: &str,
+        base_dir: &str,
+        files: Option<BTreeMap<String, Vec<u8>>>,
+        recorded: Option<BTreeMap<String, String>>,
+    ) -> PyResult<Scenario> {
+        let source = match files {
+            Some(files) => FileSource::Memory(files.into_iter().map(|(name, bytes)| (name, bytes.into())).collect()),
+            None => FileSource::from(Path::new(base_dir)),
+        };
+        let scenario = py.detach(|| sim::Scenario::from_toml(text, source)).map_err(refused)?;
+        Ok(scenario.with_recorded(recorded.unwrap_or_default()).into())
     }
 
     /// A copy with the value at a dotted path replaced by one given as JSON; a table replaces the table.
@@ -52,9 +67,16 @@ impl Scenario {
         py.detach(|| self.inner.check()).map_err(refused)
     }
 
-    /// The scenario as TOML with every default filled in.
-    fn resolved_toml(&self, py: Python<'_>) -> PyResult<String> {
-        py.detach(|| self.inner.resolved_toml()).map_err(refused)
+    /// The scenario as TOML with every default filled in and files named from the root.
+    #[pyo3(signature = (plans=None))]
+    fn resolved_toml(&self, py: Python<'_>, plans: Option<&Plans>) -> PyResult<String> {
+        py.detach(|| plan(&self.inner, plans).map(|plan| plan.resolved_toml())).map_err(refused)
+    }
+
+    /// The scenario of a run with this seed as a result folder keeps it, and its inputs: see `Simulation.kept`.
+    fn kept(&self, py: Python<'_>, seed: u64) -> PyResult<Kept> {
+        let plan = py.detach(|| self.inner.plan()).map_err(refused)?;
+        Ok(kept(py, &plan, seed))
     }
 
     /// The scenario's title; may be empty.
@@ -64,8 +86,15 @@ impl Scenario {
 
     /// A run of the scenario, not yet started; `seed` replaces the scenario's own. `schedulers` is called with the name
     /// of a scheduler that is written in Python and returns an object with `select(queues, now)`, or None.
-    #[pyo3(signature = (seed=None, schedulers=None))]
-    fn simulation(&self, py: Python<'_>, seed: Option<u64>, schedulers: Option<Py<PyAny>>) -> PyResult<Simulation> {
+    /// `plans` keeps the plan for other runs, or has it from one.
+    #[pyo3(signature = (seed=None, schedulers=None, plans=None))]
+    fn simulation(
+        &self,
+        py: Python<'_>,
+        seed: Option<u64>,
+        schedulers: Option<Py<PyAny>>,
+        plans: Option<&Plans>,
+    ) -> PyResult<Simulation> {
         let raised = Raised::default();
         let mut failed = None;
         let find = |name: &str| -> PyResult<Option<Box<dyn Choose>>> {
@@ -85,7 +114,10 @@ impl Scenario {
                 None
             })
         };
-        let simulation = py.detach(|| sim::Simulation::with_choosers(&self.inner, seed, &mut choosers));
+        let simulation = py.detach(|| {
+            let plan = plan(&self.inner, plans)?;
+            sim::Simulation::of(plan, seed, &mut choosers)
+        });
         match failed {
             Some(error) => Err(error),
             None => simulation.map(|simulation| Simulation::new(simulation, raised)).map_err(refused),

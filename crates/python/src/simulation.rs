@@ -1,12 +1,13 @@
 //! Runs and their results.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use units::Time;
 
+use crate::plans::{Kept, kept};
 use crate::scheduler::Raised;
 use crate::table::ArrowTable;
 
@@ -60,6 +61,14 @@ impl Simulation {
     #[getter]
     fn seed(&self, py: Python<'_>) -> u64 {
         self.with(py, |run| run.seed())
+    }
+
+    /// The scenario as TOML with the run's seed and every default filled in, which names copies of its inputs by names
+    /// relative to a result folder; and for each input: its name in the scenario, the name of the copy, the SHA-256, the
+    /// contents.
+    fn kept(&self, py: Python<'_>) -> Kept {
+        let (plan, seed) = self.with(py, |run| (Arc::clone(run.plan()), run.seed()));
+        kept(py, &plan, seed)
     }
 
     /// Whether the scenario wants a packet capture.

@@ -1,11 +1,12 @@
-//! Scenario to world to run to record: the only crate that knows all the stages of a run.
+//! Scenario to plan to world to run to record: the only crate that knows all the stages of a run.
 //!
-//! A [`Scenario`] is text that can be edited; checking it gives a [`ScenarioConfig`]; a [`Simulation`] builds the world of
-//! one and runs it; its [`Record`] is what remains.
+//! A [`Scenario`] is text that can be edited; checked and with its files read it is a [`Plan`]; a [`Simulation`] builds the world
+//! of one and runs it; its [`Record`] is what remains.
 
 mod capture;
 mod files;
 mod packet;
+mod plan;
 mod record;
 mod scenario;
 mod simulation;
@@ -14,6 +15,7 @@ mod world;
 pub use files::{FileSource, InputFile, InputFiles};
 /// What a scheduler from elsewhere implements, and what it is shown.
 pub use link::{Choose, QueueState};
+pub use plan::{KeptInput, Plan, Plans, channel_streams, draw_law, load_channel};
 pub use record::{
     ChannelSummary, Column, Conservation, FlowSummary, PathSummary, PepSummary, Record, Summary, Table, UsersSummary,
 };
@@ -23,4 +25,4 @@ pub use scenario::{
     schema,
 };
 pub use simulation::{RunError, Simulation};
-pub use world::{Choosers, channel_streams, last_hop_streams, last_link, law, load_channel};
+pub use world::{Choosers, last_hop_streams};

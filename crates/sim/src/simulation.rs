@@ -1,12 +1,14 @@
 //! A run of a scenario: its world, from rest to its record.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use engine::Livelock;
 use units::{Duration, Time};
 
+use crate::plan::Plan;
 use crate::record::Record;
-use crate::scenario::{PacketCapture, Scenario, ScenarioConfig, ScenarioError};
+use crate::scenario::{PacketCapture, Scenario, ScenarioError};
 use crate::world::{self, Choosers, World};
 
 /// Why a run stopped.
@@ -25,7 +27,7 @@ pub enum RunError {
 
 /// A run of a scenario.
 pub struct Simulation {
-    config: ScenarioConfig,
+    plan: Arc<Plan>,
     seed: u64,
     world: World,
 }
@@ -48,18 +50,30 @@ impl Simulation {
         seed: Option<u64>,
         choosers: &mut Choosers<'_>,
     ) -> Result<Simulation, ScenarioError> {
-        let config = scenario.config()?;
+        Simulation::of(Arc::new(scenario.plan()?), seed, choosers)
+    }
+
+    /// The world of a plan at rest; `seed` replaces that of the scenario.
+    ///
+    /// # Errors
+    /// The seed is too large, or no chooser has the name of a scheduler.
+    pub fn of(plan: Arc<Plan>, seed: Option<u64>, choosers: &mut Choosers<'_>) -> Result<Simulation, ScenarioError> {
         if let Some(seed) = seed.filter(|seed| i64::try_from(*seed).is_err()) {
             return Err(ScenarioError::new("seed", format!("{seed} was given, at most {} is allowed", i64::MAX)));
         }
-        let seed = seed.unwrap_or(config.seed);
-        let world = world::build(&config, &mut scenario.files(), seed, choosers)?;
-        Ok(Simulation { config, seed, world })
+        let seed = seed.unwrap_or(plan.config().seed);
+        let world = world::build(&plan, seed, choosers)?;
+        Ok(Simulation { plan, seed, world })
+    }
+
+    /// What the run is built from.
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.plan
     }
 
     /// Whether the scenario asks for the packets: then give a folder to [`Simulation::record_packets`].
     pub fn wants_packets(&self) -> bool {
-        self.config.record.packets != PacketCapture::None
+        self.plan.config().record.packets != PacketCapture::None
     }
 
     /// From now on writes every packet into files in `directory`, if the scenario asks for it. Without this call nothing is
@@ -76,7 +90,7 @@ impl Simulation {
 
     /// Length of the run.
     pub fn duration(&self) -> Duration {
-        self.config.duration
+        self.plan.config().duration
     }
 
     /// Simulated time that has passed.
@@ -94,7 +108,7 @@ impl Simulation {
     /// # Errors
     /// A livelock.
     pub fn advance(&mut self, until: Time) -> Result<(), RunError> {
-        let until = until.min(Time::ZERO + self.config.duration);
+        let until = until.min(Time::ZERO + self.plan.config().duration);
         self.world.run_until(until).map_err(RunError::from)
     }
 
@@ -104,6 +118,6 @@ impl Simulation {
     /// If a packet appeared or vanished, or the packets could not be written.
     pub fn finish(&mut self, partial: bool) -> Result<Record, RunError> {
         self.world.complete_capture().map_err(|error| RunError::Capture(error.to_string()))?;
-        self.world.record(&self.config, self.seed, partial).map_err(RunError::Conservation)
+        self.world.record(&self.plan, self.seed, partial).map_err(RunError::Conservation)
     }
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use traffic::{VoiceQuality, WebReport};
 
 use super::table::Table;
+use crate::files::InputFile;
 
 /// The key numbers of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -24,6 +25,8 @@ pub struct Summary {
     pub digest: String,
     /// What to check before trusting the result.
     pub warnings: Vec<String>,
+    /// The files that the scenario names.
+    pub inputs: Vec<InputFile>,
     /// One entry for each flow.
     pub flows: Vec<FlowSummary>,
     /// What the users got, one with another.

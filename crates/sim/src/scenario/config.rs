@@ -13,7 +13,6 @@ use transport::{TcpConfig, UdpConfig};
 use units::Duration;
 
 use super::ScenarioError;
-use crate::files::FileSource;
 
 /// A scenario with every default filled in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -295,12 +294,11 @@ impl ScenarioConfig {
         })
     }
 
-    /// The same scenario with what profiles leave open written out, and files named from the root, so that it means the same
-    /// wherever it is kept.
-    pub(super) fn resolved(&self, source: &FileSource) -> ScenarioConfig {
+    /// The same scenario with what profiles leave open written out, and its files renamed.
+    pub(crate) fn resolved(&self, rename: &mut dyn FnMut(&str) -> String) -> ScenarioConfig {
         let packet = self.default_packet_bytes();
         let mut resolved = self.clone();
-        resolved.files_mut().for_each(|file| *file = source.absolute(file));
+        resolved.files_mut().for_each(|file| *file = rename(file));
         resolved.last_hop.harq.entry_mut().resolve();
         resolved.access = resolved.access.map(|access| access.resolved());
         for flow in &mut resolved.flows {

@@ -9,12 +9,14 @@ mod pca;
 mod registries;
 mod shape;
 
+use std::collections::BTreeMap;
+
 use channel::ChannelConfig;
 use orbit::ConstellationChoice;
 use serde_json::Value as Json;
 use toml::Table;
 
-use crate::files::{FileSource, InputFiles};
+use crate::files::{FileSource, InputFile, InputFiles};
 
 pub use config::{
     FlowConfig, FlowDirection, PacketCapture, PepConfig, RecordConfig, ScenarioConfig, TransportConfig, positive,
@@ -30,6 +32,8 @@ pub struct Scenario {
     table: Table,
     /// Where the names of files lead.
     source: FileSource,
+    /// The hashes of files by name, as they were when a result was made.
+    recorded: BTreeMap<String, String>,
 }
 
 impl Scenario {
@@ -44,7 +48,7 @@ impl Scenario {
             let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
             ScenarioError::new("", format!("not valid TOML at line {line}, column {column}: {}", error.message()))
         })?;
-        Ok(Scenario { table, source: source.into() })
+        Ok(Scenario { table, source: source.into(), recorded: BTreeMap::new() })
     }
 
     /// A copy with the value at a dotted path replaced; a table replaces the table.
@@ -88,22 +92,30 @@ impl Scenario {
         table.try_into().map_err(|error: toml::de::Error| ScenarioError::new("", error.message()))
     }
 
-    /// Checks everything that can be known without running, and reads the files it names.
-    ///
-    /// # Errors
-    /// The first field that is wrong.
-    pub fn check(&self) -> Result<(), ScenarioError> {
-        crate::world::check(&self.config()?, &mut self.files())
+    /// A copy whose files were recorded with these hashes (SHA-256 in hexadecimal, by name) when a result was made: a run warns
+    /// of those that have changed since.
+    pub fn with_recorded(&self, recorded: BTreeMap<String, String>) -> Scenario {
+        Scenario { recorded, ..self.clone() }
     }
 
-    /// The scenario as TOML with every default filled in.
-    ///
-    /// # Errors
-    /// The first field that is wrong.
-    pub fn resolved_toml(&self) -> Result<String, ScenarioError> {
-        self.check()?;
-        let resolved = self.config()?.resolved(&self.source);
-        Ok(toml::to_string_pretty(&resolved).expect("a scenario is TOML"))
+    /// Warnings about inputs that are not those that were recorded.
+    pub(crate) fn changed(&self, inputs: &[InputFile]) -> Vec<String> {
+        let changed = |input: &InputFile| {
+            let recorded = self.recorded.get(&input.file).filter(|recorded| **recorded != input.sha256)?;
+            let (file, found) = (&input.file, &input.sha256);
+            Some(format!("{file} has changed since the result was made: its SHA-256 is {found}, it was {recorded}"))
+        };
+        inputs.iter().filter_map(changed).collect()
+    }
+
+    /// Where the names of files lead.
+    pub(crate) fn source(&self) -> &FileSource {
+        &self.source
+    }
+
+    /// Whether the names of files lead where those of `other` do, to files of the same record.
+    pub(crate) fn leads_where(&self, other: &Scenario) -> bool {
+        (&self.source, &self.recorded) == (&other.source, &other.recorded)
     }
 
     /// The files that its names lead to, none of them read.

@@ -13,7 +13,6 @@
 mod build;
 mod connection;
 mod flow;
-mod law;
 mod ledger;
 mod network;
 mod path;
@@ -24,7 +23,6 @@ mod report;
 mod run;
 mod schedule;
 
-pub use build::{Choosers, channel_streams, last_hop_streams, last_link, load_channel};
-pub(crate) use build::{build, check};
-pub use law::law;
+pub(crate) use build::build;
+pub use build::{Choosers, last_hop_streams};
 pub(crate) use run::World;

@@ -14,6 +14,7 @@ use super::proxy::Proxy;
 use super::run::World;
 use crate::capture::Capture;
 use crate::packet::Way;
+use crate::plan::Plan;
 use crate::record::drops::PathLoss;
 use crate::record::flow::FlowRecord;
 use crate::record::{
@@ -46,7 +47,8 @@ impl World {
     ///
     /// # Errors
     /// Packets appeared or vanished.
-    pub(crate) fn record(&mut self, config: &ScenarioConfig, seed: u64, partial: bool) -> Result<Record, String> {
+    pub(crate) fn record(&mut self, plan: &Plan, seed: u64, partial: bool) -> Result<Record, String> {
+        let config = plan.config();
         let now = self.now;
         self.network.places.iter_mut().for_each(|place| place.work_last_hop(now)); // so that its counters are those of now
         let conservation = self.conservation()?;
@@ -65,6 +67,7 @@ impl World {
             simulated_s: elapsed.as_secs_f64(),
             partial,
             digest: self.ledger.recorder.digest.to_string(),
+            inputs: plan.inputs().to_vec(),
             warnings: self.warnings_of(config, &flows, &last_hop, access.as_ref(), partial),
             last_hop,
             access,

@@ -15,15 +15,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
-use channel::{Channel, ChannelModel, TransmissionLaw};
+use channel::Channel;
 use engine::Streams;
 use link::scheduler::external::ExternalConfig;
 use link::scheduler::max_rate::MaxRateConfig;
-use link::{Choose, LastHop, LastHopConfig, LastHopReport, LawRequest, Propagation, QueueConfig, SchedulerConfig};
+use link::{Choose, LastHop, LastHopConfig, LastHopReport, LawRequest, QueueConfig, SchedulerConfig};
 use serde::Serialize;
 use sim::{
-    Choosers, FlowConfig, Scenario, ScenarioConfig, ScenarioError, TransportConfig, UsersSummary, channel_streams,
-    last_hop_streams, last_link, law, positive,
+    Choosers, FlowConfig, Plan, Scenario, ScenarioConfig, ScenarioError, TransportConfig, UsersSummary,
+    channel_streams, draw_law, last_hop_streams, positive,
 };
 use traffic::Needs;
 use units::{Duration, Time};
@@ -121,16 +121,12 @@ pub struct CapacityRow {
 
 /// A study of capacity under way.
 pub struct CapacityStudy {
-    config: ScenarioConfig,
-    model: Box<dyn ChannelModel>,
-    /// The delay between the satellite and the users.
-    hop: Propagation,
+    plan: Plan,
     streams: Streams,
     seed: u64,
     duration: Duration,
     packet_bytes: u32,
     information_bits: u64,
-    law: Option<Arc<TransmissionLaw>>,
     information: Information,
     cases: Vec<Case>,
     /// The case under way and how far it is; none between two.
@@ -163,33 +159,28 @@ impl CapacityStudy {
     /// # Errors
     /// The first field of the scenario, or option (`users.0`, `schedulers.0`), that is wrong.
     pub fn new(scenario: &Scenario, options: &CapacityOptions) -> Result<CapacityStudy, ScenarioError> {
-        scenario.check()?;
-        let config = scenario.config()?;
+        let plan = scenario.plan()?;
+        let config = plan.config();
         positive("duration", options.duration)?;
         let seed = options.seed.unwrap_or(config.seed);
-        let cases = cases(scenario, &config, options)?;
+        let cases = cases(scenario, config, options)?;
         for case in &cases {
             case.last_hop.check(BASE_RTT, case.users as usize).map_err(|error| error.within("last_hop"))?;
         }
-        let (model, hop) = last_link(&config, &mut scenario.files())?;
-        let planned = config.last_hop.law_request(hop.mean()).map(|request| law(model.as_ref(), request));
-        let one = LawRequest { transmissions: 1, spacing: config.last_hop.feedback_rtt(hop.mean()) };
-        let information = Information::new(&law(model.as_ref(), one));
-        let packet_bytes = packet_bytes(&config, &config.flows[0]);
+        let one = LawRequest { transmissions: 1, spacing: config.last_hop.feedback_rtt(plan.hop.mean()) };
+        let information = Information::new(&draw_law(plan.model.as_ref(), one));
+        let packet_bytes = packet_bytes(config, &config.flows[0]);
         Ok(CapacityStudy {
             streams: Streams::new(seed),
             seed,
             duration: options.duration,
             packet_bytes,
             information_bits: config.last_hop.harq.entry().information_bits(packet_bytes) as u64,
-            law: planned,
             information,
             cases,
             running: None,
             rows: Vec::new(),
-            config,
-            model,
-            hop,
+            plan,
         })
     }
 
@@ -230,18 +221,18 @@ impl CapacityStudy {
         let one_user = self.rows.iter().find(|row| (row.policy.as_str(), row.users) == (RANDOM, 1));
         let asked = self.rows.iter().zip(&self.cases).filter(|(_, case)| case.asked);
         let most = self.rows.iter().map(|row| row.users).max().unwrap_or(1);
-        let mut warnings = self.model.warnings(u64::from(most));
-        if !self.config.last_hop.classes.is_empty() {
+        let mut warnings = self.plan.model.warnings(u64::from(most));
+        if !self.plan.config().last_hop.classes.is_empty() {
             warnings.push("last_hop.classes: a study of capacity has one class of packets, without a name".to_owned());
         }
         CapacityReport {
-            title: self.config.title.clone(),
+            title: self.plan.config().title.clone(),
             seed: self.seed,
             simulated_s: self.duration.as_secs_f64(),
-            rate_bps: self.config.last_hop.rate.as_bps(),
+            rate_bps: self.plan.config().last_hop.rate.as_bps(),
             packet_bytes: self.packet_bytes,
             packet_information_bits: self.information_bits,
-            feedback_rtt_s: self.config.last_hop.feedback_rtt(self.hop.mean()).as_secs_f64(),
+            feedback_rtt_s: self.plan.config().last_hop.feedback_rtt(self.plan.hop.mean()).as_secs_f64(),
             warnings,
             one_user: one_user.expect("one user is always studied").clone(),
             rows: asked.map(|(row, _)| row.clone()).collect(),
@@ -252,7 +243,7 @@ impl CapacityStudy {
     fn begin(&self, case: &Case, choosers: &mut Choosers<'_>) -> Result<Saturation, ScenarioError> {
         let last_user = Arc::new(AtomicU32::new(0));
         let tap = |user: u32| -> Box<dyn Channel> {
-            let channel = self.model.build(u64::from(user), &mut channel_streams(self.streams, u64::from(user)));
+            let channel = self.plan.model.build(u64::from(user), &mut channel_streams(self.streams, u64::from(user)));
             Box::new(Tap { channel, user, last_user: Arc::clone(&last_user) })
         };
         let mut streams = last_hop_streams(self.streams);
@@ -262,8 +253,8 @@ impl CapacityStudy {
             }
             choosers(name)
         };
-        let (law, channels) = (self.law.as_deref(), (0..case.users).map(tap).collect());
-        let hop = self.hop.clone();
+        let (law, channels) = (self.plan.law(), (0..case.users).map(tap).collect());
+        let hop = self.plan.hop.clone();
         let hop = LastHop::new(&case.last_hop, hop, BASE_RTT, channels, law, &mut streams, &mut choosers)
             .map_err(|error| error.within("last_hop"))?;
         Ok(Saturation::new(hop, case.users, self.packet_bytes, last_user))
@@ -278,9 +269,9 @@ impl CapacityStudy {
         let packet_bits = f64::from(self.packet_bytes) * 8.0;
         let user_bps: Vec<f64> = saturation.decoded.iter().map(|&n| n as f64 * packet_bits / seconds).collect();
         let users = UsersSummary::new(&user_bps);
-        let rate = self.config.last_hop.rate.as_bps() as f64;
+        let rate = self.plan.config().last_hop.rate.as_bps() as f64;
         let packet_time_mean_s = harq.bits_per_packet_mean.map(|bits| bits / rate);
-        let late_s = self.config.last_hop.feedback_rtt(self.hop.mean()).as_secs_f64();
+        let late_s = self.plan.config().last_hop.feedback_rtt(self.plan.hop.mean()).as_secs_f64();
         let limit_pps = |information: f64| rate * information / self.information_bits as f64;
         let mean_limit_pps = limit_pps(self.information.mean());
         let best_limit_pps = limit_pps(self.information.best_of(case.users));

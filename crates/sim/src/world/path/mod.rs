@@ -12,7 +12,6 @@ mod service;
 
 use std::sync::Arc;
 
-use channel::Geometry;
 use engine::Generator;
 use lane::Lane;
 use link::Propagation;
@@ -23,6 +22,7 @@ use units::{Duration, Time};
 
 pub(super) use service::Event;
 
+use crate::plan::PathPlan;
 use crate::record::drops::PathLoss;
 
 /// A direction over the satellites.
@@ -34,9 +34,7 @@ enum Direction {
 
 /// One-way delays between the ground and the last satellite, and what packets meet on the way.
 pub(super) struct LongPath {
-    trace: DelayTrace,
-    /// The trace reaches to the user: the last link is then the last hop's to delay.
-    includes_last_link: bool,
+    plan: Arc<PathPlan>,
     jitter: Option<(Jitter, Generator)>,
     /// One value for ever, for the common case.
     constant: Option<Duration>,
@@ -44,29 +42,20 @@ pub(super) struct LongPath {
     lanes: [Lane; 2],
     /// Who serves the users.
     pub(super) service: Service,
-    /// When there is no route: from, until.
-    outages: Vec<(Time, Time)>,
     /// Packets that wait for a route which does not come back.
     pub(super) stranded: u64,
-    /// What to know before trusting the delays.
-    pub(super) warnings: Vec<String>,
 }
 
 impl LongPath {
-    /// `config` is where `trace` comes from.
-    pub(super) fn new(config: &PathConfig, trace: DelayTrace, jitter: Option<(Jitter, Generator)>) -> LongPath {
-        let includes_last_link = !trace.intervals().is_empty();
-        let first = trace.points().next().and_then(|(_, delay)| delay);
+    /// `config` is what `plan` is made from.
+    pub(super) fn new(config: &PathConfig, plan: Arc<PathPlan>, jitter: Option<(Jitter, Generator)>) -> LongPath {
         LongPath {
-            includes_last_link,
             jitter,
-            constant: first.filter(|_| !includes_last_link && trace.points().count() == 1),
+            constant: plan.constant,
             lanes: [Lane::new(config), Lane::new(config)],
-            service: Service::new(trace.intervals(), config.at_handover()),
-            outages: outages(&trace),
+            service: Service::new(plan.trace.intervals(), config.at_handover()),
             stranded: 0,
-            warnings: Vec::new(),
-            trace,
+            plan,
         }
     }
 
@@ -141,11 +130,11 @@ impl LongPath {
             self.stranded += 1;
             return Ok(None);
         };
-        let delay = self.to_last_satellite(sent, delay);
+        let delay = self.plan.to_last_satellite(sent, delay);
         if !self.lanes[direction as usize].has_queues() {
             return Ok(Some((sent, sent + delay)));
         }
-        let links = self.trace.interval_at(sent).and_then(|interval| interval.hops).unwrap_or(0) as usize + 1;
+        let links = self.plan.trace.interval_at(sent).and_then(|interval| interval.hops).unwrap_or(0) as usize + 1;
         let crossed = self.lanes[direction as usize].cross(sent, bytes, links)?;
         Ok(Some((sent, crossed + delay)))
     }
@@ -159,10 +148,10 @@ impl LongPath {
             if served == Time::MAX {
                 return (served, waits, None);
             }
-            if let Some(delay) = self.trace.delay(served) {
+            if let Some(delay) = self.plan.trace.delay(served) {
                 return (served, waits, Some(delay));
             }
-            at = resumes(&self.outages, served);
+            at = self.plan.resumes(served);
             waits = true;
         }
     }
@@ -170,76 +159,13 @@ impl LongPath {
     /// The propagation delay of what enters at `now`; `None` without a route.
     #[inline]
     pub(super) fn delay(&self, now: Time) -> Option<Duration> {
-        if self.constant.is_some() {
-            return self.constant;
-        }
-        Some(self.to_last_satellite(now, self.trace.delay(now)?))
-    }
-
-    /// What remains of the trace's delay at `now` without the last link, if it includes that.
-    #[inline]
-    fn to_last_satellite(&self, now: Time, total: Duration) -> Duration {
-        let last_link = if self.includes_last_link { self.trace.last_link_delay(now) } else { None };
-        total.saturating_sub(last_link.unwrap_or(Duration::ZERO))
-    }
-
-    /// The mean delay while there is a route; zero if there never is one.
-    pub(super) fn mean(&self, duration: Duration) -> Duration {
-        const SAMPLES: u64 = 1000;
-        let instants = (0..SAMPLES).map(|i| Time::ZERO + Duration::from_nanos(duration.as_nanos() / SAMPLES * i));
-        let delays: Vec<Duration> = instants.filter_map(|now| self.delay(now)).collect();
-        delays.iter().copied().sum::<Duration>() / (delays.len() as u64).max(1)
+        self.plan.delay(now)
     }
 
     /// The delays over time, the last link included where the path knows one.
     pub(super) fn trace(&self) -> &DelayTrace {
-        &self.trace
+        &self.plan.trace
     }
-
-    /// How the satellite that serves the users is seen by them; nothing if the path knows none.
-    pub(super) fn geometry(&self) -> Option<Arc<Geometry>> {
-        let seen = |(at, look): (Time, Option<orbit::Look>)| (at, look.map(|look| (look.elevation_deg, look.range_m)));
-        let points: Vec<_> = self.trace.looks().map(seen).collect();
-        (!points.is_empty()).then(|| Arc::new(Geometry::new(points)))
-    }
-
-    /// The delay between that satellite and the users; nothing if none ever serves them. While none does it stays as it was.
-    pub(super) fn propagation(&self) -> Option<Propagation> {
-        let mut points: Vec<(Time, Duration)> = Vec::new();
-        let mut served = true;
-        for (at, look) in self.trace.looks() {
-            let last = points.last().map(|point| point.1);
-            // The end of a service, and of the gap after it.
-            points.extend(last.filter(|_| look.is_none() || !served).map(|delay| (at, delay)));
-            points.extend(look.map(|look| (at, Duration::from_secs_f64(look.range_m / orbit::SPEED_OF_LIGHT))));
-            served = look.is_some();
-        }
-        (!points.is_empty()).then(|| Propagation::over(points))
-    }
-}
-
-/// The times without a route; the last one lasts for ever if there is none at the trace's end.
-fn outages(trace: &DelayTrace) -> Vec<(Time, Time)> {
-    let mut outages: Vec<(Time, Time)> = Vec::new();
-    let mut since = None;
-    for (at, delay) in trace.points() {
-        match (since, delay) {
-            (None, None) => since = Some(at),
-            (Some(from), Some(_)) => {
-                outages.push((from, at));
-                since = None;
-            }
-            _ => {}
-        }
-    }
-    outages.extend(since.map(|from| (from, Time::MAX)));
-    outages
-}
-
-/// When the outage at `now` ends. Before the first point of a trace its value holds.
-fn resumes(outages: &[(Time, Time)], now: Time) -> Time {
-    let after = outages.partition_point(|&(_, until)| until <= now);
-    outages.get(after).map_or(Time::MAX, |outage| outage.1)
 }
 
 #[cfg(test)]
@@ -259,7 +185,7 @@ mod tests {
         let config: PathConfig = toml::from_str(&text).unwrap();
         let PathConfig::Constellation(constellation) = &config else { unreachable!() };
         let trace = constellation.trace(HOUR).unwrap();
-        LongPath::new(&config, trace, None)
+        LongPath::new(&config, Arc::new(PathPlan::of(trace)), None)
     }
 
     fn ms(millis: u64) -> Duration {
@@ -293,7 +219,7 @@ mod tests {
     fn users_wait_until_the_interruption_is_over() {
         let interval = handover(&path(""));
         let mut path = path(&at_handover("lose"));
-        let mut hop = path.propagation().unwrap();
+        let mut hop = path.plan.propagation().unwrap();
         let delay = |path: &LongPath, hop: &mut Propagation, sent| sent + path.delay(sent).unwrap() + hop.delay(sent);
         for (wanted, sent) in
             [(interval.from - ms(1), interval.from - ms(1)), (interval.from + ms(10), interval.from + ms(40))]
@@ -308,7 +234,7 @@ mod tests {
     fn each_direction_crosses_every_link_of_the_route() {
         // 1000 B at 8 Mbit/s take a millisecond.
         let (mut plain, mut slow) = (path(""), path("hops = { rate = \"8 Mbit/s\", buffer = \"1500 B\" }"));
-        let mut hop = plain.propagation().unwrap();
+        let mut hop = plain.plan.propagation().unwrap();
         let links = plain.trace().interval_at(Time::ZERO).unwrap().hops.unwrap() + 1;
         assert!(links > 4);
         let takes = ms(u64::from(links));
@@ -331,14 +257,14 @@ mod tests {
         let config: PathConfig = toml::from_str(text).unwrap();
         let PathConfig::Constellation(constellation) = &config else { unreachable!() };
         let trace = constellation.trace(HOUR * 12).unwrap();
-        let mut path = LongPath::new(&config, trace.clone(), None);
-        let mut hop = path.propagation().unwrap();
+        let mut path = LongPath::new(&config, Arc::new(PathPlan::of(trace.clone())), None);
+        let mut hop = path.plan.propagation().unwrap();
         let intervals = trace.intervals().windows(2);
         let back = intervals
             .filter(|intervals| intervals[0].hops.is_none() && intervals[1].hops.is_some())
             .map(|intervals| intervals[1].from);
         let back = back.skip(1).find(|&from| path.service.served_from(from) > from).expect("another satellite rises");
-        let last = path.outages.iter().find(|outage| outage.1 == back).unwrap().0;
+        let last = path.plan.outages().iter().find(|outage| outage.1 == back).unwrap().0;
         let wanted = last + ms(1);
         let down = back + path.delay(back).unwrap();
         assert_eq!(path.downlink(wanted, 1000), Ok(down));
@@ -353,7 +279,7 @@ mod tests {
             assert_eq!(path.downlink(wanted, 1000), Ok(down));
         }
         assert_eq!(path.downlink(wanted, 1000), Err(PathLoss::NoRoute));
-        let (from, until) = *path.outages.last().unwrap();
+        let (from, until) = *path.plan.outages().last().unwrap();
         assert_eq!(until, Time::MAX);
         assert_eq!(path.uplink(from + ms(1), 1000, &mut hop), Ok((Time::MAX, Time::MAX)));
         assert_eq!(path.stranded, 1);

@@ -1,0 +1,46 @@
+//! The channel of a plan and the delay of the last hop.
+
+use std::sync::Arc;
+
+use channel::{ChannelConfig, ChannelModel, Geometry};
+use engine::Streams;
+use link::Propagation;
+use rand::Rng;
+use units::{Files, OrOrbit};
+
+use super::path::PathPlan;
+use crate::scenario::{ScenarioConfig, ScenarioError};
+
+/// A channel as the scenario names it, its files read; `geometry` is how the satellite that serves the users is seen.
+///
+/// # Errors
+/// The first field that is wrong, or a file that cannot be read.
+pub fn load_channel(
+    config: &ChannelConfig,
+    files: &mut dyn Files,
+    geometry: Option<&Arc<Geometry>>,
+) -> Result<Box<dyn ChannelModel>, ScenarioError> {
+    config.entry().load(files, geometry).map_err(|error| error.within("channel"))
+}
+
+/// Random streams for one channel.
+pub fn channel_streams(streams: Streams, user: u64) -> impl FnMut(&'static str) -> Box<dyn Rng + Send> {
+    move |purpose| Box::new(streams.stream(&format!("channel.{purpose}"), user))
+}
+
+/// The delay between the last satellite and the users.
+///
+/// # Errors
+/// It follows the orbit, and the path knows none.
+pub(super) fn propagation(config: &ScenarioConfig, path: &PathPlan) -> Result<Propagation, ScenarioError> {
+    match config.last_hop.delay {
+        OrOrbit::Given(delay) => Ok(Propagation::fixed(delay)),
+        OrOrbit::Orbit => path.propagation().ok_or_else(|| {
+            let message = format!(
+                "\"orbit\" follows the satellite that serves the users, and a path of kind {} knows none: give a delay",
+                config.path.kind()
+            );
+            ScenarioError::new("last_hop.delay", message)
+        }),
+    }
+}

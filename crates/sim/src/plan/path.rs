@@ -1,0 +1,144 @@
+//! The path of a plan: its delay over time, traced once.
+
+use std::sync::Arc;
+
+use channel::Geometry;
+use link::Propagation;
+use orbit::{DelayTrace, PathConfig};
+use units::{Duration, Files, Time};
+
+use crate::scenario::ScenarioError;
+
+/// The delays of a path over a run, and the times without a route.
+#[derive(Debug)]
+pub(crate) struct PathPlan {
+    /// With the last link where the path knows one.
+    pub(crate) trace: DelayTrace,
+    /// Whether the trace reaches to the user: the last link is then the last hop's to delay.
+    includes_last_link: bool,
+    /// The delay, where it never changes.
+    pub(crate) constant: Option<Duration>,
+    /// When there is no route: from, until. The last one lasts for ever if there is none at the trace's end.
+    outages: Vec<(Time, Time)>,
+}
+
+impl PathPlan {
+    /// Traces the path from the start of the run for `duration`; and what to know before trusting its delays.
+    ///
+    /// # Errors
+    /// Names the field below `path`, or the file and its line.
+    pub(super) fn new(
+        config: &PathConfig,
+        duration: Duration,
+        files: &mut dyn Files,
+    ) -> Result<(PathPlan, Vec<String>), ScenarioError> {
+        let (trace, warnings) = traced(config, duration, files).map_err(|error| error.within("path"))?;
+        Ok((PathPlan::of(trace), warnings))
+    }
+
+    /// The path of this trace.
+    pub(crate) fn of(trace: DelayTrace) -> PathPlan {
+        let includes_last_link = !trace.intervals().is_empty();
+        let first = trace.points().next().and_then(|(_, delay)| delay);
+        PathPlan {
+            includes_last_link,
+            constant: first.filter(|_| !includes_last_link && trace.points().count() == 1),
+            outages: outages(&trace),
+            trace,
+        }
+    }
+
+    /// The propagation delay to the last satellite of what enters at `now`; `None` without a route.
+    #[inline]
+    pub(crate) fn delay(&self, now: Time) -> Option<Duration> {
+        if self.constant.is_some() {
+            return self.constant;
+        }
+        Some(self.to_last_satellite(now, self.trace.delay(now)?))
+    }
+
+    /// What remains of the trace's delay at `now` without the last link, if it includes that.
+    #[inline]
+    pub(crate) fn to_last_satellite(&self, now: Time, total: Duration) -> Duration {
+        let last_link = if self.includes_last_link { self.trace.last_link_delay(now) } else { None };
+        total.saturating_sub(last_link.unwrap_or(Duration::ZERO))
+    }
+
+    /// When the outage at `now` ends. Before the first point of a trace its value holds.
+    pub(crate) fn resumes(&self, now: Time) -> Time {
+        let after = self.outages.partition_point(|&(_, until)| until <= now);
+        self.outages.get(after).map_or(Time::MAX, |outage| outage.1)
+    }
+
+    /// The times without a route.
+    #[cfg(test)]
+    pub(crate) fn outages(&self) -> &[(Time, Time)] {
+        &self.outages
+    }
+
+    /// The mean delay while there is a route; zero if there never is one.
+    pub(super) fn mean(&self, duration: Duration) -> Duration {
+        const SAMPLES: u64 = 1000;
+        let instants = (0..SAMPLES).map(|i| Time::ZERO + Duration::from_nanos(duration.as_nanos() / SAMPLES * i));
+        let delays: Vec<Duration> = instants.filter_map(|now| self.delay(now)).collect();
+        delays.iter().copied().sum::<Duration>() / (delays.len() as u64).max(1)
+    }
+
+    /// How the users see the satellite that serves them; nothing if the path knows none.
+    pub(super) fn geometry(&self) -> Option<Arc<Geometry>> {
+        let seen = |(at, look): (Time, Option<orbit::Look>)| (at, look.map(|look| (look.elevation_deg, look.range_m)));
+        let points: Vec<_> = self.trace.looks().map(seen).collect();
+        (!points.is_empty()).then(|| Arc::new(Geometry::new(points)))
+    }
+
+    /// The delay between that satellite and the users; nothing if none ever serves them. While none does it stays as it was.
+    pub(crate) fn propagation(&self) -> Option<Propagation> {
+        let mut points: Vec<(Time, Duration)> = Vec::new();
+        let mut served = true;
+        for (at, look) in self.trace.looks() {
+            let last = points.last().map(|point| point.1);
+            // The end of a service, and of the gap after it.
+            points.extend(last.filter(|_| look.is_none() || !served).map(|delay| (at, delay)));
+            points.extend(look.map(|look| (at, Duration::from_secs_f64(look.range_m / orbit::SPEED_OF_LIGHT))));
+            served = look.is_some();
+        }
+        (!points.is_empty()).then(|| Propagation::over(points))
+    }
+}
+
+fn traced(
+    config: &PathConfig,
+    duration: Duration,
+    files: &mut dyn Files,
+) -> Result<(DelayTrace, Vec<String>), ScenarioError> {
+    match config {
+        PathConfig::Fixed(fixed) => Ok((DelayTrace::fixed(fixed.delay), Vec::new())),
+        PathConfig::Constellation(path) => {
+            path.check()?;
+            let sky = path.constellation.sky(files)?;
+            let start = path.start.as_secs_f64();
+            let old_elements = sky.warning(start, start + duration.as_secs_f64());
+            let trace = path.trace_over(sky, duration, files)?;
+            let warnings = old_elements.into_iter().chain(trace.warnings().iter().cloned()).collect();
+            Ok((trace, warnings))
+        }
+        PathConfig::Trace(trace) => Ok((trace.read(files)?, Vec::new())),
+    }
+}
+
+fn outages(trace: &DelayTrace) -> Vec<(Time, Time)> {
+    let mut outages: Vec<(Time, Time)> = Vec::new();
+    let mut since = None;
+    for (at, delay) in trace.points() {
+        match (since, delay) {
+            (None, None) => since = Some(at),
+            (Some(from), Some(_)) => {
+                outages.push((from, at));
+                since = None;
+            }
+            _ => {}
+        }
+    }
+    outages.extend(since.map(|from| (from, Time::MAX)));
+    outages
+}
