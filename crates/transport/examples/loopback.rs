@@ -1,11 +1,14 @@
-//! Two connections and a pipe: `loopback [segments] [one in so many is lost] [receive window in
-//! segments] [initial window in segments] [profile]`. Prints what was delivered.
+//! Two endpoints and a pipe: `loopback [segments] [one in so many is lost] [receive window in
+//! segments] [initial window in segments] [profile] [congestion controller]`. Prints what was delivered.
 //!
-//! It is the bench of the connection itself: send, receive, acknowledge and process, with nothing else around.
+//! It is the bench of the transport itself, with nothing else around. Instructions for each segment and its acknowledgment, at both
+//! ends: `valgrind --tool=callgrind target/release/examples/loopback 100000`, then `callgrind_annotate --inclusive=yes` and the line of
+//! `Endpoint>::handle`, less that of its callback.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use transport::{CongestionConfig, Connection, Profile, Segment, TcpConfig};
+use transport::{Act, CongestionConfig, Endpoint, Input, Payload, Profile, TcpConfig, TcpEnd, Wake};
 use units::{Bytes, Duration, Time};
 
 fn main() {
@@ -15,75 +18,80 @@ fn main() {
     let window = number(1000); // what the receiver offers, in segments
     let initial = number(10); // segments
     let profile = arguments.next().unwrap_or_else(|| "classic".to_owned());
+    let controller = arguments.next().unwrap_or_else(|| CongestionConfig::ALL[0].to_owned());
 
     let config = TcpConfig {
         profile: Profile::ALL.into_iter().find(|p| p.name() == profile).expect("a profile"),
         initial_window: Some(initial as u32),
-        congestion: CongestionConfig::NewReno(Default::default()),
+        congestion: serde_json::from_value(serde_json::json!({ "kind": controller })).expect("a controller"),
         receive_buffer: Some(Bytes::new(window * 1448)),
         ..TcpConfig::default()
     };
-    let settings = config.resolve(1500);
-    let mut client = Connection::connect(settings.clone(), Time::ZERO, 0);
-    let mut server = Connection::listen(settings, 0);
-    client.write_for_ever(Time::ZERO);
-
-    let mut there = Pipe::default();
-    let mut back = Pipe::default();
+    let settings = Arc::new(config.resolve(1500));
+    let mut client = End::new(TcpEnd::new(Arc::clone(&settings), 0), one_in);
+    let mut server = End::new(TcpEnd::new(settings, 0), 0);
+    server.act(Time::ZERO, &[Act::Accept]);
+    client.act(Time::ZERO, &[Act::Open, Act::WriteForEver]);
     let mut now = Time::ZERO;
-    let mut sent = 0u64;
-    pump(&mut client, now, &mut there, |_| true);
-    while server.delivered_bytes() < segments * 1448 {
-        let timers = client.poll_timeout().into_iter().chain(server.poll_timeout());
-        now = timers.chain(there.next()).chain(back.next()).min().expect("something happens");
-        if let Some(segment) = there.receive(now) {
-            server.handle_segment(now, &segment);
-            pump(&mut server, now, &mut back, |_| true);
-        } else {
-            match back.receive(now) {
-                Some(segment) => client.handle_segment(now, &segment),
-                None => client.handle_timeout(now),
-            }
-            pump(&mut client, now, &mut there, |_| {
-                sent += 1;
-                one_in == 0 || !sent.is_multiple_of(one_in)
-            });
-        }
-        if server.poll_timeout().is_some_and(|timer| timer <= now) {
-            server.handle_timeout(now);
-            pump(&mut server, now, &mut back, |_| true);
-        }
+    while server.delivered < segments * 1448 {
+        now = client.next().min(server.next());
+        server.receive(now, &mut client);
+        client.receive(now, &mut server);
     }
-    println!("{now} simulated, {} segments delivered", server.delivered_bytes() / 1448);
-    println!("{:?}", client.counters());
+    println!("{now} simulated, {} segments delivered", server.delivered / 1448);
+    println!("{:?}", client.end.counters());
 }
 
-fn pump(end: &mut Connection, now: Time, pipe: &mut Pipe, mut passes: impl FnMut(&Segment) -> bool) {
-    while let Some(transmit) = end.poll_transmit(now) {
-        if passes(&transmit.segment) {
-            pipe.send(now, transmit.segment);
-        }
-    }
-}
-
-/// 20 ms one way, 10 µs for each segment.
-#[derive(Default)]
-struct Pipe {
-    segments: VecDeque<(Time, Segment)>,
+/// An end and the pipe from it: 20 ms one way, 10 µs for each segment.
+struct End {
+    end: TcpEnd,
+    wake: Time,
+    delivered: u64,
+    pipe: VecDeque<(Time, Payload)>,
     free: Time,
+    sent: u64,
+    /// Each so many-th segment is lost; 0 for none.
+    one_in: u64,
 }
 
-impl Pipe {
-    fn send(&mut self, now: Time, segment: Segment) {
-        self.free = self.free.max(now) + Duration::from_micros(10);
-        self.segments.push_back((self.free + Duration::from_millis(20), segment));
+impl End {
+    fn new(end: TcpEnd, one_in: u64) -> End {
+        End { end, wake: Time::MAX, delivered: 0, pipe: VecDeque::new(), free: Time::ZERO, sent: 0, one_in }
     }
 
-    fn next(&self) -> Option<Time> {
-        self.segments.front().map(|entry| entry.0)
+    fn act(&mut self, now: Time, acts: &[Act]) {
+        acts.iter().for_each(|&act| self.end.act(now, act));
+        self.enter(now, Input::Acted);
     }
 
-    fn receive(&mut self, now: Time) -> Option<Segment> {
-        self.segments.pop_front_if(|entry| entry.0 <= now).map(|entry| entry.1)
+    /// When a packet of this end arrives, or its timer expires.
+    fn next(&self) -> Time {
+        self.pipe.front().map_or(self.wake, |entry| entry.0.min(self.wake))
+    }
+
+    /// What is due at this end: a packet from `peer`, or its timer.
+    fn receive(&mut self, now: Time, peer: &mut End) {
+        if let Some((_, payload)) = peer.pipe.pop_front_if(|entry| entry.0 <= now) {
+            self.enter(now, Input::Packet(&payload));
+        }
+        if self.wake <= now {
+            self.wake = Time::MAX;
+            self.enter(now, Input::Timeout);
+        }
+    }
+
+    fn enter(&mut self, now: Time, input: Input<'_>) {
+        let End { end, pipe, free, sent, one_in, .. } = self;
+        let answer = end.handle(now, input, &mut |payload, _| {
+            *sent += 1;
+            if *one_in == 0 || !sent.is_multiple_of(*one_in) {
+                *free = (*free).max(now) + Duration::from_micros(10);
+                pipe.push_back((*free + Duration::from_millis(20), *payload));
+            }
+        });
+        self.delivered = answer.delivered;
+        if let Wake::At(wake) = answer.wake {
+            self.wake = wake.unwrap_or(Time::MAX);
+        }
     }
 }

@@ -88,6 +88,9 @@ impl Endpoint for TcpEnd {
             && let Some(transmission) = connection.poll_segment(now, segment)
         {
             send(&payload, transmission);
+            if connection.is_answered() {
+                break;
+            }
         }
         Answer {
             delivered: connection.delivered_bytes(),

@@ -213,6 +213,15 @@ impl Connection {
         Some(transmit.transmission)
     }
 
+    /// Whether nothing more can follow the segment polled last: an end that only receives has acknowledged.
+    #[inline]
+    pub fn is_answered(&self) -> bool {
+        self.state == State::Established
+            && self.send.is_at_rest()
+            && !self.recv.ack_due()
+            && self.probes_to_acknowledge == 0
+    }
+
     /// When [`Connection::handle_timeout`] is to be called next.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Time> {

@@ -45,6 +45,12 @@ impl Control {
         self.needs.rates
     }
 
+    /// Whether the controller has probes sent.
+    #[inline]
+    pub fn wants_probes(&self) -> bool {
+        self.needs.probes
+    }
+
     /// Whether the controller asks for each segment sent.
     #[inline]
     pub fn wants_sent(&self) -> bool {

@@ -139,6 +139,7 @@ impl Sender {
             rtt: None,
         };
         let control = Control::new(settings, settings.mss, settings.initial_window, entropy);
+        let paced = settings.pacing || settings.initial_spreading || control.wants_rates();
         Sender {
             agreed,
             entropy,
@@ -150,7 +151,7 @@ impl Sender {
             sampler: control.wants_rates().then(|| Box::new(RateSampler::new())),
             control,
             usage: Usage::new(),
-            pacing: Pacing::default(),
+            pacing: Pacing::new(paced),
             ecn: EcnState::default(),
             recovery: Recovery::new(),
             reordering: Reordering::new(settings.dupthresh),

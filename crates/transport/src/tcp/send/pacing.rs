@@ -12,6 +12,8 @@ pub(super) struct Pacing {
     burst: u64,
     /// Something waits for that instant.
     pub wake: bool,
+    /// Segments may have to be spaced: by the profile, or by the controller.
+    on: bool,
 }
 
 /// Below this rate single segments are spaced, above it at least two go at once, as in Linux.
@@ -21,6 +23,10 @@ const SINGLE: BitRate = BitRate::from_bps(1_200_000);
 const UNPACED: u64 = 10;
 
 impl Pacing {
+    pub fn new(on: bool) -> Pacing {
+        Pacing { on, ..Pacing::default() }
+    }
+
     #[inline]
     pub fn holds(&self, now: Time) -> bool {
         self.next > now
@@ -49,7 +55,7 @@ impl Sender {
     /// Whether segments are spaced now.
     #[inline]
     pub(super) fn is_paced(&self) -> bool {
-        self.settings.pacing || self.is_spreading() || self.control.pacing_rate().is_some()
+        self.pacing.on && (self.settings.pacing || self.is_spreading() || self.control.pacing_rate().is_some())
     }
 
     /// Whether the initial window is being spread over the first round trip.

@@ -141,15 +141,16 @@ impl Sender {
     /// Data were acknowledged: the tail is guarded by a probe, or by the time-out.
     #[inline]
     pub(super) fn set_timer(&mut self, now: Time) {
-        if !self.schedule_probe(now, true) {
+        if !(self.settings.tlp && self.schedule_probe(now, true)) {
             self.rearm_rto(now);
         }
     }
 
-    /// RFC 8985 section 7.2: a probe after two round trips, if nothing is in doubt. `advancing` if the time-out starts anew now.
+    /// RFC 8985 section 7.2, with tail loss probes: one after two round trips, if nothing is in doubt. `advancing` if the time-out
+    /// starts anew now.
     pub(super) fn schedule_probe(&mut self, now: Time, advancing: bool) -> bool {
         let calm = matches!(self.recovery.state, CongestionState::Open | CongestionState::Cwr);
-        if !self.settings.tlp || !self.agreed.sack || !calm {
+        if !self.agreed.sack || !calm {
             return false;
         }
         let Some(front) = self.board.front() else { return false };

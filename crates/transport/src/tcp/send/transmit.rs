@@ -43,8 +43,7 @@ impl Sender {
     #[inline]
     pub(in crate::tcp) fn poll(&mut self, now: Time) -> Option<Outgoing> {
         self.pacing.wake = false;
-        // A side that only receives is asked after each segment.
-        if self.is_quiet() && self.usage.burst == 0 {
+        if self.is_at_rest() {
             return None;
         }
         let outgoing = self.next(now);
@@ -52,6 +51,12 @@ impl Sender {
             self.end_burst(now);
         }
         outgoing
+    }
+
+    /// Whether there is nothing to send, nothing on its way and no burst to be ended: as at an end that only receives.
+    #[inline]
+    pub(in crate::tcp) fn is_at_rest(&self) -> bool {
+        self.is_quiet() && self.usage.burst == 0
     }
 
     /// Whether there is nothing to send and nothing on its way.
@@ -293,6 +298,9 @@ impl Sender {
     }
 
     fn next_probe(&mut self) -> Option<Outgoing> {
+        if !self.control.wants_probes() {
+            return None;
+        }
         let last = self.board.last_number()?;
         if !self.control.take_probe() {
             return None;
@@ -312,7 +320,7 @@ impl Sender {
         if sent > 0 || limited {
             self.validate_window(now, limited);
         }
-        if sent > 0 && !probing {
+        if sent > 0 && !probing && self.settings.tlp {
             self.schedule_probe(now, false);
         }
     }
