@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _core, _folder
+from transorbit import _core, _folder, _inputs
 from transorbit import schedulers as registered
 from transorbit.result import provenance
 from transorbit.scenario import Scenario
@@ -30,9 +30,17 @@ class Capacity:
         provenance: version, seed, scenario hash, machine and wall time.
     """
 
-    def __init__(self, *, report: dict[str, Any], scenario_toml: str, provenance: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        *,
+        report: dict[str, Any],
+        scenario_toml: str,
+        provenance: dict[str, Any],
+        inputs: Sequence[_inputs.Input] = (),
+    ) -> None:
         self.report = report
         self.scenario_toml = scenario_toml
+        self.inputs = tuple(inputs)
         self.provenance = provenance
 
     @property
@@ -65,6 +73,7 @@ class Capacity:
         directory = Path(directory)
         with _folder.replacing(directory, _folder.CAPACITY) as fresh:
             (fresh / "scenario.toml").write_text(self.scenario_toml, encoding="utf-8")
+            _inputs.write(self.inputs, fresh)
             for name, value in (("capacity", self.report), ("provenance", self.provenance)):
                 text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
                 (fresh / f"{name}.json").write_text(text, encoding="utf-8")
@@ -121,9 +130,10 @@ def capacity(
         if progress:
             progress(study.share)
     report: dict[str, Any] = json.loads(study.report_json())
-    toml = scenario.replace({"seed": report["seed"]}).to_toml()
-    origin = provenance(toml, report["seed"], time.perf_counter() - started)
-    return Capacity(report=report, scenario_toml=toml, provenance=origin)
+    toml, kept = scenario._core.kept(report["seed"])
+    inputs = _inputs.of_core(kept)
+    origin = provenance(toml, report["seed"], time.perf_counter() - started, inputs)
+    return Capacity(report=report, scenario_toml=toml, provenance=origin, inputs=inputs)
 
 
 # What fits the core's own type; the core knows how many are allowed.

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from transorbit import _inputs
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -79,7 +81,8 @@ def check_replaceable(directory: Path, kind: Kind = RESULT) -> None:
             raise FileExistsError(f"{directory}: exists and is not a {kind.name} folder")
         inside = {entry.relative_to(directory).as_posix() for entry in directory.rglob("*")}
         plots = {f"plots/{name}" for name in _plots()} if "plots" in kind.may_hold else set()
-        if foreign := sorted(inside - kind.may_hold - plots):
+        copies = {"inputs", *_inputs.recorded(directory)}
+        if foreign := sorted(inside - kind.may_hold - plots - copies):
             raise FileExistsError(
                 f"{directory}: holds {foreign[0]}, which is no part of a {kind.name}; choose another folder"
             )

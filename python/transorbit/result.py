@@ -10,11 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _core, _folder
+from transorbit import _core, _folder, _inputs
 from transorbit._frame import frame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import polars as pl
     from matplotlib.figure import Figure
@@ -25,8 +25,9 @@ class Result:
 
     Attributes:
         summary: the numbers; keys and units are in `docs/definitions.md`.
-        scenario_toml: the scenario with every default filled in; running it again gives the same digest.
-        provenance: version, seed, scenario hash, machine and wall time.
+        scenario_toml: the scenario with every default filled in, which names its files as the result folder has them;
+            running it again gives the same digest.
+        provenance: version, seed, hashes of scenario and inputs, machine and wall time.
         captures: files with the packets by place ("sender", "satellite", "receiver"), if the scenario records them.
     """
 
@@ -38,11 +39,13 @@ class Result:
         provenance: dict[str, Any],
         read_table: Callable[[str], pl.DataFrame],
         captures: dict[str, Path] | None = None,
+        read_inputs: Callable[[], tuple[_inputs.Input, ...]] = tuple,
     ) -> None:
         self.summary = summary
         self.scenario_toml = scenario_toml
         self.provenance = provenance
         self.captures = captures or {}
+        self._read_inputs = read_inputs
         self._scratch: _folder.Scratch | None = None
         self._read_table = read_table
 
@@ -61,6 +64,7 @@ class Result:
         scenario_toml: str,
         provenance: dict[str, Any],
         scratch: _folder.Scratch | None = None,
+        inputs: Sequence[_inputs.Input] = (),
     ) -> Result:
         """From what the core recorded; `scratch` holds the packets."""
         result = cls(
@@ -69,6 +73,7 @@ class Result:
             provenance=provenance,
             read_table=lambda name: frame(record.flows() if name == "flows" else record.series()),
             captures=_captures(scratch.path) if scratch else None,
+            read_inputs=lambda: tuple(inputs),
         )
         result._scratch = scratch
         return result
@@ -87,12 +92,14 @@ class Result:
 
             return pl.read_parquet(directory / f"{name}.parquet")
 
+        provenance = json.loads((directory / "provenance.json").read_text(encoding="utf-8"))
         return cls(
             summary=json.loads((directory / "summary.json").read_text(encoding="utf-8")),
             scenario_toml=(directory / "scenario.toml").read_text(encoding="utf-8"),
-            provenance=json.loads((directory / "provenance.json").read_text(encoding="utf-8")),
+            provenance=provenance,
             read_table=read_table,
             captures=_captures(directory),
+            read_inputs=lambda: _inputs.read(provenance, directory),
         )
 
     @property
@@ -104,6 +111,11 @@ class Result:
     def partial(self) -> bool:
         """Whether the run was stopped before its end."""
         return bool(self.summary.get("partial", False))
+
+    @cached_property
+    def inputs(self) -> tuple[_inputs.Input, ...]:
+        """The files that the scenario names, with their contents; of a result folder, as they are there now."""
+        return self._read_inputs()
 
     @cached_property
     def flows(self) -> pl.DataFrame:
@@ -130,7 +142,7 @@ class Result:
         return figure
 
     def save(self, directory: str | Path, *, plots: bool = True) -> Path:
-        """Write the result folder: scenario, summary, tables, packets, provenance and, if wanted, plots.
+        """Write the result folder: scenario, inputs, summary, tables, packets, provenance and, if wanted, plots.
 
         The folder appears whole or not at all, and replaces an earlier result; the plots follow in the same manner.
 
@@ -143,6 +155,7 @@ class Result:
             (fresh / "scenario.toml").write_text(self.scenario_toml, encoding="utf-8")
             (fresh / "summary.json").write_text(_json(self.summary), encoding="utf-8")
             (fresh / "provenance.json").write_text(_json(self.provenance), encoding="utf-8")
+            _inputs.write(self.inputs, fresh)
             self.flows.write_parquet(fresh / "flows.parquet")
             self.series.write_parquet(fresh / "series.parquet")
             for file in self.captures.values():
@@ -170,12 +183,13 @@ class Result:
         return f"Result({self.title!r}, seed={self.summary['seed']}, digest={self.summary['digest']!r}{marks})"
 
 
-def provenance(scenario_toml: str, seed: int, wall_s: float) -> dict[str, Any]:
+def provenance(scenario_toml: str, seed: int, wall_s: float, inputs: Sequence[_inputs.Input] = ()) -> dict[str, Any]:
     """Where a result comes from."""
     return {
         "transorbit": _core.version(),
         "seed": seed,
         "scenario_sha256": hashlib.sha256(scenario_toml.encode()).hexdigest(),
+        "inputs": _inputs.described(inputs),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "wall_s": round(wall_s, 3),
         "python": platform.python_version(),

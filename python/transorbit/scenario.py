@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _core, _folder, schedulers
+from transorbit import _core, _folder, _inputs, schedulers
 from transorbit.result import Result, provenance
 
 if TYPE_CHECKING:
@@ -37,7 +37,9 @@ class Scenario:
 
     @classmethod
     def load(cls, path: str | Path) -> Scenario:
-        """Read a scenario file. Trace files that it names are found relative to its folder.
+        """Read a scenario file. Files that it names are found relative to its folder.
+
+        In a result folder, a run warns of an input that is not what it was when the result was made.
 
         Raises:
             ScenarioError: the file is not a scenario.
@@ -49,18 +51,28 @@ class Scenario:
         except UnicodeDecodeError as error:
             raise _core.ScenarioError(f"{path}: not a text file in UTF-8 ({error.reason})") from None
         try:
-            return cls.from_toml(text, base_dir=path.parent)
+            return cls(_core.Scenario.from_toml(text, str(path.parent), None, _inputs.recorded(path.parent)))
         except _core.ScenarioError as error:
             raise _core.ScenarioError(f"{path}: {error}") from None
 
     @classmethod
-    def from_toml(cls, text: str, *, base_dir: str | Path = ".") -> Scenario:
-        """Read a scenario from TOML text; `base_dir` is where it looks for trace files.
+    def from_toml(cls, text: str, *, base_dir: str | Path = ".", files: Mapping[str, bytes] | None = None) -> Scenario:
+        """Read a scenario from TOML text.
+
+        Args:
+            text: the scenario.
+            base_dir: the folder that the names of files start from.
+            files: contents by name, of all files that the scenario names: nothing is read from a folder then.
 
         Raises:
             ScenarioError: the text is not TOML, or no scenario.
         """
-        return cls(_core.Scenario.from_toml(text, str(base_dir)))
+        return cls(_core.Scenario.from_toml(text, str(base_dir), None if files is None else dict(files)))
+
+    @classmethod
+    def of(cls, result: Result) -> Scenario:
+        """The scenario of a result, with the inputs that the result has: running it gives the same digest."""
+        return cls.from_toml(result.scenario_toml, files={each.kept: each.contents for each in result.inputs})
 
     @property
     def title(self) -> str:
@@ -132,10 +144,11 @@ class Scenario:
 
         def result(*, partial: bool) -> Result:
             record = simulation.finish(partial)
-            toml = self.replace({"seed": simulation.seed}).to_toml()
+            toml, kept = simulation.kept()
+            inputs = _inputs.of_core(kept)
             wall_s = time.perf_counter() - started
-            origin = provenance(toml, simulation.seed, wall_s)
-            return Result.from_record(record, scenario_toml=toml, provenance=origin, scratch=packets)
+            origin = provenance(toml, simulation.seed, wall_s, inputs)
+            return Result.from_record(record, scenario_toml=toml, provenance=origin, scratch=packets, inputs=inputs)
 
         try:
             _advance(simulation, progress)

@@ -21,7 +21,7 @@ Value = bool | int | float | str
 RUN_COLUMNS = frozenset(
     [
         "point", "replication", "seed", "status", "error", "key", "scenario_sha256", "transorbit", "build",
-        "created", "wall_s", "host", "digest", "title", "simulated_s", "partial", "warnings", "events",
+        "created", "wall_s", "host", "digest", "title", "simulated_s", "partial", "warnings", "inputs", "events",
     ]
 )
 FLOW_COLUMNS = frozenset(

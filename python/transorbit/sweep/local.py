@@ -7,6 +7,7 @@ import threading
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
+from transorbit import _core
 from transorbit._core import ScenarioError
 from transorbit.sweep import work
 
@@ -15,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class Threads:
-    """Computes tasks on as many threads."""
+    """Computes tasks on as many threads, which share plans."""
 
     stalled = False
 
-    def __init__(self, jobs: int | None) -> None:
+    def __init__(self, jobs: int | None, plans: _core.Plans | None = None) -> None:
         if jobs is not None and jobs < 1:
             raise ScenarioError(f"jobs: {jobs} must be 1 or more")
         jobs = jobs or _cores()
@@ -27,6 +28,7 @@ class Threads:
         self._tasks: SimpleQueue[Task | None] = SimpleQueue()
         self._done: SimpleQueue[Outcome | BaseException] = SimpleQueue()
         self._stop = threading.Event()
+        self._plans = plans or _core.Plans()
         self._open = 0
         # Enough that no thread waits for the next task while outcomes are kept.
         self._most = 3 * jobs
@@ -77,7 +79,7 @@ class Threads:
     def _work(self) -> None:
         while (task := self._tasks.get()) is not None and not self._stop.is_set():
             try:
-                self._done.put(work.compute(task, self._stop.is_set))
+                self._done.put(work.compute(task, self._stop.is_set, self._plans))
             except work.StoppedError:
                 return
             # The thread that waits is told, else it would wait for ever.

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from transorbit import _core
     from transorbit.sweep.plan import Point, SweepPlan
     from transorbit.sweep.store import Store
     from transorbit.sweep.work import Outcome, Task
@@ -77,11 +78,18 @@ class _AtPoint:
 class Runs:
     """The runs of a sweep that is under way; `queue.py` has them computed."""
 
-    def __init__(self, sweep: SweepPlan, store: Store, tell: Callable[[Progress], None] | None = None) -> None:
+    def __init__(
+        self,
+        sweep: SweepPlan,
+        store: Store,
+        tell: Callable[[Progress], None] | None = None,
+        plans: _core.Plans | None = None,
+    ) -> None:
         self.sweep = sweep
         self.progress = Progress(total=len(sweep.points) * sweep.replications)
         self._store = store
         self._tell = tell
+        self._plans = plans
         self._points = [_AtPoint(point, sweep.replications) for point in sweep.points]
         self._first = deque((at, range(sweep.replications)) for at in self._points)
         # Begun, and not yet handed out; what `precision` asks for comes here as well.
@@ -194,7 +202,7 @@ class Runs:
 
     def _resolve(self, at: _AtPoint) -> None:
         try:
-            at.toml = self.sweep.scenario(at.point).to_toml()
+            at.toml = self.sweep.scenario(at.point)._core.resolved_toml(self._plans)
         except ScenarioError as error:
             at.error = str(error)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from transorbit import _core
 from transorbit._core import ScenarioError
 from transorbit.sweep.plan import SweepPlan
 from transorbit.sweep.queue import compute
@@ -50,8 +51,9 @@ class Sweep(SweepPlan):
         self.check()
         kept = Store(Path(store) if store else None)
         try:
-            pool = _pool(jobs, dask)
-            runs = Runs(self, kept, progress)
+            plans = _core.Plans()
+            pool = _pool(jobs, dask, plans)
+            runs = Runs(self, kept, progress, plans)
             try:
                 compute([runs], pool)
             except KeyboardInterrupt:
@@ -64,11 +66,11 @@ class Sweep(SweepPlan):
             kept.close()
 
 
-def _pool(jobs: int | None, dask: Any) -> Pool:
+def _pool(jobs: int | None, dask: Any, plans: _core.Plans) -> Pool:
     if dask is None:
         from transorbit.sweep.local import Threads
 
-        return Threads(jobs)
+        return Threads(jobs, plans)
     if jobs is not None:
         raise ScenarioError("jobs: does not go with dask, whose workers have threads of their own")
     from transorbit.sweep.cluster import Cluster

@@ -206,6 +206,7 @@ def _add(outcome: Outcome, head: Mapping[str, Any], runs: _Columns, flows: _Colu
     contents = outcome.contents()
     summary = contents["summary"]
     own = summary.pop("flows")
+    summary["inputs"] = [f"{each['sha256']} {each['file']}" for each in summary["inputs"]]
     runs.add(row | _flat(summary))
     steady = contents.get("steady") or [{}] * len(own)
     first = {"key": outcome.key, **head}

@@ -96,15 +96,15 @@ def failed(key: str, scenario_sha256: str, seed: int, error: str, *, wall_s: flo
     )
 
 
-def compute(task: Task, stop: Callable[[], bool] | None = None) -> Outcome:
-    """Run the task; whatever goes wrong in the run is its outcome.
+def compute(task: Task, stop: Callable[[], bool] | None = None, plans: _core.Plans | None = None) -> Outcome:
+    """Run the task; whatever goes wrong in the run is its outcome. `plans` keeps what runs of the same scenario share.
 
     Raises:
         StoppedError: `stop` has answered True.
     """
     started = time.perf_counter()
     try:
-        data = _simulate(task, stop)
+        data = _simulate(task, stop, plans)
     except (KeyboardInterrupt, SystemExit, StoppedError):
         raise
     # A panic of the core is no Exception; it must not end the other runs either.
@@ -141,7 +141,13 @@ def compute_elsewhere(given: Task) -> Outcome:
         raise OtherCodeError(
             f"the worker on {here} has other files than the sweep: the scenario's, or those of the package"
         )
-    return compute(given)
+    return compute(given, plans=_plans())
+
+
+@cache
+def _plans() -> _core.Plans:
+    """Of a worker that computes one task after the other."""
+    return _core.Plans()
 
 
 @cache
@@ -160,8 +166,8 @@ def external(toml: str) -> str | None:
     return str(scheduler.get("name", "")) if scheduler.get("kind") == "external" else None
 
 
-def _simulate(task: Task, stop: Callable[[], bool] | None) -> bytes:
-    simulation = _core.Scenario.from_toml(task.toml, "/").simulation(task.seed, schedulers.find)
+def _simulate(task: Task, stop: Callable[[], bool] | None, plans: _core.Plans | None) -> bytes:
+    simulation = _core.Scenario.from_toml(task.toml, "/").simulation(task.seed, schedulers.find, plans)
     _advance(simulation, stop)
     record = simulation.finish(False)
     text = f'{{"summary": {record.summary_json()}'
