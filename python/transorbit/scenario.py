@@ -32,8 +32,10 @@ class Scenario:
     Scenarios are values: `replace` and `set` return changed copies. Quantities are text with a unit, as in the file.
     """
 
-    def __init__(self, core: _core.Scenario) -> None:
+    def __init__(self, core: _core.Scenario, plans: _core.Plans | None = None) -> None:
         self._core = core
+        # What runs of the same scenario share, whatever their seed; changed copies have it too.
+        self._plans = plans or _core.Plans()
 
     @classmethod
     def load(cls, path: str | Path) -> Scenario:
@@ -92,14 +94,14 @@ class Scenario:
             except (TypeError, ValueError) as error:
                 raise _core.ScenarioError(f"{path}: {value!r} is no value for a scenario: {error}") from None
             core = core.replace(path, text)
-        return Scenario(core)
+        return Scenario(core, self._plans)
 
     def set(self, *assignments: str) -> Scenario:
         """A copy with other values, given as the command line does: `channel.reference_snr=7 dB`."""
         core = self._core
         for assignment in assignments:
             core = core.set_toml(assignment)
-        return Scenario(core)
+        return Scenario(core, self._plans)
 
     def check(self) -> None:
         """Raise `ScenarioError` where a key, a unit or a value is wrong."""
@@ -107,7 +109,7 @@ class Scenario:
 
     def to_toml(self) -> str:
         """The scenario with every default filled in: runs the same, whatever later defaults are."""
-        return self._core.resolved_toml()
+        return self._core.resolved_toml(self._plans)
 
     def run(
         self,
@@ -136,7 +138,7 @@ class Scenario:
         if seed is not None and not 0 <= seed < 2**63:
             raise _core.ScenarioError(f"seed: {seed} was given, a whole number from 0 to {2**63 - 1} is expected")
         started = time.perf_counter()
-        simulation = self._core.simulation(seed, schedulers.find)
+        simulation = self._core.simulation(seed, schedulers.find, self._plans)
         packets = None
         if simulation.wants_packets:
             packets = _folder.Scratch(Path(scratch) if scratch else None)
