@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Time};
 
-use crate::{Act, Action, End, Source};
+use crate::{Act, Action, End, Kind, MakeRng, Needs, Source, UserSource, of_each_user};
 
 /// One transfer from the server, endless or of a given size.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -16,8 +16,18 @@ pub struct Bulk {
     pub size: Option<Bytes>,
 }
 
+impl Kind for Bulk {
+    fn build(&self, offsets: &[Duration], _duration: Duration, streams: &mut MakeRng) -> Vec<UserSource> {
+        of_each_user(offsets, streams, |offset, _| [self.source(offset)])
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Stream
+    }
+}
+
 impl Bulk {
-    pub(crate) fn build(&self, offset: Duration) -> BulkSource {
+    fn source(&self, offset: Duration) -> BulkSource {
         BulkSource::new(Time::ZERO + self.start + offset, self.size)
     }
 }
@@ -70,7 +80,7 @@ mod tests {
     use super::*;
 
     fn actions(bulk: &Bulk) -> Vec<Action> {
-        let mut source = bulk.build(Duration::ZERO);
+        let mut source = bulk.source(Duration::ZERO);
         std::iter::from_fn(|| source.poll_action(Time::MAX).map(|act| act.action)).collect()
     }
 
@@ -83,7 +93,7 @@ mod tests {
 
     #[test]
     fn starts_when_it_says() {
-        let source = Bulk { start: Duration::from_secs(3), size: None }.build(Duration::from_secs(2));
+        let source = Bulk { start: Duration::from_secs(3), size: None }.source(Duration::from_secs(2));
         assert_eq!(source.poll_timeout(), Some(Time::ZERO + Duration::from_secs(5)));
     }
 }

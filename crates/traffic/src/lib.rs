@@ -3,28 +3,20 @@
 //! A source is a machine without input or output of its own: it is asked at its wake-ups what the application does now, at
 //! either end of the flow, and told what has arrived. A listener judges what a voice flow delivers.
 
-mod bulk;
-mod packmime;
 mod random;
-mod short_flows;
 mod size;
-mod voice;
-mod web;
 
 use rand::Rng;
 use units::{Bytes, Duration, FieldError, Time};
 
-pub use bulk::Bulk;
-pub use packmime::PackMime;
-pub use short_flows::ShortFlows;
 pub use size::{Empirical, Exponential, Lognormal, Pareto, Size, SizeDistribution};
+pub use voice::VoiceStream;
 pub use voice::activity::{Activity, Continuous, ExponentialOnOff, ParetoOnOff};
 pub use voice::codec::Codec;
 pub use voice::emodel;
 pub use voice::listener::{Listener, VoiceQuality};
 pub use voice::playout::{AdaptivePlayout, FixedPlayout, Playout};
-pub use voice::{Voice, VoiceStream};
-pub use web::{ConstantCount, ObjectCount, ParetoCount, Requests, Web, WebReport, WebTimes};
+pub use web::{ConstantCount, ObjectCount, ParetoCount, Requests, WebReport, WebTimes};
 
 /// An end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -128,85 +120,57 @@ pub(crate) type MakeUserRng<'a> = dyn FnMut(&'static str) -> Box<dyn Rng + Send>
 
 units::registry! {
     /// What a flow carries.
-    pub enum TrafficConfig {
-        "bulk" => Bulk(Bulk),
-        "short-flows" => ShortFlows(ShortFlows),
-        "web" => Web(Web),
-        "packmime" => PackMime(PackMime),
-        "voice" => Voice(Voice),
+    pub enum TrafficConfig: dyn Kind {
+        "bulk" => Bulk(Bulk) in bulk,
+        "short-flows" => ShortFlows(ShortFlows) in short_flows,
+        "web" => Web(Web) in web,
+        "packmime" => PackMime(PackMime) in packmime,
+        "voice" => Voice(Voice) in voice,
     }
 }
 
-impl TrafficConfig {
-    /// The applications of the users of an entry; user k starts `offsets[k]` later. Ordered by user, except where the entry
-    /// has arrivals in common. Nothing arrives once `duration`, the length of the run, is over; a longer run has the
-    /// applications of a shorter one among its own. `streams` hands out random streams, and is asked once for each purpose
-    /// and user.
-    ///
-    /// # Panics
-    /// If [`TrafficConfig::check`] refuses the configuration.
-    pub fn build(&self, offsets: &[Duration], duration: Duration, streams: &mut MakeRng) -> Vec<UserSource> {
-        if let TrafficConfig::PackMime(packmime) = self {
-            return packmime.build(offsets, duration, streams);
-        }
-        let mut applications = Vec::with_capacity(offsets.len());
-        for (user, &offset) in (0..).zip(offsets) {
-            let mut add = |source| applications.push(UserSource { user, source });
-            let mut own = |purpose| streams(purpose, user);
-            match self {
-                TrafficConfig::Bulk(bulk) => add(Box::new(bulk.build(offset)) as Box<dyn Source>),
-                TrafficConfig::ShortFlows(flows) => {
-                    flows.build(offset, duration, &mut own).into_iter().for_each(|flow| add(Box::new(flow)));
-                }
-                TrafficConfig::Web(web) => add(Box::new(web.build(offset, &mut own))),
-                TrafficConfig::Voice(voice) => add(Box::new(voice.build(offset, &mut own))),
-                TrafficConfig::PackMime(_) => unreachable!("its users are built together"),
-            }
-        }
-        applications
-    }
-
+/// The options of a kind of traffic, from which its applications are built.
+pub trait Kind {
     /// Whether the values make sense, each and together.
     ///
     /// # Errors
     /// Names the field, what was given and what is allowed.
-    pub fn check(&self) -> Result<(), FieldError> {
-        match self {
-            TrafficConfig::Bulk(_) => Ok(()),
-            TrafficConfig::ShortFlows(flows) => flows.check(),
-            TrafficConfig::Web(web) => web.check(),
-            TrafficConfig::PackMime(packmime) => packmime.check(),
-            TrafficConfig::Voice(voice) => voice.check(),
-        }
+    fn check(&self) -> Result<(), FieldError> {
+        Ok(())
     }
+
+    /// The applications of the users of an entry; user k starts `offsets[k]` later. Ordered by user, except where the entry
+    /// has arrivals in common. Nothing arrives once `duration`, the length of the run, is over; a longer run has the
+    /// applications of a shorter one among its own. `streams` hands out random streams, and is asked once for each purpose
+    /// and user. [`Kind::check`] has passed.
+    fn build(&self, offsets: &[Duration], duration: Duration, streams: &mut MakeRng) -> Vec<UserSource>;
 
     /// How many flows (connections) an entry of so many users is expected to have in a run of `duration`.
-    pub fn expected_flows(&self, users: u32, duration: Duration) -> f64 {
-        let of_a_user = match self {
-            TrafficConfig::ShortFlows(flows) => flows.expected(duration),
-            TrafficConfig::Web(web) => f64::from(web.connections),
-            TrafficConfig::PackMime(packmime) => return packmime.expected(duration),
-            _ => 1.0,
-        };
-        f64::from(users) * of_a_user
+    fn expected_flows(&self, users: u32, _duration: Duration) -> f64 {
+        f64::from(users)
     }
 
-    /// Who listens at the user's end, for voice.
-    pub fn listener(&self) -> Option<Listener> {
-        match self {
-            TrafficConfig::Voice(voice) => Some(voice.listener()),
-            _ => None,
-        }
+    /// The listener at the user's end, for voice.
+    fn listener(&self) -> Option<Listener> {
+        None
     }
 
     /// What it needs of its transport.
-    pub fn needs(&self) -> Needs {
-        match self {
-            TrafficConfig::Bulk(_) | TrafficConfig::ShortFlows(_) => Needs::Stream,
-            TrafficConfig::Web(_) | TrafficConfig::PackMime(_) => Needs::Exchange,
-            TrafficConfig::Voice(voice) => Needs::Datagrams { packet: voice.stream().packet.get() as u32 },
-        }
+    fn needs(&self) -> Needs;
+}
+
+/// The applications of users who have nothing in common: `sources` makes those of one who starts `offset` later.
+pub(crate) fn of_each_user<S: Source + 'static, I: IntoIterator<Item = S>>(
+    offsets: &[Duration],
+    streams: &mut MakeRng,
+    mut sources: impl FnMut(Duration, &mut MakeUserRng) -> I,
+) -> Vec<UserSource> {
+    let mut applications = Vec::with_capacity(offsets.len());
+    for (user, &offset) in (0..).zip(offsets) {
+        let sources = sources(offset, &mut |purpose| streams(purpose, user));
+        applications.extend(sources.into_iter().map(|source| UserSource { user, source: Box::new(source) }));
     }
+    applications
 }
 
 #[cfg(test)]

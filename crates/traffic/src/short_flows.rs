@@ -6,7 +6,7 @@ use units::{Bytes, Duration, FieldError, Time};
 
 use crate::bulk::BulkSource;
 use crate::random::exponential;
-use crate::{MakeUserRng, Size};
+use crate::{Kind, MakeRng, MakeUserRng, Needs, Size, UserSource, of_each_user};
 
 /// Transfers that arrive as a Poisson process, each a flow of its own with a size drawn from a law.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -33,8 +33,33 @@ impl Default for ShortFlows {
     }
 }
 
+impl Kind for ShortFlows {
+    fn check(&self) -> Result<(), FieldError> {
+        if self.interval.is_zero() {
+            return Err(FieldError::new("interval", "0 s was given: must be more than 0"));
+        }
+        if let Some(stop) = self.stop.filter(|stop| *stop <= self.start) {
+            return Err(FieldError::new("stop", format!("{stop} was given: must be after `start`, {}", self.start)));
+        }
+        self.size.check().map_err(|error| error.within("size"))
+    }
+
+    fn build(&self, offsets: &[Duration], duration: Duration, streams: &mut MakeRng) -> Vec<UserSource> {
+        of_each_user(offsets, streams, |offset, own| self.sources(offset, duration, own))
+    }
+
+    fn expected_flows(&self, users: u32, duration: Duration) -> f64 {
+        let end = self.stop.map_or(duration, |stop| stop.min(duration));
+        f64::from(users) * (end.saturating_sub(self.start).as_secs_f64() / self.interval.as_secs_f64())
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Stream
+    }
+}
+
 impl ShortFlows {
-    pub(crate) fn build(&self, offset: Duration, duration: Duration, streams: &mut MakeUserRng) -> Vec<BulkSource> {
+    fn sources(&self, offset: Duration, duration: Duration, streams: &mut MakeUserRng) -> Vec<BulkSource> {
         let (mut arrivals, mut sizes) = (streams("traffic.arrivals"), streams("traffic.sizes"));
         let end = Time::ZERO + self.stop.map_or(duration, |stop| stop.min(duration));
         let mean = self.interval.as_secs_f64();
@@ -46,22 +71,6 @@ impl ShortFlows {
         })
         .collect()
     }
-
-    /// The mean number of arrivals.
-    pub(crate) fn expected(&self, duration: Duration) -> f64 {
-        let end = self.stop.map_or(duration, |stop| stop.min(duration));
-        end.saturating_sub(self.start).as_secs_f64() / self.interval.as_secs_f64()
-    }
-
-    pub(crate) fn check(&self) -> Result<(), FieldError> {
-        if self.interval.is_zero() {
-            return Err(FieldError::new("interval", "0 s was given: must be more than 0"));
-        }
-        if let Some(stop) = self.stop.filter(|stop| *stop <= self.start) {
-            return Err(FieldError::new("stop", format!("{stop} was given: must be after `start`, {}", self.start)));
-        }
-        self.size.check().map_err(|error| error.within("size"))
-    }
 }
 
 #[cfg(test)]
@@ -71,7 +80,7 @@ mod tests {
     use crate::{Action, Exponential, SizeDistribution, Source};
 
     fn starts(flows: &ShortFlows, offset: u64, duration: u64, seed: u64) -> Vec<f64> {
-        let sources = flows.build(Duration::from_secs(offset), Duration::from_secs(duration), &mut streams(seed));
+        let sources = flows.sources(Duration::from_secs(offset), Duration::from_secs(duration), &mut streams(seed));
         sources.iter().map(|source| source.poll_timeout().unwrap().as_secs_f64()).collect()
     }
 
@@ -119,7 +128,7 @@ mod tests {
     #[test]
     fn each_is_a_transfer_of_its_own() {
         let flows = ShortFlows::default();
-        let sources = flows.build(Duration::ZERO, Duration::from_secs(100), &mut streams(1));
+        let sources = flows.sources(Duration::ZERO, Duration::from_secs(100), &mut streams(1));
         for mut source in sources {
             let now = source.poll_timeout().unwrap();
             let actions: Vec<Action> = std::iter::from_fn(|| source.poll_action(now).map(|act| act.action)).collect();

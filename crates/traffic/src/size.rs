@@ -19,7 +19,7 @@ pub enum Size {
 
 units::registry! {
     /// Laws of sizes.
-    pub enum SizeDistribution {
+    pub enum SizeDistribution: dyn Kind {
         "exponential" => Exponential(Exponential),
         "pareto" => Pareto(Pareto),
         "lognormal" => Lognormal(Lognormal),
@@ -91,20 +91,33 @@ impl Default for Lognormal {
     }
 }
 
+/// A law of sizes, in bytes.
+pub trait Kind {
+    /// Whether the values make sense.
+    ///
+    /// # Errors
+    /// Names the field, what was given and what is allowed.
+    fn check(&self) -> Result<(), FieldError>;
+
+    /// The next size, before it is rounded.
+    fn draw(&self, rng: &mut dyn Rng) -> f64;
+
+    /// The mean, limits included.
+    fn mean(&self) -> f64;
+}
+
+impl From<Lognormal> for Size {
+    fn from(law: Lognormal) -> Size {
+        Size::Random(SizeDistribution::Lognormal(law))
+    }
+}
+
 impl Size {
     /// The next size, at least one byte.
     pub(crate) fn draw(&self, rng: &mut dyn Rng) -> Bytes {
         match self {
             Size::Constant(size) => *size,
-            Size::Random(law) => {
-                let bytes = match law {
-                    SizeDistribution::Exponential(law) => exponential(rng, law.mean.get() as f64),
-                    SizeDistribution::Pareto(law) => law.draw(rng),
-                    SizeDistribution::Lognormal(law) => law.draw(rng),
-                    SizeDistribution::Empirical(law) => law.draw(rng),
-                };
-                Bytes::new((bytes.round() as u64).max(1))
-            }
+            Size::Random(law) => Bytes::new((law.entry().draw(rng).round() as u64).max(1)),
         }
     }
 
@@ -112,20 +125,14 @@ impl Size {
     pub fn mean(&self) -> f64 {
         match self {
             Size::Constant(size) => size.get() as f64,
-            Size::Random(SizeDistribution::Exponential(law)) => law.mean.get() as f64,
-            Size::Random(SizeDistribution::Pareto(law)) => law.truncated_mean(),
-            Size::Random(SizeDistribution::Lognormal(law)) => law.truncated_mean(),
-            Size::Random(SizeDistribution::Empirical(law)) => law.mean(),
+            Size::Random(law) => law.entry().mean(),
         }
     }
 
     pub(crate) fn check(&self) -> Result<(), FieldError> {
         match self {
             Size::Constant(size) => more_than_none("", *size),
-            Size::Random(SizeDistribution::Exponential(law)) => more_than_none("mean", law.mean),
-            Size::Random(SizeDistribution::Pareto(law)) => law.check(),
-            Size::Random(SizeDistribution::Lognormal(law)) => law.check(),
-            Size::Random(SizeDistribution::Empirical(law)) => law.check(),
+            Size::Random(law) => law.entry().check(),
         }
     }
 }
@@ -137,28 +144,21 @@ fn more_than_none(field: &str, size: Bytes) -> Result<(), FieldError> {
     }
 }
 
-impl Pareto {
-    fn least(&self) -> f64 {
-        pareto_least(self.mean.get() as f64, self.shape)
+impl Kind for Exponential {
+    fn check(&self) -> Result<(), FieldError> {
+        more_than_none("mean", self.mean)
     }
 
-    /// The probability that the law without limit is beyond `max`.
-    fn beyond(&self) -> f64 {
-        self.max.map_or(0.0, |max| libm::pow(self.least() / max.get() as f64, self.shape))
-    }
-
-    /// By inversion of the distribution function up to `max`: what drawing again would give, with one draw.
     fn draw(&self, rng: &mut dyn Rng) -> f64 {
-        let survival = 1.0 - uniform(rng) * (1.0 - self.beyond());
-        self.least() * libm::pow(survival, -1.0 / self.shape)
+        exponential(rng, self.mean.get() as f64)
     }
 
-    fn truncated_mean(&self) -> f64 {
-        let (mean, beyond) = (self.mean.get() as f64, self.beyond());
-        let share = self.max.map_or(0.0, |max| libm::pow(self.least() / max.get() as f64, self.shape - 1.0));
-        mean * (1.0 - share) / (1.0 - beyond)
+    fn mean(&self) -> f64 {
+        self.mean.get() as f64
     }
+}
 
+impl Kind for Pareto {
     fn check(&self) -> Result<(), FieldError> {
         more_than_none("mean", self.mean)?;
         check_shape(self.shape)?;
@@ -173,6 +173,29 @@ impl Pareto {
             _ => Ok(()),
         }
     }
+
+    /// By inversion of the distribution function up to `max`: what drawing again would give, with one draw.
+    fn draw(&self, rng: &mut dyn Rng) -> f64 {
+        let survival = 1.0 - uniform(rng) * (1.0 - self.beyond());
+        self.least() * libm::pow(survival, -1.0 / self.shape)
+    }
+
+    fn mean(&self) -> f64 {
+        let (mean, beyond) = (self.mean.get() as f64, self.beyond());
+        let share = self.max.map_or(0.0, |max| libm::pow(self.least() / max.get() as f64, self.shape - 1.0));
+        mean * (1.0 - share) / (1.0 - beyond)
+    }
+}
+
+impl Pareto {
+    fn least(&self) -> f64 {
+        pareto_least(self.mean.get() as f64, self.shape)
+    }
+
+    /// The probability that the law without limit is beyond `max`.
+    fn beyond(&self) -> f64 {
+        self.max.map_or(0.0, |max| libm::pow(self.least() / max.get() as f64, self.shape))
+    }
 }
 
 /// A Pareto law that has a mean.
@@ -184,6 +207,47 @@ pub(crate) fn check_shape(shape: f64) -> Result<(), FieldError> {
         "shape",
         format!("{shape} was given: must be more than 1 (else there is no mean), at most 1000"),
     ))
+}
+
+impl Kind for Lognormal {
+    fn check(&self) -> Result<(), FieldError> {
+        match (self.median, self.mean) {
+            (Some(median), None) => more_than_none("median", median)?,
+            (None, Some(mean)) => more_than_none("mean", mean)?,
+            (Some(_), Some(_)) => return Err(FieldError::new("mean", "only one of `median` and `mean` can be given")),
+            (None, None) => return Err(FieldError::new("median", "is missing: `median` or `mean` must be given")),
+        }
+        if !(self.sigma > 0.0 && self.sigma <= 10.0) {
+            let reason = format!("{} was given: must be more than 0 and at most 10", self.sigma);
+            return Err(FieldError::new("sigma", reason));
+        }
+        self.min.map_or(Ok(()), |min| more_than_none("min", min))?;
+        self.max.map_or(Ok(()), |max| more_than_none("max", max))?;
+        match self.kept() {
+            kept if kept >= 0.01 => Ok(()),
+            kept => {
+                let field = if self.max.is_some() { "max" } else { "min" };
+                let reason = format!("the limits leave {:.3} % of the law: at least 1 % is needed", kept * 100.0);
+                Err(FieldError::new(field, reason))
+            }
+        }
+    }
+
+    fn draw(&self, rng: &mut dyn Rng) -> f64 {
+        let (low, high) = self.limits();
+        loop {
+            let x = normal(rng);
+            if (low..=high).contains(&x) {
+                return libm::exp(self.mu() + self.sigma * x);
+            }
+        }
+    }
+
+    fn mean(&self) -> f64 {
+        let (low, high) = self.limits();
+        let mean = libm::exp(self.mu() + self.sigma * self.sigma / 2.0);
+        mean * (normal_cdf(high - self.sigma) - normal_cdf(low - self.sigma)) / self.kept()
+    }
 }
 
 impl Lognormal {
@@ -209,68 +273,9 @@ impl Lognormal {
         let (low, high) = self.limits();
         normal_cdf(high) - normal_cdf(low)
     }
-
-    fn draw(&self, rng: &mut dyn Rng) -> f64 {
-        let (low, high) = self.limits();
-        loop {
-            let x = normal(rng);
-            if (low..=high).contains(&x) {
-                return libm::exp(self.mu() + self.sigma * x);
-            }
-        }
-    }
-
-    fn truncated_mean(&self) -> f64 {
-        let (low, high) = self.limits();
-        let mean = libm::exp(self.mu() + self.sigma * self.sigma / 2.0);
-        mean * (normal_cdf(high - self.sigma) - normal_cdf(low - self.sigma)) / self.kept()
-    }
-
-    fn check(&self) -> Result<(), FieldError> {
-        match (self.median, self.mean) {
-            (Some(median), None) => more_than_none("median", median)?,
-            (None, Some(mean)) => more_than_none("mean", mean)?,
-            (Some(_), Some(_)) => return Err(FieldError::new("mean", "only one of `median` and `mean` can be given")),
-            (None, None) => return Err(FieldError::new("median", "is missing: `median` or `mean` must be given")),
-        }
-        if !(self.sigma > 0.0 && self.sigma <= 10.0) {
-            let reason = format!("{} was given: must be more than 0 and at most 10", self.sigma);
-            return Err(FieldError::new("sigma", reason));
-        }
-        self.min.map_or(Ok(()), |min| more_than_none("min", min))?;
-        self.max.map_or(Ok(()), |max| more_than_none("max", max))?;
-        match self.kept() {
-            kept if kept >= 0.01 => Ok(()),
-            kept => {
-                let field = if self.max.is_some() { "max" } else { "min" };
-                let reason = format!("the limits leave {:.3} % of the law: at least 1 % is needed", kept * 100.0);
-                Err(FieldError::new(field, reason))
-            }
-        }
-    }
 }
 
-impl Empirical {
-    /// The points of the curve: size and share up to it.
-    fn points(&self) -> impl Iterator<Item = (f64, f64)> {
-        self.sizes.iter().zip(&self.cumulative).map(|(size, share)| (size.get() as f64, share.get()))
-    }
-
-    fn draw(&self, rng: &mut dyn Rng) -> f64 {
-        let u = uniform(rng);
-        let after = self.cumulative.partition_point(|share| share.get() <= u).min(self.sizes.len() - 1);
-        let Some(before) = after.checked_sub(1) else { return self.sizes[0].get() as f64 };
-        let (low, high) = (self.cumulative[before].get(), self.cumulative[after].get());
-        let (from, to) = (self.sizes[before].get() as f64, self.sizes[after].get() as f64);
-        from + (to - from) * (u - low) / (high - low)
-    }
-
-    fn mean(&self) -> f64 {
-        let first = self.sizes[0].get() as f64 * self.cumulative[0].get();
-        let segments = self.points().zip(self.points().skip(1));
-        first + segments.map(|((from, low), (to, high))| (from + to) / 2.0 * (high - low)).sum::<f64>()
-    }
-
+impl Kind for Empirical {
     fn check(&self) -> Result<(), FieldError> {
         let (sizes, shares) = (self.sizes.len(), self.cumulative.len());
         if sizes == 0 {
@@ -301,6 +306,28 @@ impl Empirical {
                 Err(FieldError::new(format!("cumulative.{}", shares - 1), reason))
             }
         }
+    }
+
+    fn draw(&self, rng: &mut dyn Rng) -> f64 {
+        let u = uniform(rng);
+        let after = self.cumulative.partition_point(|share| share.get() <= u).min(self.sizes.len() - 1);
+        let Some(before) = after.checked_sub(1) else { return self.sizes[0].get() as f64 };
+        let (low, high) = (self.cumulative[before].get(), self.cumulative[after].get());
+        let (from, to) = (self.sizes[before].get() as f64, self.sizes[after].get() as f64);
+        from + (to - from) * (u - low) / (high - low)
+    }
+
+    fn mean(&self) -> f64 {
+        let first = self.sizes[0].get() as f64 * self.cumulative[0].get();
+        let segments = self.points().zip(self.points().skip(1));
+        first + segments.map(|((from, low), (to, high))| (from + to) / 2.0 * (high - low)).sum::<f64>()
+    }
+}
+
+impl Empirical {
+    /// The points of the curve: size and share up to it.
+    fn points(&self) -> impl Iterator<Item = (f64, f64)> {
+        self.sizes.iter().zip(&self.cumulative).map(|(size, share)| (size.get() as f64, share.get()))
     }
 }
 

@@ -32,14 +32,14 @@ const RUN: Duration = Duration::from_secs(20);
 /// Runs a source over a network that delivers each write whole, `delay` after it, and hands over all that it did.
 pub(crate) fn run(source: &mut dyn Source, delay: Duration) -> Vec<(Time, Act)> {
     let mut done: Vec<(Time, Act)> = Vec::new();
-    let mut in_flight = std::collections::VecDeque::<(Time, u32, End, u64)>::new();
+    let mut under_way = std::collections::VecDeque::<(Time, u32, End, u64)>::new();
     let mut sent = vec![[0; 2]; source.connections() as usize];
     loop {
-        let arrival = in_flight.front().map(|&(at, ..)| at);
+        let arrival = under_way.front().map(|&(at, ..)| at);
         let Some(now) = [source.poll_timeout(), arrival].into_iter().flatten().min() else { return done };
         assert!(done.last().is_none_or(|&(before, _)| before <= now), "time runs backwards");
-        while let Some(&(_, connection, to, bytes)) = in_flight.front().filter(|delivery| delivery.0 <= now) {
-            in_flight.pop_front();
+        while let Some(&(_, connection, to, bytes)) = under_way.front().filter(|delivery| delivery.0 <= now) {
+            under_way.pop_front();
             source.handle_delivered(now, connection, to, bytes);
         }
         while let Some(act) = source.poll_action(now) {
@@ -51,7 +51,7 @@ pub(crate) fn run(source: &mut dyn Source, delay: Duration) -> Vec<(Time, Act)> 
                 };
                 let sent = &mut sent[act.connection as usize][from];
                 *sent += size.get();
-                in_flight.push_back((now + delay, act.connection, to, *sent));
+                under_way.push_back((now + delay, act.connection, to, *sent));
             }
         }
         assert!(source.poll_timeout().is_none_or(|next| next > now), "stays due");
@@ -73,8 +73,8 @@ pub(crate) fn entry_streams(seed: u64) -> impl FnMut(&'static str, u32) -> Box<d
 fn every_source_acts_only_when_due_opens_first_and_closes_last() {
     for kind in TrafficConfig::ALL {
         let config = example(kind);
-        assert_eq!(config.check(), Ok(()));
-        let applications = config.build(&[OFFSET, OFFSET * 2], RUN, &mut entry_streams(1));
+        assert_eq!(config.entry().check(), Ok(()));
+        let applications = config.entry().build(&[OFFSET, OFFSET * 2], RUN, &mut entry_streams(1));
         for user in 0..2 {
             assert!(applications.iter().any(|application| application.user == user), "{kind}");
         }
@@ -83,7 +83,7 @@ fn every_source_acts_only_when_due_opens_first_and_closes_last() {
             assert!(start >= Time::ZERO + OFFSET * u64::from(user + 1), "{kind} starts before its time");
             assert_eq!(source.poll_action(start - Duration::from_nanos(1)), None, "{kind} acts before its start");
             let done = run(&mut *source, Duration::from_millis(100));
-            let opener = if config.needs() == Needs::Exchange { End::User } else { End::Server };
+            let opener = if config.entry().needs() == Needs::Exchange { End::User } else { End::Server };
             assert_eq!(done[0], (start, Act::on_first(opener, Action::Open)), "{kind}");
             for connection in 0..source.connections() {
                 check_connection(kind, done.iter().map(|(_, act)| *act).filter(|act| act.connection == connection));
@@ -109,7 +109,7 @@ fn check_connection(kind: &str, acts: impl Iterator<Item = Act>) {
 fn the_same_seed_gives_the_same_and_another_one_does_not() {
     for kind in TrafficConfig::ALL {
         let actions = |seed| {
-            let applications = example(kind).build(&[OFFSET], RUN, &mut entry_streams(seed));
+            let applications = example(kind).entry().build(&[OFFSET], RUN, &mut entry_streams(seed));
             let done = applications.into_iter().map(|mut a| run(&mut *a.source, Duration::from_millis(100)));
             done.collect::<Vec<_>>()
         };
@@ -123,13 +123,13 @@ fn the_same_seed_gives_the_same_and_another_one_does_not() {
 fn only_voice_has_a_listener_and_goes_by_datagrams() {
     for kind in TrafficConfig::ALL {
         let config = example(kind);
-        assert_eq!(config.listener().is_some(), *kind == "voice", "{kind}");
+        assert_eq!(config.entry().listener().is_some(), *kind == "voice", "{kind}");
         let needs = match *kind {
             "voice" => Needs::Datagrams { packet: 200 },
             "web" | "packmime" => Needs::Exchange,
             _ => Needs::Stream,
         };
-        assert_eq!(config.needs(), needs, "{kind}");
+        assert_eq!(config.entry().needs(), needs, "{kind}");
     }
 }
 
@@ -146,13 +146,13 @@ fn a_scenario_is_read_and_written_back() {
         { "kind": "packmime", "rate": 500, "requests": 2000, "request_min": "150 B", "request_max": "650 B", "persistent": true }
     ]"#;
     let read: Vec<TrafficConfig> = serde_json::from_str(text).unwrap();
-    assert!(read.iter().all(|config| config.check().is_ok()));
+    assert!(read.iter().all(|config| config.entry().check().is_ok()));
     let again: Vec<TrafficConfig> = serde_json::from_str(&serde_json::to_string(&read).unwrap()).unwrap();
     assert_eq!(read, again);
     for kind in TrafficConfig::ALL {
         let bare = serde_json::json!({ "kind": kind });
         let config: TrafficConfig = serde_json::from_value(bare).unwrap();
-        assert_eq!(config.check(), Ok(()), "{kind} with its defaults");
+        assert_eq!(config.entry().check(), Ok(()), "{kind} with its defaults");
     }
     assert!(serde_json::from_str::<TrafficConfig>(r#"{ "kind": "voice", "codek": "g729" }"#).is_err());
 }

@@ -5,6 +5,7 @@
 //! server, no caches, a connection once opened stays open. Who could notice: a study of pages from many servers, or of today's
 //! pages of megabytes (give other sizes).
 
+mod objects;
 mod report;
 
 use std::collections::VecDeque;
@@ -14,10 +15,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, FieldError, Time};
 
-use crate::random::{exponential, pareto};
+use crate::random::exponential;
 use crate::size::Lognormal;
-use crate::{Act, Action, End, MOST_CONNECTIONS, MakeUserRng, Size, SizeDistribution, Source};
+use crate::{
+    Act, Action, End, Kind, MOST_CONNECTIONS, MakeRng, MakeUserRng, Needs, Size, Source, UserSource, of_each_user,
+};
 
+pub use objects::{ConstantCount, ObjectCount, ParetoCount};
 pub use report::{WebReport, WebTimes};
 
 /// Web pages, one after the other over one connection or several: the user asks, the server answers, the user reads.
@@ -59,51 +63,23 @@ pub enum Requests {
     Sequential,
 }
 
-units::registry! {
-    /// Laws of the number of objects in a page.
-    pub enum ObjectCount {
-        "pareto" => Pareto(ParetoCount),
-        "constant" => Constant(ConstantCount),
-    }
-}
-
-/// A Pareto law cut off at `max`, less its smallest value: `least` becomes no object, what is beyond `max` becomes `max`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ParetoCount {
-    /// The tail's exponent, α.
-    pub shape: f64,
-    /// The smallest value of the law, k.
-    pub least: u32,
-    /// The largest value of the law, m.
-    pub max: u32,
-}
-
-/// Always the same number of objects.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ConstantCount {
-    /// How many.
-    pub count: u32,
-}
-
 impl Default for Web {
     fn default() -> Web {
         let lognormal = |median, sigma, min| {
-            Size::Random(SizeDistribution::Lognormal(Lognormal {
+            Size::from(Lognormal {
                 median: Some(Bytes::new(median)),
                 mean: None,
                 sigma,
                 min: Some(Bytes::new(min)),
                 max: Some(Bytes::new(2_000_000)),
-            }))
+            })
         };
         Web {
             start: Duration::ZERO,
             pages: None,
             request: Bytes::new(350),
             main: lognormal(4_316, 1.37, 100), // µ = 8.37
-            objects: ObjectCount::Pareto(ParetoCount::default()),
+            objects: ObjectCount::default(),
             embedded: lognormal(478, 2.36, 50), // µ = 6.17
             requests: Requests::default(),
             connections: 1,
@@ -113,42 +89,41 @@ impl Default for Web {
     }
 }
 
-impl Default for ParetoCount {
-    fn default() -> ParetoCount {
-        ParetoCount { shape: 1.1, least: 2, max: 55 }
-    }
-}
-
-impl ObjectCount {
-    fn draw(&self, rng: &mut dyn Rng) -> u64 {
-        match self {
-            ObjectCount::Constant(constant) => u64::from(constant.count),
-            ObjectCount::Pareto(law) => {
-                let value = pareto(rng, f64::from(law.least), law.shape).min(f64::from(law.max));
-                value.round() as u64 - u64::from(law.least)
-            }
-        }
-    }
-
+impl Kind for Web {
     fn check(&self) -> Result<(), FieldError> {
-        let ObjectCount::Pareto(law) = self else { return Ok(()) };
-        if !(law.shape > 0.0 && law.shape <= 1000.0) {
-            let reason = format!("{} was given: must be more than 0 and at most 1000", law.shape);
-            return Err(FieldError::new("shape", reason));
+        if self.request.get() == 0 {
+            return Err(FieldError::new("request", "0 B was given: must be at least 1 B"));
         }
-        if law.least == 0 {
-            return Err(FieldError::new("least", "0 was given: must be at least 1"));
+        if self.pages == Some(0) {
+            return Err(FieldError::new("pages", "0 was given: must be at least 1"));
         }
-        if law.max < law.least {
-            let reason = format!("{} was given: must be at least `least`, {}", law.max, law.least);
-            return Err(FieldError::new("max", reason));
+        if !(1..=MOST_CONNECTIONS).contains(&self.connections) {
+            let reason = format!("{} was given: must be from 1 to {MOST_CONNECTIONS}", self.connections);
+            return Err(FieldError::new("connections", reason));
         }
-        Ok(())
+        if self.reading.is_zero() && self.pages.is_none() {
+            return Err(FieldError::new("reading", "0 s was given: must be more than 0 unless `pages` is given"));
+        }
+        self.main.check().map_err(|error| error.within("main"))?;
+        self.objects.entry().check().map_err(|error| error.within("objects"))?;
+        self.embedded.check().map_err(|error| error.within("embedded"))
+    }
+
+    fn build(&self, offsets: &[Duration], _duration: Duration, streams: &mut MakeRng) -> Vec<UserSource> {
+        of_each_user(offsets, streams, |offset, own| [self.source(offset, own)])
+    }
+
+    fn expected_flows(&self, users: u32, _duration: Duration) -> f64 {
+        f64::from(users) * f64::from(self.connections)
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Exchange
     }
 }
 
 impl Web {
-    pub(crate) fn build(&self, offset: Duration, streams: &mut MakeUserRng) -> WebSource {
+    fn source(&self, offset: Duration, streams: &mut MakeUserRng) -> WebSource {
         WebSource {
             config: self.clone(),
             main: streams("traffic.main"),
@@ -166,25 +141,6 @@ impl Web {
             clicked: Time::ZERO,
             times: WebTimes::default(),
         }
-    }
-
-    pub(crate) fn check(&self) -> Result<(), FieldError> {
-        if self.request.get() == 0 {
-            return Err(FieldError::new("request", "0 B was given: must be at least 1 B"));
-        }
-        if self.pages == Some(0) {
-            return Err(FieldError::new("pages", "0 was given: must be at least 1"));
-        }
-        if !(1..=MOST_CONNECTIONS).contains(&self.connections) {
-            let reason = format!("{} was given: must be from 1 to {MOST_CONNECTIONS}", self.connections);
-            return Err(FieldError::new("connections", reason));
-        }
-        if self.reading.is_zero() && self.pages.is_none() {
-            return Err(FieldError::new("reading", "0 s was given: must be more than 0 unless `pages` is given"));
-        }
-        self.main.check().map_err(|error| error.within("main"))?;
-        self.objects.check().map_err(|error| error.within("objects"))?;
-        self.embedded.check().map_err(|error| error.within("embedded"))
     }
 }
 
@@ -333,7 +289,7 @@ impl WebSource {
     /// All that was asked for has arrived at the user.
     fn handle_complete(&mut self, now: Time) {
         if self.stage == Stage::Main {
-            self.left = self.config.objects.draw(&mut *self.count);
+            self.left = self.config.objects.entry().draw(&mut *self.count);
             if self.left > 0 {
                 self.stage = Stage::Parsing;
                 let parsing = exponential(&mut *self.parsing, self.config.parsing.as_secs_f64());

@@ -1,11 +1,11 @@
-//! Registries: one line for each algorithm, from which scenarios, lists, documentation and tests are made.
+//! One line per algorithm: the registries from which scenarios, lists, documentation and tests are made.
 
 /// Declares the kinds of an extension point, one line each: `"name" => Variant(Config) in module`.
 ///
 /// It makes an enum that a scenario selects with `kind = "name"`, whose other keys are the fields of `Config` (a struct with
 /// `Deserialize`, `Serialize`, `JsonSchema` and `deny_unknown_fields`). Every `Config` implements the trait after `dyn`, and
 /// `entry` gives that of the kind that was chosen: no `match` over the kinds stands elsewhere. `in module` declares the kind's
-/// file; without it `Config` is in scope. A line that begins with `#[default]` is the kind of a scenario that chooses none. The
+/// file, and makes `Config` the enum's by `From`; without it `Config` is in scope. A line that begins with `#[default]` is the kind of a scenario that chooses none. The
 /// names, in order, are in `ALL`; summaries and options are the documentation comments, which the JSON schema carries.
 #[macro_export]
 macro_rules! registry {
@@ -32,6 +32,14 @@ macro_rules! registry {
         }
 
         $($( $crate::registry! { @$default $name::$variant($config) } )?)+
+        $($( $crate::registry! { @from $module $name::$variant($config) } )?)+
+    };
+    (@from $module:ident $name:ident::$variant:ident($config:ident)) => {
+        impl From<$config> for $name {
+            fn from(config: $config) -> $name {
+                $name::$variant(config)
+            }
+        }
     };
     (@default $name:ident::$variant:ident($config:ident)) => {
         impl Default for $name {

@@ -210,7 +210,7 @@ impl ScenarioConfig {
             self.check_flow(flow, users).map_err(|error| error.within(&format!("flows.{i}")))?;
             users = users.max(flow.first_user.unwrap_or(users) + flow.count);
         }
-        let expected = |flow: &FlowConfig| flow.traffic.expected_flows(flow.count, self.duration);
+        let expected = |flow: &FlowConfig| flow.traffic.entry().expected_flows(flow.count, self.duration);
         let flows: f64 = self.flows.iter().map(expected).sum();
         if flows > MOST_FLOWS {
             let message =
@@ -228,7 +228,7 @@ impl ScenarioConfig {
             return Err(ScenarioError::new("first_user", message));
         }
         self.class_of(flow)?;
-        flow.traffic.check().map_err(|error| error.within("traffic"))?;
+        flow.traffic.entry().check().map_err(|error| error.within("traffic"))?;
         check_transport(flow, &flow.transport).map_err(|error| error.within("transport"))?;
         let Some(pep) = &flow.pep else { return self.check_packet(flow, &flow.transport, "transport") };
         if flow.direction == FlowDirection::Up {
@@ -237,7 +237,7 @@ impl ScenarioConfig {
                 "relays from the server down to the user, and the data of this flow go up",
             ));
         }
-        if flow.traffic.needs() == Needs::Exchange {
+        if flow.traffic.entry().needs() == Needs::Exchange {
             let message =
                 format!("relays from the server to the user only, and {} goes both ways", flow.traffic.kind());
             return Err(ScenarioError::new("pep", message));
@@ -261,7 +261,7 @@ impl ScenarioConfig {
 
     /// Whether the packets of `transport`, which stands at `path`, fit the last hop.
     fn check_packet(&self, flow: &FlowConfig, transport: &TransportConfig, path: &str) -> Result<(), ScenarioError> {
-        let (packet, field, smaller) = match (transport, flow.traffic.needs()) {
+        let (packet, field, smaller) = match (transport, flow.traffic.entry().needs()) {
             (TransportConfig::Tcp(tcp), _) => {
                 (tcp.packet_bytes(self.default_packet_bytes()), format!("{path}.mss"), "mss")
             }
@@ -326,7 +326,7 @@ impl ScenarioConfig {
 
 /// Whether `transport` can carry what a flow needs.
 fn check_transport(flow: &FlowConfig, transport: &TransportConfig) -> Result<(), ScenarioError> {
-    match (transport, flow.traffic.needs()) {
+    match (transport, flow.traffic.entry().needs()) {
         (TransportConfig::Tcp(tcp), Needs::Stream | Needs::Exchange) => tcp.check(),
         (TransportConfig::Udp(_), Needs::Datagrams { .. }) => Ok(()),
         (given, needed) => {

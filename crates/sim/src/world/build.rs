@@ -150,16 +150,16 @@ fn flows(plan: &Plan, streams: &Streams, schedule: &mut Schedule) -> Flows {
         let mut own = |purpose: &'static str, place: u32| -> Box<dyn Rng + Send> {
             Box::new(streams.stream(purpose, before + u64::from(place)))
         };
-        for traffic::UserSource { user, source } in entry.traffic.build(&offsets, config.duration, &mut own) {
+        for traffic::UserSource { user, source } in entry.traffic.entry().build(&offsets, config.duration, &mut own) {
             let number = made.applications.len() as u32;
             let (connections, first_flow) = (source.connections(), made.flows.len() as u32);
             let machine = schedule.add(Machine::Application(number));
             made.applications.push(Application { source, machine, first_flow });
-            let listens = entry.traffic.needs() == Needs::Exchange;
+            let listens = entry.traffic.entry().needs() == Needs::Exchange;
             let reader = if listens { Reader::Application(number) } else { Reader::Sink };
             for _ in 0..connections {
                 made.add_flow(users.start + user, number, reader, proxy.as_ref(), streams);
-                made.listeners.push(entry.traffic.listener());
+                made.listeners.push(entry.traffic.entry().listener());
             }
         }
         before += u64::from(entry.count);

@@ -314,7 +314,7 @@ fn cases(scenario: &Scenario, config: &ScenarioConfig, options: &CapacityOptions
     }
     let asked: BTreeSet<u32> = options.users.iter().copied().collect();
     let one = (!asked.contains(&1)).then_some((1, false));
-    let random = SchedulerConfig::External(ExternalConfig { name: RANDOM.to_owned(), ..ExternalConfig::default() });
+    let random = ExternalConfig { name: RANDOM.to_owned(), ..ExternalConfig::default() }.into();
     let mut policies =
         vec![(RANDOM.to_owned(), random), (best_channel().to_owned(), named(scenario, config, best_channel())?)];
     let own = vec![config.last_hop.scheduler.kind().to_owned()];
@@ -343,7 +343,7 @@ fn cases(scenario: &Scenario, config: &ScenarioConfig, options: &CapacityOptions
 
 /// The policy that looks at the channels alone.
 fn best_channel() -> &'static str {
-    SchedulerConfig::MaxRate(MaxRateConfig::default()).kind()
+    SchedulerConfig::from(MaxRateConfig::default()).kind()
 }
 
 /// The scheduler of a name: as the scenario has it, or with its defaults.
@@ -356,7 +356,7 @@ fn named(scenario: &Scenario, config: &ScenarioConfig, name: &str) -> Result<Sch
 
 /// The size of the packets of a flow, with all headers: the largest, where they differ.
 fn packet_bytes(config: &ScenarioConfig, flow: &FlowConfig) -> u32 {
-    match (flow.satellite_transport(), flow.traffic.needs()) {
+    match (flow.satellite_transport(), flow.traffic.entry().needs()) {
         (TransportConfig::Tcp(tcp), _) => tcp.packet_bytes(config.default_packet_bytes()),
         (_, Needs::Datagrams { packet }) => packet,
         _ => config.default_packet_bytes(),

@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, FieldError, Time};
 
-use crate::{MakeRng, UserSource};
+use crate::{Kind, MakeRng, Needs, UserSource};
 use connection::{Exchange, HttpSource};
 use laws::{Arrivals, RequestSizes, ResponseSizes, size_laws};
 
@@ -58,9 +58,34 @@ impl Default for PackMime {
     }
 }
 
-impl PackMime {
-    /// One application for each connection, in the order of arrivals; those of user k come `offsets[k]` later.
-    pub(crate) fn build(&self, offsets: &[Duration], duration: Duration, streams: &mut MakeRng) -> Vec<UserSource> {
+impl Kind for PackMime {
+    fn check(&self) -> Result<(), FieldError> {
+        if !(self.rate > 0.0 && self.rate <= 100_000.0) {
+            let reason =
+                format!("{} was given: must be more than 0 and at most 100000 connections per second", self.rate);
+            return Err(FieldError::new("rate", reason));
+        }
+        if self.requests == Some(0) {
+            return Err(FieldError::new("requests", "0 was given: must be at least 1"));
+        }
+        if let Some(stop) = self.stop.filter(|stop| *stop <= self.start) {
+            return Err(FieldError::new("stop", format!("{stop} was given: must be after `start`, {}", self.start)));
+        }
+        let law = &size_laws().request;
+        let (least, most) = self.limits();
+        match law.beyond(least) - law.beyond(most) {
+            kept if kept >= 0.01 => Ok(()),
+            kept => {
+                let field = if self.request_max.is_some() { "request_max" } else { "request_min" };
+                let reason =
+                    format!("the limits leave {:.3} % of the requests: at least 1 % is needed", kept.max(0.0) * 100.0);
+                Err(FieldError::new(field, reason))
+            }
+        }
+    }
+
+    /// One application for each connection, in the order of arrivals.
+    fn build(&self, offsets: &[Duration], duration: Duration, streams: &mut MakeRng) -> Vec<UserSource> {
         // The arrivals are the entry's, so their chance is that of its first user.
         let mut own = |purpose| streams(purpose, 0);
         let mut arrivals = Arrivals::new(self.rate, own("traffic.arrivals"));
@@ -88,12 +113,17 @@ impl PackMime {
             .collect()
     }
 
-    /// The mean number of connections.
-    pub(crate) fn expected(&self, duration: Duration) -> f64 {
+    fn expected_flows(&self, _users: u32, duration: Duration) -> f64 {
         let arrivals = self.rate * self.end(duration).saturating_sub(self.start).as_secs_f64();
         self.requests.map_or(arrivals, |requests| arrivals.min(f64::from(requests)))
     }
 
+    fn needs(&self) -> Needs {
+        Needs::Exchange
+    }
+}
+
+impl PackMime {
     fn end(&self, duration: Duration) -> Duration {
         self.stop.map_or(duration, |stop| stop.min(duration))
     }
@@ -107,31 +137,6 @@ impl PackMime {
     fn request_sizes(&self, rng: Box<dyn Rng + Send>) -> RequestSizes {
         let (least, most) = self.limits();
         RequestSizes::new(self.rate, least, most, rng)
-    }
-
-    pub(crate) fn check(&self) -> Result<(), FieldError> {
-        if !(self.rate > 0.0 && self.rate <= 100_000.0) {
-            let reason =
-                format!("{} was given: must be more than 0 and at most 100000 connections per second", self.rate);
-            return Err(FieldError::new("rate", reason));
-        }
-        if self.requests == Some(0) {
-            return Err(FieldError::new("requests", "0 was given: must be at least 1"));
-        }
-        if let Some(stop) = self.stop.filter(|stop| *stop <= self.start) {
-            return Err(FieldError::new("stop", format!("{stop} was given: must be after `start`, {}", self.start)));
-        }
-        let law = &size_laws().request;
-        let (least, most) = self.limits();
-        match law.beyond(least) - law.beyond(most) {
-            kept if kept >= 0.01 => Ok(()),
-            kept => {
-                let field = if self.request_max.is_some() { "request_max" } else { "request_min" };
-                let reason =
-                    format!("the limits leave {:.3} % of the requests: at least 1 % is needed", kept.max(0.0) * 100.0);
-                Err(FieldError::new(field, reason))
-            }
-        }
     }
 }
 

@@ -352,9 +352,9 @@ fn arrivals_keep_to_their_time_and_to_their_users_offsets() {
         connections.iter().map(expected).filter(|(_, start)| *start < at(12_000)).collect();
     assert_eq!(later.iter().map(|&(user, start, _)| (user, start)).collect::<Vec<_>>(), expected);
     assert!(build(&packmime, &[0, 0], 9, 1).is_empty() && build(&packmime, &[], 60, 1).is_empty());
-    assert_eq!(packmime.expected(Duration::from_secs(60)), 1_000.0);
-    assert_eq!(packmime.expected(Duration::from_secs(11)), 500.0);
-    assert_eq!(PackMime { requests: Some(7), ..packmime }.expected(Duration::from_secs(60)), 7.0);
+    assert_eq!(packmime.expected_flows(1, Duration::from_secs(60)), 1_000.0);
+    assert_eq!(packmime.expected_flows(1, Duration::from_secs(11)), 500.0);
+    assert_eq!(PackMime { requests: Some(7), ..packmime }.expected_flows(1, Duration::from_secs(60)), 7.0);
 }
 
 #[test]

@@ -11,8 +11,8 @@ use crate::size::check_shape;
 
 units::registry! {
     /// When a voice flow sends.
-    pub enum Activity {
-        "continuous" => Continuous(Continuous),
+    pub enum Activity: dyn Kind {
+        #[default] "continuous" => Continuous(Continuous),
         "pareto" => Pareto(ParetoOnOff),
         "exponential" => Exponential(ExponentialOnOff),
     }
@@ -45,12 +45,6 @@ pub struct ExponentialOnOff {
     pub idle: Duration,
 }
 
-impl Default for Activity {
-    fn default() -> Activity {
-        Activity::Continuous(Continuous {})
-    }
-}
-
 impl Default for ParetoOnOff {
     fn default() -> ParetoOnOff {
         ParetoOnOff { burst: Duration::from_millis(500), idle: Duration::from_millis(50), shape: 1.5 }
@@ -63,40 +57,58 @@ impl Default for ExponentialOnOff {
     }
 }
 
-impl Activity {
-    /// Where bursts and pauses come from, for packets each `interval`; `None` if there are no pauses.
-    pub(crate) fn periods(&self, interval: Duration, streams: &mut MakeUserRng) -> Option<Box<Periods>> {
-        let (burst, idle, shape) = match self {
-            Activity::Continuous(_) => return None,
-            Activity::Pareto(law) => (law.burst, law.idle, Some(law.shape)),
-            Activity::Exponential(law) => (law.burst, law.idle, None),
-        };
-        Some(Box::new(Periods {
-            burst: Law::new(burst.as_secs_f64() / interval.as_secs_f64(), shape, streams("traffic.burst")),
-            idle: Law::new(idle.as_secs_f64(), shape, streams("traffic.idle")),
-        }))
+/// When somebody speaks.
+pub trait Kind {
+    /// Whether the values make sense.
+    ///
+    /// # Errors
+    /// Names the field, what was given and what is allowed.
+    fn check(&self) -> Result<(), FieldError> {
+        Ok(())
     }
 
-    pub(crate) fn check(&self) -> Result<(), FieldError> {
-        let (burst, idle) = match self {
-            Activity::Continuous(_) => return Ok(()),
-            Activity::Pareto(law) => {
-                check_shape(law.shape)?;
-                (law.burst, law.idle)
-            }
-            Activity::Exponential(law) => (law.burst, law.idle),
-        };
-        for (field, length) in [("burst", burst), ("idle", idle)] {
-            if length.is_zero() {
-                return Err(FieldError::new(field, "0 s was given: must be more than 0"));
-            }
-        }
-        Ok(())
+    /// Where bursts and pauses come from, for packets each `interval`; `None` if there are no pauses.
+    fn periods(&self, interval: Duration, streams: &mut MakeUserRng) -> Option<Box<Periods>>;
+}
+
+impl Kind for Continuous {
+    fn periods(&self, _interval: Duration, _streams: &mut MakeUserRng) -> Option<Box<Periods>> {
+        None
     }
 }
 
+impl Kind for ParetoOnOff {
+    fn check(&self) -> Result<(), FieldError> {
+        check_shape(self.shape)?;
+        check_lengths(self.burst, self.idle)
+    }
+
+    fn periods(&self, interval: Duration, streams: &mut MakeUserRng) -> Option<Box<Periods>> {
+        Some(Box::new(Periods::new(self.burst, self.idle, Some(self.shape), interval, streams)))
+    }
+}
+
+impl Kind for ExponentialOnOff {
+    fn check(&self) -> Result<(), FieldError> {
+        check_lengths(self.burst, self.idle)
+    }
+
+    fn periods(&self, interval: Duration, streams: &mut MakeUserRng) -> Option<Box<Periods>> {
+        Some(Box::new(Periods::new(self.burst, self.idle, None, interval, streams)))
+    }
+}
+
+fn check_lengths(burst: Duration, idle: Duration) -> Result<(), FieldError> {
+    for (field, length) in [("burst", burst), ("idle", idle)] {
+        if length.is_zero() {
+            return Err(FieldError::new(field, "0 s was given: must be more than 0"));
+        }
+    }
+    Ok(())
+}
+
 /// The lengths of bursts and pauses of one speaker.
-pub(crate) struct Periods {
+pub struct Periods {
     /// In packets.
     burst: Law,
     /// In seconds.
@@ -104,6 +116,20 @@ pub(crate) struct Periods {
 }
 
 impl Periods {
+    /// Pareto lengths with `shape`, exponential ones without; `burst` and `idle` are the means, `interval` is between packets.
+    fn new(
+        burst: Duration,
+        idle: Duration,
+        shape: Option<f64>,
+        interval: Duration,
+        streams: &mut MakeUserRng,
+    ) -> Periods {
+        Periods {
+            burst: Law::new(burst.as_secs_f64() / interval.as_secs_f64(), shape, streams("traffic.burst")),
+            idle: Law::new(idle.as_secs_f64(), shape, streams("traffic.idle")),
+        }
+    }
+
     /// Packets of the next burst, at least one.
     pub(crate) fn burst(&mut self) -> u64 {
         (self.burst.draw().round() as u64).max(1)

@@ -9,13 +9,13 @@ use super::playout::{Buffer, Playout};
 
 /// The receiving end of a voice flow: a play-out buffer, and the E-model over what was played. It remembers no packet for
 /// longer than 1 024 others.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Listener {
     /// Between packets of one talk-spurt.
     interval: Duration,
     /// What the codec adds to the delay.
     coding_delay: Duration,
-    buffer: Buffer,
+    buffer: Box<dyn Buffer>,
     current: Option<TalkSpurt>,
     previous: Option<TalkSpurt>,
     /// The packet that was sent last of those that came, and when it was sent.
@@ -73,7 +73,7 @@ impl Listener {
         Listener {
             interval,
             coding_delay,
-            buffer: playout.build(),
+            buffer: playout.entry().build(),
             current: None,
             previous: None,
             newest: (0, Time::ZERO),

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Duration, FieldError, IPV4_UDP_HEADER_BYTES, Time};
 
-use crate::{Act, Action, End, MakeUserRng, Source};
+use crate::{Act, Action, End, Kind, MakeRng, MakeUserRng, Needs, Source, UserSource, of_each_user};
 use activity::{Activity, Periods};
 use codec::Codec;
 use listener::Listener;
@@ -70,47 +70,8 @@ pub struct VoiceStream {
     pub interval: Duration,
 }
 
-impl Voice {
-    /// Packets and their interval.
-    pub fn stream(&self) -> VoiceStream {
-        let packet = self.packet.unwrap_or(self.codec.packet());
-        let interval = match (self.rate, self.packet) {
-            (None, None) => self.codec.interval(),
-            (rate, _) => rate.unwrap_or(self.codec.rate()).tx_time(packet.bits()),
-        };
-        VoiceStream { packet, interval }
-    }
-
-    pub(crate) fn build(&self, offset: Duration, streams: &mut MakeUserRng) -> VoiceSource {
-        let stream = self.stream();
-        let start = Time::ZERO + self.start + offset;
-        let mut periods = self.activity.periods(stream.interval, streams);
-        // Who takes part in a conversation listens first: the phases of many calls differ from the start.
-        let first = start + periods.as_mut().map_or(Duration::ZERO, |periods| periods.idle());
-        VoiceSource {
-            wake: start,
-            next: first,
-            interval: stream.interval,
-            payload: Bytes::new(stream.packet.get() - u64::from(IPV4_UDP_HEADER_BYTES)),
-            left: periods.as_mut().map_or(u64::MAX, |periods| periods.burst()),
-            end: self.length.map_or(Time::MAX, |length| start + length),
-            stage: Stage::Idle,
-            periods,
-        }
-    }
-
-    pub(crate) fn listener(&self) -> Listener {
-        let stream = self.stream();
-        let quality = emodel::Parameters {
-            equipment_impairment: self.equipment_impairment.unwrap_or(self.codec.equipment_impairment()),
-            loss_robustness: self.loss_robustness.unwrap_or(self.codec.loss_robustness()),
-            advantage: self.advantage,
-            ..emodel::Parameters::default()
-        };
-        Listener::new(stream.interval, stream.interval + self.codec.lookahead(), &self.playout, quality)
-    }
-
-    pub(crate) fn check(&self) -> Result<(), FieldError> {
+impl Kind for Voice {
+    fn check(&self) -> Result<(), FieldError> {
         let stream = self.stream();
         if !(41..=65_535).contains(&stream.packet.get()) {
             let reason =
@@ -129,8 +90,57 @@ impl Voice {
         within("advantage", Some(self.advantage), 0.0, 20.0)?;
         within("equipment_impairment", self.equipment_impairment, 0.0, 95.0)?;
         within("loss_robustness", self.loss_robustness, 1.0, 100.0)?;
-        self.activity.check().map_err(|error| error.within("activity"))?;
-        self.playout.check().map_err(|error| error.within("playout"))
+        self.activity.entry().check().map_err(|error| error.within("activity"))?;
+        self.playout.entry().check().map_err(|error| error.within("playout"))
+    }
+
+    fn build(&self, offsets: &[Duration], _duration: Duration, streams: &mut MakeRng) -> Vec<UserSource> {
+        of_each_user(offsets, streams, |offset, own| [self.source(offset, own)])
+    }
+
+    fn listener(&self) -> Option<Listener> {
+        let stream = self.stream();
+        let quality = emodel::Parameters {
+            equipment_impairment: self.equipment_impairment.unwrap_or(self.codec.equipment_impairment()),
+            loss_robustness: self.loss_robustness.unwrap_or(self.codec.loss_robustness()),
+            advantage: self.advantage,
+            ..emodel::Parameters::default()
+        };
+        Some(Listener::new(stream.interval, stream.interval + self.codec.lookahead(), &self.playout, quality))
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Datagrams { packet: self.stream().packet.get() as u32 }
+    }
+}
+
+impl Voice {
+    /// Packets and their interval.
+    pub fn stream(&self) -> VoiceStream {
+        let packet = self.packet.unwrap_or(self.codec.packet());
+        let interval = match (self.rate, self.packet) {
+            (None, None) => self.codec.interval(),
+            (rate, _) => rate.unwrap_or(self.codec.rate()).tx_time(packet.bits()),
+        };
+        VoiceStream { packet, interval }
+    }
+
+    fn source(&self, offset: Duration, streams: &mut MakeUserRng) -> VoiceSource {
+        let stream = self.stream();
+        let start = Time::ZERO + self.start + offset;
+        let mut periods = self.activity.entry().periods(stream.interval, streams);
+        // Who takes part in a conversation listens first: the phases of many calls differ from the start.
+        let first = start + periods.as_mut().map_or(Duration::ZERO, |periods| periods.idle());
+        VoiceSource {
+            wake: start,
+            next: first,
+            interval: stream.interval,
+            payload: Bytes::new(stream.packet.get() - u64::from(IPV4_UDP_HEADER_BYTES)),
+            left: periods.as_mut().map_or(u64::MAX, |periods| periods.burst()),
+            end: self.length.map_or(Time::MAX, |length| start + length),
+            stage: Stage::Idle,
+            periods,
+        }
     }
 }
 

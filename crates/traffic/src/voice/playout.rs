@@ -6,8 +6,8 @@ use units::{Duration, FieldError};
 
 units::registry! {
     /// Play-out buffers.
-    pub enum Playout {
-        "fixed" => Fixed(FixedPlayout),
+    pub enum Playout: dyn Kind {
+        #[default] "fixed" => Fixed(FixedPlayout),
         "adaptive" => Adaptive(AdaptivePlayout),
     }
 }
@@ -32,12 +32,6 @@ pub struct AdaptivePlayout {
     pub deviations: f64,
 }
 
-impl Default for Playout {
-    fn default() -> Playout {
-        Playout::Fixed(FixedPlayout::default())
-    }
-}
-
 impl Default for FixedPlayout {
     fn default() -> FixedPlayout {
         FixedPlayout { delay: Duration::from_millis(60) }
@@ -53,81 +47,113 @@ impl Default for AdaptivePlayout {
 /// Longer buffers are no conversation.
 const LONGEST: Duration = Duration::from_secs(5);
 
-impl Playout {
-    pub(crate) fn check(&self) -> Result<(), FieldError> {
-        let at_most = |field: &str, delay: Duration| match delay {
-            delay if delay > LONGEST => {
-                Err(FieldError::new(field, format!("{delay} was given: must be at most {LONGEST}")))
-            }
-            _ => Ok(()),
-        };
-        match self {
-            Playout::Fixed(fixed) => at_most("delay", fixed.delay),
-            Playout::Adaptive(adaptive) => {
-                at_most("initial", adaptive.initial)?;
-                if !(0.0..1.0).contains(&adaptive.memory) {
-                    let reason = format!("{} was given: must be at least 0 and less than 1", adaptive.memory);
-                    return Err(FieldError::new("memory", reason));
-                }
-                if !(adaptive.deviations > 0.0 && adaptive.deviations <= 100.0) {
-                    let reason = format!("{} was given: must be more than 0 and at most 100", adaptive.deviations);
-                    return Err(FieldError::new("deviations", reason));
-                }
-                Ok(())
-            }
-        }
-    }
+/// The options of a play-out buffer, from which it is built.
+pub trait Kind {
+    /// Whether the values make sense.
+    ///
+    /// # Errors
+    /// Names the field, what was given and what is allowed.
+    fn check(&self) -> Result<(), FieldError>;
 
-    pub(crate) fn build(&self) -> Buffer {
-        match self {
-            Playout::Fixed(fixed) => Buffer::Fixed { delay: fixed.delay, offset: None },
-            Playout::Adaptive(config) => Buffer::Adaptive {
-                mean: None,
-                deviation: 0.0,
-                initial: config.initial.as_secs_f64(),
-                memory: config.memory,
-                deviations: config.deviations,
-            },
-        }
-    }
+    /// The buffer of one call.
+    fn build(&self) -> Box<dyn Buffer>;
 }
 
 /// A play-out buffer at work.
-#[derive(Clone, Debug)]
-pub(crate) enum Buffer {
-    Fixed { delay: Duration, offset: Option<Duration> },
-    Adaptive { mean: Option<f64>, deviation: f64, initial: f64, memory: f64, deviations: f64 },
-}
-
-impl Buffer {
+pub trait Buffer: Send + std::fmt::Debug {
     /// A packet took `delay` through the network.
-    pub(crate) fn handle_packet(&mut self, delay: Duration) {
-        match self {
-            Buffer::Fixed { delay: held, offset } => {
-                offset.get_or_insert(delay + *held);
-            }
-            Buffer::Adaptive { mean, deviation, initial, memory, deviations } => {
-                let sample = delay.as_secs_f64();
-                match mean {
-                    // The first talk-spurt is held as long as `initial` says.
-                    None => *deviation = *initial / *deviations,
-                    Some(mean) => {
-                        *mean = *memory * *mean + (1.0 - *memory) * sample;
-                        *deviation = *memory * *deviation + (1.0 - *memory) * (*mean - sample).abs();
-                    }
-                }
-                mean.get_or_insert(sample);
-            }
-        }
-    }
+    fn handle_packet(&mut self, delay: Duration);
 
     /// From sending to playing, for a talk-spurt that begins now. A packet has been handled.
-    pub(crate) fn spurt_delay(&self) -> Duration {
-        match self {
-            Buffer::Fixed { delay, offset } => offset.unwrap_or(*delay),
-            Buffer::Adaptive { mean, deviation, deviations, .. } => {
-                Duration::from_secs_f64(mean.unwrap_or(0.0) + deviations * deviation)
+    fn spurt_delay(&self) -> Duration;
+}
+
+fn check_hold(field: &str, delay: Duration) -> Result<(), FieldError> {
+    match delay {
+        delay if delay > LONGEST => {
+            Err(FieldError::new(field, format!("{delay} was given: must be at most {LONGEST}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Kind for FixedPlayout {
+    fn check(&self) -> Result<(), FieldError> {
+        check_hold("delay", self.delay)
+    }
+
+    fn build(&self) -> Box<dyn Buffer> {
+        Box::new(FixedBuffer { delay: self.delay, offset: None })
+    }
+}
+
+impl Kind for AdaptivePlayout {
+    fn check(&self) -> Result<(), FieldError> {
+        check_hold("initial", self.initial)?;
+        if !(0.0..1.0).contains(&self.memory) {
+            let reason = format!("{} was given: must be at least 0 and less than 1", self.memory);
+            return Err(FieldError::new("memory", reason));
+        }
+        if !(self.deviations > 0.0 && self.deviations <= 100.0) {
+            let reason = format!("{} was given: must be more than 0 and at most 100", self.deviations);
+            return Err(FieldError::new("deviations", reason));
+        }
+        Ok(())
+    }
+
+    fn build(&self) -> Box<dyn Buffer> {
+        Box::new(AdaptiveBuffer {
+            mean: None,
+            deviation: 0.0,
+            initial: self.initial.as_secs_f64(),
+            memory: self.memory,
+            deviations: self.deviations,
+        })
+    }
+}
+
+/// See [`FixedPlayout`].
+#[derive(Debug)]
+struct FixedBuffer {
+    delay: Duration,
+    offset: Option<Duration>,
+}
+
+impl Buffer for FixedBuffer {
+    fn handle_packet(&mut self, delay: Duration) {
+        self.offset.get_or_insert(delay + self.delay);
+    }
+
+    fn spurt_delay(&self) -> Duration {
+        self.offset.unwrap_or(self.delay)
+    }
+}
+
+/// See [`AdaptivePlayout`]; in seconds.
+#[derive(Debug)]
+struct AdaptiveBuffer {
+    mean: Option<f64>,
+    deviation: f64,
+    initial: f64,
+    memory: f64,
+    deviations: f64,
+}
+
+impl Buffer for AdaptiveBuffer {
+    fn handle_packet(&mut self, delay: Duration) {
+        let sample = delay.as_secs_f64();
+        match &mut self.mean {
+            // The first talk-spurt is held as long as `initial` says.
+            None => self.deviation = self.initial / self.deviations,
+            Some(mean) => {
+                *mean = self.memory * *mean + (1.0 - self.memory) * sample;
+                self.deviation = self.memory * self.deviation + (1.0 - self.memory) * (*mean - sample).abs();
             }
         }
+        self.mean.get_or_insert(sample);
+    }
+
+    fn spurt_delay(&self) -> Duration {
+        Duration::from_secs_f64(self.mean.unwrap_or(0.0) + self.deviations * self.deviation)
     }
 }

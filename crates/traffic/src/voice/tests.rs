@@ -15,7 +15,7 @@ fn papers() -> Voice {
 
 /// When packets are sent before `end`.
 fn sent(voice: &Voice, seed: u64, end: Time) -> Vec<Time> {
-    let mut source = voice.build(Duration::ZERO, &mut streams(seed));
+    let mut source = voice.source(Duration::ZERO, &mut streams(seed));
     let mut times = Vec::new();
     while let Some(now) = source.poll_timeout().filter(|now| *now < end) {
         while let Some(Act { end, action, .. }) = source.poll_action(now) {
@@ -74,7 +74,7 @@ fn a_continuous_call_is_a_clock() {
     let voice = Voice { length: Some(Duration::from_millis(100)), ..Voice::default() };
     let ms = |ms| Time::ZERO + Duration::from_millis(ms);
     assert_eq!(sent(&voice, 1, Time::MAX), [0, 20, 40, 60, 80].map(ms));
-    let mut source = voice.build(Duration::from_secs(1), &mut streams(1));
+    let mut source = voice.source(Duration::from_secs(1), &mut streams(1));
     assert_eq!(source.poll_timeout(), Some(ms(1000)));
     let last = std::iter::from_fn(|| source.poll_action(Time::MAX)).last();
     assert_eq!((last, source.poll_timeout()), (Some(Act::on_first(End::Server, Action::Close)), None));
@@ -170,7 +170,7 @@ fn what_cannot_be_is_refused_with_its_name() {
 #[test]
 fn the_listener_takes_the_codec_and_what_overrides_it() {
     let quality = |voice: &Voice| {
-        let mut listener = voice.listener();
+        let mut listener = voice.listener().unwrap();
         listener.handle_packet(0, Time::ZERO, Time::ZERO + Duration::from_millis(80));
         listener.quality(0).unwrap()
     };

@@ -27,7 +27,7 @@ const OBJECT: (End, Action) = (End::Server, Action::Write(Bytes::new(1_000)));
 
 #[test]
 fn a_page_as_a_conversation_pipelined() {
-    let mut source = plain(Requests::Pipelined).build(Duration::ZERO, &mut streams(1));
+    let mut source = plain(Requests::Pipelined).source(Duration::ZERO, &mut streams(1));
     assert_eq!(source.poll_timeout(), Some(at(0)));
     assert_eq!(actions(&mut source, at(0)), [(End::User, Action::Open), ASK]);
     assert_eq!(source.poll_timeout(), None);
@@ -66,7 +66,7 @@ fn a_page_as_a_conversation_pipelined() {
 
 #[test]
 fn a_page_as_a_conversation_sequential() {
-    let mut source = plain(Requests::Sequential).build(Duration::ZERO, &mut streams(1));
+    let mut source = plain(Requests::Sequential).source(Duration::ZERO, &mut streams(1));
     actions(&mut source, at(0));
     source.handle_delivered(at(50), 0, End::Server, 350);
     assert_eq!(actions(&mut source, at(50)), [MAIN]);
@@ -88,7 +88,7 @@ fn load_times_are_round_trips_and_parsing() {
     // Over a network that only delays: a round trip for the main object, one for all others or one for each.
     for (requests, trips) in [(Requests::Pipelined, 2.0), (Requests::Sequential, 4.0)] {
         let web = Web { pages: Some(400), parsing: Duration::from_millis(130), ..plain(requests) };
-        let mut source = web.build(Duration::ZERO, &mut streams(2));
+        let mut source = web.source(Duration::ZERO, &mut streams(2));
         run(&mut source, Duration::from_millis(100));
         let report = source.report().unwrap();
         assert_eq!((report.pages, report.clicks), (400, 400));
@@ -124,7 +124,7 @@ fn load_times_of_several_connections_are_round_trips() {
     ];
     for (requests, connections, trips) in cases {
         let web = Web { pages: Some(2), ..twelve(requests, connections) };
-        let mut source = web.build(Duration::ZERO, &mut streams(1));
+        let mut source = web.source(Duration::ZERO, &mut streams(1));
         assert_eq!(source.connections(), connections);
         let done = run(&mut source, Duration::from_millis(100));
         let report = source.report().unwrap();
@@ -147,7 +147,7 @@ fn load_times_of_several_connections_are_round_trips() {
 
 #[test]
 fn the_first_connection_that_is_free_takes_the_next_object() {
-    let mut source = twelve(Requests::Sequential, 2).build(Duration::ZERO, &mut streams(1));
+    let mut source = twelve(Requests::Sequential, 2).source(Duration::ZERO, &mut streams(1));
     let acts = |source: &mut WebSource, ms| -> Vec<(u32, End, Action)> {
         std::iter::from_fn(|| source.poll_action(at(ms))).map(|act| (act.connection, act.end, act.action)).collect()
     };
@@ -178,7 +178,7 @@ fn the_first_connection_that_is_free_takes_the_next_object() {
 fn pages_are_the_same_over_any_number_of_connections() {
     let sizes = |connections, requests| {
         let web = Web { pages: Some(20), connections, requests, ..Web::default() };
-        let mut source = web.build(Duration::ZERO, &mut streams(8));
+        let mut source = web.source(Duration::ZERO, &mut streams(8));
         let done = run(&mut source, Duration::from_millis(100));
         let objects =
             done.into_iter().filter(|(_, act)| act.end == End::Server).filter_map(|(_, act)| match act.action {
@@ -201,7 +201,7 @@ fn pages_are_the_same_over_any_number_of_connections() {
 fn a_page_without_objects_is_complete_with_its_main_one() {
     let web =
         Web { objects: ObjectCount::Constant(ConstantCount::default()), pages: Some(1), ..plain(Requests::Pipelined) };
-    let mut source = web.build(Duration::ZERO, &mut streams(1));
+    let mut source = web.source(Duration::ZERO, &mut streams(1));
     let done = run(&mut source, Duration::from_millis(100));
     let what: Vec<(End, Action)> = done.iter().map(|(_, act)| (act.end, act.action)).collect();
     let closing = [(End::User, Action::Close), (End::Server, Action::Close)];
@@ -219,7 +219,7 @@ fn the_default_is_the_published_model() {
     assert!((web.embedded.mean() - 8_200.0).abs() < 60.0, "embedded object {}", web.embedded.mean());
     let mut rng = streams(4)("traffic.objects");
     let n = 200_000;
-    let counts: Vec<u64> = (0..n).map(|_| web.objects.draw(&mut *rng)).collect();
+    let counts: Vec<u64> = (0..n).map(|_| web.objects.entry().draw(&mut *rng)).collect();
     let mean = counts.iter().sum::<u64>() as f64 / f64::from(n);
     assert!((mean - 5.64).abs() < 0.12, "{mean} embedded objects");
     assert!(counts.iter().all(|count| *count <= 53) && counts.contains(&53) && counts.contains(&0));
@@ -228,7 +228,7 @@ fn the_default_is_the_published_model() {
 #[test]
 fn reading_takes_as_long_as_it_says() {
     let web = Web { pages: Some(2_000), ..plain(Requests::Pipelined) };
-    let mut source = web.build(Duration::ZERO, &mut streams(6));
+    let mut source = web.source(Duration::ZERO, &mut streams(6));
     let done = run(&mut source, Duration::from_millis(1));
     let whole = done.last().unwrap().0.as_secs_f64();
     let pages = source.report().unwrap();
@@ -238,7 +238,7 @@ fn reading_takes_as_long_as_it_says() {
 
 #[test]
 fn nothing_complete_is_reported_as_such() {
-    let source = plain(Requests::Pipelined).build(Duration::ZERO, &mut streams(1));
+    let source = plain(Requests::Pipelined).source(Duration::ZERO, &mut streams(1));
     assert_eq!(source.report(), Some(WebReport::default()));
 }
 
@@ -266,7 +266,7 @@ proptest! {
         let requests = if pipelined { Requests::Pipelined } else { Requests::Sequential };
         let count = ObjectCount::Constant(ConstantCount { count: objects });
         let web = Web { pages: Some(pages), connections, requests, objects: count, ..Web::default() };
-        let mut source = web.build(Duration::ZERO, &mut streams(seed));
+        let mut source = web.source(Duration::ZERO, &mut streams(seed));
         let done = run(&mut source, Duration::from_millis(delay));
         let report = source.report().unwrap();
         let expected = u64::from(pages) * u64::from(objects + 1);
