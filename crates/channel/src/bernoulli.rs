@@ -27,7 +27,11 @@ impl Kind for Bernoulli {
         Err(FieldError::new("loss", format!("{loss} is not a probability: must be between 0 % and 100 %")))
     }
 
-    fn load(&self, _files: &mut dyn Files, _geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, FieldError> {
+    fn load(
+        &self,
+        _files: &mut dyn Files,
+        _geometry: Option<&Arc<Geometry>>,
+    ) -> Result<Box<dyn ChannelModel>, FieldError> {
         self.check()?;
         Ok(Box::new(self.clone()))
     }

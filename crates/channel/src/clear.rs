@@ -37,7 +37,11 @@ impl Kind for Clear {
         self.sight().check()
     }
 
-    fn load(&self, files: &mut dyn Files, geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, FieldError> {
+    fn load(
+        &self,
+        files: &mut dyn Files,
+        geometry: Option<&Arc<Geometry>>,
+    ) -> Result<Box<dyn ChannelModel>, FieldError> {
         self.check()?;
         Ok(Box::new(ClearModel { sight: self.sight().load(files, geometry)? }))
     }

@@ -42,7 +42,11 @@ impl Kind for Trace {
         Ok(())
     }
 
-    fn load(&self, files: &mut dyn Files, _geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, FieldError> {
+    fn load(
+        &self,
+        files: &mut dyn Files,
+        _geometry: Option<&Arc<Geometry>>,
+    ) -> Result<Box<dyn ChannelModel>, FieldError> {
         self.check()?;
         let series = read_text(files, &self.file).and_then(|text| Series::parse(&text));
         let series = series.map_err(|error| FieldError::in_file("file", &self.file, error))?;

@@ -24,7 +24,7 @@ pub use ground::place::{Horizon, LookAngles, Place, Station};
 pub use ground::stations::NamedPlace;
 pub use ground::whereabouts::{Gateways, MovingUser, PlacesFile, TrackFile, Waypoint, Whereabouts};
 pub use path::change::Change;
-pub use path::config::{ConstellationPath, FixedPath, Jitter, PathConfig, TracePath};
+pub use path::fixed::Jitter;
 pub use path::format::TraceFormat;
 pub use path::handover::{
     FixedEpochs, HandoverPolicy, Highest, Hysteresis, KeepUntilMask, LongestVisibility, ShortestPath,
@@ -33,6 +33,7 @@ pub use path::scene::never_in_view;
 pub use path::table::{DelayRow, DelayTable, constellation_delay};
 pub use path::trace::{DelayTrace, Look, RouteInterval};
 pub use path::transit::{AtHandover, AtHandoverPackets, DropWithoutRoute, HopConfig, NoRoute, QueueWithoutRoute};
+pub use path::{ConstellationPath, FixedPath, PathConfig, TracePath};
 pub use routes::all_pairs::{Access, AllPairs, AllPairsOptions, Batch, Metric, NextHop, PairRoute, PairSummary, Route};
 pub use routes::routing::Router;
 pub use satellites::choice::ConstellationChoice;

@@ -56,7 +56,11 @@ impl<F: Fading> Kind for F {
         self.sight().check()
     }
 
-    fn load(&self, files: &mut dyn Files, geometry: Option<&Arc<Geometry>>) -> Result<Box<dyn ChannelModel>, FieldError> {
+    fn load(
+        &self,
+        files: &mut dyn Files,
+        geometry: Option<&Arc<Geometry>>,
+    ) -> Result<Box<dyn ChannelModel>, FieldError> {
         self.check()?;
         let (published, motion) = (self.published(), self.motion()?);
         let sight = self.sight().load(files, geometry)?;

@@ -81,7 +81,7 @@ struct Watch {
 impl Watch {
     /// Whether `now` is a fixed epoch of the policy.
     fn is_epoch(&self, now: Time) -> bool {
-        self.policy.epoch().is_some_and(|every| now.as_nanos().is_multiple_of(every.as_nanos()))
+        self.policy.entry().epoch().is_some_and(|every| now.as_nanos().is_multiple_of(every.as_nanos()))
     }
 }
 
@@ -99,7 +99,7 @@ impl Follower {
         let of_user = if spec.is_linked { GroundEnd::User } else { GroundEnd::Common };
         let of_gateways = (0..if spec.is_linked { spec.gateways.len() } else { 0 }).map(GroundEnd::Gateway);
         let all = of_gateways.map(|end| (end, &spec.source_handover)).chain([(of_user, &spec.handover)]);
-        let kept = all.filter(|(_, policy)| !matches!(policy, HandoverPolicy::ShortestPath(_)));
+        let kept = all.filter(|(_, policy)| !policy.entry().follows_route());
         let watch = |(end, policy): (GroundEnd, &HandoverPolicy)| Watch {
             end,
             policy: policy.clone(),
@@ -111,7 +111,10 @@ impl Follower {
         Follower {
             router: Router::new(spec.metric, per_link),
             processing: spec.processing,
-            epochs: [&spec.source_handover, &spec.handover].into_iter().filter_map(HandoverPolicy::epoch).collect(),
+            epochs: [&spec.source_handover, &spec.handover]
+                .iter()
+                .filter_map(|policy| policy.entry().epoch())
+                .collect(),
             watches,
             is_single: spec.gateways.len() == 1,
             is_linked: spec.is_linked,
@@ -256,8 +259,10 @@ impl Follower {
         let Follower { watches, scene, .. } = self;
         for watch in watches.iter_mut().filter(|watch| chosen(watch)) {
             scene.go(now);
-            watch.serving =
-                watch.policy.choose(scene.in_view(watch.end), |in_view| scene.longest(watch.end, now, in_view));
+            watch.serving = watch
+                .policy
+                .entry()
+                .choose(&mut scene.in_view(watch.end), &mut |in_view| scene.longest(watch.end, now, in_view));
         }
     }
 

@@ -9,8 +9,8 @@ use units::{Angle, Duration, FieldError};
 
 units::registry! {
     /// How the serving satellite of an end is chosen among those in view: at or above the minimum elevation.
-    pub enum HandoverPolicy {
-        "keep-until-mask" => KeepUntilMask(KeepUntilMask),
+    pub enum HandoverPolicy: dyn Kind {
+        #[default] "keep-until-mask" => KeepUntilMask(KeepUntilMask),
         "highest" => Highest(Highest),
         "longest-visibility" => LongestVisibility(LongestVisibility),
         "fixed-epochs" => FixedEpochs(FixedEpochs),
@@ -70,12 +70,6 @@ fn five_degrees() -> Angle {
     Angle::from_degrees(5.0)
 }
 
-impl Default for HandoverPolicy {
-    fn default() -> HandoverPolicy {
-        HandoverPolicy::KeepUntilMask(KeepUntilMask {})
-    }
-}
-
 impl Default for FixedEpochs {
     fn default() -> FixedEpochs {
         FixedEpochs { every: fifteen_seconds() }
@@ -90,63 +84,105 @@ impl Default for Hysteresis {
 
 /// A satellite in view.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct InView {
+pub struct InView {
+    /// Its number.
     pub satellite: u32,
+    /// Sine of its elevation.
     pub sin_elevation: f64,
 }
 
 /// A shorter interval would put more than one handover into a step.
 const SHORTEST_EPOCH: Duration = Duration::from_millis(1);
 
-impl HandoverPolicy {
+/// How an end's satellite is chosen.
+pub trait Kind {
     /// Checks every value.
     ///
     /// # Errors
     /// Names the field, what was given and what is allowed.
-    pub fn check(&self) -> Result<(), FieldError> {
-        match self {
-            HandoverPolicy::FixedEpochs(FixedEpochs { every }) if *every < SHORTEST_EPOCH => {
-                Err(FieldError::new("every", format!("{every} must be at least {SHORTEST_EPOCH}")))
-            }
-            HandoverPolicy::Hysteresis(Hysteresis { margin }) if !(0.0..=90.0).contains(&margin.as_degrees()) => {
-                let message = format!("{} deg must be between 0 deg and 90 deg", margin.as_degrees());
-                Err(FieldError::new("margin", message))
-            }
-            _ => Ok(()),
-        }
+    fn check(&self) -> Result<(), FieldError> {
+        Ok(())
     }
 
-    /// The interval of fixed epochs; `None` if the policy chooses whenever a satellite is needed.
-    pub(crate) fn epoch(&self) -> Option<Duration> {
-        match self {
-            HandoverPolicy::FixedEpochs(epochs) => Some(epochs.every),
-            _ => None,
-        }
+    /// Whether the route chooses the satellite, so that no choice lasts.
+    fn follows_route(&self) -> bool {
+        false
     }
 
-    /// Whether `serving`, which is in view, goes on serving with `others` (possibly including itself) in view.
-    pub(crate) fn keeps(&self, serving: InView, others: impl Iterator<Item = InView>) -> bool {
-        match self {
-            HandoverPolicy::Highest(_) => highest(others)
-                .is_none_or(|best| best.satellite == serving.satellite || best.sin_elevation < serving.sin_elevation),
-            HandoverPolicy::Hysteresis(hysteresis) => highest(others).is_none_or(|best| {
-                let lead = libm::asin(best.sin_elevation.min(1.0)) - libm::asin(serving.sin_elevation.min(1.0));
-                best.satellite == serving.satellite || lead < hysteresis.margin.as_radians()
-            }),
-            _ => true,
-        }
+    /// The time between two instants at which the choice is made anew; `None` if it is made whenever it is needed.
+    fn epoch(&self) -> Option<Duration> {
+        None
     }
 
-    /// The satellite of `in_view` that takes over; `longest` finds the one that stays in view for longest.
-    pub(crate) fn choose(
+    /// Whether `serving`, which is in view, goes on serving with `others` (itself perhaps among them) in view.
+    fn keeps(&self, serving: InView, others: &mut dyn Iterator<Item = InView>) -> bool {
+        let _ = (serving, others);
+        true
+    }
+
+    /// The one of `in_view` that takes over; `longest` finds the one that stays in view for longest.
+    fn choose(
         &self,
-        in_view: impl Iterator<Item = InView>,
-        longest: impl FnOnce(Vec<InView>) -> Option<u32>,
+        in_view: &mut dyn Iterator<Item = InView>,
+        longest: &mut dyn FnMut(Vec<InView>) -> Option<u32>,
     ) -> Option<u32> {
-        match self {
-            HandoverPolicy::LongestVisibility(_) => longest(in_view.collect()),
-            _ => highest(in_view).map(|best| best.satellite),
+        let _ = longest;
+        highest(in_view).map(|best| best.satellite)
+    }
+}
+
+impl Kind for KeepUntilMask {}
+
+impl Kind for Highest {
+    fn keeps(&self, serving: InView, others: &mut dyn Iterator<Item = InView>) -> bool {
+        highest(others)
+            .is_none_or(|best| best.satellite == serving.satellite || best.sin_elevation < serving.sin_elevation)
+    }
+}
+
+impl Kind for LongestVisibility {
+    fn choose(
+        &self,
+        in_view: &mut dyn Iterator<Item = InView>,
+        longest: &mut dyn FnMut(Vec<InView>) -> Option<u32>,
+    ) -> Option<u32> {
+        longest(in_view.collect())
+    }
+}
+
+impl Kind for FixedEpochs {
+    fn check(&self) -> Result<(), FieldError> {
+        if self.every < SHORTEST_EPOCH {
+            return Err(FieldError::new("every", format!("{} must be at least {SHORTEST_EPOCH}", self.every)));
         }
+        Ok(())
+    }
+
+    fn epoch(&self) -> Option<Duration> {
+        Some(self.every)
+    }
+}
+
+impl Kind for Hysteresis {
+    fn check(&self) -> Result<(), FieldError> {
+        if !(0.0..=90.0).contains(&self.margin.as_degrees()) {
+            let message = format!("{} deg must be between 0 deg and 90 deg", self.margin.as_degrees());
+            return Err(FieldError::new("margin", message));
+        }
+        Ok(())
+    }
+
+    fn keeps(&self, serving: InView, others: &mut dyn Iterator<Item = InView>) -> bool {
+        highest(others).is_none_or(|best| {
+            let lead = libm::asin(best.sin_elevation.min(1.0)) - libm::asin(serving.sin_elevation.min(1.0));
+            best.satellite == serving.satellite || lead < self.margin.as_radians()
+        })
+    }
+}
+
+impl Kind for ShortestPath {
+    fn follows_route(&self) -> bool {
+        true
     }
 }
 
@@ -167,7 +203,7 @@ mod tests {
     }
 
     fn keeps(policy: &HandoverPolicy, serving: (u32, f64), others: &[(u32, f64)]) -> bool {
-        policy.keeps(view(&[serving])[0], view(others).into_iter())
+        policy.entry().keeps(view(&[serving])[0], &mut view(others).into_iter())
     }
 
     #[test]
@@ -199,12 +235,16 @@ mod tests {
             HandoverPolicy::FixedEpochs(FixedEpochs::default()),
             HandoverPolicy::Hysteresis(Hysteresis::default()),
         ] {
-            let choose = |in_view: &[(u32, f64)]| policy.choose(view(in_view).into_iter(), |_| panic!("nobody asked"));
+            let choose = |in_view: &[(u32, f64)]| {
+                policy.entry().choose(&mut view(in_view).into_iter(), &mut |_| panic!("nobody asked"))
+            };
             assert_eq!(choose(&in_view), Some(2), "{}: the highest, of equals the first", policy.kind());
             assert_eq!(choose(&[]), None);
         }
         let longest = HandoverPolicy::LongestVisibility(LongestVisibility {});
-        let chosen = longest.choose(view(&in_view).into_iter(), |all| all.iter().map(|one| one.satellite).max());
+        let chosen = longest
+            .entry()
+            .choose(&mut view(&in_view).into_iter(), &mut |all| all.iter().map(|one| one.satellite).max());
         assert_eq!(chosen, Some(4), "who stays longest is for others to find");
     }
 
@@ -212,9 +252,9 @@ mod tests {
     fn only_fixed_epochs_have_epochs() {
         let kinds = HandoverPolicy::ALL.iter().map(|kind| serde_json::json!({ "kind": kind }));
         for policy in kinds.map(|json| serde_json::from_value::<HandoverPolicy>(json).unwrap()) {
-            assert_eq!(policy.check(), Ok(()));
+            assert_eq!(policy.entry().check(), Ok(()));
             let expected = (policy.kind() == "fixed-epochs").then(|| Duration::from_secs(15));
-            assert_eq!(policy.epoch(), expected);
+            assert_eq!(policy.entry().epoch(), expected);
         }
     }
 }

@@ -1,7 +1,6 @@
 //! A path over time: its configuration, the handovers at its ends, and the delay that follows.
 
 pub(crate) mod change;
-pub(crate) mod config;
 pub(crate) mod follow;
 pub(crate) mod format;
 pub(crate) mod handover;
@@ -9,3 +8,67 @@ pub(crate) mod scene;
 pub(crate) mod table;
 pub(crate) mod trace;
 pub(crate) mod transit;
+
+use units::{Duration, FieldError, Files};
+
+use self::fixed::Jitter;
+use self::trace::DelayTrace;
+use self::transit::{AtHandover, HopConfig, NoRoute};
+
+units::registry! {
+    /// The path between the source and the last hop: its one-way delay over time.
+    pub enum PathConfig: dyn Kind {
+        "fixed" => Fixed(FixedPath) in fixed,
+        "constellation" => Constellation(ConstellationPath) in constellation,
+        "trace" => Trace(TracePath) in delay_file,
+    }
+}
+
+/// The options of a path, from which its delays follow.
+pub trait Kind {
+    /// Checks every value; no file is opened.
+    ///
+    /// # Errors
+    /// Names the field within the path, what was given and what is allowed.
+    fn check(&self) -> Result<(), FieldError>;
+
+    /// The one-way delay from the start of the run for `duration`. `files` reads those that the path names.
+    ///
+    /// # Errors
+    /// As [`Kind::check`]; or a file cannot be read or is wrong; or an end never sees a satellite.
+    fn delays(&self, duration: Duration, files: &mut dyn Files) -> Result<DelayTrace, FieldError>;
+
+    /// The extra delay of some packets.
+    fn jitter(&self) -> Option<&Jitter> {
+        None
+    }
+
+    /// What happens to packets while there is no route.
+    fn no_route(&self) -> NoRoute {
+        NoRoute::default()
+    }
+
+    /// What a handover of the user costs.
+    fn at_handover(&self) -> AtHandover {
+        AtHandover::default()
+    }
+
+    /// Processing delay, rate and buffer of the satellites and links on the route.
+    fn hops(&self) -> HopConfig {
+        HopConfig::default()
+    }
+
+    /// The names of the files that it needs.
+    fn files_mut(&mut self) -> Vec<&mut String> {
+        Vec::new()
+    }
+
+    /// The path itself if it goes over a constellation, whose routes can then be studied.
+    fn constellation(&self) -> Option<&ConstellationPath> {
+        None
+    }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

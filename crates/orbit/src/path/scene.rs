@@ -130,7 +130,7 @@ impl Scene {
         let sin_elevation = self.look(end, satellite).1;
         sin_elevation >= self.sin_mask
             && self.is_usable(end, satellite)
-            && policy.keeps(InView { satellite, sin_elevation }, self.in_view(end))
+            && policy.entry().keeps(InView { satellite, sin_elevation }, &mut self.in_view(end))
     }
 
     /// The gateways that see a satellite, as (satellite, distance in metres, gateway).

@@ -2,8 +2,8 @@
 
 use units::{Duration, FieldError, Files, Time};
 
+use crate::path::ConstellationPath;
 use crate::path::change::Change;
-use crate::path::config::ConstellationPath;
 use crate::path::trace::DelayTrace;
 
 /// One-way delays on a grid of time.

@@ -55,8 +55,8 @@ pub enum AtHandoverPackets {
 
 units::registry! {
     /// The fate of packets that find no route.
-    pub enum NoRoute {
-        "drop" => Drop(DropWithoutRoute),
+    pub enum NoRoute: dyn Kind {
+        #[default] "drop" => Drop(DropWithoutRoute),
         "queue" => Queue(QueueWithoutRoute),
     }
 }
@@ -77,12 +77,6 @@ pub struct QueueWithoutRoute {
 
 fn one_megabyte() -> Bytes {
     Bytes::new(1_000_000)
-}
-
-impl Default for NoRoute {
-    fn default() -> NoRoute {
-        NoRoute::Drop(DropWithoutRoute {})
-    }
 }
 
 impl Default for QueueWithoutRoute {
@@ -109,16 +103,31 @@ impl HopConfig {
     }
 }
 
-impl NoRoute {
+/// What happens to packets that find no route.
+pub trait Kind {
     /// Checks every value.
     ///
     /// # Errors
     /// Names the field, what was given and what is allowed.
-    pub fn check(&self) -> Result<(), FieldError> {
-        match self {
-            NoRoute::Drop(_) => Ok(()),
-            NoRoute::Queue(queue) => holds_a_packet(queue.buffer),
-        }
+    fn check(&self) -> Result<(), FieldError> {
+        Ok(())
+    }
+
+    /// How much waits for a route at most; `None` if nothing does.
+    fn buffer(&self) -> Option<Bytes> {
+        None
+    }
+}
+
+impl Kind for DropWithoutRoute {}
+
+impl Kind for QueueWithoutRoute {
+    fn check(&self) -> Result<(), FieldError> {
+        holds_a_packet(self.buffer)
+    }
+
+    fn buffer(&self) -> Option<Bytes> {
+        Some(self.buffer)
     }
 }
 

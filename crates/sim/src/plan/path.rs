@@ -32,7 +32,8 @@ impl PathPlan {
         duration: Duration,
         files: &mut dyn Files,
     ) -> Result<(PathPlan, Vec<String>), ScenarioError> {
-        let (trace, warnings) = traced(config, duration, files).map_err(|error| error.within("path"))?;
+        let trace = config.entry().delays(duration, files).map_err(|error| error.within("path"))?;
+        let warnings = trace.warnings().to_vec();
         Ok((PathPlan::of(trace), warnings))
     }
 
@@ -103,26 +104,6 @@ impl PathPlan {
             served = look.is_some();
         }
         (!points.is_empty()).then(|| Propagation::over(points))
-    }
-}
-
-fn traced(
-    config: &PathConfig,
-    duration: Duration,
-    files: &mut dyn Files,
-) -> Result<(DelayTrace, Vec<String>), ScenarioError> {
-    match config {
-        PathConfig::Fixed(fixed) => Ok((DelayTrace::fixed(fixed.delay), Vec::new())),
-        PathConfig::Constellation(path) => {
-            path.check()?;
-            let sky = path.constellation.sky(files)?;
-            let start = path.start.as_secs_f64();
-            let old_elements = sky.warning(start, start + duration.as_secs_f64());
-            let trace = path.trace_over(sky, duration, files)?;
-            let warnings = old_elements.into_iter().chain(trace.warnings().iter().cloned()).collect();
-            Ok((trace, warnings))
-        }
-        PathConfig::Trace(trace) => Ok((trace.read(files)?, Vec::new())),
     }
 }
 

@@ -202,7 +202,7 @@ impl ScenarioConfig {
             );
             return Err(ScenarioError::new("record.samples", message));
         }
-        self.path.check().map_err(|error| error.within("path"))?;
+        self.path.entry().check().map_err(|error| error.within("path"))?;
         self.channel.entry().check().map_err(|error| error.within("channel"))?;
         self.access.as_ref().map_or(Ok(()), AccessConfig::check).map_err(|error| error.within("access"))?;
         let mut users = 0;
@@ -315,7 +315,7 @@ impl ScenarioConfig {
     /// The names of the files that it needs.
     pub(crate) fn files_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let access = self.access.as_mut().and_then(AccessConfig::file_mut);
-        self.path.files_mut().into_iter().chain(self.channel.entry_mut().files_mut()).chain(access)
+        self.path.entry_mut().files_mut().into_iter().chain(self.channel.entry_mut().files_mut()).chain(access)
     }
 
     /// A full packet fills the HARQ block (1,115 B in the papers, also where there is no HARQ).

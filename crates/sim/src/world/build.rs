@@ -5,7 +5,6 @@ use std::sync::Arc;
 use access::ReturnLink;
 use engine::Streams;
 use link::{Choose, LastHop};
-use orbit::PathConfig;
 use rand::{Rng, RngExt};
 use traffic::{Listener, Needs};
 use units::{Duration, Time};
@@ -75,10 +74,7 @@ pub fn last_hop_streams(streams: Streams) -> impl FnMut(&'static str, u64) -> Bo
 
 fn long_path(plan: &Plan, streams: &Streams) -> LongPath {
     let path = &plan.config().path;
-    let jitter = match path {
-        PathConfig::Fixed(fixed) => fixed.jitter.clone().map(|jitter| (jitter, streams.stream("path.jitter", 0))),
-        _ => None,
-    };
+    let jitter = path.entry().jitter().map(|jitter| (jitter.clone(), streams.stream("path.jitter", 0)));
     LongPath::new(path, Arc::clone(&plan.path), jitter)
 }
 

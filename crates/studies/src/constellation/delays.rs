@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use orbit::{ConstellationPath, DelayTable, Look, PathConfig, TraceFormat};
+use orbit::{ConstellationPath, DelayTable, Look, TraceFormat};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use sim::{InputFiles, Scenario, ScenarioError, Table, positive};
@@ -103,10 +103,8 @@ fn path(json: &Json, base: &Path) -> Result<ConstellationPath, ScenarioError> {
         ScenarioError { field, ..error }
     };
     let scenario = Scenario::from_toml(REST, base)?.replace("path", path)?;
-    match scenario.values().map_err(without_path)?.path {
-        PathConfig::Constellation(path) => Ok(path),
-        PathConfig::Fixed(_) | PathConfig::Trace(_) => Err(ScenarioError::new("kind", "constellation is expected")),
-    }
+    let path = scenario.values().map_err(without_path)?.path;
+    path.entry().constellation().cloned().ok_or_else(|| ScenarioError::new("kind", "constellation is expected"))
 }
 
 #[cfg(test)]

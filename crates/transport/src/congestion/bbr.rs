@@ -10,7 +10,7 @@ use units::{BitRate, Duration, Time};
 
 use super::filter::{MaxFilter, fraction};
 use super::{
-    AckSample, CongestionController, CongestionState, Event, Needs, Kind, RateSample, Start, Window, bit_rate,
+    AckSample, CongestionController, CongestionState, Event, Kind, Needs, RateSample, Start, Window, bit_rate,
 };
 
 /// A model of the path's bandwidth and round-trip time that paces segments; losses do not slow it (version 1, as in Linux).

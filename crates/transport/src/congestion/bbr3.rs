@@ -14,8 +14,7 @@ use units::{BitRate, Duration, Time};
 use self::model::Model;
 use super::bbr::{measured, repairs};
 use super::{
-    AckSample, Cause, CongestionController, CongestionState, Event, LostSegment, Needs, Kind, Start, Window,
-    bit_rate,
+    AckSample, Cause, CongestionController, CongestionState, Event, Kind, LostSegment, Needs, Start, Window, bit_rate,
 };
 
 /// The model of BBR with bounds from losses: it probes more rarely, leaves room, and shares with others (version 3).

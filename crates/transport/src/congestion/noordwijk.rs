@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Time};
 
-use super::{AckSample, CongestionController, CongestionState, Event, Needs, Kind, Start, Window};
+use super::{AckSample, CongestionController, CongestionState, Event, Kind, Needs, Start, Window};
 
 /// Bursts of segments, their size and distance from the dispersion of their acknowledgments (Roseti and Kristiansen).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

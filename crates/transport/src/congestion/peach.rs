@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Time};
 
 use super::{
-    AckSample, Cause, Congestion, CongestionController, CongestionState, Event, Needs, Kind, ProbeRequest, Spread,
+    AckSample, Cause, Congestion, CongestionController, CongestionState, Event, Kind, Needs, ProbeRequest, Spread,
     Start, Window, share,
 };
 

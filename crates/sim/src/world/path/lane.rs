@@ -1,6 +1,6 @@
 //! One direction of the path: the room in which packets wait for a route, and the links that they cross one after the other.
 
-use orbit::{HopConfig, NoRoute, PathConfig};
+use orbit::{HopConfig, PathConfig};
 use units::{BitRate, Bytes, Time};
 
 use crate::record::drops::PathLoss;
@@ -19,11 +19,8 @@ pub(super) struct Lane {
 
 impl Lane {
     pub(super) fn new(config: &PathConfig) -> Lane {
-        let HopConfig { rate, buffer, .. } = *config.hops();
-        let room = match config.no_route() {
-            NoRoute::Drop(_) => None,
-            NoRoute::Queue(queue) => Some(queue.buffer),
-        };
+        let HopConfig { rate, buffer, .. } = config.entry().hops();
+        let room = config.entry().no_route().entry().buffer();
         Lane { room, waiting: (Time::ZERO, 0), rate, buffer, free_at: Vec::new() }
     }
 
@@ -88,7 +85,7 @@ mod tests {
              user = {{ latitude = \"0 deg\", longitude = \"90 deg\" }}\n{toml}"
         );
         let config: PathConfig = toml::from_str(&text).unwrap();
-        config.check().unwrap();
+        config.entry().check().unwrap();
         Lane::new(&config)
     }
 

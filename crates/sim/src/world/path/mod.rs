@@ -53,7 +53,7 @@ impl LongPath {
             jitter,
             constant: plan.constant,
             lanes: [Lane::new(config), Lane::new(config)],
-            service: Service::new(plan.trace.intervals(), config.at_handover()),
+            service: Service::new(plan.trace.intervals(), config.entry().at_handover()),
             stranded: 0,
             plan,
         }
@@ -183,7 +183,7 @@ mod tests {
              user = {{ latitude = \"-36.9 deg\", longitude = \"174.8 deg\" }}\n{more}"
         );
         let config: PathConfig = toml::from_str(&text).unwrap();
-        let PathConfig::Constellation(constellation) = &config else { unreachable!() };
+        let constellation = config.entry().constellation().expect("a constellation");
         let trace = constellation.trace(HOUR).unwrap();
         LongPath::new(&config, Arc::new(PathPlan::of(trace)), None)
     }
@@ -255,7 +255,7 @@ mod tests {
              no_route = { kind = \"queue\", buffer = \"3000 B\" }\n\
              at_handover = { interruption = \"500 ms\", packets = \"lose\" }";
         let config: PathConfig = toml::from_str(text).unwrap();
-        let PathConfig::Constellation(constellation) = &config else { unreachable!() };
+        let constellation = config.entry().constellation().expect("a constellation");
         let trace = constellation.trace(HOUR * 12).unwrap();
         let mut path = LongPath::new(&config, Arc::new(PathPlan::of(trace.clone())), None);
         let mut hop = path.plan.propagation().unwrap();

@@ -1,116 +1,18 @@
-//! The configuration of the long path: the registry of `path.kind`.
+//! A path over the satellites of a constellation.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Angle, Duration, FieldError, Files, MemoryFiles, Probability};
+use units::{Angle, Duration, FieldError, Files, MemoryFiles};
 
-use crate::csv::read_text;
 use crate::ground::whereabouts::{Gateways, Whereabouts};
 use crate::path::follow::{Follower, RouteSpec};
-use crate::path::format::TraceFormat;
 use crate::path::handover::HandoverPolicy;
 use crate::path::trace::DelayTrace;
-use crate::path::transit::{AtHandover, DropWithoutRoute, HopConfig, NoRoute};
+use crate::path::transit::{AtHandover, HopConfig, NoRoute};
+use crate::path::{Kind, is_default};
 use crate::routes::all_pairs::Metric;
 use crate::satellites::choice::ConstellationChoice;
 use crate::satellites::sky::Sky;
-
-units::registry! {
-    /// The path between the source and the last hop: its one-way delay over time.
-    pub enum PathConfig {
-        "fixed" => Fixed(FixedPath),
-        "constellation" => Constellation(ConstellationPath),
-        "trace" => Trace(TracePath),
-    }
-}
-
-impl PathConfig {
-    /// Checks every value.
-    ///
-    /// # Errors
-    /// Names the field within the path, what was given and what is allowed.
-    pub fn check(&self) -> Result<(), FieldError> {
-        match self {
-            PathConfig::Fixed(_) => Ok(()),
-            PathConfig::Trace(path) => path.check(),
-            PathConfig::Constellation(path) => path.check(),
-        }
-    }
-
-    /// What happens to packets while there is no route.
-    pub fn no_route(&self) -> &NoRoute {
-        static DROP: NoRoute = NoRoute::Drop(DropWithoutRoute {});
-        match self {
-            PathConfig::Fixed(_) => &DROP,
-            PathConfig::Trace(path) => &path.no_route,
-            PathConfig::Constellation(path) => &path.no_route,
-        }
-    }
-
-    /// What a handover of the user costs.
-    pub fn at_handover(&self) -> AtHandover {
-        match self {
-            PathConfig::Constellation(path) => path.at_handover,
-            PathConfig::Fixed(_) | PathConfig::Trace(_) => AtHandover::default(),
-        }
-    }
-
-    /// Processing delay, rate and buffer of the satellites and links on the route.
-    pub fn hops(&self) -> &HopConfig {
-        static NOTHING: HopConfig = HopConfig { processing_delay: Duration::ZERO, rate: None, buffer: None };
-        match self {
-            PathConfig::Constellation(path) => &path.hops,
-            PathConfig::Fixed(_) | PathConfig::Trace(_) => &NOTHING,
-        }
-    }
-
-    /// The names of the files that it needs.
-    pub fn files_mut(&mut self) -> Vec<&mut String> {
-        match self {
-            PathConfig::Fixed(_) => Vec::new(),
-            PathConfig::Trace(path) => vec![&mut path.file],
-            PathConfig::Constellation(path) => path.files_mut().collect(),
-        }
-    }
-}
-
-/// A constant one-way delay, with jitter if wished.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct FixedPath {
-    /// The one-way delay.
-    pub delay: Duration,
-    /// An extra delay for some packets, which therefore arrive out of order.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub jitter: Option<Jitter>,
-}
-
-/// An extra delay for some packets, drawn for each packet independently.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Jitter {
-    /// The probability that a packet is delayed.
-    pub probability: Probability,
-    /// The extra delay of these packets.
-    pub extra: Duration,
-}
-
-/// The one-way delay over time from a file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct TracePath {
-    /// The file, relative to the scenario's.
-    pub file: String,
-    /// The format of the file.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub format: TraceFormat,
-    /// Time between two values, in formats without timestamps; by default the value in the file's first line, or 1 s.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval: Option<Duration>,
-    /// What happens to packets while there is no route.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub no_route: NoRoute,
-}
 
 /// The best route over a constellation's inter-satellite links, as satellites, Earth and user move.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -154,10 +56,6 @@ pub struct ConstellationPath {
     pub step: Duration,
 }
 
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
-}
-
 /// A trace of so many steps takes some hundred megabytes.
 const MOST_STEPS: u64 = 10_000_000;
 
@@ -165,47 +63,62 @@ fn one_second() -> Duration {
     Duration::from_secs(1)
 }
 
-impl TracePath {
-    /// The delays of `file`, in comma-separated rows.
-    pub fn new(file: &str) -> TracePath {
-        TracePath {
-            file: file.to_owned(),
-            format: TraceFormat::default(),
-            interval: None,
-            no_route: NoRoute::default(),
-        }
-    }
-
-    /// Checks every value; the file is not opened.
-    ///
-    /// # Errors
-    /// Names the field, what was given and what is allowed.
-    pub fn check(&self) -> Result<(), FieldError> {
-        self.no_route.check().map_err(|error| error.within("no_route"))?;
-        match self.interval {
-            Some(interval) => {
-                self.format.check_interval(interval).map_err(|message| FieldError::new("interval", message))
+impl Kind for ConstellationPath {
+    fn check(&self) -> Result<(), FieldError> {
+        let refuse = |field: &str, message: String| Err(FieldError::new(field, message));
+        self.constellation.check()?;
+        self.source.check().map_err(|error| error.within("source"))?;
+        self.user.check().map_err(|error| error.within("user"))?;
+        self.handover.entry().check().map_err(|error| error.within("handover"))?;
+        if let Some(policy) = &self.source_handover {
+            policy.entry().check().map_err(|error| error.within("source_handover"))?;
+            if !self.constellation.is_linked() {
+                let message = "there are no links between satellites: the gateways follow the user to its satellite, which \
+                               `handover` chooses";
+                return refuse("source_handover", message.to_owned());
             }
-            None => Ok(()),
         }
+        self.hops.check().map_err(|error| error.within("hops"))?;
+        self.no_route.entry().check().map_err(|error| error.within("no_route"))?;
+        if let Some(mask) = self.minimum_elevation
+            && !(0.0..=90.0).contains(&mask.as_degrees())
+        {
+            return refuse("minimum_elevation", format!("{} deg must be between 0 deg and 90 deg", mask.as_degrees()));
+        }
+        if self.step < Duration::from_millis(1) {
+            return refuse("step", format!("{} must be at least 1 ms", self.step));
+        }
+        Ok(())
     }
 
-    /// The delays that the file tells.
-    ///
-    /// # Errors
-    /// The file cannot be read or is wrong: names the line.
-    pub fn read(&self, files: &mut dyn Files) -> Result<DelayTrace, FieldError> {
-        let refuse = |message: String| FieldError::new("file", format!("{}: {message}", self.file));
-        let text = read_text(files, &self.file).map_err(refuse)?;
-        self.parse(&text).map_err(|error| refuse(error.to_string()))
+    fn delays(&self, duration: Duration, files: &mut dyn Files) -> Result<DelayTrace, FieldError> {
+        self.check()?;
+        let sky = self.constellation.sky(files)?;
+        let start = self.start.as_secs_f64();
+        let of_sky = sky.warning(start, start + duration.as_secs_f64());
+        let trace = self.trace_over(sky, duration, files)?;
+        let warnings = of_sky.into_iter().chain(trace.warnings().iter().cloned()).collect();
+        Ok(trace.warned(warnings))
     }
 
-    /// The delays in `text`, the content of the file.
-    ///
-    /// # Errors
-    /// Names the line and what is wrong with it.
-    pub fn parse(&self, text: &str) -> Result<DelayTrace, FieldError> {
-        DelayTrace::parse(text, self.format, self.interval)
+    fn no_route(&self) -> NoRoute {
+        self.no_route.clone()
+    }
+
+    fn at_handover(&self) -> AtHandover {
+        self.at_handover
+    }
+
+    fn hops(&self) -> HopConfig {
+        self.hops
+    }
+
+    fn files_mut(&mut self) -> Vec<&mut String> {
+        self.constellation.files_mut().chain(self.source.file_mut()).chain(self.user.file_mut()).collect()
+    }
+
+    fn constellation(&self) -> Option<&ConstellationPath> {
+        Some(self)
     }
 }
 
@@ -230,42 +143,6 @@ impl ConstellationPath {
             start: Duration::ZERO,
             step: one_second(),
         }
-    }
-
-    /// Checks every value; no file is opened.
-    ///
-    /// # Errors
-    /// Names the field, what was given and what is allowed.
-    pub fn check(&self) -> Result<(), FieldError> {
-        let refuse = |field: &str, message: String| Err(FieldError::new(field, message));
-        self.constellation.check()?;
-        self.source.check().map_err(|error| error.within("source"))?;
-        self.user.check().map_err(|error| error.within("user"))?;
-        self.handover.check().map_err(|error| error.within("handover"))?;
-        if let Some(policy) = &self.source_handover {
-            policy.check().map_err(|error| error.within("source_handover"))?;
-            if !self.constellation.is_linked() {
-                let message = "there are no links between satellites: the gateways follow the user to its satellite, which \
-                               `handover` chooses";
-                return refuse("source_handover", message.to_owned());
-            }
-        }
-        self.hops.check().map_err(|error| error.within("hops"))?;
-        self.no_route.check().map_err(|error| error.within("no_route"))?;
-        if let Some(mask) = self.minimum_elevation
-            && !(0.0..=90.0).contains(&mask.as_degrees())
-        {
-            return refuse("minimum_elevation", format!("{} deg must be between 0 deg and 90 deg", mask.as_degrees()));
-        }
-        if self.step < Duration::from_millis(1) {
-            return refuse("step", format!("{} must be at least 1 ms", self.step));
-        }
-        Ok(())
-    }
-
-    /// The names of the files that it needs.
-    pub fn files_mut(&mut self) -> impl Iterator<Item = &mut String> {
-        self.constellation.files_mut().chain(self.source.file_mut()).chain(self.user.file_mut())
     }
 
     /// The one-way delay from the start of the run for `duration`, of a path that needs no file.
@@ -317,10 +194,12 @@ impl ConstellationPath {
 mod tests {
     use super::*;
     use crate::ground::place::Place;
+    use crate::path::fixed::{FixedPath, Jitter};
     use crate::path::transit::{AtHandoverPackets, QueueWithoutRoute};
+    use crate::path::{PathConfig, TracePath};
     use crate::satellites::constellation::Constellation;
     use crate::satellites::presets::preset;
-    use units::Bytes;
+    use units::{Bytes, Probability};
 
     fn read(text: &str) -> PathConfig {
         toml::from_str(text).unwrap()
@@ -328,7 +207,7 @@ mod tests {
 
     fn refused(text: &str) -> String {
         match toml::from_str::<PathConfig>(text) {
-            Ok(path) => path.check().unwrap_err().to_string(),
+            Ok(path) => path.entry().check().unwrap_err().to_string(),
             Err(error) => error.message().to_owned(),
         }
     }
@@ -351,7 +230,7 @@ mod tests {
         let (source, user) = (Place::from_degrees(43.6, 1.4), Place::from_degrees(-36.9, 174.8));
         assert_eq!(constellation, PathConfig::Constellation(ConstellationPath::new("leo-66".into(), source, user)));
         for path in [fixed, trace, constellation] {
-            assert_eq!(path.check(), Ok(()));
+            assert_eq!(path.entry().check(), Ok(()));
             assert_eq!(toml::from_str::<PathConfig>(&toml::to_string(&path).unwrap()).unwrap(), path);
             assert_eq!(serde_json::from_str::<PathConfig>(&serde_json::to_string(&path).unwrap()).unwrap(), path);
         }
@@ -461,14 +340,14 @@ mod tests {
             ], speed = "900 km/h" }
         "#;
         let path = read(text);
-        path.check().unwrap();
+        path.entry().check().unwrap();
         assert_eq!(toml::from_str::<PathConfig>(&toml::to_string(&path).unwrap()).unwrap(), path);
         assert_eq!(serde_json::from_str::<PathConfig>(&serde_json::to_string(&path).unwrap()).unwrap(), path);
-        assert_eq!(path.no_route(), &NoRoute::Queue(QueueWithoutRoute { buffer: Bytes::new(100_000) }));
-        assert_eq!(path.at_handover().packets, AtHandoverPackets::Forward);
-        assert_eq!(path.hops().processing_delay, Duration::from_millis(1));
+        assert_eq!(path.entry().no_route(), NoRoute::Queue(QueueWithoutRoute { buffer: Bytes::new(100_000) }));
+        assert_eq!(path.entry().at_handover().packets, AtHandoverPackets::Forward);
+        assert_eq!(path.entry().hops().processing_delay, Duration::from_millis(1));
         let fixed = read("kind = \"fixed\"\ndelay = \"40 ms\"");
-        assert_eq!((fixed.no_route(), fixed.hops()), (&NoRoute::default(), &HopConfig::default()));
+        assert_eq!((fixed.entry().no_route(), fixed.entry().hops()), (NoRoute::default(), HopConfig::default()));
         // A key that was not given is not written.
         let plain = toml::to_string(&read(PATH)).unwrap();
         for word in ["metric", "hops", "at_handover", "no_route", "source_handover"] {
@@ -476,7 +355,7 @@ mod tests {
         }
         let mut files =
             read(&PATH.replace("{ latitude = \"43.6 deg\", longitude = \"1.4 deg\" }", "{ file = \"g.csv\" }"));
-        assert_eq!(files.files_mut(), ["g.csv"]);
+        assert_eq!(files.entry_mut().files_mut(), ["g.csv"]);
     }
 
     #[test]

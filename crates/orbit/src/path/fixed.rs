@@ -1,0 +1,43 @@
+//! A path whose delay does not change.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Duration, FieldError, Files, Probability};
+
+use super::Kind;
+use super::trace::DelayTrace;
+
+/// A constant one-way delay, with jitter if wished.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FixedPath {
+    /// The one-way delay.
+    pub delay: Duration,
+    /// An extra delay for some packets, which therefore arrive out of order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<Jitter>,
+}
+
+/// An extra delay for some packets, drawn for each packet independently.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Jitter {
+    /// The probability that a packet is delayed.
+    pub probability: Probability,
+    /// The extra delay of these packets.
+    pub extra: Duration,
+}
+
+impl Kind for FixedPath {
+    fn check(&self) -> Result<(), FieldError> {
+        Ok(())
+    }
+
+    fn delays(&self, _duration: Duration, _files: &mut dyn Files) -> Result<DelayTrace, FieldError> {
+        Ok(DelayTrace::fixed(self.delay))
+    }
+
+    fn jitter(&self) -> Option<&Jitter> {
+        self.jitter.as_ref()
+    }
+}
