@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 
 use rand::Rng;
-use serde::Serialize;
 use units::{Bytes, Duration, Time};
 
 use crate::config::AccessConfig;
@@ -149,36 +148,37 @@ pub struct AccessCounts {
     pub waiting_datagrams: u64,
 }
 
-/// Counters and means of the return link.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct AccessReport {
-    /// The access method.
-    pub method: &'static str,
-    /// Frames that have begun.
-    pub frames: u64,
-    /// Bursts sent by random access.
-    pub offered_bursts: u64,
-    /// Bursts that shared their slot with another burst.
-    pub collided_bursts: u64,
-    /// Packets of random access that were decoded.
-    pub decoded_packets: u64,
-    /// Packets of random access that were not decoded.
-    pub lost_packets: u64,
-    /// Share of the packets of random access that were lost; `null` without any.
-    pub plr: Option<f64>,
-    /// Packets sent by random access, divided by its slots, over the whole run; `null` without such slots.
-    pub normalized_load: Option<f64>,
-    /// Slots that were granted to terminals.
-    pub dedicated_slots_granted: u64,
-    /// Granted slots in which a burst was sent.
-    pub dedicated_slots_used: u64,
-    /// Mean time from the arrival of a datagram at its terminal to the beginning of the frame in which its transmission
-    /// begins; `null` if none began.
-    pub waiting_mean_s: Option<f64>,
-    /// Carriers for random access at the end of the run.
-    pub random_carriers: u32,
-    /// Datagrams that wait at the end of the run.
-    pub waiting_datagrams: u64,
+units::report! {
+    /// The return link in numbers.
+    pub struct AccessReport {
+        /// How terminals got at the channel: the kind of `access.method`.
+        method: &'static str,
+        /// Frames that began within the run.
+        frames: u64,
+        /// Bursts sent by random access, all replicas counted.
+        offered_bursts: u64,
+        /// Those that shared their slot with another burst, decoded or not.
+        collided_bursts: u64,
+        /// Packets of random access (the contents of all bursts of one) that were decoded.
+        decoded_packets: u64,
+        /// Packets of random access that were not.
+        lost_packets: u64,
+        /// Packet loss rate: lost packets as a share of both; `null` without any.
+        plr: Option<f64>,
+        /// Packets sent by random access for each slot of random access, over all frames of the run; `null` without such slots.
+        normalized_load: Option<f64>,
+        /// Slots in the burst time plans.
+        dedicated_slots_granted: u64,
+        /// Those in which something was sent.
+        dedicated_slots_used: u64,
+        /// Mean time of a datagram from its arrival at the terminal to the beginning of the frame in which its transmission
+        /// begins; those that never began do not count. `null` if none did.
+        waiting_mean_s: Option<f64>,
+        /// Carriers for random access at the end of the run.
+        random_carriers: u32,
+        /// Datagrams that wait in the terminals at the end of the run, those that are partly sent included.
+        waiting_datagrams: u64,
+    }
 }
 
 impl ReturnLink {

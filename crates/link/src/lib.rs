@@ -27,7 +27,7 @@ pub use buffer::{Backlog, Buffer, Limit, LinkFacts};
 pub use estimate::{EstimateConfig, Estimates};
 pub use harq::{Harq, HarqConfig};
 pub use last_hop::{LastHop, LastHopConfig, LawRequest, Transfer};
-pub use packet::{DropReason, Output, PacketRef};
+pub use packet::{DropReason, Dropped, Output, PacketRef};
 pub use propagation::Propagation;
 pub use queue::{Queue, QueueConfig, QueueManager};
 pub use reordering::ReorderingConfig;

@@ -1,6 +1,10 @@
 //! What the last hop sees of a packet, and what becomes of it.
 
+use std::ops::Index;
+
+use serde::{Serialize, Serializer};
 use units::Ecn;
+use units::report::{Line, Reported};
 
 /// A packet as the last hop sees it: where it goes, how large it is, and a handle that only its owner understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,18 +33,60 @@ pub enum Output {
     Dropped(PacketRef, DropReason),
 }
 
-/// Why the last hop lost a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u32)] // as Ecn
-pub enum DropReason {
-    /// The queue was full.
-    Overflow,
-    /// The queue's manager dropped it although there was room.
-    Early,
-    /// It had waited in the queue longer than the scheduler's limit.
-    Timeout,
-    /// The receiver could not decode it.
-    Harq,
-    /// It waited, or was under way and not decoded, when another satellite took over that knows nothing of it.
-    Handover,
+macro_rules! drop_reasons {
+    ($($(#[doc = $doc:literal])+ $reason:ident => $key:literal,)+) => {
+        /// Why the last hop lost a packet.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u32)] // as Ecn
+        pub enum DropReason {
+            $($(#[doc = $doc])+ $reason,)+
+        }
+
+        /// Of each reason: its key in the report and what that means.
+        const LINES: &[Line] = &[$(Line::new($key, None, concat!($($doc),+))),+];
+    };
+}
+
+drop_reasons! {
+    /// Packets dropped because the queue was full.
+    Overflow => "dropped_overflow",
+    /// Packets that the queue's manager dropped although there was room (RED, CoDel, PIE, FQ-CoDel).
+    Early => "dropped_early",
+    /// Packets dropped because they had waited in the queue longer than the scheduler's limit.
+    Timeout => "dropped_timeout",
+    /// Packets lost because they could not be decoded.
+    Harq => "dropped_harq",
+    /// Packets lost because [another satellite took over](models/last-hop.md#handover) that knew nothing of them: they waited,
+    /// or were in flight and not decoded.
+    Handover => "dropped_handover",
+}
+
+/// Lost packets by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dropped([u64; LINES.len()]);
+
+impl Dropped {
+    pub(crate) fn count(&mut self, reason: DropReason) {
+        self.0[reason as usize] += 1;
+    }
+}
+
+impl Index<DropReason> for Dropped {
+    type Output = u64;
+
+    fn index(&self, reason: DropReason) -> &u64 {
+        &self.0[reason as usize]
+    }
+}
+
+impl Serialize for Dropped {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(LINES.iter().map(|line| line.name).zip(self.0))
+    }
+}
+
+impl Reported for Dropped {
+    fn lines() -> Vec<Line> {
+        LINES.to_vec()
+    }
 }

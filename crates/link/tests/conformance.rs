@@ -387,11 +387,11 @@ fn check_end(run: &Run, arrivals: &[Arrival]) -> Result<(), TestCaseError> {
     prop_assert!(left.into_iter().eq(0..arrivals.len() as u32), "each leaves once");
     let report = run.hop.report(Duration::from_secs(100));
     let drops = |reason: &str| dropped.get(reason).copied().unwrap_or(0u64);
-    prop_assert_eq!(report.dropped_overflow, drops("Overflow"));
-    prop_assert_eq!(report.dropped_early, drops("Early"));
+    prop_assert_eq!(report.dropped[link::DropReason::Overflow], drops("Overflow"));
+    prop_assert_eq!(report.dropped[link::DropReason::Early], drops("Early"));
     prop_assert_eq!(report.marked_packets, marked);
-    prop_assert_eq!(report.dropped_timeout, drops("Timeout"));
-    prop_assert_eq!((report.dropped_harq, report.harq.failed), (drops("Harq"), drops("Harq")));
+    prop_assert_eq!(report.dropped[link::DropReason::Timeout], drops("Timeout"));
+    prop_assert_eq!((report.dropped[link::DropReason::Harq], report.harq.failed), (drops("Harq"), drops("Harq")));
     prop_assert_eq!(report.delivered_bytes, delivered);
     prop_assert_eq!(report.harq.useful_bits, delivered * 8);
     prop_assert_eq!(report.harq.coded_bits, run.hop.coded_bits(), "what was sent arrived");

@@ -60,7 +60,7 @@ fn an_interruption_lets_the_burst_on_the_air_go_on_and_begins_no_other() {
     assert_eq!(begun_at(&begun), [0, 3000, 4000]);
     assert_eq!(delivered_at(&run), [(6000, 0), (9000, 1), (10_000, 2)]);
     let report = run.hop.report(Duration::from_millis(10));
-    assert_eq!((report.handovers, report.dropped_handover, report.utilisation), (1, 0, 0.3));
+    assert_eq!((report.handovers, report.dropped[DropReason::Handover], report.utilisation), (1, 0, 0.3));
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn a_loss_is_told_at_once_and_nobody_waits_for_what_is_gone() {
     assert_eq!(begun_at(&begun)[9..], [10_000, 11_000]);
     assert_eq!(delivered_at(&run)[2..], [(16_000, 12), (17_000, 13)]);
     let report = run.hop.report(Duration::from_millis(20));
-    assert_eq!((report.dropped_handover, report.harq.abandoned, report.harq.failed), (10, 7, 0));
+    assert_eq!((report.dropped[DropReason::Handover], report.harq.abandoned, report.harq.failed), (10, 7, 0));
     assert_eq!((report.reordering.late_packets, report.utilisation), (0, 0.525));
 }
 

@@ -227,7 +227,7 @@ fn check(sky: &Sky, events: &[(Duration, Event)], reordering: bool) -> Result<()
     if reordering && report.reordering.late_packets == 0 {
         prop_assert!(ordered, "nothing was late, and yet a flow is out of order");
     }
-    prop_assert_eq!(report.dropped_handover, by_handover);
+    prop_assert_eq!(report.dropped[DropReason::Handover], by_handover);
     prop_assert!(report.harq.abandoned <= by_handover);
     let handovers = events.iter().filter(|(_, event)| matches!(event, Event::HandOver { .. })).count();
     prop_assert_eq!(report.handovers, handovers as u64);

@@ -81,7 +81,7 @@ fn a_packet_that_four_transmissions_do_not_carry_is_lost_to_harq() {
     let lost_at = Time::from_nanos(53_520 * 20 + 70_000_000);
     assert_eq!(run.log, [(lost_at, Output::Dropped(packet(1, 1115), DropReason::Harq))]);
     let report = run.hop.report(Duration::from_secs(1));
-    assert_eq!((report.harq.failed, report.harq.nacks, report.dropped_harq), (1, 4, 1));
+    assert_eq!((report.harq.failed, report.harq.nacks, report.dropped[DropReason::Harq]), (1, 4, 1));
     assert_eq!(report.harq.bits_per_packet_mean, Some(53_520.0));
     assert_eq!(report.coded_bps, 53_520.0);
     assert_eq!(report.useful_bps, 0.0);
@@ -147,7 +147,7 @@ fn the_buffer_drops_what_finds_it_full() {
     // 0 is being sent, 1 and 2 wait, 3 and 4 find 500 bytes of room, 5 fits.
     assert_eq!(run.delivered_ids(), [0, 1, 2, 5]);
     let report = run.hop.report(Duration::from_secs(1));
-    assert_eq!((report.offered_packets, report.dropped_overflow, report.delivered_packets), (6, 2, 4));
+    assert_eq!((report.offered_packets, report.dropped[DropReason::Overflow], report.delivered_packets), (6, 2, 4));
     assert_eq!((report.offered_bytes, report.delivered_bytes), (5500, 3500));
 }
 
@@ -310,7 +310,7 @@ fn a_packet_given_up_in_the_queue_is_reported_and_leaves_no_hole() {
     run.finish();
     assert_eq!(run.delivered_ids(), [0, 1, 2, 3, 10]);
     let report = run.hop.report(Duration::from_secs(1));
-    assert_eq!(report.dropped_timeout, 6);
+    assert_eq!(report.dropped[DropReason::Timeout], 6);
     assert_eq!(report.reordering.held_packets, 0);
 }
 

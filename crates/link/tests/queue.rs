@@ -54,7 +54,10 @@ fn the_threshold_marks_what_finds_more_than_it_and_drops_only_at_the_limit() {
         assert_eq!(marked(&run), [5, 7], "{threshold}");
         assert_eq!(run.delivered_ids(), [0, 1, 2, 3, 4, 5, 6, 7]);
         let report = run.hop.report(Duration::from_secs(1));
-        assert_eq!((report.marked_packets, report.dropped_early, report.dropped_overflow), (2, 0, 0));
+        assert_eq!(
+            (report.marked_packets, report.dropped[DropReason::Early], report.dropped[DropReason::Overflow]),
+            (2, 0, 0)
+        );
     }
 }
 
@@ -75,7 +78,7 @@ fn a_mark_is_not_made_on_a_packet_that_finds_no_room() {
     (0..150).for_each(|id| run.offer(ms(0), ect(id)));
     run.finish();
     let report = run.hop.report(Duration::from_secs(1));
-    assert_eq!((report.dropped_overflow, report.marked_packets), (49, 49));
+    assert_eq!((report.dropped[DropReason::Overflow], report.marked_packets), (49, 49));
 }
 
 // RED
@@ -283,7 +286,7 @@ fn codel_in_a_last_hop_drops_at_the_head_and_tells_at_once() {
     // Packet n leaves at n ms and came at n/2 ms: 10 is the first that waited 5 ms, an interval later 110 is dropped.
     assert_eq!(dropped, [(ms(110), 110)]);
     let report = run.hop.report(Duration::from_secs(1));
-    assert_eq!((report.dropped_early, report.marked_packets, report.delivered_packets), (1, 0, 149));
+    assert_eq!((report.dropped[DropReason::Early], report.marked_packets, report.delivered_packets), (1, 0, 149));
     assert!(run.delivered_ids().is_sorted());
 }
 
@@ -300,8 +303,8 @@ fn codel_asks_no_more_of_a_queue_that_waits_for_a_process() {
     (0..60).for_each(|id| run.offer(ms(u64::from(id)), packet(id, 1000)));
     run.finish();
     let report = run.hop.report(Duration::from_secs(10));
-    assert!(report.dropped_early > 3, "{report:?}");
-    assert_eq!(report.dropped_early + report.delivered_packets, 60);
+    assert!(report.dropped[DropReason::Early] > 3, "{report:?}");
+    assert_eq!(report.dropped[DropReason::Early] + report.delivered_packets, 60);
 }
 
 // PIE
@@ -504,7 +507,7 @@ fn a_time_limit_drops_what_has_waited_longer() {
     // One in a millisecond: 3 leaves after exactly 3 ms, all others would wait longer.
     assert_eq!(run.delivered_ids(), [0, 1, 2, 3]);
     let report = run.hop.report(Duration::from_secs(1));
-    assert_eq!((report.dropped_timeout, report.dropped_early), (4, 0));
+    assert_eq!((report.dropped[DropReason::Timeout], report.dropped[DropReason::Early]), (4, 0));
 }
 
 // What a scenario may write

@@ -26,7 +26,7 @@ mod _core {
     #[pymodule_export]
     use super::routes::RoutesStudy;
     #[pymodule_export]
-    use super::scenario::{Scenario, ScenarioError, registries_json, schema_json, version};
+    use super::scenario::{Scenario, ScenarioError, columns_json, registries_json, schema_json, version};
     #[pymodule_export]
     use super::scheduler::Queue;
     #[pymodule_export]

@@ -168,3 +168,10 @@ pub(crate) fn schema_json() -> String {
 pub(crate) fn registries_json() -> String {
     serde_json::to_string(&sim::registries()).expect("registries are JSON")
 }
+
+/// The keys and columns of a result with unit, label and meaning, the causes of loss, and the endings of names that are units,
+/// as JSON.
+#[pyfunction]
+pub(crate) fn columns_json() -> String {
+    sim::columns().to_string()
+}

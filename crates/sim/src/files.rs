@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::Serialize;
 use sha2::{Digest, Sha256};
 use units::{Files, MemoryFiles};
 
@@ -16,15 +15,17 @@ pub enum FileSource {
     Memory(MemoryFiles),
 }
 
-/// A file that a run was made from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct InputFile {
-    /// Its name, as the scenario gives it.
-    pub file: String,
-    /// The SHA-256 of its contents, in hexadecimal.
-    pub sha256: String,
-    /// Its size.
-    pub bytes: u64,
+units::report! {
+    /// A file that a run was made from.
+    #[derive(Eq)]
+    pub struct InputFile {
+        /// Its name, as the scenario gives it.
+        file: String,
+        /// The SHA-256 of its contents, in hexadecimal.
+        sha256: String,
+        /// Its size.
+        bytes: u64,
+    }
 }
 
 /// Files read from a source: each once, and kept.

@@ -17,7 +17,8 @@ pub use files::{FileSource, InputFile, InputFiles};
 pub use link::{Choose, QueueState};
 pub use plan::{KeptInput, Plan, Plans, channel_streams, draw_law, load_channel};
 pub use record::{
-    ChannelSummary, Column, Conservation, FlowSummary, PathSummary, PepSummary, Record, Summary, Table, UsersSummary,
+    CAUSES, Cause, ChannelSummary, Column, Conservation, FlowSummary, Lost, PathSummary, PepSummary, Record, Summary,
+    Table, UsersSummary, columns,
 };
 pub use scenario::{
     Choice, ChoiceOption, FlowConfig, FlowDirection, PacketCapture, PepConfig, RecordConfig, Registry, Scenario,

@@ -95,7 +95,7 @@ fn acknowledgments_of_a_forward_transfer_take_the_return_link() {
         assert!(summary.flows.iter().all(|flow| flow.goodput_bps > 0.6e6), "{access}");
         assert!(report.decoded_packets + report.dedicated_slots_used > 300, "{report:?}");
         // Data go down: none of them is lost to collisions.
-        assert!(summary.flows.iter().all(|flow| flow.lost_collision == 0));
+        assert!(summary.flows.iter().all(|flow| flow.lost["lost_collision"] == 0));
     }
 }
 
@@ -114,7 +114,7 @@ fn losses_of_the_return_link_are_those_of_its_flows() {
     let record = run(TRANSFER, &["flows.0.count=250", &method("crdsa"), "duration=8 s", "flows.1.traffic.start=1 s"]);
     let (summary, flows) = (&record.summary, &record.summary.flows);
     let access = summary.access.as_ref().unwrap();
-    let lost: u64 = flows.iter().map(|flow| flow.lost_collision).sum();
+    let lost: u64 = flows.iter().map(|flow| flow.lost["lost_collision"]).sum();
     assert!(lost > 50);
     assert_eq!(lost, summary.conservation.dropped_by_reason["collision"]);
     assert_eq!(access.plr.unwrap(), access.lost_packets as f64 / (access.lost_packets + access.decoded_packets) as f64);
@@ -128,7 +128,7 @@ fn losses_of_the_return_link_are_those_of_its_flows() {
 #[test]
 fn a_small_buffer_overflows() {
     let record = run(TRANSFER, &["flows.0.count=5", &method("dedicated"), "access.buffer=20 kB"]);
-    let lost: u64 = record.summary.flows.iter().map(|flow| flow.lost_overflow).sum();
+    let lost: u64 = record.summary.flows.iter().map(|flow| flow.lost["lost_overflow"]).sum();
     assert!(lost > 0);
     assert_eq!(lost, record.summary.conservation.dropped_by_reason["return_overflow"]);
 }

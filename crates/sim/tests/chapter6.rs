@@ -3,6 +3,7 @@
 
 mod util;
 
+use link::DropReason;
 use sim::{Record, Simulation};
 use units::Time;
 
@@ -71,8 +72,8 @@ fn codes_takes_jitter_and_delay_from_proportional_fairness() {
     assert!(mean(&codes, |flow| flow.mos) > mean(&pf, |flow| flow.mos) + 0.3);
     assert!((mean(&codes, |flow| flow.loss_ratio) - mean(&pf, |flow| flow.loss_ratio)).abs() < 0.03);
     let (pf, codes) = (pf.summary.last_hop, codes.summary.last_hop);
-    assert!(pf.dropped_overflow > 0 && pf.dropped_timeout == 0);
-    assert!(codes.dropped_timeout > 5 * codes.dropped_overflow);
+    assert!(pf.dropped[DropReason::Overflow] > 0 && pf.dropped[DropReason::Timeout] == 0);
+    assert!(codes.dropped[DropReason::Timeout] > 5 * codes.dropped[DropReason::Overflow]);
     assert!(codes.useful_bps > 0.97 * pf.useful_bps);
 }
 

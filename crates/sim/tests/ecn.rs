@@ -2,6 +2,7 @@
 
 mod util;
 
+use link::DropReason;
 use sim::{FlowSummary, Summary};
 use util::{LABORATORY, run};
 
@@ -44,17 +45,17 @@ fn without_marks_the_same_queue_drops_early() {
     for queue in [RED, CODEL] {
         let summary = summary(&[queue]);
         assert_eq!((summary.last_hop.marked_packets, summary.flows[0].marked_packets), (0, 0));
-        assert!(summary.last_hop.dropped_early > 0, "{queue}");
-        assert_eq!(summary.conservation.dropped_by_reason["early"], summary.last_hop.dropped_early);
-        assert_eq!(summary.conservation.dropped, summary.last_hop.dropped_early, "{queue}: {summary:?}");
+        assert!(summary.last_hop.dropped[DropReason::Early] > 0, "{queue}");
+        assert_eq!(summary.conservation.dropped_by_reason["early"], summary.last_hop.dropped[DropReason::Early]);
+        assert_eq!(summary.conservation.dropped, summary.last_hop.dropped[DropReason::Early], "{queue}: {summary:?}");
     }
 }
 
 #[test]
 fn a_threshold_marks_those_who_understand_and_leaves_the_rest_to_the_limit() {
     let summary = summary(&[THRESHOLD]);
-    assert_eq!((summary.last_hop.marked_packets, summary.last_hop.dropped_early), (0, 0));
-    assert!(summary.last_hop.dropped_overflow > 0);
+    assert_eq!((summary.last_hop.marked_packets, summary.last_hop.dropped[DropReason::Early]), (0, 0));
+    assert!(summary.last_hop.dropped[DropReason::Overflow] > 0);
 }
 
 /// What the managers are for: the delay of a full buffer goes, the goodput stays.

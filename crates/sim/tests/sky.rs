@@ -74,7 +74,7 @@ fn what_a_handover_loses_is_what_was_in_flight() {
     let handovers = lose.summary.last_hop.handovers;
     assert!((2 * handovers..=9 * handovers).contains(&lost), "{handovers}: {:?}", lose.summary.conservation);
     assert_eq!(lose.summary.conservation.dropped, lost);
-    assert_eq!(lose.summary.flows[0].lost_handover, lost);
+    assert_eq!(lose.summary.flows[0].lost["lost_handover"], lost);
 }
 
 #[test]
@@ -83,8 +83,8 @@ fn transport_feels_an_interruption() {
     let smooth = tcp(&[]);
     let lossy = tcp(&["path.at_handover={interruption=\"500 ms\", packets=\"lose\"}"]);
     let kept = tcp(&["path.at_handover={interruption=\"500 ms\", packets=\"forward\"}"]);
-    assert_eq!(smooth.lost_handover + kept.lost_handover, 0);
-    assert!(lossy.lost_handover > 10, "{lossy:?}");
+    assert_eq!(smooth.lost["lost_handover"] + kept.lost["lost_handover"], 0);
+    assert!(lossy.lost["lost_handover"] > 10, "{lossy:?}");
     assert!(lossy.goodput_bps < kept.goodput_bps && kept.goodput_bps < smooth.goodput_bps);
 }
 
@@ -153,7 +153,7 @@ fn links_of_a_limited_rate_are_a_bottleneck() {
     let flow = &record.summary.flows[0];
     assert!((3.2e6..3.9e6).contains(&flow.goodput_bps), "{} bit/s", flow.goodput_bps);
     assert!(dropped(&record, "path_overflow") > 0);
-    assert_eq!(flow.lost_overflow, dropped(&record, "path_overflow"), "the last hop has room");
+    assert_eq!(flow.lost["lost_overflow"], dropped(&record, "path_overflow"), "the last hop has room");
     let processing = |delay: &str| {
         let hops = format!("path.hops={{processing_delay=\"{delay}\"}}");
         run(LEO, &[&hops, "duration=2 s"]).summary.path.one_way_delay_min_s.unwrap()

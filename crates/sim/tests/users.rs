@@ -2,6 +2,7 @@
 
 mod util;
 
+use link::DropReason;
 use serde_json::Value as Json;
 use sim::{FlowSummary, Record};
 use util::{LABORATORY, run, scenario};
@@ -32,16 +33,14 @@ fn flows(record: &Record) -> &[FlowSummary] {
 /// Every packet with data is received, lost for one of the causes, or under way at the end; `only_data`: there are no others.
 fn check_causes(record: &Record, only_data: bool) {
     let sum = |count: &dyn Fn(&FlowSummary) -> u64| flows(record).iter().map(count).sum::<u64>();
-    let lost = |flow: &FlowSummary| {
-        flow.lost_overflow + flow.lost_early + flow.lost_timeout + flow.lost_harq + flow.lost_no_route
-    };
+    let lost = |flow: &FlowSummary| flow.lost.total();
     let (conservation, last_hop) = (&record.summary.conservation, &record.summary.last_hop);
     let open = sum(&|flow| flow.sent_packets) - sum(&|flow| flow.received_packets) - sum(&lost);
     let causes = [
-        (sum(&|flow| flow.lost_overflow), last_hop.dropped_overflow),
-        (sum(&|flow| flow.lost_early), last_hop.dropped_early),
-        (sum(&|flow| flow.lost_timeout), last_hop.dropped_timeout),
-        (sum(&|flow| flow.lost_harq), last_hop.dropped_harq),
+        (sum(&|flow| flow.lost["lost_overflow"]), last_hop.dropped[DropReason::Overflow]),
+        (sum(&|flow| flow.lost["lost_early"]), last_hop.dropped[DropReason::Early]),
+        (sum(&|flow| flow.lost["lost_timeout"]), last_hop.dropped[DropReason::Timeout]),
+        (sum(&|flow| flow.lost["lost_harq"]), last_hop.dropped[DropReason::Harq]),
         (sum(&lost), conservation.dropped),
         (open, conservation.in_flight),
     ];
@@ -56,7 +55,7 @@ fn a_call_on_a_clear_link_is_as_good_as_its_delay_allows() {
     let record = run(CALLS, &["channel.kind=clear", "channel={ kind = \"clear\" }", "last_hop.rate=50 Mbit/s"]);
     for flow in flows(&record) {
         let voice = flow.voice.expect("somebody listens");
-        assert_eq!((voice.loss_ratio, flow.lost_late, flow.lost_harq), (0.0, Some(0), 0));
+        assert_eq!((voice.loss_ratio, flow.lost_late, flow.lost["lost_harq"]), (0.0, Some(0), 0));
         // 90 ms of the way and 0.2 to 1 ms of the transmitter; the play-out buffer adds 60 ms to the first packet's.
         assert!((flow.one_way_delay_mean_s.unwrap() - 0.0905).abs() < 2e-3, "{:?}", flow.one_way_delay_mean_s);
         let playout = voice.playout_delay_s.unwrap();
@@ -92,8 +91,8 @@ fn an_overloaded_hop_loses_calls_for_causes_that_add_up() {
 fn a_time_limit_bounds_the_wait_and_is_a_cause_of_its_own() {
     let record = run(CALLS, &["flows.0.count=20", "last_hop.scheduler.kind=codes", "last_hop.scheduler.limit=40 ms"]);
     check_causes(&record, true);
-    let timeouts: u64 = flows(&record).iter().map(|flow| flow.lost_timeout).sum();
-    assert!(timeouts > 0 && timeouts == record.summary.last_hop.dropped_timeout);
+    let timeouts: u64 = flows(&record).iter().map(|flow| flow.lost["lost_timeout"]).sum();
+    assert!(timeouts > 0 && timeouts == record.summary.last_hop.dropped[DropReason::Timeout]);
     // 90 ms of the way, 40 of the queue, at most four bursts of 5 ms and three feedback round trips of 20, and in order.
     let longest = flows(&record).iter().map(|flow| flow.one_way_delay_p95_s.unwrap()).fold(0.0, f64::max);
     assert!(longest < 0.09 + 0.04 + 4.0 * 0.011 + 3.0 * 0.02 + 0.03, "{longest}");

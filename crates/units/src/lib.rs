@@ -9,6 +9,7 @@ mod files;
 mod or_orbit;
 mod quantity;
 mod registry;
+pub mod report;
 mod rows;
 mod text;
 mod time;

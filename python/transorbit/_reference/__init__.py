@@ -1,26 +1,28 @@
 """Writes the reference pages from what the program itself knows, so that they cannot say anything else.
 
 Each choice of a scenario comes from the registries, the scenario's keys from its JSON Schema, the commands from the
-command line's parser, the Python interface from its docstrings. `make reference` writes them, a test compares them.
+command line's parser, the Python interface from its docstrings, the definitions from the core's table of columns.
+`make reference` writes them, a test compares them.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from transorbit._reference import choices, command_line, keys, python_interface
+from transorbit._reference import choices, command_line, definitions, keys, python_interface
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["pages", "write"]
+__all__ = ["definitions", "pages", "write"]
 
 
 def write(directory: Path) -> None:
-    """Write every page into `directory`, over what is there."""
+    """Write every page into `directory`, over what is there, and the definitions beside it."""
     directory.mkdir(parents=True, exist_ok=True)
     for name, text in pages().items():
         (directory / name).write_text(text, encoding="utf-8")
+    (directory.parent / "definitions.md").write_text(definitions.page(), encoding="utf-8")
 
 
 def pages() -> dict[str, str]:

@@ -7,6 +7,8 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from transorbit import _columns
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
@@ -276,16 +278,7 @@ def _users(summary: dict[str, Any]) -> list[str]:
         goodput = _rates([users[f"goodput_{name}_bps"] for name in ("min", "mean", "max")])
         fairness = "" if users["jain"] is None else f"; Jain index {users['jain']:.3f}"
         lines.append(f"users       {users['count']}, goodput {goodput} (min / mean / max){fairness}")
-    causes = {
-        "by a full queue": "lost_overflow",
-        "early": "lost_early",
-        "too old": "lost_timeout",
-        "not decoded": "lost_harq",
-        "without a route": "lost_no_route",
-        "at handovers": "lost_handover",
-        "by collisions": "lost_collision",
-    }
-    lost = {cause: sum(flow[key] or 0 for flow in flows) for cause, key in causes.items()}
+    lost = {words: sum(flow[key] for flow in flows) for key, words in _columns.lost().items()}
     sent = _total(flows, "sent_packets")
     if any(lost.values()) and sent:
         named = ", ".join(f"{count} {cause}" for cause, count in lost.items() if count)

@@ -5,39 +5,22 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from transorbit import _columns
+
 if TYPE_CHECKING:
     from transorbit.sweep.axes import Axis
 
-# The endings of column names that are units.
-_UNITS = {
-    "bps": "bit/s",
-    "kbps": "kbit/s",
-    "mbps": "Mbit/s",
-    "pps": "packets/s",
-    "s": "s",
-    "ms": "ms",
-    "db": "dB",
-    "hz": "Hz",
-    "deg": "deg",
-    "km": "km",
-    "bytes": "B",
-    "packets": "packets",
-    "percent": "%",
-}
-_ACRONYMS = {name: name.upper() for name in ("arq", "cwnd", "harq", "mos", "plr", "rtt", "rto", "snr", "srtt", "tcp")}
 _PREFIXED = {"bit/s", "B", "Hz", "s"}
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"))
 
 
 def label(column: str) -> str:
-    """The words of a column's name, with the unit that it ends with: `goodput_mbps` is "Goodput (Mbit/s)"."""
+    """What a column is called, with the unit that its name ends with: `goodput_mbps` is "Goodput (Mbit/s)"."""
     parts = [part for part in column.split(".") if part not in {"flows", "runs", "users"}] or [column]
-    words = " ".join(parts[-2:]).split("_")
-    words = [word for part in words for word in part.split()]
-    unit = _UNITS.get(words[-1]) if len(words) > 1 else None
-    words = words[:-1] if unit else words
-    text = " ".join(_ACRONYMS.get(word, word) for word in words)
-    return text[:1].upper() + text[1:] + (f" ({unit})" if unit else "")
+    text, unit = _columns.in_words(".".join(parts[-2:]))
+    known = _columns.labels()
+    text = known.get(column) or (known.get(f"flows.{parts[0]}") if len(parts) == 1 else None) or text
+    return text + (f" ({unit})" if unit else "")
 
 
 def of_axis(axis: Axis) -> str:

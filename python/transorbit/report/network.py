@@ -4,24 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from transorbit import _columns
 from transorbit.report import text
 from transorbit.report.page import MISSING, Cell, Page, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-_REASONS = {
-    "collision": "collision on the return link",
-    "early": "dropped early by the queue's manager",
-    "handover": "in the last hop at a handover",
-    "harq": "not decoded",
-    "no_route": "no route",
-    "overflow": "full queue of the last hop",
-    "path_handover": "on the path at a handover",
-    "path_overflow": "full queue of a link of the path",
-    "return_overflow": "full queue of a terminal",
-    "timeout": "waited too long",
-}
 
 
 def add(made: Page, summary: dict[str, Any]) -> None:
@@ -123,8 +111,8 @@ def packets(made: Page, conservation: dict[str, Any]) -> None:
     )
     created = conservation["created"]
     fates = [("delivered", conservation["delivered"])]
-    drops = conservation["dropped_by_reason"].items()
-    fates += [(f"dropped: {_REASONS.get(reason, reason.replace('_', ' '))}", count) for reason, count in drops if count]
+    causes, drops = _columns.causes(), conservation["dropped_by_reason"].items()
+    fates += [(f"dropped: {causes[reason]['words']}", count) for reason, count in drops if count]
     fates.append(("under way at the end", conservation["in_flight"]))
     rows: list[list[object]] = [[name, count, _share(count, created)] for name, count in fates]
     rows.append([Cell("created"), created, _share(created, created)])
@@ -133,14 +121,10 @@ def packets(made: Page, conservation: dict[str, Any]) -> None:
 
 def _dropped(hop: dict[str, Any]) -> str:
     """How many, and why."""
-    words = {
-        "dropped_overflow": "queue full",
-        "dropped_early": "early",
-        "dropped_timeout": "too old",
-        "dropped_harq": "not decoded",
-        "dropped_handover": "at handovers",
-    }
-    return ", ".join(f"{number(hop[key])} {text}" for key, text in words.items() if hop.get(key)) or "none"
+    causes, words = _columns.causes(), _columns.lost()
+    dropped = {name: hop[f"dropped_{name}"] for name in causes if f"dropped_{name}" in hop}
+    told = [f"{number(count)} {words[causes[name]['column']]}" for name, count in dropped.items() if count]
+    return ", ".join(told) or "none"
 
 
 def _share(count: int, total: int) -> Cell:

@@ -6,6 +6,7 @@ import statistics
 import tomllib
 from typing import TYPE_CHECKING, Any
 
+from transorbit import _columns
 from transorbit.report import averages, network, series, text, tiles
 from transorbit.report.page import Cell, Page, number
 
@@ -84,11 +85,6 @@ def _drawings(made: Page, result: Result) -> None:
 _Column = tuple[str, "Callable[[dict[str, Any]], object]", "Callable[[dict[str, Any]], bool]"]
 
 
-def _of(key: str, scale: float = 1.0) -> Callable[[dict[str, Any]], object]:
-    """The value of a flow; None where it has none."""
-    return lambda flow: None if flow[key] is None else scale * flow[key] if scale != 1.0 else flow[key]
-
-
 def _any(_: dict[str, Any]) -> bool:
     return True
 
@@ -97,30 +93,49 @@ def _is_tcp(flow: dict[str, Any]) -> bool:
     return flow["congestion"] is not None
 
 
+def _is_call(flow: dict[str, Any]) -> bool:
+    return flow["mos"] is not None
+
+
+def _has_access(flow: dict[str, Any]) -> bool:
+    return flow["access_kind"] is not None
+
+
+def _of(
+    key: str, unit: str = "", scale: float = 1.0, *, has: Callable[[dict[str, Any]], bool] = _any
+) -> _Column:
+    """A column of the flows under its own name, in a unit."""
+
+    def value(flow: dict[str, Any]) -> object:
+        return None if flow[key] is None else scale * flow[key] if scale != 1.0 else flow[key]
+
+    return _columns.label(key) + (f" ({unit})" if unit else ""), value, has
+
+
 _WHO: list[_Column] = [
-    ("Flow", _of("id"), _any),
-    ("User", _of("user"), _any),
-    ("Direction", _of("direction"), _any),
-    ("Traffic", _of("traffic"), _any),
-    ("Transport", text.what, _any),
+    _of("id"),
+    _of("user"),
+    _of("direction"),
+    _of("traffic"),
+    (_columns.label("transport"), text.what, _any),
 ]
 _COLUMNS: list[_Column] = [
-    ("RTT (ms)", _of("rtt_mean_s", 1e3), _is_tcp),
-    ("One-way delay (ms)", _of("one_way_delay_mean_s", 1e3), _any),
-    ("95 % (ms)", _of("one_way_delay_p95_s", 1e3), _any),
-    ("Sent", _of("sent_packets"), _any),
-    ("Lost (%)", _of("loss_ratio", 100), _any),
-    ("Sent again", _of("retransmitted_packets"), _is_tcp),
-    ("needlessly", _of("spurious_retransmissions"), _is_tcp),
-    ("Fast retransmits", _of("dupack_events"), _is_tcp),
-    ("Timeouts", _of("rto_events"), _is_tcp),
-    ("Mean window", _of("cwnd_mean_packets"), _is_tcp),
-    ("Jitter (ms)", _of("jitter_s", 1e3), lambda flow: flow["mos"] is not None),
-    ("Late", _of("lost_late"), lambda flow: flow["lost_late"] is not None),
-    ("MOS", _of("mos"), lambda flow: flow["mos"] is not None),
-    ("Access", _of("access_kind"), lambda flow: flow["access_kind"] is not None),
-    ("First packet (s)", _of("first_packet_s"), lambda flow: flow["access_kind"] is not None),
-    ("Completed after (s)", _of("completion_s"), lambda flow: flow["completion_s"] is not None),
+    _of("rtt_mean_s", "ms", 1e3, has=_is_tcp),
+    _of("one_way_delay_mean_s", "ms", 1e3),
+    _of("one_way_delay_p95_s", "ms", 1e3),
+    _of("sent_packets"),
+    _of("loss_ratio", "%", 100),
+    _of("retransmitted_packets", has=_is_tcp),
+    _of("spurious_retransmissions", has=_is_tcp),
+    _of("dupack_events", has=_is_tcp),
+    _of("rto_events", has=_is_tcp),
+    _of("cwnd_mean_packets", has=_is_tcp),
+    _of("jitter_s", "ms", 1e3, has=_is_call),
+    _of("lost_late", has=lambda flow: flow["lost_late"] is not None),
+    _of("mos", has=_is_call),
+    _of("access_kind", has=_has_access),
+    _of("first_packet_s", "s", has=_has_access),
+    _of("completion_s", "s", has=lambda flow: flow["completion_s"] is not None),
     (
         "Page, mean (s)",
         lambda flow: flow["web"]["load_mean_s"],
@@ -132,7 +147,7 @@ _COLUMNS: list[_Column] = [
 def _flows(made: Page, flows: list[dict[str, Any]]) -> None:
     made.section("Flows")
     unit, bps = text.unit(statistics.fmean(flow["goodput_bps"] for flow in flows) if flows else 0.0)
-    goodput: _Column = (f"Goodput ({unit})", _of("goodput_bps", 1 / bps), _any)
+    goodput = _of("goodput_bps", unit, 1 / bps)
     columns = [column for column in (*_WHO, goodput, *_COLUMNS) if any(column[2](flow) for flow in flows)]
     shown, caption = flows, ""
     if len(flows) > _ROWS:

@@ -11,6 +11,7 @@ import statistics
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from transorbit import _columns
 from transorbit.report import text
 from transorbit.report.page import Chart, Series
 
@@ -38,7 +39,6 @@ class Quantity:
     """A column of the series as it is drawn: `scale` makes it `unit`."""
 
     column: str
-    title: str
     unit: str
     scale: float = 1.0
     step: bool = False
@@ -47,28 +47,35 @@ class Quantity:
     averaged: bool = False
     # Of many flows the sum is told, and not the range: most have none of it most of the time.
     summed: bool = False
+    # Where it is not called as the column.
+    called: str = ""
+
+    @property
+    def title(self) -> str:
+        """What it is called."""
+        return self.called or _columns.label(self.column)
 
 
 OF_FLOWS = (
-    Quantity("goodput_bps", "Goodput", "Mbit/s", 1e-6, averaged=True),
-    Quantity("cwnd_packets", "Congestion window", "packets"),
-    Quantity("srtt_s", "Smoothed round-trip time", "ms", 1e3),
-    Quantity("retransmitted_packets", "Packets sent again", "in an interval", step=True, summed=True),
+    Quantity("goodput_bps", "Mbit/s", 1e-6, averaged=True),
+    Quantity("cwnd_packets", "packets"),
+    Quantity("srtt_s", "ms", 1e3),
+    Quantity("retransmitted_packets", "in an interval", step=True, summed=True),
 )
-_OF_USERS = (Quantity("attenuation_db", "Attenuation of the channel", "dB", floor=None, inverted=True),)
-# Further curves of one flow, in the chart of another column: what they are called, and whether they are drawn at first.
+_OF_USERS = (Quantity("attenuation_db", "dB", floor=None, inverted=True),)
+# Further curves of one flow, in the chart of another column, and whether they are drawn at first.
 _BESIDE = {
-    "cwnd_packets": (("ssthresh_packets", "slow-start threshold", True), ("in_flight_packets", "in flight", False)),
-    "srtt_s": (("rto_s", "retransmission timeout", False),),
+    "cwnd_packets": (("ssthresh_packets", True), ("in_flight_packets", False)),
+    "srtt_s": (("rto_s", False),),
 }
 OF_LINK = (
-    Quantity("queue_packets", "Queue of the last hop", "packets", step=True),
-    Quantity("coded_bps", "Coded rate of the last hop", "Mbit/s", 1e-6, averaged=True),
+    Quantity("queue_packets", "packets", step=True),
+    Quantity("coded_bps", "Mbit/s", 1e-6, averaged=True),
 )
 OF_PATH = (
-    Quantity("path_delay_s", "One-way delay of the path", "ms", 1e3, floor=None),
-    Quantity("elevation_deg", "Elevation of the satellite", "degrees"),
-    Quantity("doppler_hz", "Doppler shift of the carrier", "kHz", 1e-3, floor=None),
+    Quantity("path_delay_s", "ms", 1e3, floor=None),
+    Quantity("elevation_deg", "degrees"),
+    Quantity("doppler_hz", "kHz", 1e-3, floor=None),
 )
 
 
@@ -91,7 +98,7 @@ def add(page: Page, result: Result) -> None:
     )
     if len(flows) > EACH:
         total = series.group_by("time_s", maintain_order=True).agg(pl.col("goodput_bps").sum())
-        for chart in _shared(total, [replace(OF_FLOWS[0], title="Goodput of all flows")]):
+        for chart in _shared(total, [replace(OF_FLOWS[0], called="Goodput of all flows")]):
             page.chart(chart)
         charts = _many(page, [_of_one(quantity, flows) for quantity in told], series, flows)
     else:
@@ -105,7 +112,7 @@ def _few(told: list[Quantity], series: pl.DataFrame, flows: list[dict[str, Any]]
     wide = {quantity.column: _wide(series, quantity) for quantity in told}
     if len(flows) == 1:
         for quantity in told:
-            for column, _, _ in _BESIDE.get(quantity.column, ()):
+            for column, _ in _BESIDE.get(quantity.column, ()):
                 wide[column] = _wide(series, replace(quantity, column=column))
     kept = _within(wide, _VALUES // max(len(wide) * (len(flows) + 1), 1))
     for quantity in told:
@@ -115,10 +122,11 @@ def _few(told: list[Quantity], series: pl.DataFrame, flows: list[dict[str, Any]]
             for number, flow in enumerate(flows)
         ]
         if len(flows) == 1:
-            for color, (column, label, shown) in enumerate(_BESIDE.get(quantity.column, ()), start=1):
+            for color, (column, shown) in enumerate(_BESIDE.get(quantity.column, ()), start=1):
                 values = kept[column]["0"]
                 if column == "ssthresh_packets":
                     values = _bounded(values, table["0"])
+                label = _columns.label(column).lower()
                 curves.append(Series(label, values.to_list(), color=color, shown=shown))
         elif quantity.column == "goodput_bps":
             curves.append(Series("all flows", table["sum"].to_list(), color=None))
@@ -153,7 +161,7 @@ def _of_one(quantity: Quantity, flows: list[dict[str, Any]]) -> Quantity:
     if quantity.column != "goodput_bps":
         return quantity
     unit, scale = text.unit(statistics.fmean(flow["goodput_bps"] for flow in flows))
-    return replace(quantity, title="Goodput of a flow", unit=unit, scale=1 / scale)
+    return replace(quantity, called="Goodput of a flow", unit=unit, scale=1 / scale)
 
 
 def _shared(one: pl.DataFrame, quantities: list[Quantity]) -> Iterator[Chart]:

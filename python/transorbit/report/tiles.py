@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING, Any
 
+from transorbit import _columns
 from transorbit.report import text
 from transorbit.report.page import Tile, number
 
@@ -12,16 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from transorbit.result import Result
-
-_CAUSES = {
-    "lost_overflow": "by a full queue",
-    "lost_early": "by the queue's manager",
-    "lost_timeout": "after too long a wait",
-    "lost_harq": "because not decoded",
-    "lost_no_route": "without a route",
-    "lost_handover": "at handovers",
-    "lost_collision": "in collisions",
-}
 
 
 def of(result: Result) -> Iterator[Tile]:
@@ -57,11 +48,12 @@ def _rates(result: Result) -> Iterator[Tile]:
 def _losses(summary: dict[str, Any]) -> Iterator[Tile]:
     flows = summary["flows"]
     sent = sum(flow["sent_packets"] for flow in flows)
-    lost = {key: sum(flow[key] or 0 for flow in flows) for key in _loss_keys(flows)}
+    words = _columns.lost()
+    lost = {key: sum(flow[key] for flow in flows) for key in words}
     if sent:
         main = max(lost, key=lambda key: lost[key]) if any(lost.values()) else None
-        words = "nothing was lost" if main is None else f"mostly {_CAUSES.get(main, main)}"
-        yield Tile("Packets lost", number(100 * sum(lost.values()) / sent, 3), "%", words)
+        note = "nothing was lost" if main is None else f"mostly {words[main]}"
+        yield Tile("Packets lost", number(100 * sum(lost.values()) / sent, 3), "%", note)
     tcp = [flow for flow in flows if flow["congestion"] is not None]
     if of_tcp := sum(flow["sent_packets"] for flow in tcp):
         again, spurious = (
@@ -110,11 +102,6 @@ def _link_tiles(summary: dict[str, Any]) -> Iterator[Tile]:
         yield Tile("Handovers", number(path["handovers"]), "", f"{users} of the users, {gateways} of the gateway")
     if path["outage_ratio"]:
         yield Tile("Without a route", number(100 * path["outage_ratio"], 3), "% of the time", kind="weak")
-
-
-def _loss_keys(flows: Sequence[dict[str, Any]]) -> list[str]:
-    """The causes of loss; what arrived late was not lost on the way."""
-    return [key for key in flows[0] if key.startswith("lost_") and key != "lost_late"] if flows else []
 
 
 def _of_efficiency(hop: dict[str, Any]) -> str:

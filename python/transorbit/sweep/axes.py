@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
+from transorbit import _columns
 from transorbit._core import ScenarioError
 from transorbit._names import hint
 
@@ -17,24 +18,12 @@ if TYPE_CHECKING:
 Value = bool | int | float | str
 
 # What every table of a sweep has: no axis and no metric may be called so. Held against runs in `tests/test_sweep.py`.
-# fmt: off
-RUN_COLUMNS = frozenset(
-    [
-        "point", "replication", "seed", "status", "error", "key", "scenario_sha256", "transorbit", "build",
-        "created", "wall_s", "host", "digest", "title", "simulated_s", "partial", "warnings", "inputs", "events",
-    ]
+_OF_A_RUN = (
+    *("point", "replication", "status", "error", "key", "scenario_sha256", "transorbit", "build"),
+    *("created", "wall_s", "host", "inputs"),
 )
-FLOW_COLUMNS = frozenset(
-    [
-        "flow", "id", "user", "direction", "traffic", "transport", "congestion", "goodput_bps", "sent_packets",
-        "received_packets", "retransmitted_packets", "dupack_events", "rto_events", "spurious_retransmissions",
-        "duplicate_acks", "reordered_packets", "marked_packets", "rtt_mean_s", "one_way_delay_mean_s",
-        "one_way_delay_p95_s", "jitter_s", "jitter_rfc3550_s", "loss_ratio", "lost_overflow", "lost_early",
-        "lost_timeout", "lost_harq", "lost_no_route", "lost_handover", "lost_collision", "lost_late", "mos",
-        "access_kind", "first_packet_s", "completion_s", "cwnd_mean_packets", "delivered_bytes",
-    ]
-)
-# fmt: on
+RUN_COLUMNS = frozenset((*_OF_A_RUN, *_columns.names()))
+FLOW_COLUMNS = frozenset(("flow", *_columns.names("flows")))
 # What a row of `SweepResult.means` has besides the axes; metrics are in a table of their own there.
 _MEANS = ("point", "runs", "failed", "metrics")
 

@@ -1,17 +1,12 @@
-//! Lost packets, counted by cause.
+//! The causes of loss, a line each, and lost packets counted by them.
 
 use std::collections::BTreeMap;
 
-/// Lost packets by cause.
-#[derive(Debug, Default)]
-pub(crate) struct Drops {
-    link: [u64; LINK_REASONS.len()],
-    return_link: [u64; RETURN_LINK_REASONS.len()],
-    path: [u64; PATH_REASONS.len()],
-}
+use serde::{Serialize, Serializer};
+use units::report::{Line, Reported};
 
 /// Why a packet is lost.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Loss {
     /// The last hop lost it.
     LastHop(link::DropReason),
@@ -32,59 +27,156 @@ pub(crate) enum PathLoss {
     Handover,
 }
 
-/// The reasons of the last hop in their order, and their names in the summary.
-const LINK_REASONS: [(link::DropReason, &str); 5] = [
-    (link::DropReason::Overflow, "overflow"),
-    (link::DropReason::Early, "early"),
-    (link::DropReason::Timeout, "timeout"),
-    (link::DropReason::Harq, "harq"),
-    (link::DropReason::Handover, "handover"),
-];
+/// A cause of loss.
+#[derive(Debug)]
+pub struct Cause {
+    /// Its key in `dropped_by_reason`.
+    pub name: &'static str,
+    /// What happened to the packet, in words.
+    pub words: &'static str,
+    /// The column of the flows that counts it, with others perhaps.
+    pub column: &'static str,
+}
 
-/// Those of the return link.
-const RETURN_LINK_REASONS: [(access::DropReason, &str); 2] =
-    [(access::DropReason::Collision, "collision"), (access::DropReason::Overflow, "return_overflow")];
+/// A line for each cause: its name, what it is in words, and the column of the flows that counts it. Of a column that no line
+/// above has named, what its packets were lost by and what it means.
+macro_rules! causes {
+    ($($loss:pat => $name:literal, $words:literal, $column:literal $(($label:literal, $meaning:literal))?;)+) => {
+        /// All causes, in the order of their lines.
+        pub static CAUSES: &[Cause] = &[$(Cause { name: $name, words: $words, column: $column }),+];
+        const NAMES: &[&str] = &[$($name),+];
+        const COLUMN_OF: &[usize] = &[$(place($column, COLUMNS)),+];
+        const COLUMNS: &[&str] = &[$($(of_new_column($column, $label),)?)+];
+        const LINES: &[Line] = &[$($(Line::new($column, Some($label), $meaning),)?)+];
 
-/// Those of the long path.
-const PATH_REASONS: [(PathLoss, &str); 3] =
-    [(PathLoss::NoRoute, "no_route"), (PathLoss::Overflow, "path_overflow"), (PathLoss::Handover, "path_handover")];
+        impl Loss {
+            /// Its place in [`CAUSES`].
+            fn cause(self) -> usize {
+                use {Loss::*, access::DropReason as R, link::DropReason as L, PathLoss as P};
+                match self { $($loss => const { place($name, NAMES) }),+ }
+            }
+        }
+    };
+}
+
+causes! {
+    LastHop(L::Overflow) => "overflow", "full queue of the last hop", "lost_overflow"
+        ("by a full queue", "Packets with data lost because a queue was full: of the last hop, of a link of the path, or the \
+          terminal's, for data that go up. The columns `lost_…` up to `lost_collision` are the lost ones of `loss_ratio` by cause. \
+          Packets that go against the flow's direction, such as requests of web users, are counted in `access` and \
+          `conservation` alone.");
+    LastHop(L::Early) => "early", "dropped early by the queue's manager", "lost_early"
+        ("by the queue's manager", "Packets with data that the queue's manager dropped although there was room.");
+    LastHop(L::Timeout) => "timeout", "waited too long", "lost_timeout"
+        ("after too long a wait", "Packets with data lost because they had waited in the queue longer than the limit.");
+    LastHop(L::Harq) => "harq", "not decoded", "lost_harq"
+        ("not decoded", "Packets with data lost because they could not be decoded.");
+    Path(P::NoRoute) => "no_route", "no route", "lost_no_route"
+        ("without a route", "Packets with data lost because there was no route, and no room to wait for one.");
+    LastHop(L::Handover) => "handover", "in the last hop at a handover", "lost_handover"
+        ("at handovers", "Packets with data lost because another satellite took over the user while they were on their way to the \
+          old one, waited there, or were half decoded (in `conservation`, the first are `path_handover`, the others \
+          `handover`).");
+    ReturnLink(R::Collision) => "collision", "collision on the return link", "lost_collision"
+        ("in collisions", "Packets with data of which a part collided on the return link.");
+    Path(P::Overflow) => "path_overflow", "full queue of a link of the path", "lost_overflow";
+    Path(P::Handover) => "path_handover", "on the path at a handover", "lost_handover";
+    ReturnLink(R::Overflow) => "return_overflow", "full queue of a terminal", "lost_overflow";
+}
+
+/// Where `name` is among `names`.
+const fn place(name: &str, names: &[&str]) -> usize {
+    let mut place = 0;
+    while place < names.len() {
+        if equal(name.as_bytes(), names[place].as_bytes()) {
+            return place;
+        }
+        place += 1;
+    }
+    panic!("a cause names a column of which no line tells what it means")
+}
+
+const fn equal(a: &[u8], b: &[u8]) -> bool {
+    let mut place = 0;
+    while place < a.len() && place < b.len() && a[place] == b[place] {
+        place += 1;
+    }
+    place == a.len() && place == b.len()
+}
+
+const fn of_new_column(column: &'static str, _label: &str) -> &'static str {
+    column
+}
+
+/// Lost packets by cause.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Drops([u64; NAMES.len()]);
 
 impl Drops {
     /// A packet is lost.
     pub(crate) fn count(&mut self, loss: Loss) {
-        match loss {
-            Loss::Path(reason) => self.path[reason as usize] += 1,
-            Loss::LastHop(reason) => self.link[reason as usize] += 1,
-            Loss::ReturnLink(reason) => self.return_link[reason as usize] += 1,
-        }
+        self.0[loss.cause()] += 1;
     }
 
-    /// Packets that the last hop lost for this reason.
-    pub(crate) fn by_link(&self, reason: link::DropReason) -> u64 {
-        self.link[reason as usize]
-    }
-
-    /// Packets that the return link lost for this reason.
-    pub(crate) fn by_return_link(&self, reason: access::DropReason) -> u64 {
-        self.return_link[reason as usize]
-    }
-
-    /// Packets that the long path lost for this reason.
-    pub(crate) fn by_path(&self, reason: PathLoss) -> u64 {
-        self.path[reason as usize]
+    /// Packets lost by this cause.
+    pub(crate) fn by(&self, loss: Loss) -> u64 {
+        self.0[loss.cause()]
     }
 
     /// All lost packets.
     pub(crate) fn total(&self) -> u64 {
-        self.link.iter().chain(&self.return_link).chain(&self.path).sum()
+        self.0.iter().sum()
     }
 
     /// The counts by name.
     pub(crate) fn by_reason(&self) -> BTreeMap<&'static str, u64> {
-        let link = LINK_REASONS.iter().zip(self.link).map(|((_, name), count)| (*name, count));
-        let back = RETURN_LINK_REASONS.iter().zip(self.return_link).map(|((_, name), count)| (*name, count));
-        let path = PATH_REASONS.iter().zip(self.path).map(|((_, name), count)| (*name, count));
-        link.chain(back).chain(path).collect()
+        NAMES.iter().copied().zip(self.0).collect()
+    }
+
+    /// The counts by column of the flows.
+    pub(crate) fn by_column(&self) -> Lost {
+        let mut lost = Lost::default();
+        for (&column, count) in COLUMN_OF.iter().zip(self.0) {
+            lost.0[column] += count;
+        }
+        lost
+    }
+}
+
+/// The packets with data of a flow that were lost, by column.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost([u64; COLUMNS.len()]);
+
+impl Lost {
+    /// The columns with their counts.
+    pub fn columns(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        COLUMNS.iter().copied().zip(self.0)
+    }
+
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+}
+
+/// By the name of a column; there is one.
+impl std::ops::Index<&str> for Lost {
+    type Output = u64;
+
+    fn index(&self, column: &str) -> &u64 {
+        &self.0[place(column, COLUMNS)]
+    }
+}
+
+impl Serialize for Lost {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.columns())
+    }
+}
+
+impl Reported for Lost {
+    fn lines() -> Vec<Line> {
+        LINES.to_vec()
     }
 }
 
@@ -93,31 +185,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_reason_has_a_name_of_its_own() {
-        let mut drops = Drops::default();
-        let links = LINK_REASONS.iter().map(|&(reason, _)| (reason as usize, Loss::LastHop(reason)));
-        let back = RETURN_LINK_REASONS.iter().map(|&(reason, _)| (reason as usize, Loss::ReturnLink(reason)));
-        let path = PATH_REASONS.iter().map(|&(reason, _)| (reason as usize, Loss::Path(reason)));
-        for (place, (number, _)) in
-            links.clone().enumerate().chain(back.clone().enumerate()).chain(path.clone().enumerate())
-        {
-            assert_eq!(place, number);
-        }
-        links.chain(back).chain(path).for_each(|(_, loss)| drops.count(loss));
-        let names: Vec<_> = drops.by_reason().into_iter().collect();
-        let expected = [
-            "collision",
-            "early",
-            "handover",
-            "harq",
-            "no_route",
-            "overflow",
-            "path_handover",
-            "path_overflow",
-            "return_overflow",
-            "timeout",
+    fn every_cause_is_counted_under_its_name_and_column() {
+        let losses = [
+            (Loss::LastHop(link::DropReason::Overflow), "overflow", "lost_overflow"),
+            (Loss::ReturnLink(access::DropReason::Collision), "collision", "lost_collision"),
+            (Loss::Path(PathLoss::Handover), "path_handover", "lost_handover"),
         ];
-        assert_eq!(names, expected.map(|name| (name, 1)));
-        assert_eq!(drops.total(), 10);
+        for (loss, name, column) in losses {
+            let mut drops = Drops::default();
+            drops.count(loss);
+            assert_eq!(
+                (drops.by(loss), drops.total(), drops.by_reason()[name], drops.by_column()[column]),
+                (1, 1, 1, 1)
+            );
+            assert_eq!((drops.by_reason().len(), drops.by_column().total()), (10, 1));
+        }
     }
 }

@@ -1,19 +1,19 @@
 //! What is noted about one flow while it runs.
 
-use hdrhistogram::Histogram;
 use traffic::Listener;
 use units::Time;
 
-use super::drops::Drops;
+use super::distribution::Distribution;
+use super::drops::{Drops, Loss, Lost};
 use super::order::OrderCounter;
 use super::spurious::SpuriousCounter;
 
-/// Counts and averages of one flow; its size does not grow with time.
+/// Counts and averages of one flow; its size does not grow with time. What many flows never need is made when they do.
 #[derive(Debug)]
 pub(crate) struct FlowRecord {
     pub(crate) sent_packets: u64,
     pub(crate) received_packets: u64,
-    pub(crate) lost: Drops,
+    lost: Option<Box<Drops>>,
     pub(crate) marked_packets: u64,
     pub(crate) opened_at: Option<Time>,
     pub(crate) first_delivery: Option<Time>,
@@ -22,9 +22,10 @@ pub(crate) struct FlowRecord {
     pub(crate) accessed: [bool; 2],
     pub(crate) delay: DelayRecord,
     pub(crate) window: TimeAverage,
-    pub(crate) spurious: SpuriousCounter,
+    /// From the first loss or retransmission on.
+    spurious: Option<Box<SpuriousCounter>>,
     pub(crate) order: OrderCounter,
-    /// Who listens, if it is a voice.
+    /// The listener to a voice.
     pub(crate) listener: Option<Box<Listener>>,
 }
 
@@ -33,115 +34,91 @@ impl FlowRecord {
         FlowRecord {
             sent_packets: 0,
             received_packets: 0,
-            lost: Drops::default(),
+            lost: None,
             marked_packets: 0,
             opened_at: None,
             first_delivery: None,
             last_delivery: Time::ZERO,
             accessed: [false; 2],
-            delay: DelayRecord::new(),
+            delay: DelayRecord::default(),
             window: TimeAverage::default(),
-            spurious: SpuriousCounter::default(),
+            spurious: None,
             order: OrderCounter::default(),
             listener: listener.map(Box::new),
         }
     }
+
+    /// Copy number `copy` (from 1) of the segment at `sequence` is sent; `received`: whether the receiver has its data.
+    pub(crate) fn on_retransmission(&mut self, sequence: u64, copy: u32, received: bool) {
+        self.spurious.get_or_insert_default().on_retransmission(sequence, copy, received);
+    }
+
+    /// Copy number `copy` of the segment at `sequence` has arrived.
+    #[inline]
+    pub(crate) fn on_segment(&mut self, sequence: u64, copy: u32) {
+        if let Some(spurious) = &mut self.spurious {
+            spurious.on_arrival(sequence, copy);
+        }
+    }
+
+    /// A packet is lost; of a segment also where its data stand and which copy it is.
+    pub(crate) fn on_loss(&mut self, loss: Loss, segment: Option<(u64, u32)>) {
+        self.lost.get_or_insert_default().count(loss);
+        if let Some((sequence, copy)) = segment {
+            self.spurious.get_or_insert_default().on_loss(sequence, copy);
+        }
+    }
+
+    /// Its packets that were lost.
+    pub(crate) fn lost_packets(&self) -> u64 {
+        self.lost.as_ref().map_or(0, |lost| lost.total())
+    }
+
+    /// The same by column.
+    pub(crate) fn lost(&self) -> Lost {
+        self.lost.as_ref().map_or_else(Lost::default, |lost| lost.by_column())
+    }
+
+    /// Retransmissions that were spurious.
+    pub(crate) fn spurious(&self) -> u64 {
+        self.spurious.as_ref().map_or(0, |spurious| spurious.count())
+    }
 }
 
 /// One-way delays of the packets of a flow, in the order of their arrival.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct DelayRecord {
-    distribution: Distribution,
+    /// From the first packet on.
+    distribution: Option<Box<Distribution>>,
     sum_s: f64,
-    previous_s: Option<f64>,
+    previous_s: f64,
     changes_s: f64,
     /// The interarrival jitter of RFC 3550 after the last packet, and its values added up.
     interarrival_s: f64,
     interarrival_sum_s: f64,
 }
 
-/// Delays in microseconds.
-#[derive(Debug)]
-enum Distribution {
-    /// Each: short flows are many.
-    Few(Vec<u32>),
-    /// To three digits, in some 40 kB.
-    Many(Histogram<u32>),
-}
-
-impl Distribution {
-    /// From here on a histogram is smaller.
-    const FEW: usize = 4096;
-
-    fn add(&mut self, micros: u64) {
-        let few = match self {
-            Distribution::Few(few) if few.len() < Distribution::FEW => {
-                few.push(u32::try_from(micros).unwrap_or(u32::MAX)); // an hour and more
-                return;
-            }
-            Distribution::Few(few) => std::mem::take(few),
-            Distribution::Many(histogram) => {
-                histogram.record(micros).expect("the histogram grows by itself");
-                return;
-            }
-        };
-        let mut histogram = Histogram::new(3).expect("three digits are within what the histogram allows");
-        for delay in few.into_iter().map(u64::from).chain([micros]) {
-            histogram.record(delay).expect("the histogram grows by itself");
-        }
-        *self = Distribution::Many(histogram);
-    }
-
-    fn len(&self) -> u64 {
-        match self {
-            Distribution::Few(few) => few.len() as u64,
-            Distribution::Many(histogram) => histogram.len(),
-        }
-    }
-
-    /// The smallest delay that `share` of all do not exceed.
-    fn quantile(&self, share: f64) -> Option<u64> {
-        match self {
-            Distribution::Few(few) => {
-                let rank = (share * few.len() as f64).ceil() as usize;
-                let mut sorted = few.clone();
-                sorted.sort_unstable();
-                sorted.get(rank.max(1) - 1).map(|&delay| u64::from(delay))
-            }
-            Distribution::Many(histogram) => Some(histogram.value_at_quantile(share)),
-        }
-    }
-}
-
 impl DelayRecord {
-    fn new() -> DelayRecord {
-        DelayRecord {
-            distribution: Distribution::Few(Vec::new()),
-            sum_s: 0.0,
-            previous_s: None,
-            changes_s: 0.0,
-            interarrival_s: 0.0,
-            interarrival_sum_s: 0.0,
-        }
-    }
-
     /// A packet sent at `sent` arrives at `now`.
     #[inline]
     pub(crate) fn add(&mut self, sent: Time, now: Time) {
         let delay = now.since(sent);
         let seconds = delay.as_secs_f64();
-        self.distribution.add(delay.as_nanos() / 1000);
         self.sum_s += seconds;
-        if let Some(previous) = self.previous_s.replace(seconds) {
+        let previous = std::mem::replace(&mut self.previous_s, seconds);
+        if let Some(distribution) = &mut self.distribution {
+            distribution.add(delay.as_nanos() / 1000);
             let change = (seconds - previous).abs();
             self.changes_s += change;
             self.interarrival_s += (change - self.interarrival_s) / 16.0;
             self.interarrival_sum_s += self.interarrival_s;
+        } else {
+            self.distribution.insert(Box::default()).add(delay.as_nanos() / 1000);
         }
     }
 
     fn packets(&self) -> u64 {
-        self.distribution.len()
+        self.distribution.as_ref().map_or(0, |distribution| distribution.len())
     }
 
     pub(crate) fn mean_s(&self) -> Option<f64> {
@@ -150,7 +127,7 @@ impl DelayRecord {
     }
 
     pub(crate) fn p95_s(&self) -> Option<f64> {
-        self.distribution.quantile(0.95).map(|micros| micros as f64 * 1e-6)
+        self.distribution.as_ref()?.p95().map(|micros| micros as f64 * 1e-6)
     }
 
     /// Mean of the absolute difference between the delays of packets that arrive one after the other.
@@ -217,7 +194,7 @@ mod tests {
 
     #[test]
     fn jitter_is_the_mean_change_between_arrivals() {
-        let mut delays = DelayRecord::new();
+        let mut delays = DelayRecord::default();
         for (sent, arrived) in [(0.0, 0.1), (1.0, 1.3), (2.0, 2.1)] {
             delays.add(at(sent), at(arrived));
         }
@@ -231,22 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_histogram_takes_over_where_there_are_many() {
-        let (mut delays, mut exact) = (DelayRecord::new(), Vec::new());
-        let mut state = 7u64;
-        for packet in 1..=2 * Distribution::FEW {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let micros = 80_000 + (state >> 40) % 200_000;
-            delays.add(Time::ZERO, Time::from_nanos(micros * 1000));
-            exact.push(micros);
-            if packet == 100 || packet == 2 * Distribution::FEW {
-                exact.sort_unstable();
-                let p95 = exact[(0.95 * packet as f64).ceil() as usize - 1] as f64 * 1e-6;
-                let error = delays.p95_s().unwrap() / p95 - 1.0;
-                let tolerance = if packet == 100 { 1e-12 } else { 1e-3 };
-                assert!(error.abs() < tolerance, "{packet} packets: {error}");
-            }
-        }
-        assert!(matches!(delays.distribution, Distribution::Many(_)));
+    fn an_idle_flow_costs_little() {
+        assert!(size_of::<FlowRecord>() <= 256, "{} bytes", size_of::<FlowRecord>());
     }
 }

@@ -1,7 +1,10 @@
 //! What a run leaves behind: a summary, tables of flows and series.
 
+mod columns;
+mod distribution;
 pub(crate) mod drops;
 pub(crate) mod flow;
+pub(crate) mod flow_summary;
 pub(crate) mod order;
 pub(crate) mod recorder;
 pub(crate) mod series;
@@ -9,8 +12,11 @@ pub(crate) mod spurious;
 mod summary;
 mod table;
 
-pub(crate) use summary::flow_table;
-pub use summary::{ChannelSummary, Conservation, FlowSummary, PathSummary, PepSummary, Summary, UsersSummary};
+pub use columns::columns;
+pub use drops::{CAUSES, Cause, Lost};
+pub use flow_summary::FlowSummary;
+pub(crate) use flow_summary::flow_table;
+pub use summary::{ChannelSummary, Conservation, PathSummary, PepSummary, Summary, UsersSummary};
 pub use table::{Column, Table};
 
 /// The result of a run.

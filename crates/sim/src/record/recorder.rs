@@ -74,7 +74,7 @@ impl Recorder {
                 record.order.on_sent(segment);
             }
             if packet.copy > 0 {
-                record.spurious.on_retransmission(packet.payload.sequence(), packet.copy, received());
+                record.on_retransmission(packet.payload.sequence(), packet.copy, received());
             }
         }
         if let Some(capture) = &mut self.capture {
@@ -123,10 +123,11 @@ impl Recorder {
         self.drops.count(loss);
         if counts(packet) {
             let record = &mut self.flows[packet.flow as usize];
-            record.lost.count(loss);
-            if let Payload::Tcp(segment) = &packet.payload {
-                record.spurious.on_loss(segment.seq, packet.copy);
-            }
+            let segment = match &packet.payload {
+                Payload::Tcp(segment) => Some((segment.seq, packet.copy)),
+                Payload::Udp(_) => None,
+            };
+            record.on_loss(loss, segment);
         }
     }
 
@@ -142,7 +143,7 @@ impl Recorder {
             match &packet.payload {
                 Payload::Tcp(segment) => {
                     record.order.on_arrival(segment, packet.copy);
-                    record.spurious.on_arrival(segment.seq, packet.copy);
+                    record.on_segment(segment.seq, packet.copy);
                 }
                 Payload::Udp(datagram) => {
                     record.order.on_datagram(datagram.number);

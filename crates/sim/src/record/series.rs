@@ -1,6 +1,7 @@
 //! Time series: samples of the world at a steady interval, with a bounded memory.
 
 use access::AccessCounts;
+use units::report::Line;
 use units::{Duration, Time};
 
 use super::table::Table;
@@ -105,64 +106,192 @@ impl Series {
 
     /// One row for each instant and flow. Rates and counts are those of the interval that ends at the instant.
     pub(crate) fn table(&self, transmissions: usize) -> Table {
-        let flows = self.flows;
-        let rows = || (0..self.times.len()).flat_map(move |i| (0..flows).map(move |f| (i, f)));
-        let flow = |i: usize, f: usize| &self.samples[i * flows + f];
-        let gauge = |value: fn(&FlowSample) -> f32| rows().map(move |(i, f)| f64::from(value(flow(i, f))));
-        let since = |i: usize| self.times[i].since(if i == 0 { Time::ZERO } else { self.times[i - 1] }).as_secs_f64();
-        let bps = |i: usize, bits: u64| if since(i) > 0.0 { bits as f64 / since(i) } else { 0.0 };
-        let hop_change = |i: usize, value: &dyn Fn(&HopSample) -> u64| {
-            value(&self.hop[i]) - if i == 0 { 0 } else { value(&self.hop[i - 1]) }
-        };
-        let flow_change = |i: usize, f: usize, value: fn(&FlowSample) -> u64| {
-            value(flow(i, f)) - if i == 0 { 0 } else { value(flow(i - 1, f)) }
-        };
-
+        let rows = (0..self.times.len()).flat_map(|i| (0..self.flows).map(move |f| Row { series: self, i, f }));
         let mut table = Table::default();
-        table.float("time_s", rows().map(|(i, _)| self.times[i].as_secs_f64()));
-        table.count("flow", rows().map(|(_, f)| f as u64));
-        table.float("goodput_bps", rows().map(|(i, f)| bps(i, 8 * flow_change(i, f, |s| s.delivered_bytes))));
-        table.float("cwnd_packets", gauge(|s| s.cwnd_packets));
-        table.float("ssthresh_packets", gauge(|s| s.ssthresh_packets));
-        table.float("srtt_s", gauge(|s| s.srtt_s));
-        table.float("rto_s", gauge(|s| s.rto_s));
-        table.float("in_flight_packets", gauge(|s| s.in_flight_packets));
-        table.count("retransmitted_packets", rows().map(|(i, f)| flow_change(i, f, |s| s.retransmitted_packets)));
-        table.float("path_delay_s", rows().map(|(i, _)| f64::from(self.hop[i].path_delay_s)));
-        table.count("queue_packets", rows().map(|(i, _)| u64::from(self.hop[i].queue_packets)));
-        table.float("coded_bps", rows().map(|(i, _)| bps(i, hop_change(i, &|h| h.coded_bits))));
-        table.float("attenuation_db", gauge(|s| s.attenuation_db));
-        for (n, name) in DECODED_AFTER.iter().enumerate().take(transmissions) {
-            table.count(name, rows().map(|(i, _)| hop_change(i, &|h| h.decoded_after[n])));
-        }
-        if transmissions > TRANSMISSIONS {
-            table.count("decoded_later", rows().map(|(i, _)| hop_change(i, &|h| h.decoded_later)));
-        }
-        table.count("harq_failed", rows().map(|(i, _)| hop_change(i, &|h| h.harq_failed)));
-        if self.hop.iter().any(|hop| hop.look.is_some()) {
-            let look = |value: fn(LookSample) -> f32| {
-                rows().map(move |(i, _)| self.hop[i].look.map_or(f64::NAN, |look| f64::from(value(look))))
-            };
-            table.float("elevation_deg", look(|look| look.elevation_deg));
-            table.float("doppler_hz", look(|look| look.doppler_hz));
-        }
-        if self.hop.iter().any(|hop| hop.access.is_some()) {
-            let state = |i: usize| self.hop[i].access.unwrap_or_default();
-            let counted = |value: fn(AccessCounts) -> u64| {
-                rows().map(move |(i, _)| value(state(i)) - if i == 0 { 0 } else { value(state(i - 1)) })
-            };
-            table.count("random_packets", counted(|a| a.random_packets));
-            table.count("random_lost", counted(|a| a.random_lost));
-            table.count("random_slots", counted(|a| a.random_slots));
-            table.count("granted_slots", counted(|a| a.granted_slots));
-            table.count("used_slots", counted(|a| a.used_slots));
-            table.count("waiting_datagrams", rows().map(|(i, _)| state(i).waiting_datagrams));
+        for SeriesColumn { line, only_with, made } in COLUMNS {
+            if !only_with.holds(&self.hop) {
+                continue;
+            }
+            match *made {
+                Made::Float(made) => table.float(line.name, rows.clone().map(|row| made(&row))),
+                Made::Count(made) => table.count(line.name, rows.clone().map(|row| made(&row))),
+                Made::CountOfEach(names, made) => {
+                    for (n, name) in names.iter().enumerate().take(transmissions) {
+                        table.count(name, rows.clone().map(|row| made(&row, n)));
+                    }
+                }
+                Made::CountBeyond(made) if transmissions > TRANSMISSIONS => {
+                    table.count(line.name, rows.clone().map(|row| made(&row)));
+                }
+                Made::CountBeyond(_) => {}
+            }
         }
         table
     }
 }
 
-const DECODED_AFTER: [&str; TRANSMISSIONS] = [
+/// An instant and flow of the series.
+#[derive(Clone, Copy)]
+struct Row<'a> {
+    series: &'a Series,
+    i: usize,
+    f: usize,
+}
+
+impl Row<'_> {
+    fn flow(&self) -> &FlowSample {
+        &self.series.samples[self.i * self.series.flows + self.f]
+    }
+
+    fn hop(&self) -> &HopSample {
+        &self.series.hop[self.i]
+    }
+
+    fn access(&self) -> AccessCounts {
+        self.hop().access.unwrap_or_default()
+    }
+
+    fn look(&self, value: fn(LookSample) -> f32) -> f64 {
+        self.hop().look.map_or(f64::NAN, |look| f64::from(value(look)))
+    }
+
+    /// The same flow an instant before; none at the first.
+    fn before(&self) -> Option<Self> {
+        Some(Row { i: self.i.checked_sub(1)?, ..*self })
+    }
+
+    /// How much a counter grew in the interval.
+    fn grown(&self, counter: impl Fn(&Self) -> u64) -> u64 {
+        counter(self) - self.before().map_or(0, |before| counter(&before))
+    }
+
+    /// Bits per second of the interval.
+    fn bps(&self, bits: u64) -> f64 {
+        let from = self.before().map_or(Time::ZERO, |before| before.series.times[before.i]);
+        let seconds = self.series.times[self.i].since(from).as_secs_f64();
+        if seconds > 0.0 { bits as f64 / seconds } else { 0.0 }
+    }
+}
+
+/// A column of the series.
+struct SeriesColumn {
+    line: Line,
+    only_with: OnlyWith,
+    made: Made,
+}
+
+/// Which runs have a column.
+#[derive(Clone, Copy)]
+enum OnlyWith {
+    Anything,
+    Satellites,
+    ReturnLink,
+}
+
+/// How a column is made of each row.
+#[derive(Clone, Copy)]
+enum Made {
+    Float(fn(&Row<'_>) -> f64),
+    Count(fn(&Row<'_>) -> u64),
+    /// A column for each of the names, as many as there are transmissions of a packet.
+    CountOfEach(&'static [&'static str], fn(&Row<'_>, usize) -> u64),
+    /// Only where a packet has more transmissions than those columns.
+    CountBeyond(fn(&Row<'_>) -> u64),
+}
+
+impl OnlyWith {
+    fn holds(self, hop: &[HopSample]) -> bool {
+        match self {
+            OnlyWith::Anything => true,
+            OnlyWith::Satellites => hop.iter().any(|hop| hop.look.is_some()),
+            OnlyWith::ReturnLink => hop.iter().any(|hop| hop.access.is_some()),
+        }
+    }
+}
+
+macro_rules! label {
+    () => {
+        None
+    };
+    ($label:literal) => {
+        Some($label)
+    };
+}
+
+/// The columns in their order: documentation, perhaps a label, the name and how it is made.
+macro_rules! series_columns {
+    ($($only_with:ident { $($(#[doc = $doc:literal])+ $($label:literal)? $name:ident = $how:ident($($made:tt)+);)+ })+) => {
+        static COLUMNS: &[SeriesColumn] = &[$($(SeriesColumn {
+            line: Line::new(stringify!($name), label!($($label)?), concat!($($doc),+)),
+            only_with: OnlyWith::$only_with,
+            made: Made::$how($($made)+),
+        }),+),+];
+    };
+}
+
+series_columns! {
+    Anything {
+        /// The instant.
+        "Time" time_s = Float(|row| row.series.times[row.i].as_secs_f64());
+        /// The flow's `id`.
+        flow = Count(|row| row.f as u64);
+        /// Data handed to the receiving application in the interval.
+        goodput_bps = Float(|row| row.bps(8 * row.grown(|row| row.flow().delivered_bytes)));
+        /// Congestion window.
+        "Congestion window" cwnd_packets = Float(|row| row.flow().cwnd_packets.into());
+        /// Slow-start threshold; null before the first loss.
+        "Slow-start threshold" ssthresh_packets = Float(|row| row.flow().ssthresh_packets.into());
+        /// Smoothed round-trip time (RFC 6298).
+        "Smoothed round-trip time" srtt_s = Float(|row| row.flow().srtt_s.into());
+        /// Retransmission timeout.
+        "Retransmission timeout" rto_s = Float(|row| row.flow().rto_s.into());
+        /// What the sender believes to be in flight.
+        in_flight_packets = Float(|row| row.flow().in_flight_packets.into());
+        /// Packets sent again in the interval.
+        "Packets sent again" retransmitted_packets = Count(|row| row.grown(|row| row.flow().retransmitted_packets));
+        /// One-way delay of the path.
+        "One-way delay of the path" path_delay_s = Float(|row| row.hop().path_delay_s.into());
+        /// Packets waiting for the last hop.
+        "Queue of the last hop" queue_packets = Count(|row| row.hop().queue_packets.into());
+        /// Coded bits sent over the last hop in the interval, per second.
+        "Coded rate of the last hop" coded_bps = Float(|row| row.bps(row.grown(|row| row.hop().coded_bits)));
+        /// Attenuation of the user's channel against an unobstructed line of sight; null where the channel has none.
+        "Attenuation of the channel" attenuation_db = Float(|row| row.flow().attenuation_db.into());
+        /// Packets decoded in the interval with the n-th transmission: `decoded_after_1`, `decoded_after_2`, … to 8.
+        decoded_after_n = CountOfEach(DECODED_AFTER, |row, n| row.grown(|row| row.hop().decoded_after[n]));
+        /// Those decoded later still.
+        decoded_later = CountBeyond(|row| row.grown(|row| row.hop().decoded_later));
+        /// Packets given up in the interval.
+        harq_failed = Count(|row| row.grown(|row| row.hop().harq_failed));
+    }
+    Satellites {
+        /// How high the users see the satellite that serves them; only where the path knows satellites.
+        "Elevation of the satellite" elevation_deg = Float(|row| row.look(|look| look.elevation_deg));
+        /// Doppler shift of the channel's carrier; only where the path knows satellites.
+        "Doppler shift of the carrier" doppler_hz = Float(|row| row.look(|look| look.doppler_hz));
+    }
+    ReturnLink {
+        /// With a return link: packets sent by random access in the frames that began in the interval.
+        random_packets = Count(|row| row.grown(|row| row.access().random_packets));
+        /// Those of them that were not decoded.
+        random_lost = Count(|row| row.grown(|row| row.access().random_lost));
+        /// Slots for random access in these frames.
+        random_slots = Count(|row| row.grown(|row| row.access().random_slots));
+        /// With a return link: slots granted in the interval.
+        granted_slots = Count(|row| row.grown(|row| row.access().granted_slots));
+        /// Those of them in which something was sent.
+        used_slots = Count(|row| row.grown(|row| row.access().used_slots));
+        /// With a return link: datagrams that wait in the terminals.
+        waiting_datagrams = Count(|row| row.access().waiting_datagrams);
+    }
+}
+
+/// The lines of the columns.
+pub(crate) fn lines() -> Vec<Line> {
+    COLUMNS.iter().map(|column| column.line).collect()
+}
+
+const DECODED_AFTER: &[&str] = &[
     "decoded_after_1",
     "decoded_after_2",
     "decoded_after_3",
@@ -172,6 +301,7 @@ const DECODED_AFTER: [&str; TRANSMISSIONS] = [
     "decoded_after_7",
     "decoded_after_8",
 ];
+const _: () = assert!(DECODED_AFTER.len() == TRANSMISSIONS);
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,8 @@
 //! Results as columns.
 
+use super::drops::Lost;
+use super::summary::PepSummary;
+
 /// A table by columns of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
@@ -55,3 +58,49 @@ impl Column {
         self.len() == 0
     }
 }
+
+/// A value of a report that is a column of a table, several, or none.
+pub(crate) trait Cell: Sized {
+    /// Adds the columns of `values`, one called `name` if it is one.
+    fn add<'a>(table: &mut Table, name: &'static str, values: impl Iterator<Item = &'a Self> + Clone)
+    where
+        Self: 'a;
+}
+
+macro_rules! cells {
+    ($($type:ty: $add:ident($value:pat) = $as:expr;)+) => {
+        $(impl Cell for $type {
+            fn add<'a>(table: &mut Table, name: &'static str, values: impl Iterator<Item = &'a Self> + Clone) {
+                table.$add(name, values.map(|$value| $as));
+            }
+        })+
+    };
+}
+
+cells! {
+    u32: count(&value) = u64::from(value);
+    u64: count(&value) = value;
+    f64: float(&value) = value;
+    Option<f64>: float(value) = value.unwrap_or(f64::NAN);
+    Option<u64>: float(value) = value.map_or(f64::NAN, |count| count as f64);
+    String: text(value) = value.clone();
+    Option<String>: text(value) = value.clone();
+    &'static str: text(&value) = value.to_owned();
+}
+
+impl Cell for Lost {
+    fn add<'a>(table: &mut Table, _: &'static str, values: impl Iterator<Item = &'a Self> + Clone) {
+        for (place, (name, _)) in Lost::default().columns().enumerate() {
+            table.count(name, values.clone().map(|lost| lost.columns().nth(place).map_or(0, |(_, count)| count)));
+        }
+    }
+}
+
+macro_rules! only_in_json {
+    ($($type:ty),+) => {
+        $(impl Cell for Option<$type> {
+            fn add<'a>(_: &mut Table, _: &'static str, _: impl Iterator<Item = &'a Self> + Clone) {}
+        })+
+    };
+}
+only_in_json!(traffic::VoiceQuality, traffic::WebReport, PepSummary);

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use access::{Access, AccessReport};
-use link::{DropReason, LastHopReport};
+use link::LastHopReport;
 use units::{Db, Duration, Frequency, Time};
 
 use super::flow::{Application, Flow};
@@ -15,8 +15,9 @@ use super::run::World;
 use crate::capture::Capture;
 use crate::packet::Way;
 use crate::plan::Plan;
-use crate::record::drops::PathLoss;
+use crate::record::drops::{Loss, PathLoss};
 use crate::record::flow::FlowRecord;
+use crate::record::flow_summary::{FlowFacts, mean_s, per_second};
 use crate::record::{
     ChannelSummary, Conservation, FlowSummary, PathSummary, PepSummary, Record, Summary, Table, UsersSummary,
     flow_table,
@@ -151,7 +152,7 @@ impl World {
         if partial {
             warnings.push(format!("stopped after {} of {}: a partial result", self.now, config.duration));
         }
-        let without_route = self.ledger.recorder.drops.by_path(PathLoss::NoRoute);
+        let without_route = self.ledger.recorder.drops.by(Loss::Path(PathLoss::NoRoute));
         if without_route > 0 {
             warnings.push(format!("{without_route} packets were lost for want of a route"));
         }
@@ -165,8 +166,7 @@ impl World {
                 100.0 * last_hop.stalled_ratio
             ));
         }
-        if last_hop.overruled_choices > 0 {
-            let overruled = last_hop.overruled_choices;
+        if let Some(overruled) = last_hop.overruled_choices {
             warnings.push(format!(
                 "{overruled} times the scheduler of the script chose nobody who could be sent to: the first was served instead"
             ));
@@ -200,57 +200,23 @@ impl World {
         let kind = &self.kinds[flow.kind as usize];
         let sender = self.connections.end(flow.connection, Way::Forward).protocol();
         let receiver = self.connections.end(flow.connection, Way::Backward);
-        let (counters, delivered_bytes) = (sender.counters(), receiver.delivered_bytes());
-        let end = if sender.has_finished() { record.last_delivery } else { self.now };
-        let active = end.since(record.opened_at.unwrap_or(end));
-        let lost_packets = record.lost.total();
-        let settled = record.received_packets + lost_packets;
-        let lost = |reason| record.lost.by_link(reason);
-        let completed = record.opened_at.filter(|_| receiver.protocol().has_been_closed());
-        let voice = record.listener.as_ref().and_then(|listener| listener.quality(lost_packets));
-        FlowSummary {
+        FlowSummary::of(&FlowFacts {
             id,
             user: flow.user,
-            direction: if kind.upload { "up" } else { "down" },
-            traffic: kind.traffic.to_owned(),
-            transport: kind.transport.kind().to_owned(),
-            congestion: kind.transport.congestion().map(str::to_owned),
-            goodput_bps: per_second(delivered_bytes as f64 * 8.0, active),
-            sent_packets: record.sent_packets,
-            received_packets: record.received_packets,
-            retransmitted_packets: counters.retransmitted_segments,
-            dupack_events: counters.dupack_events,
-            rto_events: counters.rto_events,
-            spurious_retransmissions: record.spurious.count(),
-            duplicate_acks: record.order.duplicate_acks(),
-            reordered_packets: record.order.reordered(),
-            marked_packets: record.marked_packets,
-            rtt_mean_s: mean_s(counters.rtt_sum, counters.rtt_samples),
-            one_way_delay_mean_s: record.delay.mean_s(),
-            one_way_delay_p95_s: record.delay.p95_s(),
-            jitter_s: record.delay.jitter_s(),
-            jitter_rfc3550_s: record.delay.interarrival_jitter_s(),
-            loss_ratio: (settled > 0).then(|| lost_packets as f64 / settled as f64),
-            lost_overflow: lost(DropReason::Overflow)
-                + record.lost.by_return_link(access::DropReason::Overflow)
-                + record.lost.by_path(PathLoss::Overflow),
-            lost_early: lost(DropReason::Early),
-            lost_timeout: lost(DropReason::Timeout),
-            lost_harq: lost(DropReason::Harq),
-            lost_no_route: record.lost.by_path(PathLoss::NoRoute),
-            lost_handover: lost(DropReason::Handover) + record.lost.by_path(PathLoss::Handover),
-            lost_late: voice.map(|voice| voice.late_packets),
-            mos: voice.map(|voice| voice.mos),
-            lost_collision: record.lost.by_return_link(access::DropReason::Collision),
+            upward: kind.upload,
+            traffic: kind.traffic,
+            transport: kind.transport.kind(),
+            congestion: kind.transport.congestion(),
+            record,
+            counters: sender.counters(),
+            delivered_bytes: receiver.delivered_bytes(),
+            end: if sender.has_finished() { record.last_delivery } else { self.now },
+            closed: receiver.protocol().has_been_closed(),
             access_kind: self.access_kind(record.accessed),
-            first_packet_s: seconds_between(record.opened_at, record.first_delivery),
-            completion_s: seconds_between(completed, Some(record.last_delivery)),
-            cwnd_mean_packets: record.window.mean(end),
-            delivered_bytes,
-            voice,
+            voice: record.listener.as_ref().and_then(|listener| listener.quality(record.lost_packets())),
             web: self.application_of(id, flow).and_then(|application| application.source.report()),
             pep: flow.proxy.map(|proxy| self.summarise_proxy(&self.proxies[proxy as usize])),
-        }
+        })
     }
 
     fn summarise_proxy(&self, proxy: &Proxy) -> PepSummary {
@@ -283,18 +249,4 @@ impl World {
         let names: Vec<&str> = used.map(|access| link.name_of(access)).collect();
         (!names.is_empty()).then(|| names.join("+"))
     }
-}
-
-/// From one instant to the other, if both are known.
-fn seconds_between(from: Option<Time>, to: Option<Time>) -> Option<f64> {
-    Some(to?.since(from?).as_secs_f64())
-}
-
-/// `amount` per second; 0 in no time.
-fn per_second(amount: f64, time: Duration) -> f64 {
-    if time.is_zero() { 0.0 } else { amount / time.as_secs_f64() }
-}
-
-fn mean_s(sum: Duration, count: u64) -> Option<f64> {
-    (count > 0).then(|| sum.as_secs_f64() / count as f64)
 }

@@ -1,6 +1,5 @@
 //! The listener: plays what comes in time and judges the call.
 
-use serde::Serialize;
 use units::{Duration, Time};
 
 use super::emodel::{self, Parameters};
@@ -39,28 +38,31 @@ struct TalkSpurt {
     delay: Duration,
 }
 
-/// What a call was like for the listener.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct VoiceQuality {
-    /// Packets that arrived, the late ones included.
-    pub received_packets: u64,
-    /// Packets that arrived after they should have been played.
-    pub late_packets: u64,
-    /// Share of packets not played: lost in the network or late.
-    pub loss_ratio: f64,
-    /// Mean length of a burst of packets not played, over that of random loss of the same share (G.107's BurstR). 1 if none
-    /// was lost.
-    pub burst_ratio: f64,
-    /// Talk-spurts heard.
-    pub talk_spurts: u64,
-    /// Mean time from sending a packet to playing it; `None` if none was played.
-    pub playout_delay_s: Option<f64>,
-    /// The same with the time to fill a packet and the codec's look-ahead: Ta of the E-model.
-    pub mouth_to_ear_s: Option<f64>,
-    /// Transmission rating factor R; 93.2 is an ideal narrowband call, before the advantage factor. 0 if nothing was played.
-    pub r_factor: f64,
-    /// Mean opinion score of the conversation, 1 to 4.5.
-    pub mos: f64,
+units::report! {
+    /// What a call was like for the listener.
+    #[derive(Copy)]
+    pub struct VoiceQuality {
+        /// Packets that arrived, the late ones included: those of the flow.
+        received_packets: u64,
+        /// Packets that arrived after they should have been played: `lost_late` of the flow.
+        late_packets: u64,
+        /// Share of packets not played: lost on the way or late.
+        loss_ratio: f64,
+        /// Mean length of runs of packets not played, over that of random loss of the same share (G.107's BurstR); 1 if none was
+        /// lost.
+        burst_ratio: f64,
+        /// Talk-spurts heard.
+        talk_spurts: u64,
+        /// Mean time from sending a packet to playing it; `null` if none was played.
+        playout_delay_s: Option<f64>,
+        /// The same with what codec and packet take: Ta of the E-model.
+        mouth_to_ear_s: Option<f64>,
+        /// Rating R of the E-model (ITU-T G.107), from which `mos` follows: 93.2 is an ideal narrowband call, before the advantage
+        /// factor; 0 if nothing was played.
+        r_factor: f64,
+        /// [Mean opinion score](models/voice-quality.md) of the conversation, 1 to 4.5: that of the flow.
+        mos: f64,
+    }
 }
 
 impl Listener {

@@ -1,6 +1,5 @@
 //! What users of the web measured, and the report of it.
 
-use serde::Serialize;
 use units::Duration;
 
 /// The times of one user, or of several together.
@@ -16,40 +15,42 @@ pub struct WebTimes {
     pub responses: Vec<Duration>,
 }
 
-/// What users of the web measured. The first request on a connection is written when the connection is opened, so its times
-/// and the load time of the first page contain the handshake. Times are `None` where there are none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct WebReport {
-    /// Pages that were complete; 0 for traffic that knows requests only.
-    pub pages: u64,
-    /// Pages that were asked for.
-    pub clicks: u64,
-    /// Mean load time of the complete pages.
-    pub load_mean_s: Option<f64>,
-    /// Median load time: the smallest that half of the pages do not exceed.
-    pub load_median_s: Option<f64>,
-    /// 95th percentile of the load time: the smallest that 95 % of the pages do not exceed.
-    pub load_p95_s: Option<f64>,
-    /// Requests that reached the server whole.
-    pub requests: u64,
-    /// Mean time of a request, from its writing to its last byte at the server.
-    pub request_mean_s: Option<f64>,
-    /// Median time of a request: the smallest that half of them do not exceed.
-    pub request_median_s: Option<f64>,
-    /// Shortest time of a request.
-    pub request_min_s: Option<f64>,
-    /// Longest time of a request.
-    pub request_max_s: Option<f64>,
-    /// Responses that reached the user whole.
-    pub responses: u64,
-    /// Mean time of a response, from the writing of its request to its last byte at the user.
-    pub response_mean_s: Option<f64>,
-    /// Median time of a response: the smallest that half of them do not exceed.
-    pub response_median_s: Option<f64>,
-    /// Shortest time of a response.
-    pub response_min_s: Option<f64>,
-    /// Longest time of a response.
-    pub response_max_s: Option<f64>,
+units::report! {
+    /// What users of the web measured. The first request on a connection is written when the connection is opened, so its times
+    /// and the load time of the first page contain the handshake. Times are `None` where there are none.
+    #[derive(Copy, Default)]
+    pub struct WebReport {
+        /// Pages that were complete; 0 for traffic that knows requests only.
+        pages: u64,
+        /// Pages that were asked for.
+        clicks: u64,
+        /// Mean time from the click to the last byte of a complete page.
+        load_mean_s: Option<f64>,
+        /// Median of it: the smallest that half of the pages do not exceed.
+        load_median_s: Option<f64>,
+        /// 95th percentile of it.
+        load_p95_s: Option<f64>,
+        /// Requests that reached the server whole.
+        requests: u64,
+        /// Mean time of a request, from the opening of the connection (later ones: from the writing) to the last byte at the server.
+        request_mean_s: Option<f64>,
+        /// Median of it: the smallest that half of them do not exceed.
+        request_median_s: Option<f64>,
+        /// Shortest time of a request.
+        request_min_s: Option<f64>,
+        /// Longest time of a request.
+        request_max_s: Option<f64>,
+        /// Responses that reached the user whole.
+        responses: u64,
+        /// Mean time of a response, from the writing of its request to the last byte at the user.
+        response_mean_s: Option<f64>,
+        /// Median of it: the smallest that half of them do not exceed.
+        response_median_s: Option<f64>,
+        /// Shortest time of a response.
+        response_min_s: Option<f64>,
+        /// Longest time of a response.
+        response_max_s: Option<f64>,
+    }
 }
 
 impl WebTimes {

@@ -1,0 +1,29 @@
+//! Everything that a run leaves behind, by name: what documentation, labels and lists of columns are made from.
+
+use serde_json::{Value, json};
+use units::report::{Line, Reported, UNITS};
+
+use super::drops::CAUSES;
+use super::series;
+use super::summary::Summary;
+
+/// Of the summary's keys and the columns of the series: name, unit, label and meaning, with the keys below; the causes of
+/// loss; and the endings of names that are units.
+pub fn columns() -> Value {
+    let causes = CAUSES.iter().map(|cause| json!({"name": cause.name, "words": cause.words, "column": cause.column}));
+    json!({
+        "summary": of(Summary::lines()),
+        "series": of(series::lines()),
+        "causes": causes.collect::<Vec<_>>(),
+        "units": UNITS,
+    })
+}
+
+fn of(lines: Vec<Line>) -> Vec<Value> {
+    let of_line = |line: Line| {
+        let meaning = line.meaning.split_whitespace().collect::<Vec<_>>().join(" ");
+        let below = of((line.below)());
+        json!({"name": line.name, "unit": line.unit(), "label": line.label, "meaning": meaning, "below": below})
+    };
+    lines.into_iter().map(of_line).collect()
+}

@@ -1,0 +1,172 @@
+//! A quantile of many delays in little memory.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Delays in microseconds, of which the 95th percentile is asked for: exact for the first 4096, to three digits for more.
+///
+/// All are counted in a histogram, whose counters reach from the least to the greatest delay only; the greatest of the first
+/// 4096 are kept, which the percentile is among.
+#[derive(Debug, Default)]
+pub(crate) struct Distribution {
+    /// The greatest delays, the least of them on top; empty when there are more than [`FEW`].
+    greatest: BinaryHeap<Reverse<u32>>,
+    counts: Vec<u32>,
+    /// The class of the first counter.
+    first: usize,
+    total: u64,
+}
+
+/// So many are told apart exactly.
+const FEW: u64 = 4096;
+/// Of at most [`FEW`], those that the percentile is among: FEW − ⌈0.95 FEW⌉ + 1.
+const GREATEST: usize = 205;
+/// Delays of the same leading 11 bits are one class, as in an HDR histogram of three digits.
+const DIGIT_BITS: u32 = 11;
+const HALF: usize = 1 << (DIGIT_BITS - 1);
+/// Counters are added by so many.
+const STEP: usize = 16;
+
+impl Distribution {
+    /// Adds a delay.
+    #[inline]
+    pub(crate) fn add(&mut self, micros: u64) {
+        self.total += 1;
+        if self.total > FEW {
+            if !self.greatest.is_empty() {
+                self.greatest = BinaryHeap::new();
+            }
+            self.count(micros);
+            return;
+        }
+        let micros = u32::try_from(micros).unwrap_or(u32::MAX); // an hour and more
+        self.count(u64::from(micros));
+        if self.greatest.len() < GREATEST {
+            self.greatest.push(Reverse(micros));
+        } else if let Some(mut least) = self.greatest.peek_mut()
+            && micros > least.0
+        {
+            *least = Reverse(micros);
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, micros: u64) {
+        let class = class_of(micros);
+        match class.checked_sub(self.first).and_then(|place| self.counts.get_mut(place)) {
+            Some(count) => *count = count.saturating_add(1),
+            None => self.count_outside(class),
+        }
+    }
+
+    #[cold]
+    fn count_outside(&mut self, class: usize) {
+        if self.counts.is_empty() {
+            self.first = class / STEP * STEP;
+        } else if class < self.first {
+            let first = class / STEP * STEP;
+            self.counts.splice(0..0, std::iter::repeat_n(0, self.first - first));
+            self.first = first;
+        }
+        let place = class - self.first;
+        if place >= self.counts.len() {
+            self.counts.resize(place / STEP * STEP + STEP, 0);
+        }
+        self.counts[place] += 1;
+    }
+
+    /// How many.
+    pub(crate) fn len(&self) -> u64 {
+        self.total
+    }
+
+    /// The smallest delay that 95 % of all do not exceed; of more than 4096 the greatest of its class.
+    pub(crate) fn p95(&self) -> Option<u64> {
+        let rank = ((0.95 * self.total as f64).ceil() as u64).max(1);
+        if self.total <= FEW {
+            let mut greatest: Vec<u32> = self.greatest.iter().map(|&Reverse(micros)| micros).collect();
+            greatest.sort_unstable_by_key(|&micros| Reverse(micros));
+            return greatest.get(self.total.checked_sub(rank)? as usize).map(|&micros| u64::from(micros));
+        }
+        let mut counted = 0;
+        let classes = self.counts.iter().zip(self.first..);
+        let mut reached = classes.skip_while(|&(&count, _)| {
+            counted += u64::from(count);
+            counted < rank
+        });
+        reached.next().map(|(_, class)| greatest_of(class))
+    }
+}
+
+/// The class of a delay: its leading 11 bits and how many follow.
+#[inline]
+fn class_of(micros: u64) -> usize {
+    let following = 64 - DIGIT_BITS - (micros | (2 * HALF as u64 - 1)).leading_zeros();
+    following as usize * HALF + (micros >> following) as usize
+}
+
+/// The greatest delay of a class.
+fn greatest_of(class: usize) -> u64 {
+    let following = (class / HALF).saturating_sub(1);
+    let leading = (class - following * HALF) as u64;
+    (leading << following) + (1 << following) - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use hdrhistogram::Histogram;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What a sorted list says, or an HDR histogram where there are many.
+    fn reference(delays: &[u64]) -> Option<u64> {
+        let few = |micros: u64| u64::from(u32::try_from(micros).unwrap_or(u32::MAX));
+        if delays.len() as u64 <= FEW {
+            let mut sorted: Vec<u64> = delays.iter().copied().map(few).collect();
+            sorted.sort_unstable();
+            return sorted.get(((0.95 * delays.len() as f64).ceil() as usize).max(1) - 1).copied();
+        }
+        let mut histogram = Histogram::<u32>::new(3).unwrap();
+        for (place, &micros) in delays.iter().enumerate() {
+            histogram.record(if (place as u64) < FEW { few(micros) } else { micros }).unwrap();
+        }
+        Some(histogram.value_at_quantile(0.95))
+    }
+
+    fn delays() -> impl Strategy<Value = u64> {
+        prop_oneof![0u64..5000, 30_000u64..300_000, 30_000u64..300_000, 0u64..u64::MAX >> 20]
+    }
+
+    proptest! {
+        #[test]
+        fn percentiles_are_those_of_a_list_and_of_an_hdr_histogram(
+            delays in prop::collection::vec(delays(), 0..600), times in 1usize..20, rising in any::<bool>())
+        {
+            let mut all = delays.repeat(times);
+            if rising {
+                all.sort_unstable();
+            }
+            let mut distribution = Distribution::default();
+            all.iter().for_each(|&micros| distribution.add(micros));
+            prop_assert_eq!(distribution.len(), all.len() as u64);
+            prop_assert_eq!(distribution.p95(), reference(&all));
+        }
+    }
+
+    #[test]
+    fn every_number_of_few_has_its_percentile() {
+        let (mut distribution, mut all) = (Distribution::default(), Vec::new());
+        let mut state = 7u64;
+        for _ in 0..FEW + 100 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let micros = 80_000 + (state >> 40) % 200_000;
+            all.push(micros);
+            distribution.add(micros);
+            if all.len() as u64 > FEW - 45 || all.len() % 13 == 0 {
+                assert_eq!(distribution.p95(), reference(&all), "of {}", all.len());
+            }
+        }
+        assert!(distribution.greatest.is_empty() && distribution.counts.len() < 3000);
+    }
+}

@@ -1,0 +1,173 @@
+//! The columns of flows: name, meaning, label, and how each is made.
+
+use traffic::{VoiceQuality, WebReport};
+use transport::Counters;
+use units::{Duration, Time};
+
+use super::drops::Lost;
+use super::flow::FlowRecord;
+use super::summary::PepSummary;
+use super::table::{Cell, Table};
+
+/// What the columns of a flow are made from.
+pub(crate) struct FlowFacts<'a> {
+    pub(crate) id: u32,
+    pub(crate) user: u32,
+    pub(crate) upward: bool,
+    pub(crate) traffic: &'static str,
+    pub(crate) transport: &'static str,
+    pub(crate) congestion: Option<&'static str>,
+    pub(crate) record: &'a FlowRecord,
+    /// Of the end that sends the data.
+    pub(crate) counters: Counters,
+    pub(crate) delivered_bytes: u64,
+    /// Until when its goodput is measured.
+    pub(crate) end: Time,
+    /// Whether both ends have been closed.
+    pub(crate) closed: bool,
+    pub(crate) access_kind: Option<String>,
+    pub(crate) voice: Option<VoiceQuality>,
+    pub(crate) web: Option<WebReport>,
+    pub(crate) pep: Option<PepSummary>,
+}
+
+impl FlowFacts<'_> {
+    fn active(&self) -> Duration {
+        self.end.since(self.record.opened_at.unwrap_or(self.end))
+    }
+
+    fn loss_ratio(&self) -> Option<f64> {
+        let lost = self.record.lost_packets();
+        let settled = self.record.received_packets + lost;
+        (settled > 0).then(|| lost as f64 / settled as f64)
+    }
+
+    /// From its opening to `to`, if both are known.
+    fn since_opening(&self, to: Option<Time>) -> Option<f64> {
+        Some(to?.since(self.record.opened_at?).as_secs_f64())
+    }
+}
+
+/// Declares the columns of flows: a line of [`units::report!`] for each, with how it is made from [`FlowFacts`].
+macro_rules! flow_columns {
+    ($(#[$meta:meta])* pub struct $name:ident {
+        $($(#[doc = $doc:literal])+ $([$how:ident])? $($label:literal)? $field:ident: $type:ty = $made:expr;)+
+    }) => {
+        units::report! {
+            $(#[$meta])*
+            pub struct $name { $($(#[doc = $doc])+ $([$how])? $($label)? $field: $type),+ }
+        }
+
+        impl $name {
+            pub(crate) fn of(facts: &FlowFacts<'_>) -> $name {
+                $name {
+                    $($field: {
+                        let made: fn(&FlowFacts<'_>) -> $type = $made;
+                        made(facts)
+                    }),+
+                }
+            }
+        }
+
+        /// One row for each flow.
+        pub(crate) fn flow_table(flows: &[$name]) -> Table {
+            let mut table = Table::default();
+            $(<$type as Cell>::add(&mut table, stringify!($field), flows.iter().map(|flow| &flow.$field));)+
+            table
+        }
+    };
+}
+
+flow_columns! {
+    /// The key numbers of a flow. A value that was never observed is `null`.
+    pub struct FlowSummary {
+        /// Number of the flow, from 0.
+        "Flow" id: u32 = |f| f.id;
+        /// Number of the user at its end. Each has a channel and a terminal of its own.
+        user: u32 = |f| f.user;
+        /// Where its data go: `down` to the user, or `up` over the [return link](models/return-link.md).
+        direction: &'static str = |f| if f.upward { "up" } else { "down" };
+        /// What it carries: the kind of `flows.N.traffic`.
+        traffic: String = |f| f.traffic.to_owned();
+        /// `tcp` or `udp`.
+        transport: String = |f| f.transport.to_owned();
+        /// The congestion controller; `null` for `udp`.
+        "Congestion controller" congestion: Option<String> = |f| f.congestion.map(str::to_owned);
+        /// Data that the receiving application got, in order and once (of UDP: what arrived), divided by the time from the opening
+        /// of the flow to the end of the run (or to the last delivery of a finished transfer or call). Headers and
+        /// retransmissions do not count.
+        goodput_bps: f64 = |f| per_second(f.delivered_bytes as f64 * 8.0, f.active());
+        /// Packets with data that the sender sent, retransmissions included.
+        "Packets sent" sent_packets: u64 = |f| f.record.sent_packets;
+        /// Packets with data that arrived at the receiver, duplicates and late ones included, whether or not the receiver could use
+        /// them.
+        "Packets received" received_packets: u64 = |f| f.record.received_packets;
+        /// Packets with data (or the final FIN) sent again, for whatever reason; a repeated SYN does not count.
+        "Packets sent again" retransmitted_packets: u64 = |f| f.counters.retransmitted_segments;
+        /// Times the sender entered fast retransmit: the third duplicate acknowledgment, or as many segments selectively
+        /// acknowledged (RFC 6675).
+        "Fast retransmits" dupack_events: u64 = |f| f.counters.dupack_events;
+        /// Expiries of the retransmission timer.
+        "Timeouts" rto_events: u64 = |f| f.counters.rto_events;
+        /// Retransmitted segments of which an earlier copy had been, or was later, received: nothing had been lost, only late.
+        spurious_retransmissions: u64 = |f| f.record.spurious();
+        /// Acknowledgments that reached the sender while data were outstanding and that repeat acknowledgment number and window of
+        /// the one before, without data, SYN or FIN (RFC 5681 section 2).
+        "Duplicate acknowledgments" duplicate_acks: u64 = |f| f.record.order.duplicate_acks();
+        /// First transmissions that arrived after one that was sent later (RFC 4737 section 3.3).
+        "Packets reordered" reordered_packets: u64 = |f| f.record.order.reordered();
+        /// Packets with data that reached the receiver with a congestion mark from the last hop.
+        "Packets marked" marked_packets: u64 = |f| f.record.marked_packets;
+        /// Mean of the round-trip times that the sender measured.
+        "Mean RTT" rtt_mean_s: Option<f64> = |f| mean_s(f.counters.rtt_sum, f.counters.rtt_samples);
+        /// Mean time of packets with data from the moment they are sent to their arrival at the receiver's transport: path, queue,
+        /// last hop, HARQ and reordering included. Packets that never arrive do not count.
+        "Mean one-way delay" one_way_delay_mean_s: Option<f64> = |f| f.record.delay.mean_s();
+        /// The 95th percentile of it.
+        "One-way delay, 95 %" one_way_delay_p95_s: Option<f64> = |f| f.record.delay.p95_s();
+        /// Mean absolute difference between the one-way delays of packets that arrive one after the other: the jitter of the
+        /// published studies.
+        jitter_s: Option<f64> = |f| f.record.delay.jitter_s();
+        /// The interarrival jitter of RFC 3550 section 6.4.1, J ← J + (|D| − J)/16 with D that difference, as the mean of J over the
+        /// packets.
+        "Interarrival jitter" jitter_rfc3550_s: Option<f64> = |f| f.record.delay.interarrival_jitter_s();
+        /// Packets with data lost on the way, as a share of those whose fate is known at the end of the run.
+        "Packets lost" loss_ratio: Option<f64> = |f| f.loss_ratio();
+        /// The lost packets by cause.
+        [flat] lost: Lost = |f| f.record.lost();
+        /// Packets of a call that arrived after they should have been played; they are not in `loss_ratio`. `null` where nobody
+        /// listens.
+        "Packets late" lost_late: Option<u64> = |f| Some(f.voice?.late_packets);
+        /// [Mean opinion score](models/voice-quality.md), 1 to 4.5; `null` where nobody listens or nothing was sent.
+        mos: Option<f64> = |f| Some(f.voice?.mos);
+        /// How the packets that went up, data or acknowledgments, got at the return link: `dedicated`, a scheme of random access, or
+        /// both as `crdsa+dedicated`; `null` without a return link.
+        "Access" access_kind: Option<String> = |f| f.access_kind.clone();
+        /// Time from the opening of the flow to the arrival of the first packet with data that goes in its direction (of web
+        /// traffic: of a response); `null` if none arrived.
+        "First packet" first_packet_s: Option<f64> = |f| f.since_opening(f.record.first_delivery);
+        /// Time from the opening of a transfer to the arrival of its last byte; `null` if it has no end, or had not ended.
+        "Completed after" completion_s: Option<f64> =
+            |f| f.since_opening(Some(f.record.last_delivery).filter(|_| f.closed));
+        /// The congestion window, averaged over the time for which goodput is measured.
+        "Mean window" cwnd_mean_packets: Option<f64> = |f| f.record.window.mean(f.end);
+        /// The data of `goodput_bps`.
+        "Data delivered" delivered_bytes: u64 = |f| f.delivered_bytes;
+        /// How the score of a call comes about; only for voice.
+        [optional] voice: Option<VoiceQuality> = |f| f.voice;
+        /// What web traffic measured; with several connections, at the first flow of an application.
+        [optional] web: Option<WebReport> = |f| f.web;
+        /// What the [proxy](models/pep.md) did, only for a flow that has one. The other keys of the flow are then those of the
+        /// connection from the gateway to the user; goodput is the user's in any case.
+        [optional] pep: Option<PepSummary> = |f| f.pep.clone();
+    }
+}
+
+/// `amount` per second; 0 in no time.
+pub(crate) fn per_second(amount: f64, time: Duration) -> f64 {
+    if time.is_zero() { 0.0 } else { amount / time.as_secs_f64() }
+}
+
+pub(crate) fn mean_s(sum: Duration, count: u64) -> Option<f64> {
+    (count > 0).then(|| sum.as_secs_f64() / count as f64)
+}

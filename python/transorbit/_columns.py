@@ -1,0 +1,73 @@
+"""What a run leaves behind, by name: the core's table of keys and columns, as all of Python reads it."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from transorbit import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@cache
+def table() -> dict[str, Any]:
+    """The core's table: `summary`, `series`, `causes` and `units`."""
+    made: dict[str, Any] = json.loads(_core.columns_json())
+    return made
+
+
+def of(group: str) -> list[dict[str, Any]]:
+    """The lines of a group of the summary, or of the `series`."""
+    if group == "series":
+        return list(table()["series"])
+    return list(next(line["below"] for line in table()["summary"] if line["name"] == group))
+
+
+def names(group: str | None = None) -> list[str]:
+    """The keys of a group of the summary, or of the `series`, that hold one value each; without a group of the summary."""
+    lines = table()["summary"] if group is None else of(group)
+    return [line["name"] for line in lines if not line["below"]]
+
+
+@cache
+def labels() -> dict[str, str]:
+    """What figures call a key, by its path in the summary or its name in the series, where that is not its name in words."""
+    return dict(_labels("", table()["summary"])) | dict(_labels("", table()["series"]))
+
+
+def label(name: str) -> str:
+    """What a figure calls a column of the flows or the series, without its unit."""
+    known = labels()
+    return known.get(name) or known.get(f"flows.{name}") or in_words(name)[0]
+
+
+def in_words(name: str) -> tuple[str, str | None]:
+    """A name as words without the unit that it ends with, and the unit."""
+    words = name.replace(".", "_").split("_")
+    unit = dict(table()["units"]).get(words[-1]) if len(words) > 1 else None
+    text = " ".join(_ACRONYMS.get(word, word) for word in (words[:-1] if unit else words))
+    return text[:1].upper() + text[1:], unit
+
+
+def lost() -> dict[str, str]:
+    """What the packets were lost by, in words, by the column of the flows that counts them."""
+    columns = {cause["column"] for cause in table()["causes"]}
+    return {line["name"]: line["label"] for line in of("flows") if line["name"] in columns}
+
+
+def causes() -> dict[str, dict[str, str]]:
+    """The causes of loss: `words` and `column`, by name."""
+    return {cause["name"]: cause for cause in table()["causes"]}
+
+
+_ACRONYMS = {name: name.upper() for name in ("arq", "cwnd", "harq", "mos", "plr", "rtt", "rto", "snr", "srtt", "tcp")}
+
+
+def _labels(path: str, lines: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    for line in lines:
+        if line["label"]:
+            yield path + line["name"], line["label"]
+        yield from _labels(f"{path}{line['name']}.", line["below"])
