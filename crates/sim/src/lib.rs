@@ -1,7 +1,7 @@
 //! Scenario to plan to world to run to record: the only crate that knows all the stages of a run.
 //!
-//! A [`Scenario`] is text that can be edited; checked and with its files read it is a [`Plan`]; a [`Simulation`] builds the world
-//! of one and runs it; its [`Record`] is what remains.
+//! A [`Scenario`] is text that can be edited; checked and with its files read it is a [`Plan`]; a [`Simulation`] builds
+//! the world of one and runs it; its [`Record`] is what remains.
 
 mod capture;
 mod files;

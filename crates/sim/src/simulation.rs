@@ -41,7 +41,7 @@ impl Simulation {
         Simulation::with_choosers(scenario, seed, &mut |_| None)
     }
 
-    /// As [`Simulation::new`] with schedulers from elsewhere: `choosers` is asked for what a scheduler of kind `external` names.
+    /// As [`Simulation::new`]; `choosers` is asked for each scheduler of kind `external` by its name.
     ///
     /// # Errors
     /// As [`Simulation::new`], or no chooser has the name.
@@ -76,8 +76,8 @@ impl Simulation {
         self.plan.config().record.packets != PacketCapture::None
     }
 
-    /// From now on writes every packet into files in `directory`, if the scenario asks for it. Without this call nothing is
-    /// written. The files are complete after [`Simulation::finish`].
+    /// From now on writes every packet into files in `directory`, if the scenario asks for it. Without this call
+    /// nothing is written. The files are complete after [`Simulation::finish`].
     ///
     /// # Errors
     /// A file cannot be created.

@@ -61,7 +61,7 @@ fn pep_plan(
         Limit::Bytes(bytes) => bytes,
         Limit::Packets(packets) => u64::from(packets) * segment,
     };
-    // It is the window of the server's connection: at least a segment, at most what can be offered (RFC 7323 section 2.3).
+    // It is the window of the server's connection: at least a segment, at most what RFC 7323 section 2.3 can offer.
     if !(segment..=MAX_WINDOW).contains(&bytes) {
         let message = format!("\"{}\" is {bytes} B: {segment} (a segment) to {MAX_WINDOW} B are possible", pep.buffer);
         return Err(ScenarioError::new("buffer", message));

@@ -12,7 +12,8 @@ use super::channel::channel_streams;
 /// Laws are the scenario's, not the run's: they come from streams that no seed changes.
 const LAW_SEED: u64 = 0;
 
-/// So many are kept, each of half a megabyte: enough for a sweep, whose points come one after the other with all their seeds.
+/// The most laws that are kept, each of half a megabyte. The points of a sweep come one after the other with all their
+/// seeds.
 const KEPT: usize = 16;
 
 /// A law that is drawn when it is first asked for: drawing takes as long as some ten thousand packets.

@@ -1,4 +1,5 @@
-//! What a run is built from: a checked scenario, its files read, its path traced, its channel loaded. It holds for every seed.
+//! What a run is built from: a checked scenario, its files read, its path traced, its channel loaded. A plan holds for
+//! every seed.
 
 mod channel;
 mod flows;

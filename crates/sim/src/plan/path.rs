@@ -92,7 +92,8 @@ impl PathPlan {
         (!points.is_empty()).then(|| Arc::new(Geometry::new(points)))
     }
 
-    /// The delay between that satellite and the users; nothing if none ever serves them. While none does it stays as it was.
+    /// The delay between that satellite and the users; nothing if none ever serves them. While none does it stays the
+    /// same.
     pub(crate) fn propagation(&self) -> Option<Propagation> {
         let mut points: Vec<(Time, Duration)> = Vec::new();
         let mut served = true;

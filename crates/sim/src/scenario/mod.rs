@@ -92,8 +92,8 @@ impl Scenario {
         table.try_into().map_err(|error: toml::de::Error| ScenarioError::new("", error.message()))
     }
 
-    /// A copy whose files were recorded with these hashes (SHA-256 in hexadecimal, by name) when a result was made: a run warns
-    /// of those that have changed since.
+    /// A copy with the SHA-256, in hexadecimal, that each file had by name when a result was made: a run warns of files
+    /// that have another.
     pub fn with_recorded(&self, recorded: BTreeMap<String, String>) -> Scenario {
         Scenario { recorded, ..self.clone() }
     }
