@@ -4,6 +4,7 @@
 //!
 //! The folder takes the packets of a scenario with `record.packets = "pcapng"`.
 
+use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -17,10 +18,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     match run(Path::new(&file), arguments) {
-        Ok(summary) => {
-            println!("{summary}");
-            ExitCode::SUCCESS
-        }
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
             ExitCode::from(2)
@@ -28,7 +26,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(file: &Path, mut arguments: impl Iterator<Item = String>) -> Result<String, Box<dyn std::error::Error>> {
+fn run(file: &Path, mut arguments: impl Iterator<Item = String>) -> Result<(), Box<dyn std::error::Error>> {
     let text = std::fs::read_to_string(file)?;
     let mut scenario = Scenario::from_toml(&text, file.parent().unwrap_or(Path::new(".")))?;
     let mut packets = None;
@@ -43,5 +41,9 @@ fn run(file: &Path, mut arguments: impl Iterator<Item = String>) -> Result<Strin
         simulation.record_packets(Path::new(&folder))?;
     }
     simulation.advance(Time::MAX)?;
-    Ok(serde_json::to_string(&simulation.finish(false)?.summary)?)
+    let summary = simulation.finish(false)?.summary;
+    let mut output = BufWriter::new(std::io::stdout().lock());
+    serde_json::to_writer(&mut output, &summary)?;
+    writeln!(output)?;
+    Ok(output.flush()?)
 }

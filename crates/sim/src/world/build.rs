@@ -6,7 +6,7 @@ use access::ReturnLink;
 use engine::Streams;
 use link::{Choose, LastHop};
 use rand::{Rng, RngExt};
-use traffic::{Listener, Needs};
+use traffic::Needs;
 use units::{Duration, Time};
 
 use super::connection::{Connections, Reader, Transport};
@@ -47,14 +47,16 @@ pub(crate) fn build(plan: &Plan, seed: u64, choosers: &mut Choosers<'_>) -> Resu
     };
     let network = Network::new(vec![Place::new(0, parts, &mut schedule)], &mut schedule);
     let sampler = schedule.add(Machine::Sampler);
-    let Flows { applications, kinds, flows, connections, proxies, listeners } = flows(plan, &streams, &mut schedule);
+    let Flows { applications, kinds, flows, connections, proxies } = flows(plan, &streams, &mut schedule);
     let record = &config.record;
     let series = record.series.then(|| Series::new(record.interval, record.most_samples(flows.len()), flows.len()));
+    let listeners = flows.iter().map(|flow| config.flows[flow.kind as usize].traffic.entry().listener());
+    let recorder = Recorder::new(listeners, series);
     let mut world = World {
         schedule,
         now: Time::ZERO,
         network,
-        ledger: Ledger::new(Recorder::new(listeners.into_iter(), series)),
+        ledger: Ledger::new(recorder),
         applications,
         kinds,
         flows,
@@ -109,8 +111,6 @@ struct Flows {
     flows: Vec<Flow>,
     connections: Connections,
     proxies: Vec<Proxy>,
-    /// The listener of each flow.
-    listeners: Vec<Option<Listener>>,
 }
 
 /// What proxies of an entry of the scenario have between server and gateway.
@@ -155,7 +155,6 @@ fn flows(plan: &Plan, streams: &Streams, schedule: &mut Schedule) -> Flows {
             let reader = if listens { Reader::Application(number) } else { Reader::Sink };
             for _ in 0..connections {
                 made.add_flow(users.start + user, number, reader, proxy.as_ref(), streams);
-                made.listeners.push(entry.traffic.entry().listener());
             }
         }
         before += u64::from(entry.count);

@@ -27,7 +27,7 @@ pub(super) struct Kind {
 /// A flow between a server and a user.
 pub(super) struct Flow {
     pub(super) user: u32,
-    /// An index of [`Kind`]s.
+    /// The [`Kind`], by the index of its entry in the scenario.
     pub(super) kind: u32,
     pub(super) application: u32,
     /// The connection over the satellites: from the server, or from the gateway if there is a proxy.
