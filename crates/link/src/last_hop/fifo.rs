@@ -155,7 +155,8 @@ mod tests {
     }
 
     fn hop(limit: Limit) -> LastHop {
-        let model = ChannelConfig::Clear(channel::Clear::default()).entry().load("".as_ref(), None).unwrap();
+        let model =
+            ChannelConfig::Clear(channel::Clear::default()).entry().load(&mut units::MemoryFiles::new(), None).unwrap();
         let channels: Vec<Box<dyn Channel>> = (0..3).map(|user| model.build(user, &mut |_| rng())).collect();
         let (reordering, estimates) = (ReorderingConfig::default(), EstimateConfig::default());
         LastHop::from_parts(
