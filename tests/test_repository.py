@@ -7,11 +7,11 @@ import re
 import subprocess
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import transorbit as to
 from conftest import ROOT
-from transorbit import _core, _reference
+from transorbit import _columns, _core, _reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -84,7 +84,8 @@ def test_every_key_and_column_of_a_result_has_its_line(leo: to.Scenario) -> None
     table = _columns.table()
     assert set(keys("", result.summary)) <= set(lines("", table["summary"]))
     assert list(result.flows.columns) == [name for name in _columns.names("flows") if name in result.flows.columns]
-    assert {re.sub(r"_after_\d+$", "_after_n", column) for column in result.series.columns} <= set(_columns.names("series"))
+    columns = {re.sub(r"_after_\d+$", "_after_n", column) for column in result.series.columns}
+    assert columns <= set(_columns.names("series"))
     assert set(result.summary["conservation"]["dropped_by_reason"]) == set(_columns.causes())
 
 

@@ -27,15 +27,16 @@ def of(group: str) -> list[dict[str, Any]]:
 
 
 def names(group: str | None = None) -> list[str]:
-    """The keys of a group of the summary, or of the `series`, that hold one value each; without a group of the summary."""
+    """The keys that hold one value each: of a group of the summary, of the `series`, or of the summary itself."""
     lines = table()["summary"] if group is None else of(group)
     return [line["name"] for line in lines if not line["below"]]
 
 
 @cache
 def labels() -> dict[str, str]:
-    """What figures call a key, by its path in the summary or its name in the series, where that is not its name in words."""
-    return dict(_labels("", table()["summary"])) | dict(_labels("", table()["series"]))
+    """What figures call a key where that is not its name in words, by its path in the summary or name in the series."""
+    of_losses = {f"flows.{column}": f"Packets lost {words}" for column, words in lost().items()}
+    return dict(_labels("", table()["summary"])) | dict(_labels("", table()["series"])) | of_losses
 
 
 def label(name: str) -> str:

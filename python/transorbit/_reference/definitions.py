@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
 _TOP = """# Definitions
 
-Every key of `summary.json` and every column of the tables. Units are in the names: `_s` seconds, `_bps` bits per second,
-`_db` decibels, `_packets` and `_bytes` counts, `_ratio` a share between 0 and 1. A value that was never observed is `null`.
+Every key of `summary.json` and every column of the tables. Units are in the names: `_s` seconds, `_bps` bits per
+second, `_db` decibels, `_packets` and `_bytes` counts, `_ratio` a share between 0 and 1. A value that was never
+observed is `null`.
 
 ## The run
 """
@@ -28,18 +29,19 @@ _TITLES = {
     "conservation": "Conservation",
 }
 _CAUSES = """
-The keys of `dropped_by_reason`, and the columns of the flows that count the same for packets with data that go in the flow's
-direction:
+The keys of `dropped_by_reason`, and the columns of the flows that count the same for packets with data that go in the
+flow's direction:
 
 | cause | what happened | column |
 | --- | --- | --- |"""
 _SERIES = """
 ## Time series
 
-`series.parquet` and `result.series`: one row for each instant and flow. Rates and counts are those of the interval that
-ends at the instant; the rest is the state at that instant. What belongs to the path, the last hop and the return link is the
-same in the rows of all flows. The interval is `record.interval`; where a run has more than `record.samples` instants, every
-other one is dropped and the interval doubles, so that memory does not grow with the duration. No count is lost by that.
+`series.parquet` and `result.series`: one row for each instant and flow. Rates and counts are those of the interval
+that ends at the instant; the rest is the state at that instant. What belongs to the path, the last hop and the return
+link is the same in the rows of all flows. The interval is `record.interval`; where a run has more than `record.samples`
+instants, every other one is dropped and the interval doubles, so that memory does not grow with the duration. No count
+is lost by that.
 """
 
 
@@ -49,7 +51,8 @@ def page() -> str:
     lines = [note("the reports and tables of the crates") + _TOP]
     lines += _rows(line for line in _columns.table()["summary"] if not line["below"])
     for group in groups:
-        lines += [f"\n## {_TITLES[group['name']]}\n", f"`{group['name']}`: {group['meaning']}\n", *_rows(group["below"])]
+        name = group["name"]
+        lines += [f"\n## {_TITLES[name]}\n", f"`{name}`: {group['meaning']}\n", *_rows(group["below"])]
     lines.append(_CAUSES)
     for cause in _columns.table()["causes"]:
         lines.append(f"| `{cause['name']}` | {cell(cause['words'])} | `{cause['column']}` |")

@@ -20,7 +20,7 @@ def label(column: str) -> str:
     text, unit = _columns.in_words(".".join(parts[-2:]))
     known = _columns.labels()
     text = known.get(column) or (known.get(f"flows.{parts[0]}") if len(parts) == 1 else None) or text
-    return text + (f" ({unit})" if unit else "")
+    return text + (f" ({unit})" if unit and not (unit == "packets" and unit in text.lower()) else "")
 
 
 def of_axis(axis: Axis) -> str:

@@ -101,9 +101,7 @@ def _has_access(flow: dict[str, Any]) -> bool:
     return flow["access_kind"] is not None
 
 
-def _of(
-    key: str, unit: str = "", scale: float = 1.0, *, has: Callable[[dict[str, Any]], bool] = _any
-) -> _Column:
+def _of(key: str, unit: str = "", scale: float = 1.0, *, has: Callable[[dict[str, Any]], bool] = _any) -> _Column:
     """A column of the flows under its own name, in a unit."""
 
     def value(flow: dict[str, Any]) -> object:
