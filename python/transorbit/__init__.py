@@ -1,4 +1,4 @@
-"""What TCP, QUIC, voice and web users experience over a satellite path.
+"""Simulates TCP, QUIC, voice and web users over a satellite path.
 
 Example:
     >>> import transorbit as to

@@ -1,4 +1,4 @@
-"""How much the last hop can carry when everybody always has something to send."""
+"""The capacity of the last hop when every user always has packets waiting."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEFAULT_USERS = (1, 2, 5, 10, 20, 50, 100)
 
 
 class Capacity:
-    """What a study of capacity found.
+    """The result of a study of capacity.
 
     Attributes:
         report: the numbers; keys and units are in `docs/capacity.md`.
@@ -45,7 +45,7 @@ class Capacity:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """One for each policy and number of users."""
+        """One row for each policy and number of users."""
         return list(self.report["rows"])
 
     @property
@@ -111,7 +111,7 @@ def capacity(
             defaults. By default that of the scenario.
         duration: simulated time for each scheduler and number of users: seconds, or text with a unit.
         seed: replaces the scenario's own.
-        progress: called now and then with the share that is done, 0 to 1.
+        progress: called repeatedly with the share that is done, 0 to 1.
 
     Raises:
         ScenarioError: the scenario is wrong, or an option: `users.0`, `schedulers.0`, `duration`.
@@ -136,7 +136,7 @@ def capacity(
     return Capacity(report=report, scenario_toml=toml, provenance=origin, inputs=inputs)
 
 
-# What fits the core's own type; the core knows how many are allowed.
+# The range of the core's integer type; the core checks the actual limits.
 _MOST_USERS = 2**32 - 1
 
 

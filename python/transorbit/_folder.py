@@ -1,4 +1,4 @@
-"""Folders that appear whole or not at all, and never replace what is not ours."""
+"""Folders that appear whole or not at all, and never replace files of somebody else."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of folder that is written: what it is, what every one has, and what one may hold.
+    """A kind of folder that is written: its name, the files that every one has, and the files that one may have.
 
     Anything else in it is somebody's work, which a new one must not delete.
     """
@@ -62,7 +62,7 @@ CAPACITY = Kind(
         }
     ),
 )
-# Files of a sweep are written one by one, so nothing that somebody put beside them is in the way.
+# Files of a sweep are replaced one by one, so other files beside them may stay.
 SWEEP = Kind(name="sweep", has=frozenset({"sweep.toml"}), may_hold=frozenset())
 
 

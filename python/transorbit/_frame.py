@@ -1,4 +1,4 @@
-"""Tables of the core as polars frames, which take minutes of nobody's start-up."""
+"""Tables of the core as polars frames; polars is imported when the first one is made."""
 
 from __future__ import annotations
 

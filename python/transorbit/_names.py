@@ -1,4 +1,4 @@
-"""What an error says of a name that does not exist."""
+"""Hints in errors about names that do not exist."""
 
 from __future__ import annotations
 

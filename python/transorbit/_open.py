@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from transorbit.result import Result
 
-# What every summary has; without them it is none.
+# The keys that every summary has.
 _OF_A_SUMMARY = ("title", "flows", "last_hop", "path")
 
 
@@ -49,7 +49,7 @@ def _naming(folder: Path) -> Iterator[None]:
 
 
 def _damaged(folder: Path) -> Path:
-    """The file that cannot be read; the folder if each can."""
+    """The file that cannot be read; the folder if all can be read."""
     import polars as pl
 
     for file in sorted(folder.rglob("*")):

@@ -54,7 +54,7 @@ def return_link(scenario: Scenario | str | Path | None = None) -> Scenario:
 
 
 class PlrCurves:
-    """What a study of packet loss against load found.
+    """The result of a study of packet loss against load.
 
     Attributes:
         report: the numbers; keys and units are in `docs/random-access.md`.
@@ -136,7 +136,7 @@ def plr(
         power_spread: replaces `access.random.power_spread`, as "2 dB".
         block_slots: replaces `access.frame.block_slots`.
         seed: replaces the scenario's own.
-        progress: called now and then with the share that is done, 0 to 1.
+        progress: called repeatedly with the share that is done, 0 to 1.
 
     Raises:
         ScenarioError: the scenario's `access` table is wrong, or an option: `methods.0`, `packets.0`, `bursts`.
@@ -168,16 +168,16 @@ def analysis(
     retransmissions: int = 4,
     round_trip: str = "500 ms",
 ) -> dict[str, Any]:
-    """What the equations say of a return link: shares of a frame, the break-even number of users, retransmissions.
+    """The equations for a return link: shares of a frame, the break-even number of users, retransmissions.
 
     Args:
         scenario: a scenario with a return link, or its file; by default a return link with every default.
         methods: as in `plr`.
         users: numbers of users.
         losses: probabilities that a datagram is lost.
-        datagrams: how many a short flow has.
-        retransmissions: up to how many are counted.
-        round_trip: what a retransmission takes at least.
+        datagrams: datagrams of a short flow.
+        retransmissions: the largest number of retransmissions.
+        round_trip: the least time that a retransmission takes.
 
     Returns:
         Its keys are in `docs/random-access.md`.
@@ -206,7 +206,7 @@ def break_even_users(
     random_bits: int = 594,
     bursts: int = 3,
 ) -> int:
-    """The fewest users of whom each gets no more by dedicated access than by random access without loss.
+    """The least number of users with which dedicated access carries no more of each than random access without loss.
 
     Equations 1 and 2.
 
@@ -229,14 +229,14 @@ def break_even_users(
 
 
 def retransmission_probability(loss: float, retransmissions: int, *, datagrams: int = 1) -> float:
-    """How probable it is that of some datagrams the one sent again most often is sent again so many times.
+    """The probability that the largest number of retransmissions among some datagrams is `retransmissions`.
 
     Equation 4 for one datagram, equations 5 and 6 for more.
 
     Args:
         loss: the probability that a transmission of a datagram is lost.
-        retransmissions: how many times, exactly.
-        datagrams: of how many.
+        retransmissions: the largest number, exactly.
+        datagrams: the number of datagrams.
     """
     return float(
         ask(
@@ -270,12 +270,12 @@ def datagram_loss(packet_loss: float, packets: int) -> float:
 
 
 def added_delay(retransmissions: int, round_trip: str = "500 ms") -> float:
-    """Seconds that retransmissions of a datagram add at least: a round trip for each."""
+    """The least delay that retransmissions add to a datagram, in seconds: a round trip for each."""
     times = _in_range("retransmissions", retransmissions, _MOST)
     return float(ask("access.added_delay", retransmissions=times, round_trip=round_trip))
 
 
-# What fits the core's own type; the core knows how many are allowed.
+# The range of the core's integer type; the core checks the actual limits.
 _MOST = 2**32 - 1
 
 

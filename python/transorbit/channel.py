@@ -21,14 +21,14 @@ def generate(
     seed: int = 1,
     base_dir: str | Path = ".",
 ) -> pl.DataFrame:
-    """The channel that one user meets.
+    """The series of one user's channel.
 
     Args:
         config: the `[channel]` table of a scenario, such as `{"kind": "lms", "elevation": "40 deg"}`.
-        duration_s: how long.
+        duration_s: the length of the series.
         step_s: time between rows; by default what the channel's speed asks for.
         seed: root of the random draws.
-        base_dir: where a trace file is looked for.
+        base_dir: the folder to which names of files are relative.
 
     Returns:
         Columns `time_s`, `attenuation_db`, `snr_db` (Es/N0), `mutual_information` (per coded bit, 0 to 1), `state`.

@@ -64,7 +64,7 @@ def read(path: str | Path) -> pl.DataFrame:
     rows = [_packet(at, wire, frame, scales) for at, wire, frame in _frames(content)]
     kinds = _schema()
     columns = list(zip(*rows, strict=True)) if rows else [()] * (len(kinds) + 1)
-    # Column by column, and the few lists apart: in rows it takes many times as long.
+    # Column by column, and lists separately: row by row takes many times as long.
     table = pl.DataFrame(
         [pl.Series(name, own, kind) for (name, kind), own in zip(kinds.items(), columns, strict=False)]
     )
@@ -113,7 +113,7 @@ def _frames(content: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _packet(at: int, wire: int, frame: bytes, scales: Scales) -> tuple[Any, ...]:
-    """A row in the order of the columns; `scales` remembers the window scale that each end's SYN offered."""
+    """A row in the order of the columns; `scales` keeps the window scale of each end's SYN."""
     service, identification, protocol, source, destination, source_port, destination_port = _IP.unpack_from(frame)
     row = (
         at / 1e9,

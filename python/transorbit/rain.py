@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-#: What the Recommendation is for, in hertz, shares of a year, degrees.
+#: The limits of the Recommendation, in hertz, shares of a year, degrees.
 CARRIERS_HZ = (1e9, 55e9)
 SHARES = (0.00001, 0.05)
 ELEVATIONS_DEG = (0.0, 90.0)

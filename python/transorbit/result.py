@@ -1,4 +1,4 @@
-"""What a run gives: a summary, tables, plots, and the folder that keeps them."""
+"""The result of a run: summary, tables, plots, and the result folder."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Result:
 
     @property
     def title(self) -> str:
-        """What the scenario calls itself."""
+        """The scenario's title."""
         return str(self.summary["title"])
 
     @property

@@ -78,7 +78,7 @@ class Scenario:
 
     @property
     def title(self) -> str:
-        """What the scenario calls itself."""
+        """The scenario's title."""
         return self._core.title()
 
     def replace(self, changes: Mapping[str, object]) -> Scenario:
@@ -126,7 +126,7 @@ class Scenario:
 
         Args:
             seed: replaces the scenario's own.
-            progress: called now and then with the share of the simulated time that has passed, 0 to 1.
+            progress: called repeatedly with the share of the simulated time that has passed, 0 to 1.
             scratch: where the packets of a scenario with `record.packets` are written until the result is saved: on the
                 disk of the result, ideally. By default the system's folder for temporary files.
 
@@ -172,7 +172,7 @@ def schema() -> dict[str, Any]:
 
 
 def registries() -> list[dict[str, Any]]:
-    """What a scenario can choose from: `name`, `key` and `entries` of each extension point."""
+    """The choices of a scenario: `name`, `key` and `entries` of each extension point."""
     registries: list[dict[str, Any]] = json.loads(_core.registries_json())
     return registries
 

@@ -27,7 +27,7 @@ __all__ = ["Queue", "Scheduler", "find", "scheduler"]
 
 
 class Scheduler(Protocol):
-    """What a registered class makes."""
+    """The interface of a scheduler that is written in Python."""
 
     def select(self, queues: list[Queue], now: float) -> int:
         """The `user` to serve at `now` (seconds), one of those in `queues`."""

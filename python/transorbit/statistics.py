@@ -1,4 +1,4 @@
-"""What can be said from a few runs or one long one: means with intervals, differences, and where a transient ends.
+"""Statistics of a few runs or a long one: means with intervals, differences, and the end of a transient.
 
 Values are sequences or arrays of numbers in any unit; results are in the same. A NaN or None among them makes the
 result NaN, so a missing value shows. An interval holds the true mean in `confidence` of all repetitions of the study.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # Samples that MSER-5 averages before it looks.
 _MSER_BATCH = 5
-# How often independent batches are called correlated.
+# The probability that independent batches are called correlated.
 _CORRELATION_LEVEL = 0.05
 
 

@@ -1,4 +1,4 @@
-"""Writes the reference pages from what the program itself knows, so that they cannot say anything else.
+"""Writes the reference pages from the program itself, so that they always agree with it.
 
 Each choice of a scenario comes from the registries, the scenario's keys from its JSON Schema, the commands from the
 command line's parser, the Python interface from its docstrings, the definitions from the core's table of columns.

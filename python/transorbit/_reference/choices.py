@@ -1,4 +1,4 @@
-"""A page for each registry: what a scenario can choose from, with options, and an index of all pages."""
+"""A page for each registry, with its entries and their options, and an index of all pages."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def _sections(generated: str) -> Iterator[tuple[str, str]]:
     for name, text in zip(parts[1::2], parts[2::2], strict=True):
         body = text.replace("```console\n", "```text\n").replace("\n* `", "\n- `")
         body = re.sub(r"\*\*Commands\*\*:\n\n(?:- .*\n?|    .*\n?)*", "", body)
-        # How this process was started is no part of how the program is called.
+        # The name under which this process was started is not the program's name.
         body = re.sub(rf"^{name} .*?(?=\[|--|\b[A-Z]{{2}}|$)", f"{name} ", body.strip(), count=1, flags=re.MULTILINE)
         body = body.replace(f"{name} \n", f"{name}\n")
         # Continuation lines join their item: a list of one level needs no indentation.

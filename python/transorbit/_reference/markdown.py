@@ -1,4 +1,4 @@
-"""What the pages share: a note on top, cells of tables, paragraphs."""
+"""Common parts of the pages: a note on top, cells of tables, paragraphs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import textwrap
 
 
 def note(source: str) -> str:
-    """The remark for whoever wants to edit a page."""
+    """A comment that names the source from which the page is written."""
     return f"<!-- Written by `make reference` from {source}; changes belong there. -->\n\n"
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
 
-# In the order in which a newcomer meets them.
+# In the order in which a new user needs them.
 _MODULES = (
     "transorbit",
     "transorbit.statistics",

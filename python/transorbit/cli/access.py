@@ -61,7 +61,7 @@ def plr(
 ) -> None:
     """Packet loss rate and throughput of random access against the packets of a block, by simulation.
 
-    Each packet is that of a terminal of its own; no path and no transport.
+    Each packet comes from a terminal of its own; there is no path and no transport.
 
     Args:
         scenario: Take the return link of this scenario; by default one with every default.
@@ -128,7 +128,7 @@ def analysis(
     round_trip: str = "500 ms",
     json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> None:
-    """What the equations say of random and dedicated access: bits of a frame, break-even, retransmissions.
+    """The equations of random and dedicated access: bits of a frame, break-even, retransmissions.
 
     Args:
         scenario: Take the return link of this scenario; by default one with every default.
@@ -136,7 +136,7 @@ def analysis(
         loss: Probabilities that a datagram is lost.
         datagrams: Datagrams of a short flow.
         retransmissions: Retransmissions of a datagram, up to this many.
-        round_trip: What a retransmission takes at least.
+        round_trip: The least time that a retransmission takes.
         json_: Print JSON.
     """
     try:
@@ -180,7 +180,7 @@ def _of_options(error: to.ScenarioError, methods: list[str] | None) -> Exception
     return UsageError(f"{option}: {message}") if option else error
 
 
-# Losses below this are not seen by anybody's transport.
+# Below this, losses have no effect on a transport.
 _HARDLY_ANY = 1e-3
 
 
@@ -219,7 +219,7 @@ def _lost(row: dict[str, Any]) -> str:
 
 
 def _best(method: str, rows: list[dict[str, Any]]) -> str:
-    """Where a method carries most, and up to where it loses next to nothing."""
+    """The load with a method's largest throughput, and the largest load with a negligible loss."""
     peak = max(rows, key=lambda row: row["throughput"])
     most = f"at most {peak['throughput']:.3f} packets per slot, with {peak['packets_per_block']} packets"
     clean = [row for row in rows if row["plr_high"] < _HARDLY_ANY]

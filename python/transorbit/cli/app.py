@@ -74,7 +74,7 @@ def run(
     quiet: Annotated[bool, Parameter(negative="")] = False,
     plots: bool = True,
 ) -> int:
-    """Simulate a scenario, print what happened and keep it in a result folder.
+    """Simulate a scenario, print its summary and write a result folder.
 
     Args:
         scenario: A scenario file.
@@ -129,7 +129,7 @@ def capacity(
     quiet: Annotated[bool, Parameter(negative="")] = False,
     plots: bool = True,
 ) -> None:
-    """What the last hop can carry if every user always has packets waiting: no path, no transport.
+    """The capacity of the last hop if every user always has packets waiting, without path and transport.
 
     Users chosen at random and max-rate, always the best channel, are part of every study, and so are the limits that
     follow from the channel's law.

@@ -39,12 +39,12 @@ def generate(
     csv: Csv = None,
     plot: Plot = None,
 ) -> None:
-    """Generate the channel that one user meets: attenuation, SNR and mutual information over time.
+    """Generate the series of one user's channel: attenuation, SNR and mutual information over time.
 
     Args:
         scenario: Take the channel of this scenario.
         kind: A channel of `transorbit list channels`; by default that of the scenario, else lms.
-        duration: How long.
+        duration: The length of the series.
         step: Time between samples; by default what the channel's speed asks for.
         seed: Root of the random draws.
     """
@@ -97,7 +97,7 @@ def stats(
     Args:
         scenario: Take the channel of this scenario.
         kind: A channel of `transorbit list channels`; by default that of the scenario, else lms.
-        duration: How long a series is looked at.
+        duration: The length of the series.
         seed: Root of the random draws.
         json_: Print JSON.
     """
@@ -171,7 +171,7 @@ def rain(
         write_plot(draw(table, title=title), plot)
 
 
-# The options behind the arguments of the model.
+# The command line's names of the model's arguments.
 _OF_MODEL = {
     "carrier_hz": "carrier",
     "exceeded": "exceeded",
@@ -191,7 +191,7 @@ def _tilt(polarisation: str) -> float:
         raise UsageError(f'--polarisation: "{polarisation}" is none of {named}, nor a tilt as in "30 deg"') from None
 
 
-# Any scenario will do where only its channel is looked at.
+# Only the scenario's channel is used.
 _ANY = """
 duration = "1 s"
 path     = { kind = "fixed", delay = "0 ms" }

@@ -1,4 +1,4 @@
-"""What commands share: their options, reading a scenario, writing series and plots."""
+"""Common parts of commands: options, reading a scenario, writing series and plots."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def keys(path: Path) -> set[str]:
 
 
 def run_plugins(files: list[Path] | None) -> None:
-    """What a file raises is its author's to read: it is shown with its traceback."""
+    """Run the user's Python files; their exceptions are shown with a traceback."""
     import runpy
 
     for file in files or []:

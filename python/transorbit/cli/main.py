@@ -21,7 +21,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command; every failure that a user can cause becomes one line on standard error."""
     try:
         if list(arguments) == ["--version"]:
-            # Scripts ask this often; the command line parser alone takes longer to import than to answer.
+            # Scripts call this often, and importing the command line parser takes longer than the answer.
             from transorbit._core import version
 
             print(version())

@@ -15,7 +15,7 @@ def report(directory: Path, /, *, out: Path | None = None, between: str | None =
     Args:
         directory: The folder of a result or of a sweep.
         out: The file; by default report.html in that folder.
-        between: Of a sweep: the axis whose values are compared with its first; by default the first with names.
+        between: Of a sweep: the axis whose values are compared with its first value; by default the first with names.
     """
     from transorbit import report as pages
 

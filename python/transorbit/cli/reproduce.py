@@ -1,4 +1,4 @@
-"""`transorbit reproduce`: the papers again, claim by claim."""
+"""The command `transorbit reproduce`: the papers' tables and figures, and a verdict on each claim."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def reproduce(
         quick: Fewer points and replications, as each item says; wider intervals; investigations are left out.
         out: The folder for runs, figures, reproduction.html and reproduction.json. Runs there are not repeated.
         seed: The root seed, 1 to 1000000000.
-        jobs: How many runs at once; by default one for each processor.
+        jobs: Runs at a time; by default one for each processor.
         papers: The folder of the papers.
         docs: Write the table of all claims and the figures into this folder of the documentation, too.
         list_: List papers, items and their numbers of claims, and run nothing.

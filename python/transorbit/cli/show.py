@@ -34,7 +34,7 @@ def progress(*, enabled: bool) -> Iterator[Callable[[float], None] | None]:
 
 
 def summary(result: Result) -> str:
-    """What happened in a run, on one screen."""
+    """The summary of a run, on one screen."""
     numbers = result.summary
     wall_s = result.provenance["wall_s"]
     lines = [
@@ -54,7 +54,7 @@ def summary(result: Result) -> str:
 
 
 def comparison(results: Mapping[str, Result]) -> str:
-    """The same numbers of several runs, side by side."""
+    """The summaries of several runs, side by side."""
     rows: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
         ("goodput", lambda s: rate(sum(flow["goodput_bps"] for flow in s["flows"]))),
         ("packets sent", lambda s: str(_sum(s, "sent_packets"))),
@@ -137,7 +137,7 @@ def capacity(study: Capacity) -> str:
 
 
 def registries(registries: list[dict[str, Any]], *, options: bool) -> str:
-    """Names and summaries; with `options`, what each entry can be told."""
+    """Names and summaries; with `options`, the options of each entry."""
     blocks = []
     for registry in registries:
         lines = [f"{registry['name']} ({registry['key']})"]
@@ -188,7 +188,7 @@ def rate(bps: float) -> str:
     return f"{bps:.0f} bit/s"
 
 
-# Columns of flows: the heading, what is read, and of whom; the others have none of it.
+# Columns of flows: the heading, the key, and the flows that have it.
 _Column = tuple[str, "Callable[[dict[str, Any]], str]", "Callable[[dict[str, Any]], bool]"]
 
 
@@ -271,7 +271,7 @@ def _kinds(flows: list[dict[str, Any]]) -> list[str]:
 
 
 def _users(summary: dict[str, Any]) -> list[str]:
-    """What the users got, what was lost on the way, and what ended."""
+    """The users' goodput, delays, losses and completed transfers."""
     flows, users = summary["flows"], summary["users"]
     lines = []
     if users["count"] > 1:
@@ -375,7 +375,7 @@ def _path(path: dict[str, Any]) -> list[str]:
 
 
 def _satellite(path: dict[str, Any]) -> list[str]:
-    """How the satellite that served the users was seen."""
+    """The serving satellite's elevation, range and Doppler shift."""
     if path["elevation_max_deg"] is None:
         return []
     seen = (

@@ -77,7 +77,7 @@ def sweep(
     ready.check()
     _warn_of_unfit(ready)
     stopped = None
-    # Whatever is wrong is told before anything is written.
+    # All checks come before anything is written.
     with _client(dask) as client, _progress(enabled=not quiet) as progress, begun(ready, directory) as folder:
 
         def tell(at: Progress) -> None:
@@ -118,7 +118,7 @@ def _load(file: Path) -> to.Sweep:
 
 
 def _warn_of_unfit(ready: to.Sweep) -> None:
-    """Tell of points that are no scenario before the others are run: a line for each error."""
+    """Warn of points whose scenario is wrong before the others are run: a line for each error."""
     unfit: dict[str, list[str]] = {}
     for point in ready.points:
         try:
@@ -252,7 +252,7 @@ def _with_spread(mean: float, half: float) -> str:
 
 
 def _failures(result: to.SweepResult, report: dict[str, Any]) -> int:
-    """Tell of runs that failed; the code is that of wrong input if there are no others."""
+    """Report failed runs; the exit code is that of wrong input if all runs failed."""
     if not report["failed"]:
         return 0
     first = result.failed.row(0, named=True)

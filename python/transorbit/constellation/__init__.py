@@ -1,4 +1,4 @@
-"""Satellite constellations: where the satellites are, what the ground sees of them, delays and routes over them."""
+"""Satellite constellations: positions, look angles, passes and coverage, delays and routes."""
 
 from transorbit.constellation.all_pairs import Routes, routes
 from transorbit.constellation.cesium import czml

@@ -1,4 +1,4 @@
-"""Routes between all pairs of many stations: found batch after batch, kept as Parquet."""
+"""Routes between all pairs of many stations: found in batches, written as Parquet."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _PART_ROWS = 400_000
 _MOST_PARTS = 12_000
 _LARGEST_IN_MEMORY = 50_000_000
-# Columns of small whole numbers, which the core hands out as real ones.
+# Columns of whole numbers, which the core returns as floating point.
 _NUMBERS = ("hops", "first_satellite", "last_satellite", "node", "next_hop")
 
 
@@ -86,7 +86,7 @@ class Routes:
         ...; the stations follow in their order.
 
         Raises:
-            ValueError: it was not asked for when the routes were found.
+            ValueError: the routes were found without `forwarding`.
         """
         if self._forwarding is None:
             raise ValueError("the next hops of all nodes are kept with forwarding=True only")
@@ -150,7 +150,7 @@ class _Keeper:
             self._write(self._directory)
 
     def kept(self) -> pl.LazyFrame:
-        """All of it; files get what is left before."""
+        """The whole table; the last rows are written first."""
         import polars as pl
 
         if self._directory is None:
@@ -193,16 +193,16 @@ def routes(
             (latitude, longitude) or (latitude, longitude, altitude) in degrees and metres.
         duration_s: how long, from the constellation's epoch.
         step_s: time between instants; the last one is the end.
-        metric: "delay" for the least, "hops" for the fewest links between satellites.
+        metric: "delay" for the least delay, "hops" for the fewest links between satellites.
         access: "all" if a route may begin and end at any satellite in view, "nearest" if at the nearest only.
-        minimum_elevation_deg: elevation below which a satellite is not used; by default the constellation's.
+        minimum_elevation_deg: elevation below which a satellite does not serve; by default the constellation's.
         forwarding: also find the next hop of every node towards every station, where it changes.
         keep_unseen: leave stations alone that never have a satellite in view, instead of refusing them.
-        threads: how many work; by default as many as there are processors. The result is the same.
+        threads: the number of threads; by default the number of processors. The result is the same.
         out: write into this folder as it goes, so that memory holds a batch only; else all is kept in memory. The
             folder appears whole or not at all, and replaces earlier routes.
-        progress: called now and then with the instants that are done, and all.
-        base_dir: the folder that the constellation's names of files start from.
+        progress: called repeatedly with the number of instants that are done, and of all.
+        base_dir: the folder to which the constellation's names of files are relative.
 
     Raises:
         ScenarioError: names the option that is wrong: `constellation`, `stations` (and its line), `step`, ...

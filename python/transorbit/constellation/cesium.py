@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-# When a pattern's reference instant is shown, which belongs to no date: J2000.
+# The date at which the reference instant of a Walker constellation is shown, which has none: J2000.
 _PATTERN_EPOCH = "2000-01-01T12:00:00Z"
 # Between samples a minute apart, a polynomial through eight of them is off by less than a millimetre in low orbit.
 _DEGREE = 7
@@ -53,14 +53,14 @@ def czml(
         constellation: as for `positions`.
         stations: ground stations to be shown: as for `stations`.
         start_s: the first instant, in seconds after the reference instant (see `epoch`).
-        duration_s: how long.
+        duration_s: the length of time.
         step_s: time between samples, between which Cesium interpolates (Lagrange, degree 7); links go on and off at
             samples. A minute does for low orbits.
         epoch: UTC in ISO 8601 at which the reference instant of a pattern is shown; by default 2000-01-01T12:00:00Z.
             Satellites from a file have their own.
         paths: draw the orbits.
         links: draw the links between satellites.
-        base_dir: the folder that names of files start from.
+        base_dir: the folder to which names of files are relative.
 
     Returns:
         The packets of a CZML document: write them with `json.dump`. Positions are Earth-fixed, in metres, to a
@@ -172,7 +172,7 @@ def _links(table: pl.DataFrame, clock: _Clock) -> Iterator[dict[str, Any]]:
 
 
 def _shown(on: list[tuple[float, float]], clock: _Clock) -> Iterator[tuple[float, float, bool]]:
-    """The whole time in pieces with and without: outside of all pieces Cesium would show it."""
+    """The whole time in intervals, shown and hidden: Cesium shows a line outside of all intervals."""
     now = clock.begin_s
     for begin, end in on:
         if begin > now:

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    # A place in degrees (and metres), or what a scenario says.
+    # A place in degrees (and metres), or a value of a scenario.
     _Ends = Sequence[float] | Sequence[Mapping[str, Any]] | Mapping[str, Any]
 
-# Columns of small whole numbers, which the core hands out as real ones.
+# Columns of whole numbers, which the core returns as floating point.
 _NUMBERS = ("hops", "gateway", "source_satellite", "user_satellite")
 
 
@@ -42,16 +42,16 @@ def delay(
             scenario's `path.source` may be: `{"file": "gateways.csv"}`, a list of places.
         user: the same for the other end, `path.user`, which may move.
         duration_s: how long, from the constellation's epoch.
-        step_s: time between rows; the last one is the end.
+        step_s: time between rows; the last row is at the end.
         handover: how the satellite that serves an end is chosen: as a scenario's `path.handover`, with its default.
-        carrier_hz: a carrier whose Doppler shift is wanted.
+        carrier_hz: the carrier of the columns with the Doppler shift.
         path: further keys of a scenario's `path`, such as `{"start": "10 min", "metric": "hops"}`.
-        base_dir: the folder that names of files start from.
+        base_dir: the folder to which names of files are relative.
 
     Returns:
         Columns `time_s`, `one_way_delay_s` (null where there is no route), `hops` (links between satellites),
         `gateway` (its number among the source's), `source_satellite`, `user_satellite` (whole numbers, null where
-        there is none); how the user sees its satellite: `elevation_deg`, `range_m`, `range_rate_mps`, to seven digits;
+        there is none); its look from the user: `elevation_deg`, `range_m`, `range_rate_mps`, to seven digits;
         with a carrier `doppler_hz` and `doppler_rate_hz_per_s`; and `event`: what changed since the row before (see
         `changes`), with a `+` between several.
 
@@ -71,7 +71,7 @@ def delay(
 
 
 def changes(delay: pl.DataFrame) -> dict[str, int]:
-    """In how many rows of a table of `delay` something changed.
+    """The number of rows with each kind of change in a table of `delay`.
 
     Returns:
         By event: `user-handover`, `gateway-handover` (another satellite serves that end), `route-change` (another way
@@ -106,7 +106,7 @@ def delay_trace(
         handover: how a satellite is chosen.
         trace_format: as `path.format` of a scenario: "csv", "milliseconds", and of round trips "hypatia" and "ping".
         path: further keys of a scenario's `path`.
-        base_dir: the folder that names of files start from.
+        base_dir: the folder to which names of files are relative.
 
     Raises:
         ScenarioError: as for `delay`, or the format is unknown.
@@ -142,7 +142,7 @@ def _path(
 
 
 def _end(place: _Ends) -> Any:
-    """A place, or several, as a scenario says it."""
+    """A place, or several, as a scenario's value."""
     if isinstance(place, Mapping):
         return dict(place)
     if not all(isinstance(number, float | int) for number in place):

@@ -1,4 +1,4 @@
-"""What the ground sees of a constellation: coverage, passes, maps."""
+"""Satellites as the ground sees them: coverage, passes, maps."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def coverage(
     Args:
         constellation: a name of `transorbit list constellations`, or what a scenario's `path.constellation` may be.
         minimum_elevation_deg: elevation from which a satellite is in view; by default the constellation's.
-        duration_s: how long.
+        duration_s: the length of time.
         step_s: time between instants.
         latitude_step_deg: between rows.
-        base_dir: the folder that names of files start from.
+        base_dir: the folder to which names of files are relative.
 
     Returns:
         Columns `latitude_deg`, `in_view_min`, `in_view_mean`, `in_view_max` (numbers of satellites), `covered_share`,
@@ -64,10 +64,10 @@ def passes(
     Args:
         constellation: a name of `transorbit list constellations`, or what a scenario's `path.constellation` may be.
         at: latitude and longitude in degrees, north and east positive.
-        minimum_elevation_deg: what a pass rises above and sets below; by default the constellation's.
+        minimum_elevation_deg: the elevation at rise and set; by default the constellation's.
         start_s: when it begins, in seconds after the reference instant (see `epoch`); below zero before it.
-        duration_s: how long.
-        base_dir: the folder that names of files start from.
+        duration_s: the length of time.
+        base_dir: the folder to which names of files are relative.
 
     Returns:
         Columns `satellite`, `name`, `rise_s` (null if it is up at the start), `culmination_s`, `set_s` (null if it is
@@ -99,8 +99,8 @@ def best_elevation(
         constellation: as for `passes`.
         at: latitude and longitude in degrees, north and east positive.
         start_s: when it begins, in seconds after the reference instant; below zero before it.
-        duration_s: how long.
-        base_dir: the folder that names of files start from.
+        duration_s: the length of time.
+        base_dir: the folder to which names of files are relative.
 
     Returns:
         The elevation in degrees (below zero: under the horizon), and when, in seconds after the reference instant.
@@ -118,11 +118,11 @@ def best_elevation(
 
 @dataclass(frozen=True)
 class Map:
-    """What a map shows of a constellation; places are geocentric latitudes and longitudes in degrees, -180 to 180.
+    """A map of a constellation; positions are geocentric latitudes and longitudes in degrees, -180 to 180.
 
     Attributes:
         satellites: `satellite`, `name`, `latitude_deg`, `longitude_deg` of the point below.
-        footprints: `satellite`, `latitude_deg`, `longitude_deg`: the edge of where it is seen, 72 points each.
+        footprints: `satellite`, `latitude_deg`, `longitude_deg`: the edge of each footprint, 72 points.
         links: `from`, `to`: satellites that are linked.
         tracks: `satellite`, `time_s`, `latitude_deg`, `longitude_deg`: the points below over the following time.
     """
@@ -148,9 +148,9 @@ def world(
         constellation: a name of `transorbit list constellations`, or what a scenario's `path.constellation` may be.
         minimum_elevation_deg: elevation at the edge of a footprint; by default the constellation's.
         at_s: when, seconds after the reference instant; below zero before it.
-        track_s: how long the ground tracks are.
-        tracks: of which satellites; by default of all.
-        base_dir: the folder that names of files start from.
+        track_s: the length of the ground tracks in time.
+        tracks: the satellites with ground tracks; by default all.
+        base_dir: the folder to which names of files are relative.
 
     Raises:
         ScenarioError: names what is wrong; also if there is no such satellite.

@@ -27,7 +27,7 @@ def positions(
     step_s: float = 1.0,
     base_dir: str | PathLike[str] = ".",
 ) -> pl.DataFrame:
-    """Where the satellites of a constellation are, fixed to the Earth.
+    """The Earth-fixed positions of a constellation's satellites.
 
     Args:
         constellation: a name of `transorbit list constellations`, or what a scenario's `path.constellation` may be:
@@ -35,7 +35,7 @@ def positions(
         start_s: the first instant, in seconds after the reference instant (see `epoch`); below zero before it.
         duration_s: how long.
         step_s: time between instants; the last one is the end.
-        base_dir: the folder that names of files start from.
+        base_dir: the folder to which names of files are relative.
 
     Returns:
         One row for each instant and satellite, by instant and then by satellite (for `n` instants of `m` satellites,
@@ -65,7 +65,7 @@ def look(
     step_s: float = 1.0,
     base_dir: str | PathLike[str] = ".",
 ) -> pl.DataFrame:
-    """Where a station has to look for the satellites of a constellation, whether they are above its horizon or not.
+    """The look angles from a station to a constellation's satellites, above and below the horizon.
 
     Args:
         constellation: as for `positions`.
@@ -74,7 +74,7 @@ def look(
         start_s: as for `positions`, and so are the other arguments.
         duration_s: how long.
         step_s: time between instants.
-        base_dir: the folder that names of files start from.
+        base_dir: the folder to which names of files are relative.
 
     Returns:
         Rows as those of `positions`: `time_s`, `satellite`, `name`, `azimuth_deg` (from north over east, 0 to 360),
@@ -100,7 +100,7 @@ def epoch(constellation: str | Mapping[str, Any], *, base_dir: str | PathLike[st
 
     Args:
         constellation: as for `positions`.
-        base_dir: the folder that names of files start from.
+        base_dir: the folder to which names of files are relative.
 
     Returns:
         UTC in ISO 8601 for satellites from a file; None for a pattern, which belongs to no date.
@@ -119,13 +119,13 @@ def age_warning(
     duration_s: float = 0.0,
     base_dir: str | PathLike[str] = ".",
 ) -> str | None:
-    """That elements are old: more than two weeks from their epoch at some instant of a time.
+    """The warning about elements that are more than two weeks from their epoch during a time.
 
     Args:
         constellation: as for `positions`.
         start_s: when the time begins, in seconds after the reference instant; below zero before it.
         duration_s: how long it is.
-        base_dir: the folder that names of files start from.
+        base_dir: the folder to which names of files are relative.
 
     Returns:
         A sentence that names the satellite whose elements are the oldest; None if all are fresh, or for a pattern.
@@ -157,7 +157,7 @@ def links(
         start_s: the first instant.
         duration_s: how long.
         step_s: time between instants.
-        base_dir: the folder that names of files start from.
+        base_dir: the folder to which names of files are relative.
 
     Raises:
         ScenarioError: as for `positions`.

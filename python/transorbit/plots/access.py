@@ -1,4 +1,4 @@
-"""Plots of random access, and of what it means for those who use it."""
+"""Plots of random access, and of the flows over the return link."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _MARKERS = "osD^vPX"
 _DASHED = (0, (5, 3))
-# Of fewer flows a distribution says nothing.
+# Fewer flows have no meaningful distribution.
 _FEWEST_FLOWS = 3
 
 
@@ -53,7 +53,7 @@ def plr(study: PlrCurves) -> Figure:
 
 
 def access_times(result: Result) -> Figure | None:
-    """How long flows over the return link took for their first packet and to their end, by traffic and direction."""
+    """Times to the first packet and to completion of flows over the return link, by traffic and direction."""
     flows = [flow for flow in result.summary["flows"] if flow.get("access_kind") is not None]
     kinds = list(dict.fromkeys(_what(flow) for flow in flows))
     known = {

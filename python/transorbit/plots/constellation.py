@@ -1,4 +1,4 @@
-"""Plots of constellations: delays of several pairs, what is in view by latitude, passes, maps."""
+"""Plots of constellations: delays of several pairs, satellites in view by latitude, passes, maps."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def constellation_delays(traces: Mapping[str, pl.DataFrame], *, title: str = "On
 
 
 def coverage(table: pl.DataFrame, *, title: str = "Coverage") -> Figure:
-    """What `transorbit.constellation.coverage` returns: what is in view, and for how much of the time."""
+    """The table of `transorbit.constellation.coverage`: satellites in view, and the share of the time."""
     latitude = table["latitude_deg"]
     with style.plain(title=title, rows=2, height=4.6) as (fig, [top, low]):
         top.fill_between(latitude, table["in_view_min"], table["in_view_max"], color=style.BLUE, alpha=0.2, linewidth=0)
@@ -69,7 +69,7 @@ def passes(
     minimum_elevation_deg: float,
     title: str = "Passes",
 ) -> Figure:
-    """What `transorbit.constellation.passes` returns: each pass as a bar, at the highest elevation it reaches."""
+    """The table of `transorbit.constellation.passes`: each pass as a bar at its highest elevation."""
     end_s = start_s + duration_s
     with style.figure(title=title, until_s=end_s, height=3.0) as (fig, [ax]):
         since = table["rise_s"].fill_null(start_s)
@@ -95,7 +95,7 @@ def links_fit(chart: Map) -> bool:
 
 
 def world(chart: Map, *, title: str = "Constellation", links: bool | None = None, footprints: bool = True) -> Figure:
-    """What `transorbit.constellation.world` returns, on a map with coast lines.
+    """The result of `transorbit.constellation.world`, on a map with coast lines.
 
     Links are drawn if that is asked for; if nothing is said, where they can be told apart (see `links_fit`).
     """

@@ -1,4 +1,4 @@
-"""What axes and lines are called: names of columns as words with a unit, values in a unit that reads well."""
+"""Labels of axes and lines: names of columns as words with a unit, values in a suitable multiple of the unit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def label(column: str) -> str:
 
 
 def of_axis(axis: Axis) -> str:
-    """What to call an axis of a sweep, with its unit; its name in words if the sweep says nothing else."""
+    """The label of an axis of a sweep, with its unit; by default its name in words."""
     text = label(axis.name) if axis.label == axis.name else axis.label
     return f"{words(text)} ({axis.unit})" if axis.unit else text
 
@@ -36,7 +36,7 @@ def unit_of(text: str) -> str | None:
 
 
 def scaled(text: str, largest: float) -> tuple[str, float]:
-    """The label in the multiple of its unit in which the largest value reads well, and what values are divided by."""
+    """The label in a multiple of its unit that suits the largest value, and the divisor of values."""
     unit = unit_of(text)
     factor, prefix = _prefix(unit, largest)
     return (text.removesuffix(f"({unit})") + f"({prefix}{unit})" if prefix else text), factor

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from transorbit.plots.table import Spec
 
-# More points of a line are a band and no bars of errors.
+# Lines with more points have a band instead of error bars.
 _ERROR_BARS = 16
 _ERROR_BAR: Any = {"fmt": "none", "elinewidth": 0.9, "capsize": 2.0, "capthick": 0.9}
 _BAR_WIDTH = 0.8
@@ -44,7 +44,7 @@ _AS_IT_IS = FuncFormatter(lambda value, _: naming.minus(f"{value:.6g}"))
 
 @dataclass
 class Panels:
-    """The panels of a figure and what is in them.
+    """The panels of a figure and their content.
 
     Attributes:
         axes: the panel of each of the levels (None where there is but one).
@@ -65,7 +65,7 @@ class Panels:
         return self.levels[self.spec.by] if self.spec.by else [None]
 
     def label(self, role: str) -> str:
-        """What the column of a role is called."""
+        """The label of the column of a role."""
         column = getattr(self.spec, role)
         return self.spec.label(column) if column else ""
 
@@ -83,7 +83,7 @@ class Panels:
         return table
 
     def scale(self, *tables: pl.DataFrame | None) -> tuple[str, float]:
-        """The metric's label in a unit that reads well, and what its values are divided by."""
+        """The metric's label in a suitable multiple of its unit, and the divisor of its values."""
         column = self.spec.y if self.spec.kind == "cdf" else self.spec.stats[0]
         values = [abs(value) for table in tables if table is not None for value in table[column]]
         return naming.scaled(self.label("y"), max(values, default=0.0))
@@ -213,7 +213,7 @@ def heatmap(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:
 
 
 def name_panels(p: Panels) -> None:
-    """Write above each panel what it shows."""
+    """Write the panel's value above each panel."""
     if p.spec.panels:
         label = p.label("panels")
         for level, ax in p.axes.items():

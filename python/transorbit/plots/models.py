@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def constellation_delay(delay: pl.DataFrame, *, title: str = "One-way delay of the path") -> Figure:
-    """What `transorbit.constellation.delay` returns, over time; a gap where there is no route."""
+    """The delay of `transorbit.constellation.delay` over time; a gap where there is no route."""
     with style.figure(2, title=title, until_s=_end(delay), height=4.0, height_ratios=[3, 1]) as (fig, [top, low]):
         top.plot(delay["time_s"], delay["one_way_delay_s"] * 1e3, color=style.BLUE)
         top.set_ylabel("Delay (ms)")
@@ -26,7 +26,7 @@ def constellation_delay(delay: pl.DataFrame, *, title: str = "One-way delay of t
 
 
 def channel(series: pl.DataFrame, *, title: str = "Channel") -> Figure:
-    """What `transorbit.channel.generate` returns: attenuation over time, and how often it is exceeded."""
+    """The series of `transorbit.channel.generate`: attenuation over time, and its distribution."""
     attenuation = series.drop_nulls("attenuation_db")
     with style.figure(2, title=title, until_s=_end(series), height=5.0) as (fig, [top, low]):
         thin = attenuation.gather_every(max(len(attenuation) // 20_000, 1))

@@ -28,7 +28,7 @@ _SCHEMA = {
 
 
 def numbers(figure: Figure) -> pl.DataFrame:
-    """What the figure says of itself, else a row for each point of its lines, steps and bands.
+    """The figure's own table, or else a row for each point of its lines, steps and bands.
 
     In the units of the axes: `panel` and `series` are their labels, `low` and `high` the limits of a band, or between
     which a step stands.
@@ -54,7 +54,7 @@ def _of_panel(ax: Axes) -> Iterator[dict[str, Any]]:
             continue
         label = str(artist.get_label())
         for point in points:
-            # matplotlib names what has no label with an underscore.
+            # Artists without a label have a name with an underscore in matplotlib.
             yield {"panel": panel, "series": None if label.startswith("_") else label, **point}
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def rain(table: pl.DataFrame, *, title: str = "Rain") -> Figure:
-    """What `transorbit.rain.attenuation` returns."""
+    """The table of `transorbit.rain.attenuation`."""
     with style.plain(title=title) as (fig, [axes]):
         marker = "o" if len(table) < 2 else None
         axes.plot(table["elevation_deg"], table["attenuation_db"], color=style.BLUE, marker=marker)

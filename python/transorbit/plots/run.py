@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # Up to this many flows get a line each; more become a band.
 _LINES = 6
-# Time bins of what is averaged before it is drawn.
+# Time bins of averages.
 _BINS = 300
 _HARQ_BINS = 120
 # The first transmissions light to dark; the colour of failure apart.
@@ -59,7 +59,7 @@ def window(result: Result) -> Figure | None:
         if _one(result):
             top.plot(
                 series["time_s"],
-                # The threshold is unbounded until the first loss: drawn only where it says something.
+                # The threshold is infinite until the first loss, and not drawn there.
                 series["ssthresh_packets"].clip(upper_bound=2 * float(series["cwnd_packets"].max() or 1)),  # type: ignore[arg-type]
                 color=style.ORANGE,
                 linewidth=0.9,
@@ -99,7 +99,7 @@ def path_delay(result: Result) -> Figure | None:
 
 
 def satellite(result: Result) -> Figure | None:
-    """How high the users see the satellite that serves them, and the Doppler shift of the carrier."""
+    """The elevation of the serving satellite and the Doppler shift of the carrier, as the users see them."""
     if "elevation_deg" not in result.series.columns:
         return None
     series = _first_flow(result)
@@ -161,7 +161,7 @@ def queue(result: Result) -> Figure | None:
 
 
 def return_link(result: Result) -> Figure | None:
-    """The return link over time: load and losses of random access, granted and used slots, and what waits."""
+    """The return link over time: load and losses of random access, granted and used slots, waiting datagrams."""
     series = result.series
     if "waiting_datagrams" not in series.columns:
         return None
@@ -311,7 +311,7 @@ def _bins(series: pl.DataFrame, bins: int) -> pl.DataFrame:
 
 
 def _first_flow(result: Result) -> pl.DataFrame:
-    """The rows of the first flow: what belongs to the link or the path is the same in all of them."""
+    """The rows of the first flow: the columns of link and path are the same for all flows."""
     return result.series.filter(pl.col("flow") == pl.col("flow").min())
 
 

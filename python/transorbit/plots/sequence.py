@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from transorbit.result import Result
 
-# What is shown of a longer run, in round-trip times before and after the first retransmission.
+# The part of a longer run that is shown, in round-trip times before and after the first retransmission.
 _BEFORE, _AFTER = 4, 8
 # More acknowledgments have no ticks, and more marks are no lines.
 _MOST_TICKS, _MOST_LINES = 1500, 20_000
@@ -41,7 +41,7 @@ def sequence(
     until_s: float | None = None,
     width: float = style.DOUBLE_IN,
 ) -> Figure:
-    """Segments, what is acknowledged, selective acknowledgments and the receive window, byte by byte over time.
+    """Segments, cumulative and selective acknowledgments and the receive window, in bytes over time.
 
     A segment is an upright line from its first byte to its last. What lies below the highest byte seen before is drawn
     as sent again: at the sender that is what it is, elsewhere it may have come late.
@@ -89,7 +89,7 @@ def _flow(result: Result, wanted: int | None) -> dict[str, Any]:
 
 
 def _near(result: Result) -> str:
-    """Where the sender of the data stands that the satellites carry."""
+    """The place of the sender of the data that the satellites carry."""
     return "gateway" if "gateway" in result.captures else "sender"
 
 
@@ -151,7 +151,7 @@ def _draw(ax: Axes, events: pl.DataFrame, shown: pl.DataFrame) -> None:
     """The marks, least important first, and a vertical range that they fill."""
     stream = shown.filter(pl.col("kind") != "window")
     low, high = float(stream["low"].min() or 0), float(stream["high"].max() or 1)  # type: ignore[arg-type]
-    # A window that is much larger than what is under way would press everything else together.
+    # A window much larger than the data in flight would compress everything else.
     near = shown.filter((pl.col("kind") == "window") & (pl.col("high") < high + 0.5 * (high - low)))
     high = max(high, float(near["high"].max() or 0))  # type: ignore[arg-type]
     begin = float(shown["time_s"].min() or 0)  # type: ignore[arg-type]

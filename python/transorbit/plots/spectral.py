@@ -1,4 +1,4 @@
-"""What a coded bit of the last hop is worth."""
+"""The spectral efficiency of the last hop."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK = (
 )
 CYCLE = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK)
 GREY = "#777777"
-# What tells the lines apart in grey: each has a marker, and a dash where dashes mean nothing else.
+# Lines differ in grey too: each has a marker, and a dash where dashes have no other meaning.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (5, 1.5, 1.5, 1.5)), (0, (8, 2)))
 # Of a journal with two columns, and of this project's pages.
@@ -170,7 +170,7 @@ def write(figure: Figure, stem: Path) -> None:
 
 def save(figure: Figure, path: Path) -> None:
     """Write one file, in the format of its suffix: .svg, .png or .pdf."""
-    # Nothing in the file tells when it was made: the same result gives the same bytes.
+    # The file has no date, so that the same result gives the same bytes.
     metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix.lower(), {})
     with mpl.rc_context(_STYLE):
         figure.savefig(path, metadata=metadata)

@@ -1,4 +1,4 @@
-"""Figures of a sweep: what stands on which axis is chosen where it is not said."""
+"""Figures of a sweep; axes that are not given are chosen."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from transorbit.sweep import Axis, SweepResult
 
-#: What `of_sweep` draws, and what it shows.
+#: The kinds of figures of `of_sweep`, each with its description.
 KINDS = {
     "lines": "mean of a metric and its interval over an axis",
     "bars": "the same as bars, by policy",

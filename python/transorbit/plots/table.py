@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-#: What `of_table` draws.
+#: The kinds of figures of `of_table`.
 KINDS = ("lines", "bars", "cdf", "heatmap")
 # A panel is at least so broad, and there are at most so many beside each other.
 _PANEL_IN, _MOST_BESIDE = 2.2, 3
@@ -27,7 +27,7 @@ _SOURCE = "source"
 
 @dataclass(frozen=True, kw_only=True)
 class Spec:
-    """What is drawn: the columns, what they are called, and how.
+    """The specification of a figure: columns, labels and scales.
 
     Attributes:
         x, y, by, panels: the columns of the horizontal axis, of the metric, of the lines (or of a heat map's vertical
@@ -35,7 +35,7 @@ class Spec:
         labels: of columns, with their units in parentheses.
         log: the axes with logarithmic scales: "", "x", "y" or "xy".
         confidence: of the intervals.
-        published_name: what published values are called in the legend.
+        published_name: the name of published values in the legend.
         share: the label of a distribution's vertical axis.
     """
 
@@ -63,7 +63,7 @@ class Spec:
         return [f"{self.y}_{name}" for name in plain] if set(plain) & set(self.keys) else plain
 
     def label(self, column: str) -> str:
-        """What a column is called."""
+        """The label of a column."""
         return self.labels.get(column) or naming.label(column)
 
 
@@ -99,11 +99,11 @@ def of_table(
         x: the horizontal axis.
         by: a line, or a bar in each group, for each value of this column.
         panels: a panel for each value of this column.
-        labels: what columns are called, with the unit in parentheses: {"snr": "Es/N0 (dB)"}; by default as the name.
+        labels: of columns, with the unit in parentheses: {"snr": "Es/N0 (dB)"}; by default the column's name.
         published: values to compare with, in the same columns: hollow and dashed. Without the column `by` they are one
             black line, without that of `panels` the same in each. For a `cdf` a column `share`, in percent, makes its
             rows points of the published curve.
-        published_name: what the legend calls these.
+        published_name: their name in the legend.
         share: the label of a distribution's vertical axis.
         log: axes with logarithmic scales: "x", "y" (of a heat map: the colours) or "xy".
         confidence: of the intervals.
@@ -159,7 +159,7 @@ def of_table(
 
 
 def check(spec: Spec, frame: pl.DataFrame, published: pl.DataFrame | None) -> None:
-    """Refuse what cannot be drawn.
+    """Check that the figure can be drawn.
 
     Raises:
         ScenarioError: no such kind or column, or one without numbers.

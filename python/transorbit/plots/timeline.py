@@ -1,4 +1,4 @@
-"""One flow's life in one figure: window, round-trip time, queue and signal over the same time."""
+"""One flow over time in one figure: window, round-trip time, queue and signal."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def timeline(
     has a reference, else the attenuation. A panel that has nothing to show is left out.
 
     Args:
-        flow: whose window and round-trip time; by default the first.
+        flow: the flow with this window and round-trip time; by default the first.
         from_s, until_s: the time shown; by default all.
         width: in inches.
 
@@ -139,5 +139,5 @@ def _signal(ax: Axes, series: pl.DataFrame) -> None:
 
 _THIN: Any = {"linewidth": 0.8}
 _MARK: Any = {"linestyle": "none", "marker": "|", "markersize": 5, "color": style.RED, "clip_on": False}
-# A panel, if its column says something.
+# A panel, if its column has different values.
 _PANELS = {"cwnd_packets": _window, "srtt_s": _round_trip, "queue_packets": _queue, "attenuation_db": _signal}

@@ -1,4 +1,4 @@
-"""Plots of what many users got, one with another."""
+"""Plots of the users' goodput, voice quality and completion times."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def voice(result: Result) -> Figure | None:
 
 
 def completion(result: Result) -> Figure | None:
-    """How long transfers took, by their size."""
+    """The completion times of transfers, by their size."""
     done = [flow for flow in result.summary["flows"] if flow.get("completion_s") is not None]
     if len(done) < _FEWEST_USERS:
         return None

@@ -50,7 +50,7 @@ def _quantities(result: Result) -> Iterator[tuple[str, tuple[pl.Series, pl.Serie
     for quantity in each:
         for name, table in own:
             yield from _known(quantity, table, f", {name}")
-    # What the path does follows the sky: it has no spread that more time would tell.
+    # The path follows the satellites: its variation is not random.
     one = series.filter(pl.col("flow") == series["flow"].min())
     for quantity in over_time.OF_LINK:
         yield from _known(quantity, one, "")

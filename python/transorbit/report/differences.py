@@ -81,7 +81,7 @@ def numeric(axis: sweeps.Axis) -> bool:
 
 
 def title(axis: sweeps.Axis) -> str:
-    """What an axis is called, with its unit: as its figures do."""
+    """The label of an axis with its unit, as in its figures."""
     from transorbit.plots import labels
 
     return labels.of_axis(axis)

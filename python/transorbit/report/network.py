@@ -1,4 +1,4 @@
-"""What happened to the packets of a run on their way: last hop, return link, path, and every fate counted."""
+"""The packets of a run in the network: last hop, return link, path, and the counts of every fate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def add(made: Page, summary: dict[str, Any]) -> None:
-    """What the last hop, the return link, the path and the proxies did."""
+    """Add the counters of last hop, return link, path and proxies."""
     hop, path = summary["last_hop"], summary["path"]
     harq, buffer = hop["harq"], hop["reordering"]
     made.section("Last hop")
@@ -105,7 +105,7 @@ def _path(path: dict[str, Any]) -> Iterator[tuple[str, object]]:
 
 
 def packets(made: Page, conservation: dict[str, Any]) -> None:
-    """Add where every packet went."""
+    """Add the counts of delivered, dropped and in-flight packets."""
     made.section(
         "Packets", note="Data and acknowledgments alike: every packet that was created has one of these fates."
     )

@@ -33,7 +33,7 @@ Kind = Literal["", "good", "weak", "bad", "muted"]
 #: A value of a column; None where there is none.
 Value = float | int | None
 
-#: What stands in the place of a value that there is not.
+#: The text of a missing value.
 MISSING = "\N{EN DASH}"
 # What a reader can tell apart in a chart of a few hundred pixels.
 _DIGITS = 5
@@ -142,7 +142,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Measure:
-    """What was measured at each point: its label with the unit."""
+    """A quantity that was measured at each point: its label with the unit."""
 
     name: str
     label: str
@@ -201,7 +201,7 @@ class Page:
         self._add("text", text=text, tone=kind)
 
     def warnings(self, lines: Sequence[str], *, heading: str = "Check this before you trust the numbers") -> None:
-        """A box that nobody overlooks; nothing if there is no line."""
+        """A highlighted box of warnings; no box without lines."""
         if lines:
             self._add("warnings", lines=list(lines), heading=heading)
 
@@ -323,7 +323,7 @@ def _section(heading: str, anchor: str, level: int) -> dict[str, Any]:
 
 
 def _drop_defaults(series: Series) -> dict[str, Any]:
-    """What the script has to know of a series beside its values."""
+    """The properties of a series for the script, beside its values."""
     plain = Series("", ())
     options = ("color", "shown", "step", "dash", "fill", "faint", "below", "band")
     told = {key: getattr(series, key) for key in options if getattr(series, key) != getattr(plain, key)}

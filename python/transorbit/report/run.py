@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from transorbit.result import Result
 
-# More flows than this make a table that no browser likes, and nobody reads.
+# A longer table of flows is slow in browsers.
 _ROWS = 1000
 # Drawn as bars or distributions, which the charts cannot.
 _DRAWINGS = {

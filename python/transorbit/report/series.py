@@ -165,7 +165,7 @@ def _of_one(quantity: Quantity, flows: list[dict[str, Any]]) -> Quantity:
 
 
 def _shared(one: pl.DataFrame, quantities: list[Quantity]) -> Iterator[Chart]:
-    """What is the same for all flows."""
+    """The columns that are the same for all flows."""
     for quantity in quantities:
         if quantity.column in one.columns and _says_something(one, quantity.column, varies=quantity in OF_PATH):
             table = one.select("time_s", _scaled(quantity).alias("value"))
@@ -197,7 +197,7 @@ def _outcomes(one: pl.DataFrame) -> Iterator[Chart]:
 
 
 def _return_link(one: pl.DataFrame) -> Iterator[Chart]:
-    """Load and losses of random access, granted and used slots, and what waits."""
+    """Load and losses of random access, granted and used slots, and waiting datagrams."""
     import polars as pl
 
     if "waiting_datagrams" not in one.columns:
@@ -336,7 +336,7 @@ def _bounded(threshold: pl.Series, window: pl.Series) -> pl.Series:
 
 
 def _says_something(series: pl.DataFrame, column: str, *, varies: bool = False) -> bool:
-    """Whether a column holds anything but nothing and zeros or, if it is to vary, a constant."""
+    """Whether a column has a value other than null and zero or, with `varies`, two different values."""
     values = series[column].drop_nulls()
     return bool(values.n_unique() > 1 if varies else (values != 0).any())
 
@@ -347,6 +347,6 @@ def _interval_s(series: pl.DataFrame) -> float:
 
 
 def flow_name(flow: dict[str, Any]) -> str:
-    """What a flow is called."""
+    """The name of a flow."""
     what = "voice" if flow["mos"] is not None else flow.get("congestion") or flow["transport"]
     return f"flow {flow['id']} ({what})"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from transorbit import sweep as sweeps
     from transorbit.sweep import SweepResult
 
-# Longer lists are cut: nobody reads them, and the Parquet files have all.
+# Longer lists are cut; the Parquet files have all rows.
 _ROWS, _WARNINGS, _FAILED = 1000, 12, 200
 # Beyond so many bars or cells a drawing says less than the table.
 _MOST_DRAWN = 120
@@ -56,7 +56,7 @@ def page(result: SweepResult, *, between: str | None = None) -> str:
 
 
 def _warnings(result: SweepResult) -> Iterator[str]:
-    """What failed, what is missing, and what the runs warn of."""
+    """Failed and missing runs, and the warnings of the others."""
     runs = len(result.runs)
     if lacking := result.incomplete:
         yield f"{lacking}; means are those of the others"
@@ -100,7 +100,7 @@ def _axis(axis: sweeps.Axis) -> list[object]:
 
 
 def _charts(made: Page, result: SweepResult, rows: list[_Row]) -> None:
-    """What can be looked at in curves, and as bars or a map what cannot."""
+    """Metrics as curves over an axis with numbers; as bars or a map over others."""
     axes, tied = differences.independent(result)
     names = [name for name in result.metrics if any(_mean(row, name) is not None for row in rows)]
     numeric = [axis for axis in axes if differences.numeric(axis)]
@@ -221,7 +221,7 @@ def _scenario(made: Page, result: SweepResult) -> None:
 
 
 def _provenance(result: SweepResult) -> Iterator[tuple[str, object]]:
-    """What the runs have in common, and between which values they differ."""
+    """The provenance that all runs share, and the values in which they differ."""
     yield "Transorbit", ", ".join(_told(result, "transorbit"))
     yield "Build (SHA-256 of the core)", ", ".join(_told(result, "build"))
     if len(result.runs):

@@ -45,7 +45,7 @@ def what(flow: dict[str, Any]) -> str:
 
 
 def provenance(told: dict[str, Any]) -> list[tuple[str, object]]:
-    """Where a result comes from, in words."""
+    """The provenance of a result as text."""
     known = [(label, told[key]) for key, label in _PROVENANCE.items() if key in told]
     return known + [(key, value) for key, value in told.items() if key not in _PROVENANCE]
 

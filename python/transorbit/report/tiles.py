@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def of(result: Result) -> Iterator[Tile]:
-    """What the summary has, most wanted first."""
+    """The key numbers of the summary, the most important first."""
     summary = result.summary
     flows = summary["flows"]
     yield from _rates(result)
@@ -66,7 +66,7 @@ def _losses(summary: dict[str, Any]) -> Iterator[Tile]:
 
 
 def _quality(flows: list[dict[str, Any]]) -> Iterator[Tile]:
-    """What people notice: speech, pages, transfers."""
+    """The quality that users perceive: speech, pages, transfers."""
     if scores := _known(flows, "mos"):
         yield Tile("Speech quality", f"{statistics.fmean(scores):.2f}", "MOS", _range(scores, 1, "", 3))
     pages = [flow["web"] for flow in flows if flow.get("web")]

@@ -29,7 +29,7 @@ _LARGEST_ROOT = 10**9
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Papers and what their items came to.
+    """Papers with the outcomes of their items.
 
     Attributes:
         papers: each paper with the outcomes of its items, in the paper's order.
@@ -46,7 +46,7 @@ class Reproduction:
 
     @property
     def provenance(self) -> str:
-        """What this was made with, in a sentence."""
+        """Version, root seed, and quick or full, in a sentence."""
         what = "quick: fewer points and replications, wider intervals" if self.quick else "full"
         left_out = ""
         if self.left_out:
@@ -56,7 +56,7 @@ class Reproduction:
 
     @property
     def build(self) -> str:
-        """What tells this program from others of the same version."""
+        """The hash of the compiled core, which differs between builds of a version."""
         from transorbit.sweep.work import build
 
         return build()
@@ -115,7 +115,7 @@ def reproduce(
 ) -> Reproduction:
     """Compute the papers' items and judge their claims.
 
-    Finished runs are kept in `out` as soon as they are: what was stopped, or is asked for again, goes on from there.
+    Finished runs are kept in `out` at once; a later call with the same folder uses them.
 
     Args:
         only: PAPER or PAPER/ITEM; everything by default.
@@ -124,13 +124,13 @@ def reproduce(
         quick: compute what each item calls quick, and leave out items that say so, unless one is asked for by name.
         seed: the root seed, 1 to 10^9: replication r of every point runs with seed 1000 seed + r.
         jobs: how many runs at once; by default one for each processor.
-        progress: called now and then with the share that is done, 0 to 1.
+        progress: called repeatedly with the share that is done, 0 to 1.
 
     Raises:
         ScenarioError: no such paper or item, or one of their files is wrong.
         OSError: the folder cannot be written.
     """
-    # Root 0 would hand out seed 0, which marks the rows of a study that no chance is in.
+    # Root 0 would include seed 0, which marks the rows of a deterministic study.
     if not 1 <= seed <= _LARGEST_ROOT:
         raise ScenarioError(f"seed: {seed} was given, a whole number from 1 to {_LARGEST_ROOT} is expected")
     chosen = items.load(Path(papers), only)

@@ -32,7 +32,7 @@ Group = tuple[object, ...]
 
 @dataclass(frozen=True)
 class Judgement:
-    """What became of a claim.
+    """The verdict on a claim.
 
     Attributes:
         interval: of the statistic, in its unit; None if it could not be computed. With `for_each`, that of the group
@@ -51,7 +51,7 @@ class Judgement:
 
     @property
     def note(self) -> str:
-        """What there is to say: the claim's own note, which group the numbers are of, why there is none."""
+        """The claim's own note, the group of the numbers, or the error."""
         group = f"The numbers are of {self.group}, the least favourable of {self.groups}." if self.group else ""
         return " ".join(part for part in (self.error, group, self.claim.note) if part)
 

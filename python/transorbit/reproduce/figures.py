@@ -68,7 +68,7 @@ def draw(
         except ScenarioError as error:
             problems.append(f"plots.{index}: {error}")
         except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
-            # What cannot be drawn takes neither the other plots nor the claims with it.
+            # A plot that cannot be drawn leaves the other plots and the claims as they are.
             problems.append(
                 f"plots.{index}: could not be drawn: {type(error).__name__}: {' '.join(str(error).split())}"
             )

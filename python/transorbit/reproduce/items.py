@@ -1,4 +1,4 @@
-"""What is held against the papers: `papers/<key>/paper.toml` and the items beside it, read and checked.
+"""The papers' items: `papers/<key>/paper.toml` and the items beside it, read and checked.
 
 An item is a table, a figure or a section of a paper: how our side of it is computed (a sweep, or a function where no
 scenario is run), the published values, plots, and the claims that are judged.
@@ -35,7 +35,7 @@ _CLAIM_KEYS = (
 
 @dataclass(frozen=True)
 class Predicate:
-    """What the claim says of its statistic: above a bound, below one, or between two (those included)."""
+    """The condition of a claim on its statistic: above a bound, below one, or between two (both included)."""
 
     low: float | None
     high: float | None
@@ -59,7 +59,7 @@ class Predicate:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper and the statistic over our results that says whether it is so with us."""
+    """A sentence of a paper, and the statistic over our results by which it is judged."""
 
     name: str
     says: str
@@ -115,7 +115,7 @@ class Item:
 
     @property
     def id(self) -> str:
-        """What the command line calls it."""
+        """Its name on the command line."""
         return f"{self.paper}/{self.name}"
 
 

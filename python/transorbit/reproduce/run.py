@@ -45,7 +45,7 @@ _SCALES = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an item came to.
+    """The outcome of an item.
 
     Attributes:
         judgements: one for each claim, in the item's order.

@@ -67,7 +67,7 @@ def _key(study: Study, seeds: Sequence[int], quick: bool) -> str:
 
 @cache
 def _package() -> str:
-    """What tells one state of this program's Python files from another."""
+    """A hash of this package's Python files."""
     digest = hashlib.sha256()
     root = Path(__file__).resolve().parent.parent
     for file in sorted(root.rglob("*.py")):
@@ -87,7 +87,7 @@ def _call(item: Item, study: Study, seeds: Sequence[int], quick: bool) -> list[d
     except ScenarioError:
         raise
     except Exception as error:
-        # Whatever is wrong in one study, the other items are computed.
+        # An error in one study does not stop the other items.
         raise ScenarioError(f"{at}: {_told(error, study.folder)}") from error
     if not isinstance(given, list) or not given or not all(isinstance(row, dict) and "seed" in row for row in given):
         raise ScenarioError(f'{at}: has to give a list of rows, each a dict with "seed"')
@@ -98,7 +98,7 @@ def _call(item: Item, study: Study, seeds: Sequence[int], quick: bool) -> list[d
 
 
 def _told(error: Exception, folder: Path) -> str:
-    """What went wrong, and where in the files of the study."""
+    """The error, and its place in the files of the study."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if Path(frame.filename).absolute().is_relative_to(folder.absolute())]
     where = "".join(f"{Path(frame.filename).name}, line {frame.lineno}, in {frame.name}: " for frame in own[-1:])

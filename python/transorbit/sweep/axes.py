@@ -1,4 +1,4 @@
-"""The axes of a sweep: from what the file says to columns, values and the changes that each value stands for."""
+"""The axes of a sweep: from the file's entries to columns, values and the changes of each value."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ _QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za
 
 @dataclass(frozen=True)
 class Axis:
-    """What a sweep varies: a column of its tables.
+    """A parameter that a sweep varies, which is a column of its tables.
 
     Attributes:
         name: the column.
         values: what the column holds, in the order of the file.
         unit: of the values, where all have the same one; they are numbers then.
-        label: what a figure calls it.
+        label: its label in figures.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Axis:
         return f"{self.plain(value)} {self.unit}" if self.unit else self.plain(value)
 
     def place(self, value: Value) -> str:
-        """Where on the axis: its name and a value."""
+        """The name of the axis and a value."""
         return f"{self.name} = {self.written(value)}"
 
     def find(self, wanted: object) -> Value:

@@ -1,4 +1,4 @@
-"""What tells a user's scheduler from an earlier one, so that no run of other code is taken for one of this."""
+"""A hash of a user's scheduler, so that runs of other code are not taken for its runs."""
 
 from __future__ import annotations
 

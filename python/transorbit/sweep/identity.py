@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def identity(sweep: SweepPlan) -> str:
-    """What tells sweeps that share a store apart."""
+    """The hash that identifies a sweep in a store."""
     # A table comes back from a file in another order.
     base = sweep.base.text if sweep.base.text is not None else json.dumps(sweep.base.table, sort_keys=True, default=str)
     text = sweep.to_toml(scenario="scenario.toml") + base

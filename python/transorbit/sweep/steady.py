@@ -9,7 +9,7 @@ from transorbit._core import ScenarioError
 if TYPE_CHECKING:
     import polars as pl
 
-# What the end of the warm-up is looked for in, if it is to be found: the measure that most sweeps are about.
+# The series in which the end of the warm-up is searched: that of most sweeps' metric.
 _LOOKED_AT = "goodput_bps"
 
 

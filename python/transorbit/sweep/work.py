@@ -48,7 +48,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a run: numbers ("ok") or an error ("failed"), and where it was computed."""
+    """The outcome of a run: numbers ("ok") or an error ("failed"), and where it was computed."""
 
     key: str
     scenario_sha256: str
@@ -152,7 +152,7 @@ def _plans() -> _core.Plans:
 
 @cache
 def build() -> str:
-    """What tells builds of the core apart: the beginning of the SHA-256 of the compiled module."""
+    """The identity of a build of the core: the beginning of the SHA-256 of the compiled module."""
     return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()[:_HEX]
 
 

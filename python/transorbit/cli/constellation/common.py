@@ -1,4 +1,4 @@
-"""What the commands of constellations share."""
+"""Common parts of the commands of constellations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ constellation = App(
     name="constellation", help="Satellite constellations: delays and routes, what they cover, their orbits."
 )
 
-# So that a value which must not be negative is refused for that, and not for being missing.
+# A negative value is passed on, so that the error is about its sign and not about a missing value.
 Span = Annotated[str, Parameter(allow_leading_hyphen=True)]
 Place = tuple[float, float, float]
 
@@ -49,7 +49,7 @@ def elevation(text: str | None) -> float | None:
 
 
 def tell_dates(sky: str | dict[str, Any], start_s: float, duration_s: float, *, quiet: bool = False) -> None:
-    """Of satellites from a file: their reference instant, unless it is to be quiet, and that their elements are old."""
+    """For satellites from a file: print their reference instant unless `quiet`, and warn of old elements."""
     if not quiet and (epoch := to.constellation.epoch(sky)):
         print(f"epoch {epoch} UTC: times count from then")
     if warning := to.constellation.age_warning(sky, start_s=start_s, duration_s=duration_s):

@@ -65,12 +65,12 @@ def delay(
         to_: The other end. Repeatable.
         stations: A CSV file of places: name,latitude_deg,longitude_deg and perhaps altitude_m.
         start: When, after the constellation's epoch, as "10 min"; by default at the epoch.
-        duration: How long.
+        duration: The length of time.
         step: Time between samples.
-        handover: How the satellite that serves an end is chosen, as `path.handover` of a scenario; its default. A name,
+        handover: How the serving satellite of an end is chosen, as `path.handover` of a scenario; its default. A name,
             or an inline table of TOML.
         source_handover: The same for --from, as `path.source_handover`; by default as --handover.
-        metric: What a route has least of: delay or hops.
+        metric: The quantity that a route minimises: delay or hops.
         carrier: A carrier, as "2 GHz", whose Doppler shift is wanted.
         trace: Write the delay of the one pair as a delay trace, for other tools or for `path.file` of a scenario.
         format_: The format of the trace: csv, hypatia, milliseconds or ping; by default csv.
@@ -158,14 +158,14 @@ def _summary(table: pl.DataFrame) -> str:
 
 
 def _changes(table: pl.DataFrame) -> list[str]:
-    """How often something changed, by what it was."""
+    """The number of changes, by kind."""
     counted = to.constellation.changes(table)
     names = {"user-handover": "user handover", "gateway-handover": "gateway handover", "route-change": "route change"}
     return [f"{counted[event]} {name}{'' if counted[event] == 1 else 's'}" for event, name in names.items()]
 
 
 def _outage(table: pl.DataFrame) -> list[str]:
-    """For how much of the time there is no route, if there ever is none."""
+    """The share of the time without a route, if there is any."""
     missing = table["one_way_delay_s"].null_count()
     return [f"no route {100 * missing / len(table):.3g} % of the time"] if missing else []
 

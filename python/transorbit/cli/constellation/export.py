@@ -15,7 +15,7 @@ from transorbit.cli.common import examples, write_csv, write_text
 from transorbit.cli.constellation.common import Span, choice, constellation, options, tell_dates
 from transorbit.cli.errors import UsageError
 
-# What Cesium still turns smoothly.
+# Cesium still animates so many satellites smoothly.
 _MANY_SATELLITES = 500
 
 
@@ -39,7 +39,7 @@ def export(
     paths: bool = True,
     links: bool = True,
 ) -> None:
-    """Write where the satellites are: as a table, or as a scene for Cesium.
+    """Write the positions of the satellites: as a table, or as a scene for Cesium.
 
     Args:
         name: A constellation of `transorbit list constellations`, or a file of two-line elements or OMM.
@@ -47,7 +47,7 @@ def export(
         csv: Write Earth-fixed positions to this file, a row for each instant and satellite; - is standard output.
         stations: Ground stations of the scene, a CSV file: name,latitude_deg,longitude_deg and perhaps altitude_m.
         start: The first instant, after the constellation's epoch, as "10 min", or before it; by default the epoch.
-        duration: How long.
+        duration: The length of time.
         step: Time between positions.
         epoch: When the scene of a pattern begins to count, UTC in ISO 8601; by default 2000-01-01T12:00:00Z. The
             satellites of a file have their own.
@@ -84,6 +84,6 @@ def export(
 
 
 def _say(line: str, *outputs: Path | None) -> None:
-    """What was done, unless standard output holds a file."""
+    """Print a line, unless standard output is a file's content."""
     if Path("-") not in outputs:
         print(line)

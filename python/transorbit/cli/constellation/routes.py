@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from transorbit.constellation import Routes
 
-# A table of text with more rows is for nobody's eyes.
+# A longer table of text cannot be read.
 _MOST_CSV_ROWS = 1_000_000
 
 
@@ -57,14 +57,14 @@ def routes(
     Args:
         name: A constellation of `transorbit list constellations`, or a file of two-line elements or OMM.
         stations: A CSV file: name,latitude_deg,longitude_deg and perhaps altitude_m.
-        duration: How long.
+        duration: The length of time.
         step: Time between instants.
-        metric: What a route has least of: delay or hops.
+        metric: The quantity that a route minimises: delay or hops.
         access: Stations are reached over all satellites in view, or over the nearest.
-        minimum_elevation: Elevation below which a satellite is not used, as "10 deg"; by default the constellation's.
+        minimum_elevation: Elevation below which no satellite serves, as "10 deg"; by default the constellation's.
         forwarding: Also keep the next hop of every satellite and station towards every station, where it changes.
         keep_unseen: Go on with stations that never have a satellite in view; else they are an error.
-        threads: How many work; by default as many as there are processors.
+        threads: The number of threads; by default the number of processors.
         out: Keep all in this folder, as Parquet; by default results/NAME-routes. Earlier routes there are replaced.
         json_: Print the report as JSON and nothing else.
         quiet: Print nothing.
@@ -123,7 +123,7 @@ def _instants(*, enabled: bool) -> Iterator[Callable[[int, int], None] | None]:
 
 
 def _summary(name: str, found: Routes) -> list[str]:
-    """What the pairs met, in some lines."""
+    """The statistics of the pairs, in some lines."""
     report, reached = found.report, found.pairs.filter(found.pairs["reached_share"] > 0)
     lines = [f"epoch {report['epoch']} UTC: times count from then"] if report["epoch"] else []
     lines += [

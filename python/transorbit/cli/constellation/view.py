@@ -1,4 +1,4 @@
-"""What the ground sees: `transorbit constellation coverage`, `passes`, `show`."""
+"""Satellites as the ground sees them: `transorbit constellation coverage`, `passes`, `show`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def coverage(
     Args:
         name: A constellation of `transorbit list constellations`, or a file of two-line elements or OMM.
         minimum_elevation: Elevation from which a satellite is in view; by default the constellation's.
-        duration: How long.
+        duration: The length of time.
         step: Time between instants.
         latitude_step: Between rows.
     """
@@ -94,9 +94,9 @@ def passes(
     Args:
         name: A constellation of `transorbit list constellations`, or a file of two-line elements or OMM.
         at: Latitude,longitude in degrees, north and east positive.
-        minimum_elevation: What a pass rises above and sets below; by default the constellation's.
+        minimum_elevation: The elevation at rise and set; by default the constellation's.
         start: When, after the constellation's epoch, as "10 min", or before it.
-        duration: How long.
+        duration: The length of time.
     """
     check_plot(plot)
     place, lowest = parse.place("--at", at), elevation(minimum_elevation)
@@ -167,7 +167,7 @@ def show_(
         at: When, after the constellation's epoch, as "10 min", or before it; by default at the epoch.
         minimum_elevation: Elevation at the edge of a footprint; by default the constellation's.
         tracks: Satellites whose ground tracks are drawn: their numbers.
-        track_time: How long the tracks are.
+        track_time: The length of the tracks in time.
         links: Draw the links between satellites; by default of at most 300 satellites.
         footprints: Draw the footprints, of at most 100 satellites.
     """
