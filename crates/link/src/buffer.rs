@@ -1,33 +1,33 @@
-//! How large a queue is.
+//! Sizes of queues.
 
 use std::fmt;
 use std::str::FromStr;
 
 use units::{BitRate, Bytes, Duration, FieldError, ParseQuantityError, Quantity};
 
-/// What waits in a queue.
+/// The packets that wait in a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
-    /// Packets.
+    /// Number of packets.
     pub packets: usize,
     /// Their bytes.
     pub bytes: u64,
 }
 
-/// What sizes of queues are resolved against.
+/// The properties of a link from which sizes of queues are computed.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkFacts {
     /// Coded bits per second.
     pub rate: BitRate,
     /// The flows' round-trip time without queueing.
     pub base_rtt: Duration,
-    /// How many users share the link.
+    /// Number of users of the link.
     pub users: usize,
 }
 
-/// The size of a queue as people state it: `"100 packets"`, `"64 kB"`, `"20 ms"` (at the rate of the link), `"1 bdp"`
-/// (bandwidth-delay product, B = RTT·C, with any factor), `"1 bdp/sqrt(n)"` (the same over the square root of the number of
-/// users, Appenzeller, Keslassy and McKeown, SIGCOMM 2004) or `"1 bdp/sqrt(n)/n"` (one user's part of that).
+/// The size of a queue in a scenario: `"100 packets"`, `"64 kB"`, `"20 ms"` (at the rate of the link), `"1 bdp"`
+/// (bandwidth-delay product, B = RTT·C, with any factor), `"1 bdp/sqrt(n)"` (the same over the square root of the
+/// number of users, Appenzeller, Keslassy and McKeown, SIGCOMM 2004) or `"1 bdp/sqrt(n)/n"` (one user's part of that).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Buffer {
     /// Packets of any size.
@@ -39,16 +39,16 @@ pub enum Buffer {
     /// This many times the bytes that the link sends in one base round-trip time, over the square root of the number of users
     /// if `root`, over their number if `divided`.
     Bdp {
-        /// How many times.
+        /// The number of bandwidth-delay products.
         factor: f64,
-        /// Over the square root of n.
+        /// Whether it is divided by the square root of n.
         root: bool,
-        /// Over n.
+        /// Whether it is divided by n.
         divided: bool,
     },
 }
 
-/// The size of a queue in what can be counted. The packet that is being sent is not in the queue.
+/// The size of a queue in packets or bytes. The packet that is being sent is not in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// At most this many packets.
@@ -63,7 +63,7 @@ impl Buffer {
         Buffer::Bdp { factor, root: false, divided: false }
     }
 
-    /// What this means on `link`.
+    /// The size in packets or bytes on `link`.
     ///
     /// # Errors
     /// If no byte, or more than 10^15, would fit.
@@ -99,7 +99,8 @@ impl Buffer {
 }
 
 impl Limit {
-    /// Whether a packet of `size` bytes still fits beside what waits. An empty queue takes one packet of any size.
+    /// Whether a packet of `size` bytes fits into a queue with this backlog. An empty queue takes one packet of any
+    /// size.
     pub fn admits(self, backlog: Backlog, size: u32) -> bool {
         match self {
             Limit::Packets(packets) => backlog.packets < packets as usize,
@@ -107,7 +108,7 @@ impl Limit {
         }
     }
 
-    /// An equal part of it for each of `queues`, of at least a packet.
+    /// An equal part for each of `queues`, of at least a packet.
     pub fn divided(self, queues: usize) -> Limit {
         match self {
             Limit::Packets(packets) => Limit::Packets((packets / queues as u32).max(1)),
@@ -115,7 +116,7 @@ impl Limit {
         }
     }
 
-    /// How many packets or bytes.
+    /// The number of packets or bytes.
     pub fn count(self) -> u64 {
         match self {
             Limit::Packets(packets) => u64::from(packets),
@@ -123,7 +124,7 @@ impl Limit {
         }
     }
 
-    /// What waits, in packets or bytes as this is.
+    /// The backlog in the unit of this limit: packets or bytes.
     pub fn measure(self, backlog: Backlog) -> u64 {
         match self {
             Limit::Packets(_) => backlog.packets as u64,
@@ -179,7 +180,7 @@ impl FromStr for Buffer {
     }
 }
 
-/// Splits what is written in bandwidth-delay products: over the root of n, over n, and the factor.
+/// Parses a size in bandwidth-delay products: whether over the root of n, whether over n, and the factor.
 fn products(text: &str) -> Option<(bool, bool, String)> {
     let (text, divided) = text.strip_suffix("/n").map_or((text, false), |text| (text.trim_end(), true));
     let (text, root) = text.strip_suffix("/sqrt(n)").map_or((text, false), |text| (text.trim_end(), true));

@@ -1,7 +1,7 @@
-//! What the sender believes of the users' channels.
+//! The sender's estimates of the users' channels.
 //!
-//! Terminals report what they see; a report says how much information a coded bit would bring, and it is used until the next
-//! one. Reports cost no capacity and are never lost.
+//! Terminals report their channel: the mutual information of a coded bit. A report is used until the next one arrives.
+//! Reports cost no capacity and are never lost.
 
 use std::collections::VecDeque;
 
@@ -10,14 +10,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Time};
 
-/// The estimates of the users' channels, for schedulers and reliability schemes that ask for them.
+/// The estimates of the users' channels, for schedulers and reliability schemes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct EstimateConfig {
-    /// Time between two reports of a terminal; "0 s" for an estimate that is always that of the moment.
+    /// Time between two reports of a terminal; with "0 s" the estimate is always the present channel.
     pub interval: Duration,
-    /// How old a report is when the sender has it: the channel has moved on since. At most 1000 intervals, which count as
-    /// 100 us each if they are shorter.
+    /// The age of a report when the sender receives it. At most 1000 intervals, which count as 100 us each if they are
+    /// shorter.
     pub age: Duration,
 }
 
@@ -27,14 +27,14 @@ impl Default for EstimateConfig {
     }
 }
 
-/// Between two reports of users whose reports have an age.
+/// The least time between two reports with an age.
 const LEAST_INTERVAL: Duration = Duration::from_micros(100);
 
-/// Most reports of a user on their way to the sender: each is kept until then.
+/// The most reports of a user in flight to the sender.
 const MOST_COMING: u64 = 1000;
 
 impl EstimateConfig {
-    /// Whether there is room for the reports that are on their way.
+    /// Checks that the reports in flight are not too many.
     pub(crate) fn check(&self) -> Result<(), FieldError> {
         let most = self.spacing() * MOST_COMING;
         if self.age <= most {
@@ -45,7 +45,7 @@ impl EstimateConfig {
         Err(FieldError::new("age", reason))
     }
 
-    /// The time between two reports that have an age.
+    /// The time between two reports with an age.
     fn spacing(&self) -> Duration {
         self.interval.max(LEAST_INTERVAL)
     }
@@ -53,31 +53,31 @@ impl EstimateConfig {
 
 /// The reports of all users.
 ///
-/// Without an age a report is made when it is first asked for within its interval, so users of whom nobody asks cost
-/// nothing. With one, all users report at every multiple of the interval, and each report waits until it has its age.
+/// Without an age a report is made when it is first needed within its interval, so users without requests cost nothing.
+/// With an age, all users report at every multiple of the interval, and each report waits until it has its age.
 pub struct Estimates {
     config: EstimateConfig,
-    /// Grows when a report may have come.
+    /// Increased whenever a report may have arrived.
     epoch: u64,
-    /// When the next may; only without an age.
+    /// When the next report may arrive; only without an age.
     until: Time,
-    /// Of each user: the last report that the sender has, and the epoch that it is of.
+    /// For each user: the last report that the sender has, and its epoch.
     reports: Vec<(u64, f64)>,
-    /// Reports that are not old enough: when they were made, of all users one after the other.
+    /// Reports in flight, with the time when they were made, of all users one after the other.
     coming: VecDeque<(Time, Vec<f64>)>,
     /// When all users report next; only with an age.
     next: Time,
 }
 
 impl Estimates {
-    /// Nothing is known yet of any of `users`: until the first report arrives, each channel counts as clear.
+    /// The estimates of `users` users without reports: until the first report arrives, each channel counts as clear.
     pub fn new(config: &EstimateConfig, users: usize) -> Estimates {
         let reports = vec![(0, 1.0); users];
         let until = Time::ZERO;
         Estimates { config: config.clone(), epoch: 0, until, reports, coming: VecDeque::new(), next: Time::ZERO }
     }
 
-    /// Time goes on to `now`; the channels must not have been looked at later than that.
+    /// Advances to `now`; the channels must not have been read at a later instant.
     #[inline]
     pub fn advance(&mut self, now: Time, channels: &mut [Box<dyn Channel>]) {
         if !self.config.age.is_zero() {
@@ -89,11 +89,11 @@ impl Estimates {
         }
     }
 
-    /// The sender is another from `from` on, and has no report: each channel counts as clear until it has one.
+    /// A new sender without reports takes over at `from`: each channel counts as clear until its next report.
     pub fn forget(&mut self, from: Time) {
         self.epoch += 1;
         if self.config.age.is_zero() {
-            return; // who is asked reports anew
+            return; // reports are made when needed
         }
         self.coming.clear();
         self.reports.fill((self.epoch, 1.0));
@@ -101,13 +101,13 @@ impl Estimates {
         self.next = self.next.max(Time::from_nanos(from.as_nanos().div_ceil(interval) * interval));
     }
 
-    /// Changes whenever a report may have come: what follows from the estimates is then to be computed anew.
+    /// Changes whenever a report may have arrived: values that depend on the estimates must be recomputed then.
     #[inline]
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// The mutual information of a coded bit to `user`, 0 to 1, as the sender believes it.
+    /// The mutual information of a coded bit to `user`, 0 to 1, as the sender estimates it.
     #[inline]
     pub fn information(&mut self, now: Time, user: u32, channels: &mut [Box<dyn Channel>]) -> f64 {
         let (epoch, information) = &mut self.reports[user as usize];
@@ -118,12 +118,12 @@ impl Estimates {
         *information
     }
 
-    /// Makes the reports that have fallen due, and takes those that are old enough.
+    /// Makes the reports that are due, and delivers those that have their age.
     fn collect(&mut self, now: Time, channels: &mut [Box<dyn Channel>]) {
         let interval = self.config.spacing();
         while self.next <= now {
             let at = self.next;
-            // Nobody reads a report that a later one replaces before this call.
+            // A report that a later one replaces before this call is not made.
             if at + interval + self.config.age > now {
                 let report = |channel: &mut Box<dyn Channel>| qpsk::mutual_information(channel.estimated_snr(at));
                 self.coming.push_back((at, channels.iter_mut().map(report).collect()));
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
     use units::Db;
 
-    /// Es/N0 in decibels is the time in milliseconds less ten.
+    /// A channel whose Es/N0 in decibels is the time in milliseconds minus ten.
     struct Clock;
 
     impl Channel for Clock {
@@ -202,17 +202,17 @@ mod tests {
             });
             known.collect::<Vec<_>>()
         };
-        // The next report is made at 20 ms, and is there 7 ms later; those of 0, 5 and 10 ms went elsewhere.
+        // The next report is made at 20 ms and arrives 7 ms later; those of 0, 5 and 10 ms went to the old sender.
         assert_eq!(of_at(7, 12, 16, &[13, 17, 26, 27]), [1.0, 1.0, 1.0, of(20)]);
-        // Without an age whoever asks has one.
+        // Without an age there is a report at once.
         assert_eq!(of_at(0, 12, 16, &[13, 16]), [of(13), of(16)]);
     }
 
     #[test]
     fn an_old_report_shows_the_channel_as_it_was() {
-        // Reports at 0, 5, 10 …, known 7 ms later; before the first nothing is known.
+        // Reports at 0, 5, 10 … arrive 7 ms later; before the first the channel counts as clear.
         assert_eq!(seen(5, 7, &[0, 6, 7, 11, 12, 16, 17]), [1.0, 1.0, of(0), of(0), of(5), of(5), of(10)]);
-        // Also when nobody looked for a long time.
+        // Also after a long time without a request.
         assert_eq!(seen(5, 7, &[0, 16]), [1.0, of(5)]);
     }
 }

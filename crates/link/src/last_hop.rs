@@ -1,4 +1,4 @@
-//! The machine that joins scheduler, transmitter, HARQ and reordering.
+//! The machine of the last hop: scheduler, transmitter, HARQ and reordering.
 
 mod counters;
 mod fifo;
@@ -36,41 +36,42 @@ use transit::Transit;
 pub struct LastHopConfig {
     /// Coded bits that the transmitter sends in a second.
     pub rate: BitRate,
-    /// Propagation from the satellite to a user, one way; feedback takes as long back, unless the scheme says otherwise. With
-    /// "orbit" it follows the range of the satellite that serves the users.
+    /// Propagation from the satellite to a user, one way; feedback takes the same time back, unless the scheme has a
+    /// delay of its own. With "orbit" it follows the range of the serving satellite.
     pub delay: OrOrbit<Duration>,
-    /// Who is sent next.
+    /// The choice of the user whose packet is sent next.
     #[serde(default)]
     pub scheduler: SchedulerConfig,
-    /// Which packets are marked or dropped before a queue is full.
+    /// The choice of packets that are marked or dropped before a queue is full.
     #[serde(default)]
     pub queue: QueueConfig,
-    /// Classes of service, the first of which goes first: each has queues and a scheduler of its own, and is served when
-    /// nothing can be sent of those before it. What belongs to none comes last, under the scheduler above.
+    /// Classes of service in the order of priority: each has queues and a scheduler of its own, and is served when the
+    /// classes before it have nothing to send. Packets without a class come last, under the scheduler above.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassConfig>,
-    /// What the sender believes of the users' channels.
+    /// The sender's estimates of the users' channels.
     #[serde(default)]
     pub estimate: EstimateConfig,
-    /// What is done against a bad channel.
+    /// The reliability scheme against a bad channel.
     #[serde(default)]
     pub harq: HarqConfig,
-    /// What is done against the disorder that repetitions make.
+    /// The buffer that restores the order of packets after repetitions.
     #[serde(default)]
     pub reordering: ReorderingConfig,
 }
 
-/// The law that a reliability scheme plans from.
+/// The law from which a reliability scheme plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LawRequest {
     /// Transmissions of a packet.
     pub transmissions: usize,
-    /// Time from one to the next.
+    /// Time from one transmission to the next.
     pub spacing: Duration,
 }
 
 impl LastHopConfig {
-    /// Whether [`LastHop::new`] will accept this, for so many users under flows with this round-trip time without queueing.
+    /// Checks that [`LastHop::new`] accepts this, for so many users and flows with this round-trip time without
+    /// queueing.
     ///
     /// # Errors
     /// If a value cannot be; the path is that below the last hop, `harq.targets`.
@@ -93,30 +94,33 @@ impl LastHopConfig {
         self.harq.entry().check().map_err(|error| error.within("harq"))
     }
 
-    /// What sizes of buffers are resolved against.
+    /// The properties from which sizes of buffers are computed.
     pub fn facts(&self, base_rtt: Duration, users: usize) -> LinkFacts {
         LinkFacts { rate: self.rate, base_rtt, users }
     }
 
-    /// The law of the channel that [`LastHop::new`] needs, if it needs one, over a link with a delay of `typical`.
+    /// The law of the channel that [`LastHop::new`] needs, over a link with a delay of `typical`; `None` if it needs
+    /// none.
     pub fn law_request(&self, typical: Duration) -> Option<LawRequest> {
         let transmissions = self.harq.entry().planned_transmissions()?;
         Some(LawRequest { transmissions, spacing: self.feedback_rtt(typical) })
     }
 
-    /// From the end of a burst until the sender has the answer to it, and may begin the next of the same packet, over a link
-    /// with a delay of `typical`: that of the configuration, or [`Propagation::mean`] where it follows the orbit.
+    /// The time from the end of a burst until the sender has the feedback and may begin the next burst of the same
+    /// packet, over a link with a delay of `typical`: that of the configuration, or [`Propagation::mean`] where it
+    /// follows the orbit.
     pub fn feedback_rtt(&self, typical: Duration) -> Duration {
         typical + self.harq.entry().feedback_delay().unwrap_or(typical)
     }
 
-    /// The largest packet that the last hop can carry; `None` if any. Offering a larger one is a bug of the caller.
+    /// The largest packet that the last hop can carry; `None` without a limit. Offering a larger one is a bug of the
+    /// caller.
     pub fn max_packet_bytes(&self) -> Option<u32> {
         self.harq.entry().max_packet_bytes()
     }
 }
 
-/// Refuses a queue manager for a scheduler that brings its own.
+/// Refuses a queue manager for a scheduler that has its own.
 fn check_managers(scheduler: &SchedulerConfig, queue: &QueueConfig) -> Result<(), FieldError> {
     if !scheduler.entry().manages_queues() || *queue == QueueConfig::default() {
         return Ok(());
@@ -131,13 +135,13 @@ fn check_managers(scheduler: &SchedulerConfig, queue: &QueueConfig) -> Result<()
 
 /// See [`LastHopConfig`].
 ///
-/// Call [`LastHop::handle_packet`] for each packet and [`LastHop::handle_timeout`] at [`LastHop::poll_timeout`], and take
-/// [`LastHop::poll_output`] after either until it is empty. What fell due between two calls is worked off at its own time, so
-/// a late call delays outputs but not the transmitter.
+/// Call [`LastHop::handle_packet`] for each packet and [`LastHop::handle_timeout`] at [`LastHop::poll_timeout`], and
+/// take [`LastHop::poll_output`] after either until it is empty. Events between two calls are handled at their own
+/// time, so a late call delays outputs but not the transmitter.
 pub struct LastHop {
     rate: BitRate,
     propagation: Propagation,
-    /// How long answers take; without it as long as signals downwards.
+    /// The delay of feedback; `None` for the delay of the link.
     feedback_delay: Option<Duration>,
     scheduler: Box<dyn Scheduler>,
     harq: Box<dyn Harq>,
@@ -145,32 +149,33 @@ pub struct LastHop {
     estimates: Estimates,
     channels: Vec<Box<dyn Channel>>,
     reordering: Reordering,
-    /// The number that the next packet of each flow gets.
+    /// The number of the next packet of each flow.
     numbering: Vec<u64>,
     /// Packets in the scheduler.
     queued: usize,
-    /// When the transmitter may begin a burst: it has sent what it sends, and the satellite serves. [`Time::MAX`] if none does.
+    /// When the transmitter may begin a burst: the present one is sent, and a satellite serves. [`Time::MAX`] without a
+    /// satellite.
     free_at: Time,
     pause: Pause,
-    /// When something is due next; [`Time::MAX`] if nothing is.
+    /// The next event; [`Time::MAX`] without any.
     next: Time,
     /// Whether a repetition waits for the transmitter.
     repeats: bool,
-    /// When the transmitter looks for work again: when it is free, if something waits for that; else [`Time::MAX`].
+    /// When the transmitter chooses a packet again: when it is free, if packets wait for it; else [`Time::MAX`].
     looks_at: Time,
-    /// Since when packets wait of which none may be started; [`Time::MAX`] if it is not so.
+    /// The instant since which packets wait of which none may start; [`Time::MAX`] if there are none.
     stalled_since: Time,
-    /// Whether the scheduler may give up packets that it took.
+    /// Whether the scheduler may drop packets that it took.
     gives_up: bool,
-    /// Whether bursts may overtake others, for the delay changes.
+    /// Whether bursts may overtake others, because the delay changes.
     overtaking: bool,
-    /// The least that signals ever take.
+    /// The least delay over the run.
     least_delay: Duration,
-    /// The burst length last asked for, and the time that it takes: most are alike, and a division costs more.
+    /// The last burst length and its transmission time: most bursts have the same length, and this saves a division.
     last_tx: (u32, Duration),
-    /// On their way to the users.
+    /// Bursts in flight to the users.
     bursts: Transit<Flight>,
-    /// On its way to the satellite.
+    /// Feedback in flight to the satellite.
     feedback: Transit<Feedback>,
     outputs: VecDeque<Output>,
     counters: Counters,
@@ -188,11 +193,10 @@ struct Flight {
 impl LastHop {
     /// An idle last hop to one user for each of `channels`.
     ///
-    /// `propagation`: that of the configuration, or what follows from the orbit.
-    /// `base_rtt`: the flows' round-trip time without queueing, from which a buffer in bandwidth-delay products follows.
-    /// `law`: what [`LastHopConfig::law_request`] asks for. `streams`: a generator for each purpose and its number: `harq`,
-    /// and `queue` for each queue. `choosers`: what a script has registered under a name, for schedulers written elsewhere;
-    /// asked once for each.
+    /// `propagation`: that of the configuration, or computed from the orbit. `base_rtt`: the flows' round-trip time
+    /// without queueing, for buffers in bandwidth-delay products. `law`: the law of [`LastHopConfig::law_request`].
+    /// `streams`: makes a generator for a purpose and a number: `harq`, and `queue` for each queue. `choosers`: finds a
+    /// user's scheduler by its name; called once for each.
     ///
     /// # Errors
     /// As [`LastHopConfig::check`], and if no script has registered the scheduler named.
@@ -241,7 +245,7 @@ impl LastHop {
         Ok(hop)
     }
 
-    /// A last hop of parts made elsewhere: a scheduler that is not in the registry, for a quick try.
+    /// A last hop of given parts, for experiments with a scheduler that is not in the registry.
     pub fn from_parts(
         rate: BitRate,
         propagation: Propagation,
@@ -305,13 +309,13 @@ impl LastHop {
         self.next = self.next_event();
     }
 
-    /// Works off what is due.
+    /// Handles the events that are due.
     #[inline]
     pub fn handle_timeout(&mut self, now: Time) {
         self.work_until(now);
     }
 
-    /// The next packet that left, delivered or lost.
+    /// The next packet that left, delivered or dropped.
     #[inline]
     pub fn poll_output(&mut self) -> Option<Output> {
         let output = self.outputs.pop_front()?;
@@ -319,10 +323,10 @@ impl LastHop {
         Some(output)
     }
 
-    /// When [`LastHop::handle_timeout`] is to be called next.
+    /// When [`LastHop::handle_timeout`] is due.
     ///
-    /// While bursts are under way nothing leaves before the first of them arrives, and what falls due until then is worked off
-    /// at its own time: so this is not the end of each burst, unless the scheduler may give packets up meanwhile.
+    /// While bursts are in flight no packet leaves before the first of them arrives, and events until then are handled
+    /// at their own time. So this is not the end of each burst, unless the scheduler may drop packets meanwhile.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Time> {
         if let Some(fifo) = &self.fifo {
@@ -338,7 +342,7 @@ impl LastHop {
         if arrival < Time::MAX { Some(arrival) } else { self.next_step() }
     }
 
-    /// The same where what is sent next may arrive before what was sent.
+    /// The same where the next burst may arrive before an earlier one.
     #[inline(never)]
     fn poll_overtaking(&self) -> Option<Time> {
         let arrival = self.bursts.next();
@@ -349,18 +353,18 @@ impl LastHop {
         Some(if sent < Time::MAX { arrival.min(sent + self.least_delay) } else { arrival })
     }
 
-    /// When the next thing happens inside, for who looks at every burst: at or before [`LastHop::poll_timeout`].
+    /// The next internal event, for callers that observe every burst: at or before [`LastHop::poll_timeout`].
     pub fn next_step(&self) -> Option<Time> {
         let simulated = || (self.next < Time::MAX).then_some(self.next);
         self.fifo.as_ref().map_or_else(simulated, Fifo::next_step)
     }
 
-    /// Packets inside: those that came in and have not been polled as an output.
+    /// Packets that came in and were not polled as an output.
     pub fn in_flight(&self) -> usize {
         self.queued + self.harq.undecided() + self.reordering.stored() + self.outputs.len()
     }
 
-    /// What waits for the transmitter.
+    /// The packets that wait for the transmitter.
     pub fn queue(&self) -> Backlog {
         self.fifo.as_ref().map_or_else(|| self.scheduler.backlog(), Fifo::waiting)
     }
@@ -370,12 +374,12 @@ impl LastHop {
         self.counters.coded_bits
     }
 
-    /// What the reliability scheme has counted so far.
+    /// The counters of the reliability scheme.
     pub fn harq(&self) -> &HarqCounters {
         self.harq.counters()
     }
 
-    /// What the reordering buffers have counted so far.
+    /// The counters of the reordering buffers.
     pub fn reordering(&self) -> &ReorderingCounters {
         self.reordering.counters()
     }
@@ -430,7 +434,7 @@ impl LastHop {
         self.estimates.advance(now, &mut self.channels);
     }
 
-    /// The same, but for the transmitter at `now`.
+    /// Handles arrivals up to `now`, without the transmitter at `now`.
     #[cold]
     fn arrive_until(&mut self, now: Time) {
         while self.next < now {
@@ -442,13 +446,13 @@ impl LastHop {
         self.free_at = free_at;
     }
 
-    /// The next arrival at either end, or end of a burst for which something waits; [`Time::MAX`] if none.
+    /// The next arrival at either end, or the end of the burst if packets wait for it; [`Time::MAX`] without any.
     #[inline]
     fn next_event(&self) -> Time {
         self.bursts.next().min(self.feedback.next()).min(self.looks_at)
     }
 
-    /// Works off what is due at `now`: receptions, then feedback, then the transmitter, which so knows all of it.
+    /// Handles the events at `now`: receptions, then feedback, then the transmitter, whose choice depends on both.
     fn work_at(&mut self, now: Time) {
         self.estimates.advance(now, &mut self.channels);
         self.receive(now);
@@ -461,11 +465,11 @@ impl LastHop {
 
     #[inline(always)]
     fn receive(&mut self, now: Time) {
-        // The burst is looked at where it is: it is large.
+        // The burst is read in place, because it is large.
         while let Some(Flight { snr, burst, missed }) = self.bursts.due(now) {
             let Burst { coded, packet, sequence } = burst;
             let reception = self.harq.receive(now, burst, *snr);
-            // Who has missed a burst says nothing.
+            // A user that has missed a burst sends no feedback.
             if let Some(answer) = reception.answer
                 && !missed
             {
@@ -490,7 +494,7 @@ impl LastHop {
             // Repetitions go before new packets.
             let sent = if self.repeats { self.repeat(now) } else { self.queued > 0 && self.start_new(now) };
             if !sent {
-                self.looks_at = Time::MAX; // until a packet comes, or feedback frees a process
+                self.looks_at = Time::MAX; // until a packet arrives, or feedback frees a process
                 if self.queued > 0 {
                     self.stalled_since = self.stalled_since.min(now);
                 }
@@ -519,7 +523,7 @@ impl LastHop {
         self.collect_dropped();
         let Some(packet) = &selected else { return false };
         self.queued -= 1;
-        // Numbered when it is first sent, so that a packet dropped in the queue leaves no hole to wait for.
+        // A packet is numbered when it is first sent, so that a packet dropped in the queue leaves no gap.
         let sequence = self.number(packet.flow);
         let user = packet.user;
         let estimate = self.wants_estimate.then(|| self.estimates.information(now, user, &mut self.channels));
@@ -563,7 +567,7 @@ impl LastHop {
         *number - 1
     }
 
-    /// What the scheduler gave up.
+    /// Takes the packets that the scheduler dropped.
     fn collect_dropped(&mut self) {
         while self.gives_up
             && let Some((packet, reason)) = self.scheduler.poll_dropped()

@@ -1,15 +1,16 @@
 //! The last hop: one satellite's downlink, shared by its users.
 //!
-//! A packet meets, in this order, a [`queue`] (which is marked or dropped) and its [`scheduler`] (who is sent next), the
-//! serial transmitter, a reliability scheme ([`harq`]) over each user's [`channel`], and the [`reordering`] buffer of the user's terminal.
-//! [`LastHop`] is the machine that joins them. It reads no clock, knows no transport protocol, and numbers packets itself.
+//! A packet passes, in this order, a [`queue`] (where it may be marked or dropped) and its [`scheduler`] (which chooses
+//! the next user), the serial transmitter, a reliability scheme ([`harq`]) over each user's [`channel`], and the
+//! [`reordering`] buffer of the user's terminal. [`LastHop`] is the machine that joins them. It reads no clock, knows
+//! no transport protocol, and numbers packets itself.
 //!
 //! What is simplified, and who could notice:
 //! * A burst meets one value of the channel, that of the instant when its first bit leaves. Bursts last a fraction of a
 //!   millisecond; a study of fading faster than that would notice.
-//! * The delay to the users is the same for all: users at the rim of a wide beam would notice.
+//! * The delay to all users is the same: users at the edge of a wide beam would notice.
 //! * One satellite serves all users, and all are handed over at once.
-//! * Acknowledgments of the link layer and reports of the channel cost no capacity.
+//! * Feedback and channel reports cost no capacity.
 
 mod buffer;
 mod chance;

@@ -1,4 +1,4 @@
-//! What the last hop sees of a packet, and what becomes of it.
+//! A packet as the last hop sees it, and its fate.
 
 use std::ops::Index;
 
@@ -6,30 +6,30 @@ use serde::{Serialize, Serializer};
 use units::Ecn;
 use units::report::{Line, Reported};
 
-/// A packet as the last hop sees it: where it goes, how large it is, and a handle that only its owner understands.
+/// A packet as the last hop sees it: its destination, its size, and a handle of the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PacketRef {
-    /// The owner's handle; the last hop carries it and never looks at it.
+    /// The caller's handle, which the last hop does not interpret.
     pub id: u32,
     /// The flow, numbered from 0 without large gaps. A flow belongs to one user.
     pub flow: u32,
-    /// The user it goes to: an index into the channels given to [`crate::LastHop::new`].
+    /// The destination: an index into the channels given to [`crate::LastHop::new`].
     pub user: u32,
-    /// The class of service, 0 for the one that goes first: an index into [`crate::LastHopConfig::classes`], or their number
-    /// for a packet that belongs to none.
+    /// The class of service, 0 for the first: an index into [`crate::LastHopConfig::classes`], or their number for a
+    /// packet without a class.
     pub class: u32,
     /// Bytes, with all headers.
     pub size: u32,
-    /// The congestion mark of its IP header.
+    /// The ECN field of its IP header.
     pub ecn: Ecn,
 }
 
-/// What the last hop did with a packet; each packet that came in leaves once.
+/// The fate of a packet; each packet that came in leaves once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// The packet left the user's terminal towards the transport layer, perhaps with a mark that it had not when it came.
+    /// The packet left the user's terminal towards the transport layer; the last hop may have marked it.
     Delivered(PacketRef),
-    /// The packet is lost.
+    /// The packet is dropped.
     Dropped(PacketRef, DropReason),
 }
 

@@ -1,14 +1,14 @@
-//! How long a signal takes between the satellite and its users.
+//! The propagation delay between the satellite and its users.
 
 use std::sync::Arc;
 
 use units::{Duration, Time};
 
-/// The delay of a signal between the satellite that serves the users and them, one way: the same all the time, or as the
-/// satellite moves and another takes over.
+/// The one-way delay between the serving satellite and the users: constant, or following the satellite and its
+/// handovers.
 ///
-/// What is simplified, and who could notice: a burst takes as long as the delay is when its first bit leaves. While it is sent
-/// a satellite comes closer by a few metres at most, a few nanoseconds.
+/// What is simplified, and who could notice: a burst has the delay of the instant when its first bit leaves. While it
+/// is sent a satellite moves by a few metres at most, a few nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Propagation(Course);
 
@@ -22,18 +22,18 @@ enum Course {
 #[derive(Clone, Debug)]
 struct Track {
     points: Arc<[(Time, Duration)]>,
-    /// The last point at or before the instant last asked for; the first if there is none.
+    /// The last point at or before the last requested instant; the first point if there is none.
     at: usize,
 }
 
 impl Propagation {
-    /// The same all the time.
+    /// A constant delay.
     pub const fn fixed(delay: Duration) -> Propagation {
         Propagation(Course::Fixed(delay))
     }
 
-    /// Linear between `points`; where it jumps, two points at one instant, of which the second holds from there on. Before the
-    /// first and after the last the delay is theirs.
+    /// Linear between `points`; at a jump there are two points at one instant, of which the second holds from there on.
+    /// Before the first and after the last point their delays hold.
     ///
     /// # Panics
     /// If there is no point, or one is before that which it follows.
@@ -43,7 +43,7 @@ impl Propagation {
         Propagation(Course::Over(Track { points: points.into(), at: 0 }))
     }
 
-    /// The delay of what leaves at `now`. Fast if `now` mostly grows.
+    /// The delay of a burst that leaves at `now`. Fast if `now` mostly increases.
     #[inline]
     pub fn delay(&mut self, now: Time) -> Duration {
         match &mut self.0 {
@@ -52,7 +52,7 @@ impl Propagation {
         }
     }
 
-    /// The delay, if it is the same all the time.
+    /// The delay, if it is constant.
     pub fn constant(&self) -> Option<Duration> {
         match &self.0 {
             Course::Fixed(delay) => Some(*delay),
@@ -68,7 +68,7 @@ impl Propagation {
         }
     }
 
-    /// The shortest at any time.
+    /// The least delay.
     pub fn least(&self) -> Duration {
         match &self.0 {
             Course::Fixed(delay) => *delay,
@@ -97,7 +97,7 @@ impl Track {
         }
     }
 
-    /// The area below the line over the time; that of one instant is its last delay.
+    /// The integral of the delay, divided by the time; with a single instant its last delay.
     fn mean(&self) -> Duration {
         let (first, last) = (self.points[0], self.points[self.points.len() - 1]);
         let span = last.0.since(first.0).as_secs_f64();
@@ -112,7 +112,7 @@ impl Track {
     }
 }
 
-/// Where the cursor stands is nobody's business.
+/// The cursor is no part of the value.
 impl PartialEq for Track {
     fn eq(&self, other: &Track) -> bool {
         self.points == other.points
@@ -139,7 +139,7 @@ mod tests {
         for (now, delay) in expected.into_iter().chain(expected.into_iter().rev()) {
             assert_eq!(propagation.delay(at(now)), ms(delay), "at {now} ms");
         }
-        // 10 ms at 15 ms in the mean, 20 ms at 31 ms.
+        // A mean of 15 ms over 10 ms, and of 31 ms over 20 ms.
         assert_eq!(propagation.mean(), Duration::from_secs_f64((10.0 * 0.015 + 20.0 * 0.031) / 30.0));
         assert_eq!(propagation.least(), ms(10));
         assert_eq!(propagation.constant(), None);

@@ -1,17 +1,20 @@
 //! The reordering buffer of a user's terminal.
 //!
-//! Tauran, Lochin, Lacan, Arnal, Gineste, Clarac, Kuhn, "Making H-ARQ suitable for a mobile TCP receiver over LEO satellite
-//! constellations", WiSATS 2017, section 4.1; Tauran's thesis, section 4.4.1 and figure 4.6. A packet that is decoded in
-//! sequence is forwarded, and with it those that waited for it; another is stored. Two things empty the buffer towards the
-//! transport layer, which then finds the hole and repairs it: a packet that finds the buffer full, and a packet that could
-//! not be decoded.
+//! Tauran, Lochin, Lacan, Arnal, Gineste, Clarac, Kuhn, "Making H-ARQ suitable for a mobile TCP receiver over LEO
+//! satellite constellations", WiSATS 2017, section 4.1; Tauran's thesis, section 4.4.1 and figure 4.6. A packet that is
+//! decoded in sequence is forwarded, together with the stored packets that follow it; another packet is stored. The
+//! buffer is flushed to the transport layer, which then sees the gap and repairs it, by a packet that finds the buffer
+//! full, and by a packet that could not be decoded.
 //!
 //! Where the texts leave a choice:
-//! * One buffer for each user, with its capacity counted over all of the user's flows, and an expected number for each flow.
-//!   A packet that cannot be decoded does not tell its number, hence not its flow: it empties the whole buffer.
-//! * The packet that finds the buffer full leaves with the stored ones, in its place. So a capacity of 0 stores nothing.
-//! * After a flush a flow expects the number after the highest forwarded, or after the undecodable one if that is higher. What
-//!   arrives below the expected number is late and forwarded at once; so nothing waits for what cannot come.
+//! * There is one buffer for each user, with its capacity counted over all of the user's flows, and an expected number
+//!   for each flow. The number of a packet that cannot be decoded is unknown, and so is its flow: it flushes the whole
+//!   buffer.
+//! * The packet that finds the buffer full leaves together with the stored ones, in sequence. So a capacity of 0 stores
+//!   nothing.
+//! * After a flush a flow expects the number after the highest forwarded, or after the undecodable one if that is
+//!   higher. A packet below the expected number is late and forwarded at once, so no packet waits for one that cannot
+//!   come.
 
 use std::collections::VecDeque;
 
@@ -25,9 +28,9 @@ use crate::packet::{Output, PacketRef};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReorderingConfig {
-    /// Whether there is one; without it packets are forwarded as they are decoded.
+    /// Whether there is a buffer; without it packets are forwarded as they are decoded.
     pub enabled: bool,
-    /// Packets that it stores for one user.
+    /// The most packets stored for one user.
     pub capacity: u32,
 }
 
@@ -46,32 +49,32 @@ pub struct Reordering {
     counters: ReorderingCounters,
 }
 
-/// What the reordering buffers count.
+/// Counters of the reordering buffers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReorderingCounters {
     /// Packets that were stored because an earlier one was missing.
     pub held_packets: u64,
-    /// The time that those which left again had been stored, added up.
+    /// The sum of the times for which packets were stored, of those that have left.
     pub wait: Duration,
-    /// How many have left again.
+    /// The number of stored packets that have left.
     pub released_packets: u64,
     /// Packets that arrived after the flow had stopped waiting for them.
     pub late_packets: u64,
-    /// Times that a full buffer was emptied.
+    /// Flushes of a full buffer.
     pub flushed_full: u64,
-    /// Times that a packet which could not be decoded emptied a buffer in which packets waited.
+    /// Flushes of a buffer with packets by a packet that could not be decoded.
     pub flushed_failed: u64,
     /// Packets stored now, over all users.
     pub stored: usize,
-    /// Most packets that one user's buffer has stored.
+    /// The most packets stored for one user.
     pub stored_max: usize,
 }
 
 #[derive(Debug, Default)]
 struct Flow {
-    /// The number that is forwarded next.
+    /// The number of the next packet to forward.
     expected: u64,
-    /// Stored packets; place i is number `expected + i`. Place 0 is always empty, the last never.
+    /// Stored packets by their number: index i is number `expected + i`. Index 0 is always empty, the last never.
     stored: VecDeque<Option<Stored>>,
     known: bool,
 }
@@ -95,7 +98,7 @@ impl Reordering {
         Reordering { config, flows: Vec::new(), users, counters: ReorderingCounters::default() }
     }
 
-    /// `packet`, the `sequence`-th of its flow, is decoded; what can be forwarded is put in `outputs`.
+    /// `packet`, the `sequence`-th of its flow, is decoded; packets that can be forwarded are added to `outputs`.
     pub fn handle_decoded(&mut self, now: Time, packet: &PacketRef, sequence: u64, outputs: &mut VecDeque<Output>) {
         if !self.config.enabled {
             outputs.push_back(Output::Delivered(*packet));
@@ -143,8 +146,8 @@ impl Reordering {
         flow.expected = flow.expected.max(sequence + 1);
     }
 
-    /// What comes next of each flow is the packet numbered in `next` (0 for flows beyond it): nothing before it is still to
-    /// come. All that is stored is put in `outputs`.
+    /// The next packet of each flow is the number in `next` (0 for flows beyond it): no earlier one will arrive. All
+    /// stored packets are added to `outputs`.
     pub fn begin_at(&mut self, now: Time, next: &[u64], outputs: &mut VecDeque<Output>) {
         for user in 0..self.users.len() as u32 {
             self.flush(now, user, outputs);
@@ -152,7 +155,7 @@ impl Reordering {
         if self.flows.len() < next.len() {
             self.flows.resize_with(next.len(), Flow::default);
         }
-        // Also of a flow of which nothing has come yet.
+        // Including flows without any packet so far.
         for (flow, &next) in self.flows.iter_mut().zip(next) {
             flow.expected = next;
         }
@@ -163,7 +166,7 @@ impl Reordering {
         self.counters.stored
     }
 
-    /// What was counted so far.
+    /// The counters.
     pub fn counters(&self) -> &ReorderingCounters {
         &self.counters
     }
@@ -188,7 +191,7 @@ impl Reordering {
         self.users[packet.user as usize].flows.push(packet.flow);
     }
 
-    /// Forwards the stored packets from the expected number on, up to the next that is missing.
+    /// Forwards the stored packets from the expected number on, up to the next gap.
     fn release_in_sequence(&mut self, now: Time, packet: &PacketRef, outputs: &mut VecDeque<Output>) {
         let flow = &mut self.flows[packet.flow as usize];
         let mut released = 0;
@@ -202,7 +205,7 @@ impl Reordering {
         self.users[packet.user as usize].stored -= released;
     }
 
-    /// Forwards everything that is stored for a user, flow by flow, each in sequence.
+    /// Forwards all packets stored for a user, flow by flow, each in sequence.
     fn flush(&mut self, now: Time, user: u32, outputs: &mut VecDeque<Output>) {
         let terminal = &mut self.users[user as usize];
         terminal.stored = 0;

@@ -1,14 +1,17 @@
-//! Adaptive HARQ: incremental redundancy (type II) in sizes planned from the law of the channel, or from an estimate of it.
+//! Adaptive HARQ: incremental redundancy (type II) with sizes planned from the law of the channel, or from an estimate
+//! of it.
 //!
 //! Ali Ahmad, Lacan, Arnal, Gineste, Clarac, "Enhancing satellite system throughput using adaptive HARQ for delay tolerant
 //! services in mobile communications", WTS 2015. A packet is decoded when the mutual information of its bursts adds up to
 //! what the code needs at the rate reached so far.
 //!
 //! What is simplified, and who could notice:
-//! * The decoder has a hard threshold; the real one's error rate falls from 1/2 to 1/100 within 2 to 4 % of the information.
-//! * By default a packet shorter than the block is padded to it, as in the published studies; voice pays for it. Without
-//!   padding the code is as good for a short packet as for a full block; a real one loses some tenths of a decibel.
-//! * By default the sizes follow from the reference signal-to-noise ratio alone: nobody measures the channel.
+//! * The decoder has a hard threshold; a real one's error rate falls from 1/2 to 1/100 within 2 to 4 % of the
+//!   information.
+//! * By default a packet shorter than the block is padded to it, as in the published studies, at the expense of voice.
+//!   Without padding the code is as good for a short packet as for a full block; a real one loses some tenths of a
+//!   decibel.
+//! * By default the sizes follow from the reference signal-to-noise ratio alone, without any measurement.
 
 use std::collections::VecDeque;
 
@@ -28,14 +31,13 @@ use crate::packet::PacketRef;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AdaptiveConfig {
-    /// Transmissions of a packet at most, the first included: 1 to 8.
+    /// The most transmissions of a packet, the first included: 1 to 8.
     #[schemars(range(min = 1, max = 8))]
     pub transmissions: u8,
-    /// What the sizes follow from.
+    /// The source of the sizes.
     pub sizing: Sizing,
-    /// Shares of packets to be decoded after transmissions 1, 2 …, growing; the last transmission has no share and carries
-    /// all that is left. Without it 50 %, 70 %, 85 %, and then half of what is left each time.
-    /// Only of sizes from the law.
+    /// The shares of packets decoded after transmissions 1, 2 …, increasing; the last transmission has no share and
+    /// carries the rest. By default 50 %, 70 %, 85 %, and then half of the rest each time. Only for sizes from the law.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub targets: Option<Vec<Probability>>,
     /// Data of a code block; a packet must fit in one.
@@ -45,23 +47,24 @@ pub struct AdaptiveConfig {
     /// Mutual information per data bit at which a block is decoded: "code" for that of the CCSDS turbo code at the rate
     /// reached so far, or a number, the same at every rate.
     pub threshold: Threshold,
-    /// Packets that may be under way between first burst and last feedback; more wait in the queue.
+    /// Packets that may be in flight between first burst and last feedback; more wait in the queue.
     #[schemars(range(min = 1))]
     pub processes: u32,
     /// Whether a packet shorter than the block is padded to it; if not, its coded bits are in proportion.
     pub padding: bool,
-    /// What answers meet on their way.
+    /// Delay and loss of the feedback.
     pub feedback: FeedbackConfig,
 }
 
-/// What the sizes of adaptive HARQ's transmissions follow from.
+/// The source of the sizes of adaptive HARQ's transmissions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sizing {
-    /// From the joint law of the channel at its reference: the same sizes for every packet.
+    /// The joint law of the channel at its reference: the same sizes for every packet.
     #[default]
     Law,
-    /// From the estimate of the user's channel when the packet is first sent, and from what the receiver says it still misses.
+    /// The estimate of the user's channel when the packet is first sent, and the missing information that the receiver
+    /// reports.
     Estimate,
 }
 
@@ -168,7 +171,7 @@ pub struct Adaptive {
     block: Block,
     transmissions: u8,
     padding: bool,
-    /// Coded bits sent of a full block after each transmission; none if sizes follow from the estimate.
+    /// Coded bits of a full block sent after each transmission; empty if sizes follow from the estimate.
     planned: Box<[u32]>,
     answers: AnswerPath,
     processes: Vec<Process>,
@@ -179,21 +182,21 @@ pub struct Adaptive {
     counters: HarqCounters,
 }
 
-/// A packet under way, at both ends.
+/// A packet in flight, at both ends.
 #[derive(Clone, Copy, Debug)]
 struct Process {
     packet: PacketRef,
     sequence: u64,
-    /// Its block: that of the configuration, or one of the packet's own size.
+    /// The data bits of its block: the configured size, or the packet's own.
     data_bits: u32,
     coded_bits: u32,
-    /// Sender: transmissions of the plan used up, and coded bits sent.
+    /// Sender: transmissions of the plan used, and coded bits sent.
     made: u8,
     made_bits: u32,
-    /// Sender: the mutual information that a coded bit is thought to bring, and what the receiver last said to have.
+    /// Sender: the estimated mutual information of a coded bit, and the information that the receiver last reported.
     estimate: f64,
     reported: f64,
-    /// Receiver: bursts received, their coded bits and mutual information, and whether its fate is known.
+    /// Receiver: bursts received, their coded bits and mutual information, and whether the packet's fate is known.
     received: u8,
     closed: bool,
     received_bits: u32,
@@ -201,8 +204,8 @@ struct Process {
 }
 
 impl Adaptive {
-    /// Plans from `law`, whose rows hold at least `config.transmissions` values; none is needed if sizes follow from the
-    /// estimate. `rng` decides which answers are lost.
+    /// Plans from `law`, whose rows have at least `config.transmissions` values; not needed if sizes follow from the
+    /// estimate. `rng` draws the losses of feedback.
     ///
     /// # Errors
     /// If a value of the configuration cannot be.
@@ -237,14 +240,13 @@ impl Adaptive {
         })
     }
 
-    /// The coded bits of each transmission of a full block; none if they follow from the estimate.
+    /// The coded bits of each transmission of a full block; empty if they follow from the estimate.
     pub fn plan(&self) -> Vec<u32> {
         let before = std::iter::once(&0).chain(&self.planned);
         self.planned.iter().zip(before).map(|(sum, before)| sum - before).collect()
     }
 
-    /// The next increment of a process. The plan is looked up when it is sent, but it never changes; the estimate is that of
-    /// the packet's first burst.
+    /// The next increment of a process. The plan never changes; the estimate is that of the packet's first burst.
     #[inline]
     fn increment(&mut self, index: u32) -> Coded {
         let process = &mut self.processes[index as usize];
@@ -260,7 +262,7 @@ impl Adaptive {
         Coded { process: index, bits: self.processes[index as usize].made_bits - sent, tag: 0 }
     }
 
-    /// The plan in proportion. Where that comes to no bit at all, the increment is passed over.
+    /// The plan in proportion. An increment without bits is skipped.
     #[inline(never)]
     fn short_increment(&mut self, index: u32) {
         let process = &mut self.processes[index as usize];
@@ -281,11 +283,11 @@ impl Adaptive {
     }
 }
 
-/// The size of the next increment from the estimate, with so many to come after it.
+/// The size of the next increment from the estimate, with `to_come` increments after it.
 ///
-/// What the receiver still misses, at the rate that this increment leads to. If all the rest of the codeword would not bring
-/// that, the estimate is of no use and the rest is shared evenly among the transmissions that are left, in the hope of a better
-/// channel. The last carries all that is left.
+/// It is the information that the receiver misses, at the rate reached with this increment. If the whole rest of the
+/// codeword would not carry that information, the estimate is ignored and the rest is divided evenly among the
+/// remaining transmissions. The last increment carries the whole rest.
 fn estimated(block: &Block, process: &Process, to_come: u8) -> u32 {
     let left = block.coded_bits - process.made_bits;
     let missing = block.missing(f64::from(process.made_bits), process.reported, process.estimate).ceil();
@@ -355,7 +357,7 @@ impl Harq for Adaptive {
         process.received += 1;
         process.received_bits += burst.coded.bits;
         if process.closed {
-            // Only a decoded packet is repeated further, because its answer was lost.
+            // Only a decoded packet is repeated further, because its acknowledgment was lost.
             self.counters.on_discarded(u64::from(burst.coded.bits));
             return Reception { verdict: Verdict::Undecided, answer: Some(self.answers.carry(Answer::Ack)) };
         }
@@ -386,7 +388,7 @@ impl Harq for Adaptive {
         self.counters.on_answer(feedback.answer);
         let process = &mut self.processes[feedback.process as usize];
         if feedback.answer == Answer::Nack {
-            // One burst at a time: what the receiver has now is what it had when it answered.
+            // There is one burst at a time, so the receiver still has what it reported.
             process.reported = process.information;
         }
         if feedback.answer != Answer::Ack && process.made_bits < process.coded_bits {
@@ -398,7 +400,7 @@ impl Harq for Adaptive {
     }
 
     fn reset(&mut self, _in_flight: &[Burst], lost: &mut Vec<(PacketRef, u64)>) {
-        // The packet of a place that is free is decided.
+        // The packet of a free process is decided.
         let open = self.processes.iter().filter(|process| !process.closed);
         let before = lost.len();
         lost.extend(open.map(|process| (process.packet, process.sequence)));

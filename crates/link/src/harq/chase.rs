@@ -1,4 +1,4 @@
-//! Chase combining: the same coded bits each time, added up before deself.coding().
+//! Chase combining: the same coded bits in each transmission, combined before decoding.
 //!
 //! Chase, "Code combining: a maximum-likelihood decoding approach for combining an arbitrary number of noisy packets", IEEE
 //! Trans. Commun. 33(5), 1985.
@@ -12,10 +12,10 @@ use super::processes::{BlockOptions, FixedSizes, Scheme, Window, scheme_config};
 scheme_config! {
     /// Hybrid ARQ type I with chase combining: the same coded bits again, whose signal-to-noise ratios add up.
     pub struct ChaseConfig {
-        /// Transmissions of a packet at most, the first included: 1 to 8.
+        /// The most transmissions of a packet, the first included: 1 to 8.
         #[schemars(range(min = 1, max = 8))]
         pub transmissions: u8 = 4,
-        /// Packets of one user that may be under way between first burst and last answer; more wait in the queue.
+        /// Packets of one user that may be in flight between first burst and last feedback; more wait in the queue.
         #[schemars(range(min = 1))]
         pub processes: u32 = 500,
         /// Data bits for each coded bit of one transmission.

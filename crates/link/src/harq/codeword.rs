@@ -1,9 +1,9 @@
-//! What each transmission carries of a packet's codeword, and what the receiver makes of all it has.
+//! The parts of a packet's codeword that each transmission carries, and the receiver's decoding of all it has received.
 //!
-//! The codeword is cut into segments such that a transmission carries a segment in full or not at all. Copies of a segment are
-//! combined in the best way (maximum-ratio: their signal-to-noise ratios add), different segments bring different bits, so
-//! their mutual information adds. Chase combining is one segment sent again and again; incremental redundancy, segments sent
-//! once each; a circular buffer that comes round, and repetitions that can each be decoded alone, lie between.
+//! The codeword is cut into segments such that a transmission carries a segment in full or not at all. Copies of a
+//! segment are combined optimally (maximum-ratio: their signal-to-noise ratios add); different segments have different
+//! bits, so their mutual information adds. Chase combining is one segment sent repeatedly; incremental redundancy is
+//! segments sent once each; a circular buffer that wraps, and self-decodable repetitions, lie between.
 //!
 //! After Cheng, "Coding performance of hybrid ARQ schemes", IEEE Trans. Commun. 54(6), 2006, and Frenger, Parkvall, Dahlman,
 //! "Performance comparison of HARQ with chase combining and incremental redundancy for HSDPA", VTC 2001.
@@ -15,16 +15,16 @@ use units::{Bytes, Db, FieldError};
 
 use super::plan::{Block, Threshold};
 
-/// More segments than any scheme here makes of 8 transmissions.
+/// More segments than any scheme makes of 8 transmissions.
 const SEGMENTS_MAX: usize = 16;
 
-/// How a block is coded and sent. Sizes are those of a full block; a shorter packet's are in proportion.
+/// The coding and the transmissions of a block. Sizes are those of a full block; a shorter packet's are in proportion.
 #[derive(Clone, Debug)]
 pub(crate) struct Codeword {
     block: Block,
     /// Whether a packet shorter than the block is padded to it.
     padding: bool,
-    /// Whether the receiver keeps what it could not decode.
+    /// Whether the receiver keeps bursts that it could not decode.
     combining: bool,
     /// Where the segments begin, and where the last ends, in bits of the codeword.
     bounds: Box<[u32]>,
@@ -32,7 +32,7 @@ pub(crate) struct Codeword {
     carried: Box<[u32]>,
 }
 
-/// The options of a scheme that codes each block at a fixed rate.
+/// The options of a scheme with a fixed code rate.
 pub(crate) struct FixedRate {
     pub(crate) block: Bytes,
     pub(crate) code_rate: f64,
@@ -41,7 +41,7 @@ pub(crate) struct FixedRate {
 }
 
 impl FixedRate {
-    /// The same coded bits in each transmission; `combining` is whether the receiver adds them up.
+    /// The same coded bits in each transmission; `combining` is whether the receiver combines them.
     pub(crate) fn repeated(&self, transmissions: u8, combining: bool) -> Result<Codeword, FieldError> {
         let (block, bits) = self.resolve(None)?;
         let whole: Range<u32> = 0..bits;
@@ -113,7 +113,7 @@ impl FixedRate {
 }
 
 impl Codeword {
-    /// Transmissions of a packet at most.
+    /// The most transmissions of a packet.
     pub(crate) fn transmissions(&self) -> usize {
         self.carried.len()
     }
@@ -122,7 +122,7 @@ impl Codeword {
         self.bounds.len() - 1
     }
 
-    /// The data bits that a packet is coded as.
+    /// The data bits of a packet's block.
     pub(crate) fn data_bits(&self, packet_bytes: u32) -> u32 {
         assert!(packet_bytes <= self.block.data_bits / 8, "{packet_bytes} bytes do not fit a block");
         if self.padding { self.block.data_bits } else { packet_bytes * 8 }
@@ -134,7 +134,8 @@ impl Codeword {
         (0..self.segments()).filter(|segment| carried >> segment & 1 == 1).map(|s| self.length(s, data_bits)).sum()
     }
 
-    /// A transmission arrives. `gains`: the signal-to-noise ratio that each segment of the packet has by now, 0 at first.
+    /// A transmission arrives. `gains`: the signal-to-noise ratio that each segment of the packet has so far, 0 at
+    /// first.
     pub(crate) fn receive(&self, gains: &mut [f64], transmission: usize, snr: Db) {
         if !self.combining {
             gains.fill(0.0);
@@ -147,11 +148,11 @@ impl Codeword {
         }
     }
 
-    /// Whether the packet is decoded from what `gains` tells.
+    /// Whether a packet with these `gains` is decoded.
     ///
-    /// A decoder may leave out bits that brought next to nothing, so that the code counts as one of a higher rate: the best
-    /// segments are taken one after the other until they are enough. Between whole segments nothing is to be gained, for what
-    /// they bring grows evenly and what is needed grows less and less.
+    /// A decoder may leave out bits with little information, so that the code counts as one of a higher rate: the best
+    /// segments are added one after the other until they suffice. Parts of segments need not be tried, because
+    /// information grows linearly within a segment and the needed information less and less.
     pub(crate) fn decodes(&self, gains: &[f64], data_bits: u32) -> bool {
         let block = Block { data_bits, ..self.block };
         let mut order = [(0.0, 0u8); SEGMENTS_MAX];
@@ -205,7 +206,7 @@ pub(crate) fn data_bits(block: Bytes) -> Result<u32, FieldError> {
 }
 
 pub(crate) fn check_codeword_bits(codeword_bits: u32, data_bits: u32) -> Result<(), FieldError> {
-    // Compared in 64 bits, for the block may be large.
+    // Compared in 64 bits, because the block may be large.
     if (u64::from(data_bits)..=u64::from(data_bits) * 64).contains(&u64::from(codeword_bits)) {
         return Ok(());
     }

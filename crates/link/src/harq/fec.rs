@@ -1,4 +1,4 @@
-//! Forward error correction alone: one transmission at a fixed code rate, nobody is asked.
+//! Forward error correction alone: one transmission at a fixed code rate, without feedback.
 
 use units::FieldError;
 
@@ -15,7 +15,7 @@ scheme_config! {
 
 impl FixedSizes for FecConfig {
     fn scheme(&self) -> Result<Scheme, FieldError> {
-        // Nothing is held back: a packet's process ends with its only burst.
+        // The window is unlimited: a packet's process ends with its only burst.
         Ok(Scheme { codeword: self.coding().repeated(1, false)?, feedback: None, window: Window::Count(u32::MAX) })
     }
 }

@@ -1,4 +1,4 @@
-//! Answers from the receiver to the sender: how long they take, and whether they come.
+//! Feedback from the receiver to the sender: its delay and its losses.
 
 use rand::Rng;
 use schemars::JsonSchema;
@@ -8,16 +8,16 @@ use units::{Duration, FieldError, Probability};
 use super::Answer;
 use crate::chance::unit_interval;
 
-/// What a scheme's answers meet on their way from a user to the sender.
+/// Delay and loss of the feedback from a user to the sender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FeedbackConfig {
-    /// How long an answer takes, from the end of a burst's reception; without it as long as the link's own delay.
+    /// The delay of feedback, from the end of a burst's reception; by default the link's own delay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
-    /// Probability that an answer is lost, each independently; the sender notices when it was due, and repeats.
+    /// Probability that feedback is lost, independently for each; the sender notices when it was due, and repeats.
     pub loss: Probability,
-    /// Whether receivers answer; if not, every packet is sent as often as it may be, back to back.
+    /// Whether receivers send feedback; if not, every packet is sent the largest number of times, back to back.
     pub enabled: bool,
 }
 
@@ -28,7 +28,7 @@ impl Default for FeedbackConfig {
 }
 
 impl FeedbackConfig {
-    /// The probability that an answer is lost; `None` if there are no answers.
+    /// The probability that feedback is lost; `None` without feedback.
     pub(crate) fn resolve(&self) -> Result<Option<f64>, FieldError> {
         let loss = self.loss.get();
         if !(0.0..=1.0).contains(&loss) {
@@ -44,14 +44,14 @@ impl FeedbackConfig {
         }
     }
 
-    /// As [`FeedbackConfig::resolve`], of a scheme that does nothing sensible without answers.
+    /// As [`FeedbackConfig::resolve`], for a scheme that needs feedback.
     pub(crate) fn resolve_enabled(&self) -> Result<f64, FieldError> {
         let why = "false given, but this scheme repeats on request only: choose one that can do without feedback";
         self.resolve()?.ok_or_else(|| FieldError::new("feedback.enabled", why))
     }
 }
 
-/// The way back: loses answers at random.
+/// The feedback path: loses feedback at random.
 pub(crate) struct AnswerPath {
     loss: f64,
     rng: Box<dyn Rng + Send>,
@@ -62,7 +62,7 @@ impl AnswerPath {
         AnswerPath { loss, rng }
     }
 
-    /// What becomes of an answer. Nothing else draws from the generator, so nothing is drawn where no answer is lost.
+    /// The fate of feedback. The generator has no other draws, so none is made where no feedback is lost.
     #[inline]
     pub(crate) fn carry(&mut self, answer: Answer) -> Answer {
         if self.loss > 0.0 && unit_interval(&mut *self.rng) < self.loss { Answer::Lost } else { answer }

@@ -1,15 +1,18 @@
-//! Go-back-N: the receiver keeps nothing that is not the next, so the sender begins anew at the first packet that fails.
+//! Go-back-N: the receiver keeps only the next packet in sequence, so the sender repeats from the first packet that
+//! fails.
 //!
-//! Lin, Costello, Miller, "Automatic-repeat-request error-control schemes", IEEE Communications Magazine 22(12), 1984. Each
-//! user has a window and an expectation of its own. Four rules close what the textbook leaves open:
-//! * A transmission counts as one of a packet's when the receiver was ready for it; what a receiver discards because an
-//!   earlier packet is missing does not count. A burst says whether it is the last allowed. If that one fails, the receiver
-//!   goes on to the next packet at once, and the sender does so when it hears of it or was to hear: neither goes back for it.
-//! * Acknowledgments are cumulative: that of a packet says the same of all before it.
-//! * Bursts and answers carry the number of the transmission and how often the sender had gone back, so that each is known
-//!   where bursts or answers overtake others; a negative answer to another packet than the oldest then sends it back, too.
-//! * A lost answer counts as a negative one. Answers to bursts sent before the sender last went back are only heeded where
-//!   they acknowledge.
+//! Lin, Costello, Miller, "Automatic-repeat-request error-control schemes", IEEE Communications Magazine 22(12), 1984.
+//! Each user has its own window and expected number. Four rules where the textbook leaves a choice:
+//! * A transmission counts as one of a packet's if the receiver was ready for the packet; a transmission that the
+//!   receiver discards because an earlier packet is missing does not count. A burst has a flag that marks the last
+//!   allowed transmission. If that one fails, the receiver goes on to the next packet at once, and the sender does so
+//!   when the feedback arrives or was due: neither goes back for it.
+//! * Acknowledgments are cumulative: an acknowledgment of a packet is one of all packets before it.
+//! * Bursts and feedback carry the number of the transmission and the number of times that the sender had gone back,
+//!   which identifies them where they overtake others; a negative acknowledgment of a packet other than the oldest then
+//!   sends the sender back, too.
+//! * Lost feedback counts as a negative acknowledgment. Of feedback to bursts sent before the sender last went back,
+//!   only acknowledgments count.
 
 use std::collections::VecDeque;
 
@@ -23,12 +26,14 @@ use super::{Answer, Burst, Coded, Feedback, Harq, HarqCounters, Reception, Verdi
 use crate::packet::PacketRef;
 
 scheme_config! {
-    /// Automatic repeat request that repeats a failed packet and all that were sent after it; the receiver stores nothing.
+    /// Automatic repeat request that repeats a failed packet and all that were sent after it; the receiver stores no
+    /// packet.
     pub struct GoBackNConfig {
-        /// Transmissions of a packet at most, the first included, not counting those that the receiver was not ready for: 1 to 32.
+        /// The most transmissions of a packet, the first included, without those for which the receiver was not ready:
+        /// 1 to 32.
         #[schemars(range(min = 1, max = 32))]
         pub transmissions: u8 = 4,
-        /// Packets of one user that may be sent beyond the oldest not acknowledged, that one included.
+        /// Packets of one user that may be sent from the oldest unacknowledged one on, including it.
         #[schemars(range(min = 1))]
         pub processes: u32 = 127, // of ISO 13239 (HDLC) with sequence numbers of 7 bits
         /// Data bits for each coded bit.
@@ -62,45 +67,45 @@ pub(crate) struct GoBackN {
     users: Vec<User>,
     packets: Vec<Packet>,
     free: Vec<u32>,
-    /// Users with packets to send again, in turn, and how many packets these are in all.
+    /// Users with packets to repeat, in turn, and the number of these packets.
     waiting: VecDeque<u32>,
     to_repeat: usize,
     counters: HarqCounters,
 }
 
-/// A packet under way, at both ends.
+/// A packet in flight, at both ends.
 #[derive(Clone, Copy, Debug)]
 struct Packet {
     packet: PacketRef,
     sequence: u64,
     data_bits: u32,
-    /// Its number among the user's packets, in the order of their start.
+    /// Its number among the user's packets, in the order of their first transmission.
     number: u64,
-    /// Sender: which transmission it is at, from 1; bursts not answered; whether it has left the window.
+    /// Sender: the number of its transmission, from 1; bursts without feedback; whether it has left the window.
     attempt: u8,
     unanswered: u32,
     over: bool,
-    /// Receiver: coded bits received until its fate was known, and that fate.
+    /// Receiver: coded bits received until the packet's fate was known, and that fate.
     received_bits: u64,
     fate: Option<bool>,
 }
 
 #[derive(Debug, Default)]
 struct User {
-    /// Sender: the window, from the packet numbered `base` on, by their places.
+    /// Sender: the window, from packet number `base` on, as indices of packets.
     base: u64,
     window: VecDeque<u32>,
-    /// Sender: how many of the window were sent since the sender last went back; the rest are to be sent again.
+    /// Sender: packets of the window sent since the sender last went back; the rest are to be repeated.
     sent: usize,
     waits: bool,
-    /// Sender: how often it went back, modulo 256: no answer comes after so many rounds.
+    /// Sender: the number of times that it went back, modulo 256: no feedback is that old.
     round: u8,
-    /// Receiver: the number of the packet it is ready for.
+    /// Receiver: the number of the packet for which it is ready.
     expected: u64,
 }
 
 impl GoBackN {
-    /// `rng` decides which answers are lost.
+    /// `rng` draws the losses of feedback.
     pub(crate) fn new(scheme: Scheme, rng: Box<dyn Rng + Send>) -> GoBackN {
         let (Window::Count(window) | Window::Span(window)) = scheme.window;
         GoBackN {
@@ -126,14 +131,14 @@ impl GoBackN {
         Burst { coded: Coded { process: index, bits, tag }, packet: packet.packet, sequence: packet.sequence }
     }
 
-    /// The oldest packet leaves a user's window.
+    /// Removes the oldest packet from a user's window.
     fn advance(&mut self, user: u32) {
         let user = &mut self.users[user as usize];
         let index = user.window.pop_front().expect("the window holds what is acknowledged");
         user.base += 1;
         match user.sent.checked_sub(1) {
             Some(sent) => user.sent = sent,
-            None => self.to_repeat -= 1, // it was acknowledged before it was sent again
+            None => self.to_repeat -= 1, // acknowledged before it was repeated
         }
         self.counters.processes -= 1;
         self.packets[index as usize].over = true;
@@ -260,8 +265,8 @@ impl Harq for GoBackN {
                 self.advance(owner);
             }
         } else if round == user.round {
-            // It is the oldest, or answers came out of order; then a transmission may have been one for which the receiver was
-            // not ready, and is made again.
+            // It is the oldest packet, or feedback came out of order; in that case the receiver may not have been ready
+            // for a transmission, which is then repeated.
             let last = usize::from(packet.attempt) == self.codeword.transmissions();
             if number == user.base && last && fate.is_some() {
                 self.advance(owner);
@@ -273,7 +278,7 @@ impl Harq for GoBackN {
     }
 
     fn reset(&mut self, _in_flight: &[Burst], lost: &mut Vec<(PacketRef, u64)>) {
-        // The packet of a place that is free is decided.
+        // The packet of a free index is decided.
         let open = self.packets.iter().filter(|packet| packet.fate.is_none());
         let before = lost.len();
         lost.extend(open.map(|packet| (packet.packet, packet.sequence)));

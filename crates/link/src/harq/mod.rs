@@ -1,11 +1,11 @@
-//! Reliability schemes: what is sent for a packet, and when it is decoded.
+//! Reliability schemes: the transmissions of a packet, and when it is decoded.
 //!
-//! A scheme is both ends of the last hop in one machine: the sender, which makes bursts and hears of their fate one delay
-//! later, and the receiver, which is handed each burst with the channel that it met. The last hop carries bursts and
-//! feedback between them, so a scheme never looks at the clock of the other end. There are four machines: none and adaptive
-//! HARQ have their own, go-back-N has one because its receiver keeps nothing, and all others are one machine of processes
-//! with different codewords and windows. A new scheme is a file here, a line in the registry, and passes the
-//! conformance test of this crate.
+//! A scheme is one machine for both ends of the last hop: the sender, which makes bursts and gets feedback a delay
+//! later, and the receiver, which gets each burst with its signal-to-noise ratio. The last hop carries bursts and
+//! feedback between them, so neither end reads the state of the other. There are four machines: none, adaptive HARQ and
+//! go-back-N (whose receiver stores nothing) have their own, and all others share one machine of processes with
+//! different codewords and windows. A new scheme is a file here, a line in the registry, and passes the conformance
+//! test of this crate.
 
 mod codeword;
 pub mod feedback;
@@ -39,16 +39,16 @@ units::registry! {
 ///
 /// Schemes of fixed sizes implement [`processes::FixedSizes`] instead, and need no more than their codeword and window.
 pub trait Kind {
-    /// Whether the scheme can be built.
+    /// Checks that the scheme can be built.
     ///
     /// # Errors
     /// If a value cannot be.
     fn check(&self) -> Result<(), FieldError>;
 
-    /// Writes out what is left open, for whoever wants to see what a run uses.
+    /// Fills in the defaults that depend on other options, as a run uses them.
     fn resolve(&mut self) {}
 
-    /// The scheme. `law` is what [`Kind::planned_transmissions`] asks for; `rng` decides what chance decides.
+    /// The scheme. `law` is the law of [`Kind::planned_transmissions`]; `rng` makes its random decisions.
     ///
     /// # Errors
     /// As [`Kind::check`].
@@ -57,7 +57,7 @@ pub trait Kind {
     /// If the scheme needs a law and is given none.
     fn build(&self, law: Option<&TransmissionLaw>, rng: Box<dyn Rng + Send>) -> Result<Box<dyn Harq>, FieldError>;
 
-    /// The number of transmissions whose joint law the scheme plans from, if it plans.
+    /// The number of transmissions whose joint law the scheme plans from; `None` if it does not plan.
     fn planned_transmissions(&self) -> Option<usize> {
         None
     }
@@ -72,32 +72,32 @@ pub trait Kind {
         false
     }
 
-    /// What answers meet on their way, of a scheme that can have answers.
+    /// Delay and loss of the feedback; `None` if the scheme cannot have feedback.
     fn feedback(&self) -> Option<&FeedbackConfig> {
         None
     }
 
-    /// How long an answer takes from the receiver to the sender; `None` for as long as the link's own delay.
+    /// The delay of feedback; `None` for the link's own delay.
     fn feedback_delay(&self) -> Option<Duration> {
         self.feedback()?.delay
     }
 
-    /// The largest packet that fits the scheme's block; `None` if any does.
+    /// The largest packet that fits the scheme's block; `None` without a limit.
     fn max_packet_bytes(&self) -> Option<u32> {
         self.block().map(|block| u32::try_from(block.get()).unwrap_or(u32::MAX))
     }
 
-    /// What must be learnt of a packet to decode it with an ideal code, in bits: its own bits, or those of the whole block if
-    /// the scheme pads it to that.
+    /// The information that an ideal code needs to decode a packet, in bits: the packet's bits, or those of the whole
+    /// block if the scheme pads it.
     fn information_bits(&self, packet_bytes: u32) -> f64 {
         let block = self.max_packet_bytes().filter(|_| self.padding());
         f64::from(block.unwrap_or(packet_bytes)) * 8.0
     }
 }
 
-/// A reliability scheme, both ends of it.
+/// A reliability scheme, at both ends.
 ///
-/// Each packet that was started is decoded once or fails once, whatever the channel does.
+/// Each packet that was started is decoded once or fails once, whatever the channel.
 pub trait Harq: Send {
     /// Whether each packet is one burst of its own bits, which is decoded if it meets no noise and is not answered.
     fn sends_uncoded(&self) -> bool {
@@ -107,86 +107,86 @@ pub trait Harq: Send {
     /// Sender: whether a new packet for `user` may start now.
     fn may_start(&self, user: u32) -> bool;
 
-    /// Sender: whether [`Harq::start`] wants an estimate of the channel. Asked once.
+    /// Sender: whether [`Harq::start`] needs an estimate of the channel; constant.
     fn wants_estimate(&self) -> bool {
         false
     }
 
-    /// Sender: takes a packet, which is the `sequence`-th of its flow, and makes its first burst. Only called after
-    /// [`Harq::may_start`] answered yes.
+    /// Sender: takes a packet, the `sequence`-th of its flow, and makes its first burst. Only called after
+    /// [`Harq::may_start`] returned true.
     ///
-    /// `estimate`: the mutual information of a coded bit, 0 to 1, that the sender believes the user's channel to bring now;
-    /// it may be old. `None` unless [`Harq::wants_estimate`].
+    /// `estimate`: the sender's estimate of the mutual information of a coded bit on the user's channel, 0 to 1. `None`
+    /// unless [`Harq::wants_estimate`].
     fn start(&mut self, now: Time, packet: &PacketRef, sequence: u64, estimate: Option<f64>) -> Coded;
 
-    /// Sender: the next burst to send for a packet that was started before; these go before new packets.
+    /// Sender: the next burst of a packet that was started before; such bursts are sent before new packets.
     fn poll_burst(&mut self, now: Time) -> Option<Burst>;
 
-    /// Sender: whether [`Harq::poll_burst`] has one. Asked after it, [`Harq::start`] and [`Harq::handle_feedback`].
+    /// Sender: whether [`Harq::poll_burst`] has one. Called after it, [`Harq::start`] and [`Harq::handle_feedback`].
     fn has_burst(&self) -> bool;
 
-    /// Receiver: a burst arrives, having met the signal-to-noise ratio `snr`.
+    /// Receiver: a burst arrives with the signal-to-noise ratio `snr`.
     fn receive(&mut self, now: Time, burst: &Burst, snr: Db) -> Reception;
 
-    /// Receiver: the burst of a packet arrives and met no noise, in place of [`Harq::receive`]. Only of a scheme that
+    /// Receiver: the burst of a packet arrives without noise, in place of [`Harq::receive`]. Only of a scheme that
     /// [`Harq::sends_uncoded`].
     fn receive_clear(&mut self, packet: &PacketRef) {
         unreachable!("{packet:?} is sent coded");
     }
 
-    /// Whether the receiver answers each burst. Never changes.
+    /// Whether the receiver sends feedback for each burst; constant.
     fn answers(&self) -> bool;
 
-    /// Sender: what the receiver said reaches the sender, or was to reach it now. Each burst is answered once, and mostly in the
-    /// order of the bursts: where the delay falls bursts and answers overtake others.
+    /// Sender: feedback arrives, or was due and is lost. There is one for each burst, mostly in the order of the
+    /// bursts: where the delay falls, bursts and feedback overtake others.
     fn handle_feedback(&mut self, now: Time, feedback: Feedback);
 
-    /// Both ends: all that is under way is gone, the bursts `in_flight` and all answers, and the sender is another that begins
-    /// anew. The packets that are not decided will not be: they are put in `lost` with their numbers, in any order.
+    /// Both ends: all bursts (`in_flight`) and all feedback in flight are lost, and another sender takes over. The
+    /// packets that are not decided will not be decoded: they are added to `lost` with their numbers, in any order.
     fn reset(&mut self, in_flight: &[Burst], lost: &mut Vec<(PacketRef, u64)>);
 
     /// Packets that were started and are neither decoded nor failed.
     fn undecided(&self) -> usize;
 
-    /// What was counted so far.
+    /// The counters.
     fn counters(&self) -> &HarqCounters;
 }
 
 /// Coded bits of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coded {
-    /// The scheme's own number for the packet on its way.
+    /// The scheme's number for the packet in flight.
     pub process: u32,
-    /// How many bits.
+    /// The number of bits.
     pub bits: u32,
-    /// What the scheme wants to know again when the burst arrives and when it is answered: which transmission it is.
+    /// The number of the transmission, which the scheme needs again when the burst and its feedback arrive.
     pub tag: u16,
 }
 
 impl Coded {
-    /// The answer to the burst with these bits.
+    /// The feedback to the burst with these bits.
     pub fn answered(self, answer: Answer) -> Feedback {
         Feedback { process: self.process, tag: self.tag, answer }
     }
 }
 
-/// What the transmitter sends in one go.
+/// A burst of the transmitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Burst {
-    /// What is sent.
+    /// The coded bits.
     pub coded: Coded,
-    /// The packet that it is a part of.
+    /// Their packet.
     pub packet: PacketRef,
-    /// Its number within its flow, from 0 without gaps, in the order of first transmission.
+    /// The packet's number within its flow, from 0 without gaps, in the order of first transmission.
     pub sequence: u64,
 }
 
-/// What the receiver makes of a burst.
+/// The receiver's result of a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reception {
     /// The fate of the packet.
     pub verdict: Verdict,
-    /// What is said to the sender, if anything is: [`Answer::Lost`] if it gets lost on the way.
+    /// The receiver's answer, if it sends one: [`Answer::Lost`] if the feedback is lost.
     pub answer: Option<Answer>,
 }
 
@@ -195,42 +195,44 @@ pub struct Reception {
 pub enum Verdict {
     /// It is decoded now.
     Decoded,
-    /// Nothing new: it needs more, or its fate was known before and this repetition was of no use.
+    /// It needs more bits, or its fate was known before and the burst is redundant.
     Undecided,
-    /// It never will be decoded: this was its last transmission.
+    /// It will never be decoded: this was its last transmission.
     Failed,
 }
 
-/// What a receiver says of a process.
+/// The receiver's answer about a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// The packet is decoded.
     Ack,
-    /// It is not.
+    /// The packet is not decoded.
     Nack,
-    /// An answer was due and did not come: the sender notices at the instant at which it was due, for it knows all delays.
+    /// An answer was due and did not arrive: the sender notices at the instant at which it was due, because it knows
+    /// all delays.
     Lost,
 }
 
-/// An answer on its way to the sender.
+/// Feedback in flight to the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Feedback {
-    /// The process it speaks of.
+    /// The process.
     pub process: u32,
-    /// The tag of the burst that it answers.
+    /// The tag of the burst.
     pub tag: u16,
-    /// What it says.
+    /// The answer.
     pub answer: Answer,
 }
 
-/// What a scheme counts.
+/// Counters of a scheme.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HarqCounters {
     /// Packets started.
     pub started: u64,
-    /// Packets decoded after 1, 2 … transmissions; of go-back-N, without those which the receiver was not ready for.
+    /// Packets decoded after 1, 2 … transmissions; in go-back-N without transmissions for which the receiver was not
+    /// ready.
     pub decoded_after: Vec<u64>,
-    /// Packets that all transmissions failed to carry.
+    /// Packets that were not decoded after all transmissions.
     pub failed: u64,
     /// Packets given up by [`Harq::reset`].
     pub abandoned: u64,
@@ -238,7 +240,7 @@ pub struct HarqCounters {
     pub bursts: u64,
     /// Coded bits received.
     pub coded_bits: u64,
-    /// Coded bits received of packets whose fate is known, those included that came when it already was.
+    /// Coded bits received of packets whose fate is known, including those received after it was known.
     pub finished_bits: u64,
     /// Payload bits (bytes of the packet times eight) decoded.
     pub useful_bits: u64,
@@ -246,16 +248,17 @@ pub struct HarqCounters {
     pub acks: u64,
     /// Negative acknowledgments that reached the sender.
     pub nacks: u64,
-    /// Answers that were lost on their way.
+    /// Answers that were lost.
     pub lost_answers: u64,
-    /// Processes in use at the sender now.
+    /// Processes in use at the sender.
     pub processes: usize,
-    /// Most processes in use at once, each from its first burst to the feedback that ends it, or without feedback to its last.
+    /// The most processes in use at once, each from its first burst to its last feedback, or without feedback to its
+    /// last burst.
     pub processes_max: usize,
 }
 
 impl HarqCounters {
-    /// Nothing counted yet, of a scheme of at most `transmissions`.
+    /// All counters at zero, for a scheme of at most `transmissions`.
     pub fn new(transmissions: usize) -> HarqCounters {
         HarqCounters { decoded_after: vec![0; transmissions], ..HarqCounters::default() }
     }
@@ -265,12 +268,12 @@ impl HarqCounters {
         self.decoded_after.iter().sum()
     }
 
-    /// Packets started whose fate is open.
+    /// Packets started whose fate is not known.
     pub fn undecided(&self) -> usize {
         (self.started - self.decoded() - self.failed - self.abandoned) as usize
     }
 
-    /// The sender gives up so many packets, and has no other.
+    /// The sender gives up so many packets, which are all it has.
     pub(crate) fn on_reset(&mut self, abandoned: usize) {
         self.abandoned += abandoned as u64;
         self.processes = 0;

@@ -1,4 +1,4 @@
-//! No coding, no repetition: what arrives with an error is lost.
+//! No coding, no repetition: a packet with a bit error is lost.
 
 use channel::TransmissionLaw;
 use rand::Rng;
@@ -10,7 +10,7 @@ use super::{Burst, Coded, Feedback, Harq, HarqCounters, Kind, Reception, Verdict
 use crate::chance::unit_interval;
 use crate::packet::PacketRef;
 
-/// Sends each packet once, uncoded QPSK at its own size; one wrong bit loses it.
+/// Sends each packet once, as uncoded QPSK of its own size; a single bit error loses it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UncodedConfig {}
@@ -32,7 +32,7 @@ pub struct Uncoded {
 }
 
 impl Uncoded {
-    /// `rng` decides which packets have a wrong bit: one draw a packet, also where chance has no say.
+    /// `rng` draws the bit errors: one draw for each packet, also where it cannot change the outcome.
     pub fn new(rng: Box<dyn Rng + Send>) -> Uncoded {
         Uncoded { rng, counters: HarqCounters::new(1) }
     }

@@ -1,12 +1,14 @@
 //! Hybrid ARQ of 5G New Radio over non-terrestrial networks, feedback disabled (Release 17).
 //!
-//! A gateway that waits for feedback over a long delay runs out of processes. Release 17 therefore doubles them to 32 and lets
-//! feedback be switched off (TS 38.300 section 16.14, TS 38.331 `downlinkHARQ-FeedbackDisabled`): reliability then comes from
-//! repetitions in consecutive slots (`pdsch-AggregationFactor`), which step through the redundancy versions 0, 2, 3, 1 (TS
-//! 38.214 table 5.1.2.1-2). The machine is that of incremental redundancy; what is set here is where a repetition starts.
+//! A gateway that waits for feedback over a long delay runs out of processes. Release 17 therefore doubles them to 32
+//! and lets feedback be switched off (TS 38.300 section 16.14, TS 38.331 `downlinkHARQ-FeedbackDisabled`): reliability
+//! then comes from repetitions in consecutive slots (`pdsch-AggregationFactor`), which step through the redundancy
+//! versions 0, 2, 3, 1 (TS 38.214 table 5.1.2.1-2). The machine is that of incremental redundancy; this file has the
+//! starts of the redundancy versions.
 //!
-//! What is simplified: the decoder is [`super::plan::Threshold`]'s and not that of the LDPC code; the 32 processes
-//! never bind, for without feedback a process is free when its last repetition is sent; slots carry nothing else.
+//! What is simplified: the decoder is [`super::plan::Threshold`]'s and not that of the LDPC code; the 32 processes are
+//! never a limit, because without feedback a process is free when its last repetition is sent; slots carry no other
+//! data.
 
 use units::FieldError;
 
@@ -14,7 +16,7 @@ use super::codeword::check_processes;
 use super::processes::{BlockOptions, FixedSizes, Scheme, Window, scheme_config};
 
 scheme_config! {
-    /// Hybrid ARQ of 5G over satellites with feedback disabled: every packet is sent `repetitions` times, unasked.
+    /// Hybrid ARQ of 5G over satellites with feedback disabled: every packet is sent `repetitions` times.
     pub struct NrNtnConfig {
         /// Transmissions of each packet, one after the other: 1, 2, 4 or 8.
         pub repetitions: u8 = 4,
@@ -45,8 +47,8 @@ impl FixedSizes for NrNtnConfig {
     }
 }
 
-/// Where the redundancy version of a repetition starts in the circular buffer: TS 38.212 table 5.4.2.1-2, base graph 1, in
-/// parts of the buffer; the lifting size, to whose multiples it rounds, is not modelled.
+/// Where the redundancy version of a repetition starts in the circular buffer: TS 38.212 table 5.4.2.1-2, base graph 1,
+/// in parts of the buffer; the lifting size, to whose multiples it rounds, is not modelled.
 fn version_start(repetition: u8, codeword_bits: u32) -> u64 {
     const SIXTY_SIXTHS: [u64; 4] = [0, 33, 56, 17]; // of versions 0, 2, 3 and 1
     u64::from(codeword_bits) * SIXTY_SIXTHS[usize::from(repetition) % 4] / 66

@@ -1,8 +1,8 @@
-//! How many coded bits each transmission of adaptive HARQ carries.
+//! The sizes of adaptive HARQ's transmissions, in coded bits.
 //!
-//! The sizes are fixed before the first burst, from the law of the channel at the reference signal-to-noise ratio: those with
-//! which the shares of packets decoded after transmissions 1, 2 … are the wanted ones. The joint law is used: the gains that
-//! the transmissions of one packet meet are alike.
+//! The sizes are fixed before the first burst, from the law of the channel at the reference signal-to-noise ratio, such
+//! that the shares of packets decoded after transmissions 1, 2 … are the configured targets. The joint law is used,
+//! because the gains of a packet's transmissions are correlated.
 
 use std::borrow::Cow;
 
@@ -14,23 +14,23 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// Rounding of sums that must not turn a decoded packet into a lost one, in bits.
 const TOLERANCE: f64 = 1e-6;
 
-/// A code block: data bits in, coded bits out, and what it takes to decode.
+/// A code block: data bits, coded bits, and the decoding threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Block {
     /// Data bits, padding included.
     pub data_bits: u32,
-    /// All coded bits there are; no bit is sent twice.
+    /// All coded bits; no bit is sent twice.
     pub coded_bits: u32,
-    /// The mutual information it takes.
+    /// The mutual information needed to decode.
     pub threshold: Threshold,
 }
 
 /// The mutual information per data bit at which a block is decoded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Threshold {
-    /// That of the code, which depends on the rate: [`channel::code::threshold`].
+    /// The code's threshold, which depends on the rate: [`channel::code::threshold`].
     Code,
-    /// The same at every rate, in bits per data bit; an ideal code needs 1.
+    /// A constant at every rate, in bits per data bit; an ideal code needs 1.
     Constant(f64),
 }
 
@@ -44,13 +44,13 @@ impl Block {
         }
     }
 
-    /// Whether `sent` coded bits that brought `information` bits of mutual information decode the block.
+    /// Whether `sent` coded bits with `information` bits of mutual information decode the block.
     pub fn decodes(&self, sent: f64, information: f64) -> bool {
         information + TOLERANCE >= self.needed(sent)
     }
 
-    /// The coded bits to add, each bringing `per_bit` (0 to 1) of mutual information, until the block is decoded after
-    /// `sent` bits that brought `information`; infinite if none are enough.
+    /// The number of coded bits to add, each with `per_bit` (0 to 1) of mutual information, until the block is decoded
+    /// after `sent` bits with `information`; infinite if no number suffices.
     ///
     /// The code's threshold is a straight line in the rate, `a - b·K/N`. With N bits in all, `d = information - sent·c` and
     /// `c = per_bit`, decoding starts where `d + c·N = (a - b·K/N)·K`: a quadratic in N, whose larger root is the answer,
@@ -81,16 +81,16 @@ impl Block {
 
 /// The coded bits of each transmission.
 ///
-/// Transmission i gets the `targets[i]`-quantile of the bits that packets still miss after the transmissions before it;
-/// the last, beyond the targets, gets all that is left. A transmission that would carry nothing (the channel is so good that
-/// its target is met before) is not made, so there may be fewer than `law.transmissions`.
+/// Transmission i gets the `targets[i]`-quantile of the bits that packets still need after the transmissions before it;
+/// the last, beyond the targets, gets the rest. A transmission without bits (its target is met before) is left out, so
+/// there may be fewer than `law.transmissions`.
 ///
 /// # Panics
 /// If the law is empty or has fewer transmissions than `targets` and the last.
 pub fn plan(block: &Block, targets: &[f64], law: &TransmissionLaw) -> Vec<u32> {
     assert!(targets.len() < law.transmissions && law.samples.len() >= law.transmissions);
     let rows = law.samples.chunks_exact(law.transmissions);
-    // Each packet of the law: what it has received, or infinity once it is decoded.
+    // For each packet of the law: the information received, or infinity once it is decoded.
     let mut received = vec![0.0; rows.len()];
     let mut missing = vec![0.0; rows.len()];
     let mut sizes = Vec::with_capacity(targets.len() + 1);

@@ -1,8 +1,9 @@
-//! The machine of schemes that handle each packet on its own: stop-and-wait processes side by side, or repetitions unasked.
+//! The machine of schemes that handle each packet separately: parallel stop-and-wait processes, or repetitions without
+//! feedback.
 //!
-//! With feedback a process has one burst under way at a time: the next is made when the answer to the last has come, or was
-//! due and was lost. Without, all transmissions of a packet follow one another and its process is free when the last is made.
-//! What a process is at the sender ends there; its place at the receiver is used again only when all its bursts have arrived.
+//! With feedback a process has one burst in flight at a time: the next is made when the feedback has arrived, or was
+//! due and was lost. Without, all transmissions of a packet follow one another and its process is free when the last is
+//! made. The process ends at the sender then; the receiver reuses its index only when all its bursts have arrived.
 
 use std::collections::VecDeque;
 
@@ -19,17 +20,17 @@ use crate::packet::PacketRef;
 #[derive(Clone, Debug)]
 pub(crate) struct Scheme {
     pub(crate) codeword: Codeword,
-    /// Probability that an answer is lost; `None`: there are no answers.
+    /// Probability that feedback is lost; `None` without feedback.
     pub(crate) feedback: Option<f64>,
     pub(crate) window: Window,
 }
 
-/// How many packets of one user may be under way.
+/// The number of packets of one user that may be in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Window {
-    /// So many.
+    /// At most this number.
     Count(u32),
-    /// So many from the oldest on, those that are over already included: a window of sequence numbers.
+    /// At most this span from the oldest on, including finished packets: a window of sequence numbers.
     Span(u32),
 }
 
@@ -70,15 +71,15 @@ impl<S: FixedSizes> Kind for S {
     }
 }
 
-/// The options that all of them share; see [`scheme_config`].
+/// The options that all schemes share; see [`scheme_config`].
 pub(crate) trait BlockOptions {
     fn feedback(&self) -> Option<&FeedbackConfig>;
 
     fn coding(&self) -> FixedRate;
 }
 
-/// Declares the options of a scheme: its own, each with its default, one of them `code_rate`; then those of the block that all
-/// schemes have, and with `feedback` at the end those of its answers.
+/// Declares the options of a scheme: its own, each with its default, one of them `code_rate`; then those of the block,
+/// which all schemes have, and with `feedback` at the end those of the feedback.
 macro_rules! scheme_config {
     (
         $(#[$meta:meta])* pub struct $name:ident {
@@ -99,7 +100,7 @@ macro_rules! scheme_config {
             /// Whether a packet shorter than the block is padded to it; if not, its coded bits are in proportion.
             pub padding: bool,
             $(
-                /// What answers meet on their way.
+                /// Delay and loss of the feedback.
                 pub feedback: $feedback,
             )?
         }
@@ -138,7 +139,7 @@ pub(crate) struct Processes {
     window: Window,
     users: Vec<User>,
     processes: Vec<Process>,
-    /// What the receiver has of the segments of each process's packet, one after the other.
+    /// For each process the signal-to-noise ratios that the receiver has of the packet's segments, one after the other.
     gains: Vec<f64>,
     free: Vec<u32>,
     /// Processes whose next transmission waits for the transmitter, oldest first.
@@ -146,15 +147,15 @@ pub(crate) struct Processes {
     counters: HarqCounters,
 }
 
-/// A packet under way, at both ends.
+/// A packet in flight, at both ends.
 #[derive(Clone, Copy, Debug)]
 struct Process {
     packet: PacketRef,
     sequence: u64,
     data_bits: u32,
-    /// Sender: its number among the user's packets, in the order of their start.
+    /// Sender: its number among the user's packets, in the order of their first transmission.
     number: u64,
-    /// Sender: bursts made, and whether it is done with the packet.
+    /// Sender: bursts made, and whether the sender has finished the packet.
     made: u8,
     over: bool,
     /// Receiver: bursts received, their coded bits until the packet's fate is known, and that fate.
@@ -163,17 +164,18 @@ struct Process {
     fate: Option<bool>,
 }
 
-/// Packets of one user at the sender.
+/// The packets of one user at the sender.
 #[derive(Debug, Default)]
 struct User {
     open: u32,
-    /// The number of the oldest that is not over, and which of those from there on are over. Unused if only a count matters.
+    /// The number of the oldest unfinished packet, and whether each packet from there on is finished. Unused if only
+    /// the number of packets is limited.
     base: u64,
     over: VecDeque<bool>,
 }
 
 impl Processes {
-    /// `rng` decides which answers are lost.
+    /// `rng` draws the losses of feedback.
     pub(crate) fn new(scheme: Scheme, rng: Box<dyn Rng + Send>) -> Processes {
         Processes {
             feedback: scheme.feedback.is_some(),
@@ -201,7 +203,7 @@ impl Processes {
         Coded { process: index, bits, tag: u16::from(transmission) }
     }
 
-    /// The sender is done with a packet.
+    /// The sender has finished a packet.
     fn end(&mut self, index: u32) {
         let process = &mut self.processes[index as usize];
         process.over = true;
@@ -348,7 +350,7 @@ impl Harq for Processes {
     }
 
     fn reset(&mut self, _in_flight: &[Burst], lost: &mut Vec<(PacketRef, u64)>) {
-        // The packet of a place that is free is decided.
+        // The packet of a free process is decided.
         let open = self.processes.iter().filter(|process| process.fate.is_none());
         let before = lost.len();
         lost.extend(open.map(|process| (process.packet, process.sequence)));

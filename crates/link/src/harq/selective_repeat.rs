@@ -1,7 +1,7 @@
-//! Selective repeat: only what failed is sent again.
+//! Selective repeat: only failed packets are repeated.
 //!
-//! Lin, Costello, Miller, "Automatic-repeat-request error-control schemes", IEEE Communications Magazine 22(12), 1984. The
-//! receiver hands up packets as they are decoded; their order is the reordering buffer's task.
+//! Lin, Costello, Miller, "Automatic-repeat-request error-control schemes", IEEE Communications Magazine 22(12), 1984.
+//! The receiver forwards packets as they are decoded; the reordering buffer puts them in order.
 
 use units::FieldError;
 
@@ -12,7 +12,7 @@ use super::processes::{BlockOptions, FixedSizes, Scheme, Window, scheme_config};
 scheme_config! {
     /// Automatic repeat request that repeats only the packets that failed, within a window of sequence numbers for each user.
     pub struct SelectiveRepeatConfig {
-        /// Transmissions of a packet at most, the first included: 1 to 32.
+        /// The most transmissions of a packet, the first included: 1 to 32.
         #[schemars(range(min = 1, max = 32))]
         pub transmissions: u8 = 4,
         /// Packets of one user from the oldest that is not acknowledged or given up to the newest: the window.

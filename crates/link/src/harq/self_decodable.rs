@@ -1,4 +1,4 @@
-//! Incremental redundancy of which each transmission is decodable alone.
+//! Incremental redundancy with transmissions that can be decoded alone.
 //!
 //! Kallel, "Complementary punctured convolutional (CPC) codes and their applications", IEEE Trans. Commun. 43(6), 1995; with
 //! systematic bits in each transmission as in Frenger, Parkvall, Dahlman, VTC 2001.
@@ -12,16 +12,16 @@ use super::processes::{BlockOptions, FixedSizes, Scheme, Window, scheme_config};
 scheme_config! {
     /// Hybrid ARQ type III: each transmission has all data bits and new parity bits, and can be decoded alone.
     pub struct SelfDecodableConfig {
-        /// Transmissions of a packet at most, the first included: 1 to 8.
+        /// The most transmissions of a packet, the first included: 1 to 8.
         #[schemars(range(min = 1, max = 8))]
         pub transmissions: u8 = 4,
-        /// Packets of one user that may be under way between first burst and last answer; more wait in the queue.
+        /// Packets of one user that may be in flight between first burst and last feedback; more wait in the queue.
         #[schemars(range(min = 1))]
         pub processes: u32 = 500,
-        /// Data bits for each coded bit of one transmission; what is not data is parity.
+        /// Data bits for each coded bit of one transmission; the other bits are parity.
         #[schemars(range(min = 0.015625, max = 1.0))]
         pub code_rate: f64 = 0.8,
-        /// Coded bits of a block at the mother rate; when all its parity bits were sent, the first come again.
+        /// Coded bits of a block at the mother rate; after all its parity bits were sent, the first are repeated.
         pub codeword_bits: u32 = 53_520,
     }
     feedback: FeedbackConfig

@@ -9,9 +9,9 @@ use super::feedback::FeedbackConfig;
 use super::processes::{BlockOptions, FixedSizes, Scheme, Window, scheme_config};
 
 scheme_config! {
-    /// Automatic repeat request with one packet of each user under way: sent again until it is decoded, then the next.
+    /// Automatic repeat request with one packet of each user in flight: repeated until it is decoded, then the next.
     pub struct StopAndWaitConfig {
-        /// Transmissions of a packet at most, the first included: 1 to 32.
+        /// The most transmissions of a packet, the first included: 1 to 32.
         #[schemars(range(min = 1, max = 32))]
         pub transmissions: u8 = 4,
         /// Data bits for each coded bit.

@@ -1,15 +1,16 @@
-//! Another satellite takes over, or none serves the users for a while.
+//! Handovers, and times without a serving satellite.
 //!
-//! What a handover does to what is under way is for the scenario to say ([`Transfer`]); what all kinds have in common is that
-//! the transmitter rests until the new satellite serves. The terminal keeps what it has: its reordering buffer and what its
-//! decoder holds of packets that the sender still knows.
+//! The scenario decides the effect of a handover on packets and bursts ([`Transfer`]); in all cases the transmitter
+//! pauses until the new satellite serves. The terminal keeps its state: its reordering buffer, and its decoder's state
+//! of packets that the sender still knows.
 //!
 //! Where the field leaves a choice:
-//! * A burst that finds nobody counts as received and erased when it would have arrived: it was one of its packet's
-//!   transmissions, and its bits were sent. The sender is told nothing; it notices when the answer would have come.
-//! * What the sender believes of the channels, what it remembers having served and the state of the queues' managers go with
-//!   what waits; where that is lost the new satellite begins at rest.
-//! * Within an interruption that is not over, a second handover does not shorten it.
+//! * A burst that no terminal receives counts as received and erased when it would have arrived: it was one of its
+//!   packet's transmissions, and its bits were sent. The sender is not told; it notices when the feedback would have
+//!   arrived.
+//! * The estimates of the channels, the averages of what users were served and the state of the queues' managers are
+//!   transferred with the waiting packets; where these are lost the new satellite begins without state.
+//! * A second handover during an interruption does not shorten it.
 
 use channel::ERASED;
 use units::{Duration, Time};
@@ -18,37 +19,39 @@ use super::LastHop;
 use crate::harq::{Answer, Burst};
 use crate::packet::{DropReason, Output, PacketRef};
 
-/// What becomes at a handover of what waits, of the state of the reliability scheme, and of what is under way.
+/// The effect of a handover on waiting packets, on the state of the reliability scheme, and on bursts and feedback in
+/// flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transfer {
-    /// Nothing is lost: what is under way arrives as if nothing had happened, and the new satellite has what the old one had.
+    /// Nothing is lost: bursts and feedback in flight arrive, and the new satellite has the state of the old one.
     Keep,
-    /// The old satellite forwards what waits and the state of its scheme. What is under way to the users finds nobody; answers
-    /// reach the old satellite and are forwarded.
+    /// The old satellite forwards waiting packets and the state of its scheme. Bursts in flight to the users are not
+    /// received; feedback reaches the old satellite and is forwarded.
     Forward {
-        /// From the old satellite to the new one.
+        /// The delay from the old satellite to the new one.
         delay: Duration,
     },
-    /// All is lost: what waits, what is under way, and every packet that was begun and is not decoded.
+    /// All is lost: waiting packets, bursts and feedback in flight, and every packet that was begun and is not decoded.
     Lose,
 }
 
-/// When the transmitter may not send although it is free.
+/// A time in which the transmitter may not send although it is free.
 #[derive(Debug, Default)]
 pub(super) struct Pause {
-    /// When it had sent what it sent before.
+    /// When the last burst before the pause ends.
     sent_until: Time,
-    /// When the satellite that serves, or will, begins to.
+    /// When the serving satellite begins to serve.
     until: Time,
-    /// Whether none serves.
+    /// Whether no satellite serves.
     halted: bool,
 }
 
 impl LastHop {
-    /// Another satellite serves the users from now on, and sends from `resume` on: now or later. Forwarding may put that off.
+    /// Another satellite serves the users from now on, and sends from `resume` on, which is now or later. Forwarding
+    /// may postpone that.
     ///
-    /// What is due now has still come to pass at the old satellite, but it begins no burst now. A burst that it is sending is sent to its
-    /// end if nothing is lost; else it is cut off, and counts as sent in full. Take [`LastHop::poll_output`] and ask for
+    /// Events that are due now happen at the old satellite, but it begins no burst. The burst that it is sending is
+    /// completed if nothing is lost; else it is cut off, and counts as sent in full. Take [`LastHop::poll_output`] and
     /// [`LastHop::poll_timeout`] afterwards.
     pub fn hand_over(&mut self, now: Time, resume: Time, transfer: Transfer) {
         debug_assert!(resume >= now, "service resumes at {resume:?}, before {now:?}");
@@ -74,8 +77,8 @@ impl LastHop {
         self.go_on(now);
     }
 
-    /// No satellite serves the users from now on: nothing is sent, what waits waits, and bursts under way find nobody. Packets
-    /// may come, and queues drop what they would.
+    /// No satellite serves the users from now on: nothing is sent, packets wait, and bursts in flight are not received.
+    /// Packets may arrive, and queues drop packets as usual.
     pub fn halt(&mut self, now: Time) {
         if self.pause.halted {
             return self.work_until(now);
@@ -89,8 +92,8 @@ impl LastHop {
         self.go_on(now);
     }
 
-    /// The satellite that served before [`LastHop::halt`] serves again; nothing happens if there was no halt. An interruption by
-    /// a handover goes on to its end. After a halt [`LastHop::hand_over`] resumes as well.
+    /// The satellite that served before [`LastHop::halt`] serves again; no effect without a halt. An interruption by a
+    /// handover continues to its end. After a halt [`LastHop::hand_over`] resumes as well.
     pub fn resume(&mut self, now: Time) {
         if !self.pause.halted {
             return self.work_until(now);
@@ -101,13 +104,13 @@ impl LastHop {
         self.go_on(now);
     }
 
-    /// When the transmitter has sent what it sends; in the past if it is idle.
+    /// The end of the burst that the transmitter is sending; in the past if it is idle.
     pub fn sending_until(&self) -> Time {
-        // Once it sends again it is free later than the pause is over.
+        // Once it sends again, it is free after the end of the pause.
         if self.free_at > self.pause.until && !self.pause.halted { self.free_at } else { self.pause.sent_until }
     }
 
-    /// The transmitter rests, and nobody is held up by the reliability scheme.
+    /// Pauses the transmitter; the reliability scheme stalls nobody meanwhile.
     fn rest(&mut self, now: Time) {
         self.pause.sent_until = self.sending_until();
         if self.stalled_since < Time::MAX {
@@ -116,7 +119,7 @@ impl LastHop {
         }
     }
 
-    /// What the transmitter is sending ends now.
+    /// Ends the burst that the transmitter is sending.
     fn cut(&mut self, now: Time) {
         self.counters.busy = self.counters.busy.saturating_sub(self.pause.sent_until.since(now));
         self.pause.sent_until = self.pause.sent_until.min(now);
@@ -125,7 +128,7 @@ impl LastHop {
         }
     }
 
-    /// What is under way to the users finds nobody.
+    /// Bursts in flight to the users are not received.
     fn miss(&mut self) {
         let answers = self.harq.answers();
         for (arrival, flight) in self.bursts.iter_mut().filter(|(_, flight)| !flight.missed) {
@@ -137,11 +140,11 @@ impl LastHop {
         }
     }
 
-    /// All that the old satellite had is gone.
+    /// Loses the whole state of the old satellite.
     fn lose(&mut self, now: Time) {
         let mut waiting = Vec::new();
         self.scheduler.drain(now, &mut waiting);
-        self.collect_dropped(); // what had waited too long before
+        self.collect_dropped(); // packets whose time limit was over before
         self.queued -= waiting.len();
         debug_assert_eq!(self.queued, 0, "what waits was drained");
         let in_flight: Vec<Burst> = self.bursts.take().map(|flight| flight.burst).collect();
@@ -158,7 +161,7 @@ impl LastHop {
         self.estimates.forget(self.pause.until);
     }
 
-    /// Sends when the pause is over, which may be now.
+    /// Sends from the end of the pause on, which may be now.
     fn go_on(&mut self, now: Time) {
         let Pause { sent_until, until, halted } = self.pause;
         self.free_at = if halted { Time::MAX } else { until.max(sent_until).max(now) };

@@ -1,10 +1,10 @@
-//! What is under way, in the order in which it arrives.
+//! Messages in flight, in the order of their arrival.
 
 use std::collections::VecDeque;
 
 use units::{Duration, Time};
 
-/// Messages on their way. Most arrive in the order in which they were sent, but one from a closer satellite may overtake.
+/// Messages in flight. Most arrive in the order in which they were sent, but one from a closer satellite may overtake.
 pub(super) struct Transit<T> {
     queue: VecDeque<(Time, T)>,
     /// The latest arrival so far.
@@ -16,7 +16,7 @@ impl<T> Transit<T> {
         Transit { queue: VecDeque::new(), latest: Time::ZERO }
     }
 
-    /// Arrives at any time, and after what arrives at the same instant and was sent before.
+    /// Adds a message with any arrival time; it comes after earlier messages with the same arrival.
     #[inline]
     pub(super) fn push(&mut self, arrival: Time, message: T) {
         if arrival >= self.latest {
@@ -27,32 +27,32 @@ impl<T> Transit<T> {
         }
     }
 
-    /// Arrives after all others. Where [`Transit::push`] is used, nothing else is.
+    /// Adds a message that arrives after all others. Not to be mixed with [`Transit::push`].
     #[inline]
     pub(super) fn append(&mut self, arrival: Time, message: T) {
         debug_assert!(self.queue.back().is_none_or(|last| last.0 <= arrival), "a message overtakes");
         self.queue.push_back((arrival, message));
     }
 
-    /// When the next arrives; [`Time::MAX`] if nothing is under way.
+    /// The next arrival; [`Time::MAX`] without a message.
     #[inline]
     pub(super) fn next(&self) -> Time {
         self.queue.front().map_or(Time::MAX, |message| message.0)
     }
 
-    /// The next that has arrived by `now`.
+    /// The next message that has arrived by `now`.
     #[inline]
     pub(super) fn due(&self, now: Time) -> Option<&T> {
         self.queue.front().filter(|message| message.0 <= now).map(|(_, message)| message)
     }
 
-    /// The next is worked off.
+    /// Removes the next message.
     #[inline]
     pub(super) fn pop(&mut self) {
         self.queue.pop_front();
     }
 
-    /// Takes the next that has arrived by `now`.
+    /// Removes and returns the next message that has arrived by `now`.
     #[inline]
     pub(super) fn pop_due(&mut self, now: Time) -> Option<T> {
         if self.next() > now {
@@ -65,19 +65,19 @@ impl<T> Transit<T> {
         self.queue.iter_mut().map(|(arrival, message)| (*arrival, message))
     }
 
-    /// Nothing of it will arrive: what it was, in the order of arrival.
+    /// Removes and returns all messages, in the order of arrival: none arrives.
     pub(super) fn take(&mut self) -> impl Iterator<Item = T> {
         self.latest = Time::ZERO;
         self.queue.drain(..).map(|(_, message)| message)
     }
 
-    /// All of it arrives so much later.
+    /// Delays all messages by `by`.
     pub(super) fn put_off(&mut self, by: Duration) {
         self.queue.iter_mut().for_each(|message| message.0 += by);
         self.latest += by;
     }
 
-    /// All of it has arrived by then.
+    /// Lets all messages arrive by `until`.
     pub(super) fn hasten(&mut self, until: Time) {
         self.queue.iter_mut().for_each(|message| message.0 = message.0.min(until));
     }

@@ -1,11 +1,12 @@
-//! Controlled delay: acts on how long packets waited, not on how many wait.
+//! Controlled delay: acts on the waiting time of packets, not on their number.
 //!
-//! RFC 8289, the pseudo-code of its section 5. Where that drops, a packet that can be marked is marked instead, one each time
-//! the control law comes due (as RFC 8290 does). The pseudo-code takes the next packet itself after a drop; here each call
-//! decides on one packet and the queue asks again for the next, so that a scheduler may choose another user in between.
+//! RFC 8289, the pseudo-code of its section 5. Where that drops, a packet that can be marked is marked instead, one
+//! each time the control law is due (as RFC 8290 does). The pseudo-code takes the next packet itself after a drop; here
+//! each call decides on one packet and the queue calls again for the next, so that a scheduler may choose another user
+//! in between.
 //!
-//! What is simplified, and who could notice: the transmitter of the last hop counts coded bits, so with HARQ the packets of
-//! one burst time are fewer than the RFC's; the interval and the target are the user's to set.
+//! What is simplified, and who could notice: the transmitter of the last hop counts coded bits, so with HARQ one burst
+//! time has fewer packets than the RFC's; the user sets interval and target.
 
 use rand::Rng;
 use schemars::JsonSchema;
@@ -16,18 +17,18 @@ use super::{Decision, Kind, QueueManager};
 use crate::buffer::{Backlog, LinkFacts};
 use crate::packet::PacketRef;
 
-/// Marks or drops when packets have waited too long for a whole interval, faster the longer it lasts.
+/// Marks or drops when packets have waited too long for a whole interval, and more often the longer it lasts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CodelConfig {
-    /// A wait that is acceptable for ever: 5 to 10 % of the interval (RFC 8289 section 4.3).
+    /// The acceptable waiting time: 5 to 10 % of the interval (RFC 8289 section 4.3).
     pub target: Duration,
-    /// How long the wait may stay above the target before it acts: about the longest round-trip time (RFC 8289 section
-    /// 4.2). Paths over satellites ask for more than the default.
+    /// How long the waiting time may stay above the target before packets are dropped: about the longest round-trip
+    /// time (RFC 8289 section 4.2). Paths over satellites need more than the default.
     pub interval: Duration,
-    /// Whether packets that can be marked are, instead of dropped.
+    /// Whether packets that can be marked are marked instead of dropped.
     pub ecn: bool,
-    /// A queue of no more than this is left alone.
+    /// A queue of at most this size is left alone.
     pub full_packet: Bytes,
 }
 
@@ -64,21 +65,21 @@ impl Kind for CodelConfig {
 #[derive(Debug)]
 pub struct Codel {
     config: CodelConfig,
-    /// When the wait will have been above the target for an interval; `None` while it is below.
+    /// When the waiting time will have been above the target for an interval; `None` while it is below.
     first_above: Option<Time>,
-    /// Whether it is dropping or marking.
+    /// Whether it is in the dropping state (dropping or marking).
     dropping: bool,
-    /// When the control law comes due.
+    /// When the control law is due.
     drop_next: Time,
-    /// The packet before was dropped by the control law, which advances if this one still waited too long.
+    /// Whether the control law dropped the packet before; the law advances if this packet still waited too long.
     law_due: bool,
-    /// Signals since it started, and how many there were when it last started.
+    /// Signals since the dropping state began, and their number when it last began.
     count: u32,
     last_count: u32,
 }
 
 impl Codel {
-    /// At rest; [`Kind::check`] has passed.
+    /// Not dropping; [`Kind::check`] has passed.
     pub fn new(config: CodelConfig) -> Codel {
         Codel {
             config,
@@ -111,7 +112,7 @@ impl Codel {
         from + self.config.interval.mul_f64(1.0 / f64::from(self.count).sqrt())
     }
 
-    /// Starts dropping at the rate it had when it stopped, if that was a short while ago.
+    /// Starts the dropping state, at its last rate if that was a short while ago.
     fn start(&mut self, now: Time) {
         let since_last = self.count - self.last_count;
         let recently = now.since(self.drop_next) < self.config.interval * 16;
@@ -148,7 +149,7 @@ impl QueueManager for Codel {
         decision
     }
 
-    /// As the RFC's `dodequeue` does when it finds nothing.
+    /// As the RFC's `dodequeue` when the queue is empty.
     fn on_emptied(&mut self, _at: Time) {
         (self.first_above, self.dropping, self.law_due) = (None, false, false);
     }

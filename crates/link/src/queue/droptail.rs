@@ -1,7 +1,7 @@
-//! Nothing is dropped before the queue is full; marks, if wanted, above one threshold.
+//! No packet is dropped before the queue is full; with a threshold, packets above it are marked.
 //!
-//! The threshold is that of Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.1 (RFC 8257 section 3.1):
-//! a packet that finds more than K in the queue, now and not on average, is marked.
+//! The threshold is that of Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.1 (RFC 8257 section
+//! 3.1): a packet that arrives at a queue of more than K (its present size, not an average) is marked.
 
 use rand::Rng;
 use schemars::JsonSchema;
@@ -12,12 +12,13 @@ use super::{Decision, Kind, QueueManager};
 use crate::buffer::{Backlog, Buffer, Limit, LinkFacts};
 use crate::packet::PacketRef;
 
-/// Drops only what finds the queue full; above a threshold it marks the packets whose transport understands marks.
+/// Drops only packets that find the queue full; above a threshold it marks the packets whose transport understands
+/// marks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DropTailConfig {
-    /// A packet that finds more than this in the queue is marked, if it can be: packets, bytes, time at the rate of the
-    /// link, or bandwidth-delay products. Without it nothing is marked.
+    /// A packet that arrives at a queue of more than this is marked, if it can be: packets, bytes, time at the rate of
+    /// the link, or bandwidth-delay products. By default no packet is marked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mark_above: Option<Buffer>,
 }
@@ -47,7 +48,7 @@ pub struct Threshold {
 }
 
 impl Threshold {
-    /// Marks what finds more than `mark_above`.
+    /// Marks packets that arrive at a queue of more than `mark_above`.
     pub fn new(mark_above: Limit) -> Threshold {
         Threshold { mark_above }
     }

@@ -1,11 +1,11 @@
-//! One queue before the transmitter, and its manager: which packet is marked or dropped before the queue is full.
+//! One queue before the transmitter, and its manager, which marks or drops packets before the queue is full.
 //!
-//! A [`Queue`] holds packets first in first out up to its limit. A [`QueueManager`] sees each packet come and go and
-//! decides; it never touches the packets. A scheduler makes one queue, or one for each user, each with a manager of its
-//! own. A new manager is a file here, a line in the registry, and passes the conformance test of this crate.
+//! A [`Queue`] holds packets first in first out up to its limit. A [`QueueManager`] sees each packet arrive and leave
+//! and decides; it never changes a packet. A scheduler makes one queue, or one for each user, each with a manager of
+//! its own. A new manager is a file here, a line in the registry, and passes the conformance test of this crate.
 //!
-//! A mark is the congestion-experienced codepoint of RFC 3168, and only a packet whose transport understands marks gets
-//! one: to the others the same decision is a loss.
+//! A mark is the congestion-experienced codepoint of RFC 3168. Only a packet whose transport understands marks is
+//! marked; for others the same decision is a drop.
 
 use std::collections::VecDeque;
 
@@ -28,13 +28,13 @@ units::registry! {
 
 /// The options of a queue manager, from which it is built.
 pub trait Kind {
-    /// Whether the manager can be built for `link`.
+    /// Checks that the manager can be built for `link`.
     ///
     /// # Errors
     /// If a value cannot be.
     fn check(&self, link: &LinkFacts) -> Result<(), FieldError>;
 
-    /// The manager of one queue; `None` if nothing but the limit acts. `rng` decides what chance decides.
+    /// The manager of one queue; `None` if only the limit acts. `rng` makes its random decisions.
     ///
     /// # Errors
     /// As [`Kind::check`].
@@ -43,61 +43,63 @@ pub trait Kind {
 
 /// Decides which packets of one queue are marked or dropped although there is room.
 pub trait QueueManager: Send {
-    /// `packet` arrives where `waiting` waits before it. Also asked for a packet that then finds no room.
+    /// `packet` arrives at a queue with the backlog `waiting`. Also called for a packet that then finds no room.
     fn on_arrival(&mut self, now: Time, packet: &PacketRef, waiting: Backlog) -> Decision {
         let _ = (now, packet, waiting);
         Decision::Pass
     }
 
-    /// `packet` leaves after it `waited` so long; `left` waits behind it. If it is dropped, the next one is asked for.
+    /// `packet` leaves after it `waited` so long, with the backlog `left` behind it. If it is dropped, the next one
+    /// follows.
     fn on_departure(&mut self, now: Time, packet: &PacketRef, waited: Duration, left: Backlog) -> Decision {
         let _ = (now, packet, waited, left);
         Decision::Pass
     }
 
-    /// Nothing waits any more since `at`, for what waited was given up elsewhere: it had waited too long, or made room. It is
-    /// told late but in order: nothing came or left since `at`.
+    /// The queue is empty since `at`, because its last packets were dropped elsewhere: after a time limit, or to make
+    /// room. The call may be late but is in order: no packet arrived or left since `at`.
     fn on_emptied(&mut self, at: Time) {
         let _ = at;
     }
 
-    /// The queue is empty and another's from now on: what was learnt of the one before means nothing any more.
+    /// The queue is empty and that of another satellite from now on: the manager's state no longer applies.
     fn reset(&mut self, now: Time) {
         let _ = now;
     }
 
-    /// Whether [`QueueManager::on_departure`] may drop; asked once.
+    /// Whether [`QueueManager::on_departure`] may drop; constant.
     fn drops_at_departure(&self) -> bool {
         false
     }
 
-    /// How long a packet may wait before it is dropped, if there is a limit; asked once.
+    /// The limit on a packet's waiting time, if there is one; constant.
     fn max_wait(&self) -> Option<Duration> {
         None
     }
 }
 
-/// What becomes of a packet. A mark is only for those whose [`Ecn::is_capable`].
+/// The fate of a packet. Only a packet whose [`Ecn::is_capable`] is marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// It goes on as it is.
+    /// It passes unchanged.
     Pass,
-    /// It goes on with a mark.
+    /// It passes with a mark.
     Mark,
-    /// It is lost.
+    /// It is dropped.
     Drop,
 }
 
 impl Decision {
-    /// Tells the sender of `packet` of congestion: by a mark if `ecn` is in use and the packet can carry it, else by a loss.
+    /// Signals congestion to the sender of `packet`: by a mark if `ecn` is in use and the packet can be marked, else by
+    /// a drop.
     pub fn signal(packet: &PacketRef, ecn: bool) -> Decision {
         if ecn && packet.ecn.is_capable() { Decision::Mark } else { Decision::Drop }
     }
 }
 
-/// A first-in-first-out queue with a limit and, perhaps, a manager.
+/// A first-in-first-out queue with a limit and, optionally, a manager.
 pub struct Queue {
-    /// Packets and when each came.
+    /// Packets with the time of their arrival.
     packets: VecDeque<(PacketRef, Time)>,
     bytes: u64,
     limit: Limit,
@@ -121,18 +123,18 @@ impl Queue {
         }
     }
 
-    /// The same with a limit on how long a packet may wait, beside that of its manager.
+    /// The same with a limit on the waiting time, beside that of its manager.
     pub fn with_max_wait(mut self, limit: Option<Duration>) -> Queue {
         self.max_wait = self.max_wait.into_iter().chain(limit).min();
         self
     }
 
-    /// How long a packet may wait; [`Queue::expire`] drops what has waited longer.
+    /// The limit on the waiting time; [`Queue::expire`] drops packets that exceed it.
     pub fn max_wait(&self) -> Option<Duration> {
         self.max_wait
     }
 
-    /// Takes a packet, or says why not.
+    /// Adds a packet.
     ///
     /// # Errors
     /// The reason for which the packet is dropped.
@@ -144,19 +146,20 @@ impl Queue {
         self.admit(now, packet)
     }
 
-    /// The packet that [`Queue::pop`] looks at next.
+    /// The next packet for [`Queue::pop`].
     #[inline]
     pub fn front(&self) -> Option<&PacketRef> {
         self.packets.front().map(|(packet, _)| packet)
     }
 
-    /// When the first packet came.
+    /// When the first packet arrived.
     #[inline]
     pub fn since(&self) -> Option<Time> {
         self.packets.front().map(|&(_, since)| since)
     }
 
-    /// Takes out the first packet. `None` if there is none or the manager has dropped it: then ask [`Queue::front`] again.
+    /// Removes the first packet. `None` if there is none, or if the manager has dropped it: then see [`Queue::front`]
+    /// again.
     #[inline]
     pub fn pop(&mut self, now: Time) -> Option<PacketRef> {
         let (packet, since) = self.packets.pop_front()?;
@@ -164,7 +167,7 @@ impl Queue {
         if self.manager.is_some() { self.pop_managed(now, packet, since) } else { Some(packet) }
     }
 
-    /// Drops the packets that have waited longer than they may; whether there were any.
+    /// Drops the packets that have exceeded the limit on the waiting time; returns whether there were any.
     pub fn expire(&mut self, now: Time) -> bool {
         let Some(limit) = self.max_wait else { return false };
         let mut last = None;
@@ -179,7 +182,7 @@ impl Queue {
         last.is_some()
     }
 
-    /// Gives up the first packet to make room elsewhere.
+    /// Drops the first packet to make room elsewhere.
     pub fn shed(&mut self, now: Time) {
         if let Some((packet, _)) = self.packets.pop_front() {
             self.bytes -= u64::from(packet.size);
@@ -188,7 +191,7 @@ impl Queue {
         }
     }
 
-    /// Takes out all packets, and begins anew.
+    /// Removes all packets, and resets the manager.
     pub fn drain(&mut self, now: Time) -> impl Iterator<Item = PacketRef> {
         self.bytes = 0;
         if let Some(manager) = &mut self.manager {
@@ -197,17 +200,17 @@ impl Queue {
         self.packets.drain(..).map(|(packet, _)| packet)
     }
 
-    /// The bytes of a packet, counted from 0 for the first.
+    /// The bytes of a packet, by its index from the first.
     pub fn size_at(&self, place: usize) -> Option<u32> {
         self.packets.get(place).map(|(packet, _)| packet.size)
     }
 
-    /// A packet that has been dropped after it was taken.
+    /// A packet that was dropped after it was added.
     pub fn poll_dropped(&mut self) -> Option<(PacketRef, DropReason)> {
         self.dropped.pop_front()
     }
 
-    /// Whether there may be any for [`Queue::poll_dropped`].
+    /// Whether [`Queue::poll_dropped`] may return any packet.
     pub fn gives_up(&self) -> bool {
         self.max_wait.is_some() || self.manager.as_ref().is_some_and(|manager| manager.drops_at_departure())
     }
@@ -217,13 +220,13 @@ impl Queue {
         (self.manager.is_none() && self.max_wait.is_none()).then_some(self.limit)
     }
 
-    /// What waits.
+    /// The backlog.
     #[inline]
     pub fn backlog(&self) -> Backlog {
         Backlog { packets: self.packets.len(), bytes: self.bytes }
     }
 
-    /// Packets that this queue has marked.
+    /// The number of packets that this queue has marked.
     pub fn marked(&self) -> u64 {
         self.marked
     }
@@ -238,14 +241,14 @@ impl Queue {
         Ok(())
     }
 
-    // Apart from the common case, which is to stay small.
+    // A function of its own, which keeps the common case small.
     #[inline(never)]
     fn push_managed(&mut self, now: Time, mut packet: PacketRef) -> Result<(), DropReason> {
         let waiting = self.backlog();
         let manager = self.manager.as_mut().expect("asked for by push");
         match manager.on_arrival(now, &packet, waiting) {
             Decision::Drop => return Err(DropReason::Early),
-            // A packet that finds no room is lost, not marked.
+            // A packet that finds no room is dropped, not marked.
             Decision::Mark if self.limit.admits(waiting, packet.size) => self.mark(&mut packet),
             Decision::Mark | Decision::Pass => {}
         }
@@ -267,7 +270,7 @@ impl Queue {
         Some(packet)
     }
 
-    /// Tells the manager if the packet given up at `at` was the last.
+    /// Tells the manager if the packet dropped at `at` was the last.
     fn note_emptied(&mut self, at: Time) {
         if let Some(manager) = self.manager.as_mut().filter(|_| self.packets.is_empty()) {
             manager.on_emptied(at);

@@ -1,16 +1,18 @@
-//! PIE, proportional integral controller enhanced: drops at random at arrivals, as often as keeps the wait at a target.
+//! PIE, proportional integral controller enhanced: drops arriving packets at random, so that the waiting time stays at
+//! a target.
 //!
-//! RFC 8033: random dropping (section 4.1), the probability's control law with its auto-tuning (4.2), bursts (4.4), marks
-//! (5.1), derandomisation (5.4), cap of the increase (5.5). The wait is measured by timestamps (section 4.3) in the
-//! place of the departure rate's estimate: it is that of the last packet that left, and none while the queue is empty.
+//! RFC 8033: random dropping (section 4.1), the probability's control law with its auto-tuning (4.2), bursts (4.4),
+//! marks (5.1), derandomisation (5.4), cap of the increase (5.5). The waiting time is measured by timestamps (section
+//! 4.3) instead of estimated from the departure rate: it is that of the last packet that left, and zero while the queue
+//! is empty.
 //!
-//! There is no timer: the law is worked off, for each interval that has passed, before the next arrival or departure. Nothing
-//! looks at the probability in between.
+//! There is no timer: the law is computed, for each interval that has passed, before the next arrival or departure. The
+//! probability is not read in between.
 //!
 //! What is simplified, and who could notice:
-//! * It is always active; section 5.3 would switch it off while less than a third of the buffer is used, which the manager does
-//!   not know. The exceptions for short waits and short queues, of section 4.1, hold.
-//! * While no packet leaves, because all HARQ processes are taken, the wait of the last one stands.
+//! * It is always active; section 5.3 would switch it off while less than a third of the buffer is used, which the
+//!   manager does not know. The exceptions for short waiting times and short queues, of section 4.1, apply.
+//! * While no packet leaves, because all HARQ processes are in use, the waiting time of the last one holds.
 
 use rand::Rng;
 use schemars::JsonSchema;
@@ -22,25 +24,25 @@ use crate::buffer::{Backlog, LinkFacts};
 use crate::chance::unit_interval;
 use crate::packet::PacketRef;
 
-/// Marks or drops at random so that the wait stays about a target.
+/// Marks or drops at random so that the waiting time stays about a target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PieConfig {
-    /// The wait to keep (QDELAY_REF).
+    /// The target of the waiting time (QDELAY_REF).
     pub target: Duration,
     /// Time between two computations of the probability (T_UPDATE).
     pub interval: Duration,
-    /// How long a burst after a quiet time is let pass (MAX_BURST).
+    /// The length of a burst after a quiet time that passes without drops (MAX_BURST).
     pub burst: Duration,
-    /// Weight of the wait's distance from the target, in 1/s.
+    /// Weight of the waiting time's distance from the target, in 1/s.
     pub alpha: f64,
-    /// Weight of the wait's change, in 1/s.
+    /// Weight of the waiting time's change, in 1/s.
     pub beta: f64,
-    /// Whether packets that can be marked are, instead of dropped, while the probability is below `mark_below`.
+    /// Whether packets that can be marked are marked instead of dropped, while the probability is below `mark_below`.
     pub ecn: bool,
-    /// Above this probability also packets that can be marked are dropped (mark_ecnth).
+    /// The probability above which packets are dropped even if they can be marked (mark_ecnth).
     pub mark_below: Probability,
-    /// Size of a typical packet: a queue of no more than two is left alone.
+    /// Size of a typical packet: a queue of at most two is left alone.
     pub mean_packet: Bytes,
 }
 
@@ -84,19 +86,20 @@ pub struct Pie {
     config: PieConfig,
     rng: Box<dyn Rng + Send>,
     probability: f64,
-    /// The probability added up since the last drop (accu_prob).
+    /// The probability accumulated since the last drop (accu_prob).
     accumulated: f64,
-    /// The wait now, and at the last computation.
+    /// The waiting time now, and at the last computation.
     wait: Duration,
     wait_before: Duration,
-    /// How long packets are still let pass.
+    /// The rest of the burst that passes without drops.
     burst_left: Duration,
     /// When the probability was last computed.
     computed: Time,
 }
 
 impl Pie {
-    /// At rest; [`Kind::check`] has passed. `rng`: one draw for each packet that arrives, also where chance has no say.
+    /// Without any state; [`Kind::check`] has passed. `rng`: one draw for each packet that arrives, also where it
+    /// cannot change the decision.
     pub fn new(config: &PieConfig, rng: Box<dyn Rng + Send>) -> Pie {
         Pie {
             config: config.clone(),
@@ -110,19 +113,19 @@ impl Pie {
         }
     }
 
-    /// The probability with which a packet is marked or dropped, as of the last arrival or departure.
+    /// The probability with which a packet is marked or dropped, at the last arrival or departure.
     pub fn probability(&self) -> f64 {
         self.probability
     }
 
-    /// Works off the computations that have fallen due.
+    /// Does the computations that are due.
     fn advance(&mut self, now: Time) {
         while self.computed + self.config.interval <= now {
             self.computed += self.config.interval;
             let before = (self.probability, self.wait_before, self.burst_left);
             self.compute();
             if before == (self.probability, self.wait_before, self.burst_left) {
-                // Nothing will change until the wait does.
+                // The result does not change until the waiting time does.
                 let passed = now.since(self.computed).as_nanos() / self.config.interval.as_nanos();
                 self.computed += self.config.interval * passed;
             }
@@ -153,7 +156,7 @@ impl Pie {
         STEPS.iter().find(|(below, _)| self.probability < *below).map_or(1.0, |(_, divisor)| *divisor)
     }
 
-    /// Sections 4.1 and 5.4: whether a packet is hit, given a draw from 0 to 1.
+    /// Sections 4.1 and 5.4: whether a packet is marked or dropped, given a draw from 0 to 1.
     fn hits(&mut self, draw: f64, waiting: Backlog) -> bool {
         let quiet = self.wait_before < self.config.target / 2;
         if self.probability == 0.0 && quiet && self.wait < self.config.target / 2 {
@@ -170,7 +173,7 @@ impl Pie {
             self.accumulated = 0.0;
         }
         self.accumulated += self.probability;
-        // Neither soon after the last drop nor late.
+        // Neither too soon after the last drop nor too late.
         let hit = self.accumulated >= 8.5 || (self.accumulated >= 0.85 && draw < self.probability);
         if hit {
             self.accumulated = 0.0;
@@ -186,7 +189,7 @@ impl QueueManager for Pie {
         if !self.hits(draw, waiting) {
             return Decision::Pass;
         }
-        // Section 5.1: an overloaded queue drops what it could mark.
+        // Section 5.1: an overloaded queue drops packets that it could mark.
         Decision::signal(packet, self.config.ecn && self.probability < self.config.mark_below.get())
     }
 

@@ -1,16 +1,16 @@
 //! Random early detection.
 //!
-//! Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on Networking 1(4),
-//! 1993: figure 2 and section 4 (the average), section 5 (uniform spacing of the signals by a count); RFC 2309. "Gentle" is
-//! Floyd, "Recommendation on using the gentle variant of RED", 2000: beyond the upper threshold the probability grows on to 1
-//! at twice that threshold instead of jumping there. Packets are marked instead of dropped below the upper threshold only:
-//! an overloaded queue drops what it could mark (RFC 7567 section 4.2.1).
+//! Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on Networking
+//! 1(4), 1993: figure 2 and section 4 (the average), section 5 (uniform spacing of the signals by a count); RFC 2309.
+//! "Gentle" is Floyd, "Recommendation on using the gentle variant of RED", 2000: beyond the upper threshold the
+//! probability grows to 1 at twice that threshold instead of jumping to 1. Packets are marked instead of dropped below
+//! the upper threshold only: an overloaded queue drops packets that it could mark (RFC 7567 section 4.2.1).
 //!
 //! What is simplified, and who could notice:
-//! * While the queue is empty the average decays as if packets of `mean_packet` had left one after the other at the rate of
+//! * While the queue is empty the average decays as if packets of `mean_packet` left one after the other at the rate of
 //!   the link; with HARQ they take more coded bits than that. Only the first packets after a pause could notice.
-//! * The size of a packet does not weigh in its probability, also where the queue is measured in bytes: RFC 7141 section 2.3
-//!   advises so, and the original paper offers both.
+//! * The size of a packet has no weight in its probability, even where the queue is measured in bytes: RFC 7141 section
+//!   2.3 recommends this, and the original paper offers both.
 
 use rand::Rng;
 use schemars::JsonSchema;
@@ -22,25 +22,26 @@ use crate::buffer::{Backlog, Buffer, Limit, LinkFacts};
 use crate::chance::unit_interval;
 use crate::packet::PacketRef;
 
-/// Marks or drops at random, the more the longer the queue is on average.
+/// Marks or drops at random, with a probability that grows with the average length of the queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RedConfig {
-    /// Average length of the queue from which on some packets are marked or dropped: packets, bytes, time at the rate of the
-    /// link, or bandwidth-delay products. The queue is measured in packets if this is, else in bytes.
+    /// Average length of the queue above which some packets are marked or dropped: packets, bytes, time at the rate of
+    /// the link, or bandwidth-delay products. The queue is measured in packets if this is, else in bytes.
     pub min: Buffer,
-    /// Average length at which `max_p` of them are, and above which packets are dropped and no longer marked; of the same
-    /// kind as `min`.
+    /// Average length at which the share `max_p` is marked or dropped, and above which packets are dropped and no
+    /// longer marked; of the same kind as `min`.
     pub max: Buffer,
-    /// The share marked or dropped as the average reaches `max`.
+    /// The share marked or dropped when the average reaches `max`.
     pub max_p: Probability,
     /// Weight of each arrival in the average: 0 to 1.
     pub weight: f64,
-    /// Whether the share grows from `max_p` at `max` to 1 at twice `max`; without it all is dropped above `max`.
+    /// Whether the share grows from `max_p` at `max` to 1 at twice `max`; without it all packets are dropped above
+    /// `max`.
     pub gentle: bool,
-    /// Whether packets that can be marked are, instead of dropped.
+    /// Whether packets that can be marked are marked instead of dropped.
     pub ecn: bool,
-    /// Size of a typical packet: how fast the average forgets while the queue is empty.
+    /// Size of a typical packet, by which the average decays while the queue is empty.
     pub mean_packet: Bytes,
 }
 
@@ -59,7 +60,7 @@ impl Default for RedConfig {
     }
 }
 
-/// Both thresholds, in the measure of the lower one.
+/// Both thresholds, in the unit of the lower one.
 #[derive(Clone, Copy, Debug)]
 struct Thresholds {
     min: Limit,
@@ -107,18 +108,18 @@ pub struct Red {
     measure: Limit,
     min: f64,
     max: f64,
-    /// How long a typical packet takes.
+    /// The transmission time of a typical packet.
     packet_time: f64,
     rng: Box<dyn Rng + Send>,
     average: f64,
     /// Packets since the last signal, -1 while the average is below the lower threshold.
     count: f64,
-    /// Since when the queue is empty, if it is.
+    /// When the queue became empty, if it is.
     empty_since: Time,
 }
 
 impl Red {
-    /// `rng`: one draw for each packet that arrives, also where chance has no say.
+    /// `rng`: one draw for each packet that arrives, also where it cannot change the decision.
     ///
     /// # Errors
     /// If a value cannot be.

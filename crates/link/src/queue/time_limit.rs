@@ -1,7 +1,7 @@
-//! A limit on how long a packet waits, in any queue.
+//! A limit on the waiting time of packets, in any queue.
 //!
-//! What the schedulers call `limit`, for those who want it beside the queue's other options; CoDeS is proportional fairness
-//! with one (Tauran's thesis, section 6.3.5).
+//! The same as the option `limit` of the schedulers, as a queue manager; CoDeS is proportional fairness with such a
+//! limit (Tauran's thesis, section 6.3.5).
 
 use rand::Rng;
 use schemars::JsonSchema;
@@ -11,11 +11,11 @@ use units::{Duration, FieldError};
 use super::{Kind, QueueManager};
 use crate::buffer::LinkFacts;
 
-/// Drops what has waited too long, when it would be sent or another comes.
+/// Drops packets that have waited too long, when they would be sent or another packet arrives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TimeLimitConfig {
-    /// How long a packet may wait. Where the scheduler has a limit too, the shorter one holds.
+    /// The limit on the waiting time. If the scheduler has a limit too, the shorter one applies.
     pub limit: Duration,
 }
 

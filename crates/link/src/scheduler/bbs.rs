@@ -1,18 +1,20 @@
-//! Scheduling frame by frame: what brings the users most utility in the next frame.
+//! Scheduling frame by frame: the packets with the most utility fill the next frame.
 //!
-//! Chaput, Verloop, Beylot, Baudoin, "Utility function based packet scheduling over DVB-S2", ICC 2013; Dupé, Chaput, Baudoin,
-//! Bès, Deramecourt, Beylot, "Optimized GSE packet scheduling over DVB-S2", 2014: the next frame is filled so that the sum of
-//! U'(x_f)·bits over the users in it is highest, which is the first-order gain of their utilities U(x_f), x_f what a user was
-//! served lately. U is alpha-fair (Mo and Walrand, IEEE/ACM Transactions on Networking 8(5), 2000): U'(x) = x^-α, so that
-//! α = 0 is the highest rate, 1 proportional fairness, 2 the least delay of transfers, and large α the fairness of max-min.
+//! Chaput, Verloop, Beylot, Baudoin, "Utility function based packet scheduling over DVB-S2", ICC 2013; Dupé, Chaput,
+//! Baudoin, Bès, Deramecourt, Beylot, "Optimized GSE packet scheduling over DVB-S2", 2014: the next frame is filled so
+//! that the sum of U'(x_f)·bits over the users in it is highest, which is the first-order gain of their utilities
+//! U(x_f), x_f a user's recent service. U is alpha-fair (Mo and Walrand, IEEE/ACM Transactions on Networking 8(5),
+//! 2000): U'(x) = x^-α, so that α = 0 is the highest rate, 1 proportional fairness, 2 the least delay of transfers, and
+//! large α max-min fairness.
 //!
 //! What is simplified, and who could notice:
-//! * A frame of DVB-S2 has one modulation and coding, and the papers choose it with the packets. On this link each packet is
-//!   coded for itself, so a bit of the frame brings what the user's own estimate says, and the frame is filled in the order of
-//!   U'(x_f)·r_f. The cost of a packet in a frame is that of its first sending, as estimated: repetitions are not planned.
-//! * A packet at the end of a frame is finished in the next, whose room it lessens (as GSE fragments it).
-//! * A frame is an amount, not an instant: one is planned when the last is sent, and none is filled up with padding. A planned
-//!   packet that has been dropped since, or whose user may not start now, is passed over.
+//! * A frame of DVB-S2 has one modulation and coding, which the papers choose with the packets. On this link each
+//!   packet is coded separately, so a bit of the frame has the information of the user's own estimate, and the frame is
+//!   filled in the order of U'(x_f)·r_f. The cost of a packet in a frame is that of its first transmission, as
+//!   estimated: repetitions are not planned.
+//! * A packet at the end of a frame is completed in the next, whose room it reduces (as with fragmentation in GSE).
+//! * A frame is an amount, not an instant: one is planned when the last is sent, and none is padded. A planned packet
+//!   that has been dropped since, or whose user may not start now, is skipped.
 
 use std::collections::VecDeque;
 
@@ -27,13 +29,14 @@ use crate::buffer::{Backlog, LinkFacts};
 use crate::packet::{DropReason, PacketRef};
 
 user_queues_config! {
-    /// A queue for each user; fills one frame after the other with what brings the users most utility.
+    /// A queue for each user; fills one frame after the other with the packets of the most utility.
     pub struct BbsConfig {
         /// Coded bits of a frame.
         pub frame: u32 = DEFAULT_FRAME,
-        /// How fair the utility is: 0 the highest rate, 1 proportional fairness (log), the larger the more equal the users.
+        /// The fairness of the utility: 0 the highest rate, 1 proportional fairness (log), larger values more equal
+        /// users.
         pub alpha: f64 = 1.0,
-        /// Over which what a user was served is averaged: it divides the past by e.
+        /// The time over which the service is averaged: it divides the past by e.
         pub window: Duration = DEFAULT_WINDOW,
     }
 }
@@ -66,7 +69,7 @@ impl Kind for BbsConfig {
     }
 }
 
-/// What is planned at once.
+/// The frames that are planned at once.
 #[derive(Clone, Copy, Debug)]
 pub struct Frames {
     /// Coded bits of a frame.
@@ -81,11 +84,11 @@ pub struct ByFrames {
     served: Served,
     frames: Frames,
     alpha: f64,
-    /// Whose packet goes next, one entry for each packet.
+    /// The user of each next packet.
     plan: VecDeque<u32>,
     /// Coded bits by which the last plan was longer than its frames.
     overhang: f64,
-    /// Room for planning.
+    /// Working memory for planning.
     candidates: Vec<Candidate>,
 }
 
@@ -93,7 +96,7 @@ pub struct ByFrames {
 struct Candidate {
     user: u32,
     information: f64,
-    /// What it was served lately and will have been by the frames planned so far, in bits.
+    /// Its recent service, including the frames planned so far, in bits.
     served: f64,
     /// Bits in the frame being planned.
     in_frame: f64,
@@ -104,13 +107,13 @@ struct Candidate {
 }
 
 impl ByFrames {
-    /// Serves `queues` by plans for the utility of fairness `alpha`, with what was served smoothed over `window`.
+    /// Serves `queues` by plans for the utility of fairness `alpha`, with the service smoothed over `window`.
     pub fn new(queues: UserQueues, frames: Frames, alpha: f64, window: Duration) -> ByFrames {
         let served = Served::new(queues.users(), window);
         ByFrames { queues, served, frames, alpha, plan: VecDeque::new(), overhang: 0.0, candidates: Vec::new() }
     }
 
-    /// Fills the next frames from the users who may start now; at least one packet if any waits.
+    /// Fills the next frames with packets of the users that may start now; at least one packet if any waits.
     fn make_plan(&mut self, now: Time, view: &mut View<'_>) {
         let mut candidates = std::mem::take(&mut self.candidates);
         self.gather(now, view, &mut candidates);
@@ -122,7 +125,7 @@ impl ByFrames {
             }
             room += f64::from(self.frames.bits);
             if room <= 0.0 && !self.plan.is_empty() {
-                continue; // what sticks out of a frame before fills it
+                continue; // a packet that extends beyond a frame fills the next
             }
             for candidate in &mut candidates {
                 candidate.begin_frame(self.alpha);
@@ -142,7 +145,7 @@ impl ByFrames {
                 }
             }
         }
-        // Frames that were not filled are not kept for later, and more than the next ones is not owed.
+        // Unfilled frames are not kept for later, and the excess is at most the next frames.
         self.overhang = (-room).clamp(0.0, f64::from(self.frames.bits) * f64::from(self.frames.count));
         candidates.clear();
         self.candidates = candidates;
@@ -153,7 +156,7 @@ impl ByFrames {
         for user in 0..self.queues.users() as u32 {
             if self.queues.front(user).is_some() && view.may_start(user) {
                 let information = view.information(user).max(LEAST_INFORMATION);
-                // Never so little that its power leaves the range of numbers.
+                // Never so small that its power leaves the range of numbers.
                 let served = (self.served.of(user) / factor).max(1e-3);
                 candidates.push(Candidate { user, information, served, in_frame: 0.0, packets: 0, gain: 0.0 });
             }

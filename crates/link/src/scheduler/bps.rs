@@ -1,10 +1,11 @@
-//! Scheduling by periods: the next frames are planned together and then played.
+//! Scheduling by periods: the next frames are planned together and then sent.
 //!
-//! The criterion is that of [frame by frame](super::bbs) (Dupé et al., ICC 2014, name the variant without its details): here a
-//! plan covers a period, and each of its frames is filled as if those before it had been sent. Within a period the plan knows
-//! neither packets that come nor channels that change, which is the price for planning seldom.
+//! The criterion is that of [frame by frame](super::bbs) (Dupé et al., ICC 2014, name the variant without its details):
+//! here a plan covers a period, and each of its frames is filled as if those before it had been sent. Within a period
+//! the plan ignores new packets and changes of the channels, which is the cost of planning rarely.
 //!
-//! What is simplified: as there. What was served does not fade within a plan, so a period is to be short beside the window.
+//! What is simplified: as there. The service does not decay within a plan, so a period should be short against the
+//! window.
 
 use units::{Duration, FieldError};
 
@@ -19,17 +20,18 @@ user_queues_config! {
     pub struct BpsConfig {
         /// Coded bits of a frame.
         pub frame: u32 = DEFAULT_FRAME,
-        /// How long the frames last that are planned at once, at the rate of the link: rounded up to whole frames,
-        /// at most 10 000 of them and 10 s.
+        /// The length of the frames that are planned at once, at the rate of the link: rounded up to whole frames, at
+        /// most 10 000 of them and 10 s.
         pub period: Duration = Duration::from_millis(10),
-        /// How fair the utility is: 0 the highest rate, 1 proportional fairness (log), the larger the more equal the users.
+        /// The fairness of the utility: 0 the highest rate, 1 proportional fairness (log), larger values more equal
+        /// users.
         pub alpha: f64 = 1.0,
-        /// Over which what a user was served is averaged: it divides the past by e.
+        /// The time over which the service is averaged: it divides the past by e.
         pub window: Duration = DEFAULT_WINDOW,
     }
 }
 
-/// More would be one plan for longer than channels and queues stay as they are, and long to make.
+/// A longer plan would outlast the state of channels and queues, and take long to compute.
 const MOST_FRAMES: u32 = 10_000;
 
 impl BpsConfig {

@@ -13,23 +13,23 @@ use crate::queue::QueueConfig;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClassConfig {
-    /// What flows call it.
+    /// The name by which flows refer to it.
     pub name: String,
-    /// Who of the class is sent next.
+    /// The choice of the user within the class.
     #[serde(default)]
     pub scheduler: SchedulerConfig,
-    /// Which packets of the class are marked or dropped before a queue is full.
+    /// The choice of packets of the class that are marked or dropped before a queue is full.
     #[serde(default)]
     pub queue: QueueConfig,
 }
 
-/// Schedulers of which one is asked only if those before it have nothing to send (strict priority).
+/// Schedulers in strict priority: one is used only if those before it have nothing to send.
 pub struct Classes {
     classes: Vec<Box<dyn Scheduler>>,
 }
 
 impl Classes {
-    /// One scheduler for each class, the first of which goes first.
+    /// One scheduler for each class, the first with the highest priority.
     pub fn new(classes: Vec<Box<dyn Scheduler>>) -> Classes {
         Classes { classes }
     }

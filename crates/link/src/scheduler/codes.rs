@@ -1,7 +1,7 @@
-//! CoDeS, the Controlled Delay Scheduler: proportional fairness with a limit on how long a packet waits.
+//! CoDeS, the Controlled Delay Scheduler: proportional fairness with a limit on the waiting time.
 //!
-//! Tauran's thesis, section 6.3.5: what has waited too long is dropped, and so neither holds up what comes after it nor reaches
-//! an application that has given it up.
+//! Tauran's thesis, section 6.3.5: a packet that has waited too long is dropped. So it neither delays later packets nor
+//! reaches an application that has given it up.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,16 +12,16 @@ use super::users::DEFAULT_BUFFER;
 use super::{Kind, Parts, Scheduler};
 use crate::buffer::{Buffer, LinkFacts};
 
-/// Proportional fairness that drops what has waited too long.
+/// Proportional fairness that drops packets which have waited too long.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CodesConfig {
     /// Size of all queues together, of which each of the n users has an equal part: packets, bytes, time at the rate of the
     /// link, or bandwidth-delay products.
     pub buffer: Buffer,
-    /// How long a packet may wait before it is dropped.
+    /// The waiting time after which a packet is dropped.
     pub limit: Duration,
-    /// Over which what a user was served is averaged: it divides the past by e.
+    /// The time over which the service is averaged: it divides the past by e.
     pub window: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! First in, first out, whoever the packets are for.
+//! First in, first out over all users.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub struct DropTailConfig {
     /// Size of the queue: packets, bytes, time at the rate of the link, or bandwidth-delay products. The packet that is
     /// being sent does not count. In the published studies DT_H is "1 bdp/sqrt(n)" and DT_S "1 bdp/sqrt(n)/n".
     pub buffer: Buffer,
-    /// How long a packet may wait before it is dropped; without it, for ever.
+    /// The waiting time after which a packet is dropped; by default unlimited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Duration>,
 }

@@ -1,10 +1,11 @@
 //! Deficit round robin: in turn, and fair in bytes.
 //!
-//! Shreedhar and Varghese, "Efficient fair queuing using deficit round robin", IEEE/ACM Transactions on Networking 4(3), 1996,
-//! figure 3: each turn adds the quantum to what a user may send; what it cannot use for a packet it keeps, unless nothing
-//! waits for it. While a user may not start it is passed over, and its turn gives it nothing. A user that may no longer start
-//! within its turn keeps of it what its first packet takes: so after each turn it has at most a largest packet to its credit
-//! (lemma 1 of the paper), on which the bound on what users get beyond each other rests, and being held up earns nothing.
+//! Shreedhar and Varghese, "Efficient fair queuing using deficit round robin", IEEE/ACM Transactions on Networking
+//! 4(3), 1996, figure 3: each turn adds the quantum to the bytes that a user may send; it keeps the rest for its next
+//! turn, unless its queue is empty. While a user may not start it is skipped, and its turn adds nothing. A user that
+//! may no longer start within its turn keeps at most the bytes of its first packet: so after each turn its deficit is
+//! at most a largest packet (lemma 1 of the paper), on which the fairness bound rests, and waiting for HARQ earns no
+//! credit.
 
 use std::collections::VecDeque;
 
@@ -16,9 +17,9 @@ use crate::buffer::{Backlog, LinkFacts};
 use crate::packet::{DropReason, PacketRef};
 
 user_queues_config! {
-    /// A queue for each user, of which each that is not empty sends the same bytes in turn.
+    /// A queue for each user; each queue with packets sends the same number of bytes in turn.
     pub struct DrrConfig {
-        /// What a user may send in a turn. A choice takes few steps only if it is no less than most packets.
+        /// The bytes that a user may send in a turn. A choice takes few steps only if most packets are no larger.
         pub quantum: Bytes = DEFAULT_QUANTUM,
     }
 }
@@ -26,7 +27,7 @@ user_queues_config! {
 /// A full packet.
 pub(super) const DEFAULT_QUANTUM: Bytes = Bytes::new(1500);
 
-/// Refuses turns in which little can be sent.
+/// Refuses a quantum that is too small.
 pub(super) fn check_quantum(quantum: Bytes) -> Result<(), FieldError> {
     const LEAST: Bytes = Bytes::new(40);
     const MOST: Bytes = Bytes::new(1_000_000_000);
@@ -52,13 +53,13 @@ impl Kind for DrrConfig {
 pub struct DeficitRoundRobin {
     queues: UserQueues,
     quantum: u64,
-    /// The users whose turn comes, in this order; the first may be in its turn.
+    /// The users in the order of their turns; the first may be in its turn.
     turns: VecDeque<u32>,
     /// Whether the first has its quantum.
     begun: bool,
-    /// Of each user: whether it is among them.
+    /// For each user: whether it has a turn.
     listed: Vec<bool>,
-    /// Of each user: the bytes that it may send.
+    /// For each user: the bytes that it may send.
     deficits: Vec<u64>,
 }
 
@@ -76,7 +77,7 @@ impl DeficitRoundRobin {
         }
     }
 
-    /// What the user may send now for which it is the turn: `None` ends the turn.
+    /// The packet that the user may send in its turn now: `None` ends the turn.
     fn serve(&mut self, now: Time, user: u32) -> Option<PacketRef> {
         if !std::mem::replace(&mut self.begun, true) {
             self.deficits[user as usize] += self.quantum;
@@ -120,7 +121,7 @@ impl Scheduler for DeficitRoundRobin {
 
     fn select(&mut self, now: Time, view: &mut View<'_>) -> Option<PacketRef> {
         self.queues.expire(now);
-        // A whole round in which nobody may start ends the search.
+        // The search ends after a round in which no user may start.
         let mut idle = 0;
         while idle < self.turns.len() {
             let user = *self.turns.front()?;

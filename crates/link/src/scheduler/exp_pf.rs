@@ -1,4 +1,5 @@
-//! Exponential proportional fairness: proportional fairness until waits differ, then longest wait first.
+//! Exponential proportional fairness: proportional fairness until waiting times differ, then the longest waiting time
+//! first.
 //!
 //! Rhee, Holtzman, Kim, "Scheduling of real/non-real time services: adaptive EXP/PF algorithm", IEEE VTC Spring 2003: serves
 //! the user with the highest exp((a_i W_i - m) / (1 + √m)) r_i / R_i, m the mean of a_i W_i over the users who wait, a_i and
@@ -17,14 +18,13 @@ use super::{Kind, Parts, Scheduler};
 use crate::buffer::LinkFacts;
 
 user_queues_config! {
-    /// A queue for each user; serves whose channel is best for what it was served lately, unless others have waited much
-    /// longer than the mean.
+    /// A queue for each user; proportional fairness, unless others have waited much longer than the mean.
     pub struct ExpPfConfig {
-        /// How long a packet should wait at most (τ).
+        /// The target of the waiting time (τ).
         pub deadline: Duration = DEFAULT_DEADLINE,
         /// The share of packets that may wait longer (δ).
         pub loss: Probability = default_loss(),
-        /// Over which what a user was served is averaged: it divides the past by e.
+        /// The time over which the service is averaged: it divides the past by e.
         pub window: Duration = DEFAULT_WINDOW,
     }
 }
@@ -43,7 +43,7 @@ impl Kind for ExpPfConfig {
     }
 }
 
-/// The logarithm of the rule, less what is the same for all users.
+/// The logarithm of the rule, without terms that are the same for all users.
 pub struct ExpPf {
     urgency: f64,
 }
@@ -58,7 +58,7 @@ impl Rule for ExpPf {
 
     #[inline(always)]
     fn score(&self, weight: f64, waited_s: f64, crowd: &Crowd) -> f64 {
-        // The factor is the same for all users, and the compiler computes it once.
+        // The factor is the same for all users, so the compiler computes it once.
         weight + waited_s * (self.urgency / (1.0 + (self.urgency * crowd.mean_wait_s).sqrt()))
     }
 }

@@ -1,7 +1,7 @@
-//! A scheduler that asks somebody else: a script, or code outside of this crate.
+//! A scheduler that calls a user's code: a script, or code outside of this crate.
 //!
-//! It keeps the queues and the rules of the house (order within a queue, nothing held back for nothing) and asks a [`Choose`]
-//! for one thing: which user.
+//! It keeps the queues and their rules (order within a queue, work conservation), and calls a [`Choose`] for the choice
+//! of the user.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use super::{Kind, Parts, Scheduler, View};
 use crate::buffer::{Backlog, Buffer, LinkFacts};
 use crate::packet::{DropReason, PacketRef};
 
-/// A queue for each user, of which a script says which is served.
+/// A queue for each user; a script chooses the user.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ExternalConfig {
@@ -23,7 +23,7 @@ pub struct ExternalConfig {
     /// Size of all queues together, of which each of the n users has an equal part: packets, bytes, time at the rate of the
     /// link, or bandwidth-delay products.
     pub buffer: Buffer,
-    /// How long a packet may wait before it is dropped; without it, for ever.
+    /// The waiting time after which a packet is dropped; by default unlimited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Duration>,
 }
@@ -61,30 +61,32 @@ impl Kind for ExternalConfig {
     }
 }
 
-/// Chooses who is served.
+/// Chooses the user to serve.
 pub trait Choose: Send {
-    /// The user to serve now, of one of `queues`: all users with packets who may start, the lowest number first, at least one.
+    /// The user to serve now, one of `queues`: all users with packets that may start, the lowest number first, at least
+    /// one.
     ///
-    /// If the answer is none of them the first is served, and counted in [`Scheduler::overruled`].
+    /// If the answer is another user, the first is served, and counted in [`Scheduler::overruled`].
     fn choose(&mut self, now: Time, queues: &[QueueState]) -> Option<u32>;
 }
 
-/// What may be known of a user's queue.
+/// The state of a user's queue, for a choice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueueState {
     /// The user.
     pub user: u32,
-    /// Packets that wait.
+    /// Waiting packets.
     pub packets: usize,
     /// Their bytes.
     pub bytes: u64,
-    /// How long the first has waited.
+    /// The waiting time of the first packet.
     pub head_wait: Duration,
-    /// The bytes of the first.
+    /// The bytes of the first packet.
     pub head_size: u32,
-    /// Mutual information of a coded bit, 0 to 1, as the sender estimates it: the rate that the channel bears is in proportion.
+    /// Mutual information of a coded bit, 0 to 1, as the sender estimates it; the achievable rate is proportional to
+    /// it.
     pub information: f64,
-    /// Bits per second that were sent to the user lately, smoothed over a second.
+    /// The bit rate of the user's recent transmissions, smoothed over a second.
     pub served_bps: f64,
 }
 
@@ -94,12 +96,12 @@ pub struct External {
     queues: UserQueues,
     served: Served,
     overruled: u64,
-    /// Room for what the chooser is shown.
+    /// Working memory for the states.
     states: Vec<QueueState>,
 }
 
 impl External {
-    /// Serves `queues` as `chooser` says.
+    /// Serves `queues` by the choices of `chooser`.
     pub fn new(chooser: Box<dyn Choose>, queues: UserQueues) -> External {
         let served = Served::new(queues.users(), DEFAULT_WINDOW);
         External { chooser, queues, served, overruled: 0, states: Vec::new() }

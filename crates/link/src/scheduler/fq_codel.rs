@@ -1,14 +1,14 @@
 //! FQ-CoDel: a queue with CoDel for each flow, in turn, new flows first.
 //!
-//! RFC 8290: flows are hashed to queues (section 4.1.1), a packet that finds the buffer full makes room at the head of the
-//! fattest queue (section 4.1.3), two lists of queues are served by deficit round robin, that of new ones first (section 4.2),
-//! and each queue has a CoDel of its own (RFC 8289). It brings these queue managers itself and takes no other.
+//! RFC 8290: flows are hashed to queues (section 4.1.1), a packet that finds the buffer full makes room at the head of
+//! the longest queue (section 4.1.3), two lists of queues are served by deficit round robin, that of new ones first
+//! (section 4.2), and each queue has a CoDel of its own (RFC 8289). No other queue manager can be configured.
 //!
-//! Defaults differ from section 5.2 of the RFC in CoDel's interval and target, 200 ms and 10 ms for 100 ms and 5 ms: the
-//! interval is to cover most round-trip times, and on paths over satellites these are longer.
+//! The defaults of CoDel's interval and target are 200 ms and 10 ms, where section 5.2 of the RFC has 100 ms and 5 ms:
+//! the interval should cover most round-trip times, which are longer over satellites.
 //!
-//! What is simplified, and who could notice: the hash is of the flow's number and has no random part, so the same flows meet in
-//! a queue in every run. A queue whose first packet is for a user that may not start is passed over in its turn.
+//! What is simplified, and who could notice: the hash is of the flow's number and has no random part, so the same flows
+//! share a queue in every run. A queue whose first packet is for a user that may not start is skipped.
 
 use std::collections::VecDeque;
 
@@ -24,25 +24,26 @@ use crate::packet::{DropReason, PacketRef};
 use crate::queue::codel::{Codel, CodelConfig};
 use crate::queue::{self, Queue};
 
-/// Queues of flows with a CoDel each, served in turn, those of flows with little to send first.
+/// Queues of flows with a CoDel each, served in turn, new flows first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FqCodelConfig {
-    /// Size of all queues together: packets, bytes, time at the rate of the link, or bandwidth-delay products. When it is
-    /// exceeded the longest queue loses up to half of its packets.
+    /// Size of all queues together: packets, bytes, time at the rate of the link, or bandwidth-delay products. When it
+    /// is exceeded the longest queue loses up to half of its packets.
     pub buffer: Buffer,
-    /// How long a packet may wait before it is dropped; without it, for ever.
+    /// The waiting time after which a packet is dropped; by default unlimited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Duration>,
-    /// How many queues the flows are hashed to.
+    /// The number of queues to which flows are hashed.
     pub flows: u32,
-    /// What a queue may send in a turn.
+    /// The bytes that a queue may send in a turn.
     pub quantum: Bytes,
-    /// CoDel's wait that is acceptable for ever.
+    /// CoDel's acceptable waiting time.
     pub target: Duration,
-    /// How long the wait may stay above the target before CoDel acts: about the longest round-trip time.
+    /// How long the waiting time may stay above the target before CoDel drops packets: about the longest round-trip
+    /// time.
     pub interval: Duration,
-    /// Whether packets that can be marked are, instead of dropped.
+    /// Whether packets that can be marked are marked instead of dropped.
     pub ecn: bool,
 }
 
@@ -98,12 +99,12 @@ pub struct FqCodel {
     queues: UserQueues,
     limit: Limit,
     quantum: i64,
-    /// Queues of flows that have begun to send, then those of all others that send, each in the order of their turns.
+    /// Queues of new flows, then those of the other flows, each in the order of their turns.
     new: VecDeque<u32>,
     old: VecDeque<u32>,
-    /// Of each queue: whether it is in a list.
+    /// For each queue: whether it is in a list.
     listed: Vec<bool>,
-    /// Of each queue: the bytes that it may send before its turn ends.
+    /// For each queue: the bytes that it may send before its turn ends.
     deficits: Vec<i64>,
 }
 
@@ -144,7 +145,7 @@ impl FqCodel {
         self.limit.measure(self.queues.backlog()) > self.limit.count()
     }
 
-    /// The next queue in turn whose first packet may go, or that is empty: which list it is in, and where.
+    /// The next queue in turn whose first packet may be sent, or that is empty: its list, and its index there.
     fn next(&self, view: &View<'_>) -> Option<(bool, usize, u32)> {
         let may_go = |&place: &u32| self.queues.front(place).is_none_or(|(first, _)| view.may_start(first.user));
         let find = |list: &VecDeque<u32>| list.iter().position(may_go).map(|at| (at, list[at]));
@@ -186,10 +187,10 @@ impl Scheduler for FqCodel {
                 }
             }
             if self.queues.front(place).is_some() {
-                continue; // CoDel dropped what could go, and what comes next may not
+                continue; // CoDel dropped the packet, and the next may be one that may not start
             }
             list.remove(at);
-            // An emptied new queue has to wait for the old ones once, so that a flow cannot stay new by sending little.
+            // An emptied new queue moves to the old ones once, so that a flow cannot stay new by sending little.
             if is_new {
                 self.old.push_back(place);
             } else {

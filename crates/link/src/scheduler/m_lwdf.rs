@@ -1,11 +1,11 @@
-//! Modified Largest Weighted Delay First: proportional fairness for who has waited.
+//! Modified Largest Weighted Delay First: proportional fairness weighted with the waiting time.
 //!
 //! Andrews, Kumaran, Ramanan, Stolyar, Whiting, Vijayakumar, "Providing quality of service over a shared wireless link", IEEE
 //! Communications Magazine 39(2), 2001: serves the user with the highest a_i W_i r_i / R_i, W_i the wait of its first packet
 //! and a_i = -log10(δ_i) / τ_i for at most the share δ_i of packets to wait longer than τ_i.
 //!
-//! What is simplified, and who could notice: all users of a scheduler have one deadline and one share, so that a_i decides
-//! nothing between them; who wants other deadlines for other flows puts them in classes, which are served in strict order.
+//! What is simplified, and who could notice: all users of a scheduler have the same deadline and share, so that a_i has
+//! no effect between them; for other deadlines put flows into classes, which are served in strict order.
 
 use units::{Duration, FieldError, Probability};
 
@@ -16,21 +16,21 @@ use super::{Kind, Parts, Scheduler};
 use crate::buffer::LinkFacts;
 
 user_queues_config! {
-    /// A queue for each user; serves whose channel is best for what it was served lately, times how long it has waited.
+    /// A queue for each user; proportional fairness weighted with the waiting time.
     pub struct MLwdfConfig {
-        /// How long a packet should wait at most (τ).
+        /// The target of the waiting time (τ).
         pub deadline: Duration = DEFAULT_DEADLINE,
         /// The share of packets that may wait longer (δ).
         pub loss: Probability = default_loss(),
-        /// Over which what a user was served is averaged: it divides the past by e.
+        /// The time over which the service is averaged: it divides the past by e.
         pub window: Duration = DEFAULT_WINDOW,
     }
 }
 
-/// What a conversation bears on a satellite's last hop, and CoDeS' limit.
+/// Acceptable for a conversation over a satellite's last hop, and CoDeS' limit.
 pub(super) const DEFAULT_DEADLINE: Duration = Duration::from_millis(100);
 
-/// The share that simulators of cellular networks have made usual.
+/// The usual share in simulators of cellular networks.
 pub(super) fn default_loss() -> Probability {
     Probability::new(0.005)
 }
@@ -48,7 +48,7 @@ pub(super) fn urgency(deadline: Duration, loss: Probability) -> Result<f64, Fiel
     Ok(-libm::log10(loss) / deadline.as_secs_f64())
 }
 
-/// Refuses a deadline that has always passed.
+/// Refuses a deadline of zero.
 pub(super) fn check_deadline(deadline: Duration) -> Result<(), FieldError> {
     if deadline.is_zero() { Err(FieldError::new("deadline", "must be more than 0 s")) } else { Ok(()) }
 }
@@ -67,7 +67,7 @@ impl Kind for MLwdfConfig {
     }
 }
 
-/// The rate of the channel over what was served, times the wait and the urgency.
+/// The rate of the channel over the recent service, times the waiting time and the urgency.
 pub struct MLwdf {
     urgency: f64,
 }

@@ -1,6 +1,7 @@
-//! Maximum rate: always the best channel, whoever starves.
+//! Maximum rate: always the best channel, without fairness.
 //!
-//! It bounds what any scheduler can get out of the users' channels (Tauran's thesis, equation 6.2 and figure 6.3).
+//! It is an upper bound of the capacity of the users' channels under any scheduler (Tauran's thesis, equation 6.2 and
+//! figure 6.3).
 
 use units::FieldError;
 
@@ -11,7 +12,8 @@ use super::{Kind, Parts, Scheduler};
 use crate::buffer::LinkFacts;
 
 user_queues_config! {
-    /// A queue for each user; serves the best channel, and of channels about as good the one served least lately.
+    /// A queue for each user; serves the best channel, and among nearly equal channels the user with the least recent
+    /// service.
     pub struct MaxRateConfig {}
 }
 
@@ -25,14 +27,14 @@ impl Kind for MaxRateConfig {
     }
 }
 
-/// The rate of the channel, in steps of a hundredth: QPSK brings all that it can from some signal-to-noise ratio on, and
-/// differences beyond it mean nothing.
+/// The rate of the channel, in steps of a hundredth: from some signal-to-noise ratio on QPSK has nearly its full
+/// information, and smaller differences have no meaning.
 pub struct MaximumRate;
 
 impl Rule for MaximumRate {
     #[inline]
     fn weight(&self, known: Known) -> f64 {
-        // The second term is less than a step, and the smaller the more was served: it only decides between equals.
+        // The second term is less than a step and falls with the service: it only decides between equals.
         (known.information * 100.0).round() + 0.4 / (1.0 + libm::log1p(known.served))
     }
 }

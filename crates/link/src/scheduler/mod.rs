@@ -1,8 +1,8 @@
-//! Who is sent next, and who is dropped before it is sent.
+//! Schedulers: the choice of the next packet, and drops of packets that wait too long.
 //!
 //! A scheduler holds the packets that wait for the transmitter. A new one is a file here, a line in the registry, and
-//! passes the conformance test of this crate. Which packet of one queue is dropped or marked, and when, is for the queue's
-//! manager to say: see [`crate::queue`].
+//! passes the conformance test of this crate. The queue's manager decides which packet of one queue is dropped or
+//! marked: see [`crate::queue`].
 //!
 //! Most schedulers keep a queue for each user ([`users::UserQueues`]), and most of those serve the user with the highest
 //! score ([`rule::ByRule`]): a new one of that kind is a formula.
@@ -40,19 +40,19 @@ units::registry! {
     }
 }
 
-/// What a scheduler is built from.
+/// The parts from which a scheduler is built.
 pub struct Parts<'a> {
-    /// What sizes of queues are resolved against.
+    /// The properties of the link, for sizes of queues.
     pub link: &'a LinkFacts,
-    /// Makes a queue of a size, with the manager that the scenario says.
+    /// Makes a queue of a size, with the scenario's queue manager.
     pub queue: &'a mut dyn FnMut(Limit) -> Queue,
-    /// Makes what a script has registered under a name, if it has.
+    /// Finds a user's scheduler by its name.
     pub choosers: &'a mut dyn FnMut(&str) -> Option<Box<dyn external::Choose>>,
 }
 
 /// The options of a scheduler, from which it is built.
 pub trait Kind {
-    /// Whether it can be built, but for what only a script knows.
+    /// Checks that it can be built, except for the name of a user's scheduler.
     ///
     /// # Errors
     /// If a value cannot be.
@@ -64,7 +64,7 @@ pub trait Kind {
     /// As [`Kind::check`], and if no script has registered what is named.
     fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError>;
 
-    /// Whether its queues have managers of its own and take no others.
+    /// Whether its queues have managers of its own, so that no other can be configured.
     fn manages_queues(&self) -> bool {
         false
     }
@@ -72,34 +72,33 @@ pub trait Kind {
 
 /// The queue or queues before the transmitter.
 ///
-/// Packets of one flow leave in the order in which they came, and nothing is held back for nothing: while packets wait and
-/// every user may start, [`Scheduler::select`] answers one.
+/// Packets of one flow leave in the order in which they came, and the scheduler is work-conserving: while packets wait
+/// and every user may start, [`Scheduler::select`] returns one.
 pub trait Scheduler: Send {
-    /// Takes a packet, or says why not.
+    /// Adds a packet.
     ///
     /// # Errors
     /// The reason for which the packet is dropped.
     fn enqueue(&mut self, now: Time, packet: PacketRef) -> Result<(), DropReason>;
 
-    /// Takes out the packet to send now; its user must be one that [`View::may_start`].
+    /// Removes and returns the packet to send now; its user must be one that [`View::may_start`].
     fn select(&mut self, now: Time, view: &mut View<'_>) -> Option<PacketRef>;
 
-    /// Whether the scheduler may drop a packet that it has taken, for a time limit or to make room; asked once.
+    /// Whether the scheduler may drop a packet that it has taken, after a time limit or to make room; constant.
     fn gives_up(&self) -> bool {
         false
     }
 
-    /// A packet that was taken and has been given up since; asked until `None` after each call above if
-    /// [`Scheduler::gives_up`].
+    /// A packet that was taken and dropped later; called until `None` after each call above if [`Scheduler::gives_up`].
     fn poll_dropped(&mut self) -> Option<(PacketRef, DropReason)> {
         None
     }
 
-    /// Takes out all packets, those of each flow in order, and begins anew: another satellite serves. What had waited too long
-    /// by `now` has still been dropped for that.
+    /// Removes all packets, those of each flow in order, and resets the scheduler: another satellite serves. Packets
+    /// whose time limit is over at `now` are still dropped for that.
     fn drain(&mut self, now: Time, lost: &mut Vec<PacketRef>);
 
-    /// What waits.
+    /// The backlog.
     fn backlog(&self) -> Backlog;
 
     /// The size of the queue, if there is one for all packets, first in first out, that drops only what finds it full.
@@ -112,13 +111,13 @@ pub trait Scheduler: Send {
         0
     }
 
-    /// How often somebody else was to choose and chose nobody who could be served.
+    /// How often a user's scheduler chose no user that could be served.
     fn overruled(&self) -> u64 {
         0
     }
 }
 
-/// What a scheduler may look at when it chooses.
+/// The state that a scheduler may read when it chooses.
 pub struct View<'a> {
     now: Time,
     harq: &'a dyn Harq,
@@ -137,19 +136,19 @@ impl<'a> View<'a> {
         View { now, harq, estimates, channels }
     }
 
-    /// Whether a new packet for `user` may be sent now: false while the HARQ processes that it could take are taken.
+    /// Whether a new packet for `user` may be sent now: false while all HARQ processes that it could take are in use.
     #[inline]
     pub fn may_start(&self, user: u32) -> bool {
         self.harq.may_start(user)
     }
 
-    /// The mutual information of a coded bit to `user`, 0 to 1, as the sender believes it.
+    /// The mutual information of a coded bit to `user`, 0 to 1, as the sender estimates it.
     #[inline]
     pub fn information(&mut self, user: u32) -> f64 {
         self.estimates.information(self.now, user, self.channels)
     }
 
-    /// Changes whenever [`View::information`] may have: what follows from it is then to be computed anew.
+    /// Changes whenever [`View::information`] may have changed: values that depend on it must be recomputed then.
     #[inline]
     pub fn epoch(&self) -> u64 {
         self.estimates.epoch()

@@ -1,15 +1,16 @@
-//! Proportional fairness: who has a good channel, for what it was given lately.
+//! Proportional fairness: the best channel relative to the recent service.
 //!
-//! Kelly, Maulloo and Tan, Journal of the Operational Research Society 49 (1998); Tauran's thesis, equations 6.3 and 6.4:
-//! serves the user with the highest r_i / R_i, r_i the rate that its channel bears now and R_i what it was served lately.
+//! Kelly, Maulloo and Tan, Journal of the Operational Research Society 49 (1998); Tauran's thesis, equations 6.3 and
+//! 6.4: serves the user with the highest r_i / R_i, where r_i is the rate of its channel and R_i its recent service.
 //!
-//! Nobody starves, whatever the channels do. Let user i always have packets that may start, let each r be the information I of
-//! a coded bit between 1/ρ and 1 (ρ = 1000, [`LEAST_INFORMATION`](super::rule::LEAST_INFORMATION)), let n users be sent c bits
-//! in a second in packets of at most L bits, and let i have been served the smoothed sum of p bits when it is left. While it
-//! waits its p fades by e^(-t/w) and nobody else is chosen whose sum is more than ρ times that; so after a time T the others'
-//! sums are at most (n - 1)(ρ p e^(-T/w) + L) together. But they have been sent everything, smoothed c w (1 - e^(-T/w)). Hence
-//! T ≤ w ln((c w + (n - 1) ρ p) / (c w - (n - 1) L)), for windows w in which more than n - 1 packets are sent. A user in a
-//! channel that brings nothing, beside others in the best, waits about that long: a few windows.
+//! No user starves, whatever the channels. Let user i always have packets that may start, let each r be the information
+//! I of a coded bit between 1/ρ and 1 (ρ = 1000, [`LEAST_INFORMATION`](super::rule::LEAST_INFORMATION)), let n users be
+//! sent c bits in a second in packets of at most L bits, and let i have been served the smoothed sum of p bits at the
+//! end of its service. While it waits its p decays by e^(-t/w) and no user is chosen whose sum is more than ρ times
+//! that; so after a time T the others' sums are at most (n - 1)(ρ p e^(-T/w) + L) together. But they have been sent all
+//! bits, smoothed c w (1 - e^(-T/w)). Hence T ≤ w ln((c w + (n - 1) ρ p) / (c w - (n - 1) L)), for windows w in which
+//! more than n - 1 packets are sent. A user with a channel without information, beside others with the best, waits
+//! about that long: a few windows.
 
 use units::{Duration, FieldError};
 
@@ -19,14 +20,14 @@ use super::{Kind, Parts, Scheduler};
 use crate::buffer::LinkFacts;
 
 user_queues_config! {
-    /// A queue for each user; serves whose channel is best for what it was served lately.
+    /// A queue for each user; serves the user with the best channel relative to its recent service.
     pub struct PfConfig {
-        /// Over which what a user was served is averaged: it divides the past by e.
+        /// The time over which the service is averaged: it divides the past by e.
         pub window: Duration = DEFAULT_WINDOW,
     }
 }
 
-/// Longer than the states of a shadowed channel last, so that who was in one catches up when it is over.
+/// Longer than the states of a shadowed channel, so that a user catches up after one.
 pub(super) const DEFAULT_WINDOW: Duration = Duration::from_secs(1);
 
 /// Refuses an average over no time.
@@ -46,7 +47,7 @@ impl Kind for PfConfig {
     }
 }
 
-/// The rate of the channel over what was served.
+/// The rate of the channel over the recent service.
 pub struct ProportionalFairness;
 
 impl Rule for ProportionalFairness {

@@ -10,7 +10,7 @@ use crate::buffer::{Backlog, LinkFacts};
 use crate::packet::{DropReason, PacketRef};
 
 user_queues_config! {
-    /// A queue for each user, of which each that is not empty sends one packet in turn.
+    /// A queue for each user; each queue with packets sends one in turn.
     pub struct RoundRobinConfig {}
 }
 
@@ -27,9 +27,9 @@ impl Kind for RoundRobinConfig {
 /// See [`RoundRobinConfig`].
 pub struct RoundRobin {
     queues: UserQueues,
-    /// The users whose turn comes, in this order.
+    /// The users in the order of their turns.
     turns: VecDeque<u32>,
-    /// Of each user: whether it is among them.
+    /// For each user: whether it has a turn.
     listed: Vec<bool>,
 }
 

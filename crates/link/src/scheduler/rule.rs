@@ -1,9 +1,10 @@
 //! Schedulers that serve the user with the highest score.
 //!
-//! A [`Rule`] is a formula in what the sender knows of a user: the estimate of its channel, how much it was served lately, and
-//! how long its first packet has waited. What changes only when a user is served or reports is computed then and kept
-//! ([`Rule::weight`]). Where that is the whole score, a tournament of the users knows the highest, and a choice replays the
-//! matches of one user; where the wait counts ([`Rule::TIMED`]), a choice is a pass over the users ([`Rule::score`]).
+//! A [`Rule`] is a formula of the sender's state of a user: the estimate of its channel, its recent service, and the
+//! waiting time of its first packet. The part that changes only when a user is served or reports is computed then and
+//! kept ([`Rule::weight`]). Where that is the whole score, a tournament tree has the highest, and a choice updates the
+//! nodes of one user; where the waiting time counts ([`Rule::TIMED`]), a choice is a pass over the users
+//! ([`Rule::score`]).
 
 use units::{Duration, Time};
 
@@ -13,26 +14,25 @@ use super::{Scheduler, View};
 use crate::buffer::Backlog;
 use crate::packet::{DropReason, PacketRef};
 
-/// What the sender knows of a user when it computes a weight.
+/// The sender's state of a user from which a weight is computed.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
-    /// Mutual information of a coded bit, as estimated: more than 0, at most 1. What a user can be sent in a time is in
-    /// proportion to it.
+    /// Estimated mutual information of a coded bit: more than 0, at most 1. A user's rate is proportional to it.
     pub information: f64,
-    /// How much was sent to the user lately: bits, smoothed, times a factor that is the same for all users.
+    /// The recent service: bits, smoothed, times a factor that is the same for all users.
     pub served: f64,
 }
 
-/// What the sender knows of all users who wait when it computes scores.
+/// The state of all waiting users from which scores are computed.
 #[derive(Clone, Copy, Debug)]
 pub struct Crowd {
-    /// How long their first packets have waited, the mean in seconds.
+    /// The mean waiting time of their first packets, seconds.
     pub mean_wait_s: f64,
 }
 
-/// Whom to serve: the user with the highest score.
+/// The score by which users are served.
 pub trait Rule: Send {
-    /// Whether a score changes while a packet waits. If not, [`Rule::score`] is the weight and is not asked for.
+    /// Whether a score changes while a packet waits. If not, [`Rule::score`] is the weight and is not called.
     const TIMED: bool = false;
 
     /// The part of a score that changes only with the estimate and the service; finite.
@@ -47,29 +47,29 @@ pub trait Rule: Send {
     }
 }
 
-/// Users in a channel that brings nothing count as if it brought this much: so nobody waits for ever.
+/// The least information in a score: a user without any information still has a score, so that it does not starve.
 pub const LEAST_INFORMATION: f64 = 1e-3;
 
-/// A queue for each user, of which that with the highest score is served.
+/// A queue for each user; serves the user with the highest score.
 pub struct ByRule<R> {
     rule: R,
     queues: UserQueues,
     served: Served,
-    /// Of each user: its weight, or minus infinity if nothing waits for it.
+    /// For each user: its weight, or minus infinity without packets.
     weights: Tournament,
-    /// Of each user, and of those that fill up the tournament: when its first packet came, in seconds.
+    /// For each leaf of the tournament: when the user's first packet arrived, in seconds.
     since_s: Vec<f64>,
-    /// When the first packets came, added up in nanoseconds modulo 2^64, and how many there are.
+    /// The sum of the first packets' arrival times in nanoseconds modulo 2^64, and their number.
     since_sum: u64,
     waiting: u32,
-    /// Of each user: when its first packet came, as added up.
+    /// For each user: the arrival time of its first packet in the sum.
     since: Vec<Time>,
-    /// That of the estimates from which the weights are; `None` if all are to be computed anew.
+    /// The epoch of the estimates in the weights; `None` if all weights must be recomputed.
     epoch: Option<u64>,
 }
 
 impl<R: Rule> ByRule<R> {
-    /// Serves `queues` by `rule`, with what was served smoothed over `window`.
+    /// Serves `queues` by `rule`, with the service smoothed over `window`.
     pub fn new(rule: R, queues: UserQueues, window: Duration) -> ByRule<R> {
         let users = queues.users();
         let weights = Tournament::new(users);
@@ -86,7 +86,7 @@ impl<R: Rule> ByRule<R> {
         }
     }
 
-    /// Takes note of the users whose first packet or channel has changed.
+    /// Updates the users whose first packet or channel has changed.
     #[inline]
     fn refresh(&mut self, view: &mut View<'_>) {
         self.note_changed(view);
@@ -139,7 +139,7 @@ impl<R: Rule> ByRule<R> {
         self.rule.weight(Known { information, served: self.served.of(user) })
     }
 
-    /// The user with the highest score of those who may start; the first of equals.
+    /// The user with the highest score of those that may start; the first of equals.
     #[inline]
     fn best(&self, now: Time, view: &View<'_>) -> Option<u32> {
         let best = if R::TIMED { self.best_timed(now) } else { self.weights.winner() };
@@ -149,12 +149,12 @@ impl<R: Rule> ByRule<R> {
 
     #[inline]
     fn crowd(&self, now: Time) -> Crowd {
-        // The waits together are far below 2^64 ns, whatever the sum of the instants is.
+        // The sum of the waiting times is far below 2^64 ns, whatever the sum of the instants is.
         let waited = now.as_nanos().wrapping_mul(u64::from(self.waiting)).wrapping_sub(self.since_sum);
         Crowd { mean_wait_s: waited as f64 * 1e-9 / f64::from(self.waiting.max(1)) }
     }
 
-    /// The highest score: that of each block of users, and then the place in the highest block.
+    /// The highest score: first of each block of users, then in the block with the highest.
     #[inline]
     fn best_timed(&self, now: Time) -> Option<usize> {
         const BLOCK: usize = Tournament::LEAST;
@@ -176,7 +176,7 @@ impl<R: Rule> ByRule<R> {
         Some(best_block * BLOCK + place)
     }
 
-    /// The same, with a look at the permission of each: mostly nobody has it then.
+    /// The same, with a check whether each user may start: mostly none may then.
     #[cold]
     fn best_permitted(&self, now: Time, view: &View<'_>) -> Option<u32> {
         let (now_s, crowd) = (now.as_secs_f64(), self.crowd(now));
@@ -244,7 +244,8 @@ fn highest(
 ) -> f64 {
     const LANES: usize = 8;
     let higher = |a: f64, b: f64| if b > a { b } else { a };
-    // In lanes that the compiler takes side by side: one comparison waits for the one before. Its lengths are all known.
+    // In lanes that the compiler processes at once, because otherwise each comparison waits for the one before. All
+    // lengths are constants.
     let mut lanes = [f64::NEG_INFINITY; LANES];
     for (weights, since) in weights.as_chunks::<LANES>().0.iter().zip(since.as_chunks::<LANES>().0) {
         for lane in 0..LANES {
@@ -261,9 +262,9 @@ fn highest(
     lanes[0]
 }
 
-/// A complete binary tree over the users, in which each node has the higher weight of the two below it.
+/// A tournament: a complete binary tree over the users, in which each node has the higher weight of its two children.
 struct Tournament {
-    /// The root at 1, the nodes below i at 2i and 2i + 1, the users last.
+    /// The root at 1, the children of i at 2i and 2i + 1, the users last.
     nodes: Vec<f64>,
     leaves: usize,
 }
@@ -282,7 +283,7 @@ impl Tournament {
         &self.nodes[self.leaves..]
     }
 
-    /// To be followed by a replay, if there is to be a winner.
+    /// The leaves, whose changes take effect after an update of all nodes.
     #[inline]
     fn leaves_mut(&mut self) -> &mut [f64] {
         &mut self.nodes[self.leaves..]

@@ -1,10 +1,11 @@
-//! What was sent to each user lately.
+//! The recent service of each user.
 
 use units::{Duration, Time};
 
-/// What was sent to each user, smoothed: every window divides the past by e.
+/// The bits sent to each user, smoothed: every window divides the past by e.
 ///
-/// Kept multiplied by e^(t / window): so time changes no user's figure, nor their ratios, and only who is served is touched.
+/// Kept multiplied by e^(t / window): so time changes neither a user's value nor the ratios, and only the served user's
+/// value changes.
 pub struct Served {
     window_s: f64,
     /// The instant at which the factor is 1.
@@ -13,24 +14,24 @@ pub struct Served {
 }
 
 impl Served {
-    /// As if each user had been sent one bit before the start.
+    /// The initial state, as if each user had been sent one bit before the start.
     pub fn new(users: usize, window: Duration) -> Served {
         Served { window_s: window.as_secs_f64(), base: Time::ZERO, sums: vec![1.0; users] }
     }
 
-    /// As if each user had been sent one bit before `now`, and no more.
+    /// Resets the state, as if each user had been sent one bit before `now`.
     pub fn reset(&mut self, now: Time) {
         self.base = now;
         self.sums.fill(1.0);
     }
 
-    /// What `user` was sent: bits, smoothed, times a factor that is the same for all users.
+    /// The bits sent to `user`, smoothed, times a factor that is the same for all users.
     #[inline]
     pub fn of(&self, user: u32) -> f64 {
         self.sums[user as usize]
     }
 
-    /// What `user` was sent in a second, bits, smoothed.
+    /// The bit rate of `user`, smoothed.
     pub fn bps(&self, now: Time, user: u32) -> f64 {
         self.of(user) / self.factor(now) / self.window_s
     }
@@ -41,7 +42,8 @@ impl Served {
         libm::exp(now.since(self.base).as_secs_f64() / self.window_s)
     }
 
-    /// `bits` are sent to `user`. Whether all figures have got a new factor: what was computed from them is then to be anew.
+    /// `bits` are sent to `user`. Returns whether the factor of all values has changed, so that values computed from
+    /// them must be recomputed.
     #[inline]
     pub fn add(&mut self, now: Time, user: u32, bits: f64) -> bool {
         const MOST: f64 = 100.0;
@@ -70,7 +72,7 @@ mod tests {
         served.add(at(2), 1, 1e6);
         assert!((served.of(1) / served.of(0) - std::f64::consts::E).abs() < 1e-4);
         assert!((served.bps(at(2), 1) - 0.5e6).abs() < 1.0);
-        // Far beyond what the factor could reach; nothing overflows, and the past is forgotten.
+        // Far beyond the range of the factor: no overflow, and the past is forgotten.
         assert!(served.add(at(3000), 2, 1e6));
         assert_eq!(served.of(2), 1e6 + 1e-100);
         assert!(served.of(0) > 0.0 && served.of(0) < 1e-90);

@@ -1,9 +1,10 @@
-//! Proportional fairness with urgency, in the place of UBMT.
+//! Proportional fairness with urgency, in place of UBMT.
 //!
-//! The utility-based scheduler UBMT (Fairhurst, Giambene, Giannetti, Niephaus, Sacchi and others, IWSSC 2009) joins a utility of
-//! throughput with one of delay, but its formula is not public. This is a stand-in of the same build: serves the user with the
-//! highest (r_i / R_i) max(1, W_i / D), so that a packet which has waited for the deadline D counts the more the later it is.
-//! Who compares with published results of UBMT could notice; who asks what urgency adds to proportional fairness could not.
+//! The utility-based scheduler UBMT (Fairhurst, Giambene, Giannetti, Niephaus, Sacchi and others, IWSSC 2009) combines
+//! a utility of throughput with one of delay, but its formula is not published. This is a substitute of the same form:
+//! it serves the user with the highest (r_i / R_i) max(1, W_i / D), so that the weight of a packet which has waited for
+//! the deadline D grows with its waiting time. A comparison with published results of UBMT could notice; a study of
+//! urgency in proportional fairness could not.
 
 use units::{Duration, FieldError};
 
@@ -15,11 +16,12 @@ use super::{Kind, Parts, Scheduler};
 use crate::buffer::LinkFacts;
 
 user_queues_config! {
-    /// A queue for each user; proportional fairness, in which a packet beyond its deadline counts the more the later it is.
+    /// A queue for each user; proportional fairness, in which the weight of a packet beyond its deadline grows with its
+    /// waiting time.
     pub struct UbmtConfig {
-        /// How long a packet may wait before it is urgent (D).
+        /// The waiting time from which a packet is urgent (D).
         pub deadline: Duration = DEFAULT_DEADLINE,
-        /// Over which what a user was served is averaged: it divides the past by e.
+        /// The time over which the service is averaged: it divides the past by e.
         pub window: Duration = DEFAULT_WINDOW,
     }
 }
@@ -38,7 +40,7 @@ impl Kind for UbmtConfig {
     }
 }
 
-/// The rate of the channel over what was served, times the urgency.
+/// The rate of the channel over the recent service, times the urgency.
 pub struct Ubmt {
     per_deadline: f64,
 }

@@ -1,4 +1,4 @@
-//! A queue for each user, as the schedulers that know users keep them.
+//! A queue for each user, as used by the schedulers that distinguish users.
 
 use std::collections::VecDeque;
 
@@ -9,21 +9,21 @@ use crate::buffer::{Backlog, Buffer, Limit, LinkFacts};
 use crate::packet::{DropReason, PacketRef};
 use crate::queue::Queue;
 
-/// The options that all schedulers with a queue for each user have.
+/// The options of all schedulers with a queue for each user.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UserQueuesConfig {
     /// Size of all queues together, of which each of the n users has an equal part.
     pub buffer: Buffer,
-    /// How long a packet may wait before it is dropped; without it, for ever.
+    /// The waiting time after which a packet is dropped; by default unlimited.
     pub limit: Option<Duration>,
 }
 
-/// B = RTT·C/√n for all users together: what n flows need that do not march in step (Appenzeller, Keslassy and McKeown,
-/// SIGCOMM 2004).
+/// B = RTT·C/√n for all users together: the need of n unsynchronised flows (Appenzeller, Keslassy and McKeown, SIGCOMM
+/// 2004).
 pub(super) const DEFAULT_BUFFER: Buffer = Buffer::Bdp { factor: 1.0, root: true, divided: false };
 
-/// Declares the options of a scheduler with a queue for each user: `buffer`, `limit`, and its own with their defaults. (Serde
-/// cannot refuse unknown keys of a structure that is flattened into another.)
+/// Declares the options of a scheduler with a queue for each user: `buffer`, `limit`, and its own with their defaults.
+/// (Serde cannot refuse unknown keys of a structure that is flattened into another.)
 macro_rules! user_queues_config {
     (
         $(#[$meta:meta])* pub struct $name:ident {
@@ -37,7 +37,7 @@ macro_rules! user_queues_config {
             /// Size of all queues together, of which each of the n users has an equal part: packets, bytes, time at the rate
             /// of the link, or bandwidth-delay products.
             pub buffer: $crate::buffer::Buffer,
-            /// How long a packet may wait before it is dropped; without it, for ever.
+            /// The waiting time after which a packet is dropped; by default unlimited.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub limit: Option<units::Duration>,
             $($(#[$option])* pub $field: $type,)*
@@ -80,7 +80,7 @@ impl UserQueuesConfig {
     }
 }
 
-/// Refuses a limit on the wait in which nothing could be sent.
+/// Refuses a limit on the waiting time within which no packet could be sent.
 pub(super) fn check_wait(limit: Option<Duration>) -> Result<(), FieldError> {
     match limit {
         Some(limit) if limit.is_zero() => {
@@ -90,26 +90,27 @@ pub(super) fn check_wait(limit: Option<Duration>) -> Result<(), FieldError> {
     }
 }
 
-/// A queue for each user, or for each of what else a scheduler tells apart.
+/// A queue for each user, or for each class of packets that a scheduler distinguishes.
 pub struct UserQueues {
     queues: Vec<Queue>,
     backlog: Backlog,
-    /// Whether any queue drops what waits too long.
+    /// Whether any queue has a limit on the waiting time.
     expires: bool,
-    /// When each packet that may wait too long does so, and whose it is; the queues have one limit, so the oldest is first.
+    /// The time limit of each packet that has one, and its user; all queues have the same limit, so the oldest is
+    /// first.
     deadlines: VecDeque<(Time, u32)>,
     gives_up: bool,
-    /// Whether somebody asks for what has changed.
+    /// Whether changes of first packets are noted.
     tracks: bool,
-    /// Users whose first packet is another than it was when somebody last asked, each once: nobody may ask for long.
+    /// Users whose first packet has changed since the last [`UserQueues::poll_changed`], each once.
     changed: Vec<u32>,
-    /// Of each user: whether it is among them; empty if nobody asks.
+    /// For each user: whether it is among them; empty if changes are not noted.
     is_changed: Vec<bool>,
     dropped: VecDeque<(PacketRef, DropReason)>,
 }
 
 impl UserQueues {
-    /// One queue for each user, with the same limit on the time that a packet waits.
+    /// One queue for each user, with the same limit on the waiting time.
     pub fn new(queues: Vec<Queue>) -> UserQueues {
         let expires = queues.iter().any(|queue| queue.max_wait().is_some());
         let gives_up = queues.iter().any(Queue::gives_up);
@@ -126,19 +127,19 @@ impl UserQueues {
         }
     }
 
-    /// The same for who asks [`UserQueues::poll_changed`] before each choice.
+    /// The same with notes of changes, for [`UserQueues::poll_changed`] before each choice.
     pub fn tracking_changes(mut self) -> UserQueues {
         self.tracks = true;
         self.is_changed = vec![false; self.queues.len()];
         self
     }
 
-    /// How many users.
+    /// The number of users.
     pub fn users(&self) -> usize {
         self.queues.len()
     }
 
-    /// Takes a packet into its user's queue, or says why not.
+    /// Adds a packet to its user's queue.
     ///
     /// # Errors
     /// The reason for which the packet is dropped.
@@ -147,7 +148,8 @@ impl UserQueues {
         self.push_to(now, packet.user, packet)
     }
 
-    /// Takes a packet into the queue `place`, for who tells others apart than users; the other methods then mean that by a user.
+    /// Adds a packet to the queue `place`, for schedulers whose queues are not of users; in the other methods a user is
+    /// then a queue.
     ///
     /// # Errors
     /// As [`UserQueues::push`].
@@ -168,7 +170,7 @@ impl UserQueues {
         Ok(())
     }
 
-    /// Drops what has waited too long. To be called before a choice.
+    /// Drops the packets that have waited too long. Called before a choice.
     #[inline]
     pub fn expire(&mut self, now: Time) {
         while self.expires
@@ -182,7 +184,7 @@ impl UserQueues {
         }
     }
 
-    /// Takes out the first packet of a user; `None` if its manager has dropped it, or there is none.
+    /// Removes the first packet of a user; `None` if its manager has dropped it, or there is none.
     #[inline]
     pub fn pop(&mut self, now: Time, user: u32) -> Option<PacketRef> {
         self.note_change(user);
@@ -195,7 +197,7 @@ impl UserQueues {
         packet
     }
 
-    /// Gives up the first packet of a queue to make room.
+    /// Drops the first packet of a queue to make room.
     pub fn shed(&mut self, now: Time, place: u32) {
         self.note_change(place);
         self.queues[place as usize].shed(now);
@@ -215,25 +217,25 @@ impl UserQueues {
         self.backlog = Backlog::default();
     }
 
-    /// The bytes of a packet of a user, counted from 0 for the first.
+    /// The bytes of a packet of a user, by its index from the first.
     pub fn size_at(&self, user: u32, place: usize) -> Option<u32> {
         self.queues[user as usize].size_at(place)
     }
 
-    /// The first packet of a user and when it came.
+    /// The first packet of a user, and when it arrived.
     #[inline]
     pub fn front(&self, user: u32) -> Option<(&PacketRef, Time)> {
         let queue = &self.queues[user as usize];
         queue.front().zip(queue.since())
     }
 
-    /// What waits for a user.
+    /// The backlog of a user.
     pub fn backlog_of(&self, user: u32) -> Backlog {
         self.queues[user as usize].backlog()
     }
 
-    /// A user whose first packet has changed, or who has none any more; until `None`, in any order.
-    /// Only noted after [`UserQueues::tracking_changes`].
+    /// A user whose first packet has changed, or who has none any more; until `None`, in any order. Only noted after
+    /// [`UserQueues::tracking_changes`].
     #[inline]
     pub fn poll_changed(&mut self) -> Option<u32> {
         let user = self.changed.pop()?;
@@ -251,12 +253,12 @@ impl UserQueues {
         self.dropped.pop_front()
     }
 
-    /// What waits for all users.
+    /// The backlog of all users.
     pub fn backlog(&self) -> Backlog {
         self.backlog
     }
 
-    /// Packets that the queues have marked.
+    /// The number of packets that the queues have marked.
     pub fn marked(&self) -> u64 {
         self.queues.iter().map(Queue::marked).sum()
     }
@@ -287,7 +289,7 @@ mod tests {
     use super::*;
     use units::Ecn;
 
-    /// A class that is never asked to choose, for those before it always can, notes no more than its users.
+    /// A class that never chooses, because the classes before it always can, notes at most its users.
     #[test]
     fn a_change_is_noted_once_until_somebody_asks() {
         let queues = (0..3).map(|_| Queue::new(Limit::Packets(10), None)).collect();
