@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import io
 import re
 import subprocess
+import tokenize
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -104,6 +106,32 @@ def test_nothing_tracked_depends_on_one_machine() -> None:
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
             for pattern in (absolute, unfinished, numbered):
                 assert not (pattern.search(line) and path != Path(__file__)), f"{path}:{number}: {line.strip()}"
+
+
+def identifiers(path: Path) -> set[str]:
+    """The identifiers of a file of Rust or Python: words in lower case, with `_` around and between them."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+        names = {token.string for token in tokens if token.type == tokenize.NAME}
+    else:
+        code = re.sub(r'"(?:\\.|[^"\\])*"', "", re.sub(r"//.*", "", text))
+        names = set(re.findall(r"[A-Za-z_]\w*", code))
+    return {f"_{re.sub(r'(?<=[a-z0-9])(?=[A-Z])', '_', name).lower()}_" for name in names}
+
+
+def test_no_identifier_has_a_word_that_the_glossary_retires() -> None:
+    glossary = (ROOT / "STYLE.md").read_text().split("## Glossary")[1]
+    rows = [row.split("|") for row in re.findall(r"^\| *[^- |].*\|$", glossary, re.MULTILINE)]
+    retired = {word for row in rows for word in re.findall(r"`(\w+)`", row[-2])}
+    assert {"climb", "under_way"} <= retired
+    rooms = (ROOT / "crates", ROOT / "python/transorbit")
+    written = [path for path in tracked() if any(path.is_relative_to(room) for room in rooms)]
+    code = [path for path in written if path.suffix in {".rs", ".py"}]
+    assert len(code) > 300
+
+    named = {(path, name) for path in code for name in identifiers(path)}
+    assert not {(path.name, name) for path, name in named for word in retired if f"_{word}_" in name}
 
 
 def test_lock_files_name_the_public_registries_only() -> None:

@@ -12,7 +12,7 @@ use units::{Duration, FieldError, Probability};
 
 use super::m_lwdf::{DEFAULT_DEADLINE, default_loss, urgency};
 use super::pf::{DEFAULT_WINDOW, check_window};
-use super::rule::{ByRule, Crowd, Known, Rule};
+use super::rule::{ByRule, WaitingUsers, Known, Rule};
 use super::users::user_queues_config;
 use super::{Kind, Parts, Scheduler};
 use crate::buffer::LinkFacts;
@@ -57,8 +57,8 @@ impl Rule for ExpPf {
     }
 
     #[inline(always)]
-    fn score(&self, weight: f64, waited_s: f64, crowd: &Crowd) -> f64 {
+    fn score(&self, weight: f64, waited_s: f64, waiting_users: &WaitingUsers) -> f64 {
         // The factor is the same for all users, so the compiler computes it once.
-        weight + waited_s * (self.urgency / (1.0 + (self.urgency * crowd.mean_wait_s).sqrt()))
+        weight + waited_s * (self.urgency / (1.0 + (self.urgency * waiting_users.mean_wait_s).sqrt()))
     }
 }

@@ -10,7 +10,7 @@
 use units::{Duration, FieldError, Probability};
 
 use super::pf::{DEFAULT_WINDOW, check_window};
-use super::rule::{ByRule, Crowd, Known, Rule};
+use super::rule::{ByRule, WaitingUsers, Known, Rule};
 use super::users::user_queues_config;
 use super::{Kind, Parts, Scheduler};
 use crate::buffer::LinkFacts;
@@ -81,7 +81,7 @@ impl Rule for MLwdf {
     }
 
     #[inline(always)]
-    fn score(&self, weight: f64, waited_s: f64, _crowd: &Crowd) -> f64 {
+    fn score(&self, weight: f64, waited_s: f64, _waiting_users: &WaitingUsers) -> f64 {
         weight * waited_s
     }
 }

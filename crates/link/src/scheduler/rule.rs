@@ -25,7 +25,7 @@ pub struct Known {
 
 /// The state of all waiting users from which scores are computed.
 #[derive(Clone, Copy, Debug)]
-pub struct Crowd {
+pub struct WaitingUsers {
     /// The mean waiting time of their first packets, seconds.
     pub mean_wait_s: f64,
 }
@@ -41,8 +41,8 @@ pub trait Rule: Send {
     /// The score of a user with this weight, whose first packet has waited for `waited_s` seconds; not NaN. Minus infinity
     /// or NaN where the weight is minus infinity: there is no packet.
     #[inline(always)]
-    fn score(&self, weight: f64, waited_s: f64, crowd: &Crowd) -> f64 {
-        let _ = (waited_s, crowd);
+    fn score(&self, weight: f64, waited_s: f64, waiting_users: &WaitingUsers) -> f64 {
+        let _ = (waited_s, waiting_users);
         weight
     }
 }
@@ -148,18 +148,18 @@ impl<R: Rule> ByRule<R> {
     }
 
     #[inline]
-    fn crowd(&self, now: Time) -> Crowd {
+    fn waiting_users(&self, now: Time) -> WaitingUsers {
         // The sum of the waiting times is far below 2^64 ns, whatever the sum of the instants is.
         let waited = now.as_nanos().wrapping_mul(u64::from(self.waiting)).wrapping_sub(self.since_sum);
-        Crowd { mean_wait_s: waited as f64 * 1e-9 / f64::from(self.waiting.max(1)) }
+        WaitingUsers { mean_wait_s: waited as f64 * 1e-9 / f64::from(self.waiting.max(1)) }
     }
 
     /// The highest score: first of each block of users, then in the block with the highest.
     #[inline]
     fn best_timed(&self, now: Time) -> Option<usize> {
         const BLOCK: usize = Tournament::LEAST;
-        let (now_s, crowd) = (now.as_secs_f64(), self.crowd(now));
-        let score = |weight: f64, since_s: f64| self.rule.score(weight, now_s - since_s, &crowd);
+        let (now_s, waiting_users) = (now.as_secs_f64(), self.waiting_users(now));
+        let score = |weight: f64, since_s: f64| self.rule.score(weight, now_s - since_s, &waiting_users);
         let (weights, since) = (self.weights.leaves().as_chunks::<BLOCK>().0, self.since_s.as_chunks::<BLOCK>().0);
         let (mut best, mut best_block) = (f64::NEG_INFINITY, 0);
         for (number, (weights, since)) in weights.iter().zip(since).enumerate() {
@@ -179,11 +179,11 @@ impl<R: Rule> ByRule<R> {
     /// The same, with a check whether each user may start: mostly none may then.
     #[cold]
     fn best_permitted(&self, now: Time, view: &View<'_>) -> Option<u32> {
-        let (now_s, crowd) = (now.as_secs_f64(), self.crowd(now));
+        let (now_s, waiting_users) = (now.as_secs_f64(), self.waiting_users(now));
         let mut best = (f64::NEG_INFINITY, None);
         for user in (0..self.since.len() as u32).filter(|&user| self.waits(user) && view.may_start(user)) {
             let place = user as usize;
-            let score = self.rule.score(self.weights.leaves()[place], now_s - self.since_s[place], &crowd);
+            let score = self.rule.score(self.weights.leaves()[place], now_s - self.since_s[place], &waiting_users);
             if score > best.0 {
                 best = (score, Some(user));
             }

@@ -10,7 +10,7 @@ use units::{Duration, FieldError};
 
 use super::m_lwdf::{DEFAULT_DEADLINE, check_deadline};
 use super::pf::{DEFAULT_WINDOW, check_window};
-use super::rule::{ByRule, Crowd, Known, Rule};
+use super::rule::{ByRule, WaitingUsers, Known, Rule};
 use super::users::user_queues_config;
 use super::{Kind, Parts, Scheduler};
 use crate::buffer::LinkFacts;
@@ -54,7 +54,7 @@ impl Rule for Ubmt {
     }
 
     #[inline(always)]
-    fn score(&self, weight: f64, waited_s: f64, _crowd: &Crowd) -> f64 {
+    fn score(&self, weight: f64, waited_s: f64, _waiting_users: &WaitingUsers) -> f64 {
         let late = waited_s * self.per_deadline;
         weight * if late > 1.0 { late } else { 1.0 }
     }

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn each_stretch_has_its_speed_and_climbs_evenly() {
+    fn each_stretch_has_its_speed_and_a_constant_vertical_speed() {
         let mut points = [waypoint(10.0, 0.0), waypoint(11.0, 0.0), waypoint(13.0, 0.0)];
         points[0].speed = Some(Speed::from_mps(50.0));
         points[1].altitude = Length::from_metres(8000.0);

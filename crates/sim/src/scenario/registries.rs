@@ -87,7 +87,7 @@ const ACCESS_TABLES: &[&str] = &["access", "access.frame", "access.random", "acc
 fn tables(root: &Json, name: &'static str, key: &'static str, paths: &[&str]) -> Registry {
     let table = |path: &&str| {
         let schemas = path.split('.').fold(vec![root], |schemas, step| {
-            schemas.into_iter().flat_map(|schema| descend(root, schema, step)).collect()
+            schemas.into_iter().flat_map(|schema| schemas_below(root, schema, step)).collect()
         });
         choice(root, path.rsplit('.').next().unwrap_or(path), schemas[0])
     };
@@ -132,9 +132,9 @@ fn allow_short_forms(schema: &mut Json) {
 }
 
 fn registry(root: &Json, name: &'static str, path: &'static str) -> Registry {
-    let schemas = path
-        .split('.')
-        .fold(vec![root], |schemas, step| schemas.into_iter().flat_map(|schema| descend(root, schema, step)).collect());
+    let schemas = path.split('.').fold(vec![root], |schemas, step| {
+        schemas.into_iter().flat_map(|schema| schemas_below(root, schema, step)).collect()
+    });
     let mut entries: Vec<Choice> = Vec::new();
     for schema in schemas {
         let more = match tagged_choices(schema) {
@@ -182,7 +182,7 @@ fn choice(root: &Json, name: &str, schema: &Json) -> Choice {
 }
 
 /// The schemas of one key below a table or a list, or below each choice that has it.
-fn descend<'a>(root: &'a Json, schema: &'a Json, step: &str) -> Vec<&'a Json> {
+fn schemas_below<'a>(root: &'a Json, schema: &'a Json, step: &str) -> Vec<&'a Json> {
     let below: Vec<&Json> = match tagged_choices(schema) {
         Some(choices) => choices.iter().filter_map(|(_, choice)| choice["properties"].get(step)).collect(),
         None if schema.get("items").is_some() => schema.get("items").into_iter().collect(),
