@@ -1,0 +1,131 @@
+"""Each kind of a registry is named in its file and in its line, and nowhere else."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from conftest import ROOT
+
+# Where else a kind's name may stand, and why.
+NAMES = {
+    "crates/sim/src/scenario/pca.rs": "translates another program's parameters into names",
+    "crates/packetdrill/src/main.rs": "a test tool: bounds of the comparison with a kernel, by its controller",
+    "crates/packetdrill/src/trace/compare.rs": "the same",
+    "crates/packetdrill/src/run/sysctl.rs": "translates a kernel's settings into names",
+    "python/transorbit/cli/channel.py": "the channel that `transorbit channel` shows if none is given",
+    "python/transorbit/plots/capacity.py": "the capacity study's bound has a label of its own",
+    "python/transorbit/plots/labels.py": "bps is bit/s there",
+}
+# Variants that are still named elsewhere: how often, by file. A number may only fall.
+LEFT = {
+    # Random access schemes are both a method and a part of one; the switch between accesses is asked for by name.
+    "crates/access/src/config.rs": 4,
+    "crates/access/src/return_link.rs": 1,
+    # Requests for capacity are built beside their categories.
+    "crates/access/src/ncc/demand.rs": 4,
+    "crates/access/src/ncc/mod.rs": 1,
+    # What a transport's options resolve to.
+    "crates/sim/src/plan/flows.rs": 1,
+    "crates/sim/src/scenario/config.rs": 4,
+    "crates/sim/src/world/build.rs": 2,
+    "crates/studies/src/capacity/mod.rs": 1,
+    # The default of a profile's controller.
+    "crates/transport/src/tcp/config/mod.rs": 1,
+}
+BLOCK = re.compile(r"units::registry! \{.*?pub enum (\w+)(?:: dyn \w+)? \{(.*?)\n\s*\}", re.DOTALL)
+LINE = re.compile(r'"([\w-]+)" => (\w+)\(([\w:$]+)\)(?: in (\w+))?,')
+
+
+@dataclass(frozen=True)
+class Kind:
+    registry: str
+    name: str
+    variant: str
+    # Where it may be named: its own file or folder, and the file of the registry's line.
+    files: tuple[Path, ...]
+
+
+@cache
+def sources() -> dict[Path, str]:
+    """The code of the crates: without comments, tests and registry blocks."""
+    code = {}
+    for path in sorted((ROOT / "crates").glob("*/src/**/*.rs")):
+        if "test" in path.stem or "tests" in path.parts:
+            continue
+        text = re.split(r"#\[cfg\(test\)\]\s*mod tests \{", path.read_text())[0]
+        code[path] = BLOCK.sub("", re.sub(r"(?m)(^|\s)//.*$", "", text))
+    return code
+
+
+@cache
+def kinds() -> list[Kind]:
+    found = []
+    for path in sources():
+        for registry, lines in BLOCK.findall(path.read_text()):
+            for name, variant, config, module in LINE.findall(lines):
+                struct = re.compile(rf"pub struct {config.split(':')[-1]}\b")
+                own = [path.parent / f"{module}.rs", path.parent / module] if module else []
+                own += [other for other, text in sources().items() if struct.search(text)]
+                found.append(Kind(registry, name, variant, tuple(own)))
+    return found
+
+
+def is_own(kind: Kind, path: Path) -> bool:
+    return any(path == own or own in path.parents for own in kind.files)
+
+
+def test_registries_are_found() -> None:
+    per_registry = Counter(kind.registry for kind in kinds())
+
+    assert len(per_registry) >= 15 and min(per_registry.values()) >= 2
+    assert {"pf", "red", "adaptive", "lms", "voice"} <= {kind.name for kind in kinds()}
+    assert all(any(own.exists() for own in kind.files) for kind in kinds())
+
+
+def test_no_variant_is_named_outside_its_file() -> None:
+    """Whoever needs to know something of a kind asks its entry."""
+    found: Counter[str] = Counter()
+    for path, text in sources().items():
+        for kind in kinds():
+            # `Self` within the enum's own implementations.
+            blocks = re.findall(rf"(?ms)^impl (?:\w+ for )?{kind.registry} \{{.*?^\}}", text)
+            hits = sum(len(re.findall(rf"\bSelf::{kind.variant}\b", block)) for block in blocks)
+            hits += len(re.findall(rf"\b{kind.registry}::{kind.variant}\b", text))
+            if hits and not is_own(kind, path):
+                found[path.relative_to(ROOT).as_posix()] += hits
+
+    assert {path: hits for path, hits in found.items() if hits > LEFT.get(path, 0)} == {}
+
+
+# Names that are no common words: a text that is one of them names the kind.
+WORDS = re.compile(
+    r"-|\d|^(pf|ubmt|bbs|bps|drr|codel|pie|lms|bernoulli|irsa|musca|dsa|chase|fec|packmime|bbr|cubic|.*reno|hybla|vegas)$"
+)
+
+
+def texts(path: Path, source: str) -> set[str]:
+    """The string literals of a file; a longer one, such as an example in a comment, is none of the names."""
+    if path.suffix == ".py":
+        constants = (node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant))
+        return {value for value in constants if isinstance(value, str)}
+    return set(re.findall(r'"([\w-]+)"', source))
+
+
+def test_no_name_stands_outside_its_file() -> None:
+    python = {path: path.read_text() for path in sorted((ROOT / "python/transorbit").rglob("*.py"))}
+    named = [kind for kind in kinds() if WORDS.search(kind.name)]
+    found = {
+        f"{path.relative_to(ROOT).as_posix()}: {kind.name}"
+        for path, source in (sources() | python).items()
+        if path.relative_to(ROOT).as_posix() not in NAMES
+        for written in [texts(path, source)]
+        for kind in named
+        if kind.name in written and not is_own(kind, path)
+    }
+
+    assert not found
