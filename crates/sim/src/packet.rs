@@ -104,8 +104,8 @@ impl Packet {
         route: Route::Downlink,
     };
 
-    /// How many full packets of `packet_bytes` data go before it in its flow: by the offset of its data, or by the data that it
-    /// acknowledges if it has none. Data begin at 1, after the SYN.
+    /// How many full packets of `packet_bytes` data go before it in its flow: by the offset of its data, or by the data
+    /// that it acknowledges if it has none. Data begin at 1, after the SYN.
     pub(crate) fn position(&self, packet_bytes: u32) -> u64 {
         match &self.payload {
             Payload::Tcp(segment) => {

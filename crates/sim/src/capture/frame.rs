@@ -24,8 +24,8 @@ pub(super) struct Host {
     port: u16,
 }
 
-/// The numbers of a connection that its packets do not carry: where its 32-bit sequence numbers begin, and how its windows
-/// are scaled. The first of each pair belongs to the sender of the data.
+/// The numbers of a connection that its packets do not carry: where its 32-bit sequence numbers begin, and how its
+/// windows are scaled. The first of each pair belongs to the sender of the data.
 pub(super) struct Numbers {
     initial: [u32; 2],
     /// The window scale that each end's SYN offered, once it was sent.

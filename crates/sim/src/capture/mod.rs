@@ -1,9 +1,9 @@
 //! Packet captures: what Wireshark would have seen at the sender, at the last satellite and at the receiver.
 //!
-//! One pcapng file for each place, nanosecond timestamps of simulated time (which begins at 1970-01-01 00:00:00), Ethernet,
-//! IPv4 and TCP headers as on the wire. Frames are cut after their headers (the length on the wire is noted), because the
-//! payload is nothing but zeros; the checksums are those of the whole packet. Nothing is kept in memory but the packets on the
-//! uplink that have not reached the satellite.
+//! One pcapng file for each place, nanosecond timestamps of simulated time (which begins at 1970-01-01 00:00:00),
+//! Ethernet, IPv4 and TCP headers as on the wire. Frames are cut after their headers (the length on the wire is noted),
+//! because the payload is nothing but zeros; the checksums are those of the whole packet. Nothing is kept in memory but
+//! the packets on the uplink that have not reached the satellite.
 
 mod frame;
 
@@ -60,7 +60,8 @@ impl Capture {
     pub(crate) fn create(directory: &Path, seed: u64, flows: impl Iterator<Item = (u32, bool)>) -> io::Result<Capture> {
         let streams = Streams::new(seed);
         let hosts = |(flow, (user, has_pep)): (usize, (u32, bool))| {
-            // Initial sequence numbers are drawn as real ones are (RFC 9293 section 3.4.1); no other draw is moved by it.
+            // Initial sequence numbers are drawn as real ones are (RFC 9293 section 3.4.1); no other draw is moved by
+            // it.
             let mut rng = streams.stream("capture.isn", flow as u64);
             let mut numbers = || Numbers::new([rng.next_u32(), rng.next_u32()]);
             FlowHosts {

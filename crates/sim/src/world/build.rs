@@ -163,8 +163,8 @@ fn flows(plan: &Plan, streams: &Streams, schedule: &mut Schedule) -> Flows {
 }
 
 impl Flows {
-    /// Adds a flow of the last kind, whose endpoints over the satellites are read by `reader`, or by a proxy and an application
-    /// that takes what arrives.
+    /// Adds a flow of the last kind, whose endpoints over the satellites are read by `reader`, or by a proxy and an
+    /// application that takes what arrives.
     fn add_flow(
         &mut self,
         user: u32,

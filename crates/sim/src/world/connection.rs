@@ -44,7 +44,8 @@ impl Transport {
         }
     }
 
-    /// An end of a connection at rest. `entropy`: a number of its own. `holds_reads`: it keeps what arrives until that is read.
+    /// An end of a connection at rest. `entropy`: a number of its own. `holds_reads`: it keeps what arrives until that
+    /// is read.
     fn end(&self, entropy: u64, holds_reads: bool) -> Box<dyn transport::Endpoint> {
         match self {
             Transport::Tcp(settings) if holds_reads => Box::new(TcpEnd::with_held_reads(Arc::clone(settings), entropy)),
@@ -120,7 +121,8 @@ impl Connections {
         self.0[id.connection as usize].ends[id.way as usize].protocol.act(now, act);
     }
 
-    /// Enters an endpoint, and sends what it has to send: who reads there, and whether more has arrived in order than before.
+    /// Enters an endpoint, and sends what it has to send: who reads there, and whether more has arrived in order than
+    /// before.
     #[inline]
     pub(super) fn enter(
         &mut self,

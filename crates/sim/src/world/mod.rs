@@ -6,9 +6,9 @@
 //! application ◄ endpoint ◄ uplink pipe ◄ return link ◄ endpoint ◄ application
 //! ```
 //!
-//! Data take the downlink and acknowledgments the uplink, or the other way round in an upload. With a proxy the application
-//! writes to a server, and a terrestrial pipe joins it to the gateway, where the proxy reads and writes the connection over the
-//! satellites.
+//! Data take the downlink and acknowledgments the uplink, or the other way round in an upload. With a proxy the
+//! application writes to a server, and a terrestrial pipe joins it to the gateway, where the proxy reads and writes the
+//! connection over the satellites.
 
 mod build;
 mod connection;

@@ -79,8 +79,8 @@ impl Network {
         }
     }
 
-    /// The next packet that has come to the gateway or to its server by `now`. Without one the pipe is scheduled for the packet
-    /// after it.
+    /// The next packet that has come to the gateway or to its server by `now`. Without one the pipe is scheduled for
+    /// the packet after it.
     pub(super) fn poll_terrestrial(&mut self, now: Time, schedule: &mut Schedule) -> Option<u32> {
         let id = self.terrestrial.pop_due(now);
         if id.is_none() {

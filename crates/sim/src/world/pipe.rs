@@ -2,7 +2,8 @@
 
 use units::Time;
 
-/// Packets under way, by the instant at which they arrive; those of the same instant in the order in which they entered.
+/// Packets under way, by the instant at which they arrive; those of the same instant in the order in which they
+/// entered.
 #[derive(Debug)]
 pub(super) struct Pipe {
     /// The packets from `first` on, each with its instant, around the end; the length is a power of two.

@@ -13,8 +13,8 @@ use crate::packet::Packet;
 use crate::record::drops::Loss;
 use crate::record::series::{FlowSample, HopSample, LookSample};
 
-/// See the module. Packets enter it at the gateway ([`Place::send_downlink`]) or at a user ([`Place::send_uplink`]), and leave
-/// it by [`Place::poll_last_hop`] and [`Place::poll_uplink`].
+/// See the module. Packets enter it at the gateway ([`Place::send_downlink`]) or at a user ([`Place::send_uplink`]),
+/// and leave it by [`Place::poll_last_hop`] and [`Place::poll_uplink`].
 pub(super) struct Place {
     pub(super) path: LongPath,
     /// The delay between the last satellite and the users.
@@ -153,8 +153,8 @@ impl Place {
         }
     }
 
-    /// The next packet that has come to the last satellite by `now` enters the last hop; whether there was one. Without one the
-    /// pipe is scheduled for the packet after it.
+    /// The next packet that has come to the last satellite by `now` enters the last hop; whether there was one. Without
+    /// one the pipe is scheduled for the packet after it.
     #[inline]
     pub(super) fn enter_last_hop(&mut self, now: Time, ledger: &mut Ledger, schedule: &mut Schedule) -> bool {
         let Some(id) = self.downlink.pop_due(now) else {
@@ -193,7 +193,8 @@ impl Place {
         None
     }
 
-    /// The next packet that has come to the gateway by `now`. Without one the pipe is scheduled for the packet after it.
+    /// The next packet that has come to the gateway by `now`. Without one the pipe is scheduled for the packet after
+    /// it.
     #[inline]
     pub(super) fn poll_uplink(&mut self, now: Time, schedule: &mut Schedule) -> Option<u32> {
         let id = self.uplink.pop_due(now);

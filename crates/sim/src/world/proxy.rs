@@ -6,15 +6,15 @@ use units::{Bytes, Time};
 use super::connection::Connections;
 use crate::packet::{EndpointId, Way};
 
-/// A performance-enhancing proxy that splits the connection at the gateway (RFC 3135 section 2.4): the server's connection
-/// ends there, and another one begins that carries the same bytes to the user.
+/// A performance-enhancing proxy that splits the connection at the gateway (RFC 3135 section 2.4): the server's
+/// connection ends there, and another one begins that carries the same bytes to the user.
 ///
-/// What the gateway holds for a flow is bounded: data that came from the server and that the user has not yet acknowledged.
-/// The gateway reads from the server's connection only what the user has acknowledged, so the window that it offers the
-/// server is what is left of the buffer. Data that came in order go on at once.
+/// What the gateway holds for a flow is bounded: data that came from the server and that the user has not yet
+/// acknowledged. The gateway reads from the server's connection only what the user has acknowledged, so the window that
+/// it offers the server is what is left of the buffer. Data that came in order go on at once.
 ///
-/// What is simplified, and who could notice: the terrestrial route has a delay and neither a rate nor losses, and the gateway
-/// takes no time. Who studies a congested backhaul would notice.
+/// What is simplified, and who could notice: the terrestrial route has a delay and neither a rate nor losses, and the
+/// gateway takes no time. Who studies a congested backhaul would notice.
 pub(super) struct Proxy {
     /// The connection between the server and the gateway.
     pub(super) terrestrial: u32,
@@ -55,7 +55,8 @@ impl Proxy {
         EndpointId { connection: self.satellite, way: Way::Forward }
     }
 
-    /// Does what follows from a packet that came to `endpoint`, one of the proxy's: the endpoint that may have something to send.
+    /// Does what follows from a packet that came to `endpoint`, one of the proxy's: the endpoint that may have
+    /// something to send.
     pub(super) fn relay(
         &mut self,
         now: Time,
@@ -69,7 +70,8 @@ impl Proxy {
         self.release(now, connections).then_some(self.near())
     }
 
-    /// Hands on the bytes that have arrived from the server; opens and closes the connection to the user as the server did its own.
+    /// Hands on the bytes that have arrived from the server; opens and closes the connection to the user as the server
+    /// did its own.
     fn hand_on(&mut self, now: Time, connections: &mut Connections) {
         let near = connections.end(self.terrestrial, Way::Backward);
         let (heard, arrived, ended) =

@@ -51,7 +51,8 @@ impl World {
     pub(crate) fn record(&mut self, plan: &Plan, seed: u64, partial: bool) -> Result<Record, String> {
         let config = plan.config();
         let now = self.now;
-        self.network.places.iter_mut().for_each(|place| place.work_last_hop(now)); // so that its counters are those of now
+        // So that the counters are those of now.
+        self.network.places.iter_mut().for_each(|place| place.work_last_hop(now));
         let conservation = self.conservation()?;
         let elapsed = self.now.since(Time::ZERO);
         let flows = self.flows.iter().zip(&self.ledger.recorder.flows).enumerate();
@@ -168,7 +169,8 @@ impl World {
         }
         if let Some(overruled) = last_hop.overruled_choices {
             warnings.push(format!(
-                "{overruled} times the scheduler of the script chose nobody who could be sent to: the first was served instead"
+                "{overruled} times the scheduler of the script chose nobody who could be sent to: \
+                 the first was served instead"
             ));
         }
         warnings.extend(config.access.as_ref().and_then(|access| access.idle_carriers()));

@@ -122,7 +122,8 @@ impl World {
         self.enter(now, endpoint, Input::Timeout);
     }
 
-    /// Enters an endpoint, and sends what it has to send: who reads there, and whether more has arrived in order than before.
+    /// Enters an endpoint, and sends what it has to send: who reads there, and whether more has arrived in order than
+    /// before.
     fn enter(&mut self, now: Time, endpoint: EndpointId, input: Input<'_>) -> (Reader, bool) {
         let World { connections, ledger, network, schedule, .. } = self;
         connections.enter(now, endpoint, input, ledger, network, schedule)

@@ -1,4 +1,5 @@
-//! One direction of the path: the room in which packets wait for a route, and the links that they cross one after the other.
+//! One direction of the path: the room in which packets wait for a route, and the links that they cross one after the
+//! other.
 
 use orbit::{HopConfig, PathConfig};
 use units::{BitRate, Bytes, Time};
@@ -47,8 +48,8 @@ impl Lane {
         Ok(())
     }
 
-    /// When a packet that enters at `now` has been sent by the last of `links` links, their propagation aside: each sends one packet
-    /// after the other, in the order in which they enter the path.
+    /// When a packet that enters at `now` has been sent by the last of `links` links, their propagation aside: each
+    /// sends one packet after the other, in the order in which they enter the path.
     ///
     /// # Errors
     /// More waits before one of the links than may.
@@ -127,7 +128,10 @@ mod tests {
     proptest! {
         /// Lindley's recursion, link by link.
         #[test]
-        fn is_a_tandem_of_queues(packets in prop::collection::vec((0u64..5_000, 40u32..1500), 1..60), links in 1usize..5) {
+        fn is_a_tandem_of_queues(
+            packets in prop::collection::vec((0u64..5_000, 40u32..1500), 1..60),
+            links in 1usize..5,
+        ) {
             let mut lane = lane("hops = { rate = \"3 Mbit/s\" }");
             let rate = lane.rate.unwrap();
             let mut now = 0;

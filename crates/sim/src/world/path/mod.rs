@@ -1,11 +1,13 @@
-//! The long way between the ground and the satellite that serves the users: when a packet that enters it arrives, or why not.
+//! The long way between the ground and the satellite that serves the users: when a packet that enters it arrives, or
+//! why not.
 //!
-//! The sky's future is known before the run, so what becomes of a packet is known when it enters: where it waits, how long it
-//! takes, and whether another satellite serves the users by the time it arrives.
+//! The sky's future is known before the run, so what becomes of a packet is known when it enters: where it waits, how
+//! long it takes, and whether another satellite serves the users by the time it arrives.
 //!
-//! Simplified, and who could notice: a handover of a gateway costs nothing (it has antennas for both satellites), only one of the
-//! users does; a packet keeps the delay of the route that it began on, and finds the queues of that route's links by their order
-//! on the way, so where a route changes under load the first packets on the new one wait behind those of the old.
+//! Simplified, and who could notice: a handover of a gateway costs nothing (it has antennas for both satellites), only
+//! one of the users does; a packet keeps the delay of the route that it began on, and finds the queues of that route's
+//! links by their order on the way, so where a route changes under load the first packets on the new one wait behind
+//! those of the old.
 
 mod lane;
 mod service;
@@ -59,7 +61,8 @@ impl LongPath {
         }
     }
 
-    /// When a packet of `bytes` arrives that enters at `now` towards the users, at their satellite; instants never go back.
+    /// When a packet of `bytes` arrives that enters at `now` towards the users, at their satellite; instants never go
+    /// back.
     ///
     /// # Errors
     /// It does not, and why.
@@ -90,8 +93,8 @@ impl LongPath {
         }
     }
 
-    /// When a packet of `bytes` that its user wants to send at `at` reaches its satellite, and when the ground; `hop` is the delay
-    /// between users and their satellite.
+    /// When a packet of `bytes` that its user wants to send at `at` reaches its satellite, and when the ground; `hop`
+    /// is the delay between users and their satellite.
     ///
     /// # Errors
     /// It does not, and why.
@@ -120,7 +123,8 @@ impl LongPath {
         Ok((sent + up, arrival + up))
     }
 
-    /// When a packet leaves the place where it waits for a route, and when it has passed the path; nothing if it waits to the end.
+    /// When a packet leaves the place where it waits for a route, and when it has passed the path; nothing if it waits
+    /// to the end.
     fn enter(&mut self, direction: Direction, at: Time, bytes: u32) -> Result<Option<(Time, Time)>, PathLoss> {
         let (sent, waits, delay) = self.sent(direction, at);
         if waits {
@@ -139,8 +143,8 @@ impl LongPath {
         Ok(Some((sent, crossed + delay)))
     }
 
-    /// When what is to be sent at `at` can be: outside of interruptions, if a user sends it, and with a route; whether it waits for
-    /// a route; and the trace's delay then, if one comes.
+    /// When what is to be sent at `at` can be: outside of interruptions, if a user sends it, and with a route; whether
+    /// it waits for a route; and the trace's delay then, if one comes.
     fn sent(&self, direction: Direction, at: Time) -> (Time, bool, Option<Duration>) {
         let (mut at, mut waits) = (at, false);
         loop {

@@ -87,8 +87,8 @@ impl Service {
         Some(event)
     }
 
-    /// What becomes of a packet that is sent towards the users at `sent` and reaches the satellite that served them then at
-    /// `arrival`. Sending instants never go back.
+    /// What becomes of a packet that is sent towards the users at `sent` and reaches the satellite that served them
+    /// then at `arrival`. Sending instants never go back.
     #[inline]
     pub(super) fn crossing(&mut self, sent: Time, arrival: Time) -> Crossing {
         while self.handovers.get(self.passed).is_some_and(|handover| handover.0 <= sent) {
