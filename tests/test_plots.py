@@ -364,7 +364,7 @@ def test_the_same_table_gives_the_same_bytes(table: pl.DataFrame, tmp_path: Path
     ("column", "text"),
     [
         ("goodput_mbps", "Goodput (Mbit/s)"),
-        ("flows.one_way_delay_mean_s", "One way delay mean (s)"),
+        ("flows.one_way_delay_mean_s", "Mean one-way delay (s)"),
         ("last_hop.harq.failed", "HARQ failed"),
         ("snr_db", "SNR (dB)"),
         ("s", "S"),
