@@ -36,8 +36,8 @@ impl<const N: usize> From<[(&'static str, Table); N]> for Answer {
     }
 }
 
-/// Answers the question of a name. `options` is a JSON object, the fields of the question's struct; names of files in it start
-/// from `base`.
+/// Answers the question of a name. `options` is a JSON object, the fields of the question's struct; names of files in
+/// it start from `base`.
 ///
 /// # Errors
 /// Names the option that is wrong.

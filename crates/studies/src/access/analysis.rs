@@ -109,7 +109,8 @@ impl AnalysisReport {
     /// Evaluates the equations for a scenario's return link.
     ///
     /// # Errors
-    /// The first field of the scenario's `access` table, or option (`methods.0`, `users.0`, `losses.0` …), that is wrong.
+    /// The first field of the scenario's `access` table, or option (`methods.0`, `users.0`, `losses.0` …), that is
+    /// wrong.
     pub fn new(scenario: &Scenario, options: &AnalysisOptions) -> Result<AnalysisReport, ScenarioError> {
         let (_, access) = return_link(scenario)?;
         let schemes = named_schemes(scenario, &access, options.methods.as_deref())?;

@@ -1,7 +1,7 @@
 //! Packet loss and throughput of random access against the load of a block: figure 3 of Kuhn et al. 2015.
 //!
-//! Each packet of a block is that of a terminal of its own, so the limit of one amplifier holds within a packet: its bursts are in
-//! different timeslots. In a run terminals send several packets in a frame, which share their timeslots.
+//! Each packet of a block is that of a terminal of its own, so the limit of one amplifier holds within a packet: its
+//! bursts are in different timeslots. In a run terminals send several packets in a frame, which share their timeslots.
 
 use access::AccessConfig;
 use access::random::{self, PlrPoint, RandomLayout, Scheme};
@@ -17,9 +17,9 @@ use super::schemes::{Named, named_schemes, options, return_link};
 /// What a study of packet loss asks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlrOptions {
-    /// Schemes of random access, as values of a scenario's `access.method`; text may be a table in TOML. A name alone is with the
-    /// scenario's options if it is the scenario's own, else with its defaults. Without this, the scenario's own, and if it has none,
-    /// CRDSA and MuSCA.
+    /// Schemes of random access, as values of a scenario's `access.method`; text may be a table in TOML. A name alone
+    /// is with the scenario's options if it is the scenario's own, else with its defaults. Without this, the scenario's
+    /// own, and if it has none, CRDSA and MuSCA.
     pub methods: Option<Vec<Value>>,
     /// Numbers of packets in a block.
     pub packets: Vec<u32>,
@@ -107,8 +107,8 @@ impl PlrStudy {
     /// A study that has not begun.
     ///
     /// # Errors
-    /// The first field of the scenario's `access` table, or option (`methods.0`, `packets.0`, `bursts`), that is wrong; a file that
-    /// cannot be read.
+    /// The first field of the scenario's `access` table, or option (`methods.0`, `packets.0`, `bursts`), that is wrong;
+    /// a file that cannot be read.
     pub fn new(scenario: &Scenario, options: &PlrOptions) -> Result<PlrStudy, ScenarioError> {
         let (config, access) = return_link(scenario)?;
         access.random.check().map_err(|error| error.within("access.random"))?;
@@ -140,7 +140,8 @@ impl PlrStudy {
         let Some(curve) = self.curves.get(self.rows.len() / self.packets.len()) else { return };
         let packets = self.packets[self.rows.len() % self.packets.len()];
         let point = self.running.get_or_insert_with(|| {
-            // A point draws from a stream of its own, so that other points do not move it; the same one for all schemes.
+            // A point draws from a stream of its own, so that other points do not move it; the same one for all
+            // schemes.
             let rng = Box::new(self.streams.stream("access.plr", u64::from(packets)));
             random::PlrStudy::new(curve.scheme.clone(), self.layout, vec![packets], self.bursts, rng)
         });

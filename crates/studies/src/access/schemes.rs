@@ -18,7 +18,8 @@ pub(super) struct Named {
     pub(super) field: String,
 }
 
-/// The scenario's values, each of its type but not held against each other: what a run needs beside them does not matter here.
+/// The scenario's values, each of its type but not held against each other: what a run needs beside them does not
+/// matter here.
 pub(super) fn return_link(scenario: &Scenario) -> Result<(ScenarioConfig, AccessConfig), ScenarioError> {
     let config = scenario.values()?;
     let Some(access) = config.access.clone() else {
@@ -53,7 +54,8 @@ pub(super) fn named_schemes(
     Ok(schemes)
 }
 
-/// The scheme that a value of `access.method` names: a table, or a name with the scenario's options if it is the scenario's own.
+/// The scheme that a value of `access.method` names: a table, or a name with the scenario's options if it is the
+/// scenario's own.
 fn scheme(scenario: &Scenario, access: &AccessConfig, value: Value) -> Result<RandomAccess, ScenarioError> {
     let method = match value {
         Value::String(name) if name == access.method.kind() => access.method.clone(),

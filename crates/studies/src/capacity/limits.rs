@@ -29,7 +29,8 @@ impl Information {
     /// The expected maximum over `users` independent channels, equation 6.2: the integral of 1 - F^n from 0 to 1, F the
     /// distribution function.
     ///
-    /// Of a distribution of steps it is a sum: the i-th of m values is the highest with probability (i/m)^n - ((i-1)/m)^n.
+    /// Of a distribution of steps it is a sum: the i-th of m values is the highest with probability (i/m)^n -
+    /// ((i-1)/m)^n.
     pub(super) fn best_of(&self, users: u32) -> f64 {
         let rows = self.sorted.len() as f64;
         let mut below = 0.0;
@@ -46,8 +47,8 @@ impl Information {
 /// Duplicate acknowledgments that make TCP take a packet for lost (RFC 5681 section 3.2).
 const DUPLICATES: f64 = 3.0;
 
-/// Users beyond whom a packet that is `late_s` late comes before the third packet after it, if all send in turn and a packet
-/// takes `packet_s`: equations 6.8 and 6.9 of Tauran's thesis.
+/// Users beyond whom a packet that is `late_s` late comes before the third packet after it, if all send in turn and a
+/// packet takes `packet_s`: equations 6.8 and 6.9 of Tauran's thesis.
 pub(super) fn spacing_users(late_s: f64, packet_s: f64) -> f64 {
     late_s / (DUPLICATES * packet_s)
 }

@@ -1,12 +1,12 @@
 //! How much the last hop can carry when everybody always has something to send, by who is chosen.
 //!
-//! No transport and no path: the scenario's channel, transmitter and HARQ, and queues that never run empty. Tauran's thesis
-//! asks it in section 6.1.2 and figure 6.3, of one user, of many chosen at random, and of many of whom the best channel is
-//! always chosen; any scheduler can be asked beside them.
+//! No transport and no path: the scenario's channel, transmitter and HARQ, and queues that never run empty. Tauran's
+//! thesis asks it in section 6.1.2 and figure 6.3, of one user, of many chosen at random, and of many of whom the best
+//! channel is always chosen; any scheduler can be asked beside them.
 //!
-//! What is simplified, and who could notice: queues have no manager, for there is nobody who would slow down; there is no reordering
-//! buffer; classes of service are left out. The limits take the channels for independent and each as long as its law, so a
-//! short study of few users may lie on either side of them.
+//! What is simplified, and who could notice: queues have no manager, for there is nobody who would slow down; there is
+//! no reordering buffer; classes of service are left out. The limits take the channels for independent and each as long
+//! as its law, so a short study of few users may lie on either side of them.
 
 mod limits;
 mod saturation;
@@ -36,8 +36,8 @@ use self::saturation::{AtRandom, Saturation, Tap};
 pub struct CapacityOptions {
     /// Numbers of users.
     pub users: Vec<u32>,
-    /// Schedulers by name, beside `random` and `max-rate`: with the scenario's options if it is the scenario's, else with
-    /// their defaults. Without this, that of the scenario.
+    /// Schedulers by name, beside `random` and `max-rate`: with the scenario's options if it is the scenario's, else
+    /// with their defaults. Without this, that of the scenario.
     pub schedulers: Option<Vec<String>>,
     /// Simulated time for each number of users and scheduler.
     pub duration: Duration,
@@ -95,8 +95,8 @@ pub struct CapacityRow {
     pub bits_per_packet_mean: Option<f64>,
     /// The time that these take: equation 6.7.
     pub packet_time_mean_s: Option<f64>,
-    /// Users beyond whom a packet that comes one transmission later does not make three duplicate acknowledgments, if all
-    /// send in turn: equations 6.8 and 6.9.
+    /// Users beyond whom a packet that comes one transmission later does not make three duplicate acknowledgments, if
+    /// all send in turn: equations 6.8 and 6.9.
     pub spacing_users: Option<f64>,
     /// Packets that the scheduler dropped from its queues.
     pub given_up_packets: u64,
@@ -108,8 +108,8 @@ pub struct CapacityRow {
     pub user_useful_max_bps: f64,
     /// Jain's fairness index of the useful rates; `null` if nobody got anything.
     pub jain: Option<f64>,
-    /// The mean capacity of the channels, equation 6.1: useful bits per second with an ideal code, whoever is chosen without
-    /// a look at the channels.
+    /// The mean capacity of the channels, equation 6.1: useful bits per second with an ideal code, whoever is chosen
+    /// without a look at the channels.
     pub mean_limit_bps: f64,
     /// The same in packets.
     pub mean_limit_pps: f64,
@@ -184,8 +184,8 @@ impl CapacityStudy {
         })
     }
 
-    /// Goes on for a while, some hundred milliseconds of simulated time at most; without effect at the end. `choosers`: what
-    /// scripts have registered.
+    /// Goes on for a while, some hundred milliseconds of simulated time at most; without effect at the end. `choosers`:
+    /// what scripts have registered.
     ///
     /// # Errors
     /// A last hop that cannot be built, for a scheduler that no script has registered.

@@ -9,13 +9,14 @@ use link::{Choose, DropReason, LastHop, LastHopReport, Output, PacketRef, QueueS
 use rand::{Rng, RngExt};
 use units::{Db, Ecn, Time};
 
-/// Packets that wait for each user: one to choose, and one more so that the queue is not empty while the first leaves it.
+/// Packets that wait for each user: one to choose, and one more so that the queue is not empty while the first leaves
+/// it.
 const DEPTH: u32 = 2;
 
 /// A last hop and sources without end: whenever a packet leaves the queues, another of the same user enters.
 ///
-/// A packet that the queues refuse is offered again after the next one has left. Those who wait for that do so in turn, so
-/// that a queue too small for everybody is shared.
+/// A packet that the queues refuse is offered again after the next one has left. Those who wait for that do so in turn,
+/// so that a queue too small for everybody is shared.
 pub(super) struct Saturation {
     hop: LastHop,
     packet_bytes: u32,

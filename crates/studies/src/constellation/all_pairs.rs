@@ -54,8 +54,8 @@ pub struct RoutesStudy {
 
 /// A batch of instants: the routes of the pairs, and next hops where they were asked for.
 pub struct RoutesBatch {
-    /// `time_s`, `from`, `to` (numbers of stations), `one_way_delay_s`, `hops`, `first_satellite`, `last_satellite`: the
-    /// last four empty without a route.
+    /// `time_s`, `from`, `to` (numbers of stations), `one_way_delay_s`, `hops`, `first_satellite`, `last_satellite`:
+    /// the last four empty without a route.
     pub routes: Table,
     /// `time_s`, `node`, `to` (number of a station), `next_hop` (empty without a route).
     pub forwarding: Table,
@@ -94,8 +94,8 @@ impl RoutesStudy {
     /// A search that has not begun; names of files of the constellation start from `base`.
     ///
     /// # Errors
-    /// Names the option that is wrong: `constellation`, `stations` (and its line), `metric`, `access`, `minimum_elevation`,
-    /// `duration`, `step`, `threads`.
+    /// Names the option that is wrong: `constellation`, `stations` (and its line), `metric`, `access`,
+    /// `minimum_elevation`, `duration`, `step`, `threads`.
     pub fn new(options: RoutesOptions, base: &Path) -> Result<RoutesStudy, ScenarioError> {
         let (duration, step) = (span("duration", options.duration_s)?, span("step", options.step_s)?);
         let sky = sky(&options.constellation, base)?;

@@ -116,8 +116,8 @@ pub(crate) fn passes(asked: &Passes, base: &Path) -> Result<Table, ScenarioError
     Ok(table)
 }
 
-/// The highest elevation in degrees, perhaps below the horizon, that any satellite reaches over a place, and when, in seconds
-/// after the reference instant: looked for every 10 s.
+/// The highest elevation in degrees, perhaps below the horizon, that any satellite reaches over a place, and when, in
+/// seconds after the reference instant: looked for every 10 s.
 ///
 /// # Errors
 /// As [`passes`].
@@ -146,8 +146,8 @@ pub(crate) fn best_elevation(asked: &BestElevation, base: &Path) -> Result<Json,
 }
 
 /// Satellites in view by latitude, over 36 longitudes and the instants of the grid: `latitude_deg`, `in_view_min`,
-/// `in_view_mean`, `in_view_max`, `covered_share` (of the time with one satellite at least), `two_share`, `three_share`,
-/// `four_share`, `highest_elevation_mean_deg`.
+/// `in_view_mean`, `in_view_max`, `covered_share` (of the time with one satellite at least), `two_share`,
+/// `three_share`, `four_share`, `highest_elevation_mean_deg`.
 ///
 /// # Errors
 /// Names what is wrong: the constellation, the elevation, the duration, a step.

@@ -11,8 +11,8 @@ use units::Duration;
 
 use crate::bounds::{MOST_ROWS, instant, span};
 
-/// Asks for the places of all satellites, or for their links: every `step_s` from `start_s` (after the constellation's reference
-/// instant) to the end.
+/// Asks for the places of all satellites, or for their links: every `step_s` from `start_s` (after the constellation's
+/// reference instant) to the end.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Positions {
@@ -80,9 +80,9 @@ pub(super) fn sky(constellation: &str, base: &Path) -> Result<Sky, ScenarioError
     choice.sky(&mut InputFiles::new(base))
 }
 
-/// The places of all satellites, fixed to the Earth: `time_s` (after the reference instant), `satellite` (its number from 0),
-/// `name`, and `x_m`, `y_m`, `z_m` with x through Greenwich on the equator and z through the north pole. One row for each
-/// instant and satellite, in this order.
+/// The places of all satellites, fixed to the Earth: `time_s` (after the reference instant), `satellite` (its number
+/// from 0), `name`, and `x_m`, `y_m`, `z_m` with x through Greenwich on the equator and z through the north pole. One
+/// row for each instant and satellite, in this order.
 ///
 /// # Errors
 /// As [`sky`]; or there are too many rows, or a satellite comes down before the end.
@@ -103,9 +103,9 @@ pub(crate) fn positions(asked: &Positions, base: &Path) -> Result<Table, Scenari
     Ok(table)
 }
 
-/// Where a station, at geodetic latitude and longitude in degrees and height in metres, has to look for every satellite:
-/// `time_s`, `satellite` and `name` as in [`positions`], `azimuth_deg` from north over east, `elevation_deg` (below zero: under
-/// the horizon) and `range_m`. Geometric, without refraction.
+/// Where a station, at geodetic latitude and longitude in degrees and height in metres, has to look for every
+/// satellite: `time_s`, `satellite` and `name` as in [`positions`], `azimuth_deg` from north over east, `elevation_deg`
+/// (below zero: under the horizon) and `range_m`. Geometric, without refraction.
 ///
 /// # Errors
 /// As [`positions`]; or the station is nowhere.
@@ -132,9 +132,9 @@ pub(crate) fn look(asked: &Look, base: &Path) -> Result<Table, ScenarioError> {
     Ok(table)
 }
 
-/// When which satellites are linked: `from` and `to` (numbers, the lower one first), `begin_s` and `end_s` after the reference
-/// instant. A link that is on at an instant of the grid is taken to be on until the next; one row for each time it is on, in
-/// the order of their ends.
+/// When which satellites are linked: `from` and `to` (numbers, the lower one first), `begin_s` and `end_s` after the
+/// reference instant. A link that is on at an instant of the grid is taken to be on until the next; one row for each
+/// time it is on, in the order of their ends.
 ///
 /// # Errors
 /// As [`positions`].
