@@ -32,14 +32,14 @@ const RUN: Duration = Duration::from_secs(20);
 /// Runs a source over a network that delivers each write whole, `delay` after it, and hands over all that it did.
 pub(crate) fn run(source: &mut dyn Source, delay: Duration) -> Vec<(Time, Act)> {
     let mut done: Vec<(Time, Act)> = Vec::new();
-    let mut under_way = std::collections::VecDeque::<(Time, u32, End, u64)>::new();
+    let mut in_flight = std::collections::VecDeque::<(Time, u32, End, u64)>::new();
     let mut sent = vec![[0; 2]; source.connections() as usize];
     loop {
-        let arrival = under_way.front().map(|&(at, ..)| at);
+        let arrival = in_flight.front().map(|&(at, ..)| at);
         let Some(now) = [source.poll_timeout(), arrival].into_iter().flatten().min() else { return done };
         assert!(done.last().is_none_or(|&(before, _)| before <= now), "time runs backwards");
-        while let Some(&(_, connection, to, bytes)) = under_way.front().filter(|delivery| delivery.0 <= now) {
-            under_way.pop_front();
+        while let Some(&(_, connection, to, bytes)) = in_flight.front().filter(|delivery| delivery.0 <= now) {
+            in_flight.pop_front();
             source.handle_delivered(now, connection, to, bytes);
         }
         while let Some(act) = source.poll_action(now) {
@@ -51,7 +51,7 @@ pub(crate) fn run(source: &mut dyn Source, delay: Duration) -> Vec<(Time, Act)> 
                 };
                 let sent = &mut sent[act.connection as usize][from];
                 *sent += size.get();
-                under_way.push_back((now + delay, act.connection, to, *sent));
+                in_flight.push_back((now + delay, act.connection, to, *sent));
             }
         }
         assert!(source.poll_timeout().is_none_or(|next| next > now), "stays due");
