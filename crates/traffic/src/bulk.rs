@@ -1,4 +1,4 @@
-//! A long transfer: as much as the transport takes, or a given size.
+//! A long transfer: unlimited, or of a given size.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use crate::{Act, Action, End, Kind, MakeRng, Needs, Source, UserSource, of_each_
 pub struct Bulk {
     /// When the transfer starts, from the start of the run.
     pub start: Duration,
-    /// How much is sent; without it, as much as the transport takes until the end of the run.
+    /// The size; without it, the transfer lasts until the end of the run.
     pub size: Option<Bytes>,
 }
 
@@ -32,10 +32,10 @@ impl Bulk {
     }
 }
 
-/// One transfer that begins at a given time.
+/// One transfer from a given instant on.
 pub(crate) struct BulkSource {
     start: Time,
-    /// `None` for endless.
+    /// `None`: unlimited.
     size: Option<Bytes>,
     step: Step,
 }

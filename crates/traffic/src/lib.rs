@@ -1,7 +1,8 @@
-//! What applications ask of the transport: sources that open, write and close.
+//! Applications above the transport: sources that open, write and close.
 //!
-//! A source is a machine without input or output of its own: it is asked at its wake-ups what the application does now, at
-//! either end of the flow, and told what has arrived. A listener judges what a voice flow delivers.
+//! A source is a machine without input or output of its own. At its wake-ups it returns the actions of the application
+//! at either end of the flow, and it is told which bytes have arrived. A listener rates a voice flow by the packets
+//! that arrive.
 
 mod random;
 mod size;
@@ -21,101 +22,102 @@ pub use web::{ConstantCount, ObjectCount, ParetoCount, Requests, WebReport, WebT
 /// An end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum End {
-    /// The one on the ground, behind the satellites.
+    /// The end on the ground.
     Server,
-    /// The one behind the last hop.
+    /// The end behind the last hop.
     User,
 }
 
 /// What an application does to its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Opens the connection. On datagrams: begins.
+    /// Opens the connection; datagrams may be written from then on.
     Open,
-    /// Hands over this much to send. On datagrams it is one datagram with this many bytes of payload.
+    /// Writes this many bytes. For datagrams: one datagram with this payload.
     Write(Bytes),
-    /// Has always more to send.
+    /// Writes without end.
     WriteForEver,
-    /// Has nothing more to send.
+    /// Closes: nothing more is written.
     Close,
 }
 
-/// What a kind of traffic needs of its transport.
+/// The transport service that a kind of traffic needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
-    /// Bytes from the server to the user, in order and all of them.
+    /// A byte stream from the server to the user.
     Stream,
-    /// The same both ways: what arrives at one end decides what the other does ([`Source::handle_delivered`]).
+    /// A byte stream in both directions: the bytes that arrive at one end determine what the other end writes
+    /// ([`Source::handle_delivered`]).
     Exchange,
-    /// Datagrams: each write arrives whole and at once, or not at all.
+    /// Datagrams: each write arrives whole and on its own, or not at all.
     Datagrams {
         /// The largest, with IP and UDP headers, in bytes.
         packet: u32,
     },
 }
 
-/// The most connections of an application: those that act at once are told apart by the bits of a word.
+/// The most connections of an application: a bit of a word stands for each.
 pub const MOST_CONNECTIONS: u32 = u64::BITS;
 
-/// One thing that an application does on one of its connections.
+/// An action of an application on one of its connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Act {
-    /// Which of its connections, counted from 0.
+    /// The connection, counted from 0.
     pub connection: u32,
-    /// The end of the connection that does it.
+    /// The end of the connection that acts.
     pub end: End,
-    /// What it does.
+    /// The action.
     pub action: Action,
 }
 
 impl Act {
-    /// On the first connection, the only one that most have.
+    /// On the first connection, which for most applications is the only one.
     pub(crate) fn on_first(end: End, action: Action) -> Act {
         Act { connection: 0, end, action }
     }
 }
 
-/// One application, both its ends. Each of its connections is a flow.
+/// The model of one application, with both its ends. Each of its connections is a flow.
 pub trait Source: Send {
-    /// How many connections it may use, at most [`MOST_CONNECTIONS`], known from the start. One that is never opened carries
-    /// nothing.
+    /// The number of connections that it may use, at most [`MOST_CONNECTIONS`]; constant. A connection that is never
+    /// opened carries nothing.
     fn connections(&self) -> u32 {
         1
     }
 
-    /// The next thing that is due at `now`; call until `None`.
+    /// The next action that is due at `now`; call until `None`.
     fn poll_action(&mut self, now: Time) -> Option<Act>;
 
-    /// When the application acts next by itself; `None` for never again, or not before something is delivered.
+    /// The instant of the next action; `None` if there is none, or none before something is delivered.
     fn poll_timeout(&self) -> Option<Time>;
 
-    /// The application at `end` of a connection has received `bytes` in order since the connection began (streams only). What
-    /// it does about it is due at once: ask [`Source::poll_action`] again.
+    /// The application at `end` of a connection has received `bytes` in order since the connection began (byte streams
+    /// only). Actions in response are due at once: call [`Source::poll_action`] again.
     fn handle_delivered(&mut self, _now: Time, _connection: u32, _end: End, _bytes: u64) {}
 
-    /// What a user of the web measured; `None` for other traffic.
+    /// The times of web pages, requests and responses; `None` for other traffic.
     fn web_times(&self) -> Option<&WebTimes> {
         None
     }
 
-    /// The same as counts, means and quantiles.
+    /// Counts, means and quantiles of these times.
     fn report(&self) -> Option<WebReport> {
         self.web_times().map(WebTimes::report)
     }
 }
 
-/// One application and whose it is.
+/// A source and its user.
 pub struct UserSource {
-    /// The user's place in the entry.
+    /// The user's number within the entry.
     pub user: u32,
-    /// What it does.
+    /// The source.
     pub source: Box<dyn Source>,
 }
 
-/// Hands out the random stream of a purpose of a user of the entry (by place).
+/// Makes the random generator of a purpose for a user of the entry (by number).
 pub type MakeRng<'a> = dyn FnMut(&'static str, u32) -> Box<dyn Rng + Send> + 'a;
 
-/// Hands out the random stream of a purpose of one user.
+/// Makes the random generator of a purpose for one user.
 pub(crate) type MakeUserRng<'a> = dyn FnMut(&'static str) -> Box<dyn Rng + Send> + 'a;
 
 units::registry! {

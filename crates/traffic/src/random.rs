@@ -1,4 +1,4 @@
-//! Draws with the same bits on every machine: the logarithms are libm's.
+//! Random draws with the same bits on every machine: the logarithms are libm's.
 
 use rand::Rng;
 
@@ -23,7 +23,7 @@ pub(crate) fn pareto_least(mean: f64, shape: f64) -> f64 {
     mean * (shape - 1.0) / shape
 }
 
-/// Standard normal, by Box and Muller (1958); the second of the pair is not kept, so that a draw has no memory.
+/// Standard normal, by Box and Muller (1958); the second value of the pair is not used, so that a draw has no memory.
 pub(crate) fn normal(rng: &mut dyn Rng) -> f64 {
     let radius = libm::sqrt(-2.0 * libm::log1p(-uniform(rng)));
     radius * libm::cos(std::f64::consts::TAU * uniform(rng))

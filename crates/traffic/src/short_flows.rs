@@ -1,4 +1,4 @@
-//! Short flows: transfers that come one after the other, each on a connection of its own.
+//! Short flows: successive transfers, each on a connection of its own.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,17 +8,17 @@ use crate::bulk::BulkSource;
 use crate::random::exponential;
 use crate::{Kind, MakeRng, MakeUserRng, Needs, Size, UserSource, of_each_user};
 
-/// Transfers that arrive as a Poisson process, each a flow of its own with a size drawn from a law.
+/// Transfers that arrive as a Poisson process, each a flow of its own with a random size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ShortFlows {
     /// When arrivals begin, from the start of the run.
     pub start: Duration,
-    /// When arrivals end, from the start of the run; without it, with the run.
+    /// When arrivals end, from the start of the run; by default at the end of the run.
     pub stop: Option<Duration>,
     /// Mean time between arrivals.
     pub interval: Duration,
-    /// How large each transfer is: a size, or a distribution.
+    /// The size of a transfer: a size, or a distribution.
     pub size: Size,
 }
 
@@ -90,7 +90,7 @@ mod tests {
         let times = starts(&flows, 0, 50_000, 3);
         let n = times.len() as f64;
         assert!((n - 100_000.0).abs() < 4.0 * 100_000f64.sqrt(), "{n} arrivals");
-        // Counts in windows of a second have the variance of their mean, 2; that estimate's standard error is
+        // Counts in windows of a second have a variance equal to their mean, 2; the standard error of its estimate is
         // sqrt((2·2² + 2)/n).
         let mut counts = vec![0.0; 50_000];
         times.iter().for_each(|t| counts[*t as usize] += 1.0);

@@ -1,4 +1,4 @@
-//! How large a transfer is: a size, or a law that sizes are drawn from.
+//! Sizes of transfers: constant, or random.
 
 use rand::Rng;
 use schemars::JsonSchema;
@@ -11,9 +11,9 @@ use crate::random::{exponential, normal, normal_cdf, pareto_least, uniform};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Size {
-    /// Always the same.
+    /// Constant.
     Constant(Bytes),
-    /// Drawn from a law.
+    /// Random.
     Random(SizeDistribution),
 }
 
@@ -35,15 +35,15 @@ pub struct Exponential {
     pub mean: Bytes,
 }
 
-/// Pareto sizes: many small ones and few that are very large.
+/// Pareto sizes: many small ones and a few very large ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Pareto {
-    /// The mean that the law has without `max`. The smallest size is this times (shape − 1)/shape.
+    /// The mean of the law without `max`. The smallest size is `mean` times (shape − 1)/shape.
     pub mean: Bytes,
     /// The tail's exponent, more than 1. Below 2 the variance is infinite.
     pub shape: f64,
-    /// What is larger than this is drawn again.
+    /// The largest size: larger ones are drawn again.
     pub max: Option<Bytes>,
 }
 
@@ -51,25 +51,25 @@ pub struct Pareto {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Lognormal {
-    /// The median that the law has without limits, e^µ. Either this or `mean` is given.
+    /// The median of the law without limits, e^µ. Either this or `mean` is given.
     pub median: Option<Bytes>,
-    /// The mean that the law has without limits, e^(µ + σ²/2).
+    /// The mean of the law without limits, e^(µ + σ²/2).
     pub mean: Option<Bytes>,
     /// Standard deviation of the size's natural logarithm, σ.
     pub sigma: f64,
-    /// What is smaller than this is drawn again.
+    /// The smallest size: smaller ones are drawn again.
     pub min: Option<Bytes>,
-    /// What is larger than this is drawn again.
+    /// The largest size: larger ones are drawn again.
     pub max: Option<Bytes>,
 }
 
-/// A measured distribution: points of its cumulative curve, with straight lines between them.
+/// A measured distribution: points of its cumulative curve, connected by straight lines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Empirical {
-    /// Sizes, growing.
+    /// Sizes in increasing order.
     pub sizes: Vec<Bytes>,
-    /// The share of transfers up to each of these sizes; the last is 1. The first's share has exactly the first size.
+    /// The share of transfers up to each size; the last share is 1. The first share has exactly the first size.
     pub cumulative: Vec<Probability>,
 }
 
@@ -121,7 +121,7 @@ impl Size {
         }
     }
 
-    /// The mean in bytes, limits included: what a load is computed from.
+    /// The mean in bytes, limits included, for computing an offered load.
     pub fn mean(&self) -> f64 {
         match self {
             Size::Constant(size) => size.get() as f64,
@@ -198,7 +198,7 @@ impl Pareto {
     }
 }
 
-/// A Pareto law that has a mean.
+/// Checks that a Pareto law of this shape has a mean.
 pub(crate) fn check_shape(shape: f64) -> Result<(), FieldError> {
     if shape > 1.0 && shape <= 1000.0 {
         return Ok(());
@@ -346,7 +346,7 @@ mod tests {
         (0..n).map(|_| size.draw(&mut rng).get() as f64).collect()
     }
 
-    /// Holds the mean of `size` against `mean`, if given, and against the sample's within four standard errors.
+    /// Compares the mean of `size` with `mean`, if given, and with the sample's within four standard errors.
     fn check_mean(size: &Size, mean: Option<f64>) {
         let draws = sample(size, 200_000);
         let n = draws.len() as f64;

@@ -1,4 +1,4 @@
-//! What every kind of traffic must hold to.
+//! Properties that every kind of traffic must have.
 
 use super::*;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
@@ -14,7 +14,7 @@ pub(crate) fn streams(seed: u64) -> impl FnMut(&'static str) -> Box<dyn Rng + Se
     }
 }
 
-/// Each kind with the options that make it end.
+/// A configuration of each kind that ends.
 fn example(kind: &str) -> TrafficConfig {
     match kind {
         "bulk" => TrafficConfig::Bulk(Bulk { size: Some(Bytes::new(30_000)), ..Bulk::default() }),
@@ -29,7 +29,7 @@ fn example(kind: &str) -> TrafficConfig {
 const OFFSET: Duration = Duration::from_secs(2);
 const RUN: Duration = Duration::from_secs(20);
 
-/// Runs a source over a network that delivers each write whole, `delay` after it, and hands over all that it did.
+/// Runs a source over a network that delivers each write whole after `delay`, and returns all its actions.
 pub(crate) fn run(source: &mut dyn Source, delay: Duration) -> Vec<(Time, Act)> {
     let mut done: Vec<(Time, Act)> = Vec::new();
     let mut in_flight = std::collections::VecDeque::<(Time, u32, End, u64)>::new();
@@ -58,7 +58,7 @@ pub(crate) fn run(source: &mut dyn Source, delay: Duration) -> Vec<(Time, Act)> 
     }
 }
 
-/// Each stream once, for each user's place.
+/// Each stream once, for each user's number.
 pub(crate) fn entry_streams(seed: u64) -> impl FnMut(&'static str, u32) -> Box<dyn Rng + Send> {
     let mut users = Vec::new();
     move |purpose, user| {

@@ -1,9 +1,9 @@
-//! Web pages over connections that stay open.
+//! Web pages over persistent connections.
 //!
-//! The traffic model of the evaluation methodologies (3GPP2 C.R1002, NGMN 2008 annex A, IEEE 802.16m): a main object, the
-//! objects embedded in it, then a time to read. Simplified: all from one server, one request size, no time to think for the
-//! server, no caches, a connection once opened stays open. Who could notice: a study of pages from many servers, or of today's
-//! pages of megabytes (give other sizes).
+//! The traffic model of the evaluation methodologies (3GPP2 C.R1002, NGMN 2008 annex A, IEEE 802.16m): a main object,
+//! its embedded objects, then a reading time. Simplified: one server, one request size, no delay at the server, no
+//! caches, and connections that stay open. Who could notice: a study of pages from many servers, or of today's pages of
+//! megabytes (give other sizes).
 
 mod objects;
 mod report;
@@ -24,42 +24,43 @@ use crate::{
 pub use objects::{ConstantCount, ObjectCount, ParetoCount};
 pub use report::{WebReport, WebTimes};
 
-/// Web pages, one after the other over one connection or several: the user asks, the server answers, the user reads.
+/// Web pages, one after the other over one connection or several: the user requests, the server responds, the user
+/// reads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Web {
-    /// When the first connection is opened and the first page asked for, from the start of the run.
+    /// When the first connection is opened and the first page requested, from the start of the run.
     pub start: Duration,
-    /// How many pages are read before the connections are closed; without it, until the end of the run.
+    /// The number of pages, after which the connections are closed; by default unlimited.
     pub pages: Option<u32>,
     /// Size of a request.
     pub request: Bytes,
     /// Size of a page's main object: a size, or a distribution.
     pub main: Size,
-    /// How many objects are embedded in a page.
+    /// The number of embedded objects in a page.
     pub objects: ObjectCount,
     /// Size of an embedded object: a size, or a distribution.
     pub embedded: Size,
-    /// How embedded objects are asked for.
+    /// The order of requests for embedded objects.
     pub requests: Requests,
     /// Connections that the browser may use, 1 to 64; those after the first are opened for embedded objects.
     #[schemars(range(min = 1, max = 64))]
     pub connections: u32,
-    /// Mean time that the browser needs for the main object before it asks for the embedded ones (exponential).
+    /// Mean time that the browser parses the main object before it requests the embedded ones (exponential).
     pub parsing: Duration,
     /// Mean time between a complete page and the next click (exponential).
     pub reading: Duration,
 }
 
-/// How a browser asks for embedded objects.
+/// The order of requests for embedded objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Requests {
     /// All at once, as over HTTP/2: one round trip for all. Several connections take them in turn.
     #[default]
     Pipelined,
-    /// Each after the one before has arrived, as over HTTP/1.1: one round trip for each. Of several connections, the first
-    /// that is free takes the next.
+    /// Each after the response before, as over HTTP/1.1: one round trip for each. Of several connections, the first
+    /// idle one takes the next.
     Sequential,
 }
 
@@ -144,20 +145,20 @@ impl Web {
     }
 }
 
-/// Where the user is with the page.
+/// The state of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Nothing has happened yet.
+    /// Before the first page.
     Closed,
-    /// Reads, and clicks when that is over.
+    /// The user reads the page; the next click follows.
     Reading,
-    /// Waits for the main object.
+    /// The main object is requested.
     Main,
-    /// Has the main object and looks at it.
+    /// The browser parses the main object.
     Parsing,
-    /// Waits for embedded objects.
+    /// Embedded objects are requested.
     Embedded,
-    /// Has read enough.
+    /// After the last page.
     Done,
 }
 
@@ -170,13 +171,13 @@ pub(crate) struct WebSource {
     parsing: Box<dyn Rng + Send>,
     reading: Box<dyn Rng + Send>,
     stage: Stage,
-    /// When the user does the next thing by itself.
+    /// The instant of the next click or request.
     wake: Option<Time>,
     connections: Vec<Connection>,
-    /// What is to be done at once, and since when.
+    /// The actions that are due, and the instant at which they became due.
     acts: VecDeque<Act>,
     due: Time,
-    /// Objects of the page that are to be asked for later.
+    /// Objects of the page that are still to be requested.
     left: u64,
     /// Requests whose response is not complete.
     outstanding: u64,
@@ -189,17 +190,17 @@ struct Connection {
     is_open: bool,
     /// Requests whose response is not complete, the oldest first.
     waiting: VecDeque<Request>,
-    /// How many of those, from the first on, the server has answered.
+    /// How many of these, from the oldest on, the server has answered.
     answered: usize,
     /// Requests that arrived at the server since the connection was opened.
-    heard: u64,
+    received_requests: u64,
     /// Bytes of all complete responses.
     received: u64,
 }
 
 struct Request {
     asked: Time,
-    /// Size of what is asked for.
+    /// The size of the requested object.
     object: Bytes,
 }
 
@@ -240,32 +241,32 @@ impl WebSource {
                 self.clicked = now;
                 self.times.clicks += 1;
                 let object = self.config.main.draw(&mut *self.main);
-                self.ask(now, 0, object);
+                self.send_request(now, 0, object);
             }
             Stage::Parsing => {
                 self.stage = Stage::Embedded;
-                self.ask_for_objects(now);
+                self.request_objects(now);
             }
             Stage::Main | Stage::Embedded | Stage::Done => unreachable!("only the network wakes who waits"),
         }
     }
 
-    /// So many bytes of requests have arrived at the server, which answers those that are whole.
+    /// The server has received `bytes` of requests in total; it answers the complete ones.
     fn handle_requests(&mut self, now: Time, number: u32, bytes: u64) {
         let connection = &mut self.connections[number as usize];
-        let heard = bytes / self.config.request.get();
-        for _ in connection.heard..heard {
+        let received_requests = bytes / self.config.request.get();
+        for _ in connection.received_requests..received_requests {
             let request = &connection.waiting[connection.answered];
             connection.answered += 1;
             self.times.requests.push(now.since(request.asked));
             let action = Action::Write(request.object);
             self.acts.push_back(Act { connection: number, end: End::Server, action });
         }
-        connection.heard = heard;
+        connection.received_requests = received_requests;
         self.due = now;
     }
 
-    /// So many bytes of objects have arrived at the user.
+    /// The user has received `bytes` of responses in total.
     fn handle_objects(&mut self, now: Time, number: u32, bytes: u64) {
         let connection = &mut self.connections[number as usize];
         let outstanding = self.outstanding;
@@ -280,13 +281,13 @@ impl WebSource {
             return;
         }
         if self.left > 0 {
-            self.ask_for_object(now, number);
+            self.request_object(now, number);
         } else if self.outstanding == 0 {
             self.handle_complete(now);
         }
     }
 
-    /// All that was asked for has arrived at the user.
+    /// All requested objects have arrived at the user.
     fn handle_complete(&mut self, now: Time) {
         if self.stage == Stage::Main {
             self.left = self.config.objects.entry().draw(&mut *self.count);
@@ -300,25 +301,25 @@ impl WebSource {
         self.finish_page(now);
     }
 
-    fn ask_for_objects(&mut self, now: Time) {
+    fn request_objects(&mut self, now: Time) {
         let connections = u64::from(self.config.connections);
         let at_once = match self.config.requests {
             Requests::Pipelined => self.left,
             Requests::Sequential => self.left.min(connections),
         };
         for object in 0..at_once {
-            self.ask_for_object(now, (object % connections) as u32);
+            self.request_object(now, (object % connections) as u32);
         }
     }
 
-    fn ask_for_object(&mut self, now: Time, number: u32) {
+    fn request_object(&mut self, now: Time, number: u32) {
         self.left -= 1;
         let object = self.config.embedded.draw(&mut *self.embedded);
-        self.ask(now, number, object);
+        self.send_request(now, number, object);
     }
 
-    /// Sends a request, on a connection that is opened if it is not yet.
-    fn ask(&mut self, now: Time, number: u32, object: Bytes) {
+    /// Sends a request, and opens the connection first if necessary.
+    fn send_request(&mut self, now: Time, number: u32, object: Bytes) {
         let mut act = |action| self.acts.push_back(Act { connection: number, end: End::User, action });
         let connection = &mut self.connections[number as usize];
         if !connection.is_open {
@@ -343,7 +344,7 @@ impl WebSource {
         }
     }
 
-    /// Closes all connections that were opened, the user's end first.
+    /// Closes all open connections, the user's end first.
     fn close(&mut self, now: Time) {
         for (connection, _) in (0..).zip(&self.connections).filter(|(_, connection)| connection.is_open) {
             let close = |end| Act { connection, end, action: Action::Close };

@@ -1,4 +1,4 @@
-//! One connection: requests, a server that thinks, responses.
+//! One connection: requests, delays at the server, responses.
 
 use units::{Bytes, Duration, Time};
 
@@ -12,38 +12,38 @@ pub(super) struct Exchange {
     pub(super) request: Bytes,
     /// Size of the response.
     pub(super) response: Bytes,
-    /// How long the server thinks.
+    /// The server's delay between request and response.
     pub(super) delay: Duration,
     /// From the response before to this request; zero for the first.
     pub(super) gap: Duration,
 }
 
-/// What comes next.
+/// The next event of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Open,
-    Ask,
-    /// The request is under way.
-    Hear,
-    Answer,
-    /// The server has no more to say, and closes.
-    Leave,
-    /// The response is under way.
-    Receive,
-    /// The user closes too.
-    Close,
+    SendRequest,
+    /// The request arrives at the server.
+    AwaitRequest,
+    SendResponse,
+    /// The server has sent its last response, and closes.
+    CloseServer,
+    /// The response arrives at the user.
+    AwaitResponse,
+    /// The user closes.
+    CloseUser,
     Done,
 }
 
-/// A client and its server.
+/// A client and its server, on one connection.
 pub(super) struct HttpSource {
-    /// Those to come, the last one first.
+    /// The remaining exchanges, the last one first.
     exchanges: Vec<Exchange>,
     step: Step,
-    /// When the step is taken; `None` for when something arrives.
+    /// The instant of the step; `None` if it waits for a delivery.
     due: Option<Time>,
     asked: Time,
-    /// Bytes that the server and the user have when what is under way is there.
+    /// The bytes that server and user have received once the message in flight is complete.
     requested: u64,
     responded: u64,
     times: WebTimes,
@@ -74,34 +74,36 @@ impl Source for HttpSource {
         let act = Act::on_first;
         Some(match self.step {
             Step::Open => {
-                self.step = Step::Ask;
+                self.step = Step::SendRequest;
                 act(End::User, Action::Open)
             }
-            Step::Ask => {
+            Step::SendRequest => {
                 let request = self.exchange().request;
                 self.asked = now;
                 self.requested += request.get();
-                self.wait(Step::Hear);
+                self.wait(Step::AwaitRequest);
                 act(End::User, Action::Write(request))
             }
-            Step::Answer => {
+            Step::SendResponse => {
                 let response = self.exchange().response;
                 self.responded += response.get();
                 match self.exchanges.len() {
-                    1 => self.step = Step::Leave,
-                    _ => self.wait(Step::Receive),
+                    1 => self.step = Step::CloseServer,
+                    _ => self.wait(Step::AwaitResponse),
                 }
                 act(End::Server, Action::Write(response))
             }
-            Step::Leave => {
-                self.wait(Step::Receive);
+            Step::CloseServer => {
+                self.wait(Step::AwaitResponse);
                 act(End::Server, Action::Close)
             }
-            Step::Close => {
+            Step::CloseUser => {
                 self.wait(Step::Done);
                 act(End::User, Action::Close)
             }
-            Step::Hear | Step::Receive | Step::Done => unreachable!("only the network wakes who waits"),
+            Step::AwaitRequest | Step::AwaitResponse | Step::Done => {
+                unreachable!("a step that waits for a delivery has no timeout")
+            }
         })
     }
 
@@ -111,17 +113,17 @@ impl Source for HttpSource {
 
     fn handle_delivered(&mut self, now: Time, _connection: u32, end: End, bytes: u64) {
         match (end, self.step) {
-            (End::Server, Step::Hear) if bytes >= self.requested => {
+            (End::Server, Step::AwaitRequest) if bytes >= self.requested => {
                 self.times.requests.push(now.since(self.asked));
-                self.step = Step::Answer;
+                self.step = Step::SendResponse;
                 self.due = Some(now + self.exchange().delay);
             }
-            (End::User, Step::Receive) if bytes >= self.responded => {
+            (End::User, Step::AwaitResponse) if bytes >= self.responded => {
                 self.times.responses.push(now.since(self.asked));
                 self.exchanges.pop();
                 (self.step, self.due) = match self.exchanges.last() {
-                    Some(next) => (Step::Ask, Some(now + next.gap)),
-                    None => (Step::Close, Some(now)),
+                    Some(next) => (Step::SendRequest, Some(now + next.gap)),
+                    None => (Step::CloseUser, Some(now)),
                 };
             }
             _ => (),

@@ -1,11 +1,11 @@
 //! Long memory: Gaussian sequences whose correlation falls like a power of the lag.
 //!
-//! Fractional noise (1 − B)^d f = e (Granger and Joyeux 1980, Hosking 1981) is f_t = Σ ψ_j e_(t−j) with
-//! ψ_j = Γ(j + d)/(Γ(d) Γ(j + 1)). These weights are the moments of a beta law, ψ_j = ∫ x^j dμ(x) with μ = Beta(d, 1 − d), so f
-//! is a mixture of first-order autoregressions y_x(t) = x y_x(t − 1) + e_t that share their noise. A few dozen of them, evenly
-//! spaced in the logit of x, replace the integral: a value costs that many multiplications however far the memory goes.
-//! Simplified: the integral is a sum, and memory ends after 10^13 values. Who could notice: nobody; correlations are within
-//! 10^−4 of the theory up to a lag of 10^5.
+//! Fractional noise (1 − B)^d f = e (Granger and Joyeux 1980, Hosking 1981) is f_t = Σ ψ_j e_(t−j) with ψ_j = Γ(j +
+//! d)/(Γ(d) Γ(j + 1)). These weights are the moments of a beta law, ψ_j = ∫ x^j dμ(x) with μ = Beta(d, 1 − d), so f is
+//! a mixture of first-order autoregressions y_x(t) = x y_x(t − 1) + e_t that share their noise. A few dozen of them,
+//! evenly spaced in the logit of x, replace the integral: a value costs that many multiplications, whatever the memory.
+//! Simplified: the integral is a sum, and memory ends after 10^13 values. Who could notice: nobody; correlations are
+//! within 10^−4 of the theory up to a lag of 10^5.
 
 use std::f64::consts::PI;
 
@@ -20,14 +20,14 @@ const STEP: f64 = 0.75;
 /// Fractional noise with innovations of variance 1, in its stationary state from the first value.
 struct FractionalNoise {
     modes: Vec<Mode>,
-    /// What the modes leave of ψ_0 = 1: the part of the innovation that is forgotten at once.
+    /// The rest of ψ_0 = 1 beyond the modes: the part of the innovation without memory.
     instant: f64,
 }
 
 /// One of the autoregressions.
 struct Mode {
     x: f64,
-    /// 1 − x, which x near 1 does not tell.
+    /// 1 − x, which a float near 1 cannot represent exactly.
     decay: f64,
     weight: f64,
     y: f64,
@@ -54,7 +54,7 @@ impl FractionalNoise {
 }
 
 impl Mode {
-    /// Where the logit of x is `u`; the density of μ there is sin(πd)/π · x^d (1 − x)^(1−d).
+    /// The mode at logit `u`; the density of μ there is sin(πd)/π · x^d (1 − x)^(1−d).
     fn new(d: f64, u: f64) -> Mode {
         let (x, decay) = (logistic(u), logistic(-u));
         let weight = STEP * libm::sin(PI * d) / PI * libm::pow(x, d) * libm::pow(decay, 1.0 - d);
@@ -67,8 +67,8 @@ impl Mode {
     }
 }
 
-/// Draws the stationary state by Cholesky's factors of its correlations. Modes with x near 0 are all but equal, so pivots that
-/// rounding leaves of them count as zero.
+/// Draws the stationary state by the Cholesky decomposition of its correlations. Modes with x near 0 are nearly equal,
+/// so pivots at rounding errors count as zero.
 fn start(modes: &mut [Mode], rng: &mut dyn Rng) {
     let n = modes.len();
     let deviations: Vec<f64> = modes.iter().map(|mode| libm::sqrt(mode.covariance(mode))).collect();
@@ -88,7 +88,7 @@ fn start(modes: &mut [Mode], rng: &mut dyn Rng) {
     }
 }
 
-/// A fractional sum-difference sequence of variance 1: sums of two neighbours of fractional noise, and white noise beside it
+/// A fractional sum-difference sequence of variance 1: sums of two neighbours of fractional noise, plus white noise
 /// (Anderson, Cleveland and Xi, *Performance Evaluation* 107, 2017, on the model that PackMime uses).
 pub(super) struct SumDifference {
     noise: FractionalNoise,
@@ -109,7 +109,7 @@ impl SumDifference {
         SumDifference { noise, before, sum, white: libm::sqrt(white_share), rng }
     }
 
-    /// The next value, standard normal by itself.
+    /// The next value; its marginal law is standard normal.
     pub(super) fn draw(&mut self) -> f64 {
         let noise = self.noise.draw(&mut *self.rng);
         let sum = noise + std::mem::replace(&mut self.before, noise);
@@ -128,7 +128,7 @@ pub(super) fn logistic(x: f64) -> f64 {
     1.0 / (1.0 + libm::exp(-x))
 }
 
-/// What the theory says, for tests to hold the sequences against.
+/// The theoretical correlations, for tests.
 #[cfg(test)]
 pub(super) mod theory {
     /// Autocorrelation of fractional noise, Π (k − 1 + d)/(k − d) (Hosking 1981).
@@ -136,7 +136,7 @@ pub(super) mod theory {
         (1..=lag).map(|k| (k as f64 - 1.0 + d) / (k as f64 - d)).product()
     }
 
-    /// That of the sum-difference sequence.
+    /// Autocorrelation of the sum-difference sequence.
     pub(in crate::packmime) fn correlation(d: f64, white_share: f64, lag: u64) -> f64 {
         let noise = |lag| noise_correlation(d, lag);
         let sums = (2.0 * noise(lag) + noise(lag - 1) + noise(lag + 1)) / (2.0 + 2.0 * noise(1));
@@ -172,7 +172,7 @@ mod tests {
                 modes.sum::<f64>() + if lag == 0.0 { noise.instant } else { 0.0 }
             };
             let variance = covariance(0.0);
-            // What is beyond the largest x is e^(−30 (1 − 2d)) of the variance: 5 % at 0.45, which nothing here uses.
+            // The share of variance beyond the largest x is e^(−30 (1 − 2d)): 5 % at 0.45, which no law here uses.
             let tolerance = if d < 0.4 { 1e-4 } else { 0.06 };
             assert!((variance / noise_variance(d) - 1.0).abs() < tolerance, "d {d}: variance {variance}");
             for lag in [1, 2, 5, 10, 100, 1_000, 10_000, 100_000] {
@@ -184,7 +184,8 @@ mod tests {
 
     #[test]
     fn a_sequence_is_stationary_from_its_first_value() {
-        // Over many sequences: variances and covariances of the first values, and of one to a far one.
+        // Over many sequences: variances and covariances of the first values, and the covariance of the first with a
+        // far one.
         let (n, d) = (4_000, 0.33);
         let places = [0usize, 1, 2, 10, 300];
         let mut products = [[0.0; 5]; 5];
@@ -209,7 +210,7 @@ mod tests {
 
     #[test]
     fn long_sequences_have_the_correlations_of_the_theory() {
-        // The mean is known (0), so the estimates have no bias; how far they spread over sequences gives their error.
+        // The mean is known (0), so the estimates are unbiased; their spread over sequences gives their error.
         let (sequences, n) = (64u64, 10_000);
         for (d, white_share) in [(0.33, 0.58), (0.31, 0.0)] {
             let all: Vec<Vec<f64>> = (0..sequences)

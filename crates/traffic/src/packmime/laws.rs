@@ -1,4 +1,5 @@
-//! The laws of PackMime-HTTP: times between connections, sizes, the server's delay, what connections that persist carry.
+//! The laws of PackMime-HTTP: times between connections, sizes, the server's delay, and the exchanges of persistent
+//! connections.
 
 use std::sync::OnceLock;
 
@@ -9,8 +10,9 @@ use units::Duration;
 use super::fractional::{SumDifference, logistic};
 use crate::random::{gamma, normal, normal_cdf, uniform, weibull};
 
-/// Times between connections: a sequence with long memory whose values have a Weibull law with mean 1/rate. With the rate both
-/// the law comes nearer to the exponential one and memory weighs less: many connections superposed are a Poisson process.
+/// Times between connections: a sequence with long memory and a Weibull law of mean 1/rate. With a higher rate the law
+/// approaches the exponential one and memory has less weight: the superposition of many connections is a Poisson
+/// process.
 pub(super) struct Arrivals {
     sequence: SumDifference,
     pub(super) shape: f64,
@@ -39,10 +41,10 @@ impl Arrivals {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SizeLaw {
-    /// Share up to a size, and the size in bytes.
+    /// The share of messages up to a size, and the size in bytes.
     #[serde(default)]
     lower: Vec<(f64, f64)>,
-    /// Share beyond a size, and the size in bytes.
+    /// The share of messages beyond a size, and the size in bytes.
     #[serde(default)]
     upper: Vec<(f64, f64)>,
     /// Exponent of the Pareto law beyond the last point.
@@ -101,7 +103,7 @@ impl SizeLaw {
     }
 }
 
-/// Sizes of requests: a sequence with long memory, within limits by the conditional law.
+/// Sizes of requests: a sequence with long memory; limits make the law a conditional one.
 pub(super) struct RequestSizes {
     sequence: SumDifference,
     /// The shares beyond the largest and beyond the smallest size.
@@ -109,7 +111,7 @@ pub(super) struct RequestSizes {
 }
 
 impl RequestSizes {
-    /// Between these sizes in bytes.
+    /// Sizes between `least` and `most` bytes.
     pub(super) fn new(rate: f64, least: f64, most: f64, rng: Box<dyn Rng + Send>) -> RequestSizes {
         let white_share = logistic(0.123 + 0.494 * libm::log2(rate));
         let law = &size_laws().request;
@@ -124,13 +126,13 @@ impl RequestSizes {
     }
 }
 
-/// Sizes of responses: runs of downloads and runs of cache validations take turns.
+/// Sizes of responses: runs of downloads alternate with runs of cache validations.
 pub(super) struct ResponseSizes {
     /// Shapes of the run lengths' Weibull laws.
     validation_shape: f64,
     download_shape: f64,
     downloads: bool,
-    /// Responses left of the run.
+    /// Remaining responses of the run.
     left: u64,
     rng: Box<dyn Rng + Send>,
 }
@@ -142,7 +144,7 @@ impl ResponseSizes {
         ResponseSizes { validation_shape, download_shape, downloads: false, left: 0, rng }
     }
 
-    /// The next size, and whether it is that of a download.
+    /// The next size, and whether it is a download.
     pub(super) fn draw(&mut self) -> (u64, bool) {
         if self.left == 0 {
             self.downloads = !self.downloads;
@@ -162,13 +164,13 @@ fn bytes(size: f64) -> u64 {
     (size.round() as u64).max(1)
 }
 
-/// How long a server thinks: 1/Weibull(0.63, 305) seconds, at most 0.1 s.
+/// The server's delay: 1/Weibull(0.63, 305) seconds, at most 0.1 s.
 pub(super) fn server_delay(rng: &mut dyn Rng) -> Duration {
     Duration::from_secs_f64((1.0 / weibull(rng, 305.0, 0.63)).min(0.1))
 }
 
-/// What is alike within a connection that persists, on a scale of powers of two: location and squared scale are those of the
-/// connection, the error is that of each value.
+/// A hierarchical law on a logarithmic scale (base 2): each persistent connection has a location and a squared scale;
+/// each value adds an error.
 pub(super) struct Hierarchy {
     /// Mean and variance of the location.
     pub(super) location: (f64, f64),
@@ -202,22 +204,22 @@ impl OfConnection {
     }
 }
 
-/// Whether a connection persists.
+/// Draws whether a connection is persistent.
 pub(super) fn persists(rng: &mut dyn Rng) -> bool {
     uniform(rng) < 0.09
 }
 
-/// Pages of a connection that persists: one, or 1 + Weibull(1, 0.417) rounded up.
+/// The number of pages of a persistent connection: one, or 1 + Weibull(1, 0.417) rounded up.
 pub(super) fn pages(rng: &mut dyn Rng) -> u64 {
     one_or_more(rng, 0.82, 0.417)
 }
 
-/// Objects of a page: one (only where there are several pages), or 1 + Weibull(1, 1.578) rounded up.
+/// The number of objects of a page: one (only where there are several pages), or 1 + Weibull(1, 1.578) rounded up.
 pub(super) fn objects(rng: &mut dyn Rng, pages: u64) -> u64 {
     one_or_more(rng, if pages > 1 { 0.69 } else { 0.0 }, 1.578)
 }
 
-/// One with a probability, else at least two.
+/// One with probability `one`, else at least two.
 fn one_or_more(rng: &mut dyn Rng, one: f64, scale: f64) -> u64 {
     let (is_one, more) = (uniform(rng) < one, weibull(rng, scale, 1.0));
     if is_one { 1 } else { 1 + (more.ceil() as u64).max(1) }

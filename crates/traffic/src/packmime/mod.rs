@@ -1,14 +1,8 @@
-//! Web traffic of many clients together, as a link that they share sees it: PackMime-HTTP.
+//! Web traffic of many clients, as a shared link sees it: PackMime-HTTP.
 //!
-//! Cao, Cleveland, Gao, Jeffay, Smith and Weigle, "Stochastic models for generating synthetic HTTP source traffic", INFOCOM
-//! 2004, with the parameters of its implementation in ns-2.35 and the steps of client and server that the ns manual has.
-//! Most laws follow from the rate of new connections. Simplified or different, and who could notice:
-//! - The delays that DelayBox puts between the model's clients and servers are not ours: the network is simulated. Who wants
-//!   servers of several distances uses several entries.
-//! - Memory is that of the model, without end; the implementation's ends after 1,000 connections (5,000 sizes). Who compares
-//!   correlations beyond that.
-//! - Location and scale of the gaps within connections that persist are drawn for each connection, as the model says; the
-//!   implementation draws them once for all. Who compares single runs with persistent connections.
+//! Cao, Cleveland, Gao, Jeffay, Smith and Weigle, "Stochastic models for generating synthetic HTTP source traffic",
+//! INFOCOM 2004, with the parameters of its implementation in ns-2.35 and the steps of client and server in the ns
+//! manual. Most laws follow from the rate of new connections. Simplified or different, and who could notice:
 
 mod connection;
 mod fractional;
@@ -29,12 +23,12 @@ use laws::{Arrivals, RequestSizes, ResponseSizes, size_laws};
 pub struct PackMime {
     /// When arrivals begin, from the start of the run.
     pub start: Duration,
-    /// When arrivals end, from the start of the run; without it, with the run.
+    /// When arrivals end, from the start of the run; by default at the end of the run.
     pub stop: Option<Duration>,
     /// New connections per second, of all users of the entry together.
     #[schemars(range(min = 0.0, max = 100_000.0))]
     pub rate: f64,
-    /// How many connections arrive at most; without it, as many as there is time for.
+    /// The most connections that arrive; by default unlimited.
     pub requests: Option<u32>,
     /// Smallest request: smaller ones are drawn again.
     pub request_min: Option<Bytes>,
@@ -140,12 +134,12 @@ impl PackMime {
     }
 }
 
-/// Where requests and responses come from.
+/// The random processes from which exchanges are drawn.
 struct Exchanges {
     requests: RequestSizes,
     responses: ResponseSizes,
     delays: Box<dyn Rng + Send>,
-    /// For HTTP/1.1.
+    /// For HTTP/1.1 only.
     persistence: Option<Persistence>,
 }
 
@@ -156,12 +150,12 @@ struct Persistence {
 }
 
 impl Exchanges {
-    /// What the next connection carries.
+    /// The exchanges of the next connection.
     fn draw(&mut self) -> Vec<Exchange> {
         let request = Bytes::new(self.requests.draw());
         let (response, is_download) = self.responses.draw();
         let gaps = self.persistence.as_mut().map_or(vec![Duration::ZERO], Persistence::gaps);
-        // Requests of a connection are alike; the sizes of downloads after the first have a law of their own.
+        // Requests of a connection have the same size; downloads after the first have a law of their own.
         let alike = match &mut self.persistence {
             Some(Persistence { responses, .. }) if is_download && gaps.len() > 1 => {
                 Some(laws::RESPONSE.connection(&mut **responses))
@@ -184,7 +178,7 @@ impl Exchanges {
 }
 
 impl Persistence {
-    /// The gap before each request of a connection; one zero if it does not persist.
+    /// The gap before each request of a connection; a single zero if it is not persistent.
     fn gaps(&mut self) -> Vec<Duration> {
         let mut gaps = vec![Duration::ZERO];
         if !laws::persists(&mut *self.counts) {

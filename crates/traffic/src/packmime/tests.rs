@@ -14,7 +14,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Mean over sequences, and its standard error as their spread gives it.
+/// The mean over sequences, and its standard error from their spread.
 fn settled(values: &[f64]) -> (f64, f64) {
     let (average, n) = (mean(values), values.len() as f64);
     let variance = values.iter().map(|x| (x - average) * (x - average)).sum::<f64>() / (n - 1.0);
@@ -23,7 +23,7 @@ fn settled(values: &[f64]) -> (f64, f64) {
 
 #[test]
 fn sizes_have_the_quantiles_of_the_model() {
-    // Computed by evaluating the distributed implementation.
+    // Computed with the distributed implementation.
     let laws = size_laws();
     let check = |law: &SizeLaw, points: &[(f64, f64)]| {
         for &(percent, size) in points {
@@ -67,7 +67,7 @@ fn limits_give_the_conditional_law_and_keep_the_memory() {
     let n = 100_000;
     let sample: Vec<f64> = (0..n).map(|_| sizes.draw() as f64).collect();
     assert!(sample.iter().all(|size| (150.0..=650.0).contains(size)));
-    // Whole bytes: the law is met half a byte off.
+    // The law is met half a byte off, because sizes are whole bytes.
     let beyond = |size: f64| ((law.beyond(size + 0.5) - high) / (low - high)).clamp(0.0, 1.0);
     let mut counts = BTreeMap::new();
     sample.iter().for_each(|size| *counts.entry(*size as u64).or_insert(0.0) += 1.0 / f64::from(n));
@@ -77,7 +77,7 @@ fn limits_give_the_conditional_law_and_keep_the_memory() {
         let expected = 1.0 - beyond(size as f64);
         assert!((share - expected).abs() < 2.5 / libm::sqrt(f64::from(n)), "up to {size} B: {share} for {expected}");
     }
-    // The same chance, a size of the same rank: limits are no other sequence.
+    // Limits keep the random draws: sizes keep their rank.
     let (mut free, mut limited) = (
         RequestSizes::new(5.0, 0.0, f64::INFINITY, streams(5)("requests")),
         RequestSizes::new(5.0, 150.0, 650.0, streams(5)("requests")),
@@ -89,7 +89,7 @@ fn limits_give_the_conditional_law_and_keep_the_memory() {
 
 #[test]
 fn large_requests_follow_large_ones_as_the_memory_says() {
-    // Whether Gaussian values of correlation ρ are on the same side of their median correlates with 2/π asin ρ.
+    // The indicator that a Gaussian value is above its median has correlation 2/π asin ρ.
     let mut strength = Vec::new();
     for rate in [1.0f64, 10.0, 500.0] {
         let sequence = |seed| -> Vec<f64> {
@@ -146,8 +146,9 @@ fn arrivals_have_the_weibull_law_of_their_rate() {
     }
 }
 
-/// Variance of the time that `count` connections take, over that of a Poisson process: the correlation ρ of Gaussian values
-/// becomes Σ cₖ²/k! ρᵏ in what they are mapped to, with cₖ the mean of the mapped value times the k-th Hermite polynomial.
+/// Variance of the time that `count` connections take, over that of a Poisson process: a correlation ρ of Gaussian
+/// values becomes Σ cₖ²/k! ρᵏ after the mapping, with cₖ the mean of the mapped value times the k-th Hermite
+/// polynomial.
 fn dispersion(rate: f64, shape: f64, count: u64) -> f64 {
     let (mut c, step) = ([0.0; 5], 1e-3);
     for z in (-8_000..8_000).map(|i| (f64::from(i) + 0.5) * step) {
@@ -189,7 +190,7 @@ fn memory_fades_with_the_rate_until_arrivals_are_all_but_poisson() {
             }
         }
     }
-    // At 500 a second, shares of long gaps are those of the exponential law within 1 %.
+    // At 500 a second, the shares of long gaps are those of the exponential law within 1 %.
     for limit in [0.1, 0.5, 1.0, 2.0, 3.0] {
         let shape = 0.979;
         let beyond = libm::exp(-libm::pow(limit * libm::tgamma(1.0 + 1.0 / shape), shape));
@@ -243,7 +244,7 @@ fn counts_of_persistent_connections_have_their_laws() {
     let share = |values: &[u64], value: u64| values.iter().filter(|v| **v == value).count() as f64 / f64::from(n);
     let persistent: Vec<u64> = (0..n).map(|_| u64::from(persists(&mut *rng))).collect();
     assert!((share(&persistent, 1) - 0.09).abs() < 0.003);
-    // P(W ≤ 1) of the rounded law gives two.
+    // P(W ≤ 1) of the rounded law is the probability of two.
     let pages: Vec<u64> = (0..n).map(|_| pages(&mut *rng)).collect();
     assert!((share(&pages, 1) - 0.82).abs() < 0.004);
     assert!((share(&pages, 2) - 0.18 * (1.0 - libm::exp(-1.0 / 0.417))).abs() < 0.004);
@@ -255,7 +256,8 @@ fn counts_of_persistent_connections_have_their_laws() {
 
 #[test]
 fn gaps_and_responses_of_a_connection_are_more_alike_than_those_of_two() {
-    // The logarithms' variance is that of the location between connections, and of the error (mean scale 1) within one.
+    // The variance of the logarithms is that of the location between connections, and that of the error (mean scale 1)
+    // within one.
     for (law, seed) in [(laws::OBJECT_GAP, 1), (laws::PAGE_GAP, 2), (laws::RESPONSE, 3)] {
         let mut rng = streams(seed)("hierarchy");
         let (mut means, mut within, connections, values) = (Vec::new(), Vec::new(), 4_000, 20);
@@ -292,7 +294,7 @@ fn build(packmime: &PackMime, offsets: &[u64], seconds: u64, seed: u64) -> Vec<U
     packmime.build(&offsets, Duration::from_secs(seconds), &mut entry_streams(seed))
 }
 
-/// A user, when a connection of it starts, and all that happens on that over a network with a delay of 250 ms.
+/// A user, the start of one of its connections, and all actions on it over a network with a delay of 250 ms.
 type Outline = (u32, Time, Vec<(Time, Act)>);
 
 fn outline(applications: Vec<UserSource>) -> Vec<Outline> {
@@ -331,7 +333,7 @@ fn a_longer_run_begins_with_the_same_connections_and_options_move_no_other_draw(
     assert!(short.len() > 800 && long.len() > 1_700);
     assert_eq!(short, long[..short.len()]);
     assert_ne!(short, outline(build(&unlimited, &[0; 7], 2, 4)));
-    // Fewer requests, other limits and persistence do not move arrivals.
+    // Fewer requests, other limits and persistence do not change arrivals.
     let starts = |packmime: &PackMime| -> Vec<Time> {
         build(packmime, &[0; 7], 2, 3).iter().map(|application| application.source.poll_timeout().unwrap()).collect()
     };
@@ -374,7 +376,7 @@ fn a_connection_as_a_conversation() {
     assert_eq!(actions(&mut source, 999), []);
     assert_eq!(actions(&mut source, 1_000), [(End::User, Action::Open), write(End::User, 400)]);
     assert_eq!(source.poll_timeout(), None);
-    // Part of a request is no request.
+    // The server does not react to a part of a request.
     source.handle_delivered(at(1_500), 0, End::Server, 399);
     assert_eq!(source.poll_timeout(), None);
     source.handle_delivered(at(1_600), 0, End::Server, 400);
@@ -385,7 +387,7 @@ fn a_connection_as_a_conversation() {
     assert_eq!(source.poll_timeout(), None);
     source.handle_delivered(at(2_000), 0, End::User, 5_000);
     assert_eq!(source.poll_timeout(), Some(at(2_050)));
-    // The second request waits for its gap, not for a handshake; the server closes with its last response.
+    // The second request waits for its gap, without a handshake; the server closes with its last response.
     assert_eq!(actions(&mut source, 2_050), [write(End::User, 400)]);
     source.handle_delivered(at(2_300), 0, End::Server, 800);
     assert_eq!(actions(&mut source, 2_310), [write(End::Server, 200), (End::Server, Action::Close)]);

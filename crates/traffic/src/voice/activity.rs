@@ -1,4 +1,4 @@
-//! When somebody speaks: bursts of packets and pauses.
+//! Voice activity: bursts of packets and pauses.
 
 use rand::Rng;
 use schemars::JsonSchema;
@@ -18,12 +18,12 @@ units::registry! {
     }
 }
 
-/// Packets at a constant rate, pauses or not.
+/// Packets at a constant rate without pauses.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Continuous {}
 
-/// Bursts and pauses with Pareto lengths, as the source of the same name of ns-2.
+/// Bursts and pauses with Pareto lengths, as ns-2's source of the same name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ParetoOnOff {
@@ -111,7 +111,7 @@ fn check_lengths(burst: Duration, idle: Duration) -> Result<(), FieldError> {
 pub struct Periods {
     /// In packets.
     burst: Law,
-    /// In seconds.
+    /// Lengths of pauses, in seconds.
     idle: Law,
 }
 
@@ -141,7 +141,7 @@ impl Periods {
     }
 }
 
-/// A law of lengths: Pareto if it has a shape, else exponential.
+/// The law of a length: Pareto if it has a shape, else exponential.
 struct Law {
     /// Mean of an exponential, least value of a Pareto law.
     scale: f64,

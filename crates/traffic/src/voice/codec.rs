@@ -1,4 +1,4 @@
-//! What codecs send, and how they bear losses.
+//! Codecs: their packets, and the impairment of the voice by losses.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ pub enum Codec {
     G711NoPlc,
     /// G.729A (8 kbit/s): 60-byte packets, Ie 11, Bpl 19.
     G729,
-    /// As Opus at 24 kbit/s in speech mode: 100-byte packets; no published Ie and Bpl, here 0 and 20.
+    /// Opus at 24 kbit/s in speech mode: 100-byte packets; no Ie and Bpl are published, here 0 and 20.
     Opus,
 }
 
@@ -49,7 +49,7 @@ impl Codec {
         BitRate::from_bps(self.packet().bits() * 1_000_000_000 / self.interval().as_nanos())
     }
 
-    /// Speech that coding or concealment needs beyond the packet.
+    /// The length of speech that coding or concealment needs beyond the packet.
     pub(crate) fn lookahead(self) -> Duration {
         match self {
             Codec::G711 => Duration::from_micros(3_750),

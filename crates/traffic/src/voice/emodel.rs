@@ -1,4 +1,4 @@
-//! The E-model, ITU-T G.107 (06/2015): from delay and losses to what people think of a call.
+//! The E-model, ITU-T G.107 (06/2015): from delay and losses to a mean opinion score.
 
 use std::f64::consts::LOG10_2;
 
@@ -116,9 +116,9 @@ fn noise(p: &Parameters) -> f64 {
     10.0 * libm::log10(sources.into_iter().map(decibels).sum::<f64>())
 }
 
-/// Is: what comes with the voice itself (equations 7-8 to 7-17).
+/// Is: impairments that occur simultaneously with the voice (equations 7-8 to 7-17).
 fn simultaneous(p: &Parameters, noise: f64, ro: f64, sidetone: f64) -> f64 {
-    // Too loud a connection.
+    // A connection that is too loud.
     let xolr = p.slr + p.rlr + 0.2 * (64.0 + noise - p.rlr);
     let loud = 20.0 * (norm(xolr / 8.0, 8.0) - xolr / 8.0);
     // Quantization.
@@ -140,7 +140,7 @@ fn sidetone(p: &Parameters) -> f64 {
         + 29.0
 }
 
-/// Id: talker echo, listener echo, and too long a delay (equations 7-18 to 7-28).
+/// Id: talker echo, listener echo and absolute delay (equations 7-18 to 7-28).
 fn delay(p: &Parameters, noise: f64, ro: f64, sidetone: f64) -> f64 {
     talker_echo(p, noise, sidetone) + listener_echo(p, ro) + absolute_delay(p.delay_ms)
 }
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A call whose echo and loop are as long as its delay.
+    /// A call whose echo and loop delays are those of its one-way delay.
     fn call(delay_ms: f64, loss_percent: f64) -> Parameters {
         let (echo_delay_ms, loop_delay_ms) = (delay_ms, 2.0 * delay_ms);
         Parameters { delay_ms, echo_delay_ms, loop_delay_ms, loss_percent, ..Parameters::default() }
@@ -213,7 +213,7 @@ mod tests {
         let noise = noise(&p);
         assert!(close(noise, -61.179_214_386_241_69, 1e-9), "No {noise}");
         let ro = 15.0 - 1.5 * (p.slr + noise);
-        // Where the echo comes too late to be heard as sidetone.
+        // With an echo delay beyond that of a sidetone.
         let is = simultaneous(&p, noise, ro, sidetone(&call(150.0, 0.0)));
         assert!(close(is, 1.413_568_081_343_861_6, 1e-9), "Is {is}");
         assert!(close(r_factor(&p), 93.206, 5e-4), "R {}", r_factor(&p));
@@ -221,8 +221,8 @@ mod tests {
 
     #[test]
     fn delay_and_loss_give_what_another_implementation_gives() {
-        // Delay in ms, loss in percent, R and MOS: values of flent 2.0 (mos_score, Bpl 1), whose authors held it against the
-        // calculator of the ITU.
+        // Delay in ms, loss in percent, R and MOS: values of flent 2.0 (mos_score, Bpl 1), whose authors compared it
+        // with the calculator of the ITU.
         let table = [
             (0.0, 0.0, 93.206_208, 4.409_406),
             (50.0, 0.0, 91.756_161, 4.379_613),
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn the_delay_term_is_near_its_well_known_approximation() {
-        // Cole and Rosenbluth 2001: Id = 0.024 d, and 0.11 (d − 177.3) more beyond 177.3 ms. Towards 400 ms the two part.
+        // Cole and Rosenbluth 2001: Id = 0.024 d, plus 0.11 (d − 177.3) beyond 177.3 ms. Towards 400 ms the two differ.
         let r0 = r_factor(&Parameters::default());
         for d in (20..=300).step_by(20).map(f64::from) {
             let fit = 0.024 * d + 0.11 * (d - 177.3).max(0.0);
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn sidetone_matters_outside_its_usual_range() {
-        // Section 7.4: below 9 dB the echo is masked, above 20 dB the sidetone's lack adds to it.
+        // Section 7.4: below 9 dB the echo is masked, above 20 dB the missing sidetone adds to it.
         let r = |stmr| r_factor(&Parameters { stmr, ..call(50.0, 0.0) });
         assert!(r(30.0) < r(19.9) && r(2.0) < r(15.0));
     }

@@ -1,4 +1,4 @@
-//! The listener: plays what comes in time and judges the call.
+//! The listener: plays the packets that arrive in time and rates the call.
 
 use units::{Duration, Time};
 
@@ -10,14 +10,14 @@ use super::playout::{Buffer, Playout};
 /// longer than 1 024 others.
 #[derive(Debug)]
 pub struct Listener {
-    /// Between packets of one talk-spurt.
+    /// The time between packets of one talk-spurt.
     interval: Duration,
-    /// What the codec adds to the delay.
+    /// The codec's delay.
     coding_delay: Duration,
     buffer: Box<dyn Buffer>,
     current: Option<TalkSpurt>,
     previous: Option<TalkSpurt>,
-    /// The packet that was sent last of those that came, and when it was sent.
+    /// The last sent packet among those that arrived, and when it was sent.
     newest: (u64, Time),
     talk_spurts: u64,
     received: u64,
@@ -28,13 +28,13 @@ pub struct Listener {
     parameters: Parameters,
 }
 
-/// Packets that are played in the rhythm of their sending.
+/// Packets that are played at the intervals at which they were sent.
 #[derive(Clone, Copy, Debug)]
 struct TalkSpurt {
-    /// The earliest packet that is known to belong to it, and when it was sent.
+    /// The earliest known packet of the talk-spurt, and when it was sent.
     first: u64,
     sent: Time,
-    /// From sending to playing.
+    /// The time from sending to playing.
     delay: Duration,
 }
 
@@ -88,8 +88,8 @@ impl Listener {
         }
     }
 
-    /// Packet number `sequence` of the flow, the first is 0, has arrived `now`; it was sent at `sent`. Numbers may come in
-    /// any order, each once.
+    /// Packet number `sequence` of the flow (from 0), sent at `sent`, has arrived at `now`. Numbers may come in any
+    /// order, each once.
     pub fn handle_packet(&mut self, sequence: u64, sent: Time, now: Time) {
         let delay = now.since(sent);
         self.buffer.handle_packet(delay);
@@ -103,9 +103,9 @@ impl Listener {
         }
     }
 
-    /// What the call was like if the network lost `lost_packets`, beside those that came; `None` if nothing was sent.
+    /// The quality of the call if the network lost `lost_packets`; `None` if nothing was sent.
     ///
-    /// Packets under way belong to neither.
+    /// Packets in flight are neither lost nor received.
     pub fn quality(&self, lost_packets: u64) -> Option<VoiceQuality> {
         let known = self.received + lost_packets;
         if known == 0 {
@@ -117,7 +117,7 @@ impl Listener {
         let playout_delay_s = (played > 0).then(|| self.played_delay.as_secs_f64() / played as f64);
         let mouth_to_ear_s = playout_delay_s.map(|delay| delay + self.coding_delay.as_secs_f64());
         let delay_ms = mouth_to_ear_s.unwrap_or(0.0) * 1e3;
-        // Who hears nothing has no delay to be rated: the loss alone would not tell.
+        // Without a played packet there is no delay to rate, and the loss alone would give a wrong rating: R is 0.
         let nothing = played == 0;
         let r_factor = if nothing {
             0.0
@@ -127,7 +127,7 @@ impl Listener {
                 echo_delay_ms: delay_ms,
                 loop_delay_ms: 2.0 * delay_ms,
                 loss_percent: loss_ratio * 100.0,
-                burst_ratio: burst_ratio.max(1.0), // G.107 knows none below
+                burst_ratio: burst_ratio.max(1.0), // G.107 has none below
                 ..self.parameters
             })
         };
@@ -144,7 +144,7 @@ impl Listener {
         })
     }
 
-    /// From sending to playing, for this packet.
+    /// The time from sending to playing of this packet.
     fn playout_delay(&mut self, sequence: u64, sent: Time) -> Duration {
         let Some(current) = self.current else {
             return self.begin_talk_spurt(sequence, sent);
@@ -160,7 +160,8 @@ impl Listener {
         if sequence >= current.first {
             return current.delay;
         }
-        // It was overtaken by the packet that began the talk-spurt: of the same one, or of the one before.
+        // It was overtaken by the first packet of the talk-spurt; it belongs to the same talk-spurt or to the one
+        // before.
         if self.is_pause(current.sent.since(sent), current.first - sequence) {
             return self.previous.unwrap_or(current).delay;
         }
@@ -176,7 +177,7 @@ impl Listener {
         delay
     }
 
-    /// Whether packets that were sent `gap` apart, `steps` numbers from each other, have a pause between them.
+    /// Whether there is a pause between packets that were sent `gap` apart and whose numbers differ by `steps`.
     fn is_pause(&self, gap: Duration, steps: u64) -> bool {
         gap > self.interval * steps + self.interval / 2
     }
@@ -262,7 +263,7 @@ mod tests {
         arrive(&mut listener, 0, 0, 100);
         arrive(&mut listener, 1, 20, 60);
         assert_eq!(listener.current.unwrap().delay, Duration::from_millis(140));
-        // 30 ms or less after the last is the same talk-spurt, more is a new one.
+        // A packet 30 ms or less after the last belongs to the same talk-spurt, a later one to a new talk-spurt.
         arrive(&mut listener, 2, 50, 80);
         assert_eq!((listener.talk_spurts, listener.current.unwrap().delay), (1, Duration::from_millis(140)));
         // 80: mean 80, deviation 3.75: 80 + 4 · 3.75 = 95.
@@ -286,12 +287,12 @@ mod tests {
             adaptive(AdaptivePlayout { initial: Duration::from_millis(100), memory: 0.0, deviations: 4.0 });
         arrive(&mut listener, 0, 0, 50); // played 150 ms after it was sent
         arrive(&mut listener, 2, 40, 50);
-        // The second talk-spurt starts with 4; 5 comes first: 50 ms, no deviation.
+        // The second talk-spurt begins with packet 4; packet 5 arrives first: 50 ms, no deviation.
         arrive(&mut listener, 5, 520, 50);
         assert_eq!((listener.talk_spurts, listener.current.unwrap().delay), (2, Duration::from_millis(50)));
-        arrive(&mut listener, 1, 20, 150); // of the first, in time
+        arrive(&mut listener, 1, 20, 150); // of the first talk-spurt, in time
         assert_eq!(listener.late, 0);
-        arrive(&mut listener, 4, 500, 51); // of the second, late
+        arrive(&mut listener, 4, 500, 51); // of the second talk-spurt, late
         assert_eq!((listener.late, listener.talk_spurts), (1, 2));
         assert_eq!(listener.current.unwrap().first, 4);
     }
@@ -329,7 +330,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against the definition: with a continuous speaker each packet has one deadline, whatever the order of arrivals.
+        /// Compared with the definition: with a continuous speaker each packet has one deadline, whatever the order of
+        /// arrivals.
         #[test]
         fn a_packet_is_late_exactly_after_its_deadline(
             delays in proptest::collection::vec(proptest::option::weighted(0.9, 50u64..200), 2..300),

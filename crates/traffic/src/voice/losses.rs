@@ -1,17 +1,17 @@
 //! The pattern of losses in a flow whose packets may arrive out of order.
 
-/// How many packets may overtake one before its fate is decided.
+/// The number of packets that may overtake a packet before it counts as lost.
 const WINDOW: u64 = 1024;
 const WORD: u64 = u64::BITS as u64;
 
-/// Which of the last packets were played, and counts over those before: bounded memory for any number of packets.
+/// Which of the last packets were played, and counts over those before, in constant memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LossPattern {
-    /// The first packet whose fate is open.
+    /// The first packet that may still be played.
     base: u64,
-    /// One past the last packet that was heard of.
+    /// One past the last packet that is known.
     end: u64,
-    /// A bit for each packet from `base` on, at its number modulo [`WINDOW`]: played.
+    /// Whether each packet from `base` on was played: the bit at its number modulo [`WINDOW`].
     played: [u64; (WINDOW / WORD) as usize],
     counts: Counts,
 }
@@ -26,7 +26,7 @@ struct Counts {
 }
 
 impl LossPattern {
-    /// This packet is played. False if that comes too late: 1 024 packets have overtaken it.
+    /// This packet is played. Returns false if it is too late: 1 024 packets have overtaken it.
     pub(crate) fn play(&mut self, sequence: u64) -> bool {
         self.pass(sequence);
         if sequence < self.base {
@@ -37,7 +37,7 @@ impl LossPattern {
         true
     }
 
-    /// This packet was sent, whatever became of it.
+    /// This packet was sent, and is lost unless it is played.
     pub(crate) fn pass(&mut self, sequence: u64) {
         self.end = self.end.max(sequence + 1);
         while self.end - self.base > WINDOW {
@@ -48,7 +48,8 @@ impl LossPattern {
         }
     }
 
-    /// Mean length of a burst over that of random loss of the same share, 1/(1 − share); 1 if nothing or all was lost.
+    /// Mean length of a burst of losses, over that of random loss of the same share, 1/(1 − share); 1 if nothing or all
+    /// was lost.
     pub(crate) fn burst_ratio(&self) -> f64 {
         let mut counts = self.counts;
         for sequence in self.base..self.end {
@@ -83,7 +84,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The definition, over a whole record.
+    /// The definition, over a complete record.
     fn reference(played: &[bool]) -> f64 {
         let lost = played.iter().filter(|played| !**played).count();
         if lost == 0 || lost == played.len() {
@@ -100,7 +101,7 @@ mod tests {
             mut played in proptest::collection::vec(any::<bool>(), 1..5000),
             overtaking in 0usize..200,
         ) {
-            *played.last_mut().unwrap() = true; // nothing is heard of what is lost after it
+            *played.last_mut().unwrap() = true; // losses after the last played packet are unknown
             let mut order: Vec<usize> = (0..played.len()).filter(|&i| played[i]).collect();
             // Each group arrives in reverse.
             order.chunks_mut(overtaking + 1).for_each(<[usize]>::reverse);
@@ -124,7 +125,7 @@ mod tests {
         use crate::random::uniform;
         use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
-        // G.107: 1/(p + q) for a chain that goes from found to lost with p and back with q.
+        // G.107: 1/(p + q) for a Markov chain with probability p from found to lost and q from lost to found.
         for (p, q) in [(0.1, 0.9), (0.05, 0.2), (0.02, 0.3)] {
             let (mut pattern, mut lost) = (LossPattern::default(), false);
             for i in 0..400_000 {

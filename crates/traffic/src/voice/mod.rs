@@ -1,4 +1,4 @@
-//! Voice: packets at a constant rate while somebody speaks, and a listener who judges what arrives.
+//! Voice: packets at a constant rate during talk-spurts, and a listener that rates the packets that arrive.
 
 pub mod activity;
 pub mod codec;
@@ -23,24 +23,25 @@ use playout::Playout;
 pub struct Voice {
     /// When the call starts, from the start of the run.
     pub start: Duration,
-    /// How long the call lasts; without it, until the end of the run.
+    /// The length of the call; by default until the end of the run.
     pub length: Option<Duration>,
-    /// The codec: packets, and how well it bears losses.
+    /// The codec: its packets, and its robustness against losses.
     pub codec: Codec,
-    /// When there is something to send.
+    /// The law of talk-spurts and pauses.
     pub activity: Activity,
-    /// Rate while somebody speaks, RTP, UDP and IP headers included; without it, the codec's.
+    /// Rate during a talk-spurt, RTP, UDP and IP headers included; by default the codec's.
     pub rate: Option<BitRate>,
-    /// Size of a packet, RTP, UDP and IP headers (40 bytes) included; without it, the codec's.
+    /// Size of a packet, RTP, UDP and IP headers (40 bytes) included; by default the codec's.
     pub packet: Option<Bytes>,
     /// The play-out buffer of the listener.
     pub playout: Playout,
-    /// Advantage factor A of the E-model: what the listener forgives for the sake of access (0 wired, 20 hard-to-reach places).
+    /// Advantage factor A of the E-model: the listener's tolerance for the sake of access (0 wired, 20 hard-to-reach
+    /// places).
     #[schemars(range(min = 0.0, max = 20.0))]
     pub advantage: f64,
-    /// Equipment impairment factor Ie of the E-model; without it, the codec's.
+    /// Equipment impairment factor Ie of the E-model; by default the codec's.
     pub equipment_impairment: Option<f64>,
-    /// Packet-loss robustness factor Bpl of the E-model; without it, the codec's.
+    /// Packet-loss robustness factor Bpl of the E-model; by default the codec's.
     pub loss_robustness: Option<f64>,
 }
 
@@ -61,12 +62,12 @@ impl Default for Voice {
     }
 }
 
-/// What a voice flow sends, every default filled in.
+/// The packets of a voice flow, every default filled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VoiceStream {
-    /// A packet, IP header included.
+    /// The size of a packet, IP header included.
     pub packet: Bytes,
-    /// Between packets while somebody speaks.
+    /// The time between packets during a talk-spurt.
     pub interval: Duration,
 }
 
@@ -153,20 +154,20 @@ fn within(field: &str, value: Option<f64>, low: f64, high: f64) -> Result<(), Fi
     }
 }
 
-/// The speaker. A packet costs two additions and a comparison; only the end of a burst draws.
+/// The speaker. A packet costs two additions and a comparison; random draws happen only at the end of a burst.
 pub(crate) struct VoiceSource {
-    /// When it acts next.
+    /// The instant of the next action.
     wake: Time,
-    /// When the next packet is due.
+    /// The instant of the next packet.
     next: Time,
-    /// After this instant nothing is sent.
+    /// The instant from which nothing is sent.
     end: Time,
     interval: Duration,
     payload: Bytes,
-    /// Packets left of the burst.
+    /// Remaining packets of the burst.
     left: u64,
     stage: Stage,
-    /// Bursts and pauses; `None` for somebody who never pauses.
+    /// Bursts and pauses; `None` without pauses.
     periods: Option<Box<Periods>>,
 }
 
@@ -207,7 +208,7 @@ impl Source for VoiceSource {
 }
 
 impl VoiceSource {
-    /// Counts the packet that is sent and says when the next one is due.
+    /// Counts the sent packet and sets the instant of the next.
     #[inline]
     fn advance(&mut self) {
         self.next += self.interval;

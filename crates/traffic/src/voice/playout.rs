@@ -1,4 +1,4 @@
-//! The play-out buffer: when a packet is played, and so whether it comes too late.
+//! Play-out buffers: when a packet is played, and thus whether it is late.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,23 +12,25 @@ units::registry! {
     }
 }
 
-/// Plays the first packet of the call a fixed time after its arrival, and the others in the rhythm in which they were spoken.
+/// Plays the first packet of the call a fixed time after its arrival, and the others at the intervals at which they
+/// were sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FixedPlayout {
-    /// How long the first packet is held.
+    /// The time for which the first packet is held.
     pub delay: Duration,
 }
 
-/// Sets itself anew for each talk-spurt, from the mean and the deviation of the network's delay (Ramjee et al. 1994).
+/// Sets the play-out delay anew for each talk-spurt, from mean and deviation of the network's delay (Ramjee et al.
+/// 1994).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AdaptivePlayout {
-    /// How long the first packet of the call is held, when nothing is known of the network.
+    /// The time for which the first packet of the call is held, before any delay is known.
     pub initial: Duration,
-    /// Share of the old estimate that a packet leaves, α.
+    /// The weight of the old estimate at each packet, α.
     pub memory: f64,
-    /// Mean deviations that are waited beyond the mean delay.
+    /// The number of mean deviations added to the mean delay.
     pub deviations: f64,
 }
 
@@ -44,7 +46,7 @@ impl Default for AdaptivePlayout {
     }
 }
 
-/// Longer buffers are no conversation.
+/// A conversation with a longer delay is impossible.
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// The options of a play-out buffer, from which it is built.

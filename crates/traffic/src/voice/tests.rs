@@ -13,7 +13,7 @@ fn papers() -> Voice {
     }
 }
 
-/// When packets are sent before `end`.
+/// The instants of packets sent before `end`.
 fn sent(voice: &Voice, seed: u64, end: Time) -> Vec<Time> {
     let mut source = voice.source(Duration::ZERO, &mut streams(seed));
     let mut times = Vec::new();
@@ -87,7 +87,8 @@ fn bursts_and_pauses_have_the_pareto_law() {
     let times = sent(&voice, 5, Time::from_secs_f64(20_000.0));
     let (bursts, pauses) = periods(&times, interval);
     let n = pauses.len() as f64;
-    // The mean of a law without variance converges too slowly to tell; its distribution does not: P(X > x) = (k/x)^1.5.
+    // The mean of a law with infinite variance converges too slowly for a test; its distribution does not: P(X > x) =
+    // (k/x)^1.5.
     let least = 0.050 / 3.0;
     assert!(pauses.iter().all(|pause| *pause >= least - 1e-9));
     for factor in [1.5, 3.0, 10.0, 30.0] {
@@ -184,7 +185,7 @@ fn the_listener_takes_the_codec_and_what_overrides_it() {
 }
 
 proptest! {
-    /// Whatever the law, packets of a burst are an interval apart and the pause comes on top.
+    /// Under every law, packets of a burst are an interval apart, and a pause is added between bursts.
     #[test]
     fn packets_are_never_closer_than_an_interval(seed: u64, burst in 1u64..500, idle in 1u64..500, shape in 1.1f64..5.0, exponential: bool) {
         let (burst, idle) = (Duration::from_millis(burst), Duration::from_millis(idle));

@@ -1,11 +1,11 @@
-//! What users of the web measured, and the report of it.
+//! The times of web pages, requests and responses, and their report.
 
 use units::Duration;
 
 /// The times of one user, or of several together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WebTimes {
-    /// Pages that were asked for.
+    /// Pages that were requested.
     pub clicks: u64,
     /// Load time of each complete page: from the click to its last byte.
     pub loads: Vec<Duration>,
@@ -54,7 +54,7 @@ units::report! {
 }
 
 impl WebTimes {
-    /// Adds the times of another user: the report of both is not that of their reports.
+    /// Adds the times of another user; quantiles of both cannot be computed from the separate reports.
     pub fn absorb(&mut self, other: &WebTimes) {
         self.clicks += other.clicks;
         self.loads.extend_from_slice(&other.loads);
@@ -104,7 +104,7 @@ impl Sorted {
         (!self.0.is_empty()).then(|| total.as_secs_f64() / self.0.len() as f64)
     }
 
-    /// The smallest time that so great a share does not exceed.
+    /// The smallest time that a share `share` of the times does not exceed.
     fn quantile(&self, share: f64) -> Option<f64> {
         let rank = (share * self.0.len() as f64).ceil() as usize;
         self.0.get(rank.saturating_sub(1)).map(|time| time.as_secs_f64())

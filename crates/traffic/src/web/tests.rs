@@ -2,7 +2,7 @@ use super::*;
 use crate::tests::{run, streams};
 use proptest::prelude::*;
 
-/// Pages of a main object of 10 kB and three embedded ones of 1 kB, with nothing left to chance but the times.
+/// Pages of a main object of 10 kB and three embedded ones of 1 kB; only the times are random.
 fn plain(requests: Requests) -> Web {
     Web {
         main: Size::Constant(Bytes::new(10_000)),
@@ -21,7 +21,7 @@ fn actions(source: &mut WebSource, now: Time) -> Vec<(End, Action)> {
     std::iter::from_fn(|| source.poll_action(now)).map(|act| (act.end, act.action)).collect()
 }
 
-const ASK: (End, Action) = (End::User, Action::Write(Bytes::new(350)));
+const REQUEST: (End, Action) = (End::User, Action::Write(Bytes::new(350)));
 const MAIN: (End, Action) = (End::Server, Action::Write(Bytes::new(10_000)));
 const OBJECT: (End, Action) = (End::Server, Action::Write(Bytes::new(1_000)));
 
@@ -29,9 +29,9 @@ const OBJECT: (End, Action) = (End::Server, Action::Write(Bytes::new(1_000)));
 fn a_page_as_a_conversation_pipelined() {
     let mut source = plain(Requests::Pipelined).source(Duration::ZERO, &mut streams(1));
     assert_eq!(source.poll_timeout(), Some(at(0)));
-    assert_eq!(actions(&mut source, at(0)), [(End::User, Action::Open), ASK]);
+    assert_eq!(actions(&mut source, at(0)), [(End::User, Action::Open), REQUEST]);
     assert_eq!(source.poll_timeout(), None);
-    // Part of a request is no request, a repeated notice changes nothing.
+    // The server does not react to a part of a request, nor to a repeated delivery.
     source.handle_delivered(at(50), 0, End::Server, 349);
     assert_eq!((source.poll_timeout(), actions(&mut source, at(50))), (None, vec![]));
     source.handle_delivered(at(51), 0, End::Server, 350);
@@ -41,12 +41,12 @@ fn a_page_as_a_conversation_pipelined() {
     source.handle_delivered(at(100), 0, End::User, 9_999);
     assert_eq!(source.poll_timeout(), None);
     source.handle_delivered(at(101), 0, End::User, 10_000);
-    // The browser parses, then asks for all three.
+    // The browser parses, then requests all three.
     let parsed = source.poll_timeout().unwrap();
     assert!(parsed > at(101) && parsed < at(2_000));
     assert_eq!(actions(&mut source, parsed - Duration::from_nanos(1)), []);
-    assert_eq!(actions(&mut source, parsed), [ASK, ASK, ASK]);
-    // Requests arrive in two parts: the objects that have arrived in between do not complete the page.
+    assert_eq!(actions(&mut source, parsed), [REQUEST, REQUEST, REQUEST]);
+    // Requests arrive in two parts: the objects that arrive in between do not complete the page.
     source.handle_delivered(at(3_000), 0, End::Server, 350 + 400);
     assert_eq!(actions(&mut source, at(3_000)), [OBJECT]);
     source.handle_delivered(at(3_010), 0, End::User, 11_000);
@@ -57,10 +57,10 @@ fn a_page_as_a_conversation_pipelined() {
     let report = source.report().unwrap();
     assert_eq!((report.pages, report.clicks), (1, 1));
     assert_eq!([report.load_mean_s, report.load_median_s, report.load_p95_s], [Some(4.0); 3]);
-    // The next click comes after a time to read, on the same connection.
+    // The next click comes after the reading time, on the same connection.
     let click = source.poll_timeout().unwrap();
     assert!(click > at(4_000));
-    assert_eq!(actions(&mut source, click), [ASK]);
+    assert_eq!(actions(&mut source, click), [REQUEST]);
     assert_eq!(source.report().unwrap().clicks, 2);
 }
 
@@ -73,7 +73,7 @@ fn a_page_as_a_conversation_sequential() {
     source.handle_delivered(at(100), 0, End::User, 10_000);
     let mut now = source.poll_timeout().unwrap();
     for object in 1..=3 {
-        assert_eq!(actions(&mut source, now), [ASK]);
+        assert_eq!(actions(&mut source, now), [REQUEST]);
         source.handle_delivered(now, 0, End::Server, 350 * (object + 1));
         assert_eq!(actions(&mut source, now), [OBJECT]);
         now += Duration::from_millis(10);
@@ -85,7 +85,7 @@ fn a_page_as_a_conversation_sequential() {
 
 #[test]
 fn load_times_are_round_trips_and_parsing() {
-    // Over a network that only delays: a round trip for the main object, one for all others or one for each.
+    // Over a network with only a delay: a round trip for the main object, one for all others or one for each.
     for (requests, trips) in [(Requests::Pipelined, 2.0), (Requests::Sequential, 4.0)] {
         let web = Web { pages: Some(400), parsing: Duration::from_millis(130), ..plain(requests) };
         let mut source = web.source(Duration::ZERO, &mut streams(2));
@@ -102,7 +102,7 @@ fn load_times_are_round_trips_and_parsing() {
     }
 }
 
-/// Pages of twelve objects that are parsed in no time.
+/// Pages of twelve objects that are parsed in zero time.
 fn twelve(requests: Requests, connections: u32) -> Web {
     let objects = ObjectCount::Constant(ConstantCount { count: 12 });
     Web { objects, connections, parsing: Duration::ZERO, ..plain(requests) }
@@ -110,8 +110,8 @@ fn twelve(requests: Requests, connections: u32) -> Web {
 
 #[test]
 fn load_times_of_several_connections_are_round_trips() {
-    // Over a network that only delays, a round trip of 200 ms: one for the main object, then one for each object of the
-    // connection that has most of them, or one for all.
+    // Over a network with only a delay, a round trip of 200 ms: one for the main object, then one for each object of
+    // the connection that has most of them, or one for all.
     use Requests::{Pipelined, Sequential};
     let cases = [
         (Sequential, 1, 13),
@@ -134,7 +134,7 @@ fn load_times_of_several_connections_are_round_trips() {
         assert_eq!((report.pages, report.requests, report.responses), (2, 26, 26), "{case}");
         assert_eq!([report.request_min_s, report.request_max_s], [Some(0.1); 2], "{case}");
         assert_eq!([report.response_min_s, report.response_max_s], [Some(0.2); 2], "{case}");
-        // Each is opened once, when first needed, and closed at both ends when all is over.
+        // Each connection is opened once, when first needed, and closed at both ends after the last page.
         let used = connections.min(12);
         let count = |action| done.iter().filter(|(_, act)| act.action == action).count() as u32;
         assert_eq!((count(Action::Open), count(Action::Close)), (used, 2 * used), "{case}");
@@ -156,14 +156,14 @@ fn the_first_connection_that_is_free_takes_the_next_object() {
     source.handle_delivered(at(50), 0, End::Server, 350);
     acts(&mut source, 50);
     source.handle_delivered(at(100), 0, End::User, 10_000);
-    assert_eq!(acts(&mut source, 100), [on(0, ASK), (1, End::User, Action::Open), on(1, ASK)]);
-    // The first connection stays without an answer: the second one fetches the other eleven.
+    assert_eq!(acts(&mut source, 100), [on(0, REQUEST), (1, End::User, Action::Open), on(1, REQUEST)]);
+    // The first connection gets no response: the second one fetches the other eleven.
     for object in 1..=11 {
         source.handle_delivered(at(100 + 10 * object), 1, End::Server, 350 * object);
         assert_eq!(acts(&mut source, 100 + 10 * object), [on(1, OBJECT)]);
         source.handle_delivered(at(105 + 10 * object), 1, End::User, 1_000 * object);
         let next = acts(&mut source, 105 + 10 * object);
-        assert_eq!(next, if object < 11 { vec![on(1, ASK)] } else { vec![] });
+        assert_eq!(next, if object < 11 { vec![on(1, REQUEST)] } else { vec![] });
     }
     assert_eq!(source.report().unwrap().pages, 0, "one is missing");
     source.handle_delivered(at(900), 0, End::Server, 700);
@@ -205,7 +205,7 @@ fn a_page_without_objects_is_complete_with_its_main_one() {
     let done = run(&mut source, Duration::from_millis(100));
     let what: Vec<(End, Action)> = done.iter().map(|(_, act)| (act.end, act.action)).collect();
     let closing = [(End::User, Action::Close), (End::Server, Action::Close)];
-    assert_eq!(what, [(End::User, Action::Open), ASK, MAIN, closing[0], closing[1]]);
+    assert_eq!(what, [(End::User, Action::Open), REQUEST, MAIN, closing[0], closing[1]]);
     assert_eq!(source.report().unwrap().load_mean_s, Some(0.2));
     assert_eq!(source.poll_timeout(), None);
 }
