@@ -96,8 +96,8 @@ impl Vegas {
         if round.samples <= 2 {
             return newreno::grow(window, acked);
         }
-        let expected = u64::from(window.size) * self.base.as_nanos() / round.min_rtt.as_nanos().max(1);
-        let expected = expected.min(u64::from(window.size)) as u32;
+        let (base, rtt) = (u128::from(self.base.as_nanos()), u128::from(round.min_rtt.as_nanos().max(1)));
+        let expected = (u128::from(window.size) * base / rtt).min(u128::from(window.size)) as u32;
         let queued = window.size - expected;
         if window.in_slow_start() {
             if queued > self.config.gamma {
