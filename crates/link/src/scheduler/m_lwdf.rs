@@ -10,7 +10,7 @@
 use units::{Duration, FieldError, Probability};
 
 use super::pf::{DEFAULT_WINDOW, check_window};
-use super::rule::{ByRule, WaitingUsers, Known, Rule};
+use super::rule::{ByRule, Known, Rule, WaitingUsers};
 use super::users::user_queues_config;
 use super::{Kind, Parts, Scheduler};
 use crate::buffer::LinkFacts;
