@@ -490,6 +490,9 @@ impl Connection {
             (true, false, true) => State::Closing,
             (true, true, true) => State::Closed,
         };
+        if matches!(self.state, State::FinWait2 | State::Closed) {
+            self.send.release();
+        }
         // Whoever closed first waits for the peer's FIN to come again (TIME-WAIT); the other has nothing to wait for.
         self.gone |= before == State::LastAck && self.state == State::Closed;
     }

@@ -19,7 +19,7 @@ pub(super) struct Receiver {
     /// What has arrived out of order: sorted, disjoint, not touching, all beyond `next`.
     ranges: VecDeque<(u64, u64)>,
     /// The ranges that changed last, newest first (RFC 2018 section 4).
-    recent: SackBlocks,
+    recent: Option<Box<SackBlocks>>,
     /// Offset of the FIN, once seen.
     fin: Option<u64>,
     /// Bytes of the receive buffer, which of their bits the window's scale can tell, and the right edge of the window offered.
@@ -75,7 +75,7 @@ impl Receiver {
         Receiver {
             next: 0,
             ranges: VecDeque::new(),
-            recent: SackBlocks::default(),
+            recent: None,
             fin: None,
             buffer: settings.receive_buffer.get(),
             scale: u64::MAX,
@@ -449,22 +449,26 @@ impl Receiver {
             self.ranges.pop_front();
         }
         let next = self.next;
-        self.recent = self.recent.as_slice().iter().copied().filter(|block| block.0 > next).collect();
+        if let Some(recent) = &mut self.recent {
+            **recent = recent.as_slice().iter().copied().filter(|block| block.0 > next).collect();
+        }
     }
 
     /// Puts `newest` first in the SACK list and drops what it has swallowed.
     fn report(&mut self, newest: (u64, u64)) {
-        let others = self.recent.as_slice().iter().copied();
+        let recent = self.recent.get_or_insert_default();
+        let others = recent.as_slice().iter().copied();
         let kept = others.filter(|block| block.1 < newest.0 || block.0 > newest.1).take(SackBlocks::MAX - 1);
-        self.recent = std::iter::once(newest).chain(kept).collect();
+        **recent = std::iter::once(newest).chain(kept).collect();
     }
 
     /// The SACK option of an acknowledgment, written in place of none: a duplicate first (RFC 2883 section 4).
     #[inline]
     pub(super) fn write_sack(&self, sack: &mut SackBlocks) {
-        if self.duplicate.is_some() || !self.recent.is_empty() {
+        let recent = self.recent.as_ref().map_or(&[][..], |recent| recent.as_slice());
+        if self.duplicate.is_some() || !recent.is_empty() {
             let room = if self.ts_recent.is_some() { SackBlocks::MAX - 1 } else { SackBlocks::MAX };
-            let blocks = self.duplicate.into_iter().chain(self.recent.as_slice().iter().copied());
+            let blocks = self.duplicate.into_iter().chain(recent.iter().copied());
             blocks.take(room).for_each(|(start, end)| sack.push(start, end));
         }
     }

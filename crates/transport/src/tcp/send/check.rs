@@ -29,16 +29,14 @@ impl Scoreboard {
             assert!(number >= self.cursor || !waiting, "lost slot {number} was passed over");
             let resent = slot.marks & (LOST | RESENT) == LOST | RESENT;
             assert!(
-                self.order != Order::Resent || !resent || self.sending.contains(number),
+                self.order != Order::Resent || !resent || self.listed().is_some_and(|sending| sending.contains(number)),
                 "retransmission {number} has no place"
             );
             above += u32::from(number >= self.frontier && slot.is(SACKED));
         }
         assert_eq!(at, self.nxt, "SND.NXT");
         assert_eq!(self.above, above, "SACKed from the frontier on");
-        if !self.sending.is_listed() {
-            return;
-        }
+        let Some(sending) = self.listed() else { return };
         let mut ordered = 0;
         let mut next = self.oldest_sent();
         let mut last = Time::ZERO;
@@ -48,6 +46,6 @@ impl Scoreboard {
             ordered += 1;
             next = self.sent_after(number);
         }
-        assert_eq!(ordered, self.sending.len(), "the order of sending");
+        assert_eq!(ordered, sending.len(), "the order of sending");
     }
 }

@@ -253,6 +253,11 @@ impl Sender {
         self.stream.fin_sent() && !self.board.outstanding()
     }
 
+    /// The FIN is acknowledged: gives back what was kept of segments.
+    pub(super) fn release(&mut self) {
+        self.board.release();
+    }
+
     /// Whether the FIN was sent.
     #[inline]
     pub(super) fn fin_sent(&self) -> bool {

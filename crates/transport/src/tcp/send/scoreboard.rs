@@ -62,11 +62,12 @@ pub(super) struct Scoreboard {
     pub(super) above: u32,
     /// For each slot what had been delivered, if that is kept.
     states: Option<VecDeque<SentState>>,
-    pub(super) sending: Sending,
+    /// The order of sending, once it differed from that of the slots.
+    sending: Option<Box<Sending>>,
     /// Number after the highest slot that was ever sent again.
     resent_until: u64,
     /// The blocks of the last acknowledgment, which need no second look.
-    known: SackBlocks,
+    known: Option<Box<SackBlocks>>,
     mss: u64,
     pub(super) order: Order,
 }
@@ -87,9 +88,9 @@ impl Scoreboard {
             frontier: 0,
             above: 0,
             states: keeps_states.then(VecDeque::new),
-            sending: Sending::new(),
+            sending: None,
             resent_until: 0,
-            known: SackBlocks::default(),
+            known: None,
             mss,
             order,
         }
@@ -217,8 +218,8 @@ impl Scoreboard {
         self.nxt = slot.end();
         self.sent_total += 1;
         self.slots.push_back(slot);
-        if self.sending.is_listed() {
-            self.sending.push(self.order == Order::Sent);
+        if let Some(sending) = &mut self.sending {
+            sending.push(self.order == Order::Sent);
         }
         slot
     }
@@ -226,8 +227,7 @@ impl Scoreboard {
     /// Sends slot `number` again. A `probe` (of a tail, or by RFC 6675 rule 4) does not count as on its way.
     pub fn resend(&mut self, now: Time, number: u64, delivered: u64, probe: bool) -> Slot {
         if self.order != Order::Unknown {
-            self.list();
-            self.sending.remove(number);
+            self.list().remove(number);
         }
         self.resent_until = self.resent_until.max(number + 1);
         let then = self.then(delivered);
@@ -246,7 +246,7 @@ impl Scoreboard {
         let copy = *slot;
         self.counts.resent += u32::from(count);
         if self.order != Order::Unknown {
-            self.sending.append(number);
+            self.list().append(number);
         }
         copy
     }
@@ -289,8 +289,8 @@ impl Scoreboard {
     /// Takes out the oldest slot, about which nothing was ever in doubt.
     #[inline]
     pub fn pop_plain(&mut self) {
-        if self.sending.is_listed() {
-            self.sending.pop_front();
+        if let Some(sending) = &mut self.sending {
+            sending.pop_front();
         }
         self.slots.pop_front();
         if let Some(states) = &mut self.states {
@@ -333,7 +333,7 @@ impl Scoreboard {
 
     /// The parts of `blocks` that were not in the acknowledgment before, in ascending order.
     pub fn news_of(&mut self, blocks: &SackBlocks) -> NewRanges {
-        let known = std::mem::replace(&mut self.known, *blocks);
+        let known = std::mem::replace(&mut **self.known.get_or_insert_default(), *blocks);
         let mut ranges = NewRanges::default();
         for &(start, end) in blocks.as_slice() {
             if start < self.una || end > self.nxt {
@@ -428,8 +428,7 @@ impl Scoreboard {
 
     /// Slot `number` is not looked at again for having been overtaken, until it is sent again.
     pub fn leave_order(&mut self, number: u64) {
-        self.list();
-        self.sending.remove(number);
+        self.list().remove(number);
     }
 
     /// Nothing is taken for lost any more.
@@ -452,7 +451,7 @@ impl Scoreboard {
         self.high_sacked = self.first;
         self.frontier = self.first;
         self.above = 0;
-        self.known = SackBlocks::default();
+        self.known = None;
     }
 
     /// RFC 6675 IsLost, by count: the lowest slot not looked at yet that has `dupthresh` SACKed segments above it, or with
@@ -496,7 +495,7 @@ impl Scoreboard {
                 break;
             }
             match slot.marks & (LOST | RESENT) {
-                LOST => self.sending.remove(number), // lost again, and not sent again yet
+                LOST => self.leave_order(number), // lost again, and not sent again yet
                 marks if marks == LOST | RESENT => return Some(number),
                 _ => {} // not taken for lost: it may be later
             }
@@ -553,8 +552,8 @@ impl Scoreboard {
     /// The slot sent longest ago of those whose order is kept and that have not left it: by arriving, or by being overtaken.
     #[inline]
     pub fn oldest_sent(&self) -> Option<u64> {
-        if self.sending.is_listed() {
-            return self.sending.oldest();
+        if let Some(sending) = self.listed() {
+            return sending.oldest();
         }
         (self.order == Order::Sent && self.outstanding()).then_some(self.first)
     }
@@ -562,15 +561,31 @@ impl Scoreboard {
     /// The slot sent next after `number`.
     #[inline]
     pub fn sent_after(&self, number: u64) -> Option<u64> {
-        if self.sending.is_listed() {
-            return self.sending.after(number);
+        if let Some(sending) = self.listed() {
+            return sending.after(number);
         }
         Some(number + 1).filter(|&next| next < self.first + self.slots.len() as u64)
     }
 
     /// From here on the order of sending may differ from that of the slots.
-    fn list(&mut self) {
-        self.sending.list(self.numbers(), self.order == Order::Sent);
+    fn list(&mut self) -> &mut Sending {
+        let slots = self.numbers();
+        let sending = self.sending.get_or_insert_default();
+        sending.list(slots, self.order == Order::Sent);
+        sending
+    }
+
+    /// The order of sending where it is kept as a list.
+    #[inline]
+    pub(super) fn listed(&self) -> Option<&Sending> {
+        self.sending.as_deref().filter(|sending| sending.is_listed())
+    }
+
+    /// All was acknowledged and nothing more will be sent: gives back what was kept of slots.
+    pub fn release(&mut self) {
+        debug_assert!(self.slots.is_empty());
+        self.slots = VecDeque::new();
+        (self.sending, self.known) = (None, None);
     }
 }
 

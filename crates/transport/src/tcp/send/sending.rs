@@ -35,11 +35,13 @@ impl Link {
     const NOWHERE: Link = Link { stands: false, earlier: NONE, later: NONE };
 }
 
-impl Sending {
-    pub fn new() -> Sending {
+impl Default for Sending {
+    fn default() -> Sending {
         Sending { links: VecDeque::new(), listed: false, oldest: NONE, newest: NONE, first: 0, until: 0 }
     }
+}
 
+impl Sending {
     /// Whether there is a list.
     #[inline]
     pub fn is_listed(&self) -> bool {
@@ -61,16 +63,22 @@ impl Sending {
         }
     }
 
-    /// A slot is new; it stands in the list from now on if it is to be `appended`.
+    /// A slot is new: in a list it stands in the list from now on if it is to be `appended`.
     pub fn push(&mut self, appended: bool) {
+        if !self.listed {
+            return;
+        }
         self.links.push_back(Link::NOWHERE);
         if appended {
             self.append(self.first + self.links.len() as u64 - 1);
         }
     }
 
-    /// The oldest slot goes, and the list with it once it is that of the slots again.
+    /// The oldest slot goes, and a list with it once it is that of the slots again.
     pub fn pop_front(&mut self) {
+        if !self.listed {
+            return;
+        }
         self.remove(self.first);
         self.links.pop_front();
         self.first += 1;
