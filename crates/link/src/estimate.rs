@@ -63,8 +63,6 @@ pub struct Estimates {
     until: Time,
     /// For each user: the last report that the sender has, and its epoch.
     reports: Vec<(u64, f64)>,
-    /// For each user: the last epoch in which its report was requested, and when. The report is made when it is read.
-    asked: Vec<(u64, Time)>,
     /// Reports in flight, with the time when they were made, of all users one after the other.
     coming: VecDeque<(Time, Vec<f64>)>,
     /// When all users report next; only with an age.
@@ -75,8 +73,8 @@ impl Estimates {
     /// The estimates of `users` users without reports: until the first report arrives, each channel counts as clear.
     pub fn new(config: &EstimateConfig, users: usize) -> Estimates {
         let reports = vec![(0, 1.0); users];
-        let (until, asked) = (Time::ZERO, vec![(0, Time::ZERO); users]);
-        Estimates { config: config.clone(), epoch: 0, until, reports, asked, coming: VecDeque::new(), next: Time::ZERO }
+        let until = Time::ZERO;
+        Estimates { config: config.clone(), epoch: 0, until, reports, coming: VecDeque::new(), next: Time::ZERO }
     }
 
     /// Advances to `now`; the channels must not have been read at a later instant.
@@ -112,37 +110,12 @@ impl Estimates {
     /// The mutual information of a coded bit to `user`, 0 to 1, as the sender estimates it.
     #[inline]
     pub fn information(&mut self, now: Time, user: u32, channels: &mut [Box<dyn Channel>]) -> f64 {
-        if let Some(information) = self.ask(now, user) {
-            return information;
+        let (epoch, information) = &mut self.reports[user as usize];
+        if *epoch != self.epoch && self.config.age.is_zero() {
+            *epoch = self.epoch;
+            *information = qpsk::mutual_information(channels[user as usize].estimated_snr(now));
         }
-        let (_, asked) = self.asked[user as usize];
-        let information = qpsk::mutual_information(channels[user as usize].estimated_snr(asked));
-        self.reports[user as usize] = (self.epoch, information);
-        information
-    }
-
-    /// The same, if it is known without reading the channel. If not, [`Estimates::information`] answers with the channel of
-    /// now, at any later time in the report's interval.
-    #[inline]
-    pub fn ask(&mut self, now: Time, user: u32) -> Option<f64> {
-        let (epoch, information) = self.reports[user as usize];
-        if epoch == self.epoch || !self.config.age.is_zero() {
-            return Some(information);
-        }
-        let asked = &mut self.asked[user as usize];
-        if asked.0 != self.epoch {
-            *asked = (self.epoch, now);
-        }
-        None
-    }
-
-    /// Makes the requested report of `user`; must be called before its channel is read at a later time.
-    #[inline]
-    pub fn settle(&mut self, user: u32, channels: &mut [Box<dyn Channel>]) {
-        let (epoch, asked) = self.asked[user as usize];
-        if epoch == self.epoch {
-            self.information(asked, user, channels);
-        }
+        *information
     }
 
     /// Makes the reports that are due, and delivers those that have their age.
@@ -210,22 +183,6 @@ mod tests {
     fn a_report_holds_for_its_interval() {
         assert_eq!(seen(5, 0, &[0, 4, 5, 7, 12]), [of(0), of(0), of(5), of(5), of(12)]);
         assert_eq!(seen(0, 0, &[0, 1, 3]), [of(0), of(1), of(3)]);
-    }
-
-    #[test]
-    fn a_report_shows_the_channel_when_it_was_asked_for() {
-        let mut channels: Vec<Box<dyn Channel>> = vec![Box::new(Clock), Box::new(Clock)];
-        let mut estimates = Estimates::new(&EstimateConfig::default(), 2);
-        estimates.advance(at(10), &mut channels);
-        assert_eq!((estimates.ask(at(11), 0), estimates.ask(at(12), 0)), (None, None));
-        assert_eq!(estimates.information(at(15), 0, &mut channels), of(11));
-        assert_eq!(estimates.ask(at(16), 0), Some(of(11)));
-        estimates.settle(1, &mut channels);
-        assert_eq!(estimates.information(at(17), 1, &mut channels), of(17), "nobody had asked for it");
-        estimates.advance(at(20), &mut channels);
-        assert_eq!(estimates.ask(at(20), 0), None);
-        estimates.settle(0, &mut channels);
-        assert_eq!(estimates.ask(at(21), 0), Some(of(20)));
     }
 
     #[test]

@@ -387,7 +387,6 @@ impl LastHop {
     /// The attenuation of a user's channel; see [`Channel::attenuation`]. `now` never goes back, nor before it: call
     /// [`LastHop::handle_timeout`] with it first.
     pub fn attenuation(&mut self, now: Time, user: u32) -> Option<Db> {
-        self.estimates.settle(user, &mut self.channels);
         self.channels[user as usize].attenuation(now)
     }
 
@@ -536,7 +535,6 @@ impl LastHop {
 
     #[inline]
     fn send(&mut self, now: Time, coded: Coded, packet: &PacketRef, sequence: u64) {
-        self.estimates.settle(packet.user, &mut self.channels);
         let snr = self.channels[packet.user as usize].burst_snr(now);
         let time = self.tx_time(coded.bits);
         self.free_at = now + time;

@@ -148,13 +148,6 @@ impl<'a> View<'a> {
         self.estimates.information(self.now, user, self.channels)
     }
 
-    /// The same, if it is known without reading the channel. If not, [`View::information`] answers with the channel of now, at
-    /// any later time in the report's interval.
-    #[inline]
-    pub fn ask(&mut self, user: u32) -> Option<f64> {
-        self.estimates.ask(self.now, user)
-    }
-
     /// Changes whenever [`View::information`] may have changed: values that depend on it must be recomputed then.
     #[inline]
     pub fn epoch(&self) -> u64 {

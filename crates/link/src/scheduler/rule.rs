@@ -36,7 +36,6 @@ pub trait Rule: Send {
     const TIMED: bool = false;
 
     /// The part of a score that changes only with the estimate and the service; finite.
-    /// It does not fall if the information grows.
     fn weight(&self, known: Known) -> f64;
 
     /// The score of a user with this weight, whose first packet has waited for `waited_s` seconds; not NaN. Minus infinity
@@ -58,9 +57,6 @@ pub struct ByRule<R> {
     served: Served,
     /// For each user: its weight, or minus infinity without packets.
     weights: Tournament,
-    /// For each user: whether its weight is an upper bound, that of the best channel, because its channel was not read since the
-    /// last report. Only the channel of a user that leads the tournament is read. Unused if the waiting time counts.
-    is_bound: Vec<bool>,
     /// For each leaf of the tournament: when the user's first packet arrived, in seconds.
     since_s: Vec<f64>,
     /// The sum of the first packets' arrival times in nanoseconds modulo 2^64, and their number.
@@ -83,7 +79,6 @@ impl<R: Rule> ByRule<R> {
             served: Served::new(users, window),
             since_s: vec![0.0; weights.leaves().len()],
             weights,
-            is_bound: vec![false; users],
             since_sum: 0,
             waiting: 0,
             since: vec![Time::ZERO; users],
@@ -139,48 +134,17 @@ impl<R: Rule> ByRule<R> {
         self.weights.leaves()[user as usize] > f64::NEG_INFINITY
     }
 
-    /// The weight of a user, or that of the best channel as a bound.
-    #[inline]
-    fn weight(&mut self, user: u32, view: &mut View<'_>) -> f64 {
-        if R::TIMED {
-            return self.exact_weight(user, view);
-        }
-        let information = view.ask(user);
-        self.is_bound[user as usize] = information.is_none();
-        let information = information.unwrap_or(1.0).max(LEAST_INFORMATION);
-        self.rule.weight(Known { information, served: self.served.of(user) })
-    }
-
-    fn exact_weight(&self, user: u32, view: &mut View<'_>) -> f64 {
+    fn weight(&self, user: u32, view: &mut View<'_>) -> f64 {
         let information = view.information(user).max(LEAST_INFORMATION);
         self.rule.weight(Known { information, served: self.served.of(user) })
     }
 
-    /// Replaces the bound of a user by its weight.
-    fn settle(&mut self, user: u32, view: &mut View<'_>) {
-        self.is_bound[user as usize] = false;
-        let weight = self.exact_weight(user, view);
-        self.weights.leaves_mut()[user as usize] = weight;
-        self.weights.replay(user as usize);
-    }
-
     /// The user with the highest score of those that may start; the first of equals.
     #[inline]
-    fn best(&mut self, now: Time, view: &mut View<'_>) -> Option<u32> {
-        let best = if R::TIMED { self.best_timed(now)? } else { self.best_weight(view)? } as u32;
+    fn best(&self, now: Time, view: &View<'_>) -> Option<u32> {
+        let best = if R::TIMED { self.best_timed(now) } else { self.weights.winner() };
+        let best = best? as u32;
         if view.may_start(best) { Some(best) } else { self.best_permitted(now, view) }
-    }
-
-    /// The user with the highest weight.
-    #[inline]
-    fn best_weight(&mut self, view: &mut View<'_>) -> Option<usize> {
-        loop {
-            let best = self.weights.winner()?;
-            if !self.is_bound[best] {
-                return Some(best);
-            }
-            self.settle(best as u32, view);
-        }
     }
 
     #[inline]
@@ -214,12 +178,7 @@ impl<R: Rule> ByRule<R> {
 
     /// The same, with a check whether each user may start: mostly none may then.
     #[cold]
-    fn best_permitted(&mut self, now: Time, view: &mut View<'_>) -> Option<u32> {
-        for user in 0..self.since.len() as u32 {
-            if self.is_bound[user as usize] && self.waits(user) && view.may_start(user) {
-                self.settle(user, view);
-            }
-        }
+    fn best_permitted(&self, now: Time, view: &View<'_>) -> Option<u32> {
         let (now_s, waiting_users) = (now.as_secs_f64(), self.waiting_users(now));
         let mut best = (f64::NEG_INFINITY, None);
         for user in (0..self.since.len() as u32).filter(|&user| self.waits(user) && view.may_start(user)) {
