@@ -7,9 +7,12 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from conftest import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # Where else a kind's name may stand, and why.
 NAMES = {
@@ -81,7 +84,8 @@ def is_own(kind: Kind, path: Path) -> bool:
 def test_registries_are_found() -> None:
     per_registry = Counter(kind.registry for kind in kinds())
 
-    assert len(per_registry) >= 15 and min(per_registry.values()) >= 2
+    assert len(per_registry) >= 15
+    assert min(per_registry.values()) >= 2
     assert {"pf", "red", "adaptive", "lms", "voice"} <= {kind.name for kind in kinds()}
     assert all(any(own.exists() for own in kind.files) for kind in kinds())
 
