@@ -3,7 +3,7 @@
 #   ns ns2.tcl cubic COUNT MBPS RTT_MS QUEUE SECONDS
 #   ns ns2.tcl calls COUNT MBPS RTT_MS QUEUE SECONDS
 # COUNT bulk transfers of TCP/Linux with CUBIC, or COUNT calls with packets of 210 bytes at 64 kbit/s that pause, share one
-# drop-tail bottleneck of QUEUE packets. The last line printed is the number of packets that arrived.
+# drop-tail bottleneck of QUEUE packets. The only number printed is that of the packets that arrived.
 
 remove-all-packet-headers
 add-packet-header Flags IP TCP RTP
