@@ -140,6 +140,7 @@ def scenarios() -> list[str]:
         "Instructions are counted by callgrind for each packet that arrived with data. The last columns are those of",
         "ns-2.35 (Debian's package, settings in `benches/ns2.tcl`) for the same work, run in turn with ours, and our",
         "CPU seconds over its.",
+        "In small runs the memory is that of the process which starts them.",
         "",
         "| scenario | instructions per packet | asked | CPU s | peak MiB | delivered packets "
         "| ns-2: per packet | ns-2: CPU s | ours / ns-2 |",
