@@ -15,7 +15,11 @@ unexport VIRTUAL_ENV
 RUST = $$(find crates -name '*.rs' -not -path '*/target/*')
 SYNC := $(UV) sync --frozen --inexact
 
-.PHONY: help setup demo test hunt bench validation cross-validation reference docs pictures format clean
+# The page's core: `page` is small and fast, `page-quick` is soon built, for tests.
+PAGE ?= page
+WASM := wasm32-unknown-unknown
+
+.PHONY: help setup demo test hunt package audit bench page validation cross-validation reference docs pictures format clean
 
 help: ## List what there is to make
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|' 2>/dev/null \
@@ -46,11 +50,36 @@ test: setup ## Every check: format, lint, types, Rust and Python tests
 	$(BIN)/pytest
 
 ROUNDS ?= 20
-hunt: ## Try the properties of the Rust crates with new random cases, ROUNDS=20 times over
+FUZZ_SECONDS ?= 600
+SECONDS ?= 600
+hunt: setup ## Random worlds, damaged files, kills, full disks: SECONDS=600; ROUNDS=20 of the Rust properties; TCP fuzzed
+	PYTHONPATH=tests $(BIN)/python -m hunt --seconds $(SECONDS)
 	for round in $$(seq $(ROUNDS)); do cargo test --workspace --locked --quiet || exit 1; done
+	@if command -v cargo-fuzz >/dev/null; then \
+		cd crates/transport && RUSTC_BOOTSTRAP=1 cargo fuzz run connection -- -max_total_time=$(FUZZ_SECONDS); \
+	else \
+		echo "make hunt: cargo-fuzz is not installed, so the fuzz target was not run (cargo install cargo-fuzz)" >&2; \
+	fi
+
+package: setup ## Build wheel and source distribution, install both elsewhere, and run the commands of README.md there
+	$(BIN)/python tests/package.py
+
+audit: setup ## Hold the lock files against the advisories: needs cargo-deny, and the databases in reach
+	cargo deny --locked check
+	mkdir -p .cache
+	$(UV) export --frozen --all-groups --all-extras --no-emit-project --format requirements-txt --quiet > .cache/audit.txt
+	$(UV) tool run pip-audit@2.10.1 --requirement .cache/audit.txt --require-hashes --disable-pip --strict
 
 bench: setup ## Measure the speed of the core and write benches/RESULTS.md
 	$(BIN)/python benches/measure.py
+
+page: ## Build the page into web/dist (needs Rust, Node 20.19 or later and npm); `transorbit view` serves it
+	@command -v npm >/dev/null || { echo "make page: needs Node 20.19 or later and npm (Debian: nodejs npm)" >&2; exit 2; }
+	@test -d "$$(rustc --print sysroot)/lib/rustlib/$(WASM)/lib" || rustup target add $(WASM) \
+		|| { echo "make page: needs the Rust target $(WASM)" >&2; exit 2; }
+	cargo build --locked --quiet --profile $(PAGE) -p transorbit-wasm --target $(WASM)
+	cp target/$(WASM)/$(PAGE)/wasm.wasm web/core.wasm
+	cd web && npm ci --no-progress --loglevel=error && npm run --silent build
 
 validation: setup ## Judge every claim of the papers, and write the tables and figures of docs/validation (about half an hour)
 	for script in tauran-2018/constellation_pictures tauran-2018/beyond_chapter_6 kuhn-2015/beyond; do \
@@ -66,6 +95,7 @@ reference: setup ## Write docs/reference from the program
 docs: setup ## Build the documentation into site/; site/index.html opens without a server
 	$(SYNC) --group docs
 	$(BIN)/zensical build --clean --strict
+	if [ -f web/dist/index.html ]; then cp -r web/dist site/page; fi
 
 pictures: demo ## Draw the picture of README.md again
 	cp results/demo/goodput.png docs/images/leo-tcp-goodput.png
@@ -76,4 +106,4 @@ format: setup ## Format the code
 	$(BIN)/ruff check --fix --quiet
 
 clean: ## Remove what was built
-	rm -rf $(V) target results site .cache
+	rm -rf $(V) target results site .cache web/dist web/node_modules web/core.wasm

@@ -28,6 +28,8 @@ _OPTIONS = (
     "--hide-scrollbars",
     "--remote-debugging-pipe",
 )
+# WebGL without a graphics card.
+SOFTWARE_GL = ("--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist")
 # The browser reads commands from file 3 and answers on file 4.
 _LAUNCH = (
     "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execv(sys.argv[3], sys.argv[3:])"
@@ -43,7 +45,7 @@ def find() -> str | None:
 class Chromium:
     """One browser with one page; `problems` holds what its console had to complain of, `requests` what it loaded."""
 
-    def __init__(self, program: str, profile: Path) -> None:
+    def __init__(self, program: str, profile: Path, *more: str) -> None:
         ours_in, theirs_out = os.pipe()
         theirs_in, ours_out = os.pipe()
         # Above the numbers that the browser's ends are moved to.
@@ -56,7 +58,8 @@ class Chromium:
                 _LAUNCH,
                 *map(str, ends),
                 program,
-                *_OPTIONS,
+                *(option for option in _OPTIONS if not more or option != "--disable-gpu"),
+                *more,
                 f"--user-data-dir={profile}",
                 "about:blank",
             ],
@@ -87,16 +90,16 @@ class Chromium:
         self._log.close()
 
     def open(
-        self, path: Path, *, width: int = 1280, height: int = 900, dark: bool = False, until: str = "true"
+        self, path: Path | str, *, width: int = 1280, height: int = 900, dark: bool = False, until: str = "true"
     ) -> None:
-        """Open a file as a desktop or, if narrow, a phone shows it; `until` is what to wait for, in JavaScript."""
+        """Open a file or address as a desktop or, if narrow, a phone shows it; `until`: a condition in JavaScript."""
         self.problems, self.requests = [], []
         phone = width < 600
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", media="", features=[scheme])
         self._loaded = False
-        self.call("Page.navigate", url=path.absolute().as_uri())
+        self.call("Page.navigate", url=path if isinstance(path, str) else path.absolute().as_uri())
         self._pump(lambda: self._loaded)
         self.wait(until)
 

@@ -99,6 +99,8 @@ def _without_tests(text: str) -> str:
 
 
 def _without_uses(text: str) -> str:
+    """Without imports, and without the paths that only say who may see something."""
+    text = re.sub(r"\bpub\(in [^)]*\)", "pub", text)
     return re.sub(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s[^;]*;", "", text, flags=re.MULTILINE)
 
 

@@ -47,6 +47,7 @@ WRONG_VALUES = [
     ('path={ kind = "fixed", delay = "40 ms", jitter = { probability = 2, extra = "1 ms" } }', "path.jitter", ["2"]),
     ('channel={ kind = "bernoulli", loss = "101 %" }', "channel.loss", ["101 %"]),
     ('channel={ kind = "trace", file = "missing.csv" }', "channel.file", ["missing.csv"]),
+    ('channel={ kind = "outcomes", file = "missing.csv" }', "channel.file", ["missing.csv"]),
     ('path={ kind = "trace", file = "missing.csv" }', "path.file", ["missing.csv"]),
     ("seed=-4", "seed", ["-4"]),
     ("flows=[]", "flows", []),
@@ -147,6 +148,81 @@ def _refused(done: Outcome, here: Path) -> str:
     [line] = done.err.splitlines()
     assert line.startswith("transorbit: ")
     assert "Traceback" not in line
-    written = {path.name for path in here.iterdir()} - {"scenarios", "lab.toml", "x.csv", "broken.toml"}
+    written = {path.name for path in here.iterdir()} - {
+        "scenarios",
+        "lab.toml",
+        "x.csv",
+        "broken.toml",
+        "it.toml",
+        "it.sweep.toml",
+    }
     assert not written
     return line
+
+
+# Sweep files that nobody means, and what is said of them.
+SWEEPS = {
+    "a number of thousands of digits": (f"seed = {'9' * 5000}", "not TOML: Exceeds the limit"),
+    "lists without end": (f"z = {'[' * 3000}{']' * 3000}", "not TOML: lists or tables are nested too deep"),
+    "a range beyond floats": (
+        '[[axes]]\nkey = "last_hop.rate"\nrange = { from = "1 Mbit/s", to = "1e999999 Mbit/s", count = 3 }',
+        "axes.0.range.to: '1e999999 Mbit/s' is no number and no quantity",
+    ),
+    "a range of very many values": (
+        '[[axes]]\nkey = "last_hop.rate"\nrange = { from = "1 Mbit/s", to = "1e290 Mbit/s", step = "1 Mbit/s" }',
+        "axes.0.range: has 1.00e+290 values, at most 10000 are allowed",
+    ),
+    "a metric that is a list": ('[precision]\nmetric = [1]\nhalf_width = "2 %"', "precision.metric: [1] is no metric"),
+}
+
+
+@pytest.mark.parametrize("which", SWEEPS)
+def test_a_sweep_that_nobody_means_is_refused(command: Command, here: Path, which: str) -> None:
+    text, says = SWEEPS[which]
+    (here / "it.sweep.toml").write_text(f'scenario = "lab-fixed"\n{text}\n')
+
+    told = _refused(command("sweep", "it.sweep.toml"), here)
+
+    assert told.startswith(f"transorbit: it.sweep.toml: {says}"), told
+
+
+def test_a_name_with_nul_is_no_file(command: Command, here: Path) -> None:
+    (here / "it.sweep.toml").write_text('scenario = "a\\u0000b"\n')
+
+    assert "is no name of a file" in _refused(command("sweep", "it.sweep.toml"), here)
+
+
+@pytest.mark.parametrize("how", [("check",), ("run",), ("sweep",)])
+def test_a_file_without_end_is_refused(command: Command, here: Path, how: tuple[str, ...]) -> None:
+    assert "has more than" in _refused(command(*how, "/dev/zero"), here)
+
+
+def test_an_input_without_end_is_refused(command: Command, here: Path) -> None:
+    (here / "it.toml").write_text((here / LAB).read_text())
+
+    told = _refused(command("check", "it.toml", "--set", 'path={ kind = "trace", file = "/dev/zero" }'), here)
+
+    assert "has more than 268435456 bytes" in told
+
+
+def test_a_long_line_is_not_repeated(command: Command, here: Path) -> None:
+    (here / "it.toml").write_text(f'duration = "{"x" * 20_000}"\n')
+
+    told = _refused(command("check", "it.toml"), here)
+
+    assert len(told) < 1100
+    assert told.startswith("transorbit: duration: ")
+
+
+def test_very_many_runs_are_told_before_they_begin(program: Command, here: Path) -> None:
+    axes = "\n".join(
+        f'[[axes]]\nname = "a{n}"\nkey = "{key}"\nrange = {{ from = 1, to = 100, count = 100 }}'
+        for n, key in enumerate(["last_hop.reordering.capacity", "flows.0.count", "record.nothing"])
+    )
+    (here / "it.sweep.toml").write_text(f'scenario = "lab-fixed"\n{axes}\n')
+
+    done = program("sweep", "it.sweep.toml")
+
+    # The key that no scenario has ends it before a run.
+    assert done.err.startswith("transorbit: 1000000 points, 1000000 runs\n")
+    assert done.code == 2

@@ -23,7 +23,7 @@ SHORT = ("--users", "1,4", "--duration", "2 s")
 FILES = {"scenario.toml", "capacity.json", "capacity.parquet", "provenance.json", "capacity.svg", "capacity.png"}
 REPORT_KEYS = {
     "title", "seed", "simulated_s", "rate_bps", "packet_bytes", "packet_information_bits", "feedback_rtt_s",
-    "warnings", "one_user", "rows",
+    "warnings", "one_user", "rows", "partial",
 }  # fmt: skip
 ROW_KEYS = {
     "policy", "users", "started_pps", "decoded_pps", "useful_bps", "coded_bps", "spectral_efficiency",

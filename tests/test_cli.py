@@ -54,7 +54,7 @@ CONSERVATION_KEYS = {"created", "delivered", "dropped", "in_flight"}
 RESULT_FILES = {"scenario.toml", "summary.json", "provenance.json", "flows.parquet", "series.parquet", "plots"}
 PLOTS = {
     f"{name}.{suffix}"
-    for name in ("goodput", "window", "path-delay", "satellite", "harq", "queue")
+    for name in ("overview", "goodput", "window", "path-delay", "satellite", "harq", "queue")
     for suffix in ("svg", "png")
 }
 
@@ -67,9 +67,28 @@ def test_run_shows_a_summary_and_keeps_a_result_folder(command: Command, here: P
     assert "Result: results/leo-tcp" in done.out
     folder = here / "results/leo-tcp"
     assert {path.name for path in folder.iterdir()} == RESULT_FILES
-    assert {path.name for path in (folder / "plots").iterdir()} == PLOTS
-    assert all(path.stat().st_size > 1000 for path in (folder / "plots").iterdir())
+    assert [path.name for path in (folder / "plots").iterdir()] == ["overview.png"]
+    assert (folder / "plots/overview.png").stat().st_size > 1000
     assert [path.name for path in (here / "results").iterdir()] == ["leo-tcp"], "work folders are gone"
+
+
+def test_all_plots_are_drawn_on_request(command: Command, here: Path) -> None:
+    assert command("run", LEO, *SHORT, "--plots", "--quiet").code == 0
+
+    folder = here / "results/leo-tcp/plots"
+    assert {path.name for path in folder.iterdir()} == PLOTS
+    assert all(path.stat().st_size > 1000 for path in folder.iterdir())
+
+
+def test_without_plots_matplotlib_is_not_imported(here: Path) -> None:
+    code = (
+        "import sys; from transorbit.cli import main; code = main.run(sys.argv[1:]); "
+        "print([name for name in sys.modules if name.split('.')[0] == 'matplotlib']); sys.exit(code)"
+    )
+    arguments = [PROGRAM.with_name("python"), "-c", code, "run", LEO, *SHORT, "--no-plots", "--quiet", "--out", "kept"]
+    for _ in ("a new folder", "one that is replaced"):
+        done = subprocess.run(arguments, cwd=here, capture_output=True, text=True, check=True, timeout=120)
+        assert done.stdout == "[]\n"
 
 
 def test_the_kept_scenario_runs_to_the_same_digest(command: Command) -> None:
@@ -124,7 +143,7 @@ def test_quiet_prints_nothing(command: Command, here: Path) -> None:
 
 def test_a_result_is_replaced_whole(command: Command, here: Path) -> None:
     command("run", LEO, *SHORT, "--quiet", "--out", "kept")
-    done = command("run", LEO, *SHORT, "--seed", "2", "--quiet", "--no-plots", "--out", "kept")
+    done = command("run", LEO, *SHORT, "--seed", "2", "--quiet", "--no-plots", "--out", "kept", "--force")
 
     assert done.code == 0
     assert to.Result.load("kept").summary["seed"] == 2

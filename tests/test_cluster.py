@@ -134,7 +134,7 @@ def test_the_command_waits_for_workers_and_uses_them(
 
     thread = threading.Thread(target=later)
     thread.start()
-    done = command("sweep", "small.toml", "--dask", workers.address, "--json")
+    done = command("sweep", "small.toml", "--outside", "--dask", workers.address, "--json")
     thread.join()
     assert done.code == 0
     assert "the scheduler has no workers; waiting for one" in done.err
@@ -188,7 +188,7 @@ def test_a_client_that_is_killed_goes_on(workers: Workers, here: Path, command: 
     # So long that not all are over before the client is killed.
     (here / "small.toml").write_text(small(8, set={"duration": "600 s"}).to_toml())
     client = subprocess.Popen(
-        [PROGRAM, "sweep", "small.toml", "--dask", workers.address, "--quiet"], stdout=subprocess.DEVNULL
+        [PROGRAM, "sweep", "small.toml", "--outside", "--dask", workers.address, "--quiet"], stdout=subprocess.DEVNULL
     )
     store = here / "results/small/store.sqlite"
     end = time.monotonic() + 60
@@ -200,11 +200,11 @@ def test_a_client_that_is_killed_goes_on(workers: Workers, here: Path, command: 
     client.wait()
     before = finished(store)
     assert before < 16, "killed on the way"
-    done = command("sweep", "small.toml", "--dask", workers.address, "--resume", "--json")
+    done = command("sweep", "small.toml", "--outside", "--dask", workers.address, "--resume", "--json")
     assert done.code == 0
     report = json.loads(done.out)
     assert (report["runs"], report["reused"], report["computed"]) == (24, before, 24 - before)
-    local = to.Sweep.load(here / "small.toml").run()
+    local = to.Sweep.load(here / "small.toml", outside=True).run()
     remote = to.SweepResult.load(here / "results/small")
     assert remote.runs.drop(ORIGIN).equals(local.runs.drop(ORIGIN))
 
@@ -221,8 +221,13 @@ def finished(store: Path) -> int:
 
 
 def test_what_dask_cannot_do_is_told(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
-    external = {"duration": "1 s", "last_hop.scheduler": {"kind": "external", "name": "longest-queue"}}
-    with pytest.raises(to.ScenarioError, match=r'^last_hop\.scheduler: "longest-queue" is a scheduler in Python'):
+    class First:
+        def select(self, _queues: list[to.Queue], _now: float) -> int:
+            return 0
+
+    to.scheduler("test-first")(First)
+    external = {"duration": "1 s", "last_hop.scheduler": {"kind": "external", "name": "test-first"}}
+    with pytest.raises(to.ScenarioError, match=r'^last_hop\.scheduler: "test-first" is a scheduler in Python'):
         small(axes=[], set=external).run(dask=workers.address)
     with pytest.raises(to.ScenarioError, match="jobs: does not go with dask"):
         small().run(dask=workers.address, jobs=2)

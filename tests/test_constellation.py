@@ -174,7 +174,12 @@ def test_a_folder_replaces_routes_and_nothing_else(command: Command, here: Path)
     (here / "towns.csv").write_text(CSV)
     arguments = ("constellation", "routes", "leo-66", "--stations", "towns.csv", "--duration", "1 s", "--out", "kept")
     assert command(*arguments, "--forwarding").code == 0
-    assert command(*arguments, "--quiet").out == ""
+    other = command(*arguments, "--quiet")
+    assert (other.code, other.out) == (2, "")
+    assert "--force" in other.err
+    assert (here / "kept/forwarding").exists()
+    replaced = command(*arguments, "--quiet", "--force")
+    assert (replaced.code, replaced.out) == (0, "")
     assert not (here / "kept/forwarding").exists()
     (here / "kept/mine.txt").write_text("mine")
     refused = command(*arguments)

@@ -40,8 +40,14 @@ each_page = pytest.mark.parametrize("page", PAGES, ids=NAMES)
 PROSE = {"text", "csv", "rust"}
 # Programs that a page may name beside ours: they are others', or build the project.
 FOREIGN = {"cargo", "dask", "export", "python", "tshark", "wireshark"}
-# The only commands that are read and not run, beside the examples of the command line's own help: they need a cluster.
-NOT_RUN = {"docs/how-to/cluster.md": 1}
+# The only blocks that are read and not run, beside the examples of the command line's own help: they need a cluster
+# or network namespaces, write into the home folder, or serve the page until they are stopped.
+NOT_RUN = {
+    "docs/how-to/cluster.md": 1,
+    "docs/how-to/editor-and-shell.md": 1,
+    "docs/how-to/emulate.md": 1,
+    "docs/page.md": 2,
+}
 # What an item of a paper has beside its sweep or study.
 PARTS_OF_ITEMS = {"claims", "plots", "published", "quick", "table"}
 
@@ -107,9 +113,14 @@ def _shell(block: Block, command: Callable[..., Outcome], outcome: Outcome) -> O
         if words[0] == "transorbit" and block.told == "parsed only":
             app.parse_args(words[1:], exit_on_error=False, print_error=False)
         elif words[0] == "transorbit":
-            assert not {"|", ">", "&&", ";"} & set(words), f"{line}: one command in a line, without a shell's own words"
+            words, file = (words[:-2], words[-1]) if words[-2] == ">" else (words, None)
+            assert not {"|", ">", "&&", ";"} & set(words), (
+                f"{line}: one command in a line, its output to a file at most"
+            )
             outcome = command(*words[1:])
             assert outcome.code == 0, f"{line}: {outcome.err}"
+            if file:
+                Path(file).write_text(outcome.out, encoding="utf-8")
         elif words[0] == "make":
             assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE), line
         elif words[0] == ".venv/bin/python":

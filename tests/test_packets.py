@@ -37,7 +37,10 @@ def test_a_run_keeps_its_packets_in_the_result_folder(command: Callable[..., Out
     assert set(result.captures) == {"sender", "satellite", "receiver"}
 
     # An earlier result with packets is replaced, and one without has none.
-    assert command(*arguments[:4], "--out", "results/kept", "--no-plots").code == 0
+    again = (*arguments[:4], "--out", "results/kept", "--no-plots")
+    assert command(*again).code == 2
+    assert {path.name for path in (here / "results/kept").iterdir()} >= FILES
+    assert command(*again, "--force").code == 0
     assert not FILES & {path.name for path in (here / "results/kept").iterdir()}
 
 

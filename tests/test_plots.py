@@ -612,21 +612,27 @@ def test_the_command_lists_what_a_folder_can_be_drawn_as(
     assert {"lines", "bars", "cdf", "heatmap", "spectral-efficiency"} <= set(of_sweep.out.split())
 
 
-def test_the_command_draws_with_numbers_beside(
+def test_the_command_draws_and_writes_numbers_where_asked(
     command: Callable[..., Outcome], swept: tuple[SweepResult, Path], here: Path
 ) -> None:
     folder = str(swept[1])
     done = command("plot", folder, "lines", "--only", "policy=plain", "--width", "88 mm", "--out", "f/lines.pdf")
     assert done.code == 0, done.err
-    assert done.out.split() == ["Figure:", "f/lines.pdf", "Numbers:", "f/lines.csv"]
+    assert done.out.split() == ["Figure:", "f/lines.pdf"]
+    assert [path.name for path in (here / "f").iterdir()] == ["lines.pdf"], "numbers only where they are asked for"
+    numbers = ("lines", "--only", "policy=plain", "--out", "f/again.pdf", "--data", "f/lines.csv")
+    assert command("plot", folder, *numbers).code == 0
     assert pl.read_csv(here / "f/lines.csv")["snr"].to_list() == [7.0, 13.0]
     # 88 mm are 249 points.
     assert b"/MediaBox [ 0 0 249.4" in (here / "f/lines.pdf").read_bytes()
 
-    done = command("plot", folder, "cdf", "--y", "flows.goodput_bps", "--by", "snr", "--panels", "policy")
+    flows = ("cdf", "--y", "flows.goodput_bps", "--by", "snr", "--panels", "policy")
+    done = command("plot", folder, *flows, "--data", "f/cdf.csv")
     assert done.code == 0, done.err
+    assert done.out.split()[-2:] == ["Numbers:", "f/cdf.csv"]
     stem = swept[1] / "plots/cdf-flows.goodput_bps"
-    assert all(stem.with_name(stem.name + suffix).is_file() for suffix in (".svg", ".pdf", ".csv"))
+    drawn = {path.suffix for path in stem.parent.iterdir() if path.stem == stem.name}
+    assert drawn == {".svg", ".pdf"}
 
 
 def test_the_command_says_which_runs_a_figure_lacks(
@@ -666,7 +672,7 @@ def test_a_result_with_figures_is_replaced_like_any(command: Callable[..., Outco
     )
     assert command(*run, "--quiet").code == 0
     for kind in ("timeline", "sequence", "goodput"):
-        done = command("plot", "r", kind, "--width", "single")
+        done = command("plot", "r", kind, "--width", "single", "--data", f"r/plots/{kind}.csv")
         assert done.code == 0, done.err
     assert {"timeline.pdf", "sequence.csv", "goodput.csv"} <= {path.name for path in (here / "r/plots").iterdir()}
 

@@ -87,7 +87,7 @@ def test_command_writes_what_a_link_budget_reads(command: Command, here: Path) -
     wanted = rain.attenuation(at=(43.6, 1.4), carrier_hz=20e9, exceeded=0.001, elevations_deg=[10, 50, 90])
     assert table.equals(wanted)
 
-    budget = {"eirp": "60 dB", "figure_of_merit": "-10 dB", "symbol_rate": "1 MHz", "range": "1000 km"}
+    budget = {"eirp": "60 dBW", "figure_of_merit": "-10 dB/K", "symbol_rate": "1 MHz", "range": "1000 km"}
     clear = {"kind": "lms", "elevation": "40 deg", "carrier": "2 GHz", "link_budget": budget}
     wet = clear | {"link_budget": budget | {"rain": {"kind": "by-elevation", "file": "rain.csv"}}}
     dry, soaked = (

@@ -23,24 +23,8 @@ NAMES = {
     "python/transorbit/cli/channel.py": "the channel that `transorbit channel` shows if none is given",
     "python/transorbit/plots/capacity.py": "the capacity study's bound has a label of its own",
 }
-# Variants that are still named elsewhere: how often, by file. A number may only fall.
-LEFT = {
-    # Random access schemes are both a method and a part of one; the switch between accesses is asked for by name.
-    "crates/access/src/config.rs": 4,
-    "crates/access/src/return_link.rs": 1,
-    # Requests for capacity are built beside their categories.
-    "crates/access/src/ncc/demand.rs": 4,
-    "crates/access/src/ncc/mod.rs": 1,
-    # What a transport's options resolve to.
-    "crates/sim/src/plan/flows.rs": 1,
-    "crates/sim/src/scenario/config.rs": 4,
-    "crates/sim/src/world/build.rs": 2,
-    "crates/studies/src/capacity/mod.rs": 1,
-    # The default of a profile's controller.
-    "crates/transport/src/tcp/config/mod.rs": 1,
-}
-BLOCK = re.compile(r"units::registry! \{.*?pub enum (\w+)(?:: dyn \w+)? \{(.*?)\n\s*\}", re.DOTALL)
-LINE = re.compile(r'"([\w-]+)" => (\w+)\(([\w:$]+)\)(?: in (\w+))?,')
+BLOCK = re.compile(r"units::registry! \{.*?pub enum (\w+): dyn \w+ \{(.*?)\n\s*\}", re.DOTALL)
+LINE = re.compile(r'"([\w-]+)" => (\w+)\((\w+)\)(?: in (\w+))?,')
 
 
 @dataclass(frozen=True)
@@ -70,7 +54,7 @@ def kinds() -> list[Kind]:
     for path in sources():
         for registry, lines in BLOCK.findall(path.read_text()):
             for name, variant, config, module in LINE.findall(lines):
-                struct = re.compile(rf"pub struct {config.split(':')[-1]}\b")
+                struct = re.compile(rf"pub struct {config}\b")
                 own = [path.parent / f"{module}.rs", path.parent / module] if module else []
                 own += [other for other, text in sources().items() if struct.search(text)]
                 found.append(Kind(registry, name, variant, tuple(own)))
@@ -102,7 +86,7 @@ def test_no_variant_is_named_outside_its_file() -> None:
             if hits and not is_own(kind, path):
                 found[path.relative_to(ROOT).as_posix()] += hits
 
-    assert {path: hits for path, hits in found.items() if hits > LEFT.get(path, 0)} == {}
+    assert not found
 
 
 # Names that are no common words: a text that is one of them names the kind.

@@ -605,7 +605,7 @@ def test_runs_that_fail_leave_the_claims_unjudged(command: Callable[..., Outcome
     # A link on which not even one packet fits.
     file.write_text(text.replace('loss = "2 %" }', 'loss = "200 %" }'))
 
-    done = command("reproduce", "lab-2026/figure-1")
+    done = command("reproduce", "lab-2026/figure-1", "--papers", "papers")
 
     assert done.code == 2
     assert "3 of 6 runs failed" in done.err

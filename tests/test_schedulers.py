@@ -140,8 +140,26 @@ def test_ctrl_c_within_it_leaves_a_partial_result_that_is_right() -> None:
 
 
 def test_a_name_that_nobody_has_registered_is_refused() -> None:
-    with pytest.raises(to.ScenarioError, match=r"^last_hop.scheduler.name: \"nobody\""):
+    message = r"^last_hop.scheduler.name: \"nobody\" given, and no script has registered .*"
+    with pytest.raises(to.ScenarioError, match=message):
+        overloaded("nobody").check()
+    with pytest.raises(to.ScenarioError, match=message):
         overloaded("nobody").run()
+
+    @to.scheduler("test-somebody")
+    class First:
+        def select(self, queues: list[to.Queue], now: float) -> int:
+            return queues[0].user
+
+    with pytest.raises(to.ScenarioError, match=message + "test-somebody"):
+        overloaded("nobody").check()
+    overloaded("test-somebody").check()
+
+
+def test_a_class_of_service_asks_for_a_registered_name() -> None:
+    classes = [{"name": "gold", "scheduler": {"kind": "external", "name": "nobody"}}]
+    with pytest.raises(to.ScenarioError, match=r"^last_hop.classes.0.scheduler.name: \"nobody\" given"):
+        to.Scenario.load(VOIP).replace({"last_hop.classes": classes}).check()
 
 
 def test_one_without_select_is_refused() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import signal
 import sqlite3
 import subprocess
 import time
 import tomllib
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -29,6 +31,7 @@ from transorbit.sweep.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
 SCENARIOS = ROOT / "scenarios"
@@ -270,6 +273,12 @@ class _OneAfterTheOther:
         self.idle += self.room
         return [work.compute(self._open.pop(0))]
 
+    def finished(self) -> list[work.Outcome]:
+        return []
+
+    def between_outcomes(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
     def close(self) -> None:
         self._open.clear()
 
@@ -434,19 +443,30 @@ def test_precision_of_a_text_is_refused() -> None:
         lab(metrics={"m": "first(congestion)"}, precision="2 %").run()
 
 
-def test_metrics_of_columns_that_only_some_points_have(tmp_path: Path) -> None:
+def test_metrics_of_columns_that_only_some_points_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also while only the points without them are there."""
     cases = {"name": "load", "cases": {"bulk": {}, "web": {"flows.0.traffic": {"kind": "web"}}}}
     web = {"requests": 'sum("web.requests")', "said": "CASE WHEN 'no \"web.x\"' = '' THEN 1 END"}
     rule = {"metric": "requests", "half_width": 1000, "most": 3}
     sweep = lab(axes=[cases], metrics=web, precision=rule, replications=2)
+    begun = itertools.count(1)
+
+    def two(task: work.Task, stop: Callable[[], bool], plans: Any, compute: Any = work.compute) -> work.Outcome:
+        """The others are not over when the sweep is stopped."""
+        if next(begun) <= 2:
+            return compute(task, stop, plans)
+        while not stop():
+            time.sleep(0.001)
+        raise work.StoppedError
 
     def stop(at: to.sweep.Progress) -> None:
         if at.done == 2:
             raise KeyboardInterrupt
 
+    monkeypatch.setattr(work, "compute", two)
     with pytest.raises(to.SweepInterrupted) as stopped:
         sweep.run(jobs=1, store=tmp_path / "out/store.sqlite", progress=stop)
+    monkeypatch.undo()
     part = stopped.value.result  # type: ignore[attr-defined]
     assert part.runs["requests"].to_list() == [None, None]
     part.save(tmp_path / "out")
@@ -509,7 +529,7 @@ def test_a_run_that_is_as_short_as_its_warm_up_is_warned_of(here: Path, command:
     assert told.startswith("warm_up: MSER-5 leaves out half the series or more of 1 of 1 flows, the first at the only")
 
     (here / "short.toml").write_text(lab(set={"duration": "1 s"}, warm_up="auto", axes=[]).to_toml())
-    done = command("sweep", "short.toml", "--json")
+    done = command("sweep", "short.toml", "--json", "--outside")
     assert done.code == 0
     assert done.err.startswith("transorbit: warning: warm_up: MSER-5 leaves out half the series")
     assert json.loads(done.out)["warnings"] == [done.err.removeprefix("transorbit: warning: ").rstrip()]
@@ -902,7 +922,7 @@ def test_a_sweep_that_somebody_wrote_is_not_replaced(here: Path, command: Callab
     folder = lab(axes=[]).run().save(here / "ours")
     assert (folder / "sweep.toml").read_text().startswith("# Frozen by transorbit sweep")
     text = (folder / "sweep.toml").read_bytes()
-    done = command("sweep", "ours/sweep.toml", "--out", "ours", "--seed", "3")
+    done = command("sweep", "ours/sweep.toml", "--out", "ours", "--seed", "3", "--outside")
     assert (done.code, done.err) == (
         2, "transorbit: --out: ours holds sweep.toml itself, which a sweep must not replace\n",
     )  # fmt: skip

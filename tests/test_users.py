@@ -63,7 +63,8 @@ SCHEMES = [entry["name"] for r in to.registries() if r["name"] == "harq" for ent
 
 @pytest.mark.parametrize("scheduler", [name for name in SCHEDULERS if name != "external"])
 def test_every_scheduler_serves_calls_and_downloads(scheduler: str) -> None:
-    base = to.Scenario.load(ROOT / "scenarios/voip.toml").replace({"duration": "2 s", "flows.0.count": 10})
+    changes = {"duration": "2 s", "flows.0.count": 10, "last_hop.harq.padding": False}
+    base = to.Scenario.load(ROOT / "scenarios/voip.toml").replace(changes)
     bulk = {"transport": "tcp", "traffic": "bulk", "count": 10, "first_user": 0}
     flows = json.loads(json.dumps([{"transport": "udp", "traffic": "voice", "count": 10}, bulk]))
     summary = base.replace({"last_hop.scheduler": {"kind": scheduler}, "flows": flows}).run().summary

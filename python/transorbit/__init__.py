@@ -1,4 +1,4 @@
-"""Simulates TCP, QUIC, voice and web users over a satellite path.
+"""Simulates TCP, voice and web users over a satellite path.
 
 Example:
     >>> import transorbit as to
@@ -10,8 +10,8 @@ Example:
 The models are in the compiled core; this package reads scenarios, steps runs, and shows and keeps results.
 """
 
-from transorbit import access, channel, constellation
-from transorbit._capacity import Capacity, capacity
+from transorbit import access, channel, constellation, trace
+from transorbit._capacity import Capacity, CapacityInterrupted, capacity
 from transorbit._core import ScenarioError, SimulationError, version
 from transorbit.result import Result
 from transorbit.scenario import Interrupted, Scenario, registries, schema
@@ -22,6 +22,7 @@ __version__ = version()
 
 __all__ = [
     "Capacity",
+    "CapacityInterrupted",
     "Interrupted",
     "Queue",
     "Result",
@@ -39,4 +40,5 @@ __all__ = [
     "registries",
     "scheduler",
     "schema",
+    "trace",
 ]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _core, _folder, _inputs
-from transorbit import schedulers as registered
+from transorbit import schedulers as own
 from transorbit.result import provenance
 from transorbit.scenario import Scenario
 
@@ -90,6 +90,14 @@ class Capacity:
         return f"Capacity({self.report['title']!r}, policies={[*policies]}, users={users})"
 
 
+class CapacityInterrupted(KeyboardInterrupt):
+    """A study was stopped with Ctrl-C; `study` holds the rows that were done, and its report says `partial`."""
+
+    def __init__(self, study: Capacity) -> None:
+        super().__init__(f"the study was stopped; {len(study.rows)} of its rows are there")
+        self.study = study
+
+
 def capacity(
     scenario: Scenario | str | Path,
     *,
@@ -115,6 +123,7 @@ def capacity(
 
     Raises:
         ScenarioError: the scenario is wrong, or an option: `users.0`, `schedulers.0`, `duration`.
+        CapacityInterrupted: Ctrl-C; its `study` has the rows that were done.
     """
     if isinstance(scenario, str | Path):
         scenario = Scenario.load(scenario)
@@ -122,18 +131,28 @@ def capacity(
     counts = [_in_range(f"users.{i}", count, _MOST_USERS) for i, count in enumerate(users)]
     if seed is not None:
         _in_range("seed", seed, 2**63 - 1)
-    text = duration if isinstance(duration, str) else f"{duration} s"
+    span = duration if isinstance(duration, str) else f"{duration} s"
     names = None if schedulers is None else list(schedulers)
-    study = scenario._core.capacity(counts, text, names, seed, registered.find)
-    while study.share < 1:
-        study.advance()
-        if progress:
-            progress(study.share)
-    report: dict[str, Any] = json.loads(study.report_json())
+    study = scenario._core.capacity(counts, span, names, seed, own.find, own.registered())
+    stopped = False
+    try:
+        while study.share < 1:
+            study.advance()
+            if progress:
+                progress(study.share)
+    except KeyboardInterrupt:
+        stopped = True
+    text = study.report_json()
+    if text is None or (stopped and not json.loads(text)["rows"]):
+        raise KeyboardInterrupt("the study was stopped before its first row, and nothing of it is kept")
+    report: dict[str, Any] = json.loads(text)
     toml, kept = scenario._core.kept(report["seed"])
     inputs = _inputs.of_core(kept)
     origin = provenance(toml, report["seed"], time.perf_counter() - started, inputs)
-    return Capacity(report=report, scenario_toml=toml, provenance=origin, inputs=inputs)
+    found = Capacity(report=report, scenario_toml=toml, provenance=origin, inputs=inputs)
+    if stopped:
+        raise CapacityInterrupted(found)
+    return found
 
 
 # The range of the core's integer type; the core checks the actual limits.

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 import tempfile
 import weakref
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transorbit import _inputs
+from transorbit import _figures, _inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,7 @@ RESULT = Kind(
             "provenance.json",
             "flows.parquet",
             "series.parquet",
+            "offers.parquet",
             "packets-sender.pcapng",
             "packets-gateway.pcapng",
             "packets-satellite.pcapng",
@@ -73,13 +77,19 @@ def check_replaceable(directory: Path, kind: Kind = RESULT) -> None:
         FileExistsError: it is a file, or holds something that was not written by what is to replace it.
         NotADirectoryError: a file stands where a folder above it would be.
     """
+    _check_writable(directory)
     if directory.is_dir():
-        names = {entry.name for entry in directory.iterdir()}
+        names = {entry.name for entry in directory.iterdir() if not _is_left(entry)}
         if not names or (kind is RESULT and directory.name == "plots" and names <= _plots()):
             return
         if not kind.has <= names:
             raise FileExistsError(f"{directory}: exists and is not a {kind.name} folder")
-        inside = {entry.relative_to(directory).as_posix() for entry in directory.rglob("*")}
+        inside = {
+            entry.relative_to(directory).as_posix()
+            for top in directory.iterdir()
+            if not _is_left(top)
+            for entry in (top, *(top.rglob("*") if top.is_dir() else ()))
+        }
         plots = {f"plots/{name}" for name in _plots()} if "plots" in kind.may_hold else set()
         copies = {"inputs", *_inputs.recorded(directory)}
         if foreign := sorted(inside - kind.may_hold - plots - copies):
@@ -89,15 +99,66 @@ def check_replaceable(directory: Path, kind: Kind = RESULT) -> None:
         return
     if directory.exists() or directory.is_symlink():
         raise FileExistsError(f"{directory}: exists and is not a folder")
+
+
+def _check_writable(directory: Path) -> None:
+    """Raise unless something can be written beside `directory`, where a fresh one is made: now, not after the work.
+
+    Raises:
+        NotADirectoryError: a file stands where a folder above it would be.
+        OSError: the disk refuses.
+    """
     above = next(parent for parent in directory.absolute().parents if parent.exists())
     if not above.is_dir():
         raise NotADirectoryError(f"{directory}: {above} is not a folder")
+    try:
+        Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=above)).rmdir()
+    except OSError as error:
+        raise OSError(error.errno, f"cannot be written: {error.strerror}", str(directory)) from None
+
+
+def check_file(file: Path) -> None:
+    """Raise unless a file can be written: now, not after the work.
+
+    Raises:
+        OSError: it cannot, or is a folder.
+    """
+    if file.is_dir():
+        raise IsADirectoryError(f"{file}: is a folder; a name of a file is expected")
+    if file.exists():
+        with file.open("ab"):
+            return
+    _check_writable(file)
+
+
+def _is_left(entry: Path) -> bool:
+    """Whether a process that was killed while it wrote the plots left it: a folder with nothing of anybody else."""
+    if not re.fullmatch(r"\.plots\.\w{8}", entry.name) or not entry.is_dir() or entry.is_symlink():
+        return False
+    return all(
+        one.is_dir() if one.parent == entry else one.name in _plots() and one.is_file() for one in entry.rglob("*")
+    )
+
+
+def numbered(directory: Path, is_free: Callable[[Path], bool]) -> Path:
+    """`directory`, or the first of `directory`-2, -3, ... that is free."""
+    candidates = (directory.with_name(f"{directory.name}-{number}") for number in count(2))
+    return directory if is_free(directory) else next(one for one in candidates if is_free(one))
+
+
+def is_of(directory: Path, provenance: Mapping[str, object], key: str = "scenario_sha256") -> bool:
+    """Whether what is to be written may take the place of what `directory` has: nothing, or the same made once more."""
+    file = directory / "provenance.json"
+    if not file.is_file():
+        return True
+    try:
+        return bool(json.loads(file.read_text(encoding="utf-8"))[key] == provenance[key])
+    except (ValueError, KeyError, TypeError):
+        return False
 
 
 def _plots() -> set[str]:
-    from transorbit import plots
-
-    return {f"{name}{suffix}" for name in plots.ALL | plots.CLOSE for suffix in (".svg", ".png", ".pdf", ".csv")}
+    return {f"{name}{suffix}" for name in _figures.OF_RUN for suffix in (".svg", ".png", ".pdf", ".csv")}
 
 
 class Scratch:

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _core, _folder, _inputs
+from transorbit import _core, _figures, _folder, _inputs
 from transorbit._frame import frame
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ class Result:
         scenario_toml: the scenario with every default filled in, which names its files as the result folder has them;
             running it again gives the same digest.
         provenance: version, seed, hashes of scenario and inputs, machine and wall time.
+        offers: of an emulation, the packets that entered it: nanoseconds, flow, bytes, class, end, mark.
         captures: files with the packets by place ("sender", "satellite", "receiver"), if the scenario records them.
     """
 
@@ -46,6 +47,7 @@ class Result:
         self.provenance = provenance
         self.captures = captures or {}
         self._read_inputs = read_inputs
+        self.offers: pl.DataFrame | None = None
         self._scratch: _folder.Scratch | None = None
         self._read_table = read_table
 
@@ -93,7 +95,7 @@ class Result:
             return pl.read_parquet(directory / f"{name}.parquet")
 
         provenance = json.loads((directory / "provenance.json").read_text(encoding="utf-8"))
-        return cls(
+        result = cls(
             summary=json.loads((directory / "summary.json").read_text(encoding="utf-8")),
             scenario_toml=(directory / "scenario.toml").read_text(encoding="utf-8"),
             provenance=provenance,
@@ -101,6 +103,9 @@ class Result:
             captures=_captures(directory),
             read_inputs=lambda: _inputs.read(provenance, directory),
         )
+        if (directory / "offers.parquet").is_file():
+            result.offers = read_table("offers")
+        return result
 
     @property
     def title(self) -> str:
@@ -127,24 +132,30 @@ class Result:
         """One row for each flow and interval: window, delays, goodput, queue, channel and HARQ outcome."""
         return self._read_table("series")
 
-    def plot(self, name: str) -> Figure:
-        """Draw one of `transorbit.plots.ALL`, such as "goodput", "window", "harq", "goodput-by-user" or "voice".
+    def plot(self, name: str = _figures.OVERVIEW, **options: Any) -> Figure:
+        """Draw a figure, such as "goodput", "window", "harq", "goodput-by-user" or "timeline"; by default an overview.
+
+        Args:
+            name: one of `transorbit.plots.ALL` or `CLOSE`.
+            options: `width` in inches, `title` ("" for none), and what `plots.timeline` and `plots.sequence` have.
 
         Raises:
             KeyError: there is no such plot.
             ValueError: the run has nothing to show in it, such as "harq" without a fading channel.
         """
-        from transorbit import plots
-
-        figure = plots.draw(name, self)
+        figure: Figure | None = _figures.plots().draw(name, self, **options)
         if figure is None:
             raise ValueError(f"{name}: the run has nothing to show in this plot")
         return figure
 
-    def save(self, directory: str | Path, *, plots: bool = True) -> Path:
-        """Write the result folder: scenario, inputs, summary, tables, packets, provenance and, if wanted, plots.
+    def save(self, directory: str | Path, *, plots: bool | None = None) -> Path:
+        """Write the result folder: scenario, inputs, summary, tables, packets, provenance and plots.
 
         The folder appears whole or not at all, and replaces an earlier result; the plots follow in the same manner.
+
+        Args:
+            directory: the folder.
+            plots: True draws every plot, as SVG and PNG; False none, and by default there is one picture, the overview.
 
         Raises:
             FileExistsError: `directory` holds something that is not a result.
@@ -158,25 +169,30 @@ class Result:
             _inputs.write(self.inputs, fresh)
             self.flows.write_parquet(fresh / "flows.parquet")
             self.series.write_parquet(fresh / "series.parquet")
+            if self.offers is not None:
+                self.offers.write_parquet(fresh / "offers.parquet")
             for file in self.captures.values():
                 _folder.keep(file, fresh)
             if self.partial:
                 (fresh / "PARTIAL").write_text(
                     f"Stopped by the user at {self.summary['simulated_s']:g} s of simulated time.\n", encoding="utf-8"
                 )
-        if plots and (figures := self._figures()):
-            _save_figures(figures, directory / "plots")
+        if plots:
+            self.save_plots(directory / "plots")
+        elif plots is None:
+            _save_overview(self, directory / "plots")
         return directory
 
     def save_plots(self, directory: str | Path) -> Path:
         """Write every plot that the run has something to show in, as SVG and PNG."""
-        return _save_figures(self._figures(), Path(directory))
-
-    def _figures(self) -> dict[str, Figure]:
-        """Every plot that the run has something to show in."""
-        from transorbit import plots
-
-        return {name: figure for name in plots.ALL if (figure := plots.draw(name, self)) is not None}
+        plots = _figures.plots()
+        figures = {name: figure for name in plots.ALL if (figure := plots.draw(name, self)) is not None}
+        directory = Path(directory)
+        if figures:
+            with _folder.replacing(directory) as fresh:
+                for name, figure in figures.items():
+                    plots.write(figure, fresh / name)
+        return directory
 
     def __repr__(self) -> str:
         marks = ", partial" if self.partial else ""
@@ -197,13 +213,11 @@ def provenance(scenario_toml: str, seed: int, wall_s: float, inputs: Sequence[_i
     }
 
 
-def _save_figures(figures: dict[str, Figure], directory: Path) -> Path:
-    from transorbit import plots
-
-    with _folder.replacing(directory) as fresh:
-        for name, figure in figures.items():
-            plots.write(figure, fresh / name)
-    return directory
+def _save_overview(result: Result, directory: Path) -> None:
+    plots = _figures.plots()
+    if (figure := plots.overview(result)) is not None:
+        with _folder.replacing(directory) as fresh:
+            plots.save(figure, fresh / f"{_figures.OVERVIEW}.png")
 
 
 def _captures(directory: Path) -> dict[str, Path]:

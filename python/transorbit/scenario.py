@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _core, _folder, _inputs, schedulers
+from transorbit import _content, _core, _files, _folder, _inputs, schedulers
 from transorbit.result import Result, provenance
 
 if TYPE_CHECKING:
@@ -38,8 +39,12 @@ class Scenario:
         self._plans = plans or _core.Plans()
 
     @classmethod
-    def load(cls, path: str | Path) -> Scenario:
+    def load(cls, path: str | Path, *, outside: bool = False) -> Scenario:
         """Read a scenario file. Files that it names are found relative to its folder.
+
+        Args:
+            path: the file, or a name of `transorbit scenarios` such as "leo-tcp": what comes with the package.
+            outside: whether the file may name files outside of its folder; those that `replace` and `set` name may be.
 
         In a result folder, a run warns of an input that is not what it was when the result was made.
 
@@ -47,11 +52,10 @@ class Scenario:
             ScenarioError: the file is not a scenario.
             OSError: the file cannot be read.
         """
-        path = Path(path)
-        try:
-            text = path.read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise _core.ScenarioError(f"{path}: not a text file in UTF-8 ({error.reason})") from None
+        path = _content.find(path)
+        text = _files.read_text(path)
+        if not outside:
+            _confined(path, text)
         try:
             return cls(_core.Scenario.from_toml(text, str(path.parent), None, _inputs.recorded(path.parent)))
         except _core.ScenarioError as error:
@@ -105,11 +109,20 @@ class Scenario:
 
     def check(self) -> None:
         """Raise `ScenarioError` where a key, a unit or a value is wrong."""
-        self._core.check()
+        self._core.check(schedulers.registered())
 
     def to_toml(self) -> str:
         """The scenario with every default filled in: runs the same, whatever later defaults are."""
         return self._core.resolved_toml(self._plans)
+
+    def identity(self, seed: int | None = None) -> dict[str, object]:
+        """What tells a result of this scenario from others, as its provenance has it: the hash of scenario and seed.
+
+        Raises:
+            ScenarioError: the scenario is wrong.
+        """
+        toml, _ = self._core.kept(seed, self._plans)
+        return {"scenario_sha256": hashlib.sha256(toml.encode()).hexdigest()}
 
     def run(
         self,
@@ -137,32 +150,50 @@ class Scenario:
         """
         if seed is not None and not 0 <= seed < 2**63:
             raise _core.ScenarioError(f"seed: {seed} was given, a whole number from 0 to {2**63 - 1} is expected")
-        started = time.perf_counter()
-        simulation = self._core.simulation(seed, schedulers.find, self._plans)
-        packets = None
-        if simulation.wants_packets:
-            packets = _folder.Scratch(Path(scratch) if scratch else None)
-            simulation.record_packets(packets.path)
-
-        def result(*, partial: bool) -> Result:
-            record = simulation.finish(partial)
-            toml, kept = simulation.kept()
-            inputs = _inputs.of_core(kept)
-            wall_s = time.perf_counter() - started
-            origin = provenance(toml, simulation.seed, wall_s, inputs)
-            return Result.from_record(record, scenario_toml=toml, provenance=origin, scratch=packets, inputs=inputs)
-
+        started = Started(self, seed, scratch)
         try:
-            _advance(simulation, progress)
+            _advance(started.simulation, progress)
         except KeyboardInterrupt:
-            raise Interrupted(result(partial=True)) from None
-        return result(partial=False)
+            raise Interrupted(started.result(partial=True)) from None
+        return started.result()
 
     def __repr__(self) -> str:
         try:
             return f"Scenario({self.title!r})"
         except _core.ScenarioError as error:
             return f"Scenario(<{error}>)"
+
+
+def _confined(path: Path, text: str) -> None:
+    try:
+        table = _files.toml(text)
+    except _core.ScenarioError:
+        # The core says better where it is no TOML.
+        return
+    try:
+        _files.confined(table, path.parent)
+    except _core.ScenarioError as error:
+        raise _core.ScenarioError(f"{path}: {error}") from None
+
+
+class Started:
+    """A run that has begun: its simulation, and its result. The arguments are those of `Scenario.run`."""
+
+    def __init__(self, scenario: Scenario, seed: int | None = None, scratch: str | Path | None = None) -> None:
+        self._at = time.perf_counter()
+        self.simulation = scenario._core.simulation(seed, schedulers.find, scenario._plans, schedulers.registered())
+        self._packets: _folder.Scratch | None = None
+        if self.simulation.wants_packets:
+            self._packets = _folder.Scratch(Path(scratch) if scratch else None)
+            self.simulation.record_packets(self._packets.path)
+
+    def result(self, *, partial: bool = False) -> Result:
+        """What the run has come to."""
+        record = self.simulation.finish(partial)
+        toml, kept = self.simulation.kept()
+        inputs = _inputs.of_core(kept)
+        origin = provenance(toml, self.simulation.seed, time.perf_counter() - self._at, inputs)
+        return Result.from_record(record, scenario_toml=toml, provenance=origin, scratch=self._packets, inputs=inputs)
 
 
 def schema() -> dict[str, Any]:

@@ -53,6 +53,11 @@ def scheduler(name: str) -> Callable[[_Factory], _Factory]:
     return register
 
 
+def registered() -> list[str]:
+    """The names that a scenario may give, in order."""
+    return sorted(_REGISTERED)
+
+
 def find(name: str) -> Scheduler | None:
     """A new scheduler of this name; None if there is none."""
     factory = _REGISTERED.get(name)

@@ -168,6 +168,33 @@ def proportion(successes: int, trials: int, *, confidence: float = 0.95) -> Inte
     return Interval(share, low, high, trials)
 
 
+def resamples(count: int, times: int, *, seed: int = 1) -> list[list[int]]:
+    """For the bootstrap: `times` draws of `count` places with replacement, the same ones for the same seed.
+
+    Efron (1979), doi:10.1214/aos/1176344552.
+    """
+    import numpy as np
+
+    drawn = np.random.default_rng(seed).integers(0, count, size=(times, count))
+    return [[int(place) for place in row] for row in drawn]
+
+
+def kolmogorov_smirnov(a: ArrayLike, b: ArrayLike) -> float:
+    """The largest distance between the distribution functions of two samples, 0 to 1 (Smirnov 1939).
+
+    Raises:
+        ValueError: a sample is empty.
+    """
+    import numpy as np
+
+    first, second = np.sort(_floats(a)), np.sort(_floats(b))
+    if not len(first) or not len(second):
+        raise ValueError("a sample is empty")
+    at = np.concatenate([first, second])
+    below = [np.searchsorted(each, at, side="right") / len(each) for each in (first, second)]
+    return float(np.abs(below[0] - below[1]).max())
+
+
 def compare(
     frame: pl.DataFrame,
     *,

@@ -53,7 +53,7 @@ fn main() {
 fn scheme(config: &serde_json::Value, spread: f64) -> Scheme {
     let config: RandomAccess = serde_json::from_value(config.clone()).expect("valid");
     let random = RandomConfig { power_spread: Db::new(spread), ..RandomConfig::default() };
-    config.check(&LAYOUT).expect("valid");
+    config.entry().check(&LAYOUT).expect("valid");
     config.load(&random, &mut units::MemoryFiles::new()).expect("no file")
 }
 

@@ -1,5 +1,5 @@
-//! Random against dedicated access in closed form: equations 1 to 6 of Kuhn, Mehani, Bui, Lochin, Lacan, Radzik and Boreli,
-//! "Improving web experience on DVB-RCS2 links", Annals of Telecommunications 2015, sections 5 and 6.3.
+//! Random against dedicated access in closed form: equations 1 to 6 of Kuhn, Mehani, Bui, Lochin, Lacan, Radzik and
+//! Boreli, "Improving web experience on DVB-RCS2 links", Annals of Telecommunications 2015, sections 5 and 6.3.
 //!
 //! [`Comparison`] has the bits that a terminal may send in a frame with either access, and the number of users from
 //! which on random access allows more. [`retransmission_probability`] is the law of the largest number of
@@ -41,8 +41,8 @@ impl Comparison {
             timeslots: access.frame.timeslots,
             carriers: access.frame.carriers,
             dedicated_bits: access.dedicated.slot_bits().map_err(|error| error.within("dedicated"))?,
-            random_bits: scheme.payload_bits(),
-            bursts: scheme.mean_bursts().ceil() as u32, // the mean of an irregular scheme, which the equations do not cover
+            random_bits: scheme.entry().payload_bits(),
+            bursts: scheme.entry().bursts().mean().ceil() as u32, // the mean of an irregular scheme, which the equations do not cover
         };
         comparison.check()?;
         Ok(comparison)
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn the_defaults_are_those_of_the_paper() {
-        let musca = RandomAccess::Musca(crate::random::Musca::default());
+        let musca = RandomAccess::from(crate::random::Musca::default());
         assert_eq!(Comparison::of(&AccessConfig::default(), &musca), Ok(PUBLISHED));
     }
 

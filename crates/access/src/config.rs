@@ -1,4 +1,4 @@
-//! What a scenario says about the return link.
+//! The `access` table of a scenario.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,34 +8,36 @@ use crate::division::Division;
 use crate::frame::FrameConfig;
 use crate::method::AccessMethod;
 use crate::ncc::DedicatedConfig;
-use crate::random::{RandomConfig, RandomLayout};
+use crate::random::{RandomAccess, RandomConfig, RandomLayout};
 
 /// The return link of DVB-RCS2, by which users send.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AccessConfig {
-    /// How terminals get at the channel.
+    /// The access method of the terminals.
     pub method: AccessMethod,
     /// How time and carriers are divided.
     pub frame: FrameConfig,
-    /// What all schemes of random access share.
+    /// The options that all schemes of random access share.
     pub random: RandomConfig,
-    /// What dedicated access offers, and how it is asked for.
+    /// The slots of dedicated access, and how terminals request them.
     pub dedicated: DedicatedConfig,
     /// Which carriers are for random access, where there are both.
     pub division: Division,
     /// Headers of the link layer around datagrams.
     pub encapsulation: Encapsulation,
-    /// The most that a terminal sends; without it, what its slots carry.
+    /// The highest bit rate of a terminal; without it, its slots are the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_rate: Option<BitRate>,
-    /// What a terminal holds at most, in its queue; without it there is no limit.
+    /// The capacity of a terminal's queue; without it there is no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Bytes>,
-    /// A terminal has one amplifier, so it sends on one carrier at a time. Without this limit it has one for each carrier.
+    /// A terminal has one amplifier, so it sends on one carrier at a time. Without this limit it has one for each
+    /// carrier.
     pub one_amplifier: bool,
-    /// Datagrams leave the gateway when the frame is over that brought their last part, as a module does that works frame by
-    /// frame; without it, when the slot is over. Random access blocks are decoded at the end of the frame in any case.
+    /// Datagrams leave the gateway when the frame is over that brought their last part, as a module does that works
+    /// frame by frame; without it, when the slot is over. Random access blocks are decoded at the end of the frame in
+    /// any case.
     pub whole_frames: bool,
 }
 
@@ -98,25 +100,25 @@ impl AccessConfig {
     /// Names the field, what was given and what is allowed.
     pub fn check(&self) -> Result<(), FieldError> {
         let random_burst =
-            self.method.random().and_then(|random| random.symbols()).map_or(0, |symbols| symbols + PREAMBLE);
+            self.random().and_then(|random| random.entry().symbols()).map_or(0, |symbols| symbols + PREAMBLE);
         let burst = self.dedicated.burst_symbols().max(random_burst);
         self.frame.check(burst).map_err(|error| error.within("frame"))?;
         self.encapsulation.check().map_err(|error| error.within("encapsulation"))?;
-        // Also what the method does not use, so that another one can be tried.
+        // Options that the method does not use are checked too, so that another method can be tried.
         self.random.check().map_err(|error| error.within("random"))?;
         self.dedicated.check().map_err(|error| error.within("dedicated"))?;
         let random_carriers = self.random_carriers();
-        if let Some(random) = self.method.random() {
+        if let Some(random) = self.random() {
             if random_carriers == 0 {
                 return Err(self.no_carriers(random_carriers));
             }
             self.frame.blocks(random_carriers).map_err(|error| error.within("frame"))?;
-            random.check(&self.layout()).map_err(|error| error.within(self.method.random_path()))?;
-            let payload = random.payload_bits();
+            random.entry().check(&self.layout()).map_err(|error| error.within(self.method.random_path()))?;
+            let payload = random.entry().payload_bits();
             self.check_overhead(payload)?;
             self.check_rate(payload)?;
         }
-        if self.method.is_dedicated() {
+        if self.method.entry().is_dedicated() {
             if random_carriers == self.frame.carriers {
                 return Err(self.no_carriers(random_carriers));
             }
@@ -124,21 +126,23 @@ impl AccessConfig {
             self.check_overhead(payload)?;
             self.check_rate(payload)?;
         }
-        if let AccessMethod::Switch(switch) = &self.method {
-            switch.policy.check().map_err(|error| error.within("method.policy"))?;
-            let division = self.division.check(self.frame.carriers, self.frame.carrier_step());
+        if let Some(policy) = self.method.entry().policy() {
+            policy.entry().check().map_err(|error| error.within("method.policy"))?;
+        }
+        if self.has_both() {
+            let division = self.division.entry().check(self.frame.carriers, self.frame.carrier_step());
             division.map_err(|error| error.within("division"))?;
         }
         Ok(())
     }
 
-    /// What to say if a method that knows one kind of access leaves the other's carriers idle.
+    /// A warning if a method with one kind of access leaves the carriers of the other idle.
     pub fn idle_carriers(&self) -> Option<String> {
         let (method, carriers, random) = (self.method.kind(), self.frame.carriers, self.random_carriers());
-        let (idle, kind) = match (&self.method, self.method.random()) {
-            (_, None) => (random, "random"),
-            (AccessMethod::Switch(_), _) => (0, ""),
-            _ => (carriers - random, "dedicated"),
+        let (idle, kind) = match self.random() {
+            None => (random, "random"),
+            Some(_) if self.has_both() => (0, ""),
+            Some(_) => (carriers - random, "dedicated"),
         };
         let message = || {
             format!(
@@ -148,25 +152,35 @@ impl AccessConfig {
         (idle > 0).then(message)
     }
 
-    /// The files that it names, from the root.
+    /// The same with the carriers of random access written out.
     pub fn resolved(&self) -> AccessConfig {
         let mut resolved = self.clone();
         resolved.frame.random_carriers = Some(self.random_carriers());
         resolved
     }
 
-    /// The name of the file that it needs.
-    pub fn file_mut(&mut self) -> Option<&mut String> {
-        self.method.file_mut()
+    /// The names of the files that it needs.
+    pub fn files_mut(&mut self) -> Vec<&mut String> {
+        self.method.entry_mut().files_mut()
+    }
+
+    /// The scheme of random access, if the method has one.
+    pub(crate) fn random(&self) -> Option<&RandomAccess> {
+        self.method.entry().random()
+    }
+
+    /// Whether there are random and dedicated access.
+    fn has_both(&self) -> bool {
+        self.random().is_some() && self.method.entry().is_dedicated()
     }
 
     /// Carriers for random access at the start of a run.
     pub(crate) fn random_carriers(&self) -> u32 {
         let FrameConfig { carriers, random_carriers, .. } = self.frame;
-        random_carriers.unwrap_or_else(|| match (&self.method, self.method.random()) {
-            (_, None) => 0,
-            (AccessMethod::Switch(_), _) => carriers / 2 / self.frame.carrier_step() * self.frame.carrier_step(),
-            _ => carriers,
+        random_carriers.unwrap_or_else(|| match self.random() {
+            None => 0,
+            Some(_) if self.has_both() => carriers / 2 / self.frame.carrier_step() * self.frame.carrier_step(),
+            Some(_) => carriers,
         })
     }
 
@@ -204,9 +218,9 @@ impl AccessConfig {
 
     fn no_carriers(&self, random: u32) -> FieldError {
         let (method, carriers) = (&self.method, self.frame.carriers);
-        let (least, most) = match method {
-            AccessMethod::Switch(_) => (1, carriers - 1),
-            _ if random == 0 => (1, carriers),
+        let (least, most) = match random {
+            _ if self.has_both() => (1, carriers - 1),
+            0 => (1, carriers),
             _ => (0, carriers - 1),
         };
         let message =

@@ -16,12 +16,12 @@ pub struct FrameConfig {
     /// Carriers of a frame (F_R + F_D).
     #[schemars(range(min = 1, max = 65_536))]
     pub carriers: u32,
-    /// Carriers for random access (F_R); the others are for dedicated access. By default all for a method that knows only one
-    /// of the two, and half of them for `switch`.
+    /// Carriers for random access (F_R); the others are for dedicated access. By default all for a method that knows
+    /// only one of the two, and half of them for `switch`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub random_carriers: Option<u32>,
-    /// Slots of a random access block (N_ra): the bursts of a packet are spread over one block. Blocks follow each other carrier
-    /// by carrier, so that one may take two and a half.
+    /// Slots of a random access block (N_ra): the bursts of a packet are spread over one block. Blocks follow each
+    /// other carrier by carrier, so that one may take two and a half.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub block_slots: u32,
     /// Frames of a superframe: the network control centre divides slots and carriers anew for each superframe.

@@ -6,22 +6,24 @@
 
 pub mod analysis;
 mod config;
+mod datagram;
 mod division;
 mod frame;
 mod load;
 mod method;
 mod ncc;
 mod plan;
+mod policy;
 pub mod random;
 mod return_link;
-mod switch;
 mod terminal;
 mod waveform;
 
 pub use config::{AccessConfig, Encapsulation};
+pub use datagram::{Access, Datagram, DropReason, Output};
 pub use frame::FrameConfig;
 pub use method::{AccessMethod, Dedicated, Switch};
 pub use ncc::Capacity;
 pub use plan::AccessPlan;
-pub use return_link::{Access, AccessCounts, AccessReport, Datagram, DropReason, Output, ReturnLink};
-pub use switch::SwitchPolicy;
+pub use policy::SwitchPolicy;
+pub use return_link::{AccessCounts, AccessReport, ReturnLink};

@@ -1,4 +1,4 @@
-//! From a configuration to what a return link is built from.
+//! The plan of a return link: a configuration that is checked, with its files read.
 
 use units::{FieldError, Files};
 
@@ -22,13 +22,13 @@ impl AccessConfig {
     /// As [`AccessConfig::check`]; or a file cannot be read or is wrong: names the line.
     pub fn plan(&self, files: &mut dyn Files) -> Result<AccessPlan, FieldError> {
         self.check()?;
-        let load = |random: RandomAccess| match random.load(&self.random, files) {
+        let load = |random: &RandomAccess| match random.load(&self.random, files) {
             Ok(scheme) => Ok((random.kind(), scheme)),
             Err(error) => Err(error.within(self.method.random_path())),
         };
-        let random = self.method.random().map(load).transpose()?;
+        let random = self.random().map(load).transpose()?;
         let slot_bits = || self.dedicated.slot_bits().map_err(|error| error.within("dedicated"));
-        let dedicated_slot_bits = self.method.is_dedicated().then(slot_bits).transpose()?;
+        let dedicated_slot_bits = self.method.entry().is_dedicated().then(slot_bits).transpose()?;
         Ok(AccessPlan { config: self.clone(), random, dedicated_slot_bits })
     }
 }

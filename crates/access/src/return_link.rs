@@ -6,74 +6,21 @@ use rand::Rng;
 use units::{Bytes, Duration, Time};
 
 use crate::config::AccessConfig;
-use crate::division::Divider;
+use crate::datagram::{Access, Datagram, DropReason, Output};
+use crate::division::Divide;
 use crate::frame::FrameConfig;
 use crate::load::Load;
-use crate::method::AccessMethod;
+use crate::method::dedicated_name;
 use crate::ncc::{FrameFacts, Ncc};
 use crate::plan::AccessPlan;
+use crate::policy::{SwitchPolicy, SwitchView};
 use crate::random::{RandomFrame, Scheme};
-use crate::switch::{SwitchPolicy, SwitchView};
 use crate::terminal::{Filled, Filler, Terminal, Waiting};
-
-/// A datagram that a terminal is to send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Datagram {
-    /// The caller's number of the datagram, returned in [`Output`].
-    pub id: u32,
-    /// The terminal, from 0.
-    pub terminal: u32,
-    /// The size in bytes.
-    pub bytes: u32,
-    /// The datagram's index in its flow; a retransmission has the index of the original.
-    pub position: u64,
-}
-
-/// The access by which a datagram is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// By random access.
-    Random,
-    /// In granted slots.
-    Dedicated,
-}
-
-/// Why a datagram is dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DropReason {
-    /// A part of it was not decoded, because of other bursts in its slots.
-    Collision,
-    /// The terminal's queue was full.
-    Overflow,
-}
-
-/// The fate of a datagram.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Output {
-    /// Its last part leaves the terminal at `at`, which may be some slots later, and the datagram will be decoded.
-    Sent {
-        /// The datagram's number.
-        id: u32,
-        /// When its last part leaves.
-        at: Time,
-        /// The access by which it was sent.
-        access: Access,
-    },
-    /// It is dropped.
-    Dropped {
-        /// The datagram's number.
-        id: u32,
-        /// The reason.
-        reason: DropReason,
-        /// The access by which it was sent; `None` if it was not.
-        access: Option<Access>,
-    },
-}
 
 /// The return link of all terminals of a gateway.
 ///
 /// A machine without input or output of its own: datagrams are handed in, frames begin at [`ReturnLink::poll_timeout`],
-/// and the fate of the datagrams is polled. Propagation is the caller's, who hands in the round trip for requests.
+/// and the fate of the datagrams is polled. The caller computes propagation, and hands in the round trip for requests.
 ///
 /// What is simplified, and who could notice: bursts are aligned to their slots, and Es/N0 is one constant value for all
 /// terminals, so that bursts in granted slots are always decoded. A study of fading on the return link would notice.
@@ -89,7 +36,7 @@ pub struct ReturnLink {
     terminals: Vec<Terminal>,
     random: Option<Random>,
     dedicated: Option<Dedicated>,
-    divider: Divider,
+    divider: Box<dyn Divide>,
     random_carriers: u32,
     /// The first frame that was not handled yet.
     next_frame: u64,
@@ -151,7 +98,7 @@ pub struct AccessCounts {
 units::report! {
     /// The return link in numbers.
     pub struct AccessReport {
-        /// How terminals got at the channel: the kind of `access.method`.
+        /// The access method: the kind of `access.method`.
         method: &'static str,
         /// Frames that began within the run.
         frames: u64,
@@ -165,14 +112,15 @@ units::report! {
         lost_packets: u64,
         /// Packet loss rate: lost packets as a share of both; `null` without any.
         plr: Option<f64>,
-        /// Packets sent by random access for each slot of random access, over all frames of the run; `null` without such slots.
+        /// Packets sent by random access for each slot of random access, over all frames of the run; `null` without
+        /// such slots.
         normalized_load: Option<f64>,
         /// Slots in the burst time plans.
         dedicated_slots_granted: u64,
         /// Those in which something was sent.
         dedicated_slots_used: u64,
-        /// Mean time of a datagram from its arrival at the terminal to the beginning of the frame in which its transmission
-        /// begins; those that never began do not count. `null` if none did.
+        /// Mean time of a datagram from its arrival at the terminal to the beginning of the frame in which its
+        /// transmission begins; those that never began do not count. `null` if none did.
         waiting_mean_s: Option<f64>,
         /// Carriers for random access at the end of the run.
         random_carriers: u32,
@@ -196,11 +144,8 @@ impl ReturnLink {
         let random = plan.random.as_ref().map(|(name, scheme)| Random::new(config, name, scheme.clone(), decoder));
         let dedicated = plan.dedicated_slot_bits.map(|bits| Dedicated::new(config, bits, weights));
         let terminals = 0..weights.len() as u64;
-        let policy = match &config.method {
-            AccessMethod::Switch(switch) => Some(switch.policy.clone()),
-            _ => None,
-        };
-        let requests_early = policy.as_ref().is_some_and(SwitchPolicy::requests_early);
+        let policy = config.method.entry().policy().cloned();
+        let requests_early = policy.as_ref().is_some_and(|policy| policy.entry().requests_early());
         let terminal = |number| Terminal::new(frame.timeslots, requests_early, streams("slots", number));
         let terminals = terminals.map(terminal).collect();
         ReturnLink {
@@ -214,7 +159,7 @@ impl ReturnLink {
             terminals,
             random,
             dedicated,
-            divider: Divider::new(&config.division, frame.carriers, random_carriers, frame.carrier_step()),
+            divider: config.division.entry().build(frame.carriers, random_carriers, frame.carrier_step()),
             random_carriers,
             frame,
             next_frame: 0,
@@ -278,7 +223,7 @@ impl ReturnLink {
             random_load: random.load.broadcast(now, round_trip),
         };
         let access = policy.choose(&mut terminal.switch, &view);
-        (access, access == Access::Dedicated || policy.requests_slots(&view))
+        (access, access == Access::Dedicated || policy.entry().requests_slots(&view))
     }
 
     /// When [`ReturnLink::handle_timeout`] is due: at the next frame, if there is anything to send or to request.
@@ -373,7 +318,7 @@ impl ReturnLink {
         random.frame.begin(blocks);
         random.sent.clear();
         let payload = random.frame.payload_bits();
-        let prefers_slots = self.policy.as_ref().is_some_and(SwitchPolicy::prefers_slots);
+        let prefers_slots = self.policy.as_ref().is_some_and(|policy| policy.entry().prefers_slots());
         for &number in &self.contending {
             let has_slots = self.dedicated.as_ref().is_some_and(|dedicated| dedicated.ncc.has_slots(number));
             let terminal = &mut self.terminals[number as usize];
@@ -431,7 +376,7 @@ impl ReturnLink {
     pub fn name_of(&self, access: Access) -> &'static str {
         match (access, &self.random) {
             (Access::Random, Some(random)) => random.name,
-            _ => AccessMethod::DEDICATED,
+            _ => dedicated_name(),
         }
     }
 

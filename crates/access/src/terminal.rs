@@ -8,8 +8,8 @@ use units::{Duration, Time};
 
 use crate::config::Encapsulation;
 use crate::ncc::Backlog;
+use crate::policy::SwitchState;
 use crate::random::Columns;
-use crate::switch::SwitchState;
 
 /// A terminal (RCST).
 pub(crate) struct Terminal {
@@ -181,7 +181,7 @@ impl Filler {
     }
 
     /// Fills a slot of so many bits from the datagram at index `from` on, which has bits left.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn fill(&self, queue: &mut Queue, from: usize, slot_bits: u32, now: Time) -> Filled {
         let mut filled = Filled { datagrams: from as u32..from as u32, next: from, begun: 0, waited: Duration::ZERO };
         let mut room = u64::from(slot_bits);

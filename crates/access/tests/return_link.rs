@@ -73,8 +73,8 @@ fn irregular_repetition_fills_the_timeslots() {
     assert!(report.offered_bursts > 45 * 36, "{report:?}");
 }
 
-/// 13 packets of 597 bits are less than a datagram of 1,500 B, so it takes two frames: from 10.035 to 10.125 s. Reception 250 ms
-/// later is the 10.375 s of table 3.
+/// 13 packets of 597 bits are less than a datagram of 1,500 B, so it takes two frames: from 10.035 to 10.125 s.
+/// Reception 250 ms later is the 10.375 s of table 3.
 #[test]
 fn random_access_sends_at_the_next_frame() {
     let mut link = link(&config(r#"{ "method": { "kind": "crdsa" } }"#), 1);
@@ -84,7 +84,8 @@ fn random_access_sends_at_the_next_frame() {
     assert_eq!(sent_at(&outputs, 1), (10.215, Access::Random));
 }
 
-/// The request takes 0.5 s, the next frame begins at 10.53 s; reception 250 ms after its end is the 10.825 s of table 3.
+/// The request takes 0.5 s, the next frame begins at 10.53 s; reception 250 ms after its end is the 10.825 s of table
+/// 3.
 #[test]
 fn dedicated_access_waits_for_the_plan() {
     let mut link = link(&config(r#"{ "method": { "kind": "dedicated" } }"#), 1);
@@ -187,7 +188,8 @@ fn a_datagram_is_lost_with_any_of_its_parts() {
     let report = link.report(Time::from_secs_f64(10_000.0));
     let lost = outputs.iter().filter(|(_, output)| matches!(output, Output::Dropped { .. })).count() as f64;
     assert_eq!(outputs.len(), 2000);
-    // Two packets a terminal and frame take both slots: with both terminals at it, all collide. A datagram alone never does.
+    // Two packets a terminal and frame take both slots: with both terminals at it, all collide. A datagram alone never
+    // does.
     assert!(report.lost_packets > 0 && lost > 0.0);
     assert_eq!(report.collided_bursts, report.lost_packets);
     let parts = report.decoded_packets + report.lost_packets;
@@ -243,7 +245,8 @@ fn asking_early_pays_or_costs_little() {
     }
 }
 
-/// Slots that take what waits for random access are filled as any others: two datagrams of 416 bits and a part of a third.
+/// Slots that take what waits for random access are filled as any others: two datagrams of 416 bits and a part of a
+/// third.
 #[test]
 fn slots_for_what_would_go_at_random_are_packed_too() {
     let more =
@@ -257,8 +260,8 @@ fn slots_for_what_would_go_at_random_are_packed_too() {
     assert_eq!(link.report(Time::from_secs_f64(3.0)).dedicated_slots_used, 37);
 }
 
-/// A terminal may be granted every timeslot while the rest of a datagram waits that began at random: slots that it does not use
-/// leave its one amplifier free. 971 B are 7,768 bits, seven more than 13 packets of random access carry.
+/// A terminal may be granted every timeslot while the rest of a datagram waits that began at random: slots that it does
+/// not use leave its one amplifier free. 971 B are 7,768 bits, seven more than 13 packets of random access carry.
 #[test]
 fn what_began_at_random_ends_so_although_all_timeslots_are_granted() {
     let more = r#"{ "method": { "kind": "switch", "policy": { "kind": "granted" } }, "frame": { "carriers": 10 } }"#;
@@ -302,7 +305,8 @@ fn nothing_is_looked_at_while_nobody_sends() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Each datagram is sent once or lost once, whatever the method; dedicated access loses nothing; time does not run backwards.
+    /// Each datagram is sent once or lost once, whatever the method; dedicated access loses nothing; time does not run
+    /// backwards.
     #[test]
     fn every_datagram_meets_one_fate(
         kind in prop::sample::select(vec![

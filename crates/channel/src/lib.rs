@@ -20,6 +20,7 @@ mod normal;
 pub mod qpsk;
 mod rain;
 mod stats;
+mod steps;
 #[cfg(test)]
 mod testing;
 
@@ -36,6 +37,7 @@ units::registry! {
         #[default] "clear" => Clear(Clear) in clear,
         "bernoulli" => Bernoulli(Bernoulli) in bernoulli,
         "trace" => Trace(Trace) in trace,
+        "outcomes" => Outcomes(Outcomes) in outcomes,
     }
 }
 
@@ -95,6 +97,17 @@ pub trait Channel: Send {
     /// Whether every burst meets [`CLEAR`].
     fn is_clear(&self) -> bool {
         false
+    }
+
+    /// Whether the channel tells the fate of packets ([`Channel::decoded_after`]) in place of the decoder; constant.
+    fn decides(&self) -> bool {
+        false
+    }
+
+    /// The number of transmissions after which a packet is decoded that is first sent at `now`, 0 for never; only of a
+    /// channel that [`Channel::decides`]. The call changes no other.
+    fn decoded_after(&mut self, now: Time) -> u32 {
+        unreachable!("the decoder decides at {now:?}");
     }
 
     /// The state of the model at `now`, for statistics. The call changes no later [`Channel::burst_snr`].
@@ -164,6 +177,9 @@ pub type MakeRng<'a> = dyn FnMut(&'static str) -> Box<dyn Rng + Send> + 'a;
 pub const ERASED: Db = Db::new(-300.0);
 /// The signal-to-noise ratio of a channel without noise.
 pub const CLEAR: Db = Db::new(300.0);
+/// In place of the signal-to-noise ratio of a burst with which the channel lets a packet be decoded, whatever the burst
+/// carries.
+pub const DECIDED: Db = Db::new(600.0);
 
 /// The joint law of the mutual information of the transmissions of one packet.
 ///

@@ -8,7 +8,7 @@ use std::f64::consts::PI;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Db, FieldError, Files, Frequency, Length, OrOrbit, Probability};
+use units::{Db, DbPerKelvin, Dbw, FieldError, Files, Frequency, Length, OrOrbit, Probability};
 
 use crate::rain::{Rain, RainTable};
 
@@ -21,24 +21,24 @@ const BOLTZMANN: f64 = 1.380_649e-23;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkBudget {
-    /// Equivalent isotropically radiated power of the satellite towards the user, in decibels relative to 1 W. Or give
-    /// `transmit_power` and a gain.
+    /// Equivalent isotropically radiated power of the satellite towards the user. Or give `transmit_power` and a gain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub eirp: Option<Db>,
-    /// Power into the satellite's antenna, in decibels relative to 1 W.
+    pub eirp: Option<Dbw>,
+    /// Power into the satellite's antenna.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub transmit_power: Option<Db>,
+    pub transmit_power: Option<Dbw>,
     /// Gain of the satellite's antenna towards the user, relative to an isotropic one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub antenna_gain: Option<Db>,
-    /// In place of `antenna_gain`: the diameter of the satellite's antenna, whose gain is then efficiency (pi D f / c)^2.
+    /// In place of `antenna_gain`: the diameter of the satellite's antenna, whose gain is then efficiency (pi D f /
+    /// c)^2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub antenna_diameter: Option<Length>,
     /// Aperture efficiency of an antenna given by its diameter, more than zero; by default 60 %.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub antenna_efficiency: Option<Probability>,
-    /// The user's figure of merit G/T, in decibels per kelvin.
-    pub figure_of_merit: Db,
+    /// The user's figure of merit G/T.
+    pub figure_of_merit: DbPerKelvin,
     /// Symbols per second, written as a frequency: one million symbols a second are "1 MHz".
     pub symbol_rate: Frequency,
     /// Distance of the satellite, more than zero.
@@ -80,7 +80,7 @@ impl LinkBudget {
     pub fn line_of_sight(&self, carrier: Frequency, range: Length, rain: Db) -> Db {
         let spreading = 4.0 * PI * range.as_metres() * carrier.as_hz() / SPEED_OF_LIGHT_MPS;
         let noise = BOLTZMANN * self.symbol_rate.as_hz();
-        let received = self.radiated_db(carrier) - 20.0 * libm::log10(spreading);
+        let received = self.radiated(carrier).get() - 20.0 * libm::log10(spreading);
         let losses = self.losses + rain;
         Db::new(received + self.figure_of_merit.get() - 10.0 * libm::log10(noise) - losses.get())
     }
@@ -101,14 +101,15 @@ impl LinkBudget {
         rain.entry().load(files).map_err(|error| error.within("rain"))
     }
 
-    fn radiated_db(&self, carrier: Frequency) -> f64 {
-        let Some(power) = self.transmit_power else { return self.eirp.map_or(0.0, Db::get) };
+    /// The equivalent isotropically radiated power.
+    fn radiated(&self, carrier: Frequency) -> Dbw {
+        let Some(power) = self.transmit_power else { return self.eirp.unwrap_or_default() };
         let gain = self.antenna_diameter.map_or(self.antenna_gain.map_or(0.0, Db::get), |diameter| {
             let turns = PI * diameter.as_metres() * carrier.as_hz() / SPEED_OF_LIGHT_MPS;
             let efficiency = self.antenna_efficiency.map_or(USUAL_EFFICIENCY, Probability::get);
             10.0 * libm::log10(efficiency) + 20.0 * libm::log10(turns)
         });
-        power.get() + gain
+        Dbw::new(power.get() + gain)
     }
 
     fn check_transmitter(&self) -> Result<(), FieldError> {

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Db, Duration, FieldError, Files, RowError, Time, number_rows, read_text};
+use units::{Db, Duration, FieldError, Files, RowError, Time, read_text};
 
+use crate::steps::Series;
 use crate::{Channel, ChannelModel, ERASED, Geometry, Kind, MakeRng, TransmissionLaw, qpsk};
 
 /// Replays a measured or generated attenuation series.
@@ -48,7 +49,7 @@ impl Kind for Trace {
         _geometry: Option<&Arc<Geometry>>,
     ) -> Result<Box<dyn ChannelModel>, FieldError> {
         self.check()?;
-        let series = read_text(files, &self.file).and_then(|text| Series::parse(&text));
+        let series = read_text(files, &self.file).and_then(|text| parse(&text));
         let series = series.map_err(|error| FieldError::in_file("file", &self.file, error))?;
         Ok(Box::new(TraceModel { series: Arc::new(series), offset: self.offset, reference_snr: self.reference_snr }))
     }
@@ -68,9 +69,9 @@ struct TraceModel {
 
 impl ChannelModel for TraceModel {
     fn build(&self, user: u64, _streams: &mut MakeRng<'_>) -> Box<dyn Channel> {
-        let start = u128::from(user) * u128::from(self.offset.as_nanos()) % u128::from(self.series.period);
+        let start = self.series.start_of(user, self.offset);
         let series = Arc::clone(&self.series);
-        Box::new(TraceChannel { series, start: start as u64, reference_snr: self.reference_snr, row: 0 })
+        Box::new(TraceChannel { series, start, reference_snr: self.reference_snr, row: 0 })
     }
 
     /// Packets sent at equal intervals over one period of the trace.
@@ -83,7 +84,7 @@ impl ChannelModel for TraceModel {
             for i in 0..transmissions {
                 let phase = (u128::from(start) + u128::from(spacing.as_nanos()) * i as u128) % period;
                 let row = self.series.row_at(phase as u64, 0);
-                let snr = snr(self.reference_snr, self.series.attenuations[row]);
+                let snr = snr(self.reference_snr, self.series.values[row]);
                 samples.push(qpsk::mutual_information(snr) as f32);
             }
         }
@@ -96,34 +97,12 @@ impl ChannelModel for TraceModel {
     }
 
     fn warnings(&self, users: u64) -> Vec<String> {
-        let (period, offset) = (Duration::from_nanos(self.series.period), self.offset);
-        let starts = period.as_nanos() / greatest_common_divisor(period.as_nanos(), offset.as_nanos());
-        // A single row is the same at every offset.
-        if starts >= users || self.series.starts.len() == 1 {
-            return Vec::new();
-        }
-        if starts > 1 {
-            let places = format!("steps of {offset} through a trace of {period} lead to {starts} places");
-            return vec![format!("users share channels: {places}, there are {users} users")];
-        }
-        let reason = match offset.is_zero() {
-            true => "the trace has no `offset`".to_owned(),
-            false => format!("the offset of {offset} is a whole number of periods of the trace ({period})"),
-        };
-        vec![format!("all users have the same channel: {reason}")]
+        self.series.shared(self.offset, users)
     }
 
     fn reference_snr(&self) -> Option<Db> {
         Some(self.reference_snr)
     }
-}
-
-/// `b` may be 0.
-fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 struct TraceChannel {
@@ -137,11 +116,8 @@ struct TraceChannel {
 
 impl TraceChannel {
     fn attenuation_db(&mut self, now: Time) -> f64 {
-        let period = self.series.period;
-        // Both parts are below the period, which the range of times keeps far from overflow.
-        let phase = now.as_nanos() % period + self.start;
-        self.row = self.series.row_at(if phase < period { phase } else { phase - period }, self.row);
-        self.series.attenuations[self.row]
+        self.row = self.series.row(now, self.start, self.row);
+        self.series.values[self.row]
     }
 }
 
@@ -159,59 +135,12 @@ impl Channel for TraceChannel {
     }
 }
 
+fn parse(text: &str) -> Result<Series, RowError> {
+    Series::parse(text, "attenuation in dB", -300.0..=300.0, |_| Ok(()))
+}
+
 fn snr(reference: Db, attenuation_db: f64) -> Db {
     Db::new((reference.get() - attenuation_db).max(ERASED.get()))
-}
-
-#[derive(Debug, PartialEq)]
-struct Series {
-    /// Nanoseconds from the first row; the first is 0.
-    starts: Vec<u64>,
-    attenuations: Vec<f64>,
-    /// Nanoseconds after which the series repeats.
-    period: u64,
-}
-
-impl Series {
-    /// The row that holds at `phase` (below the period); found in constant time if it is near the row `hint`.
-    fn row_at(&self, phase: u64, hint: usize) -> usize {
-        let holds = |row: usize| {
-            self.starts.get(row).is_some_and(|&start| start <= phase)
-                && self.starts.get(row + 1).is_none_or(|&next| phase < next)
-        };
-        match [hint, hint + 1].into_iter().find(|&row| holds(row)) {
-            Some(row) => row,
-            None => self.starts.partition_point(|&start| start <= phase) - 1,
-        }
-    }
-
-    fn parse(text: &str) -> Result<Series, RowError> {
-        let (mut starts, mut attenuations) = (Vec::new(), Vec::new());
-        let (mut origin, mut before) = (0.0, f64::NEG_INFINITY);
-        for mut row in number_rows(text) {
-            let time = row.next("time in s", -1e9..=1e9)?;
-            let attenuation = row.next("attenuation in dB", -300.0..=300.0)?;
-            if starts.is_empty() {
-                origin = time;
-            }
-            if time <= before {
-                return Err(row.wrong(format!("time {time} s after {before} s: times must increase strictly")));
-            }
-            let start = Duration::from_secs_f64(time - origin).as_nanos();
-            if starts.last().is_some_and(|&last| start <= last) {
-                return Err(row.wrong(format!("time {time} s is less than a nanosecond after {before} s")));
-            }
-            before = time;
-            starts.push(start);
-            attenuations.push(attenuation);
-        }
-        let period = match *starts.as_slice() {
-            [] => return Err((None, "has no rows: expected time in s, attenuation in dB".to_owned())),
-            [only] => only + 1,
-            [.., before, last] => last + (last - before),
-        };
-        Ok(Series { starts, attenuations, period })
-    }
 }
 
 #[cfg(test)]
@@ -221,11 +150,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn refusal(text: &str) -> (Option<usize>, String) {
-        Series::parse(text).unwrap_err()
+        parse(text).unwrap_err()
     }
 
     fn channel(text: &str) -> TraceChannel {
-        TraceChannel { series: Arc::new(Series::parse(text).unwrap()), start: 0, reference_snr: Db::new(10.0), row: 0 }
+        TraceChannel { series: Arc::new(parse(text).unwrap()), start: 0, reference_snr: Db::new(10.0), row: 0 }
     }
 
     #[test]
@@ -242,7 +171,7 @@ mod tests {
 
     #[test]
     fn reads_what_tools_write() {
-        let plain = Series::parse("0,1\n1,2\n").unwrap();
+        let plain = parse("0,1\n1,2\n").unwrap();
         for text in [
             "\u{feff}0;1\r\n1;2\r\n",
             "0 1\n1 2",
@@ -250,7 +179,7 @@ mod tests {
             "0.0,1.0,extra,7\n1e0,2e0,,\n",
             "\"time\",x\n0,1\n1,2",
         ] {
-            assert_eq!(Series::parse(text).unwrap(), plain, "{text:?}");
+            assert_eq!(parse(text).unwrap(), plain, "{text:?}");
         }
         assert_eq!(channel("0, 3").burst_snr(Time::MAX), Db::new(7.0));
     }
@@ -282,7 +211,7 @@ mod tests {
     }
 
     fn model(text: &str, offset: f64) -> TraceModel {
-        let (series, offset) = (Arc::new(Series::parse(text).unwrap()), Duration::from_secs_f64(offset));
+        let (series, offset) = (Arc::new(parse(text).unwrap()), Duration::from_secs_f64(offset));
         TraceModel { series, offset, reference_snr: Db::new(10.0) }
     }
 
@@ -341,7 +270,7 @@ mod tests {
 
     #[test]
     fn the_law_weighs_rows_by_their_time() {
-        let series = Arc::new(Series::parse("0,0\n0.75,100\n1,100\n").unwrap()); // 0.75 s of 1.25 s are clear
+        let series = Arc::new(parse("0,0\n0.75,100\n1,100\n").unwrap()); // 0.75 s of 1.25 s are clear
         let model = TraceModel { series, offset: Duration::ZERO, reference_snr: Db::new(30.0) };
         let law = model.transmission_law(Duration::from_millis(250), 2, &mut streams(1));
         let share = |first: bool, second: bool| {
@@ -366,9 +295,9 @@ mod tests {
                 rows.push((time, attenuation));
                 time += gap;
             }
-            let series = Series::parse(&text).unwrap();
+            let series = parse(&text).unwrap();
             for (row, &(start, attenuation)) in rows.iter().enumerate() {
-                prop_assert_eq!((series.starts[row], series.attenuations[row]), (start, attenuation));
+                prop_assert_eq!((series.starts[row], series.values[row]), (start, attenuation));
                 prop_assert_eq!(series.row_at(start, hint), row);
                 prop_assert!(start == 0 || series.row_at(start - 1, hint) == row - 1);
             }

@@ -11,7 +11,7 @@ use channel::{
 };
 use proptest::prelude::*;
 use testing::streams;
-use units::{Db, Duration, FieldError, Frequency, Length, MemoryFiles, OrOrbit, Time};
+use units::{Db, DbPerKelvin, Dbw, Duration, FieldError, Frequency, Length, MemoryFiles, OrOrbit, Time};
 
 type Points = Vec<(f64, Option<(f64, f64)>)>;
 
@@ -61,7 +61,7 @@ fn pass() -> Points {
         .collect()
 }
 
-const BUDGET: &str = r#"{ "eirp": "30 dB", "figure_of_merit": "-12 dB", "symbol_rate": "1 MHz" }"#;
+const BUDGET: &str = r#"{ "eirp": "30 dBW", "figure_of_merit": "-12 dB/K", "symbol_rate": "1 MHz" }"#;
 
 fn with_budget(kind: &str, budget: &str) -> String {
     format!(r#"{{ "kind": "{kind}", "carrier": "2.2 GHz", "link_budget": {budget} }}"#)
@@ -69,27 +69,27 @@ fn with_budget(kind: &str, budget: &str) -> String {
 
 #[test]
 fn a_budget_is_what_hand_calculation_gives() {
-    // Maral and Bousquet, Satellite Communications Systems (fifth edition, 2009), section 5.3, the power received from a
-    // geostationary satellite 40 000 km away: 10 W at 12 GHz into a beam of 2 degrees, an EIRP of 48.2 dBW in its middle, a
-    // free-space loss of 206.1 dB.
+    // Maral and Bousquet, Satellite Communications Systems (fifth edition, 2009), section 5.3, the power received from
+    // a geostationary satellite 40 000 km away: 10 W at 12 GHz into a beam of 2 degrees, an EIRP of 48.2 dBW in its
+    // middle, a free-space loss of 206.1 dB.
     let budget = |transmitter: &str| -> LinkBudget {
-        let text = format!(r#"{{ {transmitter}, "figure_of_merit": "0 dB", "symbol_rate": "1 Hz" }}"#);
+        let text = format!(r#"{{ {transmitter}, "figure_of_merit": "0 dB/K", "symbol_rate": "1 Hz" }}"#);
         serde_json::from_str(&text).unwrap()
     };
     let (carrier, range) = (Frequency::from_hz(12e9), Length::from_metres(40e6));
     let over = |transmitter: &str| budget(transmitter).line_of_sight(carrier, range, Db::new(0.0)).get();
     let boltzmann = 228.599_167;
-    assert!((over(r#""eirp": "48.2 dB""#) - (48.2 - 206.1 + boltzmann)).abs() < 0.05);
+    assert!((over(r#""eirp": "48.2 dBW""#) - (48.2 - 206.1 + boltzmann)).abs() < 0.05);
     assert_eq!(
-        over(r#""eirp": "48.25 dB""#),
-        over(r#""transmit_power": "10 dB", "antenna_gain": "38.25 dB""#),
+        over(r#""eirp": "48.25 dBW""#),
+        over(r#""transmit_power": "10 dBW", "antenna_gain": "38.25 dB""#),
         "power and gain are the EIRP"
     );
     // And by a satellite: 100 W at 14 GHz into 4 m with an efficiency of 60 %, a gain of 53.1 dB, a loss of 207.4 dB.
-    let up = budget(r#""transmit_power": "20 dB", "antenna_diameter": "4 m", "antenna_efficiency": "60 %""#);
+    let up = budget(r#""transmit_power": "20 dBW", "antenna_diameter": "4 m", "antenna_efficiency": "60 %""#);
     let up = up.line_of_sight(Frequency::from_hz(14e9), range, Db::new(0.0)).get();
     assert!((up - (20.0 + 53.1 - 207.4 + boltzmann)).abs() < 0.1, "{up}");
-    let usual = budget(r#""transmit_power": "20 dB", "antenna_diameter": "4 m""#);
+    let usual = budget(r#""transmit_power": "20 dBW", "antenna_diameter": "4 m""#);
     assert_eq!(usual.line_of_sight(Frequency::from_hz(14e9), range, Db::new(0.0)).get(), up, "60 % is usual");
 }
 
@@ -106,7 +106,7 @@ fn each_part_of_a_budget_counts_once() {
         snr(&budget) - snr(&changed)
     };
     assert!((less(&|budget| budget.losses = Db::new(2.5)) - 2.5).abs() < 1e-9);
-    assert!((less(&|budget| budget.figure_of_merit = Db::new(-15.0)) - 3.0).abs() < 1e-9);
+    assert!((less(&|budget| budget.figure_of_merit = DbPerKelvin::new(-15.0)) - 3.0).abs() < 1e-9);
     assert!((less(&|budget| budget.symbol_rate = Frequency::from_hz(1e7)) - 10.0).abs() < 1e-9);
     assert!((snr(&budget) - budget.line_of_sight(carrier, range, Db::new(4.0)).get() - 4.0).abs() < 1e-9);
 
@@ -177,7 +177,8 @@ fn a_gap_erases() {
         assert!((stats.erased_share - 1.0 / 3.0).abs() < 1e-3);
         let law = model.transmission_law(Duration::from_millis(20), 3, &mut streams(1));
         let erased = law.samples.iter().filter(|&&information| information < 1e-9).count();
-        // Of 10 s, the second and the third transmission of packets that begin in the last 20 and 40 ms reach into the gap.
+        // Of 10 s, the second and the third transmission of packets that begin in the last 20 and 40 ms reach into the
+        // gap.
         assert!(erased < law.samples.len() / 400, "the law is of the time in which a satellite serves");
     }
 }
@@ -202,7 +203,8 @@ fn a_constant_geometry_has_the_same_bytes_as_a_fixed_elevation() {
 
 #[test]
 fn a_change_of_elevation_keeps_the_state_and_ramps() {
-    // Up to 4.99 s as at 40 degrees: the same draws give the same samples until the ramp begins; then the same state goes on.
+    // Up to 4.99 s as at 40 degrees: the same draws give the same samples until the ramp begins; then the same state
+    // goes on.
     for (kind, environment, low, high) in [("lms", "urban", 40.0, 60.0), ("p681", "village", 30.0, 45.0)] {
         let text = |elevation: &str| {
             format!(r#"{{ "kind": "{kind}", "environment": "{environment}", "elevation": "{elevation}" }}"#)
@@ -253,7 +255,8 @@ fn mean(law: &TransmissionLaw) -> f64 {
 
 #[test]
 fn the_law_is_the_mixture_by_share_of_time() {
-    // 40 to 80 degrees on a straight line in 400 s: a quarter, a half and a quarter of the time at 40, 60 and 80 degrees.
+    // 40 to 80 degrees on a straight line in 400 s: a quarter, a half and a quarter of the time at 40, 60 and 80
+    // degrees.
     let urban = |elevation: &str| {
         format!(r#"{{ "kind": "lms", "environment": "urban", "elevation": "{elevation}", "reference_snr": "6 dB" }}"#)
     };
@@ -413,6 +416,7 @@ fn says_which_part_of_a_budget_is_wrong() {
         changed.check().unwrap_err().to_string()
     };
     let db = |value: f64| Some(Db::new(value));
+    let dbw = |value: f64| Some(Dbw::new(value));
     let expected = "losses: -1 dB is negative: must be 0 dB or more";
     assert_eq!(says(&|budget| budget.losses = Db::new(-1.0)), expected);
     let rain = Rain::FixedRain(FixedRain { attenuation: Db::new(-0.5) });
@@ -423,9 +427,9 @@ fn says_which_part_of_a_budget_is_wrong() {
     let zero = OrOrbit::Given(Length::from_metres(0.0));
     assert!(says(&|budget| budget.range = zero).starts_with("range: 0 m is out of range: must be more than 0"));
     assert!(says(&|budget| budget.eirp = None).starts_with("eirp: is missing: give it, or transmit_power"));
-    assert!(says(&|budget| budget.transmit_power = db(3.0)).starts_with("transmit_power: is given, and so is eirp"));
+    assert!(says(&|budget| budget.transmit_power = dbw(3.0)).starts_with("transmit_power: is given, and so is eirp"));
     assert!(says(&|budget| budget.antenna_gain = db(3.0)).starts_with("eirp: holds the antenna's gain already"));
-    let powered = |budget: &mut LinkBudget| (budget.eirp, budget.transmit_power) = (None, db(10.0));
+    let powered = |budget: &mut LinkBudget| (budget.eirp, budget.transmit_power) = (None, dbw(10.0));
     assert!(says(&powered).starts_with("antenna_gain: is missing"));
     let dish = |metres: f64| Some(Length::from_metres(metres));
     let both = |budget: &mut LinkBudget| {

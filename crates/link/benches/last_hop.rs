@@ -72,7 +72,7 @@ fn measure(settings: &serde_json::Value, load: f64, users: u32) -> f64 {
         &mut |_| None,
     )
     .expect("valid");
-    let gap = config.rate.tx_time(1115 * 8).mul_f64(1.0 / load);
+    let gap = config.rate.given().expect("a rate").tx_time(1115 * 8).mul_f64(1.0 / load);
     let started = Instant::now();
     let (mut at, mut outputs) = (Time::ZERO, 0);
     for id in 0..PACKETS {

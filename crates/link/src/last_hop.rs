@@ -1,137 +1,36 @@
 //! The machine of the last hop: scheduler, transmitter, HARQ and reordering.
 
+mod config;
 mod counters;
+mod decisions;
 mod fifo;
 mod handover;
 mod transit;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use channel::{Channel, TransmissionLaw};
 use rand::Rng;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use units::{BitRate, Db, Duration, FieldError, OrOrbit, Time};
+use units::{BitRate, Db, Duration, FieldError, RateOverTime, Time};
 
-use crate::buffer::{Backlog, LinkFacts};
-use crate::estimate::{EstimateConfig, Estimates};
-use crate::harq::{Burst, Coded, Feedback, Harq, HarqConfig, HarqCounters, Verdict};
+use crate::buffer::Backlog;
+use crate::estimate::Estimates;
+use crate::harq::{Burst, Coded, Feedback, Harq, HarqCounters, Verdict};
 use crate::packet::{DropReason, Output, PacketRef};
 use crate::propagation::Propagation;
 use crate::queue::{Queue, QueueConfig};
-use crate::reordering::{Reordering, ReorderingConfig, ReorderingCounters};
+use crate::reordering::{Reordering, ReorderingCounters};
 use crate::report::{HarqReport, LastHopReport, ReorderingReport, per_second};
-use crate::scheduler::classes::{ClassConfig, Classes};
+use crate::scheduler::classes::Classes;
 use crate::scheduler::external::Choose;
 use crate::scheduler::{Parts, Scheduler, SchedulerConfig, View};
+pub use config::{LastHopConfig, LawRequest};
 use counters::Counters;
 use fifo::Fifo;
 use handover::Pause;
 pub use handover::Transfer;
 use transit::Transit;
-
-/// The last hop: a shared downlink from one satellite to its users.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct LastHopConfig {
-    /// Coded bits that the transmitter sends in a second.
-    pub rate: BitRate,
-    /// Propagation from the satellite to a user, one way; feedback takes the same time back, unless the scheme has a
-    /// delay of its own. With "orbit" it follows the range of the serving satellite.
-    pub delay: OrOrbit<Duration>,
-    /// The choice of the user whose packet is sent next.
-    #[serde(default)]
-    pub scheduler: SchedulerConfig,
-    /// The choice of packets that are marked or dropped before a queue is full.
-    #[serde(default)]
-    pub queue: QueueConfig,
-    /// Classes of service in the order of priority: each has queues and a scheduler of its own, and is served when the
-    /// classes before it have nothing to send. Packets without a class come last, under the scheduler above.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub classes: Vec<ClassConfig>,
-    /// The sender's estimates of the users' channels.
-    #[serde(default)]
-    pub estimate: EstimateConfig,
-    /// The reliability scheme against a bad channel.
-    #[serde(default)]
-    pub harq: HarqConfig,
-    /// The buffer that restores the order of packets after repetitions.
-    #[serde(default)]
-    pub reordering: ReorderingConfig,
-}
-
-/// The law from which a reliability scheme plans.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LawRequest {
-    /// Transmissions of a packet.
-    pub transmissions: usize,
-    /// Time from one transmission to the next.
-    pub spacing: Duration,
-}
-
-impl LastHopConfig {
-    /// Checks that [`LastHop::new`] accepts this, for so many users and flows with this round-trip time without
-    /// queueing.
-    ///
-    /// # Errors
-    /// If a value cannot be; the path is that below the last hop, `harq.targets`.
-    pub fn check(&self, base_rtt: Duration, users: usize) -> Result<(), FieldError> {
-        let link = self.facts(base_rtt, users);
-        self.scheduler.entry().check(&link).map_err(|error| error.within("scheduler"))?;
-        self.queue.entry().check(&link).map_err(|error| error.within("queue"))?;
-        check_managers(&self.scheduler, &self.queue)?;
-        for (i, class) in self.classes.iter().enumerate() {
-            let section = format!("classes.{i}");
-            if self.classes[..i].iter().any(|other| other.name == class.name) {
-                let reason = format!("\"{}\" is the name of a class before it", class.name);
-                return Err(FieldError::new("name", reason).within(&section));
-            }
-            class.scheduler.entry().check(&link).map_err(|error| error.within("scheduler").within(&section))?;
-            class.queue.entry().check(&link).map_err(|error| error.within("queue").within(&section))?;
-            check_managers(&class.scheduler, &class.queue).map_err(|error| error.within(&section))?;
-        }
-        self.estimate.check().map_err(|error| error.within("estimate"))?;
-        self.harq.entry().check().map_err(|error| error.within("harq"))
-    }
-
-    /// The properties from which sizes of buffers are computed.
-    pub fn facts(&self, base_rtt: Duration, users: usize) -> LinkFacts {
-        LinkFacts { rate: self.rate, base_rtt, users }
-    }
-
-    /// The law of the channel that [`LastHop::new`] needs, over a link with a delay of `typical`; `None` if it needs
-    /// none.
-    pub fn law_request(&self, typical: Duration) -> Option<LawRequest> {
-        let transmissions = self.harq.entry().planned_transmissions()?;
-        Some(LawRequest { transmissions, spacing: self.feedback_rtt(typical) })
-    }
-
-    /// The time from the end of a burst until the sender has the feedback and may begin the next burst of the same
-    /// packet, over a link with a delay of `typical`: that of the configuration, or [`Propagation::mean`] where it
-    /// follows the orbit.
-    pub fn feedback_rtt(&self, typical: Duration) -> Duration {
-        typical + self.harq.entry().feedback_delay().unwrap_or(typical)
-    }
-
-    /// The largest packet that the last hop can carry; `None` without a limit. Offering a larger one is a bug of the
-    /// caller.
-    pub fn max_packet_bytes(&self) -> Option<u32> {
-        self.harq.entry().max_packet_bytes()
-    }
-}
-
-/// Refuses a queue manager for a scheduler that has its own.
-fn check_managers(scheduler: &SchedulerConfig, queue: &QueueConfig) -> Result<(), FieldError> {
-    if !scheduler.entry().manages_queues() || *queue == QueueConfig::default() {
-        return Ok(());
-    }
-    let reason = format!(
-        "\"{}\" given, but the scheduler {} brings a manager for each of its queues: leave this out",
-        queue.kind(),
-        scheduler.kind()
-    );
-    Err(FieldError::new("queue", reason))
-}
 
 /// See [`LastHopConfig`].
 ///
@@ -140,6 +39,8 @@ fn check_managers(scheduler: &SchedulerConfig, queue: &QueueConfig) -> Result<()
 /// time, so a late call delays outputs but not the transmitter.
 pub struct LastHop {
     rate: BitRate,
+    /// The transmitter's rates over time, in place of `rate`.
+    rates: Option<Arc<RateOverTime>>,
     propagation: Propagation,
     /// The delay of feedback; `None` for the delay of the link.
     feedback_delay: Option<Duration>,
@@ -148,6 +49,7 @@ pub struct LastHop {
     wants_estimate: bool,
     estimates: Estimates,
     channels: Vec<Box<dyn Channel>>,
+    decisions: decisions::Decisions,
     reordering: Reordering,
     /// The number of the next packet of each flow.
     numbering: Vec<u64>,
@@ -240,7 +142,8 @@ impl LastHop {
         };
         let reordering = Reordering::new(config.reordering.clone(), users);
         let estimates = Estimates::new(&config.estimate, users);
-        let mut hop = LastHop::from_parts(config.rate, propagation, scheduler, harq, reordering, estimates, channels);
+        let mut hop =
+            LastHop::from_parts(config.mean_rate(), propagation, scheduler, harq, reordering, estimates, channels);
         hop.feedback_delay = config.harq.entry().feedback_delay().or(hop.feedback_delay);
         Ok(hop)
     }
@@ -258,6 +161,7 @@ impl LastHop {
         let (gives_up, wants_estimate) = (scheduler.gives_up(), harq.wants_estimate());
         let mut hop = LastHop {
             rate,
+            rates: None,
             feedback_delay: propagation.constant(),
             overtaking: propagation.constant().is_none(),
             least_delay: propagation.least(),
@@ -266,6 +170,7 @@ impl LastHop {
             harq,
             wants_estimate,
             estimates,
+            decisions: decisions::Decisions::of(&channels),
             channels,
             reordering,
             numbering: Vec::new(),
@@ -286,6 +191,13 @@ impl LastHop {
         };
         hop.fifo = Fifo::of(&hop);
         hop
+    }
+
+    /// From the start of the run the transmitter has these rates.
+    pub fn follow(&mut self, rates: Arc<RateOverTime>) {
+        self.rates = Some(rates);
+        // A burst's end is no longer known by its size.
+        self.fifo = None;
     }
 
     /// A packet arrives at the satellite.
@@ -318,7 +230,11 @@ impl LastHop {
     /// The next packet that left, delivered or dropped.
     #[inline]
     pub fn poll_output(&mut self) -> Option<Output> {
-        let output = self.outputs.pop_front()?;
+        // Packets arrived before the last one was dropped.
+        let output = match self.poll_fifo() {
+            Some(packet) => Output::Delivered(packet),
+            None => self.outputs.pop_front()?,
+        };
         self.counters.on_output(&output);
         Some(output)
     }
@@ -395,7 +311,11 @@ impl LastHop {
         let counters = &self.counters;
         // The part of the last burst that is still to be sent when the run ends.
         let unsent = self.sending_until().since(Time::ZERO + elapsed);
-        let unsent_bits = unsent.as_secs_f64() * self.rate.as_bps() as f64;
+        let end = Time::ZERO + elapsed;
+        let unsent_bits = match &self.rates {
+            Some(rates) => rates.bits(end, end + unsent),
+            None => unsent.as_secs_f64() * self.rate.as_bps() as f64,
+        };
         let coded_bits = (counters.coded_bits as f64 - unsent_bits).max(0.0);
         let useful_bits = self.harq.counters().useful_bits as f64;
         LastHopReport {
@@ -476,6 +396,7 @@ impl LastHop {
                 let delay = self.feedback_delay.unwrap_or_else(|| self.propagation.delay(now));
                 self.feedback.push(now + delay, coded.answered(answer));
             }
+            self.decisions.follow(packet, *sequence, reception.verdict);
             match reception.verdict {
                 Verdict::Undecided => {}
                 Verdict::Decoded => self.reordering.handle_decoded(now, packet, *sequence, &mut self.outputs),
@@ -529,14 +450,16 @@ impl LastHop {
         let estimate = self.wants_estimate.then(|| self.estimates.information(now, user, &mut self.channels));
         let coded = self.harq.start(now, packet, sequence, estimate);
         self.repeats = self.harq.has_burst();
+        self.decisions.decide(now, packet, sequence, self.channels[user as usize].as_mut());
         self.send(now, coded, packet, sequence);
         true
     }
 
     #[inline]
     fn send(&mut self, now: Time, coded: Coded, packet: &PacketRef, sequence: u64) {
-        let snr = self.channels[packet.user as usize].burst_snr(now);
-        let time = self.tx_time(coded.bits);
+        let decided = self.decisions.snr(packet, sequence);
+        let snr = decided.unwrap_or_else(|| self.channels[packet.user as usize].burst_snr(now));
+        let time = self.tx_time(now, coded.bits);
         self.free_at = now + time;
         self.counters.busy += time;
         self.counters.coded_bits += u64::from(coded.bits);
@@ -549,8 +472,12 @@ impl LastHop {
     }
 
     #[inline]
-    fn tx_time(&mut self, bits: u32) -> Duration {
+    fn tx_time(&mut self, now: Time, bits: u32) -> Duration {
         if self.last_tx.0 != bits {
+            // Rates over time are asked for each burst: they leave nothing to remember.
+            if let Some(rates) = &self.rates {
+                return rates.tx_time(now, u64::from(bits));
+            }
             self.last_tx = (bits, self.rate.tx_time(u64::from(bits)));
         }
         self.last_tx.1

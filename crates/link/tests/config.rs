@@ -35,7 +35,7 @@ fn the_scenarios_last_hop_is_read_and_written() {
         "reordering": { "enabled": true, "capacity": 125 },
     });
     let config: LastHopConfig = serde_json::from_value(settings).unwrap();
-    assert_eq!((config.rate, config.delay), (RATE, Duration::from_millis(10).into()));
+    assert_eq!((config.rate, config.delay), (RATE.into(), Duration::from_millis(10).into()));
     let written = serde_json::to_value(&config).unwrap();
     assert_eq!(written["harq"]["threshold"], "code");
     assert_eq!(written["harq"]["block"], "1115 B");

@@ -35,7 +35,7 @@ fn configurations() -> Vec<Value> {
         let plain = json!({ "kind": kind });
         all.push(plain.clone());
         if *kind != "none" {
-            all.push(with(&plain, json!({ "padding": false })));
+            all.push(with(&plain, json!({ "padding": true })));
         }
         if ["none", "fec"].contains(kind) {
             continue;
@@ -50,7 +50,7 @@ fn configurations() -> Vec<Value> {
         }
         if *kind == "adaptive" {
             all.push(with(&plain, json!({ "sizing": "estimate", "feedback": { "loss": "30 %" } })));
-            all.push(with(&plain, json!({ "sizing": "estimate", "padding": false })));
+            all.push(with(&plain, json!({ "sizing": "estimate", "padding": true })));
         }
         for transmissions in [1, 8] {
             all.push(with(&plain, json!({ "transmissions": transmissions, "feedback": { "loss": "30 %" } })));

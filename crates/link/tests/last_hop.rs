@@ -90,7 +90,9 @@ fn a_packet_that_four_transmissions_do_not_carry_is_lost_to_harq() {
 #[test]
 fn a_short_packet_costs_a_whole_block_and_counts_its_own_bits() {
     let law = stepped_law();
-    let mut run = Run::of(adaptive(), vec![Scripted::constant(CLEAR)], Some(&law));
+    let mut settings = adaptive();
+    settings["harq"]["padding"] = true.into();
+    let mut run = Run::of(settings, vec![Scripted::constant(CLEAR)], Some(&law));
     run.offer(ms(0), packet(1, 210));
     run.finish();
     assert_eq!(run.hop.coded_bits(), 8920);

@@ -29,11 +29,12 @@ pub use path::format::TraceFormat;
 pub use path::handover::{
     FixedEpochs, HandoverPolicy, Highest, Hysteresis, KeepUntilMask, LongestVisibility, ShortestPath,
 };
+pub use path::measured::{LossOverTime, Measured};
 pub use path::scene::never_in_view;
 pub use path::table::{DelayRow, DelayTable, constellation_delay};
 pub use path::trace::{DelayTrace, Look, RouteInterval};
 pub use path::transit::{AtHandover, AtHandoverPackets, DropWithoutRoute, HopConfig, NoRoute, QueueWithoutRoute};
-pub use path::{ConstellationPath, FixedPath, PathConfig, TracePath};
+pub use path::{ConstellationPath, FixedPath, PathConfig, StarlinkPath, TracePath};
 pub use routes::all_pairs::{Access, AllPairs, AllPairsOptions, Batch, Metric, NextHop, PairRoute, PairSummary, Route};
 pub use routes::routing::Router;
 pub use satellites::choice::ConstellationChoice;

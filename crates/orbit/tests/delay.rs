@@ -20,7 +20,10 @@ fn auckland() -> Place {
 }
 
 fn path(constellation: &str, handover: HandoverPolicy) -> ConstellationPath {
-    ConstellationPath { handover, ..ConstellationPath::new(constellation.into(), toulouse(), auckland()) }
+    ConstellationPath {
+        handover: Some(handover),
+        ..ConstellationPath::new(constellation.into(), toulouse(), auckland())
+    }
 }
 
 /// The delay every `step` seconds over a day, in ms, sorted; outages left out.
@@ -63,8 +66,10 @@ fn percentiles_of_eleven_pairs_over_a_day() {
     let mut square = 0.0;
     for (from, to, expected) in pairs {
         let place = |(latitude, longitude)| Place::from_degrees(latitude, longitude);
-        let path =
-            ConstellationPath { handover: HIGHEST, ..ConstellationPath::new("leo-66".into(), place(from), place(to)) };
+        let path = ConstellationPath {
+            handover: Some(HIGHEST),
+            ..ConstellationPath::new("leo-66".into(), place(from), place(to))
+        };
         let delays = day(&path, 30);
         for (percent, expected) in [5, 50, 95].into_iter().zip(expected) {
             let found = percentile(&delays, percent);

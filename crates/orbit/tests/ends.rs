@@ -39,7 +39,7 @@ fn of_several_gateways_the_route_takes_the_best() {
     ] {
         let path = |source: Vec<Place>| ConstellationPath {
             metric,
-            handover: handover.clone(),
+            handover: Some(handover.clone()),
             ..ConstellationPath::new("leo-66".into(), source, user)
         };
         let hour = Duration::from_secs(2 * 3600);
@@ -86,7 +86,7 @@ fn the_metric_is_that_of_all_pairs() {
     let [delay, hops] = [Metric::Delay, Metric::Hops].map(|metric| {
         let path = ConstellationPath {
             metric,
-            handover: HandoverPolicy::ShortestPath(ShortestPath {}),
+            handover: Some(HandoverPolicy::ShortestPath(ShortestPath {})),
             ..ConstellationPath::new("kuiper-630".into(), london, tokyo)
         };
         let trace = path.trace(Duration::from_secs(600)).unwrap();
@@ -166,7 +166,7 @@ fn a_user_who_moves_is_where_the_course_says() {
     };
     let handover = HandoverPolicy::Highest(Highest {});
     let path = |user: Whereabouts| ConstellationPath {
-        handover: handover.clone(),
+        handover: Some(handover.clone()),
         ..ConstellationPath::new("leo-66".into(), auckland(), user)
     };
     let moving = path(user.into()).trace(Duration::from_secs(1500)).unwrap();
@@ -340,8 +340,10 @@ fn an_end_that_never_sees_a_satellite_is_told_how_near_it_came() {
     let mut unlinked = constellation.clone();
     unlinked.links = orbit::LinkPattern::None;
     for handover in [HandoverPolicy::default(), HandoverPolicy::ShortestPath(ShortestPath {})] {
-        let far =
-            ConstellationPath { handover, ..ConstellationPath::new(unlinked.clone().into(), toulouse(), auckland()) };
+        let far = ConstellationPath {
+            handover: Some(handover),
+            ..ConstellationPath::new(unlinked.clone().into(), toulouse(), auckland())
+        };
         assert_eq!(
             far.trace(duration).unwrap_err().to_string(),
             "user: no satellite is seen by user and gateway at once within 60 s, and there are no links between satellites"
@@ -415,7 +417,9 @@ fn the_rate_of_the_range_jumps_where_the_user_turns() {
 #[test]
 fn the_rate_of_the_doppler_shift_does_not_depend_on_the_step() {
     let user = Place::from_degrees(43.6, 1.4);
-    let path = ConstellationPath::new("starlink-shell-1".into(), Place::from_degrees(48.9, 2.4), user);
+    let handover = Some(HandoverPolicy::default());
+    let paris = Place::from_degrees(48.9, 2.4);
+    let path = ConstellationPath { handover, ..ConstellationPath::new("starlink-shell-1".into(), paris, user) };
     let constellation = &preset("starlink-shell-1").unwrap().constellation;
     let (orbits, station) = (Orbits::new(constellation), Station::new(&user));
     let trace = path.trace(Duration::from_secs(600)).unwrap();

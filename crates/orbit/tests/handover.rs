@@ -123,7 +123,7 @@ fn every_policy_does_what_it_says() {
         let duration = Duration::from_secs(minutes * 60);
         for policy in policies() {
             let path = ConstellationPath {
-                handover: policy.clone(),
+                handover: Some(policy.clone()),
                 ..ConstellationPath::new(name.into(), toulouse, auckland)
             };
             let trace = path.trace(duration).unwrap();
@@ -151,7 +151,7 @@ fn the_longest_visibility_is_that_of_the_passes() {
     let constellation = &preset("starlink-shell-1").unwrap().constellation;
     let (toulouse, auckland) = (Place::from_degrees(43.6, 1.4), Place::from_degrees(-36.9, 174.8));
     let path = ConstellationPath {
-        handover: HandoverPolicy::LongestVisibility(LongestVisibility {}),
+        handover: Some(HandoverPolicy::LongestVisibility(LongestVisibility {})),
         ..ConstellationPath::new("starlink-shell-1".into(), toulouse, auckland)
     };
     let trace = path.trace(Duration::from_secs(1800)).unwrap();
@@ -208,7 +208,7 @@ fn a_bent_pipe_with_every_policy() {
         let view = View { satellites: orbits.len() as u32, usable: &usable };
         for policy in policies() {
             let path = ConstellationPath {
-                handover: policy.clone(),
+                handover: Some(policy.clone()),
                 ..ConstellationPath::new(constellation.clone().into(), gateways.to_vec(), user)
             };
             let trace = path.trace(duration).unwrap();
@@ -233,7 +233,7 @@ fn a_bent_pipe_with_every_policy() {
         }
         // And the shortest way is the shortest of all.
         let path = ConstellationPath {
-            handover: HandoverPolicy::ShortestPath(ShortestPath {}),
+            handover: Some(HandoverPolicy::ShortestPath(ShortestPath {})),
             ..ConstellationPath::new(constellation.clone().into(), gateways.to_vec(), user)
         };
         let trace = path.trace(duration).unwrap();
@@ -250,7 +250,7 @@ fn a_bent_pipe_with_every_policy() {
 fn epochs_are_exact_also_between_the_steps() {
     let every = Duration::from_millis(2_300);
     let path = ConstellationPath {
-        handover: HandoverPolicy::FixedEpochs(FixedEpochs { every }),
+        handover: Some(HandoverPolicy::FixedEpochs(FixedEpochs { every })),
         ..ConstellationPath::new(
             "starlink-shell-1".into(),
             Place::from_degrees(43.6, 1.4),
@@ -268,7 +268,10 @@ fn epochs_are_exact_also_between_the_steps() {
 fn hysteresis_lies_between_the_highest_and_the_mask() {
     let count = |handover| {
         let (from, to) = (Place::from_degrees(43.6, 1.4), Place::from_degrees(50.0, 8.0));
-        let path = ConstellationPath { handover, ..ConstellationPath::new("starlink-shell-1".into(), from, to) };
+        let path = ConstellationPath {
+            handover: Some(handover),
+            ..ConstellationPath::new("starlink-shell-1".into(), from, to)
+        };
         path.trace(Duration::from_secs(1800)).unwrap().handovers()
     };
     let margin = |degrees| HandoverPolicy::Hysteresis(Hysteresis { margin: Angle::from_degrees(degrees) });
@@ -337,7 +340,7 @@ fn one_end_may_take_whatever_is_best() {
     let shortest = || HandoverPolicy::ShortestPath(ShortestPath {});
     let path = |handover: HandoverPolicy, source_handover: Option<HandoverPolicy>| {
         let path = ConstellationPath::new("starlink-shell-1".into(), paris, lyon);
-        ConstellationPath { handover, source_handover, ..path }.trace(duration).unwrap()
+        ConstellationPath { handover: Some(handover), source_handover, ..path }.trace(duration).unwrap()
     };
     for policy in policies() {
         let both = path(policy.clone(), None);
@@ -391,7 +394,7 @@ fn each_end_has_its_own_epochs() {
     let epochs = |every| HandoverPolicy::FixedEpochs(FixedEpochs { every: Duration::from_secs(every) });
     let (paris, lyon) = (Place::from_degrees(48.9, 2.4), Place::from_degrees(45.8, 4.8));
     let path = ConstellationPath {
-        handover: epochs(14),
+        handover: Some(epochs(14)),
         source_handover: Some(epochs(10)),
         ..ConstellationPath::new("starlink-shell-1".into(), vec![paris], lyon)
     };
@@ -404,4 +407,25 @@ fn each_end_has_its_own_epochs() {
         let exact = served[1..].iter().filter(|one| one.0.as_nanos() % (every * 1_000_000_000) == 0).count();
         assert!(exact > 5 && exact * 10 > served.len() * 8, "{exact} of {}", served.len());
     }
+}
+
+/// From Lisbon to New York the geodesic alone takes 18 ms at the speed of light. Two ends that keep the highest
+/// satellites pay for where these fly; a dense preset chooses them by the route unless the path says otherwise, and a
+/// pattern of one's own does not.
+#[test]
+fn dense_presets_choose_satellites_by_the_route() {
+    let (lisbon, new_york) = (Place::from_degrees(38.7, -9.1), Place::from_degrees(40.7, -74.0));
+    let mean =
+        |path: ConstellationPath| path.trace(Duration::from_secs(600)).unwrap().mean().unwrap().as_secs_f64() * 1e3;
+    let path = |name: &str| ConstellationPath::new(name.into(), lisbon, new_york);
+    let keeps = Some(HandoverPolicy::default());
+    for name in ["starlink-shell-1", "kuiper-630"] {
+        let (by_route, blind) = (mean(path(name)), mean(ConstellationPath { handover: keeps.clone(), ..path(name) }));
+        assert!((18.0..40.0).contains(&by_route) && by_route < 0.8 * blind, "{name}: {by_route} and {blind} ms");
+    }
+    let mut own = preset("starlink-shell-1").unwrap().constellation.clone();
+    own.handover = None;
+    let plain = ConstellationPath::new(own.into(), lisbon, new_york);
+    let said = ConstellationPath { handover: keeps, ..path("starlink-shell-1") };
+    assert_eq!(mean(plain), mean(said));
 }

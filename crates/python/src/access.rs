@@ -8,7 +8,7 @@ use studies::access::{AnalysisOptions, AnalysisReport, PlrOptions};
 use toml::Value;
 use units::{Duration, Quantity};
 
-use crate::refused;
+use crate::refused::refused;
 use crate::scenario::Scenario;
 use crate::table::ArrowTable;
 
@@ -26,8 +26,8 @@ impl PlrStudy {
 
 #[pymethods]
 impl PlrStudy {
-    /// A study that has not begun, with the `access` table of a scenario. `methods_json`: a list of values of its `method`, by
-    /// default the scenario's own.
+    /// A study that has not begun, with the `access` table of a scenario. `methods_json`: a list of values of its
+    /// `method`, by default the scenario's own.
     #[new]
     #[pyo3(signature = (scenario, packets, bursts, methods_json=None, seed=None))]
     fn new(

@@ -7,11 +7,11 @@ use std::thread;
 
 use pyo3::prelude::*;
 
-use crate::refused;
+use crate::refused::refused;
 use crate::table::ArrowTable;
 
-/// The answer to a question: its value as JSON, and its tables by name. `options_json`: an object; names of files in it start from
-/// `base_dir`.
+/// The answer to a question: its value as JSON, and its tables by name. `options_json`: an object; names of files in it
+/// start from `base_dir`.
 #[pyfunction]
 pub(crate) fn ask(
     py: Python<'_>,

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::prelude::*;
 use sim::Choose;
 
-use crate::refused;
+use crate::refused::refused;
 use crate::scheduler::{Raised, Selector};
 
 /// A study. Threads may share it: their calls wait for each other.
@@ -60,8 +60,9 @@ impl Capacity {
         advanced.map_err(refused)
     }
 
-    /// The results as JSON, once the study is done.
-    fn report_json(&self, py: Python<'_>) -> String {
-        serde_json::to_string(&self.with(py, |study| study.report())).expect("a report is JSON")
+    /// What was found up to now, as JSON; None while there is nothing.
+    fn report_json(&self, py: Python<'_>) -> Option<String> {
+        let report = self.with(py, |study| study.report())?;
+        Some(serde_json::to_string(&report).expect("a report is JSON"))
     }
 }

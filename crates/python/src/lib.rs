@@ -3,7 +3,10 @@
 mod access;
 mod ask;
 mod capacity;
+#[cfg(target_os = "linux")]
+mod emulation;
 mod plans;
+mod refused;
 mod routes;
 mod scenario;
 mod scheduler;
@@ -21,21 +24,21 @@ mod _core {
     use super::ask::ask;
     #[pymodule_export]
     use super::capacity::Capacity;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::emulation::Emulation;
     #[pymodule_export]
     use super::plans::Plans;
     #[pymodule_export]
+    use super::refused::ScenarioError;
+    #[pymodule_export]
     use super::routes::RoutesStudy;
     #[pymodule_export]
-    use super::scenario::{Scenario, ScenarioError, columns_json, registries_json, schema_json, version};
+    use super::scenario::{Scenario, columns_json, registries_json, schema_json, version};
     #[pymodule_export]
     use super::scheduler::Queue;
     #[pymodule_export]
     use super::simulation::{Record, Simulation, SimulationError};
     #[pymodule_export]
     use super::table::ArrowTable;
-}
-
-/// Converts the two errors in a user's input into Python exceptions.
-pub(crate) fn refused(error: sim::ScenarioError) -> PyErr {
-    scenario::ScenarioError::new_err(error.to_string())
 }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::prelude::*;
 use sim::ScenarioError;
 
-use crate::refused;
+use crate::refused::refused;
 use crate::table::ArrowTable;
 
 /// A search for the routes between all pairs of stations. Threads may share it: their calls wait for each other.

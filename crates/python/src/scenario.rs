@@ -1,25 +1,22 @@
 //! Scenarios.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use sim::{Choose, FileSource};
+use sim::{Choose, FileSource, TableReader};
 use units::{Duration, Quantity};
 
 use crate::capacity::Capacity;
 use crate::plans::{Kept, Plans, kept, plan};
-use crate::refused;
+use crate::refused::refused;
 use crate::scheduler::{Raised, Selector};
 use crate::simulation::Simulation;
 
-pyo3::create_exception!(
-    _core,
-    ScenarioError,
-    PyValueError,
-    "What is wrong with a scenario, in one line: field, given, allowed."
-);
+/// The table of a Parquet file as comma-separated text: the package reads it with a library that it has anyway.
+fn csv_of_parquet(bytes: &[u8]) -> Result<Vec<u8>, String> {
+    Python::attach(|py| py.import("transorbit.trace")?.call_method1("csv_of_parquet", (bytes,))?.extract())
+        .map_err(|error: PyErr| Python::attach(|py| error.value(py).to_string()))
+}
 
 /// A scenario: editable, not yet checked.
 #[pyclass(module = "transorbit._core", frozen)]
@@ -29,8 +26,8 @@ pub(crate) struct Scenario {
 
 #[pymethods]
 impl Scenario {
-    /// Reads TOML text; relative file names in it start from `base_dir`, or are those of `files` in memory. `recorded` has
-    /// the SHA-256 that a file had, by name, when a result was made: a run warns of others.
+    /// Reads TOML text; relative file names in it start from `base_dir`, or are those of `files` in memory. `recorded`
+    /// has the SHA-256 that a file had, by name, when a result was made: a run warns of others.
     ///
     /// Raises ScenarioError if the text is not TOML.
     #[staticmethod]
@@ -44,7 +41,7 @@ impl Scenario {
     ) -> PyResult<Scenario> {
         let source = match files {
             Some(files) => FileSource::Memory(files.into_iter().map(|(name, bytes)| (name, bytes.into())).collect()),
-            None => FileSource::from(Path::new(base_dir)),
+            None => FileSource::Tables(base_dir.into(), TableReader::new(csv_of_parquet)),
         };
         let scenario = py.detach(|| sim::Scenario::from_toml(text, source)).map_err(refused)?;
         Ok(scenario.with_recorded(recorded.unwrap_or_default()).into())
@@ -62,9 +59,12 @@ impl Scenario {
         self.inner.assign(assignment).map(Scenario::from).map_err(refused)
     }
 
-    /// Raises ScenarioError for the first field that is wrong.
-    fn check(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.inner.check()).map_err(refused)
+    /// Raises ScenarioError for the first field that is wrong. `registered`: the names of schedulers that are written
+    /// in Python.
+    #[pyo3(signature = (registered=None))]
+    fn check(&self, py: Python<'_>, registered: Option<Vec<String>>) -> PyResult<()> {
+        let scenario = self.knowing(registered);
+        py.detach(|| scenario.check()).map_err(refused)
     }
 
     /// The scenario as TOML with every default filled in and files named from the root.
@@ -73,10 +73,12 @@ impl Scenario {
         py.detach(|| plan(&self.inner, plans).map(|plan| plan.resolved_toml())).map_err(refused)
     }
 
-    /// The scenario of a run with this seed as a result folder keeps it, and its inputs: see `Simulation.kept`.
-    fn kept(&self, py: Python<'_>, seed: u64) -> PyResult<Kept> {
-        let plan = py.detach(|| self.inner.plan()).map_err(refused)?;
-        Ok(kept(py, &plan, seed))
+    /// The scenario of a run with this seed, by default its own, as a result folder keeps it, and its inputs: see
+    /// `Simulation.kept`.
+    #[pyo3(signature = (seed=None, plans=None))]
+    fn kept(&self, py: Python<'_>, seed: Option<u64>, plans: Option<&Plans>) -> PyResult<Kept> {
+        let plan = py.detach(|| plan(&self.inner, plans)).map_err(refused)?;
+        Ok(kept(py, &plan, seed.unwrap_or(plan.config().seed)))
     }
 
     /// The scenario's title; may be empty.
@@ -86,15 +88,17 @@ impl Scenario {
 
     /// A run of the scenario, not yet started; `seed` replaces the scenario's own. `schedulers` is called with the name
     /// of a scheduler that is written in Python and returns an object with `select(queues, now)`, or None.
-    /// `plans` keeps the plan for other runs, or has it from one.
-    #[pyo3(signature = (seed=None, schedulers=None, plans=None))]
+    /// `plans` keeps the plan for other runs, or has it from one. `registered`: the names of such schedulers.
+    #[pyo3(signature = (seed=None, schedulers=None, plans=None, registered=None))]
     fn simulation(
         &self,
         py: Python<'_>,
         seed: Option<u64>,
         schedulers: Option<Py<PyAny>>,
         plans: Option<&Plans>,
+        registered: Option<Vec<String>>,
     ) -> PyResult<Simulation> {
+        let scenario = self.knowing(registered);
         let raised = Raised::default();
         let mut failed = None;
         let find = |name: &str| -> PyResult<Option<Box<dyn Choose>>> {
@@ -115,7 +119,7 @@ impl Scenario {
             })
         };
         let simulation = py.detach(|| {
-            let plan = plan(&self.inner, plans)?;
+            let plan = plan(&scenario, plans)?;
             sim::Simulation::of(plan, seed, &mut choosers)
         });
         match failed {
@@ -126,8 +130,9 @@ impl Scenario {
 
     /// A study of the capacity of the last hop, not yet started. `duration`: of each part, with its unit. `schedulers`:
     /// names, by default that of the scenario; `find` is called with the name of a scheduler that is written in Python
-    /// and returns an object with `select(queues, now)`, or None.
-    #[pyo3(signature = (users, duration, schedulers=None, seed=None, find=None))]
+    /// and returns an object with `select(queues, now)`, or None; `registered` has these names.
+    #[allow(clippy::too_many_arguments)] // Python's keywords
+    #[pyo3(signature = (users, duration, schedulers=None, seed=None, find=None, registered=None))]
     fn capacity(
         &self,
         py: Python<'_>,
@@ -136,12 +141,21 @@ impl Scenario {
         schedulers: Option<Vec<String>>,
         seed: Option<u64>,
         find: Option<Py<PyAny>>,
+        registered: Option<Vec<String>>,
     ) -> PyResult<Capacity> {
+        let scenario = self.knowing(registered);
         let refuse = |error: units::ParseQuantityError| refused(sim::ScenarioError::new("duration", error.to_string()));
         let duration = Duration::parse(duration).map_err(refuse)?;
         let options = studies::capacity::CapacityOptions { users, schedulers, duration, seed };
-        let study = py.detach(|| studies::capacity::CapacityStudy::new(&self.inner, &options)).map_err(refused)?;
+        let study = py.detach(|| studies::capacity::CapacityStudy::new(&scenario, &options)).map_err(refused)?;
         Ok(Capacity::new(study, find))
+    }
+}
+
+impl Scenario {
+    /// The scenario whose plan knows these schedulers, or asks for none.
+    fn knowing(&self, registered: Option<Vec<String>>) -> sim::Scenario {
+        registered.map_or_else(|| self.inner.clone(), |names| self.inner.with_schedulers(names))
     }
 }
 
@@ -169,8 +183,8 @@ pub(crate) fn registries_json() -> String {
     serde_json::to_string(&sim::registries()).expect("registries are JSON")
 }
 
-/// The keys and columns of a result with unit, label and meaning, the causes of loss, and the endings of names that are units,
-/// as JSON.
+/// The keys and columns of a result with unit, label and meaning, the causes of loss, and the endings of names that are
+/// units, as JSON.
 #[pyfunction]
 pub(crate) fn columns_json() -> String {
     sim::columns().to_string()

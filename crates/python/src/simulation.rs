@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::exceptions::{PyOSError, PyRuntimeError};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use units::Time;
 
@@ -32,7 +32,7 @@ impl Simulation {
     }
 
     /// Calls `act` with the run. The GIL is released meanwhile, because a scheduler in Python may need it.
-    fn with<T: Send>(&self, py: Python<'_>, act: impl FnOnce(&mut sim::Simulation) -> T + Send) -> T {
+    pub(crate) fn with<T: Send>(&self, py: Python<'_>, act: impl FnOnce(&mut sim::Simulation) -> T + Send) -> T {
         py.detach(|| act(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
@@ -90,6 +90,28 @@ impl Simulation {
         self.raise(py)
     }
 
+    /// The flows whose ends are outside, each with its user.
+    fn external_flows(&self, py: Python<'_>) -> Vec<(u32, u32)> {
+        self.with(py, |run| run.external_flows())
+    }
+
+    /// Bytes of the longest packet that the last hop carries.
+    #[getter]
+    fn longest_packet(&self, py: Python<'_>) -> u32 {
+        self.with(py, |run| run.longest_packet())
+    }
+
+    /// Offers all packets of a log (24 bytes each: `<QIIIBBxx`, nanoseconds, flow, bytes, class or all ones, end, mark) at
+    /// their instants. Raises ValueError if it is no log of this scenario.
+    fn replay(&self, py: Python<'_>, log: &[u8]) -> PyResult<()> {
+        let replayed = self.with(py, |run| run.replay(log));
+        self.raise(py)?;
+        replayed.map_err(|error| match error {
+            sim::ReplayError::Run(error) => broken(error),
+            _ => PyValueError::new_err(error.to_string()),
+        })
+    }
+
     /// The result up to now; `partial` marks a run that was stopped before its end. The last packets are handled here,
     /// so a scheduler in Python may be called, and its exception is raised.
     #[pyo3(signature = (partial=false))]
@@ -100,7 +122,7 @@ impl Simulation {
     }
 }
 
-fn broken(error: sim::RunError) -> PyErr {
+pub(crate) fn broken(error: sim::RunError) -> PyErr {
     match error {
         sim::RunError::Capture(_) => PyOSError::new_err(error.to_string()),
         _ => SimulationError::new_err(error.to_string()),

@@ -1,19 +1,55 @@
 //! Where the files of a scenario come from, and what was read of them. The only place that reads the file system.
 
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 use units::{Files, MemoryFiles};
 
+/// The longest file that is read: hundreds of hours of a trace, or a hundred times all satellites there are.
+const MOST_BYTES: u64 = 256 << 20;
+
 /// Where the names of files in a scenario lead.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FileSource {
     /// Paths, relative to this folder.
     Folder(PathBuf),
+    /// The same; what is a Parquet file is turned into the comma-separated table that the stages read.
+    Tables(PathBuf, TableReader),
     /// Files in memory.
     Memory(MemoryFiles),
 }
+
+/// Turns the bytes of a Parquet file into those of a comma-separated table, or says why it cannot.
+#[derive(Clone)]
+pub struct TableReader(Arc<ReadTable>);
+
+type ReadTable = dyn Fn(&[u8]) -> Result<Vec<u8>, String> + Send + Sync;
+
+impl TableReader {
+    /// With what reads the table.
+    pub fn new(read: impl Fn(&[u8]) -> Result<Vec<u8>, String> + Send + Sync + 'static) -> TableReader {
+        TableReader(Arc::new(read))
+    }
+}
+
+impl std::fmt::Debug for TableReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("TableReader")
+    }
+}
+
+impl PartialEq for TableReader {
+    fn eq(&self, other: &TableReader) -> bool {
+        let _ = other; // all read alike
+        true
+    }
+}
+
+/// The first bytes of a Parquet file.
+const PARQUET: &[u8] = b"PAR1";
 
 units::report! {
     /// A file that a run was made from.
@@ -40,7 +76,7 @@ impl FileSource {
     /// The name that leads to the same file from any folder: the absolute path, or the name of a file in memory.
     pub(crate) fn absolute(&self, name: &str) -> String {
         match self {
-            FileSource::Folder(folder) => {
+            FileSource::Folder(folder) | FileSource::Tables(folder, _) => {
                 let path = folder.join(name);
                 std::path::absolute(&path).unwrap_or(path).display().to_string()
             }
@@ -90,17 +126,31 @@ impl Files for InputFiles {
         }
         let bytes: Arc<[u8]> = match &mut self.source {
             FileSource::Memory(files) => files.read(name)?,
-            FileSource::Folder(folder) => {
+            FileSource::Folder(folder) | FileSource::Tables(folder, _) => {
                 let path = folder.join(name);
                 let told = |error| match path == Path::new(name) {
                     true => format!("cannot be read: {error}"),
                     false => format!("cannot be read: {error}: {}", path.display()),
                 };
-                std::fs::read(&path).map_err(told)?.into()
+                read_at_most(&path, MOST_BYTES).map_err(told)?.into()
             }
+        };
+        let bytes = match &self.source {
+            FileSource::Tables(_, reader) if bytes.starts_with(PARQUET) => (reader.0)(&bytes)?.into(),
+            _ => bytes,
         };
         self.read.push((name.to_owned(), Arc::clone(&bytes)));
         Ok(bytes)
+    }
+}
+
+/// What a file holds, if that is not more than `most` bytes: a device has no end.
+fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
+    match read as u64 > most {
+        true => Err(io::Error::other(format!("it has more than {most} bytes"))),
+        false => Ok(bytes),
     }
 }
 
@@ -135,6 +185,8 @@ mod tests {
         assert_eq!(&*files.read("a.csv").unwrap(), b"1");
         std::fs::write(folder.join("a.csv"), "2").unwrap();
         assert_eq!(&*files.read("a.csv").unwrap(), b"1");
+        assert!(read_at_most(&folder.join("a.csv"), 1).is_ok());
+        assert!(read_at_most(&folder.join("a.csv"), 0).unwrap_err().to_string().contains("more than 0 bytes"));
         std::fs::remove_dir_all(&folder).unwrap();
         let refused = files.read("b.csv").unwrap_err();
         assert!(refused.starts_with("cannot be read: ") && refused.ends_with("b.csv"), "{refused}");

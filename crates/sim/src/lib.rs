@@ -5,6 +5,7 @@
 
 mod capture;
 mod files;
+mod offers;
 mod packet;
 mod plan;
 mod record;
@@ -12,9 +13,10 @@ mod scenario;
 mod simulation;
 mod world;
 
-pub use files::{FileSource, InputFile, InputFiles};
+pub use files::{FileSource, InputFile, InputFiles, TableReader};
 /// What a scheduler from elsewhere implements, and what it is shown.
 pub use link::{Choose, QueueState};
+pub use offers::{LoggedOffer, ReplayError};
 pub use plan::{KeptInput, Plan, Plans, channel_streams, draw_law, load_channel};
 pub use record::{
     CAUSES, Cause, ChannelSummary, Column, Conservation, FlowSummary, Lost, PathSummary, PepSummary, Record, Summary,
@@ -22,8 +24,9 @@ pub use record::{
 };
 pub use scenario::{
     Choice, ChoiceOption, FlowConfig, FlowDirection, PacketCapture, PepConfig, RecordConfig, Registry, Scenario,
-    ScenarioConfig, ScenarioError, TransportConfig, channel_from_json, constellation_from_json, positive, registries,
-    schema,
+    ScenarioConfig, ScenarioError, channel_from_json, constellation_from_json, positive, registries, schema,
 };
 pub use simulation::{RunError, Simulation};
-pub use world::{Choosers, last_hop_streams};
+/// The ends of a flow.
+pub use traffic::End;
+pub use world::{Choosers, Departure, Fate, Offer, OfferError, last_hop_streams};

@@ -104,16 +104,17 @@ impl Packet {
         route: Route::Downlink,
     };
 
-    /// How many full packets of `packet_bytes` data go before it in its flow: by the offset of its data, or by the data
-    /// that it acknowledges if it has none. Data begin at 1, after the SYN.
-    pub(crate) fn position(&self, packet_bytes: u32) -> u64 {
+    /// How many full packets of `payload_bytes` of data go before it in its flow: by the offset of its data, or by the
+    /// data that it acknowledges if it has none. Data begin at 1, after the SYN.
+    pub(crate) fn position(&self, payload_bytes: u32) -> u64 {
         match &self.payload {
             Payload::Tcp(segment) => {
                 let bare = segment.len == 0 && self.way == Way::Backward;
                 let offset = if bare { segment.seq.max(segment.ack) } else { segment.seq };
-                offset.saturating_sub(1) / u64::from(packet_bytes)
+                offset.saturating_sub(1) / u64::from(payload_bytes)
             }
             Payload::Udp(datagram) => datagram.number,
+            Payload::External(packet) => packet.number,
         }
     }
 }
@@ -125,6 +126,7 @@ pub(crate) fn digest_word(payload: &Payload, way: Way) -> u64 {
         (Payload::Tcp(segment), Way::Forward) => segment.seq,
         (Payload::Tcp(segment), Way::Backward) => !segment.ack,
         (Payload::Udp(datagram), _) => datagram.number,
+        (Payload::External(packet), _) => packet.number,
     }
 }
 

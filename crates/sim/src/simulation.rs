@@ -9,7 +9,7 @@ use units::{Duration, Time};
 use crate::plan::Plan;
 use crate::record::Record;
 use crate::scenario::{PacketCapture, Scenario, ScenarioError};
-use crate::world::{self, Choosers, World};
+use crate::world::{self, Choosers, Departure, Offer, OfferError, World};
 
 /// Why a run stopped.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -38,7 +38,7 @@ impl Simulation {
     /// # Errors
     /// The first field that is wrong, or a file that cannot be read.
     pub fn new(scenario: &Scenario, seed: Option<u64>) -> Result<Simulation, ScenarioError> {
-        Simulation::with_choosers(scenario, seed, &mut |_| None)
+        Simulation::with_choosers(&scenario.with_schedulers(Vec::new()), seed, &mut |_| None)
     }
 
     /// As [`Simulation::new`]; `choosers` is asked for each scheduler of kind `external` by its name.
@@ -88,6 +88,13 @@ impl Simulation {
         Ok(())
     }
 
+    /// From now on keeps events (handovers, time-outs, losses), and each packet that is sent from `from` on and before
+    /// `until`, for [`Record::events`] and [`Record::packets`]. It changes nothing else of the result. At most 100,000
+    /// events and 200,000 packets are kept.
+    pub fn watch(&mut self, from: Time, until: Time) {
+        self.world.watch(from, until);
+    }
+
     /// Length of the run.
     pub fn duration(&self) -> Duration {
         self.plan.config().duration
@@ -110,6 +117,36 @@ impl Simulation {
     pub fn advance(&mut self, until: Time) -> Result<(), RunError> {
         let until = until.min(Time::ZERO + self.plan.config().duration);
         self.world.run_until(until).map_err(RunError::from)
+    }
+
+    /// A packet from outside enters now, at an end of a flow whose transport is `external`.
+    ///
+    /// # Errors
+    /// There is no such flow or class, its ends are inside, or the packet does not fit the last hop.
+    pub fn offer(&mut self, offer: &Offer<'_>) -> Result<(), OfferError> {
+        let classes = self.plan.config().last_hop.classes.len();
+        self.world.offer(offer, classes, self.longest_packet())
+    }
+
+    /// The flows whose ends are outside, each with its user.
+    pub fn external_flows(&self) -> Vec<(u32, u32)> {
+        self.world.external_flows()
+    }
+
+    /// Bytes of the longest packet that the last hop carries.
+    pub fn longest_packet(&self) -> u32 {
+        self.plan.config().last_hop.max_packet_bytes().unwrap_or(u32::from(u16::MAX))
+    }
+
+    /// The next packet from outside that left, in the order of leaving.
+    pub fn poll_departure(&mut self) -> Option<Departure> {
+        self.world.poll_departure()
+    }
+
+    /// After [`Simulation::advance`]: nothing happens before this instant, unless something is offered; `None` if
+    /// nothing is to happen at all.
+    pub fn poll_timeout(&mut self) -> Option<Time> {
+        self.world.quiet_until()
     }
 
     /// The result up to now; `partial` marks it as that of a run stopped before its end.

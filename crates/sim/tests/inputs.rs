@@ -90,7 +90,7 @@ fn checking_finds_what_planning_finds() {
         (memory(&FILES[..1]), "channel.file: channel/trace.csv: cannot be read"),
         (
             memory(&[FILES[1], ("path/trace.csv", "0,0.02\n0,0.03\n")]),
-            "path.file: path/trace.csv: line 2: time 0 s must be later",
+            "path.file: path/trace.csv: line 2, column 1 (time): time 0 s must be later",
         ),
     ] {
         let scenario = edited(Scenario::from_toml(LABORATORY, broken).unwrap());

@@ -1,4 +1,5 @@
-//! What satellites that move do to packets: handovers, outages, links of a limited rate, and a last hop that follows them.
+//! What satellites that move do to packets: handovers, outages, links of a limited rate, and a last hop that follows
+//! them.
 
 mod util;
 
@@ -165,7 +166,7 @@ fn links_of_a_limited_rate_are_a_bottleneck() {
 
 #[test]
 fn the_channel_follows_the_elevation() {
-    let channel = "channel={kind=\"lms\", environment=\"suburban\", elevation=\"orbit\", carrier=\"2 GHz\", link_budget={eirp=\"30 dB\", figure_of_merit=\"-14 dB\", symbol_rate=\"5 MHz\"}}";
+    let channel = "channel={kind=\"lms\", environment=\"suburban\", elevation=\"orbit\", carrier=\"2 GHz\", link_budget={eirp=\"30 dBW\", figure_of_merit=\"-14 dB/K\", symbol_rate=\"5 MHz\"}}";
     let record = run(SHELL, &[channel, "last_hop.harq={kind=\"adaptive\"}"]);
     assert!(record.summary.flows[0].goodput_bps > 1e6, "{:?}", record.summary.flows[0]);
     let pieces = run_in_pieces(SHELL, &[channel, "last_hop.harq={kind=\"adaptive\"}"], 7);

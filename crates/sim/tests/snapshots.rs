@@ -72,7 +72,7 @@ fn return_links_are_what_they_were() {
     const TRANSFER: &str = include_str!("../../../scenarios/dvbrcs2-transfer.toml");
     let small = ["duration=8 s", "flows.1.traffic.start=2 s", "flows.0.count=60", "access.frame.carriers=25"];
     let row_of = |name: &str, edit: &str| row(name, TRANSFER, &[&small[..], &[edit]].concat());
-    let methods = access::AccessMethod::ALL.iter().filter(|kind| **kind != "table");
+    let methods = access::AccessMethod::all().filter(|kind| *kind != "table");
     let methods = methods.map(|kind| row_of(kind, &format!("access.method={kind}")));
     let policies = access::SwitchPolicy::ALL.iter();
     let policies =

@@ -5,7 +5,7 @@ mod util;
 use link::DropReason;
 use serde_json::Value as Json;
 use sim::{FlowSummary, Record};
-use util::{LABORATORY, run, scenario};
+use util::{LABORATORY, LEO, run, scenario};
 
 /// Calls of the papers to users with shadowed channels.
 const CALLS: &str = r#"
@@ -18,7 +18,7 @@ record   = { series = false }
 rate       = "5 Mbit/s"
 delay      = "10 ms"
 scheduler  = { kind = "pf" }
-harq       = { kind = "adaptive" }
+harq       = { kind = "adaptive", padding = true }
 [[flows]]
 count        = 6
 start_spread = "1 s"
@@ -246,4 +246,19 @@ fn the_summary_has_its_keys() {
         assert!(json["users"][key].is_number(), "users.{key}");
     }
     assert!(json["last_hop"]["spectral_efficiency"].is_number());
+}
+
+/// A packet of 210 B in a block of 1,115 B is padding by four fifths; without padding, or with packets of more than half
+/// a block, there is nothing to say.
+#[test]
+fn tells_whose_packets_are_mostly_padding() {
+    let warnings = |base: &str, edits: &[&str]| scenario(base, edits).plan().unwrap().warnings().to_vec();
+    let [told] = &warnings(CALLS, &[])[..] else { panic!("{:?}", warnings(CALLS, &[])) };
+    assert!(told.starts_with("last_hop.harq.padding: packets of flows.0 have 210 B"), "{told}");
+    assert!(told.contains("1115 B: 81 %"), "{told}");
+    assert_eq!(warnings(CALLS, &["last_hop.harq={ kind = \"adaptive\" }"]), [""; 0]);
+    assert_eq!(warnings(CALLS, &["flows.0.traffic.packet=600 B"]), [""; 0]);
+    assert_eq!(warnings(LEO, &[]), [""; 0]);
+    let [told] = &warnings(LEO, &["flows.0.direction=up"])[..] else { panic!("acknowledgments of 52 B are padded") };
+    assert!(told.starts_with("last_hop.harq.padding: acknowledgments of flows.0 have"), "{told}");
 }

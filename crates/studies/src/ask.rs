@@ -9,6 +9,7 @@ use sim::{ScenarioError, Table};
 use crate::access::equations;
 use crate::channel;
 use crate::constellation::{delays, ground, sky};
+use crate::path;
 
 /// What a question is answered with.
 pub struct Answer {
@@ -62,6 +63,7 @@ pub fn ask(question: &str, options: &str, base: &Path) -> Result<Answer, Scenari
         "constellation.positions" => by(sky::positions, options, base),
         "constellation.stations" => by(sky::stations, options, base),
         "constellation.warning" => by(sky::age_warning, options, base),
+        "path.course" => by(path::course, options, base),
         _ => Err(ScenarioError::new("", format!("\"{question}\" is no question"))),
     }
 }

@@ -9,5 +9,6 @@ mod bounds;
 pub mod capacity;
 mod channel;
 pub mod constellation;
+mod path;
 
 pub use ask::{Answer, ask};

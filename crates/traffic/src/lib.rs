@@ -54,6 +54,8 @@ pub enum Needs {
         /// The largest, with IP and UDP headers, in bytes.
         packet: u32,
     },
+    /// Packets from outside, which need nothing.
+    Outside,
 }
 
 /// The most connections of an application: a bit of a word stands for each.
@@ -128,6 +130,7 @@ units::registry! {
         "web" => Web(Web) in web,
         "packmime" => PackMime(PackMime) in packmime,
         "voice" => Voice(Voice) in voice,
+        "external" => External(External) in external,
     }
 }
 

@@ -22,6 +22,7 @@ fn example(kind: &str) -> TrafficConfig {
         "web" => TrafficConfig::Web(Web { pages: Some(5), ..Web::default() }),
         "packmime" => TrafficConfig::PackMime(PackMime { persistent: true, ..PackMime::default() }),
         "voice" => TrafficConfig::Voice(Voice { length: Some(Duration::from_secs(5)), ..Voice::default() }),
+        "external" => TrafficConfig::External(External::default()),
         other => panic!("no example of traffic {other}"),
     }
 }
@@ -75,6 +76,10 @@ fn every_source_acts_only_when_due_opens_first_and_closes_last() {
         let config = example(kind);
         assert_eq!(config.entry().check(), Ok(()));
         let applications = config.entry().build(&[OFFSET, OFFSET * 2], RUN, &mut entry_streams(1));
+        if config.entry().needs() == Needs::Outside {
+            assert!(applications.iter().all(|application| application.source.poll_timeout().is_none()), "{kind}");
+            continue;
+        }
         for user in 0..2 {
             assert!(applications.iter().any(|application| application.user == user), "{kind}");
         }
@@ -127,6 +132,7 @@ fn only_voice_has_a_listener_and_goes_by_datagrams() {
         let needs = match *kind {
             "voice" => Needs::Datagrams { packet: 200 },
             "web" | "packmime" => Needs::Exchange,
+            "external" => Needs::Outside,
             _ => Needs::Stream,
         };
         assert_eq!(config.entry().needs(), needs, "{kind}");

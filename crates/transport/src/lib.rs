@@ -1,8 +1,9 @@
-//! Transport protocols as machines without input or output: they are handed `now` and segments, and say what to send and
-//! when to be woken.
+//! Transport protocols as machines without input or output: they are handed `now` and segments, and say what to send
+//! and when to be woken.
 
 pub mod congestion;
 mod endpoint;
+mod external;
 mod probes;
 mod profile;
 mod state;
@@ -10,11 +11,15 @@ mod tcp;
 mod udp;
 
 pub use congestion::{CongestionConfig, CongestionController, NewRenoConfig};
-pub use endpoint::{Act, Answer, Endpoint, Input, Payload, TcpEnd, UdpEnd, Wake};
+pub use endpoint::external::{ExternalConfig, ExternalEnd};
+pub use endpoint::tcp::{TcpConfig, TcpEnd};
+pub use endpoint::udp::{UdpConfig, UdpEnd};
+pub use endpoint::{Act, Answer, Endpoint, Input, Payload, Service, Transport, TransportConfig, Wake};
+pub use external::ExternalPacket;
 pub use profile::Profile;
 pub use state::CongestionState;
 pub use tcp::{
     ByteCounting, Connection, Counters, DelayedAck, Dupthresh, Flags, Info, RtoFloor, SackBlocks, Segment, Settings,
-    State, SynOptions, TcpConfig, Transmit, profile_table,
+    State, SynOptions, Transmit, profile_table,
 };
-pub use udp::{Datagram, UdpConfig, UdpSender};
+pub use udp::{Datagram, UdpSender};

@@ -47,6 +47,31 @@ fn a_resolved_configuration_is_complete_and_means_the_same() {
     }
 }
 
+/// What a result folder keeps must be read again: also where the profile switches on what another option forbids.
+#[test]
+fn a_resolved_configuration_is_accepted() {
+    let switches = ["sack", "timestamps", "rack", "tlp", "dsack", "fack", "eifel"];
+    let mut accepted = 0;
+    for profile in Profile::ALL {
+        for bits in 0..3_u32.pow(switches.len() as u32) {
+            let lines = switches.iter().enumerate().map(|(place, name)| match bits / 3_u32.pow(place as u32) % 3 {
+                0 => String::new(),
+                state => format!("{name} = {}\n", state == 1),
+            });
+            let text = format!("profile = '{}'\n{}", profile.name(), lines.collect::<String>());
+            let given = config(&text);
+            if given.check().is_err() {
+                continue;
+            }
+            accepted += 1;
+            let resolved = given.resolved(1115);
+            assert!(resolved.check().is_ok(), "{text}: {:?}", resolved.check());
+            assert_eq!(resolved.resolve(1115), given.resolve(1115), "{text}");
+        }
+    }
+    assert!(accepted > 1000, "{accepted}");
+}
+
 #[test]
 fn delayed_ack_is_a_switch_or_a_duration() {
     let delay = |text: &str| config(&format!("delayed_ack = {text}")).delayed_ack;

@@ -6,7 +6,7 @@ use std::ops::{Add, Neg, Sub};
 use crate::text::{ParseQuantityError, Quantity, textual};
 use crate::time::Duration;
 
-textual!(Duration, BitRate, Bytes, Db, Probability, Angle, Speed, Frequency, Length);
+textual!(Duration, BitRate, Bytes, Db, Dbw, DbPerKelvin, Probability, Angle, Speed, Frequency, Length);
 
 impl fmt::Debug for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -122,7 +122,7 @@ impl Add for Bytes {
 
 /// Declares a quantity held as one `f64`.
 macro_rules! real {
-    ($(#[$meta:meta])* $name:ident, $what:literal, $units:expr, $example:literal, $range:expr, $from:ident, $as:ident, $unit:literal $(, bare: $bare:literal)?) => {
+    ($(#[$meta:meta])* $name:ident, $what:literal, $units:expr, $example:literal, $range:expr, $from:ident, $as:ident, $unit:literal $(, bare: $bare:literal)? $(, mistaken: $mistaken:literal)?) => {
         $(#[$meta])*
         #[derive(Clone, Copy, PartialEq, PartialOrd, Default)]
         pub struct $name(f64);
@@ -145,6 +145,7 @@ macro_rules! real {
             const EXAMPLE: &'static str = $example;
             const RANGE: (f64, f64, &'static str) = $range;
             $(const BARE: bool = $bare;)?
+            $(const MISTAKEN: Option<&'static str> = Some($mistaken);)?
             fn from_base(value: f64) -> Self {
                 $name(value)
             }
@@ -164,6 +165,16 @@ macro_rules! real {
 real!(
     /// A ratio of powers in decibels: a signal-to-noise ratio, a gain or an attenuation.
     Db, "a ratio in decibels", &[("dB", 1.0)], "10 dB", (-300.0, 300.0, "between -300 dB and 300 dB"), new, get, "decibels"
+);
+real!(
+    /// A power in decibels relative to 1 W.
+    Dbw, "a power in decibels relative to 1 W", &[("dBW", 1.0)], "20 dBW", (-300.0, 300.0, "between -300 dBW and 300 dBW"), new, get, "decibels relative to 1 W",
+    mistaken: "dB"
+);
+real!(
+    /// A figure of merit G/T: a gain over a noise temperature, in decibels relative to 1/K.
+    DbPerKelvin, "a figure of merit G/T", &[("dB/K", 1.0)], "-5 dB/K", (-300.0, 300.0, "between -300 dB/K and 300 dB/K"), new, get, "decibels relative to 1/K",
+    mistaken: "dB"
 );
 real!(
     /// A probability or a share, 0 to 1.
@@ -244,6 +255,9 @@ mod tests {
         assert_eq!("-36.9 deg".parse(), Ok(Angle::from_degrees(-36.9)));
         assert_eq!("72 km/h".parse(), Ok(Speed::from_mps(20.0)));
         assert_eq!("1448 B".parse(), Ok(Bytes::new(1448)));
+        assert_eq!("20 dBW".parse(), Ok(Dbw::new(20.0)));
+        assert_eq!("-5 dB/K".parse(), Ok(DbPerKelvin::new(-5.0)));
+        assert_eq!([Dbw::new(20.5).to_string(), DbPerKelvin::new(-5.0).to_string()], ["20.5 dBW", "-5 dB/K"]);
     }
 
     #[test]
@@ -261,6 +275,17 @@ mod tests {
         assert!(says(BitRate::parse("0 bit/s").unwrap_err()).contains("at least 1 bit/s"));
         assert!(says(Probability::parse("150 %").unwrap_err()).contains("between 0 % and 100 %"));
         assert!(says(Db::parse("loud").unwrap_err()).contains("as in \"10 dB\""));
+        assert_eq!(
+            says(Dbw::parse("20 dB").unwrap_err()),
+            "\"20 dB\" is not a power in decibels relative to 1 W: unknown unit \"dB\": one of dBW; dB is a ratio of two \
+             powers: write \"20 dBW\""
+        );
+        assert!(
+            says(DbPerKelvin::parse("-5 dB").unwrap_err())
+                .ends_with("one of dB/K; dB is a ratio of two powers: write \"-5 dB/K\"")
+        );
+        assert!(says(Dbw::parse("50 dBm").unwrap_err()).ends_with("unknown unit \"dBm\": one of dBW"));
+        assert!(says(Db::parse("20 dBW").unwrap_err()).ends_with("unknown unit \"dBW\": one of dB"));
         assert!(Db::parse("nan dB").is_err() && Db::parse("inf dB").is_err());
     }
 

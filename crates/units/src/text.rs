@@ -15,6 +15,8 @@ pub trait Quantity: Sized + Copy {
     const RANGE: (f64, f64, &'static str);
     /// Whether a number without a unit is accepted; it is then in the base unit.
     const BARE: bool = false;
+    /// The unit of a ratio that is written by mistake for the one unit of a quantity that is relative to something.
+    const MISTAKEN: Option<&'static str> = None;
 
     /// From a value in the base unit that is within [`Quantity::RANGE`].
     fn from_base(value: f64) -> Self;
@@ -39,6 +41,11 @@ pub trait Quantity: Sized + Copy {
             Some(u) => u.1,
             None if unit.is_empty() && Self::BARE => 1.0,
             None if unit.is_empty() => return Err(refuse(format!("the unit is missing: one of {}", units()))),
+            None if Self::MISTAKEN == Some(unit) => {
+                let own = units();
+                let hint = format!("{unit} is a ratio of two powers: write \"{number} {own}\"");
+                return Err(refuse(format!("unknown unit \"{unit}\": one of {own}; {hint}")));
+            }
             None => return Err(refuse(format!("unknown unit \"{unit}\": one of {}", units()))),
         };
         let base = value * scale;

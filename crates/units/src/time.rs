@@ -19,26 +19,31 @@ impl Time {
     pub const MAX: Time = Time(u64::MAX);
 
     /// The instant `nanos` nanoseconds after the start.
+    #[inline]
     pub const fn from_nanos(nanos: u64) -> Time {
         Time(nanos)
     }
 
     /// The instant `seconds` after the start, to the nearest nanosecond; 0 for negative or NaN.
+    #[inline]
     pub fn from_secs_f64(seconds: f64) -> Time {
         Time(nanos(seconds))
     }
 
     /// Nanoseconds since the start.
+    #[inline]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
     /// Seconds since the start.
+    #[inline]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
     /// Time elapsed since `earlier`; zero if `earlier` is later.
+    #[inline]
     pub const fn since(self, earlier: Time) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
@@ -51,68 +56,81 @@ impl Duration {
     pub const MAX: Duration = Duration(u64::MAX);
 
     /// `nanos` nanoseconds.
+    #[inline]
     pub const fn from_nanos(nanos: u64) -> Duration {
         Duration(nanos)
     }
 
     /// `micros` microseconds.
+    #[inline]
     pub const fn from_micros(micros: u64) -> Duration {
         Duration(micros * 1_000)
     }
 
     /// `millis` milliseconds.
+    #[inline]
     pub const fn from_millis(millis: u64) -> Duration {
         Duration(millis * 1_000_000)
     }
 
     /// `secs` seconds.
+    #[inline]
     pub const fn from_secs(secs: u64) -> Duration {
         Duration(secs * 1_000_000_000)
     }
 
     /// `seconds` to the nearest nanosecond; zero for negative or NaN.
+    #[inline]
     pub fn from_secs_f64(seconds: f64) -> Duration {
         Duration(nanos(seconds))
     }
 
     /// Whole nanoseconds.
+    #[inline]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
     /// Seconds.
+    #[inline]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
     /// The difference, or zero if `other` is longer.
+    #[inline]
     pub const fn saturating_sub(self, other: Duration) -> Duration {
         Duration(self.0.saturating_sub(other.0))
     }
 
     /// Times `factor` (at least 0), to the nearest nanosecond.
+    #[inline]
     pub fn mul_f64(self, factor: f64) -> Duration {
         Duration((self.0 as f64 * factor).round() as u64)
     }
 
     /// Whether the length is zero.
+    #[inline]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 }
 
+#[inline]
 fn nanos(seconds: f64) -> u64 {
     (seconds * 1e9).round() as u64 // `as` saturates: negative and NaN give 0
 }
 
 impl Add<Duration> for Time {
     type Output = Time;
+    #[inline]
     fn add(self, rhs: Duration) -> Time {
         Time(self.0.saturating_add(rhs.0))
     }
 }
 
 impl AddAssign<Duration> for Time {
+    #[inline]
     fn add_assign(&mut self, rhs: Duration) {
         *self = *self + rhs;
     }
@@ -120,6 +138,7 @@ impl AddAssign<Duration> for Time {
 
 impl Sub<Duration> for Time {
     type Output = Time;
+    #[inline]
     fn sub(self, rhs: Duration) -> Time {
         Time(self.0.saturating_sub(rhs.0))
     }
@@ -127,12 +146,14 @@ impl Sub<Duration> for Time {
 
 impl Add for Duration {
     type Output = Duration;
+    #[inline]
     fn add(self, rhs: Duration) -> Duration {
         Duration(self.0.saturating_add(rhs.0))
     }
 }
 
 impl AddAssign for Duration {
+    #[inline]
     fn add_assign(&mut self, rhs: Duration) {
         *self = *self + rhs;
     }
@@ -140,6 +161,7 @@ impl AddAssign for Duration {
 
 impl Mul<u64> for Duration {
     type Output = Duration;
+    #[inline]
     fn mul(self, rhs: u64) -> Duration {
         Duration(self.0.saturating_mul(rhs))
     }
@@ -147,6 +169,7 @@ impl Mul<u64> for Duration {
 
 impl Div<u64> for Duration {
     type Output = Duration;
+    #[inline]
     fn div(self, rhs: u64) -> Duration {
         Duration(self.0 / rhs)
     }

@@ -51,7 +51,9 @@ def _commands(app: App, name: str) -> Iterator[tuple[str, App]]:
 
 def _examples(command: App) -> str:
     text = command.help_epilogue
-    if not isinstance(text, str) or not text.startswith("Examples:"):
+    before, heading, after = text.partition("Examples:\n") if isinstance(text, str) else ("", "", "")
+    if not heading:
         return ""
-    lines = [line.removeprefix("    ") for line in text.splitlines()[1:]]
-    return "\n<!-- test: parsed only -->\n\n```sh\n" + "\n".join(lines) + "\n```\n"
+    listed = f"\n```text\n{before.rstrip()}\n```\n" if before.strip() else ""
+    lines = [line.removeprefix("    ") for line in after.splitlines()]
+    return listed + "\n<!-- test: parsed only -->\n\n```sh\n" + "\n".join(lines) + "\n```\n"

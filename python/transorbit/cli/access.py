@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,9 +34,9 @@ Methods = Annotated[
 
 @access.command(
     help_epilogue=examples(
-        "transorbit access plr --plot plr.svg",
-        "transorbit access plr --method crdsa --method '{kind=\"crdsa\", replicas=2}' --packets 10:100:10 --bursts 1e5",
-        "transorbit access plr scenarios/dvbrcs2-transfer.toml --method musca --es-n0 '3 dB' --csv -",
+        "transorbit access plr --bursts 2e4 --plot plr.svg",
+        "transorbit access plr --method crdsa --method '{kind=\"crdsa\", replicas=2}' --packets 10:100:10 --bursts 1e4",
+        "transorbit access plr dvbrcs2-transfer --method musca --es-n0 '3 dB' --bursts 1e4 --csv -",
     )
 )
 def plr(
@@ -94,8 +93,7 @@ def plr(
         except to.ScenarioError as error:
             raise _of_options(error, methods) from None
         except KeyboardInterrupt:
-            print("transorbit: the study was stopped, and nothing of it is kept", file=sys.stderr)
-            raise
+            raise KeyboardInterrupt("the study was stopped, and nothing of it is kept") from None
     write_csv(study.table, csv)
     if json_:
         print(json.dumps(study.report, indent=2, ensure_ascii=False), flush=True)
@@ -112,7 +110,7 @@ def plr(
 @access.command(
     help_epilogue=examples(
         "transorbit access analysis",
-        "transorbit access analysis scenarios/dvbrcs2-transfer.toml --method musca --users 477 --loss 0.04,0.28 --json",
+        "transorbit access analysis dvbrcs2-transfer --method musca --users 477 --loss 0.04,0.28 --json",
     )
 )
 def analysis(

@@ -15,8 +15,20 @@ from transorbit._capacity import DEFAULT_USERS
 from transorbit.cli import parse, show
 from transorbit.cli.access import access
 from transorbit.cli.channel import channel
-from transorbit.cli.common import Plugins, Settings, examples, load, run_plugins
+from transorbit.cli.common import (
+    Force,
+    Outside,
+    Plugins,
+    Settings,
+    check_out,
+    examples,
+    load,
+    records_packets,
+    run_plugins,
+)
 from transorbit.cli.constellation import constellation
+from transorbit.cli.emulate import HELP as EMULATE_HELP
+from transorbit.cli.emulate import REPLAY_HELP, emulate, replay
 from transorbit.cli.errors import UsageError
 from transorbit.cli.plot import HELP as PLOT_HELP
 from transorbit.cli.plot import plot
@@ -24,8 +36,12 @@ from transorbit.cli.report import HELP as REPORT_HELP
 from transorbit.cli.report import report
 from transorbit.cli.reproduce import HELP as REPRODUCE_HELP
 from transorbit.cli.reproduce import reproduce
+from transorbit.cli.start import INIT_HELP, SCENARIOS_HELP, init, scenarios
 from transorbit.cli.sweep import HELP as SWEEP_HELP
 from transorbit.cli.sweep import sweep
+from transorbit.cli.trace import CALIBRATE_HELP, calibrate, trace
+from transorbit.cli.view import HELP as VIEW_HELP
+from transorbit.cli.view import view
 
 if TYPE_CHECKING:
     from transorbit.result import Result
@@ -36,30 +52,41 @@ app = App(
     version=to.__version__,
     help="What TCP and its users experience over a satellite path.",
     help_epilogue=examples(
-        "transorbit run scenarios/leo-tcp.toml",
-        'transorbit run scenarios/leo-tcp.toml --set channel.reference_snr="7 dB"',
-        "transorbit check scenarios/leo-tcp.toml",
-        "transorbit capacity scenarios/tcp-users.toml",
-        "transorbit access plr --method crdsa --method musca",
+        "transorbit demo",
+        "transorbit scenarios",
+        "transorbit init leo-tcp",
+        'transorbit run leo-tcp.toml --set channel.reference_snr="7 dB"',
+        "transorbit report results/leo-tcp",
+        "transorbit check leo-tcp.toml",
+        'transorbit capacity tcp-users --duration "2 s"',
+        "transorbit access plr --method crdsa --method musca --bursts 1e4",
         "transorbit list channels",
         "transorbit constellation delay leo-66 --from 43.6,1.4 --to -36.9,174.8",
     ),
     help_format="plaintext",
     version_flags=["--version"],
 )
+app.register_install_completion_command()
 app.command(constellation)
 app.command(channel)
 app.command(access)
+app.command(trace)
+app.command(calibrate, help_epilogue=CALIBRATE_HELP)
+app.command(init, help_epilogue=INIT_HELP)
+app.command(scenarios, help_epilogue=SCENARIOS_HELP)
 app.command(report, help_epilogue=REPORT_HELP)
 app.command(plot, help_epilogue=PLOT_HELP)
 app.command(reproduce, help_epilogue=REPRODUCE_HELP)
 app.command(sweep, help_epilogue=SWEEP_HELP)
+app.command(view, help_epilogue=VIEW_HELP)
+app.command(emulate, help_epilogue=EMULATE_HELP)
+app.command(replay, help_epilogue=REPLAY_HELP)
 
 
 @app.command(
     help_epilogue=examples(
-        "transorbit run scenarios/leo-tcp.toml --out results/first",
-        "transorbit run scenarios/leo-tcp.toml --set flows.0.count=3 --json",
+        "transorbit run leo-tcp --out results/first",
+        "transorbit run leo-tcp --set flows.0.count=3 --json",
     )
 )
 def run(
@@ -67,38 +94,45 @@ def run(
     /,
     *,
     set_: Settings = None,
+    outside: Outside = False,
     plugin: Plugins = None,
     seed: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     out: Path | None = None,
+    force: Force = False,
     json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
     quiet: Annotated[bool, Parameter(negative="")] = False,
-    plots: bool = True,
+    plots: bool | None = None,
 ) -> int:
     """Simulate a scenario, print its summary and write a result folder.
 
     Args:
         scenario: A scenario file.
         seed: Replaces the scenario's seed: a whole number, zero or more.
-        out: The result folder; by default results/NAME. An earlier result there is replaced.
+        out: The result folder; by default results/NAME, or results/NAME-2 and so on where there is that of another
+            scenario or seed. An earlier result of the same is replaced.
         json_: Print the summary as JSON and nothing else; keeps a folder only with --out.
         quiet: Print nothing.
-        plots: Draw the plots into the result folder.
+        plots: Draw every plot into the result folder, or none; by default one picture, the overview.
     """
     run_plugins(plugin)
-    ready = load(scenario, set_)
-    directory = out if out or json_ else Path("results") / scenario.stem
+    ready = load(scenario, set_, outside=outside)
+    root = None if seed is None else parse.seed(seed)
+    directory = None if json_ and not out else _result_folder(ready, root, scenario.stem, out, force=force)
     if directory:
         _folder.check_replaceable(directory)
-    elif _records_packets(ready):
+    elif records_packets(ready):
         print("transorbit: without --out there is no folder for the packets; none are written", file=sys.stderr)
         ready = ready.set("record.packets=none")
     above = directory.absolute().parent if directory else None
-    result, stopped = _run(ready, None if seed is None else parse.seed(seed), bar=not quiet, scratch=above)
+    result, stopped = _run(ready, root, bar=not quiet, scratch=above)
     if json_:
         print(json.dumps(result.summary, indent=2, ensure_ascii=False), flush=True)
     elif not quiet:
         print(show.summary(result), flush=True)
     if directory:
+        if stopped and (directory / "summary.json").is_file() and not (directory / "PARTIAL").is_file():
+            # A part does not replace the whole.
+            directory = _folder.numbered(directory, lambda folder: not folder.exists())
         result.save(directory, plots=plots)
         if not (quiet or json_):
             print(f"Result: {directory}")
@@ -110,8 +144,8 @@ def run(
 
 @app.command(
     help_epilogue=examples(
-        "transorbit capacity scenarios/tcp-users.toml --out results/capacity",
-        "transorbit capacity scenarios/tcp-users.toml --users 1,10,100 --scheduler pf --scheduler codes --json",
+        "transorbit capacity tcp-users --duration '2 s' --out results/capacity",
+        "transorbit capacity tcp-users --users 1,10 --duration '2 s' --scheduler pf --scheduler codes --json",
     )
 )
 def capacity(
@@ -119,16 +153,18 @@ def capacity(
     /,
     *,
     set_: Settings = None,
+    outside: Outside = False,
     plugin: Plugins = None,
     users: str = ",".join(map(str, DEFAULT_USERS)),
     schedulers: Annotated[list[str] | None, Parameter(name="--scheduler", negative="")] = None,
     duration: str = "60 s",
     seed: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     out: Path | None = None,
+    force: Force = False,
     json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
     quiet: Annotated[bool, Parameter(negative="")] = False,
     plots: bool = True,
-) -> None:
+) -> int:
     """The capacity of the last hop if every user always has packets waiting, without path and transport.
 
     Users chosen at random and max-rate, always the best channel, are part of every study, and so are the limits that
@@ -140,17 +176,20 @@ def capacity(
         schedulers: A scheduler beside these two, by name; by default that of the scenario. Repeatable.
         duration: Simulated time for each scheduler and number of users.
         seed: Replaces the scenario's seed: a whole number, zero or more.
-        out: Keep the study in this folder: report, table and plot. An earlier one there is replaced.
+        out: Keep the study in this folder: report, table and plot. An earlier one of the same scenario
+            is replaced.
         json_: Print the report as JSON and nothing else.
         quiet: Print nothing.
         plots: Draw the plot into the folder.
     """
     run_plugins(plugin)
-    ready = load(scenario, set_)
+    ready = load(scenario, set_, outside=outside)
     counts = parse.counts("--users", users)
     root = None if seed is None else parse.seed(seed)
     if out:
+        check_out(out, same=_folder.is_of(out, ready.identity(root)), force=force)
         _folder.check_replaceable(out, _folder.CAPACITY)
+    stopped = None
     with show.progress(enabled=not quiet) as progress:
         try:
             study = to.capacity(
@@ -158,9 +197,8 @@ def capacity(
             )
         except to.ScenarioError as error:
             raise _of_options(error) from None
-        except KeyboardInterrupt:
-            print("transorbit: the study was stopped, and nothing of it is kept", file=sys.stderr)
-            raise
+        except to.CapacityInterrupted as stop:
+            study, stopped = stop.study, str(stop)
     if json_:
         print(json.dumps(study.report, indent=2, ensure_ascii=False), flush=True)
     elif not quiet:
@@ -169,16 +207,20 @@ def capacity(
         study.save(out, plots=plots)
         if not (quiet or json_):
             print(f"Study: {out}")
+    if stopped:
+        print(f"transorbit: {stopped}", file=sys.stderr)
+        return 130
+    return 0
 
 
 @app.command
-def check(scenario: Path, /, *, set_: Settings = None) -> None:
+def check(scenario: Path, /, *, set_: Settings = None, outside: Outside = False) -> None:
     """Validate a scenario and print it with every default filled in.
 
     Args:
         scenario: A scenario file.
     """
-    ready = load(scenario, set_)
+    ready = load(scenario, set_, outside=outside)
     print(ready.to_toml(), end="")
 
 
@@ -211,22 +253,32 @@ def schema() -> None:
 
 
 @app.command
-def demo(scenario: Path = Path("scenarios/leo-tcp.toml"), /, *, out: Path = Path("results/demo")) -> int:
+def demo(scenario: Path = Path("leo-tcp"), /, *, out: Path | None = None, force: Force = False) -> int:
     """Run a scenario with and without the reordering buffer, compare and draw them.
 
     Args:
         scenario: A scenario file whose last hop has HARQ.
-        out: The folder for both results and the comparison.
+        out: The folder for both results and the comparison; by default results/demo, or results/demo-2 and so on where
+            there is that of another scenario.
     """
     variants = {"with the reordering buffer": ("with-reordering", "true"), "without": ("without-reordering", "false")}
     results: dict[str, Result] = {}
+    ready = {name: load(scenario, [f"last_hop.reordering.enabled={on}"]) for name, on in variants.values()}
+    identities = {name: one.identity() for name, one in ready.items()}
+
+    def is_free(folder: Path) -> bool:
+        return force or all(_folder.is_of(folder / name, identity) for name, identity in identities.items())
+
+    if out:
+        check_out(out, same=is_free(out), force=force)
+    else:
+        out = _folder.numbered(Path("results/demo"), is_free)
     ours = {name for name, _ in variants.values()} | {"goodput.svg", "goodput.png"}
     if out.is_dir() and (foreign := sorted({entry.name for entry in out.iterdir()} - ours)):
         raise FileExistsError(f"{out}: holds {foreign[0]}, which is no part of a demo; choose another folder")
-    for label, (name, enabled) in variants.items():
-        ready = load(scenario, [f"last_hop.reordering.enabled={enabled}"])
+    for label, (name, _) in variants.items():
         _folder.check_replaceable(out / name)
-        results[label], stopped = _run(ready, None, bar=True, scratch=out)
+        results[label], stopped = _run(ready[name], None, bar=True, scratch=out)
         if stopped:
             print(f"transorbit: {stopped}; nothing is kept", file=sys.stderr)
             return 130
@@ -249,10 +301,13 @@ def _of_options(error: to.ScenarioError) -> Exception:
     return UsageError(f"{option}: {message}") if option else error
 
 
-def _records_packets(scenario: to.Scenario) -> bool:
-    import tomllib
-
-    return bool(tomllib.loads(scenario.to_toml())["record"]["packets"] != "none")
+def _result_folder(ready: to.Scenario, seed: int | None, name: str, out: Path | None, *, force: bool) -> Path:
+    """Where the result goes: never over that of another scenario or seed, unless that is said."""
+    identity = ready.identity(seed)
+    if out:
+        check_out(out, same=_folder.is_of(out, identity), force=force)
+        return out
+    return _folder.numbered(Path("results") / name, lambda folder: force or _folder.is_of(folder, identity))
 
 
 def _run(scenario: to.Scenario, seed: int | None, *, bar: bool, scratch: Path | None) -> tuple[Result, str | None]:

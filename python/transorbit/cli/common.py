@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 import transorbit as to
+from transorbit import _folder
 from transorbit.cli.errors import UsageError
 
 Settings = Annotated[
@@ -18,6 +19,13 @@ Settings = Annotated[
 Plugins = Annotated[
     list[Path] | None,
     Parameter(name="--plugin", negative="", help="Run this Python file first: it registers schedulers. Repeatable."),
+]
+Outside = Annotated[
+    bool, Parameter(name="--outside", negative="", help="Let the file name files outside of its folder: you trust it.")
+]
+Force = Annotated[
+    bool,
+    Parameter(name="--force", negative="", help="Replace what the folder of --out has, whatever it was made from."),
 ]
 Csv = Annotated[
     Path | None,
@@ -31,10 +39,10 @@ def examples(*commands: str) -> str:
     return "\n".join(["Examples:", *(f"    {command}" for command in commands)])
 
 
-def load(path: Path, settings: list[str] | None) -> to.Scenario:
+def load(path: Path, settings: list[str] | None, *, outside: bool = False) -> to.Scenario:
     """The scenario with its changes, checked."""
     try:
-        scenario = to.Scenario.load(path).set(*(settings or []))
+        scenario = to.Scenario.load(path, outside=outside).set(*(settings or []))
         scenario.check()
     except to.ScenarioError:
         if "scenario" in keys(path):
@@ -45,12 +53,25 @@ def load(path: Path, settings: list[str] | None) -> to.Scenario:
 
 def keys(path: Path) -> set[str]:
     """The keys at the top of a file, to tell a scenario from a sweep where one is given for the other."""
-    import tomllib
+    from transorbit import _content, _files
 
     try:
-        return set(tomllib.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError):
+        return set(_files.toml(_files.read_text(_content.find(path))))
+    except (OSError, to.ScenarioError):
         return set()
+
+
+def check_out(out: Path, *, same: bool, force: bool) -> None:
+    """Refuse to replace the result of something else, unless that is said."""
+    if not (same or force):
+        raise UsageError(f"--out: {out} has the result of another scenario or seed: choose another folder, or --force")
+
+
+def records_packets(scenario: to.Scenario) -> bool:
+    """Whether a scenario wants its packets written."""
+    import tomllib
+
+    return bool(tomllib.loads(scenario.to_toml())["record"]["packets"] != "none")
 
 
 def run_plugins(files: list[Path] | None) -> None:
@@ -60,6 +81,12 @@ def run_plugins(files: list[Path] | None) -> None:
     for file in files or []:
         if not file.is_file():
             raise UsageError(f"--plugin {file}: no such file")
+        try:
+            compile(file.read_bytes(), str(file), "exec")
+        except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+            line = f"line {error.lineno}: " if isinstance(error, SyntaxError) and error.lineno else ""
+            told = error.msg if isinstance(error, SyntaxError) else str(error)
+            raise UsageError(f"--plugin {file}: {line}is not Python: {told}") from None
         runpy.run_path(str(file))
 
 
@@ -78,10 +105,24 @@ def write_text(text: str, path: Path) -> None:
         path.write_text(text, encoding="utf-8", newline="")
 
 
+def write_numbers(table: Any, path: Path) -> None:
+    """Write the numbers of a figure; a file with other columns is somebody else's, and stays."""
+    text = table.write_csv()
+    if path.is_file() and path.stat().st_size and _header(path.read_bytes()) != _header(text.encode()):
+        raise UsageError(f"--data: {path} is there and has other columns: choose another name")
+    write_text(text, path)
+
+
+def _header(data: bytes) -> bytes:
+    return data.split(b"\n", 1)[0].strip()
+
+
 def check_plot(path: Path | None) -> None:
     """Refuse a name of a plot before anything is computed for it."""
     if path and path.suffix.lower() not in {".svg", ".png", ".pdf"}:
         raise UsageError(f"--plot: {path}: the name must end in .svg, .png or .pdf")
+    if path:
+        _folder.check_file(path)
 
 
 def write_plot(figure: Any, path: Path) -> None:

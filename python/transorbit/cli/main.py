@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+# Characters of a message, and of its end, where a longer one is cut.
+_LONGEST, _END = 1000, 200
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command and leave the process with its exit code."""
@@ -46,12 +49,17 @@ def run(arguments: Sequence[str]) -> int:
             return _stop_writing()
         except OSError as error:
             return _refuse(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
+        print(f"transorbit: {' '.join(str(stop).split()) or 'stopped'}", file=sys.stderr)
         return 130
 
 
 def _refuse(message: str) -> int:
-    print("transorbit: " + " ".join(message.split()), file=sys.stderr)
+    told = " ".join(message.split())
+    if len(told) > _LONGEST:
+        # It repeats what was given, which can be a whole file: the place is at its beginning.
+        told = f"{told[: _LONGEST - _END]} … {told[-_END:]}"
+    print(f"transorbit: {told}", file=sys.stderr)
     return 2
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from typing import Any
 
+from transorbit import _files
+from transorbit._core import ScenarioError
 from transorbit.cli.errors import UsageError
 
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
@@ -100,9 +101,10 @@ def choice(option: str, text: str) -> str | dict[str, Any]:
     if not text.lstrip().startswith("{"):
         return text
     try:
-        found: dict[str, Any] = tomllib.loads(f"it = {text}")["it"]
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f'{option}: {text} is no inline table of TOML, as in {{ kind = "NAME" }}: {error}') from None
+        found: dict[str, Any] = _files.toml(f"it = {text}")["it"]
+    except ScenarioError as error:
+        told = str(error).removeprefix("not TOML: ")
+        raise UsageError(f'{option}: {text} is no inline table of TOML, as in {{ kind = "NAME" }}: {told}') from None
     return found
 
 

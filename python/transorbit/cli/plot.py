@@ -10,25 +10,42 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 import transorbit as to
-from transorbit import _open
+from transorbit import _figures, _folder, _open
 from transorbit._names import hint
 from transorbit.cli import parse
-from transorbit.cli.common import examples
+from transorbit.cli.common import examples, write_numbers, write_plot
 from transorbit.cli.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from matplotlib.figure import Figure
 
-HELP = examples(
+_KINDS = {
+    "a result": {name: kind.shows for name, kind in _figures.OF_RUN.items()},
+    "a sweep": _figures.OF_SWEEP,
+}
+
+
+def _described(kinds: Mapping[str, str], indent: str = "") -> list[str]:
+    """A line for each kind."""
+    broad = max(map(len, kinds), default=0)
+    return [f"{indent}{kind:<{broad}}  {shows}" for kind, shows in kinds.items()]
+
+
+_LISTED = [line for of, kinds in _KINDS.items() for line in (f"Kinds of {of}:", *_described(kinds, "    "), "")]
+HELP = "\n".join(_LISTED) + examples(
+    "transorbit run leo-tcp --set duration='30 s' --set record.packets=pcapng",
     "transorbit plot results/leo-tcp",
     "transorbit plot results/leo-tcp timeline --from '10 s' --until '20 s'",
-    "transorbit plot results/packets sequence --flow 0 --out sequence.pdf",
-    "transorbit plot results/snr lines --y goodput_mbps --by policy --width single",
-    "transorbit plot results/snr cdf --y flows.goodput_bps --only 'snr=7 dB'",
+    "transorbit plot results/leo-tcp sequence --flow 0 --out sequence.pdf",
+    "transorbit sweep leo-snr --set duration='5 s'",
+    "transorbit plot results/leo-snr lines --y goodput_mbps --by tcp --width single --data goodput.csv",
+    "transorbit plot results/leo-snr cdf --y flows.goodput_bps --only 'snr=7 dB'",
 )
 _INCHES = {"mm": 25.4, "cm": 2.54, "in": 1.0}
 _WIDTH_IN = (1.5, 20.0)
-_OF_RUN, _OF_SWEEP = ("flow", "place", "from", "until"), ("x", "y", "by", "panels", "only", "log", "title")
+_OF_RUN, _OF_SWEEP = ("flow", "place", "from", "until"), ("x", "y", "by", "panels", "only", "log")
 Name = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
 
 
@@ -50,32 +67,35 @@ def plot(
     until: str | None = None,
     width: str = "double",
     out: Path | None = None,
+    data: Path | None = None,
 ) -> None:
     """Draw a result or a sweep; without a kind, list what the folder can be drawn as.
 
     Args:
         folder: A result folder, or that of a sweep.
-        kind: What to draw.
+        kind: What to draw: one of the kinds below.
         x: Of a sweep: the axis to draw over.
         y: Of a sweep: a metric, a column of the runs, or one of the flows, as in flows.goodput_bps.
         by: Of a sweep: the axis with a line or bar for each value.
         panels: Of a sweep: the axis with a panel for each value.
         only: Of a sweep: draw these values of an axis, as in snr=7,10. Repeatable.
         log: Of a sweep: logarithmic axes: x, y or xy.
-        title: Of a sweep: written above.
+        title: Written above; '' is none.
         flow: Of a timeline or sequence: the number of the flow.
         place: Of a sequence: where the packets were seen: sender, gateway, satellite or receiver.
         from_: Of a timeline or sequence: when it begins, as in "10 s".
         until: Of a timeline or sequence: when it ends.
         width: single (88 mm, a column), double (7.2 in, a page), or a length as in "120 mm".
-        out: Write this file, .svg, .pdf or .png, and its numbers beside it as .csv. By default .svg, .pdf and .csv in
-            the folder's plots.
+        out: Write this file, .svg, .pdf or .png. By default .svg and .pdf in the folder's plots.
+        data: Write the numbers of the figure to this file, as CSV; one that has something else is not replaced.
     """
     from transorbit import plots
     from transorbit.plots import style
 
     if out is not None and out.suffix.lower() not in style.SUFFIXES:
         raise UsageError(f"--out: {out}: the name must end in {', '.join(style.SUFFIXES)}")
+    for file in filter(None, (out, data)):
+        _folder.check_file(file)
     is_sweep = _is_sweep(folder)
     given: dict[str, Any] = {"x": x, "y": y, "by": by, "panels": panels, "only": only, "log": log, "title": title}
     given |= {"flow": flow, "place": place, "from": from_, "until": until}
@@ -88,8 +108,12 @@ def plot(
         figure, stem = (_of_sweep if is_sweep else _of_run)(folder, kind, given)
     except to.ScenarioError as error:
         raise _of_options(error) from None
-    for file in plots.publish(figure, out or folder / "plots" / stem):
-        print(f"Figure: {file}" if file.suffix != ".csv" else f"Numbers: {file}")
+    for file in [out] if out else [folder / "plots" / f"{stem}{suffix}" for suffix in (".svg", ".pdf")]:
+        write_plot(figure, file)
+        print(f"Figure: {file}")
+    if data:
+        write_numbers(plots.numbers(figure), data)
+        print(f"Numbers: {data}")
 
 
 def _is_sweep(folder: Path) -> bool:
@@ -104,10 +128,9 @@ def _is_sweep(folder: Path) -> bool:
 
 def _of_sweep(folder: Path, kind: str, given: dict[str, Any]) -> tuple[Figure, str]:
     from transorbit import plots
-    from transorbit.plots import sweep as of
     from transorbit.sweep import SweepResult
 
-    _check_kind(kind, list(of.KINDS), "sweep")
+    _check_kind(kind, list(_figures.OF_SWEEP), "sweep")
     _check_options(given, _OF_RUN, "a sweep")
     result = SweepResult.load(folder)
     if lacks := result.incomplete:
@@ -121,20 +144,18 @@ def _of_sweep(folder: Path, kind: str, given: dict[str, Any]) -> tuple[Figure, s
 def _of_run(folder: Path, kind: str, given: dict[str, Any]) -> tuple[Figure, str]:
     from transorbit import plots
 
-    _check_kind(kind, [*plots.CLOSE, *plots.ALL], "result")
+    _check_kind(kind, list(_figures.OF_RUN), "result")
     _check_options(given, _OF_SWEEP, "a result")
     result = _open.result(folder)
-    if kind in plots.CLOSE:
+    if kind in _figures.CLOSE:
         times = {f"{name}_s": parse.start(f"--{name}", given[name]) for name in ("from", "until") if name in given}
         rest = {name: value for name, value in given.items() if name not in {"from", "until"}}
         if kind == "timeline":
             _check_options(rest, ("place",), "a timeline")
-        figure = plots.CLOSE[kind](result, **rest, **times)
+        figure = plots.draw(kind, result, **rest, **times)
     else:
         _check_options(given, _OF_RUN, kind)
-        figure = plots.draw(kind, result)
-        if figure is not None:
-            figure.set_size_inches(given["width"], figure.get_figheight())
+        figure = plots.draw(kind, result, **given)
     if figure is None:
         raise UsageError(f"plot: {kind}: the run has nothing to show in this plot")
     return figure, kind
@@ -145,7 +166,6 @@ def _listing(folder: Path, is_sweep: bool) -> str:
     from transorbit import plots
 
     if is_sweep:
-        from transorbit.plots import sweep as of
         from transorbit.sweep import SweepResult
 
         result = SweepResult.load(folder)
@@ -153,18 +173,17 @@ def _listing(folder: Path, is_sweep: bool) -> str:
         told = [f"axes: {axes}; metrics: {', '.join(result.metrics)}"]
         kinds = {
             kind: what
-            for kind, what in of.KINDS.items()
+            for kind, what in _figures.OF_SWEEP.items()
             if (kind != "heatmap" or len(result.axes) > 1)
             and (kind != "spectral-efficiency" or "last_hop.spectral_efficiency" in result.runs.columns)
         }
     else:
         run, told = _open.result(folder), []
-        shown = {kind: function for kind, function in plots.ALL.items() if plots.draw(kind, run) is not None}
-        shown |= {} if run.series.is_empty() else {"timeline": plots.timeline}
-        shown |= {"sequence": plots.sequence} if run.captures else {}
-        kinds = {kind: (function.__doc__ or "").splitlines()[0].rstrip(".") for kind, function in shown.items()}
-    broad = max(map(len, kinds), default=0)
-    return "\n".join([*(f"{kind:<{broad}}  {what[:1].lower()}{what[1:]}" for kind, what in kinds.items()), *told])
+        shown = {kind for kind in plots.ALL if plots.draw(kind, run) is not None}
+        shown |= set() if run.series.is_empty() else {"timeline"}
+        shown |= {"sequence"} if run.captures else set()
+        kinds = {kind: of.shows for kind, of in _figures.OF_RUN.items() if kind in shown}
+    return "\n".join([*_described(kinds), *told])
 
 
 def _check_kind(kind: str, known: list[str], what: str) -> None:

@@ -6,7 +6,11 @@ from pathlib import Path  # noqa: TC003 - the parser of the command line reads t
 
 from transorbit.cli.common import examples
 
-HELP = examples("transorbit report results/leo-tcp", "transorbit report results/leo-tcp --out leo-tcp.html")
+HELP = examples(
+    'transorbit run leo-tcp --set duration="20 s"',
+    "transorbit report results/leo-tcp",
+    "transorbit report results/leo-tcp --out leo-tcp.html",
+)
 
 
 def report(directory: Path, /, *, out: Path | None = None, between: str | None = None) -> None:

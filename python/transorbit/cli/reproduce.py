@@ -10,14 +10,15 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from transorbit import _content
 from transorbit.cli import parse, show
 from transorbit.cli.common import examples
 from transorbit.cli.errors import UsageError
 
 HELP = examples(
     "transorbit reproduce --list",
-    "transorbit reproduce --quick",
-    "transorbit reproduce tauran-2018/table-4-1 --json",
+    "transorbit reproduce tauran-2018/table-4-1 --quick",
+    "transorbit reproduce tauran-2018/table-4-1 --quick --json",
 )
 
 
@@ -29,7 +30,7 @@ def reproduce(
     out: Path = Path("results/reproduction"),
     seed: Annotated[str, Parameter(allow_leading_hyphen=True)] = "1",
     jobs: int | None = None,
-    papers: Path = Path("papers"),
+    papers: Path | None = None,
     docs: Path | None = None,
     list_: Annotated[bool, Parameter(name="--list", negative="")] = False,
     json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
@@ -46,7 +47,7 @@ def reproduce(
         out: The folder for runs, figures, reproduction.html and reproduction.json. Runs there are not repeated.
         seed: The root seed, 1 to 1000000000.
         jobs: Runs at a time; by default one for each processor.
-        papers: The folder of the papers.
+        papers: The folder of the papers; by default those that transorbit comes with.
         docs: Write the table of all claims and the figures into this folder of the documentation, too.
         list_: List papers, items and their numbers of claims, and run nothing.
         json_: Print the claims as JSON and nothing else.
@@ -55,7 +56,7 @@ def reproduce(
     from transorbit.reproduce import items, reproduce, table
 
     if list_:
-        print(table.listing(items.load(papers, only)))
+        print(table.listing(items.load(papers or _content.papers(), only)))
         return 0
     if docs and only:
         raise UsageError("--docs: writes the table of all papers; leave the paper out")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import sys
-import tomllib
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 import transorbit as to
+from transorbit import _files
 from transorbit.cli import parse, show
-from transorbit.cli.common import Plugins, Settings, examples, keys, run_plugins
+from transorbit.cli.common import Outside, Plugins, Settings, examples, keys, run_plugins
 from transorbit.cli.errors import UsageError
 from transorbit.sweep.identity import differences
 from transorbit.sweep.result import begun, check_folder, frozen
@@ -26,11 +26,15 @@ if TYPE_CHECKING:
     from transorbit.sweep import Progress
 
 HELP = examples(
-    "transorbit sweep scenarios/leo-snr.sweep.toml",
-    'transorbit sweep scenarios/leo-snr.sweep.toml --set duration="30 s" --out results/short',
-    "transorbit sweep scenarios/leo-snr.sweep.toml --dask tcp://127.0.0.1:8786",
+    'transorbit sweep leo-snr --set duration="5 s"',
+    "transorbit init leo-snr",
+    'transorbit sweep leo-snr.sweep.toml --set duration="5 s" --out results/short --jobs 2',
 )
 _SHOWN_POINTS = 60
+_CHECKED_POINTS = 10_000
+# From so many runs on it is said how many there are, and how long they take.
+_MANY_RUNS = 10_000
+_ESTIMATE_S = 5.0
 _SHOWN_ERRORS = 5
 
 
@@ -39,6 +43,7 @@ def sweep(
     /,
     *,
     set_: Settings = None,
+    outside: Outside = False,
     plugin: Plugins = None,
     jobs: int | None = None,
     dask: str | None = None,
@@ -65,7 +70,7 @@ def sweep(
     if jobs is not None and (jobs < 1 or dask is not None):
         raise UsageError("--jobs: does not go with --dask" if dask else f"--jobs: {jobs} must be 1 or more")
     run_plugins(plugin)
-    ready = _load(file)
+    ready = _load(file, outside=outside)
     # Options come after the file, so what is wrong with them is told without its name.
     ready = ready.replace(seed=None if seed is None else parse.seed(seed), set=_settings(set_))
     directory = out or Path("results") / file.name.removesuffix(".toml").removesuffix(".sweep")
@@ -74,6 +79,8 @@ def sweep(
         raise UsageError(f"--out: {directory} holds {file.name} itself, which a sweep must not replace")
     if resume:
         _check_same(ready, directory)
+    if (runs := len(ready.points) * ready.replications) >= _MANY_RUNS and not quiet:
+        print(f"transorbit: {len(ready.points)} points, {runs} runs", file=sys.stderr, flush=True)
     ready.check()
     _warn_of_unfit(ready)
     stopped = None
@@ -90,6 +97,8 @@ def sweep(
             result = ready.run(jobs=jobs, dask=client, store=directory / "store.sqlite", progress=tell)
         except to.SweepInterrupted as stop:
             result, stopped = stop.result, str(stop)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt("stopped; finished runs are kept: the same command goes on from there") from None
     if folder.is_ours:
         result.save(directory)
     else:
@@ -107,9 +116,9 @@ def sweep(
     return _failures(result, report)
 
 
-def _load(file: Path) -> to.Sweep:
+def _load(file: Path, *, outside: bool) -> to.Sweep:
     try:
-        return to.Sweep.load(file)
+        return to.Sweep.load(file, outside=outside)
     except to.ScenarioError:
         given = keys(file)
         if "scenario" not in given and given & {"path", "last_hop", "flows"}:
@@ -120,7 +129,8 @@ def _load(file: Path) -> to.Sweep:
 def _warn_of_unfit(ready: to.Sweep) -> None:
     """Warn of points whose scenario is wrong before the others are run: a line for each error."""
     unfit: dict[str, list[str]] = {}
-    for point in ready.points:
+    # Of very many points the first are looked at: the others would take longer to look at than people wait.
+    for point in ready.points[:_CHECKED_POINTS]:
         try:
             ready.scenario(point).check()
         except to.ScenarioError as error:
@@ -161,8 +171,8 @@ def _settings(assignments: list[str] | None) -> dict[str, Any]:
         if not (key and equals):
             raise UsageError(f'--set: {assignment!r}: write key=value, as in channel.reference_snr="7 dB"')
         try:
-            (settings[key],) = tomllib.loads(f"value = {text}").values()
-        except (tomllib.TOMLDecodeError, ValueError):
+            (settings[key],) = _files.toml(f"value = {text}").values()
+        except (to.ScenarioError, ValueError):
             if not text or text[0] in "[{\"'":
                 raise UsageError(f"--set: {key}: `{text}` is not a TOML value") from None
             settings[key] = text
@@ -283,12 +293,16 @@ def _progress(*, enabled: bool) -> Iterator[Callable[[Progress], None] | None]:
 
 
 class _Patience:
-    """Without a terminal: one line if nothing goes on for want of a worker."""
+    """Without a terminal: a line if nothing goes on for want of a worker, and one for how long very many runs take."""
 
     def __init__(self) -> None:
         self._told = False
+        self._estimated = False
 
     def __call__(self, at: Progress) -> None:
+        if at.total >= _MANY_RUNS and not self._estimated and at.elapsed_s > _ESTIMATE_S and at.left_s is not None:
+            self._estimated = True
+            print(f"transorbit: {_how_far(at)}; Ctrl-C keeps what is finished", file=sys.stderr, flush=True)
         if at.stalled and not self._told:
             print("transorbit: --dask: the scheduler has no workers; waiting for one", file=sys.stderr, flush=True)
         self._told = at.stalled

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from contextlib import nullcontext
@@ -183,6 +184,7 @@ def routes(
     out: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
     base_dir: str | PathLike[str] = ".",
+    replace: bool = True,
 ) -> Routes:
     """The routes between all pairs of stations over a constellation, on a grid of time.
 
@@ -203,15 +205,14 @@ def routes(
             folder appears whole or not at all, and replaces earlier routes.
         progress: called repeatedly with the number of instants that are done, and of all.
         base_dir: the folder to which the constellation's names of files are relative.
+        replace: whether routes of other options that `out` has may be replaced.
 
     Raises:
         ScenarioError: names the option that is wrong: `constellation`, `stations` (and its line), `step`, ...
-        FileExistsError: `out` holds something that are not routes.
+        FileExistsError: `out` holds something that are not routes, or without `replace` other routes.
         OSError: the stations cannot be read, or the folder cannot be written.
     """
     started = time.perf_counter()
-    if out is not None:
-        _folder.check_replaceable(Path(out), folder())
     options: dict[str, object] = {
         "constellation": as_text(constellation),
         "stations_csv": as_csv(stations),
@@ -224,6 +225,12 @@ def routes(
         "keep_unseen": keep_unseen,
         "threads": threads,
     }
+    asked = {name: value for name, value in options.items() if name != "threads"}
+    identity = {"options_sha256": hashlib.sha256(as_json(asked).encode()).hexdigest()}
+    if out is not None:
+        _folder.check_replaceable(Path(out), folder())
+        if not replace and not _folder.is_of(Path(out), identity, "options_sha256"):
+            raise FileExistsError(f"{out}: has routes of other options: choose another folder, or --force (`replace`)")
     study = _core.RoutesStudy(as_json(options), base_dir)
     rows = study.instants * len(study.stations) * (len(study.stations) - 1) // 2
     if out is None and rows > _LARGEST_IN_MEMORY:
@@ -243,6 +250,7 @@ def routes(
         parameters = json.dumps({key: value for key, value in report.items() if not key.endswith("rows")})
         origin = provenance(parameters, 0, time.perf_counter() - started)
         del origin["seed"]
+        origin |= identity
         origin["parameters_sha256"] = origin.pop("scenario_sha256")
         pairs = _pairs(study)
         if fresh is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from transorbit import _content, _files
 from transorbit._ask import ask_table
 from transorbit._core import ScenarioError
 
@@ -35,9 +36,9 @@ def as_csv(places: str | Path | Mapping[str, Sequence[float]]) -> str:
     """The places as text of a CSV file."""
     if isinstance(places, str | Path):
         try:
-            return Path(places).read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise ScenarioError(f"stations: {places}: is no text in UTF-8: {error.reason}") from None
+            return _files.read_text(_content.find(places))
+        except ScenarioError as error:
+            raise ScenarioError(f"stations: {error}") from None
     lines = ["name,latitude_deg,longitude_deg,altitude_m"]
     for name, place in places.items():
         if len(place) not in {2, 3}:

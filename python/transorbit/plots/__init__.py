@@ -6,15 +6,19 @@ Of a run: each function returns a matplotlib `Figure`, or None where the run has
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from transorbit import _figures
 from transorbit.plots.access import access_times, plr
 from transorbit.plots.capacity import capacity
 from transorbit.plots.compare import compare_goodput
 from transorbit.plots.constellation import constellation_delays, coverage, passes, world
+from transorbit.plots.course import course
 from transorbit.plots.models import channel, constellation_delay
 from transorbit.plots.numbers import numbers
-from transorbit.plots.run import goodput, harq, path_delay, queue, return_link, satellite, window
+from transorbit.plots.overview import overview
+from transorbit.plots.path import path_delay, return_link, satellite
+from transorbit.plots.run import goodput, harq, queue, window
 from transorbit.plots.sequence import sequence
 from transorbit.plots.style import publish, save, write
 from transorbit.plots.sweep import of_sweep
@@ -23,46 +27,39 @@ from transorbit.plots.timeline import timeline
 from transorbit.plots.users import completion, goodput_by_user, voice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from matplotlib.figure import Figure
 
-    from transorbit.result import Result
+    from transorbit.plots.given import Result
 
 #: The plots of a run's series, by the name of their file.
-OF_SERIES: dict[str, Callable[[Result], Figure | None]] = {
-    "goodput": goodput,
-    "window": window,
-    "path-delay": path_delay,
-    "satellite": satellite,
-    "harq": harq,
-    "queue": queue,
-}
+OF_SERIES = _figures.load(_figures.OF_SERIES)
 #: Those of what the users got.
-OF_USERS: dict[str, Callable[[Result], Figure | None]] = {
-    "goodput-by-user": goodput_by_user,
-    "voice": voice,
-    "completion": completion,
-}
+OF_USERS = _figures.load(_figures.OF_USERS)
 #: Those of a return link.
-OF_ACCESS: dict[str, Callable[[Result], Figure | None]] = {
-    "return-link": return_link,
-    "access-times": access_times,
-}
-#: All that are drawn into every result folder.
+OF_ACCESS = _figures.load(_figures.OF_ACCESS)
+#: All that `Result.save_plots` draws.
 ALL = OF_SERIES | OF_USERS | OF_ACCESS
 #: Those that are drawn when asked for: they can be told what to show.
-CLOSE: dict[str, Callable[..., Figure | None]] = {"timeline": timeline, "sequence": sequence}
+CLOSE = _figures.load(_figures.CLOSE)
 
 
-def draw(name: str, result: Result) -> Figure | None:
+def draw(name: str, result: Result, **options: Any) -> Figure | None:
     """Draw one of `ALL` or `CLOSE`; None where the run has nothing to show in it.
+
+    Args:
+        name: of the plot.
+        result: of the run.
+        options: `width` in inches, `title` ("" for none), and those of `timeline` and `sequence`.
 
     Raises:
         KeyError: there is no such plot.
         ScenarioError: `sequence`, and the run kept no packets.
     """
-    return None if name in OF_SERIES and result.series.is_empty() else (ALL | CLOSE)[name](result)
+    return (
+        None
+        if name in OF_SERIES and name != _figures.OVERVIEW and result.series.is_empty()
+        else (ALL | CLOSE)[name](result, **options)
+    )
 
 
 __all__ = [
@@ -78,6 +75,7 @@ __all__ = [
     "completion",
     "constellation_delay",
     "constellation_delays",
+    "course",
     "coverage",
     "draw",
     "goodput",
@@ -86,6 +84,7 @@ __all__ = [
     "numbers",
     "of_sweep",
     "of_table",
+    "overview",
     "passes",
     "path_delay",
     "plr",

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from transorbit.plots import style
+from transorbit.plots import heading, style
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from transorbit.access import PlrCurves
-    from transorbit.result import Result
+    from transorbit.plots.given import PlrCurves, Result
 
 _MARKERS = "osD^vPX"
 _DASHED = (0, (5, 3))
@@ -21,7 +22,7 @@ _DASHED = (0, (5, 3))
 _FEWEST_FLOWS = 3
 
 
-def plr(study: PlrCurves) -> Figure:
+def plr(study: PlrCurves, **look: Unpack[style.Look]) -> Figure:
     """Packet loss rate and throughput against the packets of a block, as figure 3 of Kuhn et al. 2015.
 
     Shaded is what holds with 95 % confidence. A point without any loss is an empty triangle at the upper end of its
@@ -29,7 +30,7 @@ def plr(study: PlrCurves) -> Figure:
     """
     slots = study.report["block_slots"]
     title = f"Random access, blocks of {slots} slots, {_noise(study)}"
-    with style.plain(title=title, rows=2, height=5.2) as (fig, [top, low]):
+    with style.plain(title=title, rows=2, height=5.2, look=look) as (fig, [top, low]):
         for i, method in enumerate(study.methods):
             own = study.table.filter(pl.col("method") == method).sort("packets_per_block")
             color = style.CYCLE[i % len(style.CYCLE)]
@@ -47,12 +48,12 @@ def plr(study: PlrCurves) -> Figure:
         low.set_ylim(bottom=0)
         low.set_xlim(0, until * 1.02)
         low.set_xlabel(f"Packets in a block of {slots} slots")
-        style.above(top)
-        low.legend(loc="upper left")
+        heading.above(top)
+        heading.above(low)
     return fig
 
 
-def access_times(result: Result) -> Figure | None:
+def access_times(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     """Times to the first packet and to completion of flows over the return link, by traffic and direction."""
     flows = [flow for flow in result.summary["flows"] if flow.get("access_kind") is not None]
     kinds = list(dict.fromkeys(_what(flow) for flow in flows))
@@ -66,7 +67,7 @@ def access_times(result: Result) -> Figure | None:
     if max((len(times) for own in known.values() for times in own.values()), default=0) < _FEWEST_FLOWS:
         return None
     title = f"Return link: {result.summary['access']['method']}{' (stopped early)' if result.partial else ''}"
-    with style.plain(title=title, height=3.4) as (fig, [ax]):
+    with style.plain(title=title, height=3.4, look=look) as (fig, [ax]):
         for i, kind in enumerate(kinds):
             for key, label, line in (("first_packet_s", "first packet", "-"), ("completion_s", "all", _DASHED)):
                 times = known[key][kind]
@@ -84,7 +85,7 @@ def access_times(result: Result) -> Figure | None:
         ax.set_ylabel("Flows done by then (%)")
         ax.set_ylim(0, 101)
         ax.set_xlim(left=0)
-        style.above(ax)
+        heading.above(ax)
     return fig
 
 

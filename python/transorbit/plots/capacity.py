@@ -7,20 +7,22 @@ from typing import TYPE_CHECKING
 import polars as pl
 from matplotlib.ticker import FixedLocator, NullLocator, ScalarFormatter
 
-from transorbit.plots import style
+from transorbit.plots import heading, style
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from transorbit._capacity import Capacity
+    from transorbit.plots.given import Capacity
 
 _DASHED = (0, (5, 3))
 _DOTTED = (0, (1, 2))
 _LABELS = {"random": "at random", "max-rate": "best channel (max-rate)"}
 
 
-def capacity(study: Capacity) -> Figure:
+def capacity(study: Capacity, **look: Unpack[style.Look]) -> Figure:
     """Packets per second against the number of users, as figure 6.3 of Tauran's thesis.
 
     A line for each policy, one for a single user, and the limits dashed: the mean capacity of the channels, and that of
@@ -30,7 +32,7 @@ def capacity(study: Capacity) -> Figure:
     counts = sorted(table["users"].unique())
     until = float(counts[-1])
     title = f"Capacity of the last hop, {study.report['packet_bytes']} B packets"
-    with style.plain(title=title, height=3.6) as (fig, [ax]):
+    with style.plain(title=title, height=3.6, look=look) as (fig, [ax]):
         policies = list(dict.fromkeys(table["policy"]))
         for i, policy in enumerate(policies):
             own = table.filter(pl.col("policy") == policy).sort("users")
@@ -59,7 +61,7 @@ def capacity(study: Capacity) -> Figure:
         ax.set_xlabel("Users, all with packets waiting")
         ax.set_ylabel("Packets decoded per second")
         ax.set_ylim(0, 1.08 * max(float(table[name].max() or 1.0) for name in ("best_limit_pps", "decoded_pps")))  # type: ignore[arg-type]
-        style.above(ax)
+        heading.above(ax)
     return fig
 
 

@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from transorbit.plots import style
+from transorbit.plots import heading, style
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Unpack
 
     from matplotlib.figure import Figure
 
-    from transorbit.result import Result
+    from transorbit.plots.given import Result
 
 
-def compare_goodput(results: Mapping[str, Result], *, bin_s: float = 5.0) -> Figure:
+def compare_goodput(results: Mapping[str, Result], *, bin_s: float = 5.0, **look: Unpack[style.Look]) -> Figure:
     """Goodput of all flows over time, a line for each labelled run, and its mean beside it.
 
     Args:
@@ -24,7 +25,7 @@ def compare_goodput(results: Mapping[str, Result], *, bin_s: float = 5.0) -> Fig
         bin_s: seconds averaged into a point.
     """
     until_s = max(result.summary["simulated_s"] for result in results.values())
-    with style.figure(title="Goodput", until_s=until_s, height=3.2) as (fig, [ax]):
+    with style.figure(title="Goodput", until_s=until_s, height=3.2, look=look) as (fig, [ax]):
         for (label, result), color in zip(results.items(), style.CYCLE, strict=False):
             total = (
                 result.series.with_columns((pl.col("time_s") / bin_s).floor() * bin_s)
@@ -41,5 +42,5 @@ def compare_goodput(results: Mapping[str, Result], *, bin_s: float = 5.0) -> Fig
             ax.axhline(mean, color=color, linewidth=0.9, linestyle=(0, (4, 3)))
         ax.set_ylabel("Goodput (Mbit/s)")
         ax.set_ylim(bottom=0)
-        style.above(ax)
+        heading.above(ax)
     return fig

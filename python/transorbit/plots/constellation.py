@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transorbit.plots import style
+from transorbit.plots import heading, style
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from transorbit.constellation import Map
+    from transorbit.plots.given import Map
 
 # Of more satellites footprints, or links, hide each other.
 _MOST_FOOTPRINTS = 100
@@ -24,10 +24,12 @@ _MOST_LINKED = 300
 _FULL_TURN = 360.0
 
 
-def constellation_delays(traces: Mapping[str, pl.DataFrame], *, title: str = "One-way delays") -> Figure:
+def constellation_delays(
+    traces: Mapping[str, pl.DataFrame], *, title: str = "One-way delays", width: float = style.DOUBLE_IN
+) -> Figure:
     """The delays of several pairs over time, as figure 3.3 of Tauran (2018); gaps where there is no route."""
     until = max(float(trace["time_s"].max() or 0.0) for trace in traces.values())  # type: ignore[arg-type]
-    with style.figure(title=title, until_s=until, height=3.4) as (fig, [ax]):
+    with style.figure(title=title, until_s=until, height=3.4, look={"width": width}) as (fig, [ax]):
         for i, (label, trace) in enumerate(traces.items()):
             ax.plot(
                 trace["time_s"],
@@ -37,14 +39,14 @@ def constellation_delays(traces: Mapping[str, pl.DataFrame], *, title: str = "On
                 label=label,
             )
         ax.set_ylabel("Delay (ms)")
-        style.above(ax, columns=3)
+        heading.above(ax)
     return fig
 
 
-def coverage(table: pl.DataFrame, *, title: str = "Coverage") -> Figure:
+def coverage(table: pl.DataFrame, *, title: str = "Coverage", width: float = style.DOUBLE_IN) -> Figure:
     """The table of `transorbit.constellation.coverage`: satellites in view, and the share of the time."""
     latitude = table["latitude_deg"]
-    with style.plain(title=title, rows=2, height=4.6) as (fig, [top, low]):
+    with style.plain(title=title, rows=2, height=4.6, look={"width": width}) as (fig, [top, low]):
         top.fill_between(latitude, table["in_view_min"], table["in_view_max"], color=style.BLUE, alpha=0.2, linewidth=0)
         top.plot(latitude, table["in_view_mean"], color=style.BLUE)
         top.set_ylabel("Satellites in view\n(mean; least to most)")
@@ -57,7 +59,7 @@ def coverage(table: pl.DataFrame, *, title: str = "Coverage") -> Figure:
         low.set_xlabel("Latitude (deg)")
         low.set_xlim(-90, 90)
         low.set_xticks(range(-90, 91, 30))
-        low.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, borderaxespad=0.2)
+        heading.above(low)
     return fig
 
 
@@ -68,10 +70,11 @@ def passes(
     duration_s: float,
     minimum_elevation_deg: float,
     title: str = "Passes",
+    width: float = style.DOUBLE_IN,
 ) -> Figure:
     """The table of `transorbit.constellation.passes`: each pass as a bar at its highest elevation."""
     end_s = start_s + duration_s
-    with style.figure(title=title, until_s=end_s, height=3.0) as (fig, [ax]):
+    with style.figure(title=title, until_s=end_s, height=3.0, look={"width": width}) as (fig, [ax]):
         since = table["rise_s"].fill_null(start_s)
         until = table["set_s"].fill_null(end_s)
         ax.hlines(table["highest_elevation_deg"], since, until, color=style.BLUE, linewidth=1.6)
@@ -94,14 +97,21 @@ def links_fit(chart: Map) -> bool:
     return len(chart.satellites) <= _MOST_LINKED
 
 
-def world(chart: Map, *, title: str = "Constellation", links: bool | None = None, footprints: bool = True) -> Figure:
+def world(
+    chart: Map,
+    *,
+    title: str = "Constellation",
+    links: bool | None = None,
+    footprints: bool = True,
+    width: float = style.DOUBLE_IN,
+) -> Figure:
     """The result of `transorbit.constellation.world`, on a map with coast lines.
 
     Links are drawn if that is asked for; if nothing is said, where they can be told apart (see `links_fit`).
     """
     links = links_fit(chart) if links is None else links
     drawn: dict[str, str] = {}
-    with style.plain(title=title, height=4.5) as (fig, [ax]):
+    with style.plain(title=title, height=0.5 + 0.55 * width, look={"width": width}) as (fig, [ax]):
         _coasts(ax)
         for track in chart.tracks.partition_by("satellite", maintain_order=True):
             _line(ax, track["longitude_deg"], track["latitude_deg"], color=style.ORANGE, linewidth=0.9, zorder=4)
@@ -139,7 +149,7 @@ def world(chart: Map, *, title: str = "Constellation", links: bool | None = None
         # Lines are in pieces: one without points stands for each kind.
         for label, color in drawn.items():
             ax.plot([], [], color=color, label=label)
-        style.above(ax, columns=4)
+        heading.above(ax)
         _frame(ax)
     return fig
 

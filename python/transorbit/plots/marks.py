@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -14,8 +13,8 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, LogLocator, MaxNLocator, NullLocator
 
 from transorbit._core import ScenarioError
+from transorbit.plots import heading, style
 from transorbit.plots import labels as naming
-from transorbit.plots import style
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,8 +36,6 @@ _PUBLISHED: Any = {"linestyle": (0, (3, 2)), "linewidth": 0.9, "markerfacecolor"
 # Cells of a heat map that have room for their number.
 _CELLS_WITH_NUMBERS = 12
 _COLORS = "cividis"
-# Tick labels, and titles of panels, need this many inches for each character, at their size.
-_CHARACTER_IN, _TITLE_CHARACTER_IN = 0.075, 0.08
 _AS_IT_IS = FuncFormatter(lambda value, _: naming.minus(f"{value:.6g}"))
 
 
@@ -169,7 +166,7 @@ def cdf(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:
             _plain(ax.xaxis)
         ax.set_xlabel(label)
         if ax.get_subplotspec().is_first_col():  # type: ignore[union-attr]
-            style.name_upright(ax, p.spec.share)
+            heading.name_upright(ax, p.spec.share)
     _legend(p, theirs is not None, lambda index: Line2D([], [], **_look(index, dashes=dashes, joined=True)))
 
 
@@ -219,8 +216,8 @@ def name_panels(p: Panels) -> None:
         for level, ax in p.axes.items():
             text = f"{naming.words(label)}: {naming.drawn(level, label)}"
             room = 0.9 * p.figure.get_figwidth() / ax.get_subplotspec().get_gridspec().ncols  # type: ignore[union-attr]
-            lines = textwrap.wrap(text, int(room / _TITLE_CHARACTER_IN))
-            ax.set_title("\n".join(lines), fontsize=9, fontweight="normal")
+            size = heading.text_size("axes.labelsize")
+            ax.set_title(heading.wrapped(text, room, size), fontsize=size, fontweight="normal")
 
 
 #: The function of each kind.
@@ -314,7 +311,7 @@ def _vertical(ax: Axes, p: Panels, label: str, *, from_zero: bool = False) -> No
         if from_zero or low < 0.5 * high:
             ax.set_ylim(bottom=0.0 if p.nonnegative else min(low, 0.0))
     if ax.get_subplotspec().is_first_col():  # type: ignore[union-attr]
-        style.name_upright(ax, label)
+        heading.name_upright(ax, label)
 
 
 def _plain(axis: XAxis | YAxis) -> None:
@@ -353,7 +350,7 @@ def _turn(ax: Axes, p: Panels, texts: list[str]) -> None:
     """Turn the names of categories that have no room side by side."""
     beside = ax.get_subplotspec().get_gridspec().ncols  # type: ignore[union-attr]
     room = 0.85 * p.figure.get_figwidth() / beside / max(len(texts), 1)
-    if max(map(len, texts), default=0) * _CHARACTER_IN > room:
+    if max((heading.width_in(text, heading.text_size("xtick.labelsize")) for text in texts), default=0.0) > 0.92 * room:
         ax.tick_params(axis="x", labelrotation=30)
         for tick in ax.get_xticklabels():
             tick.set_horizontalalignment("right")
@@ -393,4 +390,4 @@ def _legend(p: Panels, has_published: bool, handle: Callable[[int], Artist]) -> 
         handles.append(Patch(**_hollow(6)) if p.spec.kind == "bars" else hollow)
         handles[-1].set_label(p.spec.published_name)
     if handles:
-        style.legend(p.figure, handles, title=label or None)
+        heading.legend(p.figure, handles, title=label or None)

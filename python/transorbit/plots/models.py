@@ -13,9 +13,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def constellation_delay(delay: pl.DataFrame, *, title: str = "One-way delay of the path") -> Figure:
+def constellation_delay(
+    delay: pl.DataFrame, *, title: str = "One-way delay of the path", width: float = style.DOUBLE_IN
+) -> Figure:
     """The delay of `transorbit.constellation.delay` over time; a gap where there is no route."""
-    with style.figure(2, title=title, until_s=_end(delay), height=4.0, height_ratios=[3, 1]) as (fig, [top, low]):
+    with style.figure(2, title=title, until_s=_end(delay), height=4.0, look={"width": width}, height_ratios=[3, 1]) as (
+        fig,
+        [top, low],
+    ):
         top.plot(delay["time_s"], delay["one_way_delay_s"] * 1e3, color=style.BLUE)
         top.set_ylabel("Delay (ms)")
         low.step(delay["time_s"], delay["hops"], where="post", color=style.ORANGE)
@@ -25,10 +30,10 @@ def constellation_delay(delay: pl.DataFrame, *, title: str = "One-way delay of t
     return fig
 
 
-def channel(series: pl.DataFrame, *, title: str = "Channel") -> Figure:
+def channel(series: pl.DataFrame, *, title: str = "Channel", width: float = style.DOUBLE_IN) -> Figure:
     """The series of `transorbit.channel.generate`: attenuation over time, and its distribution."""
     attenuation = series.drop_nulls("attenuation_db")
-    with style.figure(2, title=title, until_s=_end(series), height=5.0) as (fig, [top, low]):
+    with style.figure(2, title=title, until_s=_end(series), height=5.0, look={"width": width}) as (fig, [top, low]):
         thin = attenuation.gather_every(max(len(attenuation) // 20_000, 1))
         top.plot(thin["time_s"], thin["attenuation_db"], color=style.BLUE, linewidth=0.5)
         top.invert_yaxis()

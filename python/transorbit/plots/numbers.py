@@ -8,7 +8,7 @@ import polars as pl
 from matplotlib.collections import FillBetweenPolyCollection
 from matplotlib.patches import StepPatch
 
-from transorbit.plots import style
+from transorbit.plots import heading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ def numbers(figure: Figure) -> pl.DataFrame:
     In the units of the axes: `panel` and `series` are their labels, `low` and `high` the limits of a band, or between
     which a step stands.
     """
-    if isinstance(figure, style.Chart) and figure.numbers is not None:
+    if isinstance(figure, heading.Chart) and figure.numbers is not None:
         return figure.numbers
     rows = [row for ax in figure.axes for row in _of_panel(ax)]
     table = pl.DataFrame(rows, schema=_SCHEMA, orient="row")

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def rain(table: pl.DataFrame, *, title: str = "Rain") -> Figure:
+def rain(table: pl.DataFrame, *, title: str = "Rain", width: float = style.DOUBLE_IN) -> Figure:
     """The table of `transorbit.rain.attenuation`."""
-    with style.plain(title=title) as (fig, [axes]):
+    with style.plain(title=title, look={"width": width}) as (fig, [axes]):
         marker = "o" if len(table) < 2 else None
         axes.plot(table["elevation_deg"], table["attenuation_db"], color=style.BLUE, marker=marker)
         axes.set_ylim(bottom=0)

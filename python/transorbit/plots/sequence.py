@@ -10,13 +10,13 @@ from matplotlib.lines import Line2D
 
 from transorbit import packets
 from transorbit._core import ScenarioError
-from transorbit.plots import style
+from transorbit.plots import heading, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from transorbit.result import Result
+    from transorbit.plots.given import Result
 
 # The part of a longer run that is shown, in round-trip times before and after the first retransmission.
 _BEFORE, _AFTER = 4, 8
@@ -40,6 +40,7 @@ def sequence(
     from_s: float | None = None,
     until_s: float | None = None,
     width: float = style.DOUBLE_IN,
+    title: str | None = None,
 ) -> Figure:
     """Segments, cumulative and selective acknowledgments and the receive window, in bytes over time.
 
@@ -53,6 +54,7 @@ def sequence(
             path over the satellites that sends the data.
         from_s, until_s: the time shown; by default some round-trip times around the first packet that is sent again.
         width: in inches.
+        title: by default the flow and the place; "" is none.
 
     Raises:
         ScenarioError: no packets were recorded, no such flow or place, or nothing in this time.
@@ -67,7 +69,8 @@ def sequence(
     shown = events.filter(pl.col("time_s").is_between(begin, end))
     if shown.filter(pl.col("kind") != "window").is_empty():
         raise ScenarioError(f"sequence: flow {of_flow['id']} has no packets between {begin:g} s and {end:g} s")
-    title = f"Packets of flow {of_flow['id']} at the {where}"
+    usual = f"Packets of flow {of_flow['id']} at the {where}"
+    title = usual if title is None else title
     with style.grid(width=width, height=0.6 * width, title=title) as (fig, [[ax]]):
         _draw(ax, events, shown)
         ax.set_xlim(begin, end)
@@ -191,4 +194,4 @@ def _legend(ax: Axes, kinds: set[str]) -> None:
         for kind, (label, color) in _KINDS.items()
         if kind in kinds
     ]
-    style.legend(ax.figure, handles)  # type: ignore[arg-type]
+    heading.legend(ax.figure, handles)  # type: ignore[arg-type]

@@ -1,25 +1,23 @@
-"""One look for every plot."""
+"""One look for every plot: `transorbit.mplstyle`, and what a style file cannot say."""
 
 from __future__ import annotations
 
-import textwrap
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import matplotlib as mpl
-from cycler import cycler
-from matplotlib.figure import Figure
+
+from transorbit.plots import heading
+from transorbit.plots.heading import Chart
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Iterator
 
-    import polars as pl
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-# Okabe and Ito's palette, told apart with any colour vision and in grey.
-BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK = (
+BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK = CYCLE = (
     "#0072B2",
     "#E69F00",
     "#009E73",
@@ -28,7 +26,6 @@ BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK = (
     "#56B4E9",
     "#222222",
 )
-CYCLE = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK)
 GREY = "#777777"
 # Lines differ in grey too: each has a marker, and a dash where dashes have no other meaning.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -37,79 +34,54 @@ DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (5, 1.5, 1.5
 SINGLE_IN, DOUBLE_IN = 88 / 25.4, 7.2
 #: The formats of a figure.
 SUFFIXES = (".svg", ".pdf", ".png")
-# Inches for each character of a title, a legend and the name of a vertical axis.
-_TITLE_CHARACTER_IN, _LEGEND_CHARACTER_IN, _LABEL_CHARACTER_IN = 0.095, 0.066, 0.07
-# Legend, ticks and the name of the horizontal axis take this much of a panel's height; no name is broken finer.
-_AROUND_PANEL_IN, _LEAST_CHARACTERS = 0.9, 16
-# Heights of their lines, and what a legend has around it.
-_TITLE_LINE_IN, _LEGEND_LINE_IN, _LEGEND_ROOM_IN = 0.2, 0.165, 0.08
-# What the handle and the space of a legend's entry take besides, in characters.
-_HANDLE_CHARACTERS = 7
-# The most entries of a legend that fit beside a title.
-_BESIDE_TITLE = 3
+#: The style file of all figures.
+FILE = Path(__file__).with_name("transorbit.mplstyle")
+# A figure that is narrower stands in a column, all of whose text has the size of the column's.
+_COLUMN_IN = 5.0
+_COLUMN_TEXT = 8
+_SIZES = ("font.size", "figure.titlesize", "axes.titlesize", "axes.labelsize", "xtick.labelsize", "ytick.labelsize")
 
-_STYLE: Any = {
-    "figure.dpi": 110,
-    "savefig.dpi": 160,
-    "figure.constrained_layout.use": True,
-    "font.family": "DejaVu Sans",
-    "font.size": 9,
-    "axes.titlesize": 10,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.labelsize": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": "#555555",
-    "axes.linewidth": 0.7,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "axes.prop_cycle": cycler(color=CYCLE),
-    "axes.xmargin": 0,
-    "grid.color": "#e3e3e3",
-    "grid.linewidth": 0.6,
-    "xtick.color": "#555555",
-    "ytick.color": "#555555",
-    "xtick.labelcolor": "#222222",
-    "ytick.labelcolor": "#222222",
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 8,
-    "legend.frameon": False,
-    "legend.fontsize": 8,
-    "legend.handlelength": 1.4,
-    "lines.linewidth": 1.2,
-    "lines.solid_joinstyle": "round",
-    # Type 42 are fonts that remain text: journals refuse type 3.
-    "pdf.fonttype": 42,
-    "ps.fonttype": 42,
-    # The same result gives the same file.
-    "svg.hashsalt": "transorbit",
-}
+
+class Look(TypedDict, total=False):
+    """What the caller of a plot says of its look: `width` in inches, and `title`; "" is none."""
+
+    width: float
+    title: str | None
 
 
 @contextmanager
 def figure(
-    rows: int = 1, *, title: str, until_s: float, height: float = 3.0, **grid: Any
-) -> Iterator[tuple[Figure, list[Axes]]]:
+    rows: int = 1,
+    *,
+    title: str,
+    until_s: float,
+    height: float = 3.0,
+    look: Look | None = None,
+    **shared: Any,
+) -> Iterator[tuple[Chart, list[Axes]]]:
     """A figure of `rows` panels over one time axis that ends at `until_s`, drawn in the project's style."""
-    with mpl.rc_context(_STYLE):
-        fig = Figure(figsize=(7.2, height))
-        axes = fig.subplots(rows, 1, sharex=True, squeeze=False, **grid)[:, 0]
-        axes[0].set_title(title)
-        yield fig, list(axes)
+    with plain(title=title, rows=rows, height=height, look=look, **shared) as (fig, axes):
+        yield fig, axes
         axes[-1].set_xlabel("Time (s)")
         axes[-1].set_xlim(0, max(until_s, 1e-3))
-        fig.align_ylabels()
 
 
 @contextmanager
-def plain(*, title: str, rows: int = 1, height: float = 3.0) -> Iterator[tuple[Figure, list[Axes]]]:
-    """A figure of `rows` panels over one axis that is the caller's, drawn in the project's style."""
-    with mpl.rc_context(_STYLE):
-        fig = Figure(figsize=(7.2, height))
-        axes = fig.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
-        axes[0].set_title(title)
-        yield fig, list(axes)
+def plain(
+    *, title: str, rows: int = 1, height: float = 3.0, look: Look | None = None, **shared: Any
+) -> Iterator[tuple[Chart, list[Axes]]]:
+    """A figure of `rows` panels over one axis that is the caller's, drawn in the project's style.
+
+    Its title is `title`, unless `look` has another. Legends that `above` puts over a panel make the figure higher.
+    """
+    look = look or {}
+    width = look.get("width", DOUBLE_IN)
+    own = look.get("title")
+    with mpl.rc_context(_style(width)):
+        fig = Chart(figsize=(width, height))
+        axes = list(fig.subplots(rows, 1, sharex=True, squeeze=False, **shared)[:, 0])
+        yield fig, axes
+        heading.settle(fig, axes, title if own is None else own)
         fig.align_ylabels()
 
 
@@ -124,21 +96,13 @@ def grid(
     **shared: Any,
 ) -> Iterator[tuple[Chart, list[list[Axes]]]]:
     """A figure of rows and columns of panels, drawn in the project's style; `width` and `height` in inches."""
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(_style(width)):
         fig = Chart(figsize=(width, height))
         axes = fig.subplots(rows, columns, squeeze=False, **shared)
         if title:
-            _name(fig, title)
+            heading.name(fig, title)
         yield fig, [list(row) for row in axes]
         fig.align_ylabels()
-
-
-class Chart(Figure):
-    """A figure that knows the numbers it shows."""
-
-    numbers: pl.DataFrame | None = None
-    #: The share of its height that is below the title.
-    below_title: float = 1.0
 
 
 def publish(figure: Figure, path: Path) -> list[Path]:
@@ -172,62 +136,15 @@ def save(figure: Figure, path: Path) -> None:
     """Write one file, in the format of its suffix: .svg, .png or .pdf."""
     # The file has no date, so that the same result gives the same bytes.
     metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix.lower(), {})
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(_style(figure.get_figwidth())):
         figure.savefig(path, metadata=metadata)
 
 
-def legend(figure: Figure, handles: Sequence[Artist], *, title: str | None = None) -> None:
-    """Put a legend above all panels, in as many columns as the figure has room for."""
-    width, height = figure.get_size_inches()
-    longest = max(len(str(handle.get_label())) for handle in handles) + _HANDLE_CHARACTERS
-    columns = min(max(int(width / (longest * _LEGEND_CHARACTER_IN)), 1), len(handles))
-    top = figure.below_title if isinstance(figure, Chart) else 1.0
-    figure.legend(
-        handles=handles,
-        loc="upper center",
-        bbox_to_anchor=(0.5, top),
-        ncols=columns,
-        title=title,
-        title_fontsize=8,
-        handlelength=2.4,
-        columnspacing=1.4,
-        borderaxespad=0.2,
-    )
-    lines = -(-len(handles) // columns) + (title is not None)
-    _leave(figure, top - (_LEGEND_LINE_IN * lines + _LEGEND_ROOM_IN) / height)
+def _style(width: float) -> Any:
+    """The parameters of matplotlib for a figure of that width."""
+    return _file() | (dict.fromkeys(_SIZES, _COLUMN_TEXT) if width < _COLUMN_IN else {})
 
 
-def name_upright(ax: Axes, label: str) -> None:
-    """Name the vertical axis, in as many lines as the height of its panel asks for."""
-    place: Any = ax.get_subplotspec()
-    height = ax.get_figure(root=True).get_size_inches()[1] / place.get_gridspec().nrows - _AROUND_PANEL_IN  # type: ignore[union-attr]
-    ax.set_ylabel("\n".join(textwrap.wrap(label, max(int(height / _LABEL_CHARACTER_IN), _LEAST_CHARACTERS))))
-
-
-def above(ax: Axes, *, columns: int = 6) -> None:
-    """Put the legend above the panel, at the right, out of the data's way, and below the title if it is long."""
-    if len(ax.get_legend_handles_labels()[0]) > _BESIDE_TITLE:
-        ax.set_title(ax.get_title(loc="left"), pad=22)
-    ax.legend(
-        loc="lower right",
-        bbox_to_anchor=(1.0, 1.0),
-        ncols=columns,
-        borderaxespad=0.2,
-        columnspacing=1.2,
-        handletextpad=0.5,
-    )
-
-
-def _name(fig: Chart, title: str) -> None:
-    """Write the title above everything else; a layout would put it where the legend is."""
-    width, height = fig.get_size_inches()
-    lines = textwrap.wrap(title, int(width / _TITLE_CHARACTER_IN))
-    fig.text(0.01, 1 - 0.04 / height, "\n".join(lines), ha="left", va="top", fontsize=10, fontweight="bold")
-    fig.below_title = 1 - _TITLE_LINE_IN * len(lines) / height
-    _leave(fig, fig.below_title)
-
-
-def _leave(figure: Figure, share: float) -> None:
-    """Let the panels have this share of the height, from below."""
-    engine: Any = figure.get_layout_engine()
-    engine.set(rect=(0, 0, 1, share))
+def _file() -> dict[str, Any]:
+    parameters: Any = mpl.rc_params_from_file(FILE, use_default_template=False)
+    return dict(parameters)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from transorbit import _figures
 from transorbit._core import ScenarioError
 from transorbit._names import hint
 from transorbit.plots import labels as naming
@@ -18,16 +19,11 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from transorbit.sweep import Axis, SweepResult
+    from transorbit.plots.given import SweepResult
+    from transorbit.sweep.axes import Axis
 
 #: The kinds of figures of `of_sweep`, each with its description.
-KINDS = {
-    "lines": "mean of a metric and its interval over an axis",
-    "bars": "the same as bars, by policy",
-    "cdf": "distribution of a metric over the runs, or of a column over the flows",
-    "heatmap": "mean of a metric over two axes",
-    "spectral-efficiency": "useful bits for each coded bit, and transmissions for each packet",
-}
+KINDS = _figures.OF_SWEEP
 _OF_FLOWS = "flows."
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from transorbit._core import ScenarioError
-from transorbit.plots import style
+from transorbit.plots import heading, style
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from transorbit.result import Result
+    from transorbit.plots.given import Result
 
 # More points of time than a page can show are averaged.
 _POINTS = 700
@@ -28,6 +28,7 @@ def timeline(
     from_s: float | None = None,
     until_s: float | None = None,
     width: float = style.DOUBLE_IN,
+    title: str | None = None,
 ) -> Figure | None:
     """The congestion window, the round-trip time, the queue and the signal over the same time.
 
@@ -38,6 +39,7 @@ def timeline(
         flow: the flow with this window and round-trip time; by default the first.
         from_s, until_s: the time shown; by default all.
         width: in inches.
+        title: by default the scenario's, and the flow; "" is none.
 
     Raises:
         ScenarioError: no such flow, or nothing in this time.
@@ -60,8 +62,9 @@ def timeline(
         series = series.with_columns(snr_db=reference - pl.col("attenuation_db"))
     name = chosen.get("congestion") or chosen["transport"]
     stopped = " (stopped early)" if result.partial else ""
-    title = f"{result.title}: flow {chosen['id']} ({name}){stopped}"
-    with style.grid(len(panels), width=width, height=0.5 + 1.25 * len(panels), sharex=True, title=title) as (fig, axes):
+    usual = f"{result.title}: flow {chosen['id']} ({name}){stopped}"
+    title = usual if title is None else title
+    with style.grid(len(panels), width=width, height=0.4 + 1.2 * len(panels), sharex=True, title=title) as (fig, axes):
         for panel, [ax] in zip(panels, axes, strict=True):
             panel(ax, series)
         axes[-1][0].set_xlabel("Time (s)")
@@ -109,10 +112,11 @@ def _window(ax: Axes, series: pl.DataFrame) -> None:
     # It follows the window closely: on top and dashed, both are seen.
     ax.plot(times, series["in_flight_packets"], color=style.SKY, linestyle=(0, (3, 1.5)), label="in flight", **_THIN)
     again = series.filter(pl.col("retransmitted_packets") > 0)["time_s"]
-    ax.plot(again, [0.02] * len(again), transform=ax.get_xaxis_transform(), label="sent again", **_MARK)
+    if len(again):
+        ax.plot(again, [0.02] * len(again), transform=ax.get_xaxis_transform(), label="sent again", **_MARK)
     ax.set_ylim(0, top)
     ax.set_ylabel("Window\n(packets)")
-    style.legend(ax.figure, ax.get_legend_handles_labels()[0])  # type: ignore[arg-type]
+    heading.legend(ax.figure, ax.get_legend_handles_labels()[0])  # type: ignore[arg-type]
 
 
 def _round_trip(ax: Axes, series: pl.DataFrame) -> None:
@@ -129,10 +133,10 @@ def _queue(ax: Axes, series: pl.DataFrame) -> None:
 
 def _signal(ax: Axes, series: pl.DataFrame) -> None:
     if "snr_db" in series.columns:
-        ax.plot(series["time_s"], series["snr_db"], color=style.RED)
+        ax.plot(series["time_s"], series["snr_db"], color=style.PURPLE)
         ax.set_ylabel("SNR (dB)")
         return
-    ax.plot(series["time_s"], series["attenuation_db"], color=style.RED)
+    ax.plot(series["time_s"], series["attenuation_db"], color=style.PURPLE)
     ax.invert_yaxis()
     ax.set_ylabel("Attenuation\n(dB)")
 

@@ -6,43 +6,47 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.ticker import LogFormatter, MaxNLocator
 
-from transorbit.plots import style
+from transorbit.plots import heading, style
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Unpack
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from transorbit.result import Result
+    from transorbit.plots.given import Result
 
 # Fewer users are better read off the summary.
 _FEWEST_USERS = 3
 _MANY_POINTS = 300
 _DASHED = (0, (4, 3))
+_HIGHEST_SCORE = 4.5
+# The most is that many medians away: only a logarithmic axis shows both.
+_FAR = 20
 
 
-def goodput_by_user(result: Result) -> Figure | None:
+def goodput_by_user(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     """The share of the users who got at most a goodput."""
     kbps = sorted(value / 1e3 for value in _goodput_of_users(result))
     if len(kbps) < _FEWEST_USERS:
         return None
     scale, unit = (1e3, "Mbit/s") if kbps[-1] >= 1e4 else (1.0, "kbit/s")
     users = result.summary["users"]
-    with style.plain(title=_title("Goodput by user", result)) as (fig, [ax]):
+    with style.plain(title=_title("Goodput by user", result), look=look) as (fig, [ax]):
         _cdf(ax, [value / scale for value in kbps])
         mean = users["goodput_mean_bps"] / 1e3 / scale
         ax.axvline(mean, color=style.GREY, linewidth=0.9, linestyle=_DASHED, label=f"mean {mean:.3g} {unit}")
         ax.set_xlabel(f"Goodput ({unit})")
         ax.set_ylabel("Users with at most this (%)")
-        ax.set_xlim(0, 1.03 * kbps[-1] / scale or 1)
+        _horizontal(ax, [value / scale for value in kbps])
         fairness = "" if users["jain"] is None else f", Jain index {users['jain']:.3f}"
-        ax.set_title(f"{users['count']} users{fairness}", loc="right", fontsize=8, fontweight="normal")
-        ax.legend(loc="upper left")
+        fig.note = f"{users['count']} users{fairness}"
+        heading.above(ax)
     return fig
 
 
-def voice(result: Result) -> Figure | None:
+def voice(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     """The mean opinion score of each voice, the worst first, and the delay and jitter behind it."""
     flows = [flow for flow in result.summary["flows"] if flow.get("mos") is not None]
     if not flows:
@@ -50,10 +54,13 @@ def voice(result: Result) -> Figure | None:
     flows.sort(key=lambda flow: flow["mos"])
     rank = range(1, len(flows) + 1)
     marker: dict[str, Any] = {"linestyle": "none", "markersize": 4 if len(flows) <= _MANY_POINTS else 2}
-    with style.plain(title=_title("Voice, flow by flow", result), rows=2, height=4.6) as (fig, [top, low]):
-        top.plot(rank, [flow["mos"] for flow in flows], marker="o", color=style.BLUE, **marker)
+    with style.plain(title=_title("Voice, flow by flow", result), rows=2, height=4.6, look=look) as (fig, [top, low]):
+        scores = [flow["mos"] for flow in flows]
+        top.plot(rank, scores, marker="o", color=style.BLUE, clip_on=False, **marker)
         top.set_ylabel("Mean opinion score")
-        top.set_ylim(1, 4.6)
+        # The scale of the E-model ends at 4.5 (ITU-T G.107).
+        top.set_ylim(1, _HIGHEST_SCORE)
+        top.set_yticks([1, 2, 3, 4, _HIGHEST_SCORE])
         for label, key, shape, color in (
             ("mouth to ear", "mouth_to_ear_s", "^", style.RED),
             ("one way, 95 %", "one_way_delay_p95_s", "s", style.SKY),
@@ -68,17 +75,17 @@ def voice(result: Result) -> Figure | None:
         low.set_xlabel("Flows, the lowest score first")
         low.set_xlim(0.5, len(flows) + 0.5)
         low.xaxis.set_major_locator(MaxNLocator(integer=True))
-        style.above(low)
+        heading.above(low)
     return fig
 
 
-def completion(result: Result) -> Figure | None:
+def completion(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     """The completion times of transfers, by their size."""
     done = [flow for flow in result.summary["flows"] if flow.get("completion_s") is not None]
     if len(done) < _FEWEST_USERS:
         return None
     kinds = list(dict.fromkeys(_kind(flow) for flow in done))
-    with style.plain(title=_title("Completion of transfers", result), height=3.4) as (fig, [ax]):
+    with style.plain(title=_title("Completion of transfers", result), height=3.4, look=look) as (fig, [ax]):
         for kind in kinds:
             own = [flow for flow in done if _kind(flow) == kind]
             ax.plot(
@@ -99,8 +106,8 @@ def completion(result: Result) -> Figure | None:
         ax.set_xlabel("Size (kB)")
         ax.set_ylabel("Time to complete (s)")
         if len(kinds) > 1:
-            ax.legend(loc="upper left")
-        ax.set_title(f"{len(done)} transfers ended", loc="right", fontsize=8, fontweight="normal")
+            heading.above(ax)
+        fig.note = f"{len(done)} transfers ended"
     return fig
 
 
@@ -124,6 +131,19 @@ def _cdf(ax: Axes, values: Sequence[float]) -> None:
     shares = [100 * n / len(values) for n in range(len(values) + 1)]
     ax.step([values[0], *values, 2 * values[-1]], [*shares, 100], where="post", color=style.BLUE)
     ax.set_ylim(0, 101)
+
+
+def _horizontal(ax: Axes, values: Sequence[float]) -> None:
+    """The axis of sorted values: logarithmic if they are decades apart, from zero if that is not far from them."""
+    least, median, most = values[0], values[len(values) // 2], values[-1]
+    if least > 0 and most > _FAR * median:
+        ax.set_xscale("log")
+        ax.set_xlim(least / 1.3, 1.3 * most)
+    elif least > most / 2:
+        room = 0.1 * (most - least) or 0.1 * most
+        ax.set_xlim(least - room, most + room)
+    else:
+        ax.set_xlim(0, 1.03 * most or 1)
 
 
 def _kind(flow: dict[str, Any]) -> str:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from transorbit import _content
 from transorbit._core import ScenarioError, version
 from transorbit.reproduce import items, table
 
@@ -106,7 +107,7 @@ class Reproduction:
 def reproduce(
     only: str | None = None,
     *,
-    papers: str | Path = "papers",
+    papers: str | Path | None = None,
     out: str | Path = "results/reproduction",
     quick: bool = False,
     seed: int = 1,
@@ -119,7 +120,7 @@ def reproduce(
 
     Args:
         only: PAPER or PAPER/ITEM; everything by default.
-        papers: the folder of the papers.
+        papers: the folder of the papers, by default those that come with the package.
         out: the folder for the runs; `Reproduction.save` writes there.
         quick: compute what each item calls quick, and leave out items that say so, unless one is asked for by name.
         seed: the root seed, 1 to 10^9: replication r of every point runs with seed 1000 seed + r.
@@ -133,7 +134,7 @@ def reproduce(
     # Root 0 would include seed 0, which marks the rows of a deterministic study.
     if not 1 <= seed <= _LARGEST_ROOT:
         raise ScenarioError(f"seed: {seed} was given, a whole number from 1 to {_LARGEST_ROOT} is expected")
-    chosen = items.load(Path(papers), only)
+    chosen = items.load(Path(papers) if papers else _content.papers(), only)
     from transorbit.reproduce import run
 
     named = only is not None and "/" in only.strip("/")

@@ -157,8 +157,7 @@ def published(text: str, folder: Path) -> pl.DataFrame:
     Raises:
         ScenarioError: what the database says against it, in one line.
     """
-    with sql.connection({}) as connection:
-        connection.execute(f"SET file_search_path = {literal(str(folder.absolute()))}")
+    with sql.reading(folder) as connection:
         return query_frame(connection, text)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _columns
@@ -28,6 +28,9 @@ FLOW_COLUMNS = frozenset(("flow", *_columns.names("flows")))
 _MEANS = ("point", "runs", "failed", "metrics")
 
 _MOST_VALUES = 10_000
+_MOST_EXPONENT = 300
+# A larger number of values is told by its order of magnitude.
+_MOST_SHOWN = 10**12
 # The values that a message lists.
 _SHOWN = 20
 _QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-zµ%°/][^\s\"]*)\s*")
@@ -193,7 +196,15 @@ def known_keys(where: str, table: Mapping[str, object], allowed: Sequence[str]) 
 def quantity(value: object) -> tuple[Decimal, str] | None:
     """Number and unit of a text such as "7 dB"."""
     match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
-    return (Decimal(match[1]), match[2]) if match else None
+    if not match:
+        return None
+    number = Decimal(match[1])
+    return (number, match[2]) if _is_common(number) else None
+
+
+def _is_common(number: Decimal) -> bool:
+    """Whether a float holds it, so that columns can, and the arithmetic of ranges stays within bounds."""
+    return number == 0 or (number.is_finite() and abs(number.adjusted()) < _MOST_EXPONENT)
 
 
 def _group(where: str, entry: Mapping[str, Any]) -> Group:
@@ -324,12 +335,9 @@ def _range(where: str, table: object) -> list[Any]:
 def _number(where: str, value: object) -> tuple[Decimal, str | None]:
     if found := quantity(value):
         return found
-    if type(value) in (int, float):
-        try:
-            number = Decimal(str(value))
-        except InvalidOperation:  # pragma: no cover - str of a number is a number
-            number = Decimal("NaN")
-        if number.is_finite():
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        number = Decimal(value) if isinstance(value, int) else Decimal(repr(value))
+        if _is_common(number):
             return number, None
     raise ScenarioError(f'{where}: {value!r} is no number and no quantity, as in 5 or "7 dB"')
 
@@ -337,9 +345,11 @@ def _number(where: str, value: object) -> tuple[Decimal, str | None]:
 def _stepped(where: str, first: Decimal, last: Decimal, step: Decimal) -> list[Decimal]:
     if step == 0 or (last - first) / step < 0:
         raise ScenarioError(f"{where}.step: {step} does not lead from {first} to {last}")
-    count = int((last - first) / step) + 1
-    if count > _MOST_VALUES:
-        raise ScenarioError(f"{where}: has {count} values, at most {_MOST_VALUES} are allowed")
+    steps = (last - first) / step
+    if steps >= _MOST_VALUES:
+        shown = int(steps) + 1 if steps < _MOST_SHOWN else f"{steps:.3g}"
+        raise ScenarioError(f"{where}: has {shown} values, at most {_MOST_VALUES} are allowed")
+    count = int(steps) + 1
     return [first + step * index for index in range(count)]
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import queue
 import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from transorbit._core import ScenarioError
 from transorbit.sweep import work
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from transorbit.sweep.work import Outcome, Task
 
 # Runs that wait at each thread of the workers, so that it need not wait for the client.
@@ -112,6 +115,14 @@ class Cluster:
             raise self._error
         # What is finished is kept first; an error is raised by the next call.
         return outcomes
+
+    def finished(self) -> list[Outcome]:
+        """None: the workers drop what is not waited for."""
+        return []
+
+    def between_outcomes(self) -> AbstractContextManager[None]:
+        """Ctrl-C is handled where it comes: what is computed stays with the workers and in the store."""
+        return nullcontext()
 
     def close(self) -> None:
         """Ask for nothing more, and leave the scheduler as it was: also the same runs where another client waits."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
+from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,8 @@ from transorbit._core import ScenarioError
 from transorbit.sweep import work
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from transorbit.sweep.work import Outcome, Task
 
 
@@ -30,6 +34,8 @@ class Threads:
         self._stop = threading.Event()
         self._plans = plans or _core.Plans()
         self._open = 0
+        # What a thread raised, or Ctrl-C.
+        self._raised: BaseException | None = None
         # Enough that no thread waits for the next task while outcomes are kept.
         self._most = 3 * jobs
         self._threads = [
@@ -50,23 +56,56 @@ class Threads:
 
     def wait(self) -> list[Outcome]:
         """The outcomes that are there, at least one."""
-        found = [self._done.get()]
-        while not self._done.empty():
-            found.append(self._done.get())
-        self._open -= len(found)
-        outcomes = [outcome for outcome in found if not isinstance(outcome, BaseException)]
-        for error in found:
-            if isinstance(error, BaseException):
-                if not outcomes:
-                    raise error
-                # What is finished is kept first; the next call raises.
-                self._open += 1
-                self._done.put(error)
+        if self._raised:
+            raise self._raised
+        outcomes = self._taken(self._done.get())
+        if self._raised and not outcomes:
+            raise self._raised
+        # What is finished is kept first; the next call raises.
+        return outcomes
+
+    def finished(self) -> list[Outcome]:
+        """The outcomes that came until the pool was closed and that nobody has waited for."""
+        return self._taken()
+
+    def _taken(self, *found: Outcome | BaseException) -> list[Outcome]:
+        """These and what else is there, without the errors."""
+        outcomes = []
+        more = [*found]
+        while more or not self._done.empty():
+            one = more.pop() if more else self._done.get()
+            if isinstance(one, BaseException):
+                self._raised = self._raised or one
+            else:
+                outcomes.append(one)
+                self._open -= 1
         return outcomes
 
     def interrupt(self) -> None:
         """Have the thread that waits raise KeyboardInterrupt."""
         self._done.put(KeyboardInterrupt())
+
+    @contextmanager
+    def between_outcomes(self) -> Iterator[None]:
+        """Have Ctrl-C end `wait` alone: what has come is kept and counted first. A second one ends at once."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.getsignal(signal.SIGINT)
+
+        def later(_number: int, _frame: object) -> None:
+            signal.signal(signal.SIGINT, before)
+            self.interrupt()
+
+        if before is not signal.default_int_handler:
+            # Ignored, or another program's business.
+            yield
+            return
+        signal.signal(signal.SIGINT, later)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     def close(self) -> None:
         """End what is running, at once."""

@@ -113,7 +113,7 @@ def read_precision(value: object, metrics: Mapping[str, Metric]) -> Precision | 
     known_keys("precision.", table, ["metric", "half_width", "most"])
     where = "precision.half_width" if isinstance(value, dict) else "precision"
     metric = table.get("metric", next(iter(metrics)))
-    if metric not in metrics:
+    if not isinstance(metric, str) or metric not in metrics:
         raise ScenarioError(f"precision.metric: {metric!r} is no metric of the sweep (one of {', '.join(metrics)})")
     width, most = table.get("half_width"), table.get("most", 50)
     found = quantity(width)

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from transorbit import _content, _files
 from transorbit._core import ScenarioError
 from transorbit.scenario import Scenario
 from transorbit.sweep import axes, metrics, sql
@@ -30,6 +31,7 @@ _LARGEST_SEED = 10**9
 # Seeds of replications are SEEDS * seed + r: those of two roots never meet.
 SEEDS = 1000
 _MOST_POINTS = 1_000_000
+_LOOKED_AT = 1000
 
 
 @dataclass(frozen=True)
@@ -89,18 +91,21 @@ class SweepPlan:
     chosen: dict[str, list[Any]]
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read a sweep file. The scenario that it names is found relative to its folder.
+    def load(cls, path: str | Path, *, outside: bool = False) -> Self:
+        """Read a sweep file. The scenario that it names is found relative to its folder, or comes with the package.
+
+        Args:
+            path: the file, or a name of `transorbit scenarios`.
+            outside: whether the file, or its scenario, may name files outside of its folder.
 
         Raises:
             ScenarioError: the file is not a sweep, or its scenario is none.
             OSError: a file cannot be read.
         """
-        path = Path(path)
+        path = _content.find(path)
+        text = _files.read_text(path)
         try:
-            return cls.from_toml(path.read_text(encoding="utf-8"), base_dir=path.parent)
-        except UnicodeDecodeError as error:
-            raise ScenarioError(f"{path}: not a text file in UTF-8 ({error.reason})") from None
+            return cls.from_dict(_files.toml(text), base_dir=path.parent, confined=not outside)
         except ScenarioError as error:
             raise ScenarioError(f"{path}: {error}") from None
 
@@ -112,22 +117,30 @@ class SweepPlan:
             ScenarioError: the text is not TOML, or no sweep.
             OSError: the scenario cannot be read.
         """
-        try:
-            table = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise ScenarioError(f"not TOML: {error}") from None
-        return cls.from_dict(table, base_dir=base_dir)
+        return cls.from_dict(_files.toml(text), base_dir=base_dir)
 
     @classmethod
-    def from_dict(cls, table: Mapping[str, Any], *, base_dir: str | Path = ".") -> Self:
+    def from_dict(
+        cls, table: Mapping[str, Any], *, base_dir: str | Path = ".", confined: bool = False, files: bool = False
+    ) -> Self:
         """A sweep from the same keys as in a file; `scenario` may also be the scenario itself, as a table.
+
+        Args:
+            table: the keys.
+            base_dir: where names of files start from.
+            confined: whether none of them may lead out of there.
+            files: whether the folder `files` may, although the others may not.
 
         Raises:
             ScenarioError: it is no sweep.
             OSError: the scenario cannot be read.
         """
         known_keys("", table, _KEYS)
+        if confined:
+            _files.confined(table, Path(base_dir), but=("files",) if files else ())
         base = _base(table, Path(base_dir))
+        if confined and base.text is not None:
+            _files.confined(_files.toml(base.text), Path(base.folder))
         groups = axes.read(table.get("axes", []))
         names = {axis.name.casefold(): "an axis" for group in groups for axis in group.axes}
         measures = metrics.read(table.get("metrics"), names)
@@ -212,11 +225,11 @@ class SweepPlan:
         """Raise `ScenarioError` for what would make every run fail, or is misspelt in a case of an axis."""
         for metric in self.metrics.values():
             sql.check(metric.sql, what=f"metrics.{metric.name}")
-        scenarios = [self.scenario(point) for point in self.points]
         first: ScenarioError | None = None
-        for point, scenario in zip(self.points, scenarios, strict=True):
+        # Where so many fail, no other is waited for.
+        for point in self.points[:_LOOKED_AT]:
             try:
-                scenario.check()
+                self.scenario(point).check()
             except ScenarioError as error:
                 first = first or error
                 continue
@@ -305,12 +318,14 @@ def _base(table: Mapping[str, Any], folder: Path) -> Base:
         base = Base(None, given, _absolute(folder / (files or ".")))
     elif isinstance(given, str):
         path = folder / given
+        if not path.exists():
+            path = _content.find(given)
         try:
-            text = path.read_text(encoding="utf-8")
+            text = _files.read_text(path)
         except OSError as error:
             raise ScenarioError(f"scenario: {path}: {error.strerror}") from None
-        except UnicodeDecodeError as error:
-            raise ScenarioError(f"scenario: {path}: not a text file in UTF-8 ({error.reason})") from None
+        except ScenarioError as error:
+            raise ScenarioError(f"scenario: {error}") from None
         base = Base(text, None, _absolute(folder / files if files else path.parent))
     else:
         raise ScenarioError('scenario: is missing: the file of the base scenario, as in "leo-tcp.toml"')

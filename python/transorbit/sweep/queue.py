@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 from transorbit._core import ScenarioError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+    from contextlib import AbstractContextManager
 
     from transorbit.sweep.run import Runs
     from transorbit.sweep.work import Outcome, Task
@@ -34,6 +35,14 @@ class Pool(Protocol):
         """The outcomes that are there, perhaps after a while."""
         ...
 
+    def finished(self) -> list[Outcome]:
+        """After the end: the outcomes that came and that nobody has waited for."""
+        ...
+
+    def between_outcomes(self) -> AbstractContextManager[None]:
+        """While this is entered Ctrl-C waits until an outcome is kept whole."""
+        ...
+
     def close(self) -> None:
         """End what is running, at once."""
         ...
@@ -57,9 +66,11 @@ def compute(
     """
     queue = _Queue(sweeps, pool, ended)
     try:
-        queue.to_the_end()
+        with pool.between_outcomes():
+            queue.to_the_end()
     except KeyboardInterrupt:
         pool.close()
+        queue.keep(pool.finished())
         for runs in sweeps:
             runs.take_what_is_there()
         raise
@@ -81,14 +92,16 @@ class _Queue:
     def to_the_end(self) -> None:
         self._fill()
         while self._asked:
-            touched: list[Runs] = []
-            for outcome in self._pool.wait():
-                touched += self._keep(outcome)
+            touched = self.keep(self._pool.wait())
             for runs in dict.fromkeys(touched):
                 runs.join()
             self._fill()
             for runs in dict.fromkeys(touched) if touched else self._left[:1]:
                 runs.report(stalled=bool(self._asked) and self._pool.stalled)
+
+    def keep(self, outcomes: Iterable[Outcome]) -> list[Runs]:
+        """Hand outcomes to the sweeps that asked for them, and tell which."""
+        return [runs for outcome in outcomes for runs in self._keep(outcome)]
 
     def _keep(self, outcome: Outcome) -> list[Runs]:
         askers = self._asked.pop(outcome.key)

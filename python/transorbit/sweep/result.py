@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _folder
+from transorbit import _files, _folder
 from transorbit._core import ScenarioError
 from transorbit.sweep import sql, tables
 from transorbit.sweep.identity import differences, identity
@@ -323,7 +323,12 @@ def frozen(directory: Path) -> SweepPlan:
     """
     if not (directory / "sweep.toml").is_file():
         raise ScenarioError(f"{directory}: is not the folder of a sweep: it has no sweep.toml")
-    return SweepPlan.load(directory / "sweep.toml")
+    file = directory / "sweep.toml"
+    try:
+        # The inputs are where they were; nothing is read of them here.
+        return SweepPlan.from_dict(_files.toml(_files.read_text(file)), base_dir=directory, confined=True, files=True)
+    except ScenarioError as error:
+        raise ScenarioError(f"{file}: {str(error).removeprefix(f'{file}: ')}") from None
 
 
 def _write(file: Path, text: str) -> None:

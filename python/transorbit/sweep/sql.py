@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -11,9 +12,24 @@ from transorbit._core import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
     import duckdb
     import polars as pl
+
+
+# What a stranger's expression may do: compute. It reads and writes no file, loads no extension, cannot say otherwise.
+_LOCKED: dict[str, str | bool | int | float | list[str]] = {
+    "python_enable_replacements": "false",
+    "enable_external_access": "false",
+    "autoload_known_extensions": "false",
+    "autoinstall_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "memory_limit": "2GB",
+    "temp_directory": "",
+    "lock_configuration": "true",
+}
+_LONGEST_S = 120.0
 
 
 def query(sql: str, tables: Mapping[str, pl.DataFrame], *, what: str = "query") -> pl.DataFrame:
@@ -55,6 +71,16 @@ def connection(tables: Mapping[str, pl.DataFrame]) -> Iterator[duckdb.DuckDBPyCo
         db.close()
 
 
+@contextmanager
+def reading(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database that finds files by names relative to a folder: for papers, whose Python is run as well."""
+    import duckdb
+
+    free = {**_LOCKED, "enable_external_access": "true", "file_search_path": str(folder.absolute())}
+    with duckdb.connect(config=free) as db:
+        yield db
+
+
 def answer(
     db: duckdb.DuckDBPyConnection, sql: str, *, what: str, say: Callable[[duckdb.Error], str] | None = None
 ) -> pl.DataFrame:
@@ -70,12 +96,27 @@ def answer(
     import polars as pl
 
     try:
-        relation = db.sql(sql)
-        if relation is None:
-            raise ScenarioError(f"{what}: is no query: begin with SELECT")
-        return pl.DataFrame(_Stream(relation))
+        with _limited(db):
+            relation = db.sql(sql)
+            if relation is None:
+                raise ScenarioError(f"{what}: is no query: begin with SELECT")
+            return pl.DataFrame(_Stream(relation))
+    except duckdb.InterruptException:
+        raise ScenarioError(f"{what}: takes longer than {_LONGEST_S:g} s") from None
     except duckdb.Error as error:
         raise ScenarioError(f"{what}: {(say or told)(error)}" if what else (say or told)(error)) from None
+
+
+@contextmanager
+def _limited(db: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """End a query that takes too long."""
+    timer = threading.Timer(_LONGEST_S, db.interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def told(error: duckdb.Error) -> str:
@@ -94,7 +135,7 @@ def _database() -> duckdb.DuckDBPyConnection:
 
     # One that is open when Python ends is complained of on standard error.
     atexit.register(_database.cache_clear)
-    return duckdb.connect(config={"python_enable_replacements": "false"})
+    return duckdb.connect(config=_LOCKED)
 
 
 class _Stream:

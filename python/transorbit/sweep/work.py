@@ -167,7 +167,8 @@ def external(toml: str) -> str | None:
 
 
 def _simulate(task: Task, stop: Callable[[], bool] | None, plans: _core.Plans | None) -> bytes:
-    simulation = _core.Scenario.from_toml(task.toml, "/").simulation(task.seed, schedulers.find, plans)
+    scenario = _core.Scenario.from_toml(task.toml, "/")
+    simulation = scenario.simulation(task.seed, schedulers.find, plans, schedulers.registered())
     _advance(simulation, stop)
     record = simulation.finish(False)
     text = f'{{"summary": {record.summary_json()}'

@@ -2,8 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{BitRate, Db, Duration, FieldError};
+use units::{Db, Duration, FieldError};
 
+use super::capacity::Capacity;
 use crate::waveform::{self, Waveform};
 
 /// The slots of dedicated access, and how terminals request them.
@@ -14,10 +15,11 @@ pub struct DedicatedConfig {
     pub es_n0: Db,
     /// The margin by which Es/N0 must exceed the waveform's threshold.
     pub margin: Db,
-    /// The waveform of granted slots: `auto`, the one with the largest payload for Es/N0; a modulation and a code rate, as
-    /// `8psk-2/3`; or a number of the standard's table.
+    /// The waveform of granted slots: `auto`, the one with the largest payload for Es/N0; a modulation and a code rate,
+    /// as `8psk-2/3`; or a number of the standard's table.
     pub waveform: String,
-    /// Symbols of a burst, preamble and pilots included: 536 or 1616 (where the waveform is given by its number, its own).
+    /// Symbols of a burst, preamble and pilots included: 536 or 1616 (where the waveform is given by its number, its
+    /// own).
     pub burst_symbols: u32,
     /// Bits of a slot, in place of the waveform's payload.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,7 +69,7 @@ impl DedicatedConfig {
             let message = format!("{} was given, 0 to 100 are allowed", self.setup_round_trips);
             return Err(FieldError::new("setup_round_trips", message));
         }
-        self.capacity.check().map_err(|error| error.within("capacity"))
+        self.capacity.entry().check().map_err(|error| error.within("capacity"))
     }
 
     /// Symbols of a burst, preamble and pilots included.
@@ -123,115 +125,4 @@ impl DedicatedConfig {
         let (first, last) = (waveform::all()[0].id, waveform::all()[waveform::all().len() - 1].id);
         format!("\"{}\" was given; auto, {first} to {last} or one of {} are possible", self.waveform, names.join(", "))
     }
-}
-
-units::registry! {
-    /// The capacity categories of DVB-RCS and DVB-RCS2 (EN 301 790 section 6.4.1).
-    pub enum Capacity {
-        "cra" => Cra(Cra),
-        "rbdc" => Rbdc(Rbdc),
-        "vbdc" => Vbdc(Vbdc),
-        "avbdc" => Avbdc(Avbdc),
-    }
-}
-
-impl Default for Capacity {
-    fn default() -> Capacity {
-        Capacity::Cra(Cra::default())
-    }
-}
-
-impl Capacity {
-    fn check(&self) -> Result<(), FieldError> {
-        match self {
-            Capacity::Rbdc(rbdc) => rbdc.check(),
-            Capacity::Cra(_) | Capacity::Vbdc(_) | Capacity::Avbdc(_) => Ok(()),
-        }
-    }
-
-    /// The rate that a connected terminal has without a request; `None` if it has a share.
-    pub(super) fn base_rate(&self) -> Option<BitRate> {
-        match self {
-            Capacity::Cra(cra) => cra.rate,
-            Capacity::Rbdc(rbdc) => rbdc.cra,
-            Capacity::Vbdc(vbdc) => vbdc.cra,
-            Capacity::Avbdc(avbdc) => avbdc.cra,
-        }
-    }
-}
-
-/// Continuous rate assignment: a connected terminal has constant slots, with or without data.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Cra {
-    /// The rate; by default an equal share (by weight) of all slots among the connected terminals.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<BitRate>,
-}
-
-/// Rate-based dynamic capacity: a terminal requests a rate, and a new request replaces the former.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Rbdc {
-    /// The terminal requests the rate of arrivals, plus the rate that sends within this time the data that will still
-    /// wait when the request takes effect.
-    pub horizon: Duration,
-    /// Time over which the rate of arrivals is averaged (exponentially).
-    pub averaging: Duration,
-    /// The highest rate that a terminal may request.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_rate: Option<BitRate>,
-    /// The number of superframes after which a request expires; never before the next one could take effect.
-    #[schemars(range(min = 1, max = 1000))]
-    pub expiry_superframes: u32,
-    /// The rate that a connected terminal has without a request.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cra: Option<BitRate>,
-}
-
-impl Default for Rbdc {
-    /// The time-out of EN 301 790 section 6.4.1.2. Horizon and averaging are this project's.
-    fn default() -> Rbdc {
-        Rbdc {
-            horizon: Duration::from_millis(100),
-            averaging: Duration::from_secs(1),
-            max_rate: None,
-            expiry_superframes: 2,
-            cra: None,
-        }
-    }
-}
-
-impl Rbdc {
-    fn check(&self) -> Result<(), FieldError> {
-        if self.horizon.is_zero() {
-            return Err(FieldError::new("horizon", "must be more than 0 s"));
-        }
-        if self.averaging.is_zero() {
-            return Err(FieldError::new("averaging", "must be more than 0 s"));
-        }
-        if !(1..=1000).contains(&self.expiry_superframes) {
-            let message = format!("{} was given, 1 to 1000 are allowed", self.expiry_superframes);
-            return Err(FieldError::new("expiry_superframes", message));
-        }
-        Ok(())
-    }
-}
-
-/// Volume-based dynamic capacity: a terminal requests slots, and requests add up.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Vbdc {
-    /// The rate that a connected terminal has without a request.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cra: Option<BitRate>,
-}
-
-/// Absolute volume-based dynamic capacity: a terminal requests slots, and a new request replaces the former.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Avbdc {
-    /// The rate that a connected terminal has without a request.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cra: Option<BitRate>,
 }

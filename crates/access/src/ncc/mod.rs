@@ -19,8 +19,9 @@
 //! * All terminals use the same category. A study of service classes would notice.
 //! * The plan of a superframe is computed frame by frame, from the state at its beginning; the result is the same.
 
+mod capacity;
 mod config;
-mod demand;
+mod facts;
 mod share;
 #[cfg(test)]
 mod tests;
@@ -28,27 +29,13 @@ mod tests;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-pub use config::{Capacity, DedicatedConfig};
-use demand::{Demand, Need};
+pub use capacity::Capacity;
+use capacity::{Demand, Need};
+pub use config::DedicatedConfig;
+pub use facts::FrameFacts;
+use facts::{BILLION, billionths_of_frame};
 use share::Share;
-use units::{BitRate, Duration, Time};
-
-/// The parameters of the frame.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FrameFacts {
-    /// Duration of a frame.
-    pub duration: Duration,
-    /// Timeslots of a carrier (N_S).
-    pub timeslots: u32,
-    /// Frames of a superframe.
-    pub superframe_frames: u32,
-    /// Whether a terminal sends on one carrier at a time.
-    pub one_amplifier: bool,
-    /// Bits of a [`Backlog`] that a slot takes: without headers of fragments.
-    pub slot_bits: u32,
-    /// The most slots of a terminal in a frame.
-    pub max_slots: u32,
-}
+use units::{Duration, Time};
 
 /// The backlog of a terminal for dedicated slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -166,10 +153,11 @@ impl Ncc {
         let superframe = frame.duration * u64::from(frame.superframe_frames);
         let superframes = config.request_interval.as_nanos().div_ceil(superframe.as_nanos()).max(1);
         let request_frames = superframes * u64::from(frame.superframe_frames);
-        let base = match (&config.capacity, config.capacity.base_rate()) {
-            (_, Some(rate)) => Base::Rate(billionths_of_frame(rate, frame)),
-            (Capacity::Cra(_), None) => Base::Share,
-            _ => Base::Rate(0),
+        let capacity = config.capacity.entry();
+        let base = match capacity.base_rate() {
+            Some(rate) => Base::Rate(billionths_of_frame(rate, frame)),
+            None if capacity.shares_slots() => Base::Share,
+            None => Base::Rate(0),
         };
         let terminal = |&weight: &f64| Terminal {
             weight,
@@ -189,7 +177,7 @@ impl Ncc {
             setup_round_trips: config.setup_round_trips,
             request_frames,
             base,
-            demand: demand::of(&config.capacity, frame, request_frames, weights.len()),
+            demand: capacity.build(frame, request_frames, weights.len()),
             terminals: weights.iter().map(terminal).collect(),
             connected: Vec::new(),
             setups: BinaryHeap::new(),
@@ -426,12 +414,4 @@ impl Ncc {
             round_trip_frames: round_trip.as_secs_f64() / self.frame.duration.as_secs_f64(),
         }
     }
-}
-
-const BILLION: u64 = 1_000_000_000;
-
-/// The data that a rate sends in a frame, in billionths of a bit; no more than the slots of a terminal carry.
-fn billionths_of_frame(rate: BitRate, frame: FrameFacts) -> u64 {
-    let most = (u64::from(frame.max_slots) * u64::from(frame.slot_bits)).saturating_mul(BILLION);
-    rate.as_bps().saturating_mul(frame.duration.as_nanos()).min(most)
 }

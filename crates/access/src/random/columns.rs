@@ -1,7 +1,9 @@
 //! The timeslots of a frame in which a terminal is sending.
 
-/// Which timeslots (columns of the frame) a terminal already uses. Those of random and dedicated access are in the same set:
-/// the terminal has one amplifier.
+use super::draw::Digits;
+
+/// Which timeslots (columns of the frame) a terminal already uses. Those of random and dedicated access are in the same
+/// set: the terminal has one amplifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
     /// A bit for each of the first 64 columns, set if it is taken: few frames have more.
@@ -57,24 +59,31 @@ impl Columns {
         true
     }
 
-    /// Takes the column of the first slot that `draw` draws whose column is free. `column_of`: of each slot.
-    #[inline(always)]
-    pub(super) fn take_drawn(&mut self, column_of: &[u32], mut draw: impl FnMut() -> u32) -> u32 {
+    /// Fills `slots` with slots that `digits` draw, each the first whose column is free, and takes the columns.
+    /// `column_of`: of each slot.
+    #[inline]
+    pub(super) fn draw_slots(&mut self, column_of: &[u32], slots: &mut [u32], digits: &mut Digits<'_>) {
+        let bound = column_of.len() as u32;
         if self.columns > u64::BITS {
-            return std::iter::repeat_with(draw).find(|&slot| self.take(column_of[slot as usize])).expect("endless");
+            for place in slots {
+                *place = std::iter::repeat_with(|| digits.below(bound))
+                    .find(|&slot| self.take(column_of[slot as usize]))
+                    .expect("endless");
+            }
+            return;
         }
         // Of 40 columns the last free one is found after 40 draws: they are looked up in one word.
-        let taken = self.taken;
-        let (slot, column) = loop {
-            let slot = draw();
-            let column = column_of[slot as usize] % u64::BITS;
-            if taken >> column & 1 == 0 {
-                break (slot, column);
-            }
-        };
-        self.taken = taken | 1 << column;
-        self.free -= 1;
-        slot
+        let mut taken = self.taken;
+        self.free -= slots.len() as u32;
+        for place in slots {
+            let (slot, column) = digits.find_below(bound, |slot| {
+                let column = 1 << (column_of[slot as usize] % u64::BITS);
+                (taken & column == 0).then_some((slot, column))
+            });
+            taken |= column;
+            *place = slot;
+        }
+        self.taken = taken;
     }
 
     #[cold]

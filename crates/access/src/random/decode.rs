@@ -1,8 +1,8 @@
 //! Iterative interference cancellation.
 //!
-//! Packets and slots are the two kinds of nodes of a graph whose edges are bursts (Liva 2011). An iteration follows the edges
-//! of the packets that were decoded in the one before, so the whole takes a time in proportion to the bursts; where bursts
-//! are decoded together, times the bursts of a slot.
+//! Packets and slots are the two kinds of nodes of a graph whose edges are bursts (Liva 2011). An iteration follows the
+//! edges of the packets that were decoded in the one before, so the whole takes a time in proportion to the bursts;
+//! where bursts are decoded together, times the bursts of a slot.
 
 use channel::{ERASED, qpsk};
 use units::Db;
@@ -17,8 +17,10 @@ pub(super) struct Bursts {
     states: Vec<State>,
     /// Where the bursts of each packet begin in `slot_of`, and after the last packet, where those of the next would.
     starts: Vec<u32>,
-    /// The slots of the packets' bursts, one packet after the other.
+    /// The slots of the packets' bursts, one packet after the other, and room for more.
     slot_of: Vec<u32>,
+    /// How many bursts there are.
+    count: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +33,7 @@ enum State {
 
 impl Default for Bursts {
     fn default() -> Bursts {
-        Bursts { left: Vec::new(), states: Vec::new(), starts: vec![0], slot_of: Vec::new() }
+        Bursts { left: Vec::new(), states: Vec::new(), starts: vec![0], slot_of: Vec::new(), count: 0 }
     }
 }
 
@@ -42,7 +44,7 @@ impl Bursts {
         self.left.resize(slots, 0);
         self.states.clear();
         self.starts.truncate(1);
-        self.slot_of.clear();
+        self.count = 0;
     }
 
     pub(super) fn packets(&self) -> usize {
@@ -50,14 +52,24 @@ impl Bursts {
     }
 
     pub(super) fn bursts(&self) -> usize {
-        self.slot_of.len()
+        self.count
     }
 
-    /// Adds a packet with its bursts in these slots, each another.
+    /// Adds a packet with so many bursts, whose slots are to be written, each another.
     #[inline]
-    pub(super) fn push_packet(&mut self, slots: impl ExactSizeIterator<Item = u32>) {
-        self.slot_of.extend(slots);
-        self.starts.push(self.slot_of.len() as u32);
+    pub(super) fn push_packet(&mut self, bursts: u32) -> &mut [u32] {
+        let start = self.count;
+        self.count += bursts as usize;
+        if self.count > self.slot_of.len() {
+            self.grow();
+        }
+        self.starts.push(self.count as u32);
+        &mut self.slot_of[start..self.count]
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        self.slot_of.resize(2 * self.count, 0);
     }
 
     /// The slots of a packet.
@@ -70,7 +82,7 @@ impl Bursts {
     pub(super) fn complete(&mut self) {
         self.states.resize(self.packets(), State::Waiting);
         let left = self.left.as_mut_slice();
-        self.slot_of.iter().for_each(|&slot| left[slot as usize] += 1);
+        self.slot_of[..self.count].iter().for_each(|&slot| left[slot as usize] += 1);
     }
 
     /// Bursts that are not alone in their slot. Of a complete frame of which nothing is decoded.
@@ -87,7 +99,7 @@ impl Bursts {
         self.states.iter().filter(|&&state| state == State::Decoded).count()
     }
 
-    /// For whoever decides otherwise.
+    /// For a caller that decides without a receiver.
     pub(super) fn set_decoded(&mut self, packet: usize) {
         self.states[packet] = State::Decoded;
     }
@@ -116,10 +128,12 @@ impl Lists {
         self.first.clear();
         self.first.resize(bursts.left.len(), NONE);
         self.bursts.resize(bursts.bursts(), (0, 0));
-        let (first, mut places) = (self.first.as_mut_slice(), (0..).zip(&mut self.bursts));
-        for packet in 0..bursts.packets() {
-            for (&slot, (number, place)) in slots_of(&bursts.starts, &bursts.slot_of, packet).iter().zip(&mut places) {
-                *place = (packet as u32, std::mem::replace(&mut first[slot as usize], number));
+        let (first, slots) = (self.first.as_mut_slice(), &bursts.slot_of[..bursts.bursts()]);
+        let places = &mut self.bursts[..slots.len()];
+        for (packet, ends) in (0..).zip(bursts.starts.windows(2)) {
+            for number in ends[0]..ends[1] {
+                let first = &mut first[slots[number as usize] as usize];
+                places[number as usize] = (packet, std::mem::replace(first, number));
             }
         }
     }
@@ -151,7 +165,7 @@ fn find_if_waiting(packet: u32, states: &mut [State], candidates: &mut Vec<u32>)
     }
 }
 
-/// The receiver, with what it needs to remember.
+/// The receiver, with its working memory.
 #[derive(Debug)]
 pub(super) struct Decoder {
     receiver: Receiver,
@@ -255,7 +269,7 @@ impl Rule for Alone<'_> {
     }
 
     fn subtract(&mut self, all: &mut Bursts, decoded: &[u32], decodable: &mut Vec<u32>) {
-        let Bursts { left, states, starts, slot_of } = all;
+        let Bursts { left, states, starts, slot_of, .. } = all;
         let (left, sums) = (left.as_mut_slice(), self.sums.as_mut_slice());
         for &packet in decoded {
             for &slot in slots_of(starts, slot_of, packet as usize) {
@@ -287,7 +301,7 @@ impl Rule for Best<'_> {
     }
 
     fn subtract(&mut self, all: &mut Bursts, decoded: &[u32], decodable: &mut Vec<u32>) {
-        let Bursts { left, states, starts, slot_of } = all;
+        let Bursts { left, states, starts, slot_of, .. } = all;
         for &packet in decoded {
             for &slot in slots_of(starts, slot_of, packet as usize) {
                 left[slot as usize] -= 1;
@@ -373,8 +387,8 @@ impl Rule for Mean<'_> {
     }
 }
 
-/// Mutual information per coded bit, in [`fixed_point`], of a burst in a slot with so many bursts of the same power (itself
-/// among them), as far as it was asked for. Entry 0 is there for the arithmetic.
+/// Mutual information per coded bit, in [`fixed_point`], of a burst in a slot with so many bursts of the same power
+/// (itself among them), as far as it was asked for. Entry 0 is there for the arithmetic.
 #[derive(Debug)]
 struct Information {
     es_n0: Db,
@@ -401,7 +415,8 @@ fn fixed_point(information: f64) -> i64 {
     (information * (1i64 << 40) as f64).round() as i64
 }
 
-/// Powers that differ. They are whole numbers, so that a slot from which everything was subtracted is empty to the last bit.
+/// Powers that differ. They are whole numbers, so that a slot from which everything was subtracted is empty to the last
+/// bit.
 struct Powers<'a> {
     powers: &'a [u64],
     of_slot: &'a mut Vec<u64>,

@@ -1,12 +1,13 @@
-//! What is drawn from a terminal's random stream.
+//! Draws from a terminal's random stream.
 
 use rand::Rng;
 
 /// Whole numbers below bounds, several of them from one draw of the generator.
 ///
-/// A draw is read as a fraction in base 2^64; each number is its leading digit in the base of the bound, and the remainder
-/// is used again (Brackett-Rozinsky and Lemire 2024, "Batched ranged random integer generation"). A draw serves bounds of up
-/// to 40 bits together, so no value is more likely than another by more than 2^-24 of its probability.
+/// A draw is read as a fraction in base 2^64; each number is its leading digit in the base of the bound, and the
+/// remainder is used again (Brackett-Rozinsky and Lemire 2024, "Batched ranged random integer generation"). A draw
+/// serves bounds of up to 40 bits together, so no value is more likely than another by more than 2^-24 of its
+/// probability.
 pub(super) struct Digits<'a> {
     rng: &'a mut dyn Rng,
     fraction: u64,
@@ -21,14 +22,28 @@ impl<'a> Digits<'a> {
     /// A number from 0 to `bound - 1`, uniform.
     #[inline]
     pub(super) fn below(&mut self, bound: u32) -> u32 {
+        self.find_below(bound, Some)
+    }
+
+    /// Draws numbers from 0 to `bound - 1` until `find` accepts one, and returns its answer.
+    #[inline(always)]
+    pub(super) fn find_below<T>(&mut self, bound: u32, find: impl Fn(u32) -> Option<T>) -> T {
+        // In registers: the generator is called seldom.
+        let Digits { rng, mut fraction, mut bits_left } = Digits { rng: &mut *self.rng, ..*self };
         let bits = u32::BITS - bound.leading_zeros();
-        if bits > self.bits_left {
-            (self.fraction, self.bits_left) = (self.rng.next_u64(), 40);
-        }
-        self.bits_left -= bits;
-        let product = u128::from(self.fraction) * u128::from(bound);
-        self.fraction = product as u64;
-        (product >> 64) as u32
+        let found = loop {
+            if bits > bits_left {
+                (fraction, bits_left) = (rng.next_u64(), 40);
+            }
+            bits_left -= bits;
+            let product = u128::from(fraction) * u128::from(bound);
+            fraction = product as u64;
+            if let Some(found) = find((product >> 64) as u32) {
+                break found;
+            }
+        };
+        (self.fraction, self.bits_left) = (fraction, bits_left);
+        found
     }
 }
 

@@ -2,14 +2,15 @@
 
 use rand::Rng;
 
+use super::columns::Columns;
 use super::decode::{Bursts, Decoder};
 use super::draw::{Digits, normal, unit_interval};
+use super::layout::RandomLayout;
 use super::plr_table::PlrTable;
 use super::scheme::{Decoding, Degrees, Scheme};
-use super::{Columns, RandomLayout};
 
-/// Frames of random access, one after the other. A frame is begun, gets its packets, is decoded, and answers which of them
-/// arrived.
+/// Frames of random access, one after the other. A frame is begun, gets its packets, is decoded, and answers which of
+/// them arrived.
 ///
 /// Memory grows with the largest frame; after that nothing is allocated.
 #[derive(Debug)]
@@ -18,8 +19,8 @@ pub struct RandomFrame {
     degrees: Degrees,
     receiver: Receiver,
     layout: RandomLayout,
-    /// The column of each slot of a block that begins in the first column, and so on for as many slots as a carrier has: a
-    /// block that begins in another column finds its slots' from there.
+    /// The column of each slot of a block that begins in the first column, and so on for as many slots as a carrier
+    /// has: a block that begins in another column finds its slots' from there.
     column_of: Vec<u32>,
     blocks: u32,
     bursts: Bursts,
@@ -27,7 +28,7 @@ pub struct RandomFrame {
     counters: RandomCounters,
 }
 
-/// What has happened since the beginning.
+/// Counters since construction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RandomCounters {
     /// Bursts sent.
@@ -49,12 +50,10 @@ enum Receiver {
     Table { table: PlrTable, packets_of_block: Vec<u32>, plr_of_block: Vec<f64>, block_of_packet: Vec<u32> },
 }
 
-/// The largest standard deviation of received powers for which their range holds.
-pub(super) const MAX_POWER_SPREAD_DB: f64 = 10.0;
 /// Powers are whole numbers of this fraction of the nominal power, so that sums are exact.
 const POWER_UNIT: f64 = (1u64 << 36) as f64;
-/// Powers are limited to this far above and below the nominal one: 6 standard deviations of the largest spread. Then 200 of
-/// the strongest can meet in a slot, and the weakest is known to 5 digits.
+/// Powers are limited to this far above and below the nominal one: 6 standard deviations of the largest spread. Then
+/// 200 of the strongest can meet in a slot, and the weakest is known to 5 digits.
 const POWER_RANGE_DB: f64 = 60.0;
 
 impl RandomFrame {
@@ -119,10 +118,10 @@ impl RandomFrame {
 
     /// Adds a packet of a terminal whose `columns` are used as given, and marks those that its bursts use.
     ///
-    /// The block is uniform among those with room for the packet, and each burst uniform among the slots of the block that
-    /// are left: in another column than all others of the terminal if it has one amplifier, else in another slot
-    /// than those of the same packet. False, and nothing changes, if no block has room; an irregular scheme draws the number
-    /// of bursts anew at the next attempt.
+    /// The block is uniform among those with room for the packet, and each burst uniform among the slots of the block
+    /// that are left: in another column than all others of the terminal if it has one amplifier, else in another slot
+    /// than those of the same packet. False, and nothing changes, if no block has room; an irregular scheme draws the
+    /// number of bursts anew at the next attempt.
     pub fn add(&mut self, columns: &mut Columns, rng: &mut dyn Rng) -> bool {
         debug_assert!(!self.is_decoded, "packets are added before the frame is decoded");
         debug_assert_eq!(columns.timeslots(), self.layout.timeslots, "the columns are those of the frame");
@@ -169,7 +168,8 @@ impl RandomFrame {
         with_room().nth(digits.below(count) as usize)
     }
 
-    /// Whether a block has room for a packet. Each burst takes one column, so it is enough to count those that are free.
+    /// Whether a block has room for a packet. Each burst takes one column, so it is enough to count those that are
+    /// free.
     #[inline]
     fn has_room(&self, block: u32, columns: &Columns, bursts: u32) -> bool {
         let RandomLayout { timeslots, block_slots, one_amplifier } = self.layout;
@@ -193,20 +193,21 @@ impl RandomFrame {
         let RandomLayout { timeslots, block_slots, .. } = self.layout;
         let first = block * block_slots;
         let column_of = &self.column_of[(first % timeslots) as usize..][..block_slots as usize];
-        self.bursts
-            .push_packet((0..bursts).map(|_| first + columns.take_drawn(column_of, || digits.below(block_slots))));
+        let slots = self.bursts.push_packet(bursts);
+        columns.draw_slots(column_of, slots, &mut digits);
+        slots.iter_mut().for_each(|slot| *slot += first);
     }
 
     fn place_in_any_slots(&mut self, block: u32, bursts: u32, mut digits: Digits<'_>) {
         let RandomLayout { block_slots, .. } = self.layout;
-        let mut slots = Vec::with_capacity(bursts as usize);
-        while slots.len() < bursts as usize {
-            let slot = block * block_slots + digits.below(block_slots);
-            if !slots.contains(&slot) {
-                slots.push(slot);
-            }
+        let slots = self.bursts.push_packet(bursts);
+        for place in 0..slots.len() {
+            let (before, slot) = slots.split_at_mut(place);
+            slot[0] = digits.find_below(block_slots, |slot| {
+                let slot = block * block_slots + slot;
+                (!before.contains(&slot)).then_some(slot)
+            });
         }
-        self.bursts.push_packet(slots.into_iter());
     }
 
     /// Decodes the frame. From `rng` only a table of loss rates draws, once for each packet.
@@ -254,7 +255,7 @@ impl RandomFrame {
         self.bursts.slots_of(packet)
     }
 
-    /// What has happened since construction.
+    /// The counters since construction.
     pub fn counters(&self) -> RandomCounters {
         self.counters
     }

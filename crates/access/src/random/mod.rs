@@ -17,42 +17,80 @@
 //! The channel of every burst is known and cancellation is perfect. Real receivers leave a residue, which costs most
 //!   where many iterations are needed: the knee of the loss curve comes a little earlier.
 
+mod burst_count;
+mod check;
+mod coding;
 mod columns;
 mod config;
 mod decode;
 mod draw;
 mod frame;
+mod layout;
 mod plr_table;
 mod scheme;
 mod study;
 #[cfg(test)]
 mod tests;
 
+pub use burst_count::{BurstCount, Repetition};
 pub use columns::Columns;
-pub(crate) use config::random_access_schemes;
-pub use config::{Aloha, Crdsa, Dsa, Irsa, Musca, RandomAccess, RandomConfig, Repetition, Table};
+pub use config::RandomConfig;
 pub use frame::{RandomCounters, RandomFrame};
-pub use scheme::Scheme;
+pub use layout::RandomLayout;
+pub use scheme::{Decoding, Scheme};
 pub use study::{PlrPoint, PlrStudy};
+use units::{FieldError, Files};
 
-/// The slots of random access in a frame, and their division into RA blocks.
-///
-/// The random slots of a frame are numbered carrier by carrier, slot `s` being timeslot `s % timeslots`; RA block `b` is the
-/// slots from `b * block_slots`, so a block may begin or end in the middle of a carrier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RandomLayout {
-    /// Timeslots of a carrier (N_S).
-    pub timeslots: u32,
-    /// Slots of an RA block (N_ra).
-    pub block_slots: u32,
-    /// Whether a terminal can send on only one carrier at a time, so that it uses each timeslot at most once in a
-    /// frame.
-    pub one_amplifier: bool,
+units::registry! {
+    /// The schemes of random access.
+    pub enum RandomAccess: dyn Kind {
+        "aloha" => Aloha(Aloha) in aloha,
+        "dsa" => Dsa(Dsa) in dsa,
+        #[default] "crdsa" => Crdsa(Crdsa) in crdsa,
+        "irsa" => Irsa(Irsa) in irsa,
+        "musca" => Musca(Musca) in musca,
+        "table" => Table(Table) in table,
+    }
 }
 
-impl RandomLayout {
-    /// The largest number of bursts that a terminal can have in a block.
-    fn most_bursts(&self) -> u32 {
-        if self.one_amplifier { self.block_slots.min(self.timeslots) } else { self.block_slots }
+/// The options of a scheme of random access.
+pub trait Kind {
+    /// Whether the values can be used together, in blocks of this layout. Reads no file.
+    ///
+    /// # Errors
+    /// Names the field, what was given and what is allowed.
+    fn check(&self, layout: &RandomLayout) -> Result<(), FieldError>;
+
+    /// Useful bits of a packet (N_data).
+    fn payload_bits(&self) -> u32;
+
+    /// Symbols of a burst that carry coded bits, where they are known.
+    fn symbols(&self) -> Option<u32> {
+        None
+    }
+
+    /// How many bursts a packet takes.
+    fn bursts(&self) -> BurstCount;
+
+    /// How it is found which packets arrive. For values that [`Kind::check`] and [`RandomConfig::check`] accept.
+    ///
+    /// # Errors
+    /// Says which line of a file cannot be used.
+    fn decoding(&self, random: &RandomConfig, files: &mut dyn Files) -> Result<Decoding, FieldError>;
+
+    /// The names of the files that it needs.
+    fn files_mut(&mut self) -> Vec<&mut String> {
+        Vec::new()
+    }
+}
+
+impl RandomAccess {
+    /// The scheme, with its threshold found or its file read.
+    ///
+    /// # Errors
+    /// As [`Kind::decoding`].
+    pub fn load(&self, random: &RandomConfig, files: &mut dyn Files) -> Result<Scheme, FieldError> {
+        let kind = self.entry();
+        Ok(Scheme::new(kind.payload_bits(), &kind.bursts(), kind.decoding(random, files)?))
     }
 }

@@ -4,7 +4,7 @@ use units::{Files, RowError, number_rows, read_text};
 
 /// A curve of packet loss rates over the packets of a block.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct PlrTable {
+pub struct PlrTable {
     /// Packets of a block and packet loss rate, by increasing packets; not empty.
     rows: Vec<(f64, f64)>,
 }
@@ -41,8 +41,8 @@ impl PlrTable {
         Ok(PlrTable { rows })
     }
 
-    /// The packet loss rate of a block of so many packets: linear between the rows, and as the first or the last row beyond
-    /// them.
+    /// The packet loss rate of a block of so many packets: linear between the rows, and as the first or the last row
+    /// beyond them.
     pub(super) fn plr(&self, packets: u32) -> f64 {
         let packets = f64::from(packets);
         let after = self.rows.partition_point(|row| row.0 < packets);

@@ -4,6 +4,7 @@ use channel::qpsk;
 use rand::Rng;
 use units::Db;
 
+use super::burst_count::{BurstCount, Repetition};
 use super::draw::unit_interval;
 use super::plr_table::PlrTable;
 
@@ -16,6 +17,14 @@ pub struct Scheme {
 }
 
 impl Scheme {
+    pub(super) fn new(payload_bits: u32, bursts: &BurstCount, decoding: Decoding) -> Scheme {
+        let degrees = match bursts {
+            BurstCount::Fixed(bursts) => Degrees::Fixed(*bursts),
+            BurstCount::Drawn(distribution) => Degrees::distributed(distribution),
+        };
+        Scheme { payload_bits, degrees, decoding }
+    }
+
     /// Useful bits of a packet.
     pub fn payload_bits(&self) -> u32 {
         self.payload_bits
@@ -54,15 +63,15 @@ pub(super) enum Degrees {
 
 impl Degrees {
     /// From numbers of bursts and their probabilities, whose sum is about 1.
-    pub(super) fn distributed(distribution: &[(u32, f64)]) -> Degrees {
-        let sum: f64 = distribution.iter().map(|&(_, probability)| probability).sum();
+    fn distributed(distribution: &[Repetition]) -> Degrees {
+        let sum: f64 = distribution.iter().map(|choice| choice.probability).sum();
         let mut upto = 0.0;
         let mut choices: Vec<(u32, f64)> = distribution
             .iter()
-            .filter(|&&(_, probability)| probability > 0.0)
-            .map(|&(bursts, probability)| {
-                upto += probability / sum;
-                (bursts, upto)
+            .filter(|choice| choice.probability > 0.0)
+            .map(|choice| {
+                upto += choice.probability / sum;
+                (choice.replicas, upto)
             })
             .collect();
         if let Some(last) = choices.last_mut() {
@@ -83,16 +92,18 @@ impl Degrees {
     }
 }
 
-/// How decoding is determined.
+/// How it is found which packets arrive.
 #[derive(Clone, Debug)]
-pub(super) enum Decoding {
+pub enum Decoding {
+    /// By a receiver.
     Receiver(Receiver),
+    /// By a curve of packet loss.
     Table(PlrTable),
 }
 
 /// The receiver that the module describes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Receiver {
+pub struct Receiver {
     pub(super) es_n0: Db,
     /// Standard deviation of the packets' power.
     pub(super) power_spread: Db,
@@ -111,12 +122,14 @@ mod tests {
 
     #[test]
     fn degrees_follow_their_distribution() {
-        let degrees = Degrees::distributed(&[(2, 0.5), (5, 0.0), (3, 0.28), (8, 0.22)]);
+        let choices = [(2, 0.5), (5, 0.0), (3, 0.28), (8, 0.22)];
+        let degrees =
+            Degrees::distributed(&choices.map(|(replicas, probability)| Repetition { replicas, probability }));
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         let mut counts = [0u32; 9];
         const N: u32 = 100_000;
         (0..N).for_each(|_| counts[degrees.draw(&mut rng) as usize] += 1);
-        for (bursts, probability) in [(2, 0.5), (3, 0.28), (5, 0.0), (8, 0.22)] {
+        for (bursts, probability) in choices.map(|(bursts, probability)| (bursts as usize, probability)) {
             let expected = f64::from(N) * probability;
             let deviation = (expected * (1.0 - probability)).sqrt();
             assert!((f64::from(counts[bursts]) - expected).abs() <= 4.0 * deviation, "{bursts}: {}", counts[bursts]);

@@ -3,7 +3,10 @@
 use rand::Rng;
 use serde::Serialize;
 
-use super::{Columns, RandomFrame, RandomLayout, Scheme};
+use super::columns::Columns;
+use super::frame::RandomFrame;
+use super::layout::RandomLayout;
+use super::scheme::Scheme;
 
 /// Simulates the packet loss rate of a scheme at one load after the other, block by block, each packet from a terminal
 /// of its own.

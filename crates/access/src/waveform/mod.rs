@@ -11,8 +11,8 @@
 //! 13), interpolated at 1e-5 (the last column of the table): Es/N0 is Eb/N0 times the information bits of a coded
 //! symbol, and differs by 0.11 dB at most.
 //!
-//! At 8.6 dB and 536 symbols that is waveform 8, 8PSK 2/3 with 115 bytes: the 920 bits of Kuhn and others, "Improving web
-//! experience on DVB-RCS2 links", section 4.4.1.
+//! At 8.6 dB and 536 symbols that is waveform 8, 8PSK 2/3 with 115 bytes: the 920 bits of Kuhn and others, "Improving
+//! web experience on DVB-RCS2 links", section 4.4.1.
 
 use std::sync::OnceLock;
 

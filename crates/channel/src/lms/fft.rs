@@ -94,21 +94,48 @@ fn factors(p: usize, length: usize) -> [f64; 6] {
 /// overlap.
 #[inline(always)]
 fn first_pass<const BAND: bool>(factors: &[Vec<f64>; 6], x: &Complexes, yr: &mut [f64], yi: &mut [f64]) {
-    let quarter = x.re.len() / 4;
+    let (quarter, n) = (x.re.len() / 4, x.re.len() / 4 / LANES);
     let row = |part: usize| {
         let row = part * quarter..(part + 1) * quarter;
-        (&x.re[row.clone()], &x.im[row])
+        (lanes(&x.re[row.clone()], n), lanes(&x.im[row], n))
     };
     let (a, b, c, d) = (row(0), row(1), row(2), row(3));
-    let at = |row: (&[f64], &[f64]), p: usize| (row.0[p], row.1[p]);
-    let factors = factors.each_ref().map(|factors| &factors[..quarter]);
-    let (yr, yi) = (&mut yr.as_chunks_mut::<4>().0[..quarter], &mut yi.as_chunks_mut::<4>().0[..quarter]);
-    for p in 0..quarter {
-        let (b, c) = if BAND { ((0.0, 0.0), (0.0, 0.0)) } else { (at(b, p), at(c, p)) };
-        let rows = butterfly(&factors.map(|factors| factors[p]), at(a, p), b, c, at(d, p));
-        yr[p] = rows.map(|(re, _)| re);
-        yi[p] = rows.map(|(_, im)| im);
+    let [w1r, w1i, w2r, w2i, w3r, w3i] = factors;
+    let w = [lanes(w1r, n), lanes(w1i, n), lanes(w2r, n), lanes(w2i, n), lanes(w3r, n), lanes(w3i, n)];
+    let at = |row: Chunks, p: usize| (Lanes(row.0[p]), Lanes(row.1[p]));
+    let (yr, yi) = (groups(yr, n), groups(yi, n));
+    const ZERO: Lanes = Lanes([0.0; LANES]);
+    for p in 0..n {
+        let (b, c) = if BAND { ((ZERO, ZERO), (ZERO, ZERO)) } else { (at(b, p), at(c, p)) };
+        let w = [w[0][p], w[1][p], w[2][p], w[3][p], w[4][p], w[5][p]];
+        let w = [Lanes(w[0]), Lanes(w[1]), Lanes(w[2]), Lanes(w[3]), Lanes(w[4]), Lanes(w[5])];
+        let [(r0, i0), (r1, i1), (r2, i2), (r3, i3)] = butterfly(&w, at(a, p), b, c, at(d, p));
+        transpose([r0, r1, r2, r3], &mut yr[p]);
+        transpose([i0, i1, i2, i3], &mut yi[p]);
     }
+}
+
+/// The first `n` times [`LANES`] numbers.
+#[inline(always)]
+fn lanes(row: &[f64], n: usize) -> &[[f64; LANES]] {
+    &row.as_chunks().0[..n]
+}
+
+/// The results of [`LANES`] groups of one butterfly each, `n` times.
+#[inline(always)]
+fn groups(y: &mut [f64], n: usize) -> &mut [[[f64; 4]; LANES]] {
+    &mut y.as_chunks_mut::<4>().0.as_chunks_mut::<LANES>().0[..n]
+}
+
+/// Writes the rows of butterflies that were computed at once, one butterfly after the other.
+#[inline(always)]
+fn transpose([a, b, c, d]: [Lanes; 4], out: &mut [[f64; 4]; LANES]) {
+    *out = [
+        [a.0[0], b.0[0], c.0[0], d.0[0]],
+        [a.0[1], b.0[1], c.0[1], d.0[1]],
+        [a.0[2], b.0[2], c.0[2], d.0[2]],
+        [a.0[3], b.0[3], c.0[3], d.0[3]],
+    ];
 }
 
 /// Groups of `stride` butterflies each, at least four.

@@ -193,6 +193,7 @@ struct FadingChannel<S: Site, L> {
 }
 
 impl<S: Site, L> FadingChannel<S, L> {
+    #[inline]
     fn sample(&mut self, now: Time) -> Sample {
         let index = now.as_nanos() / self.step.as_nanos();
         match self.held {

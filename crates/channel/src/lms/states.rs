@@ -42,6 +42,9 @@ pub(crate) struct MarkovTrack {
     until: f64,
     value: Loo,
     slope: Loo,
+    /// The state at the place asked last, and the end of its frame.
+    state: usize,
+    state_end: f64,
 }
 
 /// A stay in a state, or the part of it in a leg.
@@ -58,7 +61,10 @@ impl Track for MarkovTrack {
         while metres >= self.until {
             self.enter_piece(self.until);
         }
-        (self.value.plus(metres - self.from, self.slope), self.state_at(metres))
+        if metres >= self.state_end {
+            self.enter_state(metres);
+        }
+        (self.value.plus(metres - self.from, self.slope), self.state)
     }
 
     fn restart(&mut self, metres: f64) {
@@ -75,6 +81,7 @@ impl Track for MarkovTrack {
         self.frame_end = start + frame;
         self.push(start, state);
         self.enter_piece(metres);
+        self.enter_state(metres);
     }
 }
 
@@ -93,6 +100,8 @@ impl MarkovTrack {
             until: 0.0,
             value: Loo::default(),
             slope: Loo::default(),
+            state: 0,
+            state_end: 0.0,
         };
         track.restart(0.0);
         track
@@ -142,8 +151,10 @@ impl MarkovTrack {
         self.course.legs()[self.leg].1
     }
 
-    fn state_at(&self, metres: f64) -> usize {
-        self.frames.iter().find(|frame| metres < frame.end).unwrap_or(&self.frames[0]).state
+    /// Finds the state at `metres`, in the window.
+    fn enter_state(&mut self, metres: f64) {
+        let frame = self.frames.iter().find(|frame| metres < frame.end).unwrap_or(&self.frames[0]);
+        (self.state, self.state_end) = (frame.state, frame.end);
     }
 
     fn back(&self) -> Frame {

@@ -1,13 +1,16 @@
 //! Which machine wakes next: one entry per machine, re-armed and never cancelled.
 //!
-//! A machine's next wake-up mostly moves *later*: a retransmission timer at every acknowledgment. So a later wake-up is only
-//! noted, and the entry moves when it is the first of all; and the machine that is being woken keeps its entry until it is
-//! armed again. The machines that wake for nearly every packet are in a short sorted list; the others are in a heap.
+//! A machine's next wake-up mostly moves *later*: a retransmission timer at every acknowledgment. So a later wake-up is
+//! only noted, and the entry moves when it is the first of all; and the machine that is being woken keeps its entry
+//! until it is armed again. The machines that wake for nearly every packet are in a short sorted list; the others are
+//! in a heap.
 
 #[cfg(test)]
 mod reference;
 #[cfg(test)]
 mod tests;
+
+use std::cmp::Ordering;
 
 use units::Time;
 
@@ -23,7 +26,7 @@ pub struct Livelock {
     pub at: Time,
     /// The machine that was to be woken next.
     pub machine: MachineId,
-    /// How many wake-ups this instant has seen.
+    /// The number of wake-ups at this instant.
     pub wakes: u32,
 }
 
@@ -31,12 +34,12 @@ pub struct Livelock {
 #[derive(Debug)]
 pub struct Agenda {
     machines: Vec<Machine>,
-    /// How many machines, the first of all, wake for nearly every packet.
+    /// The number of machines that wake for nearly every packet; they are the first.
     frequent: usize,
     /// Their entries, the first to wake at the end.
     front: Vec<Entry>,
-    /// The entries of the other machines, a heap with four children to a node. A machine that moved to an earlier time leaves
-    /// an entry behind, told by its order.
+    /// The entries of the other machines, a heap with four children to a node. A machine that moved to an earlier time
+    /// leaves an entry behind, told by its order.
     heap: Vec<Entry>,
     left_behind: usize,
     /// The machine that was woken last, while no other entry is before its own.
@@ -48,7 +51,7 @@ pub struct Agenda {
 }
 
 /// Ordered by time, then order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     at: Time,
     /// [`Machine::order`] above the machine's number.
@@ -57,7 +60,7 @@ struct Entry {
 
 #[derive(Clone, Copy, Debug)]
 struct Machine {
-    /// When it wants to wake; `Time::MAX` for never. May be later than its entry.
+    /// The instant for which it is armed; `Time::MAX` for never. It may be later than its entry.
     due: Time,
     /// The time of its entry; `Time::MAX` without one.
     at: Time,
@@ -103,8 +106,8 @@ impl Agenda {
         MachineId(self.machines.len() as u32 - 1)
     }
 
-    /// As [`Agenda::add`], of a machine that wakes for nearly every packet. Such machines are added before all others; beyond
-    /// sixteen they are treated as the others.
+    /// As [`Agenda::add`], of a machine that wakes for nearly every packet. Such machines are added before all others;
+    /// beyond sixteen they are treated as the others.
     pub fn add_frequent(&mut self, phase: u8) -> MachineId {
         if self.frequent == self.machines.len() && self.frequent < MOST_FREQUENT {
             self.frequent += 1;
@@ -112,7 +115,7 @@ impl Agenda {
         self.add(phase)
     }
 
-    /// Sets when `machine` wants to be woken; `None` for not at all. A time in the past means now.
+    /// Arms `machine` for an instant; `None` disarms it. A time in the past means now.
     #[inline]
     pub fn wake_at(&mut self, machine: MachineId, at: Option<Time>) {
         let m = &mut self.machines[machine.0 as usize];
@@ -134,16 +137,21 @@ impl Agenda {
         }
         while let Some(first) = self.first() {
             let machine = &mut self.machines[first.machine()];
-            if machine.due != first.at {
+            if first.at > until {
+                break; // an entry that is too early is not moved before its time: how a run is cut moves no entry
+            } else if machine.due != first.at {
                 self.settle(first.machine());
-            } else if first.at > until {
-                break;
             } else {
                 machine.due = Time::MAX;
                 return self.count(first.at, MachineId(first.machine() as u32)).map(Some);
             }
         }
         Ok(None)
+    }
+
+    /// No machine wakes before this instant, after [`Agenda::next_until`] gave none; `None` if none is armed.
+    pub fn quiet_until(&mut self) -> Option<Time> {
+        self.first().map(|first| first.at)
     }
 
     #[inline]
@@ -177,7 +185,7 @@ impl Agenda {
         front
     }
 
-    /// Moves the first entry of all, that of `machine`, to when it is due, or removes it.
+    /// Moves the first entry of all, that of `machine`, to the instant for which it is armed, or removes it.
     #[inline]
     fn settle(&mut self, machine: usize) {
         let Machine { due, at, .. } = self.machines[machine];
@@ -229,15 +237,19 @@ impl Agenda {
 
     /// Places `entry` among those before `hole`.
     #[inline]
-    fn insert_front(&mut self, mut hole: usize, entry: Entry) {
-        while hole > 0 && self.front[hole - 1] < entry {
-            self.front[hole] = self.front[hole - 1];
-            hole -= 1;
+    fn insert_front(&mut self, hole: usize, entry: Entry) {
+        let front = &mut self.front[..=hole];
+        let mut hole = hole;
+        while let Some(before) = hole.checked_sub(1)
+            && front[before] < entry
+        {
+            front[hole] = front[before];
+            hole = before;
         }
-        self.front[hole] = entry;
+        front[hole] = entry;
     }
 
-    /// The next entry in the order of asking, which is the machine's from now on.
+    /// The next place in the order of asking, which is given to the machine.
     #[inline]
     fn next_entry(&mut self, machine: usize, at: Time) -> Entry {
         if self.sequence == LAST_SEQUENCE {
@@ -250,7 +262,7 @@ impl Agenda {
         Entry { at, rest: u64::from(m.order) << 32 | machine as u64 }
     }
 
-    /// Numbers the entries from 1 in the order of asking that they have.
+    /// Numbers the entries anew from 1, and keeps their order of asking.
     #[cold]
     fn renumber(&mut self) {
         self.forget_left_behind();
@@ -299,20 +311,19 @@ impl Agenda {
     fn sift_down(&mut self, mut hole: usize, entry: Entry) {
         let heap = &mut self.heap[..];
         loop {
-            let children = ARITY * hole + 1;
-            let Some(mut least) = heap.get(children).copied() else { break };
-            let mut child = children;
-            let end = heap.len().min(children + ARITY);
-            for (number, &other) in heap[..end].iter().enumerate().skip(children + 1) {
-                if other < least {
-                    (least, child) = (other, number);
-                }
-            }
+            let first = ARITY * hole + 1;
+            let Some(children) = heap.get(first..heap.len().min(first + ARITY)) else { break };
+            let (child, least) = match children {
+                // Nearly always: compared in pairs, so that no comparison waits for the one before.
+                &[a, b, c, d] => earlier(earlier((0, a), (1, b)), earlier((2, c), (3, d))),
+                &[a, ref others @ ..] => (1..).zip(others.iter().copied()).fold((0, a), earlier),
+                [] => break,
+            };
             if entry <= least {
                 break;
             }
             heap[hole] = least;
-            hole = child;
+            hole = first + child;
         }
         heap[hole] = entry;
     }
@@ -325,7 +336,43 @@ impl Machine {
     }
 }
 
+/// The child that wakes first, and its place.
+#[inline]
+fn earlier(one: (usize, Entry), other: (usize, Entry)) -> (usize, Entry) {
+    if other.1 < one.1 { other } else { one }
+}
+
+impl Ord for Entry {
+    #[inline]
+    fn cmp(&self, other: &Entry) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl PartialOrd for Entry {
+    #[inline]
+    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+
+    #[inline]
+    fn lt(&self, other: &Entry) -> bool {
+        self.key() < other.key()
+    }
+
+    #[inline]
+    fn le(&self, other: &Entry) -> bool {
+        self.key() <= other.key()
+    }
+}
+
 impl Entry {
+    /// One number in the order of entries: compared without a branch.
+    #[inline]
+    fn key(self) -> u128 {
+        u128::from(self.at.as_nanos()) << 64 | u128::from(self.rest)
+    }
+
     #[inline]
     fn machine(self) -> usize {
         self.rest as u32 as usize

@@ -86,14 +86,14 @@ impl Reference {
     pub fn next_until(&mut self, until: Time) -> Result<Option<(Time, MachineId)>, Livelock> {
         while let Some(&top) = self.heap.first() {
             let machine = &mut self.machines[top.machine as usize];
-            if machine.due == Time::MAX {
+            if top.at > until {
+                return Ok(None);
+            } else if machine.due == Time::MAX {
                 self.remove_top();
             } else if machine.due > top.at {
                 let (at, phase) = (machine.due, machine.phase);
                 let entry = Entry { at, order: self.next_order(phase), machine: top.machine };
                 self.sift_down(0, entry);
-            } else if top.at > until {
-                return Ok(None);
             } else {
                 machine.due = Time::MAX;
                 return self.count(top.at, MachineId(top.machine)).map(Some);

@@ -1,9 +1,9 @@
 //! Adaptive HARQ: incremental redundancy (type II) with sizes planned from the law of the channel, or from an estimate
 //! of it.
 //!
-//! Ali Ahmad, Lacan, Arnal, Gineste, Clarac, "Enhancing satellite system throughput using adaptive HARQ for delay tolerant
-//! services in mobile communications", WTS 2015. A packet is decoded when the mutual information of its bursts adds up to
-//! what the code needs at the rate reached so far.
+//! Ali Ahmad, Lacan, Arnal, Gineste, Clarac, "Enhancing satellite system throughput using adaptive HARQ for delay
+//! tolerant services in mobile communications", WTS 2015. A packet is decoded when the mutual information of its bursts
+//! adds up to what the code needs at the rate reached so far.
 //!
 //! What is simplified, and who could notice:
 //! * The decoder has a hard threshold; a real one's error rate falls from 1/2 to 1/100 within 2 to 4 % of the
@@ -15,7 +15,7 @@
 
 use std::collections::VecDeque;
 
-use channel::{TransmissionLaw, qpsk};
+use channel::{DECIDED, TransmissionLaw, qpsk};
 use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -78,7 +78,7 @@ impl Default for AdaptiveConfig {
             codeword_bits: 53_520,
             threshold: Threshold::Code,
             processes: 500,
-            padding: true,
+            padding: false,
             feedback: FeedbackConfig::default(),
         }
     }
@@ -363,7 +363,7 @@ impl Harq for Adaptive {
         }
         process.information += f64::from(burst.coded.bits) * qpsk::mutual_information(snr);
         let block = Block { data_bits: process.data_bits, ..self.block };
-        let decoded = block.decodes(f64::from(process.received_bits), process.information);
+        let decoded = snr >= DECIDED || block.decodes(f64::from(process.received_bits), process.information);
         let verdict = match (decoded, process.received_bits == process.coded_bits) {
             (true, _) => Verdict::Decoded,
             (false, true) => Verdict::Failed,

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use channel::TransmissionLaw;
+use channel::{DECIDED, TransmissionLaw};
 use rand::Rng;
 use units::{Bytes, Db, FieldError, Time};
 
@@ -94,8 +94,8 @@ macro_rules! scheme_config {
             $($(#[$option])* pub $field: $type,)*
             /// Data of a code block; a packet must fit in one.
             pub block: units::Bytes,
-            /// Mutual information per data bit at which a block is decoded: "code" for that of the CCSDS turbo code at the
-            /// rate reached so far, or a number.
+            /// Mutual information per data bit at which a block is decoded: "code" for that of the CCSDS turbo code at
+            /// the rate reached so far, or a number.
             pub threshold: $crate::harq::plan::Threshold,
             /// Whether a packet shorter than the block is padded to it; if not, its coded bits are in proportion.
             pub padding: bool,
@@ -111,7 +111,7 @@ macro_rules! scheme_config {
                     $($field: $default,)*
                     block: units::Bytes::new(1115),
                     threshold: $crate::harq::plan::Threshold::Code,
-                    padding: true,
+                    padding: false,
                     $(feedback: <$feedback>::default(),)?
                 }
             }
@@ -311,7 +311,7 @@ impl Harq for Processes {
             process.received_bits += bits;
             self.codeword.receive(gains, usize::from(burst.coded.tag), snr);
             let last = received == self.codeword.transmissions();
-            match (self.codeword.decodes(gains, process.data_bits), last) {
+            match (snr >= DECIDED || self.codeword.decodes(gains, process.data_bits), last) {
                 (true, _) => Verdict::Decoded,
                 (false, true) => Verdict::Failed,
                 (false, false) => Verdict::Undecided,

@@ -20,6 +20,7 @@ pub(super) struct Counters {
 
 impl Counters {
     /// A packet has left.
+    #[inline]
     pub(super) fn on_output(&mut self, output: &Output) {
         match output {
             Output::Delivered(packet) => {

@@ -26,7 +26,11 @@ pub(super) struct Fifo {
     packets: VecDeque<Scheduled>,
     /// How many of `packets` have begun; the others wait.
     begun: usize,
+    /// When the first of those that wait begins; [`Time::MAX`] without any.
+    begins_at: Time,
     waiting_bytes: u64,
+    /// The instant of the last event: packets that arrived by then may be handed out.
+    reached: Time,
 }
 
 #[derive(Clone, Copy)]
@@ -42,8 +46,16 @@ impl Fifo {
     pub(super) fn of(hop: &LastHop) -> Option<Fifo> {
         let (limit, delay) = (hop.scheduler.fifo_limit()?, hop.propagation.constant()?);
         let clear = hop.harq.sends_uncoded() && hop.channels.iter().all(|channel| channel.is_clear());
-        let packets = VecDeque::new();
-        clear.then_some(Fifo { limit, delay, free_at: Time::ZERO, packets, begun: 0, waiting_bytes: 0 })
+        clear.then_some(Fifo {
+            limit,
+            delay,
+            free_at: Time::ZERO,
+            packets: VecDeque::new(),
+            begun: 0,
+            begins_at: Time::MAX,
+            waiting_bytes: 0,
+            reached: Time::ZERO,
+        })
     }
 
     /// When the next packet arrives.
@@ -54,7 +66,7 @@ impl Fifo {
 
     /// When the next burst begins or arrives.
     pub(super) fn next_step(&self) -> Option<Time> {
-        let start = self.packets.get(self.begun).map(|next| next.start);
+        let start = (self.begins_at < Time::MAX).then_some(self.begins_at);
         self.next_arrival().into_iter().chain(start).min()
     }
 
@@ -62,6 +74,18 @@ impl Fifo {
     #[inline]
     pub(super) fn waiting(&self) -> Backlog {
         Backlog { packets: self.packets.len() - self.begun, bytes: self.waiting_bytes }
+    }
+
+    /// The next packet that has arrived by the instant of the last event.
+    #[inline]
+    fn pop_arrived(&mut self) -> Option<PacketRef> {
+        let Scheduled { end, packet, .. } = *self.packets.front()?;
+        if end + self.delay > self.reached {
+            return None;
+        }
+        self.packets.pop_front();
+        self.begun -= 1;
+        Some(packet)
     }
 }
 
@@ -71,7 +95,7 @@ impl LastHop {
         self.work_fifo_until(now);
         self.counters.offered_packets += 1;
         self.counters.offered_bytes += u64::from(packet.size);
-        let time = self.tx_time(Uncoded::coded(&packet).bits);
+        let time = self.tx_time(now, Uncoded::coded(&packet).bits);
         let Some(fifo) = &mut self.fifo else { return };
         if !fifo.limit.admits(fifo.waiting(), packet.size) {
             return self.outputs.push_back(Output::Dropped(packet, DropReason::Overflow));
@@ -80,6 +104,7 @@ impl LastHop {
         fifo.free_at = start + time;
         fifo.waiting_bytes += u64::from(packet.size);
         fifo.packets.push_back(Scheduled { start, end: fifo.free_at, packet });
+        fifo.begins_at = fifo.begins_at.min(start);
         self.queued += 1;
         self.counters.queue_packets_max = self.counters.queue_packets_max.max(self.queued);
         if start == now {
@@ -87,27 +112,32 @@ impl LastHop {
         }
     }
 
-    /// Begins the bursts that begin by `now`, and hands out what has arrived.
+    /// Begins the bursts that begin by `now`; [`LastHop::poll_fifo`] hands out the packets that have arrived.
+    #[inline]
     pub(super) fn work_fifo_until(&mut self, now: Time) {
-        self.begin_fifo_bursts(|start| start <= now);
         let Some(fifo) = &mut self.fifo else { return };
-        while let Some(Scheduled { end, packet, .. }) = fifo.packets.front()
-            && *end + fifo.delay <= now
-        {
-            self.harq.receive_clear(packet);
-            self.outputs.push_back(Output::Delivered(*packet));
-            fifo.packets.pop_front();
-            fifo.begun -= 1;
+        fifo.reached = now;
+        if fifo.begins_at <= now {
+            self.begin_fifo_bursts(|start| start <= now);
         }
     }
 
-    /// Counts the bursts that begin at times that are `due`.
+    /// The next packet that has arrived.
     #[inline]
+    pub(super) fn poll_fifo(&mut self) -> Option<PacketRef> {
+        let packet = self.fifo.as_mut()?.pop_arrived()?;
+        self.harq.receive_clear(&packet);
+        Some(packet)
+    }
+
+    /// Counts the bursts that begin at times that are `due`.
     fn begin_fifo_bursts(&mut self, due: impl Fn(Time) -> bool) {
         let Some(fifo) = &mut self.fifo else { return };
-        while let Some(Scheduled { start, end, packet }) = fifo.packets.get(fifo.begun)
-            && due(*start)
-        {
+        fifo.begins_at = loop {
+            let Some(Scheduled { start, end, packet }) = fifo.packets.get(fifo.begun) else { break Time::MAX };
+            if !due(*start) {
+                break *start;
+            }
             let coded = self.harq.start(*start, packet, 0, None);
             self.free_at = *end;
             self.counters.busy += end.since(*start);
@@ -115,7 +145,7 @@ impl LastHop {
             self.queued -= 1;
             fifo.waiting_bytes -= u64::from(packet.size);
             fifo.begun += 1;
-        }
+        };
     }
 
     /// From now on each burst is simulated. Those that begin at `now` have not begun.

@@ -153,6 +153,7 @@ impl LastHop {
         self.harq.reset(&in_flight, &mut undecided);
         debug_assert_eq!(self.harq.undecided(), 0, "what was begun and not decoded was given up");
         self.repeats = false;
+        self.decisions.clear();
         undecided.sort_unstable_by_key(|&(packet, sequence)| (packet.flow, sequence));
         let begun = undecided.into_iter().map(|(packet, _)| packet);
         let dropped = |packet: PacketRef| Output::Dropped(packet, DropReason::Handover);

@@ -20,8 +20,8 @@ use crate::packet::{DropReason, PacketRef};
 pub struct ExternalConfig {
     /// The name under which the script has registered its scheduler.
     pub name: String,
-    /// Size of all queues together, of which each of the n users has an equal part: packets, bytes, time at the rate of the
-    /// link, or bandwidth-delay products.
+    /// Size of all queues together, of which each of the n users has an equal part: packets, bytes, time at the rate of
+    /// the link, or bandwidth-delay products.
     pub buffer: Buffer,
     /// The waiting time after which a packet is dropped; by default unlimited.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,6 +35,12 @@ impl Default for ExternalConfig {
 }
 
 impl ExternalConfig {
+    fn unknown(&self, registered: &str) -> FieldError {
+        let reason =
+            format!("\"{}\" given, and no script has registered a scheduler of that name{registered}", self.name);
+        FieldError::new("name", reason)
+    }
+
     fn queues(&self) -> UserQueuesConfig {
         UserQueuesConfig { buffer: self.buffer, limit: self.limit }
     }
@@ -51,12 +57,17 @@ impl Kind for ExternalConfig {
         self.queues().resolve(link).map(drop)
     }
 
+    fn check_chooser(&self, registered: &[String]) -> Result<(), FieldError> {
+        if registered.contains(&self.name) {
+            return Ok(());
+        }
+        let known = registered.join(", ");
+        Err(self.unknown(&if known.is_empty() { known } else { format!(", but {known}") }))
+    }
+
     fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {
         self.check(parts.link)?;
-        let Some(chooser) = (parts.choosers)(&self.name) else {
-            let reason = format!("\"{}\" given, and no script has registered a scheduler of that name", self.name);
-            return Err(FieldError::new("name", reason));
-        };
+        let chooser = (parts.choosers)(&self.name).ok_or_else(|| self.unknown(""))?;
         Ok(Box::new(External::new(chooser, self.queues().build(parts)?)))
     }
 }

@@ -4,8 +4,8 @@
 //! passes the conformance test of this crate. The queue's manager decides which packet of one queue is dropped or
 //! marked: see [`crate::queue`].
 //!
-//! Most schedulers keep a queue for each user ([`users::UserQueues`]), and most of those serve the user with the highest
-//! score ([`rule::ByRule`]): a new one of that kind is a formula.
+//! Most schedulers keep a queue for each user ([`users::UserQueues`]), and most of those serve the user with the
+//! highest score ([`rule::ByRule`]): a new one of that kind is a formula.
 
 pub mod classes;
 pub mod rule;
@@ -57,6 +57,14 @@ pub trait Kind {
     /// # Errors
     /// If a value cannot be.
     fn check(&self, link: &LinkFacts) -> Result<(), FieldError>;
+
+    /// Checks the name of a user's scheduler, if it asks one: one of `registered`.
+    ///
+    /// # Errors
+    /// No script has registered what is named.
+    fn check_chooser(&self, _registered: &[String]) -> Result<(), FieldError> {
+        Ok(())
+    }
 
     /// The scheduler.
     ///

@@ -289,23 +289,27 @@ impl Tournament {
         &mut self.nodes[self.leaves..]
     }
 
+    /// Updates the nodes above a leaf that has changed, up to the first that keeps its weight.
     #[inline]
     fn replay(&mut self, leaf: usize) {
         let mut node = (self.leaves + leaf) / 2;
-        while node > 0 {
-            self.play(node);
+        while node > 0 && self.play(node) {
             node /= 2;
         }
     }
 
     fn replay_all(&mut self) {
-        (1..self.leaves).rev().for_each(|node| self.play(node));
+        for node in (1..self.leaves).rev() {
+            self.play(node);
+        }
     }
 
+    /// Whether the weight of a node has changed.
     #[inline]
-    fn play(&mut self, node: usize) {
+    fn play(&mut self, node: usize) -> bool {
         let (left, right) = (self.nodes[2 * node], self.nodes[2 * node + 1]);
-        self.nodes[node] = if right > left { right } else { left };
+        let higher = if right > left { right } else { left };
+        std::mem::replace(&mut self.nodes[node], higher) != higher
     }
 
     /// The leaf with the highest weight, the first of equals; `None` if all are minus infinity.

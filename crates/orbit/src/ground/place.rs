@@ -86,7 +86,7 @@ impl Station {
     }
 
     /// The position in the frame fixed to the Earth, metres.
-    pub(crate) fn position(&self) -> Vector {
+    pub fn position(&self) -> Vector {
         self.position
     }
 

@@ -26,10 +26,11 @@ pub struct ConstellationPath {
     pub source: Gateways,
     /// The user: a place, a table with way-points, or a table that names a file with its track.
     pub user: Whereabouts,
-    /// How the serving satellite of an end is chosen. Without inter-satellite links both ends need the same one: it is
+    /// How the serving satellite of an end is chosen; by default as the constellation says, which is `shortest-path`
+    /// for dense presets and else `keep-until-mask`. Without inter-satellite links both ends need the same one: it is
     /// then chosen for the user, among those that a gateway sees too.
-    #[serde(default)]
-    pub handover: HandoverPolicy,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handover: Option<HandoverPolicy>,
     /// The same for the gateways, where satellites have inter-satellite links; by default as for the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_handover: Option<HandoverPolicy>,
@@ -69,7 +70,7 @@ impl Kind for ConstellationPath {
         self.constellation.check()?;
         self.source.check().map_err(|error| error.within("source"))?;
         self.user.check().map_err(|error| error.within("user"))?;
-        self.handover.entry().check().map_err(|error| error.within("handover"))?;
+        self.policy().entry().check().map_err(|error| error.within("handover"))?;
         if let Some(policy) = &self.source_handover {
             policy.entry().check().map_err(|error| error.within("source_handover"))?;
             if !self.constellation.is_linked() {
@@ -89,6 +90,10 @@ impl Kind for ConstellationPath {
             return refuse("step", format!("{} must be at least 1 ms", self.step));
         }
         Ok(())
+    }
+
+    fn resolve(&mut self) {
+        self.handover = Some(self.policy());
     }
 
     fn delays(&self, duration: Duration, files: &mut dyn Files) -> Result<DelayTrace, FieldError> {
@@ -133,7 +138,7 @@ impl ConstellationPath {
             constellation,
             source: source.into(),
             user: user.into(),
-            handover: HandoverPolicy::default(),
+            handover: None,
             source_handover: None,
             metric: Metric::default(),
             hops: HopConfig::default(),
@@ -143,6 +148,11 @@ impl ConstellationPath {
             start: Duration::ZERO,
             step: one_second(),
         }
+    }
+
+    /// How the serving satellite of an end is chosen.
+    fn policy(&self) -> HandoverPolicy {
+        self.handover.clone().unwrap_or_else(|| self.constellation.handover())
     }
 
     /// The one-way delay from the start of the run for `duration`, of a path that needs no file.
@@ -178,8 +188,8 @@ impl ConstellationPath {
         let spec = RouteSpec {
             gateways: self.source.places(files).map_err(|error| error.within("source"))?,
             course: self.user.course(files).map_err(|error| error.within("user"))?,
-            handover: self.handover.clone(),
-            source_handover: self.source_handover.as_ref().unwrap_or(&self.handover).clone(),
+            handover: self.policy(),
+            source_handover: self.source_handover.clone().unwrap_or_else(|| self.policy()),
             is_linked: self.constellation.is_linked(),
             metric: self.metric,
             processing: self.hops.processing_delay,

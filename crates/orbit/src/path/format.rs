@@ -8,14 +8,15 @@ use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Time};
 
 use crate::csv::{Header, Line, Row, rows};
+use crate::path::table_file;
 use crate::path::trace::DelayTrace;
 
 /// The format of a file with the delay over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TraceFormat {
-    /// Comma-separated rows of time and one-way delay in seconds, `time_s,one_way_delay_s`. An empty delay begins an
-    /// outage.
+    /// A comma-separated table whose header names quantities and units, as `time_s,rtt_ms,rate_down_mbps,loss_percent`.
+    /// An empty delay begins an outage.
     #[default]
     Csv,
     /// The format of Hypatia's analysis: rows `time_ns,rtt_ns` without a header. The one-way delay is half of the round
@@ -71,31 +72,13 @@ impl DelayTrace {
         }
     }
 
-    /// Reads comma-separated rows of time and one-way delay, both in seconds; an empty delay begins an outage, which
-    /// ends at the next row with a delay.
-    ///
-    /// A header is optional. With one, the columns `time_s` (or `time`) and `one_way_delay_s` (or `delay_s`, `delay`)
-    /// may stand anywhere, and other columns are ignored; without, a row has exactly these two.
+    /// Reads a comma-separated table whose header names its quantities and units; without one, rows of time and one-way
+    /// delay in seconds. An empty delay begins an outage, which ends at the next row with a delay.
     ///
     /// # Errors
-    /// Names the line and what is wrong with it.
+    /// Names line and column, and what is wrong there.
     pub fn from_csv(text: &str) -> Result<DelayTrace, FieldError> {
-        const COLUMNS: [&[&str]; 2] = [&["time_s", "time"], &["one_way_delay_s", "delay_s", "delay"]];
-        let mut lines = rows(text).peekable();
-        let header = match lines.peek() {
-            Some(line) if line.is_header() => lines.next().expect("peeked at").header(COLUMNS, 2)?,
-            _ => Header::in_order(2, 2),
-        };
-        let read = |line: Line| {
-            let row = header.row(&line)?;
-            let time = Time::from_secs_f64(row.number(0, "time", 0.0..=MOST_SECONDS)?);
-            let delay = match row.cell(1) {
-                "" => None,
-                _ => Some(Duration::from_secs_f64(row.number(1, "delay", 0.0..=MOST_SECONDS)?)),
-            };
-            Ok((line.number, time, delay))
-        };
-        DelayTrace::from_rows("line", lines.map(read))
+        table_file::read(text, &BTreeMap::new(), None)
     }
 
     /// Writes the trace on a grid: every `step` (more than zero) from the start of the run to the trace's end. Changes
@@ -329,22 +312,26 @@ mod tests {
         let says = |text| says(text, TraceFormat::Csv);
         assert_eq!(says(""), "the trace is empty: it needs at least one row of time and delay");
         assert!(says("time,delay\n").starts_with("the trace is empty"));
-        assert_eq!(says("0,0.07\n\n1,fast\n"), "line 3: delay: \"fast\" is not a number");
-        assert_eq!(says("0,0.07\n1,-0.01\n"), "line 2: delay: -0.01 must be between 0 and 3200000000");
-        assert_eq!(says("0,nan"), "line 1: delay: \"nan\" is not a number");
-        assert_eq!(says("-1,0.07"), "line 1: time: -1 must be between 0 and 3200000000");
-        assert_eq!(says("0,0.07\n,0.07"), "line 2: time: \"\" is not a number");
+        assert_eq!(says("0,0.07\n\n1,fast\n"), "line 3, column 2 (delay): \"fast\" is not a number");
+        assert_eq!(
+            says("0,0.07\n1,-0.01\n"),
+            "line 2, column 2 (delay): -0.01 s must be between 0 and 10: an empty cell is a lost packet"
+        );
+        assert_eq!(
+            says("0,45"),
+            "line 1, column 2 (delay): 45 s must be between 0 and 10: did you mean ms, one_way_delay_ms?"
+        );
+        assert_eq!(says("-1,0.07"), "line 1, column 1 (time): -1 s must be between 0 and 3200000000");
+        assert_eq!(says("0,0.07\n,0.07"), "line 2, column 1 (time): a row needs its time");
         assert_eq!(
             says("time,delay\n1,0.07\n0.5,0.07\n"),
-            "line 3: time 0.5 s must be later than 1 s, the time of the row before"
+            "line 3, column 1 (time): time 0.5 s must be later than 1 s, the time of the row before"
         );
         assert_eq!(says("0,0.07\n1\n"), "line 2: 1 columns where 2 are expected");
         assert_eq!(says("0;0.07"), "line 1: 1 columns where 2 are expected");
         assert_eq!(says("0,0.07,9"), "line 1: 3 columns where 2 are expected");
-        assert_eq!(
-            says("time,latency\n0,0.07"),
-            "line 1: the header \"time,latency\" has no column one_way_delay_s (or delay_s, delay)"
-        );
+        let unknown = says("time,latency\n0,0.07");
+        assert!(unknown.starts_with("line 1: the header \"time,latency\" names no quantity of a path"), "{unknown}");
         assert_eq!(says("0,\"0.07\n"), "line 1: a double quote is not closed");
     }
 

@@ -1,19 +1,22 @@
 //! A path over time: its configuration, the handovers at its ends, and the delay that follows.
 
 pub(crate) mod change;
+pub(crate) mod columns;
 pub(crate) mod follow;
 pub(crate) mod format;
 pub(crate) mod handover;
+pub(crate) mod measured;
 pub(crate) mod scene;
 pub(crate) mod table;
+pub(crate) mod table_file;
 pub(crate) mod trace;
 pub(crate) mod transit;
 
-use units::{Duration, FieldError, Files};
+use units::{Bytes, Duration, FieldError, Files};
 
 use self::fixed::Jitter;
 use self::trace::DelayTrace;
-use self::transit::{AtHandover, HopConfig, NoRoute};
+use self::transit::{AtHandover, HopConfig, NoRoute, UPLINK_BUFFER};
 
 units::registry! {
     /// The path between the source and the last hop: its one-way delay over time.
@@ -21,6 +24,7 @@ units::registry! {
         "fixed" => Fixed(FixedPath) in fixed,
         "constellation" => Constellation(ConstellationPath) in constellation,
         "trace" => Trace(TracePath) in delay_file,
+        "starlink" => Starlink(StarlinkPath) in starlink,
     }
 }
 
@@ -32,11 +36,33 @@ pub trait Kind {
     /// Names the field within the path, what was given and what is allowed.
     fn check(&self) -> Result<(), FieldError>;
 
+    /// Fills in the defaults that depend on other options, as a run uses them.
+    fn resolve(&mut self) {}
+
+    /// Reads what all else follows from, before anything else is asked.
+    ///
+    /// # Errors
+    /// A file cannot be read or is wrong.
+    fn prepare(&mut self, _files: &mut dyn Files) -> Result<(), FieldError> {
+        Ok(())
+    }
+
     /// The one-way delay from the start of the run for `duration`. `files` reads those that the path names.
     ///
     /// # Errors
     /// As [`Kind::check`]; or a file cannot be read or is wrong; or an end never sees a satellite.
     fn delays(&self, duration: Duration, files: &mut dyn Files) -> Result<DelayTrace, FieldError>;
+
+    /// The delay of one run, where each has its own: `uniform` draws from 0 to 1 (1 excluded). [`Kind::delays`] is then
+    /// what the runs have in the mean.
+    fn realise(&self, _duration: Duration, _uniform: &mut dyn FnMut() -> f64) -> Option<DelayTrace> {
+        None
+    }
+
+    /// What waits at most for the rate of the uplink, where it has one.
+    fn uplink_buffer(&self) -> Bytes {
+        UPLINK_BUFFER
+    }
 
     /// The extra delay of some packets.
     fn jitter(&self) -> Option<&Jitter> {

@@ -3,6 +3,7 @@
 use units::{Duration, FieldError, Frequency, Time};
 
 use crate::path::change::Change;
+use crate::path::measured::Measured;
 use crate::satellites::propagation::SPEED_OF_LIGHT;
 
 /// The one-way propagation delay of a path over time, with the route intervals.
@@ -17,6 +18,8 @@ pub struct DelayTrace {
     intervals: Vec<RouteInterval>,
     index: Index,
     warnings: Vec<String>,
+    /// What was measured beside the delay, and the delay from the users where it is another one.
+    beside: Option<Box<(Measured, Option<DelayTrace>)>>,
 }
 
 /// The delay from an instant on. Of two points at one instant, the first ends the interval before.
@@ -139,7 +142,25 @@ impl DelayTrace {
     pub(crate) fn build(points: Vec<Point>, looks: Vec<StoredLook>, intervals: Vec<RouteInterval>) -> DelayTrace {
         debug_assert!(looks.is_empty() || looks.len() == points.len());
         let index = Index::new(&points);
-        DelayTrace { points, looks, intervals, index, warnings: Vec::new() }
+        DelayTrace { points, looks, intervals, index, warnings: Vec::new(), beside: None }
+    }
+
+    /// With what was measured beside the delay; `up` is the delay from the users, if it is another one.
+    pub(crate) fn measured_with(self, measured: Measured, up: Option<DelayTrace>) -> DelayTrace {
+        let beside = (!measured.is_empty() || up.is_some()).then(|| Box::new((measured, up)));
+        DelayTrace { beside, ..self }
+    }
+
+    /// What was measured beside the delay.
+    pub fn measured(&self) -> &Measured {
+        const NOTHING: &Measured =
+            &Measured { rate_down: None, rate_up: None, loss_down: None, loss_up: None, end: None };
+        self.beside.as_ref().map_or(NOTHING, |beside| &beside.0)
+    }
+
+    /// The delay from the users, where it is another one than to them.
+    pub fn uplink(&self) -> Option<&DelayTrace> {
+        self.beside.as_ref()?.1.as_ref()
     }
 
     /// Adds warnings.
@@ -327,7 +348,8 @@ impl DelayTrace {
             }
         };
         let intervals = self.intervals.iter().filter(|interval| interval.from <= until).copied().collect();
-        DelayTrace::build(points, looks, intervals).warned(self.warnings.clone())
+        let cut = DelayTrace::build(points, looks, intervals).warned(self.warnings.clone());
+        DelayTrace { beside: self.beside.clone(), ..cut }
     }
 
     /// The shortest delay; `None` if there is never a route.

@@ -75,6 +75,9 @@ pub struct QueueWithoutRoute {
     pub buffer: Bytes,
 }
 
+/// What waits at most for the rate of an uplink, unless the path says otherwise.
+pub(crate) const UPLINK_BUFFER: Bytes = Bytes::new(1_000_000);
+
 fn one_megabyte() -> Bytes {
     Bytes::new(1_000_000)
 }

@@ -5,6 +5,7 @@ use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use units::{FieldError, Files};
 
+use crate::path::handover::HandoverPolicy;
 use crate::satellites::constellation::{Constellation, LinkPattern};
 use crate::satellites::elements_file::ElementsFile;
 use crate::satellites::presets::{preset, presets};
@@ -76,6 +77,12 @@ impl ConstellationChoice {
             LinkPattern::PlusGrid | LinkPattern::None => None,
         });
         file.into_iter().chain(pairs)
+    }
+
+    /// How an end's satellite is chosen where a path does not say it. A bent pipe has no route to choose by.
+    pub(crate) fn handover(&self) -> HandoverPolicy {
+        let own = self.resolve().ok().filter(|_| self.is_linked()).and_then(|walker| walker.handover.clone());
+        own.unwrap_or_default()
     }
 
     /// Whether there are inter-satellite links; `true` for a preset that does not exist.

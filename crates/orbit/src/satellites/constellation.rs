@@ -4,6 +4,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use units::{Angle, FieldError, Length};
 
+use crate::path::handover::HandoverPolicy;
 use crate::satellites::propagation::{EARTH_RADIUS, GRAVITATIONAL_PARAMETER, J2};
 
 /// A Walker constellation of circular orbits with its inter-satellite links.
@@ -44,6 +45,10 @@ pub struct Constellation {
     pub j2: bool,
     /// Elevation below which a ground station cannot use a satellite.
     pub minimum_elevation: Angle,
+    /// How an end's satellite is chosen on paths over these satellites that do not say it; by default `keep-until-mask`.
+    /// Dense presets have `shortest-path`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handover: Option<HandoverPolicy>,
     /// The pattern of the inter-satellite links.
     #[serde(default)]
     pub links: LinkPattern,

@@ -22,13 +22,12 @@ const RECEIVE_BUFFER: i64 = 6_291_456;
 const PRESET_RECEIVE_BUFFER: i64 = 15 << 20;
 
 /// Settings without effect here: their object is not modelled, or every script has the default.
-const WITHOUT_EFFECT: [&str; 30] = [
+const WITHOUT_EFFECT: [&str; 29] = [
     "tcp_wmem",
     "tcp_syn_retries",
     "tcp_synack_retries",
     "tcp_retries1",
     "tcp_retries2",
-    "tcp_tso_win_divisor",
     "tcp_min_tso_segs",
     "tcp_tso_rtt_log",
     "tcp_fastopen",
@@ -87,6 +86,8 @@ impl Stack {
         table.insert("profile".into(), Value::String("linux".into()));
         table.insert("timer_tick".into(), Value::String(TICK.into()));
         table.insert("receive_buffer".into(), bytes(RECEIVE_BUFFER));
+        // Scripts show groups of segments as one, however large.
+        table.insert("offload_divisor".into(), Value::Integer(0));
         Stack { table, ecn: 2 }
     }
 
@@ -202,6 +203,7 @@ impl Stack {
                 self.set("slow_start_after_idle", on.clone());
                 self.set("cwnd_validation", on);
             }
+            "tcp_tso_win_divisor" => self.set("offload_divisor", Value::Integer(number()?)),
             "tcp_frto" => self.set("frto", Value::Boolean(number()? != 0)),
             "tcp_recovery" => self.set("rack", Value::Boolean(number()? & 1 != 0)),
             "tcp_early_retrans" => self.set("tlp", Value::Boolean(number()? >= 3)),

@@ -9,7 +9,8 @@ use crate::host::Sent;
 /// The tolerated differences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Segments that one side may have sent and the other not yet, when a segment arrives.
+    /// Segments that one side may have sent and the other not yet, when a segment arrives; PSH is compared where it is
+    /// 0.
     pub ahead: usize,
     /// Difference of windows and thresholds in segments; with `None` they are not compared.
     pub window: Option<u32>,
@@ -42,7 +43,7 @@ pub struct Difference {
     pub line: usize,
     /// The time in milliseconds on the recording's clock.
     pub at: f64,
-    /// The kind: `segment`, `window`, `state`, `counts` or `rto`.
+    /// The kind: `segment`, `push`, `window`, `state`, `counts` or `rto`.
     pub kind: &'static str,
     /// The kernel's value.
     pub kernel: String,

@@ -12,15 +12,16 @@ use crate::run::Stack;
 
 /// The tick of the recording kernel's clock.
 const TICK: &str = "4 ms";
+/// The kernel's default of `tcp_tso_win_divisor`.
+const OFFLOAD: i64 = 3;
 /// The zero of the recording's clock on our clock, or up to a tick later: late enough for the handshake before it.
 const ORIGIN: Time = Time::from_nanos(1_000_000_000);
 /// The step in which phases of the kernel's clock are tried.
 const PHASE: Duration = Duration::from_micros(250);
 /// The window shift of the peer; the options of its SYN are not recorded.
 const PEER_SHIFT: u8 = 8;
-/// A kernel's timer is late by up to its time divided by this, plus two ticks.
-const LATENESS: u64 = 8;
-const TICKS: Duration = Duration::from_millis(8);
+/// The kernel's clock ticks so often.
+const JIFFY: Duration = Duration::from_millis(4);
 /// Our timer may be due this much later than the kernel's, because round-trip times are measured in ticks.
 const EARLY: Duration = Duration::from_millis(5);
 /// The longest time from sending a segment to recording it.
@@ -73,6 +74,8 @@ struct Replay<'a> {
     /// The kernel's timestamps, mapped to ours.
     stamps: BTreeMap<u32, u32>,
     now: Time,
+    /// When our timer is due, and since when that is so.
+    armed: (Option<Time>, Time),
     /// The time of the SYN; the recording has only the end of the handshake.
     syn: Time,
     differences: Vec<Difference>,
@@ -86,6 +89,7 @@ struct Replay<'a> {
 #[derive(Clone)]
 struct KernelSent {
     shape: Shape,
+    push: bool,
     number: usize,
     at: f64,
     stamp: Option<u32>,
@@ -95,6 +99,7 @@ struct KernelSent {
 #[derive(Clone)]
 struct OurSent {
     shape: Shape,
+    push: bool,
     at: Time,
     stamp: Option<u32>,
 }
@@ -103,6 +108,7 @@ impl<'a> Replay<'a> {
     fn new(recording: &'a Recording, origin: Time, bounds: Bounds) -> Result<Replay<'a>, String> {
         let header = &recording.header;
         let mut stack = Stack::linux();
+        stack.set("offload_divisor", toml::Value::Integer(OFFLOAD));
         for (name, value) in &header.sysctl {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             stack.assign(&format!("net.ipv4.{name}"), &value)?;
@@ -130,6 +136,7 @@ impl<'a> Replay<'a> {
             transmissions: BTreeMap::new(),
             stamps: BTreeMap::new(),
             now: Time::ZERO,
+            armed: (None, Time::ZERO),
             syn,
             differences: Vec::new(),
             apart: false,
@@ -198,15 +205,15 @@ impl<'a> Replay<'a> {
         let shape = Shape::of_kernel(packet, *transmission);
         *transmission += u32::from(packet.len > 0);
         let stamp = packet.options.ts.map(|(value, _)| value);
-        self.kernel.push_back(KernelSent { shape, number: line.number, at: line.at, stamp });
+        let push = packet.flags.contains('P');
+        self.kernel.push_back(KernelSent { shape, push, number: line.number, at: line.at, stamp });
     }
 
     /// Fires the timers that are due so long before `at` that no kernel's timer would be as late.
     fn catch_up(&mut self, at: Time) {
         for _ in 0..MAX_WAKES {
             let Some(wake) = self.host.wake() else { return };
-            let late = wake.since(self.now) / LATENESS + TICKS;
-            if wake + late >= at {
+            if wake + lateness(wake.since(self.armed.1)) >= at {
                 return;
             }
             self.now = self.now.max(wake);
@@ -230,9 +237,14 @@ impl<'a> Replay<'a> {
     }
 
     fn collect(&mut self) {
+        let wake = self.host.wake();
+        if wake != self.armed.0 {
+            self.armed = (wake, self.now);
+        }
         while let Some(sent) = self.host.take_sent() {
             let stamp = sent.segment.timestamps.map(|(value, _)| value);
-            self.ours.push_back(OurSent { shape: Shape::of_ours(&sent), at: sent.at, stamp });
+            let push = sent.segment.flags.has(Flags::PSH);
+            self.ours.push_back(OurSent { shape: Shape::of_ours(&sent), push, at: sent.at, stamp });
         }
     }
 
@@ -249,6 +261,7 @@ impl<'a> Replay<'a> {
                 Some(found) => {
                     let kernel = self.kernel.remove(found);
                     let ours = self.ours.remove(at);
+                    self.compare_push(kernel.as_ref(), ours.as_ref());
                     if let (Some(kernel), Some(ours)) =
                         (kernel.and_then(|kernel| kernel.stamp), ours.and_then(|ours| ours.stamp))
                     {
@@ -265,6 +278,17 @@ impl<'a> Replay<'a> {
                 }
                 None => at += 1,
             }
+        }
+    }
+
+    /// PSH says how segments were grouped.
+    fn compare_push(&mut self, kernel: Option<&KernelSent>, ours: Option<&OurSent>) {
+        let (Some(kernel), Some(ours)) = (kernel, ours) else { return };
+        if self.bounds.ahead == 0 && kernel.push != ours.push {
+            let text = |push: bool, shape: &Shape| format!("{} {shape}", if push { "PSH" } else { "no PSH" });
+            let (theirs, our) = (text(kernel.push, &kernel.shape), text(ours.push, &ours.shape));
+            let (line, at) = (kernel.number, kernel.at);
+            self.differences.push(Difference { line, at, kind: "push", kernel: theirs, ours: our });
         }
     }
 
@@ -349,6 +373,16 @@ impl<'a> Replay<'a> {
             None => 0,
         }
     }
+}
+
+/// How late a kernel's timer may be after a wait: it expires with a tick of the wheel that it stands on, each eight
+/// times coarser than the one before (`kernel/time/timer.c`), and the wait began within a tick.
+fn lateness(wait: Duration) -> Duration {
+    let mut step = JIFFY;
+    while wait > step * 63 {
+        step = step * 8;
+    }
+    step + JIFFY + RECORDING
 }
 
 /// The peer's timestamp in its SYN.

@@ -5,7 +5,7 @@ use etherparse::{
     EtherType, Ethernet2Header, IpDscp, IpEcn, IpFragOffset, IpNumber, Ipv4Header, Ipv4Options, TcpHeader,
     TcpOptionElement, UdpHeader,
 };
-use transport::{Datagram, Flags, Segment};
+use transport::{Datagram, ExternalPacket, Flags, Segment};
 use units::Ecn;
 
 use crate::packet::Way;
@@ -111,6 +111,26 @@ impl Frame {
         let sum = pseudo_header(from, to, IpNumber::UDP, length).add_slice(&udp.to_bytes());
         udp.checksum = sum.to_ones_complement_with_no_zero().to_be();
         Frame::new(from, to, &ip, &udp.to_bytes(), datagram.len)
+    }
+
+    /// The headers of a packet from outside: its first bytes as they came, or those of a datagram of its size.
+    pub(super) fn external(from: &Host, to: &Host, number: u32, packet: &ExternalPacket, kept: &[u8]) -> Frame {
+        let ether_type = match kept.first().map(|first| first >> 4) {
+            Some(4) => EtherType::IPV4,
+            Some(6) => EtherType::IPV6,
+            _ => {
+                let len = packet.bytes.saturating_sub(units::IPV4_UDP_HEADER_BYTES);
+                return Frame::udp(from, to, number, &Datagram { number: packet.number, len });
+            }
+        };
+        let ethernet = Ethernet2Header { source: from.hardware(), destination: to.hardware(), ether_type };
+        let mut frame =
+            Frame { bytes: [0; Frame::MOST], len: 0, wire_bytes: Ethernet2Header::LEN as u32 + packet.bytes };
+        let kept = &kept[..kept.len().min(Frame::MOST - Ethernet2Header::LEN)];
+        frame.bytes[..Ethernet2Header::LEN].copy_from_slice(&ethernet.to_bytes());
+        frame.bytes[Ethernet2Header::LEN..Ethernet2Header::LEN + kept.len()].copy_from_slice(kept);
+        frame.len = (Ethernet2Header::LEN + kept.len()) as u8;
+        frame
     }
 
     fn new(from: &Host, to: &Host, ip: &Ipv4Header, transport: &[u8], payload: u32) -> Frame {

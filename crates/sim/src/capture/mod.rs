@@ -8,7 +8,7 @@
 mod frame;
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -38,6 +38,8 @@ pub(crate) struct Capture {
     flows: Vec<FlowHosts>,
     /// Packets on the uplink that have not reached the satellite yet, in the order in which they will.
     uplink: VecDeque<(Time, Frame)>,
+    /// The first bytes of packets from outside that are under way, by ticket.
+    headers: BTreeMap<u32, Box<[u8]>>,
     /// The first error, after which nothing more is written.
     error: Option<io::Error>,
 }
@@ -82,13 +84,24 @@ impl Capture {
             receiver: file("receiver")?,
             flows,
             uplink: VecDeque::new(),
+            headers: BTreeMap::new(),
             error: None,
         })
     }
 
+    /// A packet from outside enters: these are its first bytes, from the IP header on.
+    pub(crate) fn keep_header(&mut self, ticket: u32, header: &[u8]) {
+        self.headers.insert(ticket, header[..header.len().min(Frame::MOST)].into());
+    }
+
+    /// A packet from outside has left.
+    pub(crate) fn forget_header(&mut self, ticket: u32) {
+        self.headers.remove(&ticket);
+    }
+
     /// A packet leaves the end that made it.
     pub(crate) fn sent(&mut self, now: Time, packet: &Packet) {
-        let frame = self.flows[packet.flow as usize].frame(packet, true);
+        let frame = self.flows[packet.flow as usize].frame(packet, true, &self.headers);
         let result = match (packet.route, packet.way) {
             (Route::Terrestrial, Way::Forward) => self.sender.write(now, &frame),
             (Route::Terrestrial, Way::Backward) => Ok(()),
@@ -100,7 +113,7 @@ impl Capture {
 
     /// A packet on the uplink will reach the satellite at `at`.
     pub(crate) fn uplink_at_satellite(&mut self, at: Time, packet: &Packet) {
-        let frame = self.flows[packet.flow as usize].frame(packet, false);
+        let frame = self.flows[packet.flow as usize].frame(packet, false, &self.headers);
         // Mostly the last: only a nearer satellite lets a packet overtake others.
         let place = self.uplink.iter().rposition(|&(before, _)| before <= at).map_or(0, |last| last + 1);
         self.uplink.insert(place, (at, frame));
@@ -108,7 +121,7 @@ impl Capture {
 
     /// A packet on the downlink reaches the last satellite.
     pub(crate) fn downlink_at_satellite(&mut self, now: Time, packet: &Packet) {
-        let frame = self.flows[packet.flow as usize].frame(packet, false);
+        let frame = self.flows[packet.flow as usize].frame(packet, false, &self.headers);
         let result = self.write_uplink(now).and_then(|()| self.satellite.write(now, &frame));
         self.note(result);
     }
@@ -118,7 +131,7 @@ impl Capture {
         if (packet.route, packet.way) == (Route::Terrestrial, Way::Forward) {
             return;
         }
-        let frame = self.flows[packet.flow as usize].frame(packet, false);
+        let frame = self.flows[packet.flow as usize].frame(packet, false, &self.headers);
         let result = match packet.route {
             Route::Terrestrial => self.sender.write(now, &frame),
             Route::Downlink => self.receiver.write(now, &frame),
@@ -167,7 +180,7 @@ impl Capture {
 
 impl FlowHosts {
     /// The headers of a packet; `fresh`: it has just been made.
-    fn frame(&mut self, packet: &Packet, fresh: bool) -> Frame {
+    fn frame(&mut self, packet: &Packet, fresh: bool, headers: &BTreeMap<u32, Box<[u8]>>) -> Frame {
         let (from, to) = match (packet.route, packet.way) {
             (Route::Downlink, _) | (Route::Terrestrial, Way::Forward) => (&self.server, &self.user),
             (Route::Uplink, _) | (Route::Terrestrial, Way::Backward) => (&self.user, &self.server),
@@ -175,6 +188,10 @@ impl FlowHosts {
         let segment = match &packet.payload {
             Payload::Tcp(segment) => segment,
             Payload::Udp(datagram) => return Frame::udp(from, to, packet.number, datagram),
+            Payload::External(external) => {
+                let kept = headers.get(&external.ticket).map_or(&[][..], |kept| kept);
+                return Frame::external(from, to, packet.number, external, kept);
+            }
         };
         let numbers = match packet.route {
             Route::Downlink | Route::Uplink => &mut self.satellite,

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use link::Limit;
-use transport::{Settings, TcpConfig};
+use traffic::Needs;
+use transport::{Transport, TransportConfig};
 use units::{Bytes, Duration};
 
-use crate::scenario::{FlowConfig, PepConfig, ScenarioConfig, ScenarioError, TransportConfig};
+use crate::scenario::{FlowConfig, FlowDirection, PepConfig, ScenarioConfig, ScenarioError};
 
 /// What an entry of `flows` refers to elsewhere in the scenario, resolved.
 #[derive(Debug)]
@@ -21,8 +22,8 @@ pub(crate) struct FlowPlan {
 pub(crate) struct PepPlan {
     /// One way between them.
     pub(crate) delay: Duration,
-    /// The transport of the server's connection; its receive buffer is that of the proxy.
-    pub(crate) settings: Arc<Settings>,
+    /// The transport of the server's connection; its window is the buffer of the proxy.
+    pub(crate) transport: Arc<dyn Transport>,
 }
 
 /// Of each entry of `flows`. `base_rtt`: the round-trip time without queueing.
@@ -39,9 +40,35 @@ pub(super) fn flow_plans(config: &ScenarioConfig, base_rtt: Duration) -> Result<
     config.flows.iter().enumerate().map(plan).collect()
 }
 
-/// The settings of a connection.
-pub(crate) fn settings(config: &ScenarioConfig, tcp: &TcpConfig) -> Arc<Settings> {
-    Arc::new(tcp.resolve(config.default_packet_bytes()))
+/// Which flows' packets are mostly padding on the last hop: what they cost then is not what they carry.
+pub(super) fn padding_warnings(config: &ScenarioConfig) -> Vec<String> {
+    let harq = config.last_hop.harq.entry();
+    let warning = |(i, flow): (usize, &FlowConfig)| {
+        let (packet, what) = downlink_packet(config, flow)?;
+        let (carried, sent) = (f64::from(packet) * 8.0, harq.information_bits(packet));
+        (carried < 0.5 * sent).then(|| {
+            let (block, share) = (sent / 8.0, 100.0 * (1.0 - carried / sent));
+            format!(
+                "last_hop.harq.padding: {what} of flows.{i} have {packet} B, and each is padded to its block of \
+                 {block} B: {share:.0} % of what is sent is padding; with padding = false it is not sent"
+            )
+        })
+    };
+    config.flows.iter().enumerate().filter_map(warning).collect()
+}
+
+/// The largest packet of a flow that crosses the last hop, and what such packets are.
+fn downlink_packet(config: &ScenarioConfig, flow: &FlowConfig) -> Option<(u32, &'static str)> {
+    let (full, default) = (config.packet_bytes(flow), config.default_packet_bytes());
+    let transport = flow.satellite_transport().entry();
+    match (transport.full_packet(default), flow.traffic.entry().needs(), flow.direction) {
+        (Some(_), Needs::Stream, FlowDirection::Up) => {
+            Some((full - transport.build(default).payload_bytes(), "acknowledgments"))
+        }
+        (Some(_), ..) => Some((full, "full packets")),
+        (None, _, FlowDirection::Down) => Some((full, "packets")),
+        (None, ..) => None,
+    }
 }
 
 fn pep_plan(
@@ -50,25 +77,22 @@ fn pep_plan(
     pep: &PepConfig,
     base_rtt: Duration,
 ) -> Result<PepPlan, ScenarioError> {
-    let TransportConfig::Tcp(tcp) = &flow.transport else {
-        let message = format!("splits connections of tcp, and the transport is {}", flow.transport.kind());
+    let packet = config.default_packet_bytes();
+    let transport = flow.transport.entry().build(packet);
+    let Some(windows) = transport.windows() else {
+        let split = TransportConfig::names(|kind| kind.build(packet).windows().is_some());
+        let message = format!("splits connections of {split}, and the transport is {}", flow.transport.kind());
         return Err(ScenarioError::new("", message));
     };
-    let settings = settings(config, tcp);
-    let segment = u64::from(settings.mss);
     let link = config.last_hop.facts(base_rtt, config.users() as usize);
     let bytes = match pep.buffer.resolve(&link)? {
         Limit::Bytes(bytes) => bytes,
-        Limit::Packets(packets) => u64::from(packets) * segment,
+        Limit::Packets(packets) => u64::from(packets) * u64::from(transport.payload_bytes()),
     };
-    // It is the window of the server's connection: at least a segment, at most what RFC 7323 section 2.3 can offer.
-    if !(segment..=MAX_WINDOW).contains(&bytes) {
-        let message = format!("\"{}\" is {bytes} B: {segment} (a segment) to {MAX_WINDOW} B are possible", pep.buffer);
+    if !windows.contains(&bytes) {
+        let (least, most) = windows.into_inner();
+        let message = format!("\"{}\" is {bytes} B: {least} (a segment) to {most} B are possible", pep.buffer);
         return Err(ScenarioError::new("buffer", message));
     }
-    let settings = Arc::new(Settings { receive_buffer: Bytes::new(bytes), ..(*settings).clone() });
-    Ok(PepPlan { delay: pep.delay, settings })
+    Ok(PepPlan { delay: pep.delay, transport: transport.with_window(Bytes::new(bytes)) })
 }
-
-/// 65,535 bytes scaled by the largest shift.
-const MAX_WINDOW: u64 = 65_535 << 14;

@@ -13,13 +13,14 @@ use std::sync::Arc;
 use access::{AccessConfig, AccessPlan};
 use channel::propagation;
 pub use channel::{channel_streams, load_channel};
-use flows::flow_plans;
-pub(crate) use flows::{FlowPlan, PepPlan, settings};
+pub(crate) use flows::{FlowPlan, PepPlan};
+use flows::{flow_plans, padding_warnings};
 pub use inputs::KeptInput;
 pub use law::draw_law;
 use law::{LawCell, Laws};
 use link::{LawRequest, Propagation};
 pub(crate) use path::PathPlan;
+use path::follow_rate;
 pub use plans::Plans;
 use units::Duration;
 
@@ -48,9 +49,11 @@ pub struct Plan {
 }
 
 impl Plan {
-    fn new(scenario: &Scenario, config: ScenarioConfig, laws: &Laws) -> Result<Plan, ScenarioError> {
+    fn new(scenario: &Scenario, mut config: ScenarioConfig, laws: &Laws) -> Result<Plan, ScenarioError> {
         let mut files = scenario.files();
+        config.path.entry_mut().prepare(&mut files).map_err(|error| error.within("path"))?;
         let (path, path_warnings) = PathPlan::new(&config.path, config.duration, &mut files)?;
+        let of_rate = follow_rate(&mut config, &path)?;
         let model = load_channel(&config.channel, &mut files, path.geometry().as_ref())?;
         let hop = propagation(&config, &path)?;
         let base_rtt = (path.mean(config.duration) + hop.mean()) * 2;
@@ -64,7 +67,13 @@ impl Plan {
         Ok(Plan {
             law: request.map(|request| (request, laws.cell(model.as_ref(), request))),
             access: access.map_err(|error| error.within("access"))?,
-            warnings: changed.into_iter().chain(path_warnings).chain(of_channel).collect(),
+            warnings: changed
+                .into_iter()
+                .chain(path_warnings)
+                .chain(of_rate)
+                .chain(of_channel)
+                .chain(padding_warnings(&config))
+                .collect(),
             scenario: scenario.clone(),
             config,
             files,
@@ -85,6 +94,16 @@ impl Plan {
     /// The files that were read, in the order of reading.
     pub fn inputs(&self) -> &[InputFile] {
         &self.inputs
+    }
+
+    /// The delay of the path over time, and its routes.
+    pub fn trace(&self) -> &orbit::DelayTrace {
+        &self.path.trace
+    }
+
+    /// The files of the scenario, those that it names read already.
+    pub fn files(&self) -> InputFiles {
+        self.files.clone()
     }
 
     /// What to check before trusting a result.
@@ -111,7 +130,7 @@ impl Scenario {
     /// # Errors
     /// The first field that is wrong, or a file that cannot be read.
     pub fn plan(&self) -> Result<Plan, ScenarioError> {
-        Plan::new(self, self.config()?, &Laws::default())
+        Plan::new(self, self.known_config()?, &Laws::default())
     }
 
     /// Checks everything that can be known without running, and reads the files that it names.

@@ -7,7 +7,7 @@ use link::Propagation;
 use orbit::{DelayTrace, PathConfig};
 use units::{Duration, Files, Time};
 
-use crate::scenario::ScenarioError;
+use crate::scenario::{ScenarioConfig, ScenarioError};
 
 /// The delays of a path over a run, and the times without a route.
 #[derive(Debug)]
@@ -18,6 +18,8 @@ pub(crate) struct PathPlan {
     includes_last_link: bool,
     /// The delay, where it never changes.
     pub(crate) constant: Option<Duration>,
+    /// The way from the users, where its delay is another one.
+    uplink: Option<Box<PathPlan>>,
     /// When there is no route: from, until. The last one lasts for ever if there is none at the trace's end.
     outages: Vec<(Time, Time)>,
 }
@@ -43,10 +45,18 @@ impl PathPlan {
         let first = trace.points().next().and_then(|(_, delay)| delay);
         PathPlan {
             includes_last_link,
-            constant: first.filter(|_| !includes_last_link && trace.points().count() == 1),
+            constant: first
+                .filter(|_| !includes_last_link && trace.points().count() == 1 && trace.measured().is_empty()),
+            uplink: trace.uplink().map(|up| Box::new(PathPlan::of(up.clone()))),
             outages: outages(&trace),
             trace,
         }
+    }
+
+    /// The path that what users send takes.
+    #[inline]
+    pub(crate) fn uplink(&self) -> &PathPlan {
+        self.uplink.as_deref().unwrap_or(self)
     }
 
     /// The propagation delay to the last satellite of what enters at `now`; `None` without a route.
@@ -105,6 +115,34 @@ impl PathPlan {
             served = look.is_some();
         }
         (!points.is_empty()).then(|| Propagation::over(points))
+    }
+}
+
+/// Tells a last hop that follows the path's rate what that is in the mean; and what to know about the rate.
+///
+/// # Errors
+/// The last hop follows a rate that the path does not have.
+pub(super) fn follow_rate(config: &mut ScenarioConfig, path: &PathPlan) -> Result<Option<String>, ScenarioError> {
+    let rates = path.trace.measured().rate_down.as_ref();
+    match (config.last_hop.rate.follows_path(), rates) {
+        (true, Some(rates)) => {
+            config.last_hop.path_rate = Some(rates.mean(config.duration));
+            Ok(None)
+        }
+        (true, None) => {
+            let message = format!(
+                "\"path\" is the rate of the path at each instant, and this path of kind {} has none: give a rate",
+                config.path.kind()
+            );
+            Err(ScenarioError::new("last_hop.rate", message))
+        }
+        (false, Some(_)) => {
+            let rate = config.last_hop.rate;
+            Ok(Some(format!(
+                "last_hop.rate: {rate} holds, not the rate that the path has at each instant: \"path\" would follow it"
+            )))
+        }
+        (false, None) => Ok(None),
     }
 }
 

@@ -27,7 +27,7 @@ impl Plans {
     /// # Errors
     /// As [`Scenario::plan`].
     pub fn plan(&self, scenario: &Scenario) -> Result<Arc<Plan>, ScenarioError> {
-        let config = scenario.config()?;
+        let config = scenario.known_config()?;
         let resolved = config.resolved(&mut str::to_owned);
         if let Some(plan) = self.find(&resolved, scenario) {
             return Ok(plan);

@@ -23,6 +23,8 @@ pub(crate) enum PathLoss {
     NoRoute,
     /// There was no room before one of the links.
     Overflow,
+    /// It was lost by chance, as the path's measurements have it.
+    Measured,
     /// Another satellite served the user when it came to the one that it was sent to.
     Handover,
 }
@@ -50,6 +52,11 @@ macro_rules! causes {
         const LINES: &[Line] = &[$($(Line::new($column, Some($label), $meaning),)?)+];
 
         impl Loss {
+            /// Its name in [`CAUSES`].
+            pub(crate) fn name(self) -> &'static str {
+                NAMES[self.cause()]
+            }
+
             /// Its place in [`CAUSES`].
             fn cause(self) -> usize {
                 use {Loss::*, access::DropReason as R, link::DropReason as L, PathLoss as P};
@@ -79,6 +86,9 @@ causes! {
           `handover`).");
     ReturnLink(R::Collision) => "collision", "collision on the return link", "lost_collision"
         ("in collisions", "Packets with data of which a part collided on the return link.");
+    Path(P::Measured) => "path_loss", "lost on the path", "lost_on_path"
+        ("on the path", "Packets with data lost on the path by chance: the share of losses that its trace or model has \
+          at that instant.");
     Path(P::Overflow) => "path_overflow", "full queue of a link of the path", "lost_overflow";
     Path(P::Handover) => "path_handover", "on the path at a handover", "lost_handover";
     ReturnLink(R::Overflow) => "return_overflow", "full queue of a terminal", "lost_overflow";
@@ -198,7 +208,7 @@ mod tests {
                 (drops.by(loss), drops.total(), drops.by_reason()[name], drops.by_column()[column]),
                 (1, 1, 1, 1)
             );
-            assert_eq!((drops.by_reason().len(), drops.by_column().total()), (10, 1));
+            assert_eq!((drops.by_reason().len(), drops.by_column().total()), (11, 1));
         }
     }
 }

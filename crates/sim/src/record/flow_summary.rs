@@ -6,7 +6,7 @@ use units::{Duration, Time};
 
 use super::drops::Lost;
 use super::flow::FlowRecord;
-use super::summary::PepSummary;
+use super::pep_summary::PepSummary;
 use super::table::{Cell, Table};
 
 /// What the columns of a flow are made from.
@@ -93,26 +93,27 @@ flow_columns! {
         transport: String = |f| f.transport.to_owned();
         /// The congestion controller; `null` for `udp`.
         "Congestion controller" congestion: Option<String> = |f| f.congestion.map(str::to_owned);
-        /// Data that the receiving application got, in order and once (of UDP: what arrived), divided by the time from the opening
-        /// of the flow to the end of the run (or to the last delivery of a finished transfer or call). Headers and
-        /// retransmissions do not count.
+        /// Data that the receiving application got, in order and once (of UDP: what arrived), divided by the time from
+        /// the opening of the flow to the end of the run (or to the last delivery of a finished transfer or call).
+        /// Headers and retransmissions do not count.
         goodput_bps: f64 = |f| per_second(f.delivered_bytes as f64 * 8.0, f.active());
         /// Packets with data that the sender sent, retransmissions included.
         "Packets sent" sent_packets: u64 = |f| f.record.sent_packets;
-        /// Packets with data that arrived at the receiver, duplicates and late ones included, whether or not the receiver could use
-        /// them.
+        /// Packets with data that arrived at the receiver, duplicates and late ones included, whether or not the
+        /// receiver could use them.
         "Packets received" received_packets: u64 = |f| f.record.received_packets;
         /// Packets with data (or the final FIN) sent again, for whatever reason; a repeated SYN does not count.
         "Packets sent again" retransmitted_packets: u64 = |f| f.counters.retransmitted_segments;
-        /// Times the sender entered fast retransmit: the third duplicate acknowledgment, or as many segments selectively
-        /// acknowledged (RFC 6675).
+        /// Times the sender entered fast retransmit: the third duplicate acknowledgment, or as many segments
+        /// selectively acknowledged (RFC 6675).
         "Fast retransmits" dupack_events: u64 = |f| f.counters.dupack_events;
         /// Expiries of the retransmission timer.
         "Timeouts" rto_events: u64 = |f| f.counters.rto_events;
-        /// Retransmitted segments of which an earlier copy had been, or was later, received: nothing had been lost, only late.
+        /// Retransmitted segments of which an earlier copy had been, or was later, received: nothing had been lost,
+        /// only late.
         spurious_retransmissions: u64 = |f| f.record.spurious();
-        /// Acknowledgments that reached the sender while data were outstanding and that repeat acknowledgment number and window of
-        /// the one before, without data, SYN or FIN (RFC 5681 section 2).
+        /// Acknowledgments that reached the sender while data were outstanding and that repeat acknowledgment number
+        /// and window of the one before, without data, SYN or FIN (RFC 5681 section 2).
         "Duplicate acknowledgments" duplicate_acks: u64 = |f| f.record.order.duplicate_acks();
         /// First transmissions that arrived after one that was sent later (RFC 4737 section 3.3).
         "Packets reordered" reordered_packets: u64 = |f| f.record.order.reordered();
@@ -120,33 +121,34 @@ flow_columns! {
         "Packets marked" marked_packets: u64 = |f| f.record.marked_packets;
         /// Mean of the round-trip times that the sender measured.
         "Mean RTT" rtt_mean_s: Option<f64> = |f| mean_s(f.counters.rtt_sum, f.counters.rtt_samples);
-        /// Mean time of packets with data from the moment they are sent to their arrival at the receiver's transport: path, queue,
-        /// last hop, HARQ and reordering included. Packets that never arrive do not count.
+        /// Mean time of packets with data from the moment they are sent to their arrival at the receiver's transport:
+        /// path, queue, last hop, HARQ and reordering included. Packets that never arrive do not count.
         "Mean one-way delay" one_way_delay_mean_s: Option<f64> = |f| f.record.delay.mean_s();
         /// The 95th percentile of it.
         "One-way delay, 95 %" one_way_delay_p95_s: Option<f64> = |f| f.record.delay.p95_s();
-        /// Mean absolute difference between the one-way delays of packets that arrive one after the other: the jitter of the
-        /// published studies.
+        /// Mean absolute difference between the one-way delays of packets that arrive one after the other: the jitter
+        /// of the published studies.
         jitter_s: Option<f64> = |f| f.record.delay.jitter_s();
-        /// The interarrival jitter of RFC 3550 section 6.4.1, J ← J + (|D| − J)/16 with D that difference, as the mean of J over the
-        /// packets.
+        /// The interarrival jitter of RFC 3550 section 6.4.1, J ← J + (|D| − J)/16 with D that difference, as the mean
+        /// of J over the packets.
         "Interarrival jitter" jitter_rfc3550_s: Option<f64> = |f| f.record.delay.interarrival_jitter_s();
         /// Packets with data lost on the way, as a share of those whose fate is known at the end of the run.
         "Packets lost" loss_ratio: Option<f64> = |f| f.loss_ratio();
         /// The lost packets by cause.
         [flat] lost: Lost = |f| f.record.lost();
-        /// Packets of a call that arrived after they should have been played; they are not in `loss_ratio`. `null` where nobody
-        /// listens.
+        /// Packets of a call that arrived after they should have been played; they are not in `loss_ratio`. `null`
+        /// where nobody listens.
         "Packets late" lost_late: Option<u64> = |f| Some(f.voice?.late_packets);
         /// [Mean opinion score](models/voice-quality.md), 1 to 4.5; `null` where nobody listens or nothing was sent.
         mos: Option<f64> = |f| Some(f.voice?.mos);
-        /// How the packets that went up, data or acknowledgments, got at the return link: `dedicated`, a scheme of random access, or
-        /// both as `crdsa+dedicated`; `null` without a return link.
+        /// How the packets that went up, data or acknowledgments, got at the return link: `dedicated`, a scheme of
+        /// random access, or both as `crdsa+dedicated`; `null` without a return link.
         "Access" access_kind: Option<String> = |f| f.access_kind.clone();
-        /// Time from the opening of the flow to the arrival of the first packet with data that goes in its direction (of web
-        /// traffic: of a response); `null` if none arrived.
+        /// Time from the opening of the flow to the arrival of the first packet with data that goes in its direction
+        /// (of web traffic: of a response); `null` if none arrived.
         "First packet" first_packet_s: Option<f64> = |f| f.since_opening(f.record.first_delivery);
-        /// Time from the opening of a transfer to the arrival of its last byte; `null` if it has no end, or had not ended.
+        /// Time from the opening of a transfer to the arrival of its last byte; `null` if it has no end, or had not
+        /// ended.
         "Completed after" completion_s: Option<f64> =
             |f| f.since_opening(Some(f.record.last_delivery).filter(|_| f.closed));
         /// The congestion window, averaged over the time for which goodput is measured.
@@ -157,8 +159,8 @@ flow_columns! {
         [optional] voice: Option<VoiceQuality> = |f| f.voice;
         /// What web traffic measured; with several connections, at the first flow of an application.
         [optional] web: Option<WebReport> = |f| f.web;
-        /// What the [proxy](models/pep.md) did, only for a flow that has one. The other keys of the flow are then those of the
-        /// connection from the gateway to the user; goodput is the user's in any case.
+        /// What the [proxy](models/pep.md) did, only for a flow that has one. The other keys of the flow are then those
+        /// of the connection from the gateway to the user; goodput is the user's in any case.
         [optional] pep: Option<PepSummary> = |f| f.pep.clone();
     }
 }

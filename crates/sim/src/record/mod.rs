@@ -6,17 +6,20 @@ pub(crate) mod drops;
 pub(crate) mod flow;
 pub(crate) mod flow_summary;
 pub(crate) mod order;
+mod pep_summary;
 pub(crate) mod recorder;
 pub(crate) mod series;
 pub(crate) mod spurious;
 mod summary;
 mod table;
+pub(crate) mod watch;
 
 pub use columns::columns;
 pub use drops::{CAUSES, Cause, Lost};
 pub use flow_summary::FlowSummary;
 pub(crate) use flow_summary::flow_table;
-pub use summary::{ChannelSummary, Conservation, PathSummary, PepSummary, Summary, UsersSummary};
+pub use pep_summary::PepSummary;
+pub use summary::{ChannelSummary, Conservation, PathSummary, Summary, UsersSummary};
 pub use table::{Column, Table};
 
 /// The result of a run.
@@ -28,4 +31,10 @@ pub struct Record {
     pub flows: Table,
     /// One row for each instant and flow; empty if the scenario keeps no series.
     pub series: Table,
+    /// One row for each event, if the run was watched: see [`Simulation::watch`](crate::Simulation::watch).
+    pub events: Table,
+    /// Events beyond those.
+    pub more_events: u64,
+    /// One row for each packet that was watched.
+    pub packets: Table,
 }

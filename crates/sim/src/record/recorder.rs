@@ -8,6 +8,7 @@ use units::{Ecn, Time};
 use super::drops::{Drops, Loss};
 use super::flow::FlowRecord;
 use super::series::Series;
+use super::watch::{Watch, What};
 use crate::capture::Capture;
 use crate::packet::{Packet, Payload, Route, Way};
 
@@ -19,7 +20,15 @@ pub(crate) struct Recorder {
     pub(crate) delivered: u64,
     pub(crate) drops: Drops,
     pub(crate) series: Option<Series>,
+    /// Who else is told of each packet, if there is anybody.
+    pub(crate) taps: Option<Box<Taps>>,
+}
+
+/// Who is told of each packet on its way.
+#[derive(Default)]
+pub(crate) struct Taps {
     pub(crate) capture: Option<Capture>,
+    pub(crate) watch: Option<Watch>,
 }
 
 /// Kinds of events in the digest.
@@ -45,7 +54,7 @@ impl Recorder {
             delivered: 0,
             drops: Drops::default(),
             series,
-            capture: None,
+            taps: None,
         }
     }
 
@@ -63,6 +72,23 @@ impl Recorder {
         self.digest.event(now, Event::TimedOut as u8, whose(flow, route), side);
     }
 
+    /// What happens to the users' satellite, or to a flow: nothing that the digest does not have from elsewhere.
+    pub(crate) fn happened(&mut self, now: Time, what: What, flow: Option<u32>) {
+        if let Some(watch) = self.watch() {
+            watch.event(now, what, flow);
+        }
+    }
+
+    /// Where the packets are written, if they are.
+    pub(crate) fn capture(&mut self) -> Option<&mut Capture> {
+        self.taps.as_mut()?.capture.as_mut()
+    }
+
+    /// Who keeps events and packets, if anybody does.
+    pub(crate) fn watch(&mut self) -> Option<&mut Watch> {
+        self.taps.as_mut()?.watch.as_mut()
+    }
+
     /// A packet is sent; `received`: whether the other end already has its data, asked of retransmissions only.
     #[inline]
     pub(crate) fn sent(&mut self, now: Time, packet: &Packet, received: impl FnOnce() -> bool) {
@@ -77,8 +103,8 @@ impl Recorder {
                 record.on_retransmission(packet.payload.sequence(), packet.copy, received());
             }
         }
-        if let Some(capture) = &mut self.capture {
-            capture.sent(now, packet);
+        if let Some(taps) = &mut self.taps {
+            taps.sent(now, packet);
         }
     }
 
@@ -91,8 +117,8 @@ impl Recorder {
     /// A packet on the uplink will reach its satellite at `at`.
     #[inline]
     pub(crate) fn uplink_at_satellite(&mut self, at: Time, packet: &Packet) {
-        if let Some(capture) = &mut self.capture {
-            capture.uplink_at_satellite(at, packet);
+        if let Some(taps) = &mut self.taps {
+            taps.uplink_at_satellite(at, packet);
         }
     }
 
@@ -105,8 +131,8 @@ impl Recorder {
     /// A packet on the downlink reaches the last satellite.
     #[inline]
     pub(crate) fn downlink_at_satellite(&mut self, now: Time, packet: &Packet) {
-        if let Some(capture) = &mut self.capture {
-            capture.downlink_at_satellite(now, packet);
+        if let Some(taps) = &mut self.taps {
+            taps.downlink_at_satellite(now, packet);
         }
     }
 
@@ -121,11 +147,14 @@ impl Recorder {
     pub(crate) fn dropped(&mut self, now: Time, packet: &Packet, word: u64, loss: Loss) {
         self.digest.event(now, Event::Dropped as u8, whose(packet.flow, packet.route), word);
         self.drops.count(loss);
+        if let Some(watch) = self.watch() {
+            watch.dropped(now, packet, loss);
+        }
         if counts(packet) {
             let record = &mut self.flows[packet.flow as usize];
             let segment = match &packet.payload {
                 Payload::Tcp(segment) => Some((segment.seq, packet.copy)),
-                Payload::Udp(_) => None,
+                Payload::Udp(_) | Payload::External(_) => None,
             };
             record.on_loss(loss, segment);
         }
@@ -145,6 +174,7 @@ impl Recorder {
                     record.order.on_arrival(segment, packet.copy);
                     record.on_segment(segment.seq, packet.copy);
                 }
+                Payload::External(external) => record.order.on_datagram(external.number),
                 Payload::Udp(datagram) => {
                     record.order.on_datagram(datagram.number);
                     if let Some(listener) = &mut record.listener {
@@ -161,8 +191,8 @@ impl Recorder {
         {
             self.flows[packet.flow as usize].order.on_answer(segment);
         }
-        if let Some(capture) = &mut self.capture {
-            capture.delivered(now, packet);
+        if let Some(taps) = &mut self.taps {
+            taps.delivered(now, packet);
         }
     }
 
@@ -179,6 +209,44 @@ impl Recorder {
     }
 }
 
+impl Taps {
+    fn sent(&mut self, now: Time, packet: &Packet) {
+        if let Some(capture) = &mut self.capture {
+            capture.sent(now, packet);
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.sent(now, packet);
+        }
+    }
+
+    fn uplink_at_satellite(&mut self, at: Time, packet: &Packet) {
+        if let Some(capture) = &mut self.capture {
+            capture.uplink_at_satellite(at, packet);
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.at_satellite(at, packet);
+        }
+    }
+
+    fn downlink_at_satellite(&mut self, now: Time, packet: &Packet) {
+        if let Some(capture) = &mut self.capture {
+            capture.downlink_at_satellite(now, packet);
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.at_satellite(now, packet);
+        }
+    }
+
+    fn delivered(&mut self, now: Time, packet: &Packet) {
+        if let Some(capture) = &mut self.capture {
+            capture.delivered(now, packet);
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.delivered(now, packet);
+        }
+    }
+}
+
 /// Whether the packet counts in the flow's own numbers: data on their way over the satellites.
 #[inline]
 fn counts(packet: &Packet) -> bool {
@@ -187,8 +255,5 @@ fn counts(packet: &Packet) -> bool {
 
 #[inline]
 fn whose(flow: u32, route: Route) -> u32 {
-    match route {
-        Route::Downlink | Route::Uplink => flow,
-        Route::Terrestrial => flow | ON_THE_GROUND,
-    }
+    if route == Route::Terrestrial { flow | ON_THE_GROUND } else { flow }
 }

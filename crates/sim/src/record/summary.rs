@@ -20,7 +20,8 @@ report! {
         simulated_s: f64,
         /// Whether the run was stopped before its end.
         partial: bool,
-        /// A hash over all events in order. Two runs have the same one only if the same happened at the same nanoseconds.
+        /// A hash over all events in order. Two runs have the same one only if the same happened at the same
+        /// nanoseconds.
         digest: String,
         /// What to check before trusting the result.
         warnings: Vec<String>,
@@ -28,22 +29,22 @@ report! {
         inputs: Vec<InputFile>,
         /// An entry for each flow, and the table `flows.parquet`.
         flows: Vec<FlowSummary>,
-        /// What the users got, one with another. A user's goodput is all that its flows delivered, divided by the time from the
-        /// opening of its first flow to the end of the run.
+        /// What the users got, one with another. A user's goodput is all that its flows delivered, divided by the time
+        /// from the opening of its first flow to the end of the run.
         users: UsersSummary,
         /// The hop from the last satellite to the users, shared by all of them.
         last_hop: LastHopReport,
         /// Only with a [return link](models/return-link.md).
         [optional] access: Option<AccessReport>,
-        /// The long way. A constellation's delay reaches from the source's ground to the user's, its last link included (which in the
-        /// simulation is the last hop's to delay); a fixed or traced delay is what the scenario gives.
+        /// The long way. A constellation's delay reaches from the source's ground to the user's, its last link included
+        /// (which in the simulation is the last hop's to delay); a fixed or traced delay is what the scenario gives.
         path: PathSummary,
         /// The radio channel of the last hop.
         channel: ChannelSummary,
         /// How many events made up the run.
         events: u64,
-        /// Where all packets went, data and acknowledgments alike. `created` = `delivered` + `dropped` + `in_flight`, checked at the
-        /// end of every run.
+        /// Where all packets went, data and acknowledgments alike. `created` = `delivered` + `dropped` + `in_flight`,
+        /// checked at the end of every run.
         conservation: Conservation,
     }
 }
@@ -90,26 +91,6 @@ impl UsersSummary {
 }
 
 report! {
-    /// The proxy of a flow: the connection from the server to the gateway, and what the gateway held.
-    pub struct PepSummary {
-        /// The congestion controller of the server.
-        congestion: String,
-        /// Packets with data that the server sent, retransmissions included.
-        sent_packets: u64,
-        /// Packets that the server sent again.
-        retransmitted_packets: u64,
-        /// Expiries of the server's retransmission timer.
-        rto_events: u64,
-        /// Mean of the round-trip times that the server measured.
-        rtt_mean_s: Option<f64>,
-        /// Data that reached the gateway.
-        relayed_bytes: u64,
-        /// The most data that the gateway held: arrived from the server and not acknowledged by the user.
-        held_bytes_max: u64,
-    }
-}
-
-report! {
     /// The delay of the way from the source to the user (last link included where the path is a constellation).
     pub struct PathSummary {
         /// Its shortest one-way delay.
@@ -120,11 +101,11 @@ report! {
         one_way_delay_max_s: Option<f64>,
         /// `user_handovers` and `gateway_handovers` together.
         handovers: u64,
-        /// Times that another satellite took over the users than the last that served them. Rising and setting without another is an
-        /// outage, not a handover.
+        /// Times that another satellite took over the users than the last that served them. Rising and setting without
+        /// another is an outage, not a handover.
         user_handovers: u64,
-        /// The same for the gateway where the route began, before and after. That the route begins at another gateway is a change of
-        /// the route.
+        /// The same for the gateway where the route began, before and after. That the route begins at another gateway
+        /// is a change of the route.
         gateway_handovers: u64,
         /// Other changes of the route: the same satellites serve the ends, or it begins at another gateway.
         route_changes: u64,
@@ -134,8 +115,8 @@ report! {
         elevation_min_deg: Option<f64>,
         /// How high the users saw the satellite that served them; `null` for paths that know none.
         elevation_max_deg: Option<f64>,
-        /// Largest Doppler shift f·ṙ/c of the channel's carrier, either way, ṙ being the rate of the distance between users and
-        /// satellite; `null` without a satellite, or if the channel has no `carrier`.
+        /// Largest Doppler shift f·ṙ/c of the channel's carrier, either way, ṙ being the rate of the distance between
+        /// users and satellite; `null` without a satellite, or if the channel has no `carrier`.
         doppler_max_hz: Option<f64>,
         /// Largest rate at which the shift changed while one satellite served, either way.
         doppler_rate_max_hz_per_s: Option<f64>,
@@ -148,8 +129,8 @@ report! {
     pub struct ChannelSummary {
         /// Which model.
         kind: &'static str,
-        /// Es/N0 of an unobstructed line of sight; where a link budget follows the orbit, the mean of its decibels while a satellite
-        /// served. `null` without noise.
+        /// Es/N0 of an unobstructed line of sight; where a link budget follows the orbit, the mean of its decibels
+        /// while a satellite served. `null` without noise.
         reference_snr_db: Option<f64>,
         /// The carrier; `null` if the channel has none.
         carrier_hz: Option<f64>,

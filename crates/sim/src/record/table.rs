@@ -1,7 +1,7 @@
 //! Results as columns.
 
 use super::drops::Lost;
-use super::summary::PepSummary;
+use super::pep_summary::PepSummary;
 
 /// A table by columns of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]

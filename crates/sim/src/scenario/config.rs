@@ -9,10 +9,8 @@ use orbit::PathConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use traffic::{Needs, TrafficConfig};
-use transport::{TcpConfig, UdpConfig};
-use units::Duration;
-
-use super::ScenarioError;
+use transport::{Service, TransportConfig};
+use units::{Duration, FieldError as ScenarioError};
 
 /// A scenario with every default filled in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -33,8 +31,8 @@ pub struct ScenarioConfig {
     pub channel: ChannelConfig,
     /// The shared hop from the last satellite to the users.
     pub last_hop: LastHopConfig,
-    /// The return link, by which users send: their data, and acknowledgments of what they get. Without it what they send is only
-    /// delayed, as on the path and the last hop.
+    /// The return link, by which users send: their data, and acknowledgments of what they get. Without it what they
+    /// send is only delayed, as on the path and the last hop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<AccessConfig>,
     /// Who sends what to whom.
@@ -53,8 +51,8 @@ pub struct FlowConfig {
     #[serde(default = "one_flow")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub count: u32,
-    /// The first of these users, who are numbered from 0; without it, those after the users of the entries before, so that
-    /// nobody gets two kinds. With 0, the users of the first entry get this too.
+    /// The first of these users, who are numbered from 0; without it, those after the users of the entries before, so
+    /// that nobody gets two kinds. With 0, the users of the first entry get this too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_user: Option<u32>,
     /// The class of service of the last hop that the packets belong to; without it, none.
@@ -63,12 +61,13 @@ pub struct FlowConfig {
     /// Where the data go. With `up` the server stands at the user's place, and its user on the ground.
     #[serde(default)]
     pub direction: FlowDirection,
-    /// The weight of these users where the return link's capacity is divided, which has one queue for each user: the last entry
-    /// that a user belongs to counts.
+    /// The weight of these users where the return link's capacity is divided, which has one queue for each user: the
+    /// last entry that a user belongs to counts.
     #[serde(default = "one_weight")]
     #[schemars(range(min = 0.001, max = 1000.0))]
     pub weight: f64,
-    /// Each flow of this kind starts at a random instant within this time after its start, so that they do not march in step.
+    /// Each flow of this kind starts at a random instant within this time after its start, so that they do not march in
+    /// step.
     #[serde(default)]
     pub start_spread: Duration,
     /// The transport that carries the flow.
@@ -91,8 +90,8 @@ pub enum FlowDirection {
     Up,
 }
 
-/// A performance-enhancing proxy (RFC 3135) at the gateway: the server's connection ends there, and another one goes on over
-/// the satellites with options of its own.
+/// A performance-enhancing proxy (RFC 3135) at the gateway: the server's connection ends there, and another one goes on
+/// over the satellites with options of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PepConfig {
@@ -101,8 +100,8 @@ pub struct PepConfig {
     /// The transport from the gateway to the user; by default that of the flow, which is otherwise the server's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<TransportConfig>,
-    /// What the gateway holds at most of a flow, from its arrival to the user's acknowledgment: packets, bytes, time at the
-    /// rate of the last hop, or bandwidth-delay products of the satellite part.
+    /// What the gateway holds at most of a flow, from its arrival to the user's acknowledgment: packets, bytes, time at
+    /// the rate of the last hop, or bandwidth-delay products of the satellite part.
     #[serde(default = "two_bdp")]
     pub buffer: Buffer,
 }
@@ -114,14 +113,6 @@ impl FlowConfig {
     }
 }
 
-units::registry! {
-    /// The transport of a flow.
-    pub enum TransportConfig {
-        "tcp" => Tcp(TcpConfig),
-        "udp" => Udp(UdpConfig),
-    }
-}
-
 /// What is recorded along the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -130,8 +121,9 @@ pub struct RecordConfig {
     pub series: bool,
     /// Time between two samples of the series.
     pub interval: Duration,
-    /// The most samples that are kept of each flow: beyond it every other one is dropped and the interval doubles, so that the
-    /// memory does not grow with the duration. Without it 10,000, or fewer where there are more than 400 flows.
+    /// The most samples that are kept of each flow: beyond it every other one is dropped and the interval doubles, so
+    /// that the memory does not grow with the duration. Without it 10,000, or fewer where there are more than 400
+    /// flows.
     #[schemars(range(min = 16, max = 10_000_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub samples: Option<u32>,
@@ -261,12 +253,11 @@ impl ScenarioConfig {
 
     /// Whether the packets of `transport`, which stands at `path`, fit the last hop.
     fn check_packet(&self, flow: &FlowConfig, transport: &TransportConfig, path: &str) -> Result<(), ScenarioError> {
-        let (packet, field, smaller) = match (transport, flow.traffic.entry().needs()) {
-            (TransportConfig::Tcp(tcp), _) => {
-                (tcp.packet_bytes(self.default_packet_bytes()), format!("{path}.mss"), "mss")
-            }
-            (_, Needs::Datagrams { packet }) => (packet, "traffic.packet".to_owned(), "packet"),
-            _ => return Ok(()),
+        let full = transport.entry().full_packet(self.default_packet_bytes());
+        let (packet, field, smaller) = match (full, flow.traffic.entry().needs()) {
+            (Some((packet, option)), _) => (packet, format!("{path}.{option}"), option),
+            (None, Needs::Datagrams { packet }) => (packet, "traffic.packet".to_owned(), "packet"),
+            (None, _) => return Ok(()),
         };
         match self.last_hop.max_packet_bytes() {
             Some(block) if packet > block => {
@@ -299,14 +290,13 @@ impl ScenarioConfig {
         let packet = self.default_packet_bytes();
         let mut resolved = self.clone();
         resolved.files_mut().for_each(|file| *file = rename(file));
+        resolved.path.entry_mut().resolve();
         resolved.last_hop.harq.entry_mut().resolve();
         resolved.access = resolved.access.map(|access| access.resolved());
         for flow in &mut resolved.flows {
             let satellite = flow.pep.as_mut().map(|pep| pep.transport.get_or_insert_with(|| flow.transport.clone()));
             for transport in satellite.into_iter().chain([&mut flow.transport]) {
-                if let TransportConfig::Tcp(tcp) = transport {
-                    *tcp = tcp.resolved(packet);
-                }
+                transport.entry_mut().resolve(packet);
             }
         }
         resolved
@@ -314,8 +304,17 @@ impl ScenarioConfig {
 
     /// The names of the files that it needs.
     pub(crate) fn files_mut(&mut self) -> impl Iterator<Item = &mut String> {
-        let access = self.access.as_mut().and_then(AccessConfig::file_mut);
+        let access = self.access.as_mut().map(AccessConfig::files_mut).into_iter().flatten();
         self.path.entry_mut().files_mut().into_iter().chain(self.channel.entry_mut().files_mut()).chain(access)
+    }
+
+    /// The size of a flow's packets over the satellites, with all headers: the largest, where they differ.
+    pub fn packet_bytes(&self, flow: &FlowConfig) -> u32 {
+        let default = self.default_packet_bytes();
+        match (flow.satellite_transport().entry().full_packet(default), flow.traffic.entry().needs()) {
+            (Some((packet, _)), _) | (None, Needs::Datagrams { packet }) => packet,
+            (None, _) => default,
+        }
     }
 
     /// A full packet fills the HARQ block (1,115 B in the papers, also where there is no HARQ).
@@ -326,15 +325,17 @@ impl ScenarioConfig {
 
 /// Whether `transport` can carry what a flow needs.
 fn check_transport(flow: &FlowConfig, transport: &TransportConfig) -> Result<(), ScenarioError> {
-    match (transport, flow.traffic.entry().needs()) {
-        (TransportConfig::Tcp(tcp), Needs::Stream | Needs::Exchange) => tcp.check(),
-        (TransportConfig::Udp(_), Needs::Datagrams { .. }) => Ok(()),
-        (given, needed) => {
-            let allowed = if let Needs::Datagrams { .. } = needed { "udp" } else { "tcp" };
-            let message = format!("{} cannot carry {}, {allowed} can", given.kind(), flow.traffic.kind());
-            Err(ScenarioError::new("kind", message))
-        }
+    let needed = match flow.traffic.entry().needs() {
+        Needs::Stream | Needs::Exchange => Service::Stream,
+        Needs::Datagrams { .. } => Service::Datagrams,
+        Needs::Outside => Service::Outside,
+    };
+    if transport.entry().service() == needed {
+        return transport.entry().check();
     }
+    let allowed = TransportConfig::names(|kind| kind.service() == needed);
+    let message = format!("{} cannot carry {}, {allowed} can", transport.kind(), flow.traffic.kind());
+    Err(ScenarioError::new("kind", message))
 }
 
 /// Refuses a duration of no time.

@@ -1,8 +1,7 @@
 //! Reaching into a scenario by dotted path: `flows.0.transport.congestion`.
 
 use toml::{Table, Value};
-
-use super::ScenarioError;
+use units::FieldError as ScenarioError;
 
 /// Splits `key=value`; the value is any TOML value, and bare words that are none are a string.
 pub(super) fn parse_assignment(assignment: &str) -> Result<(String, Value), ScenarioError> {

@@ -1,9 +1,11 @@
 //! A scenario as people write it, and as the simulator uses it.
 //!
-//! [`Scenario`] holds the text's tables, to be edited and checked; [`ScenarioConfig`] is what remains after checking, with
-//! every default filled in.
+//! [`Scenario`] holds the text's tables, to be edited and checked; [`ScenarioConfig`] is what remains after checking,
+//! with every default filled in.
 
+mod choice;
 mod config;
+mod definitions;
 mod edit;
 mod pca;
 mod registries;
@@ -13,18 +15,17 @@ use std::collections::BTreeMap;
 
 use channel::ChannelConfig;
 use orbit::ConstellationChoice;
-use serde_json::Value as Json;
 use toml::Table;
 
 use crate::files::{FileSource, InputFile, InputFiles};
 
-pub use config::{
-    FlowConfig, FlowDirection, PacketCapture, PepConfig, RecordConfig, ScenarioConfig, TransportConfig, positive,
-};
+pub use config::{FlowConfig, FlowDirection, PacketCapture, PepConfig, RecordConfig, ScenarioConfig, positive};
 /// What is wrong with a scenario: the dotted path of one field, what was given, what is allowed.
 pub use units::FieldError as ScenarioError;
 
-pub use registries::{Choice, ChoiceOption, Registry, registries, schema};
+pub use choice::{Choice, ChoiceOption, Registry};
+use definitions::schema_with_definitions;
+pub use registries::{registries, schema};
 
 /// A scenario that can be edited: TOML tables, not yet checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +35,8 @@ pub struct Scenario {
     source: FileSource,
     /// The hashes of files by name, as they were when a result was made.
     recorded: BTreeMap<String, String>,
+    /// The schedulers that scripts have registered; `None` if a plan need not know them.
+    schedulers: Option<Vec<String>>,
 }
 
 impl Scenario {
@@ -48,7 +51,7 @@ impl Scenario {
             let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
             ScenarioError::new("", format!("not valid TOML at line {line}, column {column}: {}", error.message()))
         })?;
-        Ok(Scenario { table, source: source.into(), recorded: BTreeMap::new() })
+        Ok(Scenario { table, source: source.into(), recorded: BTreeMap::new(), schedulers: None })
     }
 
     /// A copy with the value at a dotted path replaced; a table replaces the table.
@@ -96,6 +99,20 @@ impl Scenario {
     /// that have another.
     pub fn with_recorded(&self, recorded: BTreeMap<String, String>) -> Scenario {
         Scenario { recorded, ..self.clone() }
+    }
+
+    /// A copy whose plan refuses a scheduler of a script that is none of these.
+    pub fn with_schedulers(&self, registered: Vec<String>) -> Scenario {
+        Scenario { schedulers: Some(registered), ..self.clone() }
+    }
+
+    /// As [`Scenario::config`], and every scheduler of a script is known.
+    pub(crate) fn known_config(&self) -> Result<ScenarioConfig, ScenarioError> {
+        let config = self.config()?;
+        if let Some(registered) = &self.schedulers {
+            config.last_hop.check_choosers(registered).map_err(|error| error.within("last_hop"))?;
+        }
+        Ok(config)
     }
 
     /// Warnings about inputs that are not those that were recorded.
@@ -162,12 +179,6 @@ pub fn constellation_from_json(json: &str) -> Result<ConstellationChoice, Scenar
     let path = shape::Shape { root, quantity }.apply_to("path", path.into()).map_err(without_path)?;
     let constellation = path.get("constellation").cloned().expect("it was put there");
     constellation.try_into().map_err(|error: toml::de::Error| refuse(error.message().to_owned()))
-}
-
-/// The schema of [`ScenarioConfig`] as the types give it, made once.
-fn schema_with_definitions() -> &'static Json {
-    static SCHEMA: std::sync::OnceLock<Json> = std::sync::OnceLock::new();
-    SCHEMA.get_or_init(|| schemars::schema_for!(ScenarioConfig).to_value())
 }
 
 /// The texts with units that a scenario may hold.

@@ -1,13 +1,14 @@
 //! The parameters of PCA (Physical Channel Access), the ns-2 module of the DVB-RCS2 study, under their own names.
 //!
-//! Each is rewritten onto the scenario's own key before anything is checked, so that a script's values can be kept as they are:
-//! `access.nbSlotPerFreq_ = 40` is `access.frame.timeslots = 40`.
+//! Each is rewritten onto the scenario's own key before anything is checked, so that a script's values can be kept as
+//! they are: `access.nbSlotPerFreq_ = 40` is `access.frame.timeslots = 40`.
 
 use serde_json::{Value as Json, json};
 use toml::{Table, Value};
+use units::FieldError as ScenarioError;
 
-use super::registries::{Choice, Registry};
-use super::{ScenarioError, edit};
+use super::choice::{Choice, Registry};
+use super::edit;
 
 /// A parameter of PCA.
 struct Parameter {
@@ -376,7 +377,8 @@ mod tests {
             let access = format!("{{ method = \"crdsa\", {} = {value} }}", parameter.name);
             let scenario = super::super::Scenario::from_toml(transfer, std::path::Path::new(".")).unwrap();
             let scenario = scenario.assign(&format!("access={access}")).unwrap();
-            // Replicas of one are refused by CRDSA, dedicated carriers alone by random access: both by a key that exists.
+            // Replicas of one are refused by CRDSA, dedicated carriers alone by random access: both by a key that
+            // exists.
             let complaint = scenario.config().err().map(|error| error.to_string()).unwrap_or_default();
             assert!(
                 !complaint.contains("unknown") && !complaint.contains("is not known"),

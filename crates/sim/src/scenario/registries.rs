@@ -1,46 +1,10 @@
 //! What can be chosen in a scenario, read off its schema: for lists, reference pages, completion and editors.
 
-use serde::Serialize;
 use serde_json::{Value as Json, json};
 
-use super::schema_with_definitions;
+use super::choice::{Choice, ChoiceOption, Registry};
+use super::definitions::schema_with_definitions;
 use super::shape::{listed, tagged_choices, type_of};
-
-/// An extension point: one key of the scenario and the names it accepts.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Registry {
-    /// The name of the list, as in `transorbit list channels`.
-    pub name: &'static str,
-    /// The key that chooses, such as `channel.kind`.
-    pub key: &'static str,
-    /// The choices, in the order of the documentation.
-    pub entries: Vec<Choice>,
-}
-
-/// One choice of a [`Registry`].
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Choice {
-    /// What the scenario writes.
-    pub name: String,
-    /// One line about it.
-    pub summary: String,
-    /// Its options.
-    pub options: Vec<ChoiceOption>,
-}
-
-/// One option of a [`Choice`].
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ChoiceOption {
-    /// The key.
-    pub name: String,
-    /// What it holds, in words.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// Its default as the scenario would write it; `None` if the option must be given or its absence means something.
-    pub default: Option<String>,
-    /// What it does.
-    pub description: String,
-}
 
 /// Where in the schema each list stands. Lists of presets are not part of the schema and are added in [`registries`].
 const KEYS: &[(&str, &str)] = &[
@@ -94,7 +58,8 @@ fn tables(root: &Json, name: &'static str, key: &'static str, paths: &[&str]) ->
     Registry { name, key, entries: paths.iter().map(table).collect() }
 }
 
-/// What each profile of TCP makes of the options that are left open: those of the transport, with the values of its table.
+/// What each profile of TCP makes of the options that are left open: those of the transport, with the values of its
+/// table.
 fn add_profiles(all: &mut [Registry]) {
     let tcp =
         all.iter().find(|registry| registry.name == "transports").map(|registry| registry.entries[0].options.clone());

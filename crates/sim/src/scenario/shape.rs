@@ -5,8 +5,8 @@
 
 use serde_json::{Map, Value as Json};
 use toml::{Table, Value};
+use units::FieldError as ScenarioError;
 
-use super::ScenarioError;
 use super::edit::kind_table;
 
 /// Reads a text as the quantity that a schema definition names; `None` if it names none.

@@ -9,7 +9,7 @@ use rand::{Rng, RngExt};
 use traffic::Needs;
 use units::{Duration, Time};
 
-use super::connection::{Connections, Reader, Transport};
+use super::connection::{Connections, Reader};
 use super::flow::{Application, Flow, Kind};
 use super::ledger::Ledger;
 use super::network::{Network, Site};
@@ -19,10 +19,10 @@ use super::proxy::Proxy;
 use super::run::World;
 use super::schedule::{Machine, Schedule};
 use crate::packet::{Route, Way};
-use crate::plan::{FlowPlan, PepPlan, Plan, channel_streams, settings};
+use crate::plan::{FlowPlan, PathPlan, PepPlan, Plan, channel_streams};
 use crate::record::recorder::Recorder;
 use crate::record::series::Series;
-use crate::scenario::{FlowDirection, ScenarioConfig, ScenarioError, TransportConfig};
+use crate::scenario::{FlowDirection, ScenarioError};
 
 /// Finds a scheduler from elsewhere by its name.
 pub type Choosers<'a> = dyn FnMut(&str) -> Option<Box<dyn Choose>> + 'a;
@@ -34,11 +34,17 @@ pub type Choosers<'a> = dyn FnMut(&str) -> Option<Box<dyn Choose>> + 'a;
 pub(crate) fn build(plan: &Plan, seed: u64, choosers: &mut Choosers<'_>) -> Result<World, ScenarioError> {
     let config = plan.config();
     let streams = Streams::new(seed);
-    let last_hop = last_hop(plan, streams, choosers)?;
+    let path = long_path(plan, &streams);
+    let mut last_hop = last_hop(plan, streams, choosers)?;
+    if config.last_hop.rate.follows_path()
+        && let Some(rates) = &path.trace().measured().rate_down
+    {
+        last_hop.follow(Arc::clone(rates));
+    }
 
     let mut schedule = Schedule::default();
     let parts = Parts {
-        path: long_path(plan, &streams),
+        path,
         hop: plan.hop.clone(),
         carrier: config.channel.entry().carrier(),
         reference_snr: plan.model.reference_snr(),
@@ -77,7 +83,10 @@ pub fn last_hop_streams(streams: Streams) -> impl FnMut(&'static str, u64) -> Bo
 fn long_path(plan: &Plan, streams: &Streams) -> LongPath {
     let path = &plan.config().path;
     let jitter = path.entry().jitter().map(|jitter| (jitter.clone(), streams.stream("path.jitter", 0)));
-    LongPath::new(path, Arc::clone(&plan.path), jitter)
+    let mut chance = streams.stream("path.course", 0);
+    let own = path.entry().realise(plan.config().duration, &mut || chance.random::<f64>());
+    let course = own.map_or_else(|| Arc::clone(&plan.path), |trace| Arc::new(PathPlan::of(trace)));
+    LongPath::new(path, course, jitter).with_losses([streams.stream("path.loss", 0), streams.stream("path.loss", 1)])
 }
 
 fn last_hop(plan: &Plan, streams: Streams, choosers: &mut Choosers<'_>) -> Result<LastHop, ScenarioError> {
@@ -113,13 +122,6 @@ struct Flows {
     proxies: Vec<Proxy>,
 }
 
-/// What proxies of an entry of the scenario have between server and gateway.
-struct Terrestrial {
-    delay: Duration,
-    transport: Transport,
-    congestion: &'static str,
-}
-
 /// The flows in the order of the scenario.
 fn flows(plan: &Plan, streams: &Streams, schedule: &mut Schedule) -> Flows {
     let config = plan.config();
@@ -127,16 +129,12 @@ fn flows(plan: &Plan, streams: &Streams, schedule: &mut Schedule) -> Flows {
     let mut before: u64 = 0;
     let entries = config.flows.iter().zip(&plan.flows).zip(config.users_of_flows());
     for ((entry, FlowPlan { class, pep }), users) in entries {
-        let proxy = pep.as_ref().map(|PepPlan { delay, settings }| Terrestrial {
-            delay: *delay,
-            congestion: settings.congestion.kind(),
-            transport: Transport::Tcp(Arc::clone(settings)),
-        });
         made.kinds.push(Kind {
             upload: entry.direction == FlowDirection::Up,
             class: *class,
             traffic: entry.traffic.kind(),
-            transport: transport(config, entry.satellite_transport()),
+            transport: entry.satellite_transport().kind(),
+            protocol: entry.satellite_transport().entry().build(config.default_packet_bytes()),
             place: 0,
         });
         // Drawn from even when the spread is zero: another spread moves no other draw.
@@ -151,10 +149,13 @@ fn flows(plan: &Plan, streams: &Streams, schedule: &mut Schedule) -> Flows {
             let (connections, first_flow) = (source.connections(), made.flows.len() as u32);
             let machine = schedule.add(Machine::Application(number));
             made.applications.push(Application { source, machine, first_flow });
-            let listens = entry.traffic.entry().needs() == Needs::Exchange;
-            let reader = if listens { Reader::Application(number) } else { Reader::Sink };
+            let reader = match entry.traffic.entry().needs() {
+                Needs::Exchange => Reader::Application(number),
+                Needs::Outside => Reader::Outside,
+                Needs::Stream | Needs::Datagrams { .. } => Reader::Sink,
+            };
             for _ in 0..connections {
-                made.add_flow(users.start + user, number, reader, proxy.as_ref(), streams);
+                made.add_flow(users.start + user, number, reader, pep.as_ref(), streams);
             }
         }
         before += u64::from(entry.count);
@@ -165,14 +166,7 @@ fn flows(plan: &Plan, streams: &Streams, schedule: &mut Schedule) -> Flows {
 impl Flows {
     /// Adds a flow of the last kind, whose endpoints over the satellites are read by `reader`, or by a proxy and an
     /// application that takes what arrives.
-    fn add_flow(
-        &mut self,
-        user: u32,
-        application: u32,
-        reader: Reader,
-        proxy: Option<&Terrestrial>,
-        streams: &Streams,
-    ) {
+    fn add_flow(&mut self, user: u32, application: u32, reader: Reader, proxy: Option<&PepPlan>, streams: &Streams) {
         let entropy = |purpose, flow| {
             let mut rng = streams.stream(purpose, u64::from(flow));
             [rng.next_u64(), rng.next_u64()]
@@ -184,28 +178,21 @@ impl Flows {
             user,
             place: kind.place,
             class: kind.class,
-            packet_bytes: kind.transport.packet_bytes(),
+            payload_bytes: kind.protocol.payload_bytes(),
             routes: [Way::Forward, Way::Backward].map(|way| Route::over_satellites(way, kind.upload)),
             delay: Duration::ZERO,
         };
         let relay = Reader::Proxy(self.proxies.len() as u32);
         let readers = [if proxy.is_some() { relay } else { reader }, reader];
-        let connection = self.connections.add(site, &kind.transport, entropy("flow.congestion", flow), readers);
-        let proxy = proxy.map(|Terrestrial { delay, transport, congestion }| {
-            let (delay, packet_bytes) = (*delay, transport.packet_bytes());
-            let site = Site { routes: [Route::Terrestrial; 2], delay, packet_bytes, ..site };
+        let connection = self.connections.add(site, &*kind.protocol, entropy("flow.congestion", flow), readers);
+        let proxy = proxy.map(|PepPlan { delay, transport }| {
+            let (delay, payload_bytes) = (*delay, transport.payload_bytes());
+            let site = Site { routes: [Route::Terrestrial; 2], delay, payload_bytes, ..site };
             let readers = [Reader::Sink, relay];
-            let terrestrial = self.connections.add(site, transport, entropy("flow.pep", flow), readers);
-            self.proxies.push(Proxy::new(terrestrial, congestion, connection));
+            let terrestrial = self.connections.add(site, &**transport, entropy("flow.pep", flow), readers);
+            self.proxies.push(Proxy::new(terrestrial, transport.congestion().unwrap_or_default(), connection));
             self.proxies.len() as u32 - 1
         });
         self.flows.push(Flow { user, kind: number, application, connection, proxy });
-    }
-}
-
-fn transport(config: &ScenarioConfig, transport: &TransportConfig) -> Transport {
-    match transport {
-        TransportConfig::Tcp(tcp) => Transport::Tcp(settings(config, tcp)),
-        TransportConfig::Udp(_) => Transport::Udp,
     }
 }

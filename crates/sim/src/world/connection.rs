@@ -1,9 +1,7 @@
 //! Connections and their endpoints, whatever the transport: where they stand in the network, and who reads from them.
 
-use std::sync::Arc;
-
 use engine::MachineId;
-use transport::{Act, Input, Settings, TcpEnd, UdpEnd, Wake};
+use transport::{Act, Input, Transport, Wake};
 use units::Time;
 
 use super::ledger::Ledger;
@@ -11,49 +9,6 @@ use super::network::{Network, Site};
 use super::schedule::{Machine, Schedule};
 use crate::packet::{EndpointId, Packet, Route, Way, digest_word};
 use crate::record::series::FlowSample;
-
-/// What carries the flows of one kind.
-#[derive(Clone)]
-pub(super) enum Transport {
-    Tcp(Arc<Settings>),
-    Udp,
-}
-
-impl Transport {
-    /// Its name in a scenario.
-    pub(super) fn kind(&self) -> &'static str {
-        match self {
-            Transport::Tcp(_) => "tcp",
-            Transport::Udp => "udp",
-        }
-    }
-
-    /// The congestion controller, if it has one.
-    pub(super) fn congestion(&self) -> Option<&'static str> {
-        match self {
-            Transport::Tcp(settings) => Some(settings.congestion.kind()),
-            Transport::Udp => None,
-        }
-    }
-
-    /// Bytes of data in a full packet; 1 where packets are counted and not bytes.
-    pub(super) fn packet_bytes(&self) -> u32 {
-        match self {
-            Transport::Tcp(settings) => settings.mss,
-            Transport::Udp => 1,
-        }
-    }
-
-    /// An end of a connection at rest. `entropy`: a number of its own. `holds_reads`: it keeps what arrives until that
-    /// is read.
-    fn end(&self, entropy: u64, holds_reads: bool) -> Box<dyn transport::Endpoint> {
-        match self {
-            Transport::Tcp(settings) if holds_reads => Box::new(TcpEnd::with_held_reads(Arc::clone(settings), entropy)),
-            Transport::Tcp(settings) => Box::new(TcpEnd::new(Arc::clone(settings), entropy)),
-            Transport::Udp => Box::new(UdpEnd::default()),
-        }
-    }
-}
 
 /// The two endpoints of a connection.
 pub(super) struct Connection {
@@ -81,6 +36,8 @@ pub(super) enum Reader {
     Sink,
     Application(u32),
     Proxy(u32),
+    /// Somebody outside of the world.
+    Outside,
 }
 
 /// All connections of a world.
@@ -89,7 +46,13 @@ pub(super) struct Connections(Vec<Connection>);
 
 impl Connections {
     /// Adds a connection at rest. `readers`: of the end whose packets go forward, and of the other.
-    pub(super) fn add(&mut self, site: Site, transport: &Transport, entropy: [u64; 2], readers: [Reader; 2]) -> u32 {
+    pub(super) fn add(
+        &mut self,
+        site: Site,
+        transport: &dyn Transport,
+        entropy: [u64; 2],
+        readers: [Reader; 2],
+    ) -> u32 {
         let end = |way: Way| {
             let reader = readers[way as usize];
             let holds_reads = site.route(way) == Route::Terrestrial && matches!(reader, Reader::Proxy(_));
@@ -98,6 +61,11 @@ impl Connections {
         };
         self.0.push(Connection { site, ends: [end(Way::Forward), end(Way::Backward)] });
         self.0.len() as u32 - 1
+    }
+
+    /// The class of service of the packets that a connection sends from now on.
+    pub(super) fn set_class(&mut self, connection: u32, class: u32) {
+        self.0[connection as usize].site.class = class;
     }
 
     #[inline]
@@ -186,6 +154,10 @@ impl Connections {
 impl Endpoint {
     pub(super) fn protocol(&self) -> &dyn transport::Endpoint {
         &*self.protocol
+    }
+
+    pub(super) fn reader(&self) -> Reader {
+        self.reader
     }
 
     pub(super) fn delivered_bytes(&self) -> u64 {

@@ -1,8 +1,9 @@
 //! Flows, and the applications that write and read them.
 
-use traffic::Source;
+use std::sync::Arc;
 
-use super::connection::Transport;
+use traffic::Source;
+use transport::Transport;
 
 /// An application at both ends of its flows.
 pub(super) struct Application {
@@ -19,8 +20,9 @@ pub(super) struct Kind {
     /// The class of service on the last hop.
     pub(super) class: u32,
     pub(super) traffic: &'static str,
-    /// Of the connection over the satellites.
-    pub(super) transport: Transport,
+    /// Of the connection over the satellites: the name in a scenario, and what its ends are made from.
+    pub(super) transport: &'static str,
+    pub(super) protocol: Arc<dyn Transport>,
     pub(super) place: u32,
 }
 

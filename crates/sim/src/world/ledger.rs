@@ -1,5 +1,6 @@
 //! The packets of a run from their making to their end, each change told to the recorder.
 
+use super::departure::Departures;
 use crate::packet::{EndpointId, Packet, Packets};
 use crate::record::drops::Loss;
 use crate::record::recorder::Recorder;
@@ -9,11 +10,13 @@ use units::{Ecn, Time};
 pub(super) struct Ledger {
     pub(super) packets: Packets,
     pub(super) recorder: Recorder,
+    /// What became of packets from outside.
+    pub(super) departures: Departures,
 }
 
 impl Ledger {
     pub(super) fn new(recorder: Recorder) -> Ledger {
-        Ledger { packets: Packets::default(), recorder }
+        Ledger { packets: Packets::default(), recorder, departures: Departures::default() }
     }
 
     /// A packet is sent; `received`: whether its receiver has its data already, asked of retransmissions only.
@@ -43,6 +46,7 @@ impl Ledger {
             _ => packet.word,
         };
         self.recorder.dropped(now, packet, word, loss);
+        self.departures.lost(now, packet, loss);
         self.packets.release(id);
     }
 

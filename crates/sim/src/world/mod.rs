@@ -12,9 +12,11 @@
 
 mod build;
 mod connection;
+mod departure;
 mod flow;
 mod ledger;
 mod network;
+mod outside;
 mod path;
 mod pipe;
 mod place;
@@ -25,4 +27,5 @@ mod schedule;
 
 pub(crate) use build::build;
 pub use build::{Choosers, last_hop_streams};
+pub use departure::{Departure, Fate, Offer, OfferError};
 pub(crate) use run::World;

@@ -26,7 +26,7 @@ pub(super) struct Site {
     /// The class of service on the last hop.
     pub(super) class: u32,
     /// Bytes of data in a full packet.
-    pub(super) packet_bytes: u32,
+    pub(super) payload_bytes: u32,
     /// The routes of packets that go forward and back.
     pub(super) routes: [Route; 2],
     /// The delay of a terrestrial route.
@@ -57,7 +57,7 @@ impl Network {
     pub(super) fn send(&mut self, now: Time, id: u32, bytes: u32, route: Route, site: &Site, ledger: &mut Ledger) {
         match route {
             Route::Downlink => self.place(site.place).send_downlink(now, id, bytes, ledger),
-            Route::Uplink => self.place(site.place).send_uplink(now, id, site.packet_bytes, ledger),
+            Route::Uplink => self.place(site.place).send_uplink(now, id, site.payload_bytes, ledger),
             Route::Terrestrial => self.terrestrial.push(now + site.delay, id),
         }
     }

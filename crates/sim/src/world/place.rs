@@ -11,7 +11,9 @@ use super::pipe::Pipe;
 use super::schedule::{Machine, Schedule};
 use crate::packet::Packet;
 use crate::record::drops::Loss;
+use crate::record::recorder::Recorder;
 use crate::record::series::{FlowSample, HopSample, LookSample};
+use crate::record::watch::What;
 
 /// See the module. Packets enter it at the gateway ([`Place::send_downlink`]) or at a user ([`Place::send_uplink`]),
 /// and leave it by [`Place::poll_last_hop`] and [`Place::poll_uplink`].
@@ -78,19 +80,19 @@ impl Place {
 
     /// A packet is offered to the return link, or leaves its user at once where there is none.
     #[inline]
-    pub(super) fn send_uplink(&mut self, now: Time, id: u32, packet_bytes: u32, ledger: &mut Ledger) {
+    pub(super) fn send_uplink(&mut self, now: Time, id: u32, payload_bytes: u32, ledger: &mut Ledger) {
         match self.return_link {
             None => self.leave_user(now, now, id, ledger),
-            Some(_) => self.offer(now, id, packet_bytes, ledger),
+            Some(_) => self.offer(now, id, payload_bytes, ledger),
         }
     }
 
     /// A packet is offered to the return link.
     #[inline(never)]
-    fn offer(&mut self, now: Time, id: u32, packet_bytes: u32, ledger: &mut Ledger) {
+    fn offer(&mut self, now: Time, id: u32, payload_bytes: u32, ledger: &mut Ledger) {
         let round_trip = self.round_trip(now);
         let packet = ledger.packets.get(id);
-        let position = packet.position(packet_bytes);
+        let position = packet.position(payload_bytes);
         let datagram = access::Datagram { id, terminal: packet.user, bytes: packet.bytes, position };
         if let Some(link) = &mut self.return_link {
             link.handle_datagram(now, datagram, round_trip);
@@ -205,8 +207,14 @@ impl Place {
     }
 
     /// Another satellite serves the users from now on, or none does.
-    pub(super) fn hand_over(&mut self, now: Time) {
+    pub(super) fn hand_over(&mut self, now: Time, recorder: &mut Recorder) {
         while let Some(event) = self.path.service.poll_event(now) {
+            let what = match event {
+                Event::HandOver { .. } => What::HandOver,
+                Event::Halt => What::Halt,
+                Event::Resume => What::Resume,
+            };
+            recorder.happened(now, what, None);
             match event {
                 Event::HandOver { resume, transfer } => self.last_hop.hand_over(now, resume, transfer),
                 Event::Halt => self.last_hop.halt(now),

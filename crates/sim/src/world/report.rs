@@ -18,6 +18,7 @@ use crate::plan::Plan;
 use crate::record::drops::{Loss, PathLoss};
 use crate::record::flow::FlowRecord;
 use crate::record::flow_summary::{FlowFacts, mean_s, per_second};
+use crate::record::watch::Watch;
 use crate::record::{
     ChannelSummary, Conservation, FlowSummary, PathSummary, PepSummary, Record, Summary, Table, UsersSummary,
     flow_table,
@@ -31,7 +32,8 @@ impl World {
     /// A file cannot be created.
     pub(crate) fn record_packets(&mut self, directory: &Path, seed: u64) -> io::Result<()> {
         let flows = self.flows.iter().map(|flow| (flow.user, flow.proxy.is_some()));
-        self.ledger.recorder.capture = Some(Capture::create(directory, seed, flows)?);
+        let capture = Capture::create(directory, seed, flows)?;
+        self.ledger.recorder.taps.get_or_insert_default().capture = Some(capture);
         Ok(())
     }
 
@@ -41,7 +43,13 @@ impl World {
     /// The first error that any write met.
     pub(crate) fn complete_capture(&mut self) -> io::Result<()> {
         let now = self.now;
-        self.ledger.recorder.capture.as_mut().map_or(Ok(()), |capture| capture.finish(now))
+        let capture = self.ledger.recorder.capture();
+        capture.map_or(Ok(()), |capture| capture.finish(now))
+    }
+
+    /// From now on keeps events, and the packets that are sent from `from` on and before `until`.
+    pub(crate) fn watch(&mut self, from: Time, until: Time) {
+        self.ledger.recorder.taps.get_or_insert_default().watch = Some(Watch::new(from, until));
     }
 
     /// The result of the run so far.
@@ -84,7 +92,12 @@ impl World {
             users: self.users_summary(&flows),
             flows,
         };
-        Ok(Record { flows: flow_table(&summary.flows), series, summary })
+        let watch = self.ledger.recorder.watch();
+        let (events, more_events, packets) = watch.map_or_else(Default::default, |watch| {
+            let (events, more) = watch.events();
+            (events, more, watch.packets())
+        });
+        Ok(Record { flows: flow_table(&summary.flows), series, events, more_events, packets, summary })
     }
 
     /// Counts every packet in two ways: by the world's ledger, and by asking the machines that hold packets.
@@ -207,8 +220,8 @@ impl World {
             user: flow.user,
             upward: kind.upload,
             traffic: kind.traffic,
-            transport: kind.transport.kind(),
-            congestion: kind.transport.congestion(),
+            transport: kind.transport,
+            congestion: kind.protocol.congestion(),
             record,
             counters: sender.counters(),
             delivered_bytes: receiver.delivered_bytes(),

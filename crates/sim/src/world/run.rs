@@ -13,6 +13,7 @@ use super::proxy::Proxy;
 use super::schedule::{Machine, Schedule};
 use crate::packet::{EndpointId, Way};
 use crate::record::series::FlowSample;
+use crate::record::watch::What;
 
 /// All machines of a run.
 pub(crate) struct World {
@@ -99,7 +100,7 @@ impl World {
     }
 
     fn hand_over(&mut self, now: Time, place: u32) {
-        self.network.place(place).hand_over(now);
+        self.network.place(place).hand_over(now, &mut self.ledger.recorder);
         self.leave_last_hop(now, place);
         self.network.place(place).schedule_service(&mut self.schedule);
     }
@@ -112,19 +113,30 @@ impl World {
         match reader {
             Reader::Application(number) if advanced => self.tell(now, number, endpoint),
             Reader::Proxy(number) => self.relay(now, number, endpoint),
+            Reader::Outside => self.leave(now, endpoint, &payload),
             Reader::Application(_) | Reader::Sink => {}
         }
     }
 
     fn time_out(&mut self, now: Time, endpoint: EndpointId) {
         let site = self.connections.site(endpoint.connection);
-        self.ledger.recorder.timed_out(now, site.flow, site.route(endpoint.way), endpoint.way);
+        let flow = site.flow;
+        self.ledger.recorder.timed_out(now, flow, site.route(endpoint.way), endpoint.way);
+        let expired = |world: &World| {
+            let counters = world.connections.end(endpoint.connection, endpoint.way).protocol().counters();
+            counters.rto_events + counters.syn_timeouts
+        };
+        let before = self.ledger.recorder.watch().is_some().then(|| expired(self));
         self.enter(now, endpoint, Input::Timeout);
+        if before.is_some_and(|before| expired(self) > before) {
+            self.ledger.recorder.happened(now, What::Timeout, Some(flow));
+        }
     }
 
     /// Enters an endpoint, and sends what it has to send: who reads there, and whether more has arrived in order than
     /// before.
-    fn enter(&mut self, now: Time, endpoint: EndpointId, input: Input<'_>) -> (Reader, bool) {
+    #[inline(always)]
+    pub(super) fn enter(&mut self, now: Time, endpoint: EndpointId, input: Input<'_>) -> (Reader, bool) {
         let World { connections, ledger, network, schedule, .. } = self;
         connections.enter(now, endpoint, input, ledger, network, schedule)
     }

@@ -70,4 +70,9 @@ impl Schedule {
         let next = self.agenda.next_until(until)?;
         Ok(next.map(|(at, id)| (at, self.machines[id.0 as usize])))
     }
+
+    /// No machine wakes before this instant, after [`Schedule::next_until`] gave none; `None` if none is armed.
+    pub(super) fn quiet_until(&mut self) -> Option<Time> {
+        self.agenda.quiet_until()
+    }
 }

@@ -43,7 +43,7 @@ reference_snr = "10 dB"
 rate       = "50 Mbit/s"
 delay      = "10 ms"
 scheduler  = { kind = "droptail", buffer = "1 bdp" }
-harq       = { kind = "adaptive", transmissions = 4 }
+harq       = { kind = "adaptive", transmissions = 4, padding = true }
 reordering = { enabled = true, capacity = 125 }
 [[flows]]
 count     = 1

@@ -207,7 +207,7 @@ impl Curve {
         files: &mut dyn Files,
     ) -> Result<Curve, ScenarioError> {
         let within = |error: ScenarioError| error.within(&named.field);
-        named.scheme.check(&layout).map_err(within)?;
+        named.scheme.entry().check(&layout).map_err(within)?;
         let scheme = named.scheme.load(&access.random, files).map_err(within)?;
         Ok(Curve { named, scheme })
     }

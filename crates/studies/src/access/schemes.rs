@@ -1,13 +1,15 @@
 //! The schemes of random access that a study is asked for, from a scenario's return link and the names of methods.
 
-use access::random::RandomAccess;
+use access::random::{Musca, RandomAccess};
 use access::{AccessConfig, AccessMethod};
 use serde_json::{Map, Value as Json};
 use sim::{Scenario, ScenarioConfig, ScenarioError};
 use toml::Value;
 
-/// What is asked for where a scenario has no random access of its own.
-const DEFAULT_METHODS: [&str; 2] = ["crdsa", "musca"];
+/// The schemes that are asked for where a scenario has no random access of its own.
+fn usual() -> [RandomAccess; 2] {
+    [RandomAccess::default(), RandomAccess::from(Musca::default())]
+}
 
 /// A scheme of random access and how it is called: `crdsa-2`, `musca (margin=0.1)`.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,11 +36,11 @@ pub(super) fn named_schemes(
     access: &AccessConfig,
     methods: Option<&[Value]>,
 ) -> Result<Vec<Named>, ScenarioError> {
-    let own = access.method.random();
-    let asked = match (methods, &own) {
+    let own = access.method.entry().random();
+    let asked = match (methods, own) {
         (Some(methods), _) => methods.to_vec(),
         (None, Some(_)) => vec![Value::from(access.method.kind())],
-        (None, None) => DEFAULT_METHODS.map(Value::from).to_vec(),
+        (None, None) => usual().map(|scheme| Value::from(scheme.kind())).to_vec(),
     };
     if asked.is_empty() {
         return Err(ScenarioError::new("methods", "at least one method is needed"));
@@ -61,7 +63,7 @@ fn scheme(scenario: &Scenario, access: &AccessConfig, value: Value) -> Result<Ra
         Value::String(name) if name == access.method.kind() => access.method.clone(),
         value => method(scenario, value)?,
     };
-    method.random().ok_or_else(|| {
+    method.entry().random().cloned().ok_or_else(|| {
         let with: Vec<&str> = RandomAccess::ALL.to_vec();
         let message = format!("\"{}\" has no random access: one of {}", method.kind(), with.join(", "));
         ScenarioError::new("access.method", message)
@@ -105,7 +107,7 @@ fn label(scenario: &Scenario, scheme: &RandomAccess) -> String {
 
 /// The defaults of a scheme's options.
 fn defaults(scenario: &Scenario, scheme: &RandomAccess) -> Map<String, Json> {
-    let read = |value| method(scenario, value).ok().and_then(|method| method.random()).as_ref().map(options);
+    let read = |value| method(scenario, value).ok().and_then(|method| method.entry().random().map(options));
     read(Value::from(scheme.kind())).unwrap_or_else(|| {
         // It cannot do without a file: a text that has no default.
         let texts = options(scheme).into_iter().filter_map(|(key, value)| Some((key, Value::from(value.as_str()?))));

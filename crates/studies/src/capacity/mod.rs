@@ -22,10 +22,9 @@ use link::scheduler::max_rate::MaxRateConfig;
 use link::{Choose, LastHop, LastHopConfig, LastHopReport, LawRequest, QueueConfig, SchedulerConfig};
 use serde::Serialize;
 use sim::{
-    Choosers, FlowConfig, Plan, Scenario, ScenarioConfig, ScenarioError, TransportConfig, UsersSummary,
-    channel_streams, draw_law, last_hop_streams, positive,
+    Choosers, Plan, Scenario, ScenarioConfig, ScenarioError, UsersSummary, channel_streams, draw_law, last_hop_streams,
+    positive,
 };
-use traffic::Needs;
 use units::{Duration, Time};
 
 use self::limits::{Information, spacing_users};
@@ -52,6 +51,8 @@ pub struct CapacityReport {
     pub title: String,
     /// The root of the random streams.
     pub seed: u64,
+    /// Whether the study was stopped before its last row.
+    pub partial: bool,
     /// Simulated time of each row.
     pub simulated_s: f64,
     /// Coded bits that the transmitter sends in a second.
@@ -169,7 +170,7 @@ impl CapacityStudy {
         }
         let one = LawRequest { transmissions: 1, spacing: config.last_hop.feedback_rtt(plan.hop.mean()) };
         let information = Information::new(&draw_law(plan.model.as_ref(), one));
-        let packet_bytes = packet_bytes(config, &config.flows[0]);
+        let packet_bytes = config.packet_bytes(&config.flows[0]);
         Ok(CapacityStudy {
             streams: Streams::new(seed),
             seed,
@@ -212,12 +213,8 @@ impl CapacityStudy {
         (self.rows.len() as f64 + part) / self.cases.len() as f64
     }
 
-    /// What was found.
-    ///
-    /// # Panics
-    /// If [`CapacityStudy::share`] is not 1.
-    pub fn report(&self) -> CapacityReport {
-        assert_eq!(self.rows.len(), self.cases.len(), "the study is not at its end");
+    /// What was found up to now; `None` before the first case, the one user's, is at its end.
+    pub fn report(&self) -> Option<CapacityReport> {
         let one_user = self.rows.iter().find(|row| (row.policy.as_str(), row.users) == (RANDOM, 1));
         let asked = self.rows.iter().zip(&self.cases).filter(|(_, case)| case.asked);
         let most = self.rows.iter().map(|row| row.users).max().unwrap_or(1);
@@ -225,18 +222,19 @@ impl CapacityStudy {
         if !self.plan.config().last_hop.classes.is_empty() {
             warnings.push("last_hop.classes: a study of capacity has one class of packets, without a name".to_owned());
         }
-        CapacityReport {
+        Some(CapacityReport {
             title: self.plan.config().title.clone(),
             seed: self.seed,
+            partial: self.rows.len() < self.cases.len(),
             simulated_s: self.duration.as_secs_f64(),
-            rate_bps: self.plan.config().last_hop.rate.as_bps(),
+            rate_bps: self.plan.config().last_hop.mean_rate().as_bps(),
             packet_bytes: self.packet_bytes,
             packet_information_bits: self.information_bits,
             feedback_rtt_s: self.plan.config().last_hop.feedback_rtt(self.plan.hop.mean()).as_secs_f64(),
             warnings,
-            one_user: one_user.expect("one user is always studied").clone(),
+            one_user: one_user?.clone(),
             rows: asked.map(|(row, _)| row.clone()).collect(),
-        }
+        })
     }
 
     /// The last hop of a case, full. Users have the channels that they have in a run with this seed.
@@ -269,7 +267,7 @@ impl CapacityStudy {
         let packet_bits = f64::from(self.packet_bytes) * 8.0;
         let user_bps: Vec<f64> = saturation.decoded.iter().map(|&n| n as f64 * packet_bits / seconds).collect();
         let users = UsersSummary::new(&user_bps);
-        let rate = self.plan.config().last_hop.rate.as_bps() as f64;
+        let rate = self.plan.config().last_hop.mean_rate().as_bps() as f64;
         let packet_time_mean_s = harq.bits_per_packet_mean.map(|bits| bits / rate);
         let late_s = self.plan.config().last_hop.feedback_rtt(self.plan.hop.mean()).as_secs_f64();
         let limit_pps = |information: f64| rate * information / self.information_bits as f64;
@@ -352,15 +350,6 @@ fn named(scenario: &Scenario, config: &ScenarioConfig, name: &str) -> Result<Sch
         return Ok(config.last_hop.scheduler.clone());
     }
     Ok(scenario.replace("last_hop.scheduler", toml::Value::from(name))?.config()?.last_hop.scheduler)
-}
-
-/// The size of the packets of a flow, with all headers: the largest, where they differ.
-fn packet_bytes(config: &ScenarioConfig, flow: &FlowConfig) -> u32 {
-    match (flow.satellite_transport(), flow.traffic.entry().needs()) {
-        (TransportConfig::Tcp(tcp), _) => tcp.packet_bytes(config.default_packet_bytes()),
-        (_, Needs::Datagrams { packet }) => packet,
-        _ => config.default_packet_bytes(),
-    }
 }
 
 #[cfg(test)]

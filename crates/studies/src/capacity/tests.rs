@@ -17,7 +17,7 @@ fn scenario(channel: &str, harq: &str) -> Scenario {
 
 const LMS: &str = "{ kind = 'lms', environment = 'intermediate-tree-shadowed', elevation = '40 deg', speed = '60 km/h', \
                    reference_snr = '10 dB' }";
-const ADAPTIVE: &str = "{ kind = 'adaptive', transmissions = 4 }";
+const ADAPTIVE: &str = "{ kind = 'adaptive', transmissions = 4, padding = true }";
 
 fn options(users: &[u32], seconds: u64) -> CapacityOptions {
     CapacityOptions { users: users.to_vec(), schedulers: None, duration: Duration::from_secs(seconds), seed: None }
@@ -31,7 +31,7 @@ fn study(scenario: &Scenario, options: &CapacityOptions) -> CapacityReport {
         assert!(study.share() > share, "it goes on");
         share = study.share();
     }
-    study.report()
+    study.report().unwrap()
 }
 
 fn row<'a>(report: &'a CapacityReport, policy: &str, users: u32) -> &'a CapacityRow {
@@ -58,6 +58,22 @@ fn a_clear_channel_without_harq_carries_what_the_transmitter_sends() {
         assert!(about(row.spacing_users.unwrap(), 0.02 / 3.0 / (packet_bits / 50e6), 1e-9));
         assert!(about(row.user_useful_mean_bps * f64::from(row.users), row.useful_bps, 1e-9));
     }
+}
+
+#[test]
+fn a_study_that_is_stopped_has_the_rows_that_are_done() {
+    let mut study = CapacityStudy::new(&scenario("'clear'", "'none'"), &options(&[1, 7], 10)).unwrap();
+    assert_eq!(study.report(), None);
+    let mut rows = Vec::new();
+    while study.share() < 1.0 {
+        study.advance(&mut |_| None).unwrap();
+        if let Some(report) = study.report() {
+            assert_eq!(report.partial, study.share() < 1.0);
+            assert!(report.rows.starts_with(&rows));
+            rows = report.rows;
+        }
+    }
+    assert_eq!(rows, study.report().unwrap().rows);
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 mod all_pairs;
 pub(crate) mod delays;
+mod globe;
 pub(crate) mod ground;
 pub(crate) mod sky;
 
 pub use all_pairs::{RoutesBatch, RoutesOptions, RoutesStudy};
+pub use globe::{Globe, Route};

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Time};
 
-use super::{AckSample, CongestionController, CongestionState, Event, Kind, Start, Window, newreno, share};
+use super::{AckSample, CongestionController, CongestionState, Event, Growth, Kind, Start, Window, newreno, share};
 
 /// Growth as on a path with a round-trip time of 25 ms, however long the path is (Caini and Firrincieli).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +29,10 @@ impl Kind for HyblaConfig {
             return Err(FieldError::new("rtt0", "0 s: must be above 0"));
         }
         Ok(())
+    }
+
+    fn growth(&self) -> Growth {
+        Growth::Faster
     }
 
     fn build(&self, start: Start) -> Box<dyn CongestionController> {

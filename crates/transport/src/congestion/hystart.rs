@@ -1,8 +1,7 @@
 //! Leaving slow start before a queue overflows: HyStart as Linux has it, and HyStart++ (RFC 9406). Section numbers in this file
 //! are RFC 9406's.
 //!
-//! Both compare the shortest round-trip time of a round with that of the path: the difference is a queue. Simplified: Linux'
-//! acknowledgment train also allows for segments that the sender groups.
+//! Both compare the shortest round-trip time of a round with that of the path: the difference is a queue.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,6 +79,10 @@ impl SlowStart {
 const LOW_WINDOW: u32 = 16;
 /// Acknowledgments no farther apart belong to one train.
 const TRAIN_GAP: Duration = Duration::from_millis(2);
+/// A train may be longer by the time that a sender's rate needs for four of the largest groups of segments, at most
+/// this long.
+const MOST_GROUPING: Duration = Duration::from_millis(1);
+const GROUPS: u64 = 4 * 65_536;
 
 /// Linux' HyStart.
 #[derive(Clone, Debug)]
@@ -117,7 +120,7 @@ impl Linux {
         if self.round_end.is_none_or(|end| sample.una > end) {
             self.begin_round(sample);
         }
-        if window.size >= LOW_WINDOW && (self.train(sample) | self.delay(rtt)) {
+        if window.size >= LOW_WINDOW && (self.train(window, sample) | self.delay(rtt)) {
             self.found = true;
             window.end_slow_start();
         }
@@ -133,12 +136,16 @@ impl Linux {
 
     /// Whether the acknowledgments of this round have come in one train for longer than half a round-trip time, or a whole one if
     /// the sender spaces segments: the data of a window then fill the path.
-    fn train(&mut self, sample: &AckSample) -> bool {
+    fn train(&mut self, window: &Window, sample: &AckSample) -> bool {
         if sample.now.since(self.last_ack) > TRAIN_GAP {
             return false;
         }
         self.last_ack = sample.now;
-        let length = if sample.paced { self.min_rtt } else { self.min_rtt / 2 };
+        // In slow start the rate is two windows per round trip.
+        let rate = 2 * u64::from(window.size) * u64::from(sample.mss);
+        let grouping = (sample.srtt.min(Duration::from_secs(60)) * GROUPS / rate.max(1)).min(MOST_GROUPING);
+        let whole = self.min_rtt + grouping;
+        let length = if sample.paced { whole } else { whole / 2 };
         sample.now.since(self.round_start) > length
     }
 

@@ -22,7 +22,7 @@ use crate::state::CongestionState;
 units::registry! {
     /// How the congestion window moves.
     pub enum CongestionConfig: dyn Kind {
-        "cubic" => Cubic(CubicConfig) in cubic,
+        #[default] "cubic" => Cubic(CubicConfig) in cubic,
         "newreno" => NewReno(NewRenoConfig) in newreno,
         "reno" => Reno(NewRenoConfig),
         "hybla" => Hybla(HyblaConfig) in hybla,
@@ -48,8 +48,24 @@ pub trait Kind {
     /// Fills in what is not given and differs between profiles.
     fn resolve(&mut self, _profile: Profile) {}
 
+    /// How the window moves between losses.
+    fn growth(&self) -> Growth {
+        Growth::Acknowledged
+    }
+
     /// A controller at the start of a connection; what is not given is that of the classic profile.
     fn build(&self, start: Start) -> Box<dyn CongestionController>;
+}
+
+/// How a window moves between losses, unless the controller drives: the conformance test holds each kind to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// It opens by at most what is acknowledged (RFC 5681 section 3.1).
+    Acknowledged,
+    /// It opens by more.
+    Faster,
+    /// It opens and closes with the delay of the path.
+    Delay,
 }
 
 impl CongestionConfig {

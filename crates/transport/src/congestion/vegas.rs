@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Time};
 
-use super::{AckSample, CongestionController, CongestionState, Event, Kind, Start, Window, newreno, share};
+use super::{AckSample, CongestionController, CongestionState, Event, Growth, Kind, Start, Window, newreno, share};
 
 /// A window that keeps two to four segments in the queue, by the round-trip time (Brakmo and Peterson).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -34,6 +34,10 @@ impl Kind for VegasConfig {
             return Err(FieldError::new("beta", format!("{} segments: less than alpha, {}", self.beta, self.alpha)));
         }
         Ok(())
+    }
+
+    fn growth(&self) -> Growth {
+        Growth::Delay
     }
 
     fn build(&self, start: Start) -> Box<dyn CongestionController> {

@@ -6,24 +6,111 @@
 //! agenda      ── Input::Timeout ────────────────► └──────────┘ ── Answer::wake ─────────────────► the agenda
 //! ```
 //!
-//! - An application acts by [`Endpoint::act`], as often as it likes at one instant: acts are only noted. One `handle` with
-//!   [`Input::Acted`] follows, so that a write and the close after it share a segment.
-//! - Each packet that arrives and each timer that expires is one [`Endpoint::handle`]. It hands every packet that is to be sent now
-//!   to `send`, in order, and its [`Answer`] holds all that is asked after a packet. Nothing else has to be polled.
-//! - Both ends of a connection are told of its opening: [`Act::Open`] at the end that opens it, [`Act::Accept`] at the other.
-//! - A proxy is an application between two endpoints: it writes what [`Answer::delivered`] says has arrived at the one into the
-//!   other, and reads by [`Act::Read`] what [`Answer::acknowledged`] says has left the other.
-//! - A transport from elsewhere implements the trait for its own ends, and adds a variant to [`Payload`].
+//! - An application acts by [`Endpoint::act`], as often as it likes at one instant: acts are only noted. One `handle`
+//!   with [`Input::Acted`] follows, so that a write and the close after it share a segment.
+//! - Each packet that arrives and each timer that expires is one [`Endpoint::handle`]. It hands every packet that is to
+//!   be sent now to `send`, in order, and its [`Answer`] holds all that is asked after a packet. Nothing else has to be
+//!   polled.
+//! - Both ends of a connection are told of its opening: [`Act::Open`] at the end that opens it, [`Act::Accept`] at the
+//!   other.
+//! - A proxy is an application between two endpoints: it writes what [`Answer::delivered`] says has arrived at the one
+//!   into the other, and reads by [`Act::Read`] what [`Answer::acknowledged`] says has left the other.
+//! - A transport is a file here, with its ends and their [`Kind`], and a line in the registry. What its packets look
+//!   like, if neither segments nor datagrams, is a variant of [`Payload`].
 
-mod tcp;
-mod udp;
+use std::fmt::Debug;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
 
-pub use tcp::TcpEnd;
-pub use udp::UdpEnd;
-use units::{Bytes, Ecn, Time};
+use units::{Bytes, Ecn, FieldError, Time};
 
+use crate::external::ExternalPacket;
 use crate::tcp::{Counters, Flags, Info, Segment};
 use crate::udp::Datagram;
+
+units::registry! {
+    /// The transport of a flow.
+    pub enum TransportConfig: dyn Kind {
+        "tcp" => Tcp(TcpConfig) in tcp,
+        "udp" => Udp(UdpConfig) in udp,
+        "external" => External(ExternalConfig) in external,
+    }
+}
+
+/// The options of a transport, from which the ends of flows are made. `default_packet`: bytes of the path's default
+/// packet.
+pub trait Kind {
+    /// Whether the options make sense.
+    ///
+    /// # Errors
+    /// The first option that does not, and why.
+    fn check(&self) -> Result<(), FieldError> {
+        Ok(())
+    }
+
+    /// What it offers to applications.
+    fn service(&self) -> Service;
+
+    /// Bytes of its full packet, with all headers, and the option that limits them; `None` where each datagram of the
+    /// application is a packet.
+    fn full_packet(&self, _default_packet: u32) -> Option<(u32, &'static str)> {
+        None
+    }
+
+    /// Fills in what is not given.
+    fn resolve(&mut self, _default_packet: u32) {}
+
+    /// The transport, from which ends are made.
+    fn build(&self, default_packet: u32) -> Arc<dyn Transport>;
+}
+
+/// What a transport offers to applications.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Service {
+    /// A byte stream in each direction.
+    Stream,
+    /// Datagrams: each arrives whole and on its own, or not at all.
+    Datagrams,
+    /// The packets of applications that are not part of the run.
+    Outside,
+}
+
+/// A transport with nothing left open, for the flows of an entry of a scenario.
+pub trait Transport: Debug + Send + Sync {
+    /// The name of its congestion controller; `None` if it has none.
+    fn congestion(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Bytes of data in a full packet; 1 where packets are counted and not bytes.
+    fn payload_bytes(&self) -> u32 {
+        1
+    }
+
+    /// An end at rest. `entropy` differs between the ends of a run. `holds_reads`: it keeps what arrives until that is
+    /// read ([`Act::Read`]), which is asked only of a transport that has [`Transport::windows`].
+    fn end(&self, entropy: u64, holds_reads: bool) -> Box<dyn Endpoint>;
+
+    /// The windows in bytes that an end can advertise for data that wait to be read; `None` if it advertises none, so
+    /// that no proxy can hold the other end back.
+    fn windows(&self) -> Option<RangeInclusive<u64>> {
+        None
+    }
+
+    /// The same with ends that advertise at most `window`, which is one of [`Transport::windows`].
+    fn with_window(&self, window: Bytes) -> Arc<dyn Transport> {
+        unreachable!("{self:?} has no window of {window}")
+    }
+}
+
+impl TransportConfig {
+    /// The names of the kinds, by their defaults, for which `holds` is true: to say what is allowed.
+    pub fn names(holds: impl Fn(&dyn Kind) -> bool) -> String {
+        let default = |name: &&str| serde_json::from_value(serde_json::json!({ "kind": name })).ok();
+        let holds = |name: &&&str| default(name).is_some_and(|kind: TransportConfig| holds(kind.entry()));
+        TransportConfig::ALL.iter().filter(holds).copied().collect::<Vec<_>>().join(" or ")
+    }
+}
 
 /// What an IP packet carries, by the transport that made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +119,8 @@ pub enum Payload {
     Tcp(Segment),
     /// A UDP datagram.
     Udp(Datagram),
+    /// A packet whose bytes are kept outside.
+    External(ExternalPacket),
 }
 
 impl Payload {
@@ -41,6 +130,7 @@ impl Payload {
         match self {
             Payload::Tcp(segment) => segment.wire_bytes(),
             Payload::Udp(datagram) => datagram.wire_bytes(),
+            Payload::External(packet) => packet.bytes,
         }
     }
 
@@ -49,16 +139,17 @@ impl Payload {
     pub fn has_data(&self) -> bool {
         match self {
             Payload::Tcp(segment) => segment.len > 0 && !segment.flags.has(Flags::DUMMY),
-            Payload::Udp(_) => true,
+            Payload::Udp(_) | Payload::External(_) => true,
         }
     }
 
-    /// The stream offset of its data, or the number of the datagram.
+    /// The stream offset of its data, or the number of the datagram or external packet.
     #[inline]
     pub fn sequence(&self) -> u64 {
         match self {
             Payload::Tcp(segment) => segment.seq,
             Payload::Udp(datagram) => datagram.number,
+            Payload::External(packet) => packet.number,
         }
     }
 
@@ -68,6 +159,7 @@ impl Payload {
         match self {
             Payload::Tcp(segment) => segment.ecn,
             Payload::Udp(_) => Ecn::NotEct,
+            Payload::External(packet) => packet.ecn,
         }
     }
 
@@ -79,6 +171,7 @@ impl Payload {
     pub fn set_ecn(&mut self, ecn: Ecn) {
         match self {
             Payload::Tcp(segment) => segment.ecn = ecn,
+            Payload::External(packet) => packet.ecn = ecn,
             Payload::Udp(_) => unreachable!("a datagram cannot be marked"),
         }
     }
@@ -99,6 +192,15 @@ pub enum Act {
     Close,
     /// Reads this many of the bytes that have arrived, if the end keeps them until they are read.
     Read(Bytes),
+    /// Sends an IP packet whose bytes are kept outside, at an end that is external.
+    Offer {
+        /// Bytes of the whole IP packet.
+        bytes: u32,
+        /// What its owner knows it by.
+        ticket: u32,
+        /// The congestion mark of its IP header.
+        ecn: Ecn,
+    },
 }
 
 /// Why an endpoint is entered.
@@ -163,7 +265,8 @@ pub trait Endpoint: Send {
     /// The application does something. It takes effect with the next [`Endpoint::handle`].
     fn act(&mut self, now: Time, act: Act);
 
-    /// Something happens. Every packet to be sent now is handed to `send`, with the number of times that its data were sent before.
+    /// Something happens. Every packet to be sent now is handed to `send`, with the number of times that its data were
+    /// sent before.
     fn handle(&mut self, now: Time, input: Input<'_>, send: &mut dyn FnMut(&Payload, u32)) -> Answer;
 
     /// Whether the data at `sequence` ([`Payload::sequence`]) have arrived here.

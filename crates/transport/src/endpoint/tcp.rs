@@ -1,32 +1,80 @@
 //! A connection as one end of a flow.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use units::Time;
+use units::{Bytes, FieldError, Time};
 
-use super::{Act, Answer, Endpoint, Input, Payload, Told, Wake};
-use crate::tcp::{Connection, Counters, Info, Segment, Settings, State};
+use super::{Act, Answer, Endpoint, Input, Kind, Payload, Service, Told, Transport, Wake};
+pub use crate::tcp::TcpConfig;
+use crate::tcp::{Connection, Counters, Info, MAX_WINDOW, Segment, Settings, State};
+
+impl Kind for TcpConfig {
+    fn check(&self) -> Result<(), FieldError> {
+        TcpConfig::check(self)
+    }
+
+    fn service(&self) -> Service {
+        Service::Stream
+    }
+
+    fn full_packet(&self, default_packet: u32) -> Option<(u32, &'static str)> {
+        Some((self.packet_bytes(default_packet), "mss"))
+    }
+
+    fn resolve(&mut self, default_packet: u32) {
+        *self = self.resolved(default_packet);
+    }
+
+    fn build(&self, default_packet: u32) -> Arc<dyn Transport> {
+        Arc::new(Tcp { settings: Arc::new(TcpConfig::resolve(self, default_packet)) })
+    }
+}
+
+/// The connections of the flows of an entry.
+#[derive(Debug)]
+struct Tcp {
+    settings: Arc<Settings>,
+}
+
+impl Transport for Tcp {
+    fn congestion(&self) -> Option<&'static str> {
+        Some(self.settings.congestion.kind())
+    }
+
+    fn payload_bytes(&self) -> u32 {
+        self.settings.mss
+    }
+
+    fn end(&self, entropy: u64, holds_reads: bool) -> Box<dyn Endpoint> {
+        Box::new(TcpEnd { holds_reads, ..TcpEnd::new(Arc::clone(&self.settings), entropy) })
+    }
+
+    /// At least a segment, at most what RFC 7323 section 2.3 can offer.
+    fn windows(&self) -> Option<RangeInclusive<u64>> {
+        Some(u64::from(self.settings.mss)..=MAX_WINDOW)
+    }
+
+    fn with_window(&self, window: Bytes) -> Arc<dyn Transport> {
+        Arc::new(Tcp { settings: Arc::new(Settings { receive_buffer: window, ..Settings::clone(&self.settings) }) })
+    }
+}
 
 /// One end of a TCP connection, which takes up no room before it is opened or accepted.
 pub struct TcpEnd {
     settings: Arc<Settings>,
     entropy: u64,
-    /// Data are kept until they are read.
+    /// Data are kept in the receive buffer until [`Act::Read`] takes them.
     holds_reads: bool,
     told: Told,
     connection: Option<Box<Connection>>,
 }
 
 impl TcpEnd {
-    /// An end of a connection that either end may open. `entropy` differs between the ends of a run, for controllers with a random
-    /// phase. Both ends need the same settings if these open connections without a handshake.
+    /// An end of a connection that either end may open. `entropy` differs between the ends of a run, for controllers
+    /// with a random phase. Both ends need the same settings if these open connections without a handshake.
     pub fn new(settings: Arc<Settings>, entropy: u64) -> TcpEnd {
         TcpEnd { settings, entropy, holds_reads: false, told: Told::NEVER, connection: None }
-    }
-
-    /// As [`TcpEnd::new`] with an application that keeps data in the receive buffer until [`Act::Read`] takes them.
-    pub fn with_held_reads(settings: Arc<Settings>, entropy: u64) -> TcpEnd {
-        TcpEnd { holds_reads: true, ..TcpEnd::new(settings, entropy) }
     }
 
     fn open(&mut self, now: Time, opens: bool) {
@@ -59,7 +107,7 @@ impl Endpoint for TcpEnd {
         }
         let connection = self.connection.as_deref_mut().expect("an application opens first");
         match act {
-            Act::Open | Act::Accept => {}
+            Act::Open | Act::Accept | Act::Offer { .. } => {}
             Act::Write(bytes) => connection.write(now, bytes.get()),
             Act::WriteForEver => connection.write_for_ever(now),
             Act::Close => connection.close(),

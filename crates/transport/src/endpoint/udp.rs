@@ -1,10 +1,29 @@
 //! Datagrams as one end of a flow.
 
+use std::sync::Arc;
+
 use units::Time;
 
-use super::{Act, Answer, Endpoint, Input, Payload, Wake};
+use super::{Act, Answer, Endpoint, Input, Kind, Payload, Service, Transport, Wake};
 use crate::tcp::{Counters, Info};
+pub use crate::udp::UdpConfig;
 use crate::udp::UdpSender;
+
+impl Kind for UdpConfig {
+    fn service(&self) -> Service {
+        Service::Datagrams
+    }
+
+    fn build(&self, _default_packet: u32) -> Arc<dyn Transport> {
+        Arc::new(self.clone())
+    }
+}
+
+impl Transport for UdpConfig {
+    fn end(&self, _entropy: u64, _holds_reads: bool) -> Box<dyn Endpoint> {
+        Box::new(UdpEnd::default())
+    }
+}
 
 /// One end of a flow of datagrams.
 #[derive(Debug, Default)]
@@ -21,7 +40,7 @@ impl Endpoint for UdpEnd {
             Act::Write(bytes) => self.sender.write(bytes),
             Act::Close => self.finished = true,
             // Nothing is opened, everything that arrives is read, and a scenario refuses endless data.
-            Act::Open | Act::Accept | Act::WriteForEver | Act::Read(_) => {}
+            Act::Open | Act::Accept | Act::WriteForEver | Act::Read(_) | Act::Offer { .. } => {}
         }
     }
 

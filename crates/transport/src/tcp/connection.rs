@@ -1,8 +1,8 @@
 //! A connection: handshake, the two halves, and teardown (RFC 9293).
 //!
-//! After each `handle_*` or application call, `poll_transmit` is to be called until it gives nothing, and the connection woken at
-//! `poll_timeout`. Simplified, beside what the module says: a connection never gives up retransmitting unless its application sets
-//! a user timeout.
+//! After each `handle_*` or application call, `poll_transmit` is to be called until it gives nothing, and the
+//! connection woken at `poll_timeout`. Simplified, beside what the module says: a connection never gives up
+//! retransmitting unless its application sets a user timeout.
 
 mod handshake;
 mod plain;
@@ -61,6 +61,8 @@ struct Handshake {
     /// How often it was sent.
     sent: u32,
     sent_at: Time,
+    /// The timestamp of the first.
+    first_stamp: u32,
     peer: Option<SynOptions>,
     /// The peer's SYN asked for congestion marks, and we do so too.
     ece: bool,
@@ -76,8 +78,8 @@ enum Reset {
 }
 
 impl Connection {
-    /// Opens a connection: a SYN goes out first. `entropy` is a number that differs between the connections of a run, for
-    /// controllers with a random phase.
+    /// Opens a connection: a SYN goes out first. `entropy` is a number that differs between the connections of a run,
+    /// for controllers with a random phase.
     pub fn connect(settings: impl Into<Arc<Settings>>, now: Time, entropy: u64) -> Connection {
         let mut connection = Connection::new(settings.into(), State::SynSent, now, entropy);
         connection.handshake.due = true;
@@ -89,8 +91,8 @@ impl Connection {
         Connection::new(settings.into(), State::Listen, Time::ZERO, entropy)
     }
 
-    /// Both ends of a connection that was opened just before `now`, the end that connected first. The handshake took no time, was
-    /// never on the way, and gave no measurement of the round trip.
+    /// Both ends of a connection that was opened just before `now`, the end that connected first. The handshake took no
+    /// time, was never on the way, and gave no measurement of the round trip.
     pub fn pair(settings: impl Into<Arc<Settings>>, now: Time, entropy: [u64; 2]) -> [Connection; 2] {
         let settings = settings.into();
         let mut ends =
@@ -117,6 +119,7 @@ impl Connection {
                 expiries: 0,
                 sent: 0,
                 sent_at: now,
+                first_stamp: 0,
                 peer: None,
                 ece: false,
             },
@@ -147,7 +150,7 @@ impl Connection {
                 if segment.flags.has(Flags::SYN) {
                     self.handshake.due = true; // our SYN-ACK was lost
                 } else if segment.flags.has(Flags::ACK) && segment.ack >= 1 {
-                    self.establish(now);
+                    self.establish(now, segment);
                     self.handle_established(now, segment);
                 }
             }
@@ -234,8 +237,9 @@ impl Connection {
         self.send.write(now, bytes);
     }
 
-    /// The application has `bytes` more, and says that others follow at once (`MSG_MORE`): what does not fill a segment waits for
-    /// them. It goes with the next [`Connection::write`], when the peer is heard, or with nothing on its way after a time-out.
+    /// The application has `bytes` more, and says that others follow at once (`MSG_MORE`): what does not fill a segment
+    /// waits for them. It goes with the next [`Connection::write`], when the peer is heard, or with nothing on its way
+    /// after a time-out.
     pub fn write_more(&mut self, now: Time, bytes: u64) {
         self.send.write(now, bytes);
         self.send.expect_more();
@@ -246,20 +250,21 @@ impl Connection {
         self.send.write(now, u64::MAX);
     }
 
-    /// Whether small writes wait while others are unacknowledged (RFC 9293 section 3.7.4). Saying that they do not lets go what waits
-    /// now, corked or not.
+    /// Whether small writes wait while others are unacknowledged (RFC 9293 section 3.7.4). Saying that they do not lets
+    /// go what waits now, corked or not.
     pub fn set_nagle(&mut self, on: bool) {
         self.send.set_nagle(on);
     }
 
-    /// Whether whatever does not fill a segment is held back (`TCP_CORK`); a FIN lets it go, and with nothing on its way the
-    /// retransmission time-out.
+    /// Whether whatever does not fill a segment is held back (`TCP_CORK`); a FIN lets it go, and with nothing on its
+    /// way the retransmission time-out.
     pub fn set_cork(&mut self, on: bool) {
         self.send.set_cork(on);
     }
 
-    /// The connection ends when what was sent, its SYN included, stays unacknowledged for this long, or the peer's window closed
-    /// (RFC 5482). The time counts from when it was sent or, if later, the last progress. `None`, as at the beginning, waits for ever.
+    /// The connection ends when what was sent, its SYN included, stays unacknowledged for this long, or the peer's
+    /// window closed (RFC 5482). The time counts from when it was sent or, if later, the last progress. `None`, as at
+    /// the beginning, waits for ever.
     pub fn set_user_timeout(&mut self, timeout: Option<Duration>) {
         self.send.set_user_timeout(timeout);
     }
@@ -290,9 +295,9 @@ impl Connection {
         self.send.close();
     }
 
-    /// The application is gone: it has written all, and reads no more. Data that it leaves unread, or that still arrive, are answered
-    /// by a reset, so that the peer knows that they were lost (RFC 9293 section 3.6.1, SHLD-3). A connection that is not open yet is
-    /// forgotten (section 3.10.4).
+    /// The application is gone: it has written all, and reads no more. Data that it leaves unread, or that still
+    /// arrive, are answered by a reset, so that the peer knows that they were lost (RFC 9293 section 3.6.1, SHLD-3). A
+    /// connection that is not open yet is forgotten (section 3.10.4).
     pub fn abandon(&mut self) {
         match self.state {
             State::Listen | State::SynSent => self.give_up(),
@@ -445,7 +450,7 @@ impl Connection {
             return self.refuse(segment);
         }
         if segment.len > 0 || segment.flags.has(Flags::FIN) {
-            self.recv.handle_data(now, segment);
+            self.recv.handle_data(now, segment, self.send.fin_sent());
         }
         if self.send.fin_sent() || self.recv.finished() {
             self.follow_teardown();

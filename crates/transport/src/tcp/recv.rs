@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use units::{Duration, Ecn, Time};
 
 use super::config::{DelayedAck, Settings};
-use super::segment::{Flags, SackBlocks, Segment};
+use super::segment::{Flags, SackBlocks, Segment, is_before};
 
 /// What has arrived, and what is to be said about it.
 #[derive(Debug)]
@@ -29,6 +29,13 @@ pub(super) struct Receiver {
     /// In-order bytes that the application has read, if it does not read at once.
     read: Option<u64>,
     delayed_ack: Option<Duration>,
+    /// How long they wait now, where that adapts.
+    patience: Duration,
+    /// The round-trip time of the handshake, beyond which they do not wait.
+    rtt: Option<Duration>,
+    /// Segments since the last acknowledgment after which no more may come soon: small ones, and those with PSH; two
+    /// are enough.
+    pushed: u8,
     /// Acknowledgments that still go at once.
     quick: u32,
     quick_acks: u32,
@@ -67,6 +74,10 @@ enum Due {
     Alone,
 }
 
+/// The longest that an acknowledgment waits, and where no more is known of the path the longest time that is thought
+/// of.
+const MOST_DELAY: Duration = Duration::from_millis(200);
+const MOST_PATIENCE: Duration = Duration::from_millis(500);
 /// TS.Recent is no measure of age after this long without traffic (RFC 7323 section 5.5).
 const PAWS_IDLE: Duration = Duration::from_secs(24 * 24 * 3600);
 
@@ -85,6 +96,12 @@ impl Receiver {
                 DelayedAck::Off => None,
                 DelayedAck::After(delay) => Some(delay),
             },
+            patience: match settings.delayed_ack {
+                DelayedAck::Off => Duration::ZERO,
+                DelayedAck::After(delay) => delay,
+            },
+            rtt: None,
+            pushed: 0,
             quick: settings.quick_acks,
             answers: false,
             quick_acks: settings.quick_acks,
@@ -116,8 +133,8 @@ impl Receiver {
     }
 
     /// The handshake is over, with this retransmission time-out: after a pause as long the peer's window may have started over.
-    pub(super) fn establish(&mut self, rto: Duration) {
-        self.long_pause = rto;
+    pub(super) fn establish(&mut self, rto: Duration, rtt: Option<Duration>) {
+        (self.long_pause, self.rtt) = (rto, rtt);
     }
 
     /// The free part of the buffer, as the window's scale can tell it.
@@ -153,7 +170,9 @@ impl Receiver {
         if got > 0 && 2 * before <= self.buffer && now > 0 && now >= 2 * before {
             self.acknowledge();
         }
-        if self.due == Due::Later && self.next - self.acked > u64::from(self.full) {
+        if self.due == Due::Later
+            && (self.next - self.acked > u64::from(self.full) || got > 0 && self.readable() == 0 && self.ends_burst())
+        {
             self.acknowledge();
         }
         got
@@ -285,26 +304,57 @@ impl Receiver {
         }
         if segment.len > 0 {
             self.full = self.full.max(segment.len);
-            self.note_arrival(now);
+            self.note_arrival(now, segment);
             self.next += u64::from(segment.len);
             self.acknowledge_in_order(now);
         }
     }
 
     /// Data arrived in order: after a long pause the peer's window may be small again, and acknowledgments go at once.
+    /// They wait as long as the time between segments, on average of the last ones, and half of the shortest wait.
     #[inline]
-    fn note_arrival(&mut self, now: Time) {
-        if self.quick_acks > 0 {
-            if self.last_arrival.is_some_and(|last| now.since(last) > self.long_pause) {
+    fn note_arrival(&mut self, now: Time, segment: &Segment) {
+        if self.quick_acks == 0 {
+            return;
+        }
+        if segment.len < self.full {
+            self.pushed = (self.pushed + 1).min(2);
+        } else if segment.flags.has(Flags::PSH) {
+            self.pushed = self.pushed.max(1);
+        }
+        if let (Some(last), Some(least)) = (self.last_arrival, self.delayed_ack) {
+            let gap = now.since(last);
+            if gap <= least / 2 {
+                self.patience = self.patience / 2 + least / 2;
+            } else if gap < self.patience {
+                self.patience = (self.patience / 2 + gap).min(self.long_pause);
+            } else if gap > self.long_pause {
                 self.quick = self.quick_acks;
             }
-            self.last_arrival = Some(now);
         }
+        self.last_arrival = Some(now);
     }
 
-    /// Payload or a FIN arrived in an acceptable segment.
+    /// How long an acknowledgment may wait.
     #[inline]
-    pub(super) fn handle_data(&mut self, now: Time, segment: &Segment) {
+    fn wait(&self, least: Duration) -> Duration {
+        if self.quick_acks == 0 || self.patience <= least {
+            return if self.quick_acks == 0 { least } else { self.patience };
+        }
+        let most = if self.answers || self.pushed > 0 { MOST_DELAY } else { MOST_PATIENCE };
+        let most = self.rtt.map_or(most, |rtt| rtt.max(least).min(most));
+        self.patience.min(most).min(MOST_DELAY.max(least))
+    }
+
+    /// Whether no more is to be expected soon, so that whoever has read all lets the acknowledgment go.
+    #[inline]
+    fn ends_burst(&self) -> bool {
+        self.pushed > 1 || self.pushed > 0 && !self.answers
+    }
+
+    /// Payload or a FIN arrived in an acceptable segment; our own FIN was sent if `closing`.
+    #[inline]
+    pub(super) fn handle_data(&mut self, now: Time, segment: &Segment, closing: bool) {
         let fin = segment.flags.has(Flags::FIN);
         if self.ecn {
             self.follow_marks(segment);
@@ -333,8 +383,14 @@ impl Receiver {
         if start < self.next {
             self.note_duplicate(start, self.next);
         }
-        self.note_arrival(now);
+        if segment.len > 0 {
+            self.note_arrival(now, segment);
+        }
         self.next = end;
+        // Linux lets a FIN after data wait for the application's, which acknowledges it too.
+        let small = self.next - self.acked <= u64::from(self.full);
+        let waits = self.finished() && self.quick_acks > 0 && !closing && small && self.last_arrival.is_some();
+        self.answers |= waits;
         if self.ranges.is_empty() {
             self.acknowledge_in_order(now);
         } else {
@@ -342,7 +398,7 @@ impl Receiver {
             // Fills a hole in part or whole: RFC 5681 section 4.2. Blocks that remain go without data.
             self.due = self.due.max(if self.ranges.is_empty() { Due::Now } else { Due::Alone });
         }
-        if self.finished() {
+        if self.finished() && !waits {
             self.due = self.due.max(Due::Now);
         }
         if self.duplicate.is_some() {
@@ -360,13 +416,26 @@ impl Receiver {
             second &= self.free() > self.offered;
         }
         match self.delayed_ack {
-            Some(delay) if !second && (self.quick == 0 || self.answers) => {
-                if self.due == Due::No {
-                    self.due = Due::Later;
-                    self.timer = now + delay;
-                }
-            }
+            Some(least) if !second && (self.quick == 0 || self.answers) => self.delay(now, least),
             _ => self.due = self.due.max(Due::Now),
+        }
+    }
+
+    /// The acknowledgment waits, the longer the slower segments come.
+    #[inline]
+    fn delay(&mut self, now: Time, least: Duration) {
+        if self.due == Due::No {
+            self.due = Due::Later;
+            self.timer = now + self.wait(least);
+        } else if self.due == Due::Later && self.quick_acks > 0 {
+            let wait = self.wait(least);
+            if self.timer <= now + wait / 4 {
+                self.acknowledge();
+            }
+            self.timer = self.timer.min(now + wait);
+        }
+        if self.read.is_none() && self.ends_burst() {
+            self.acknowledge(); // the application has read all
         }
     }
 
@@ -374,13 +443,14 @@ impl Receiver {
     fn go_quick(&mut self, acknowledgments: u32) {
         self.quick = self.quick.max(acknowledgments.min(self.quick_acks));
         self.answers = false;
+        self.patience = self.delayed_ack.unwrap_or_default();
     }
 
     /// The application sent data: soon after some arrived, it answers them, and quick acknowledgments end (as in Linux).
     #[inline]
     pub(super) fn on_data_sent(&mut self, now: Time) {
-        if let (Some(delay), Some(last)) = (self.delayed_ack, self.last_arrival)
-            && now.since(last) < delay
+        if let Some(last) = self.last_arrival
+            && now.since(last) < self.patience
         {
             self.answers = true;
         }
@@ -444,6 +514,9 @@ impl Receiver {
 
     /// `next` moved up to or into the first ranges: they are in order now.
     fn absorb(&mut self) {
+        if let Some(&(start, _)) = self.ranges.front().filter(|range| range.0 < self.next) {
+            self.note_duplicate(start, self.next); // these data had come before, beyond the hole
+        }
         while let Some(&(_, end)) = self.ranges.front().filter(|range| range.0 <= self.next) {
             self.next = self.next.max(end);
             self.ranges.pop_front();
@@ -495,6 +568,7 @@ impl Receiver {
     pub(super) fn on_acknowledged(&mut self) {
         self.acked = self.next;
         self.duplicate = None;
+        self.pushed = 0;
         self.quick = self.quick.saturating_sub(1);
         if self.read.is_some() {
             self.offered = self.window();
@@ -512,13 +586,15 @@ impl Receiver {
     pub(super) fn handle_timeout(&mut self, now: Time) {
         if self.timer <= now {
             self.timer = Time::MAX;
+            // As in Linux: nothing came in time, so it comes slowly; or nothing was answered, so acknowledgments go
+            // alone again.
+            if self.quick_acks > 0 && !self.answers {
+                self.patience = (self.patience * 2).min(self.long_pause);
+            } else {
+                self.patience = self.delayed_ack.unwrap_or_default();
+                self.answers = false;
+            }
             self.acknowledge();
         }
     }
-}
-
-/// Whether timestamp `a` is older than `b`, modulo 2^32.
-#[inline]
-fn is_before(a: u32, b: u32) -> bool {
-    (a.wrapping_sub(b) as i32) < 0
 }

@@ -197,3 +197,9 @@ impl FromIterator<(u64, u64)> for SackBlocks {
         sack
     }
 }
+
+/// Whether timestamp `a` is older than `b`, modulo 2^32.
+#[inline]
+pub(super) fn is_before(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) < 0
+}

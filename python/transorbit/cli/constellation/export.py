@@ -22,7 +22,7 @@ _MANY_SATELLITES = 500
 @constellation.command(
     help_epilogue=examples(
         "transorbit constellation export leo-66 --czml leo-66.czml --stations towns.csv",
-        'transorbit constellation export iridium.tle --start "1 h" --duration "10 min" --csv positions.csv',
+        'transorbit constellation export iridium-next --start "1 h" --duration "10 min" --csv positions.csv',
     )
 )
 def export(

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 import transorbit as to
 from transorbit.cli import parse
-from transorbit.cli.common import Csv, examples, write_csv
+from transorbit.cli.common import Csv, Force, examples, write_csv
 from transorbit.cli.constellation.common import Span, choice, constellation, elevation, options
 from transorbit.cli.errors import UsageError
 
@@ -29,9 +29,9 @@ _MOST_CSV_ROWS = 1_000_000
 
 @constellation.command(
     help_epilogue=examples(
-        "transorbit constellation routes starlink-shell-1 --stations cities.csv \\",
-        '    --duration "200 s" --step "100 ms" --out results/routes',
-        'transorbit constellation routes leo-66 --stations cities.csv --duration "1 min" --step "1 s" --csv -',
+        "transorbit constellation routes starlink-shell-1 --stations towns.csv \\",
+        '    --duration "5 s" --step "1 s" --out results/routes',
+        'transorbit constellation routes leo-66 --stations towns.csv --duration "1 min" --step "1 s" --csv -',
     )
 )
 def routes(
@@ -48,6 +48,7 @@ def routes(
     keep_unseen: Annotated[bool, Parameter(negative="")] = False,
     threads: str | None = None,
     out: Path | None = None,
+    force: Force = False,
     csv: Csv = None,
     json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
     quiet: Annotated[bool, Parameter(negative="")] = False,
@@ -65,7 +66,8 @@ def routes(
         forwarding: Also keep the next hop of every satellite and station towards every station, where it changes.
         keep_unseen: Go on with stations that never have a satellite in view; else they are an error.
         threads: The number of threads; by default the number of processors.
-        out: Keep all in this folder, as Parquet; by default results/NAME-routes. Earlier routes there are replaced.
+        out: Keep all in this folder, as Parquet; by default results/NAME-routes. Earlier routes of the same
+            options there are replaced.
         json_: Print the report as JSON and nothing else.
         quiet: Print nothing.
     """
@@ -83,10 +85,11 @@ def routes(
     with _instants(enabled=not quiet) as progress:
         try:
             with options(stations):
-                found = to.constellation.routes(choice(name), stations, **wanted, out=directory, progress=progress)
+                found = to.constellation.routes(
+                    choice(name), stations, **wanted, out=directory, replace=force, progress=progress
+                )
         except KeyboardInterrupt:
-            print("transorbit: the search was stopped, and nothing of it is kept", file=sys.stderr)
-            raise
+            raise KeyboardInterrupt("the search was stopped, and nothing of it is kept") from None
     if csv:
         if found.report["route_rows"] > _MOST_CSV_ROWS:
             kept = f"; all is in {directory}" if directory else ": give --out"

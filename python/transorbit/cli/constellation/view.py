@@ -75,7 +75,7 @@ def coverage(
 @constellation.command(
     help_epilogue=examples(
         'transorbit constellation passes leo-66 --at 43.6,1.4 --duration "2 h"',
-        'transorbit constellation passes iridium.tle --at 43.6,1.4 --start "24 h" --csv passes.csv',
+        'transorbit constellation passes iridium-next --at 43.6,1.4 --start "24 h" --csv passes.csv',
     )
 )
 def passes(

@@ -24,7 +24,7 @@ fn at_once() -> Rbdc {
 #[test]
 fn a_rate_expires_unless_it_is_asked_for_again() {
     let facts = FrameFacts { superframe_frames: 2, ..facts() };
-    let mut rates = demand::of(&Capacity::Rbdc(at_once()), facts, 2, 1).unwrap();
+    let mut rates = Capacity::Rbdc(at_once()).entry().build(facts, 2, 1).unwrap();
     assert_eq!(frames(&mut *rates, 1), [0]);
     assert_eq!(rates.request(0, &need(10, 0)), Some(5 * 920)); // a request every two frames
     rates.handle_request(0, 5 * 920, 0);
@@ -36,7 +36,7 @@ fn a_rate_expires_unless_it_is_asked_for_again() {
 
 #[test]
 fn a_new_rate_replaces_the_former() {
-    let mut rates = demand::of(&Capacity::Rbdc(at_once()), facts(), 1, 1).unwrap();
+    let mut rates = Capacity::Rbdc(at_once()).entry().build(facts(), 1, 1).unwrap();
     let requested: Vec<_> = [5, 8, 8, 15, 15, 15].into_iter().map(|slots| rates.request(0, &need(slots, 0))).collect();
     assert_eq!(requested, [Some(5 * 920), Some(3 * 920), Some(0), Some(7 * 920), Some(0), None]);
     let mut seen = Vec::new();
@@ -49,7 +49,7 @@ fn a_new_rate_replaces_the_former() {
 
 #[test]
 fn a_rate_is_that_of_arrivals_and_part_of_what_will_wait_uncovered() {
-    let rates = |rbdc: Rbdc| demand::of(&Capacity::Rbdc(rbdc), facts(), 1, 1).unwrap();
+    let rates = |rbdc: Rbdc| Capacity::Rbdc(rbdc).entry().build(facts(), 1, 1).unwrap();
     // A tenth of the uncovered backlog in each frame.
     let mut slow = rates(Rbdc { horizon: FRAME * 10, ..at_once() });
     assert_eq!(slow.request(0, &need(20, 0)), Some(2 * 920));
@@ -81,7 +81,7 @@ fn a_rate_is_that_of_arrivals_and_part_of_what_will_wait_uncovered() {
 #[test]
 fn volumes_add_up_and_absolute_ones_replace() {
     let heeded = |capacity: Capacity| {
-        let mut demand = demand::of(&capacity, facts(), 1, 1).unwrap();
+        let mut demand = capacity.entry().build(facts(), 1, 1).unwrap();
         let first = demand.request(0, &need(10, 10)).unwrap();
         demand.handle_request(0, first, 0);
         let second = demand.request(0, &need(13, 13)).unwrap();
@@ -94,7 +94,7 @@ fn volumes_add_up_and_absolute_ones_replace() {
 
 #[test]
 fn a_rate_that_is_replaced_early_is_not_expected_any_more() {
-    let mut rates = demand::of(&Capacity::Rbdc(at_once()), facts(), 1, 1).unwrap();
+    let mut rates = Capacity::Rbdc(at_once()).entry().build(facts(), 1, 1).unwrap();
     for waiting in [10, 20] {
         assert_eq!(rates.request(0, &need(waiting, 0)), Some(10 * 920));
     }
@@ -105,7 +105,7 @@ fn a_rate_that_is_replaced_early_is_not_expected_any_more() {
 
 #[test]
 fn a_rate_holds_until_the_next_request_can_come() {
-    let mut rates = demand::of(&Capacity::Rbdc(at_once()), facts(), 5, 1).unwrap();
+    let mut rates = Capacity::Rbdc(at_once()).entry().build(facts(), 5, 1).unwrap();
     assert_eq!(rates.request(0, &need(5, 0)), Some(920));
     rates.handle_request(0, 920, 0);
     assert_eq!(frames(&mut *rates, 6), [1, 1, 1, 1, 1, 0]);
@@ -113,7 +113,7 @@ fn a_rate_holds_until_the_next_request_can_come() {
 
 #[test]
 fn an_absolute_volume_is_taken_back_and_forgotten() {
-    let mut volumes = demand::of(&Capacity::Avbdc(Avbdc::default()), facts(), 1, 1).unwrap();
+    let mut volumes = Capacity::Avbdc(Avbdc::default()).entry().build(facts(), 1, 1).unwrap();
     let requested = [10, 0, 0].map(|slots| volumes.request(0, &need(slots, 10)));
     assert_eq!(requested, [Some(10), Some(0), None]);
     volumes.handle_request(0, 10, 0);

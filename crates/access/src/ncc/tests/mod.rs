@@ -3,9 +3,9 @@
 mod categories;
 mod properties;
 
-use units::Db;
+use units::{BitRate, Db};
 
-use super::config::{Avbdc, Cra, Rbdc, Vbdc};
+use super::capacity::{Avbdc, Cra, Rbdc, Vbdc};
 use super::*;
 
 const FRAME: Duration = Duration::from_millis(45);

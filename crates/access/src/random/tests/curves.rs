@@ -136,8 +136,8 @@ fn curves_agree_with_another_simulation() {
     assert!(compared > 75 && (mean - 1.0).abs() < 4.0 * (2.0 / f64::from(compared)).sqrt(), "{mean} of {compared}");
 }
 
-/// Kuhn et al. 2015, figure 3: at 5 dB and 100 slots the loss of CRDSA-3 is small to about 30 packets, that of MuSCA-3 to
-/// about 95, then steep.
+/// Kuhn et al. 2015, figure 3: at 5 dB and 100 slots the loss of CRDSA-3 is small to about 30 packets, that of MuSCA-3
+/// to about 95, then steep.
 #[test]
 fn the_knees_are_where_the_paper_has_them() {
     let plr = |config: &serde_json::Value, packets, blocks| loss_rate(scheme(config), free(100), packets, blocks, 3).0;
@@ -156,8 +156,8 @@ fn peak(config: &serde_json::Value, slots: u32, loads: impl Iterator<Item = u32>
     points.fold((0.0, 0.0), |best, point| if point.0 > best.0 { point } else { best })
 }
 
-/// Casini, De Gaudenzi, del Rio Herrero 2007: 2 copies carry up to about 0.55 packets per slot, where slotted ALOHA has 1/e;
-/// Liva 2011 and del Rio Herrero, De Gaudenzi 2009 ("CRDSA++"): 3 copies about 0.68, on 100 slots.
+/// Casini, De Gaudenzi, del Rio Herrero 2007: 2 copies carry up to about 0.55 packets per slot, where slotted ALOHA has
+/// 1/e; Liva 2011 and del Rio Herrero, De Gaudenzi 2009 ("CRDSA++"): 3 copies about 0.68, on 100 slots.
 #[test]
 fn throughput_peaks_where_it_is_published() {
     let (aloha, load) = peak(&json!({ "kind": "aloha" }), 100, (80..=120).step_by(5));
@@ -168,8 +168,8 @@ fn throughput_peaks_where_it_is_published() {
     assert!((0.66..0.70).contains(&three) && (0.68..=0.74).contains(&load), "{three} at {load}");
 }
 
-/// Casini, De Gaudenzi, del Rio Herrero 2007: at a packet loss of 2 % under Poisson traffic, 2 copies carry 17 times as much as
-/// slotted ALOHA.
+/// Casini, De Gaudenzi, del Rio Herrero 2007: at a packet loss of 2 % under Poisson traffic, 2 copies carry 17 times as
+/// much as slotted ALOHA.
 #[test]
 fn the_gain_at_two_percent_loss_is_the_published_one() {
     // The number of packets in one of so many blocks is nearly Poisson.

@@ -45,7 +45,9 @@ impl Case {
         let mut bursts = Bursts::default();
         bursts.clear(self.slots);
         for &packet in order {
-            bursts.push_packet(self.packets[packet].0.iter().map(|&slot| slot as u32));
+            let slots = &self.packets[packet].0;
+            let places = bursts.push_packet(slots.len() as u32);
+            places.iter_mut().zip(slots).for_each(|(place, &slot)| *place = slot as u32);
         }
         bursts.complete();
         bursts
@@ -70,8 +72,8 @@ impl Case {
     }
 }
 
-/// Blocks of up to 14 slots with up to 22 packets of 1 to 4 bursts, powers within `range_db` of 0 dB (whole numbers of the
-/// unit).
+/// Blocks of up to 14 slots with up to 22 packets of 1 to 4 bursts, powers within `range_db` of 0 dB (whole numbers of
+/// the unit).
 fn cases(range_db: f64) -> impl Strategy<Value = Case> {
     let receiver =
         (-5.0f64..15.0, 0.02f64..0.95, any::<bool>(), 1u32..9).prop_map(|(es_n0, required, joint, iterations)| {
@@ -159,7 +161,8 @@ fn an_iteration_goes_one_step() {
 
 #[test]
 fn a_cancelled_slot_is_empty_to_the_last_bit() {
-    // The weak packet is left alone in slot 0 after two that are 70 dB stronger, and needs nearly all of the information.
+    // The weak packet is left alone in slot 0 after two that are 70 dB stronger, and needs nearly all of the
+    // information.
     let receiver = Receiver {
         es_n0: Db::new(45.0),
         power_spread: Db::new(1.0),

@@ -5,7 +5,7 @@ use super::*;
 const LAYOUT: RandomLayout = RandomLayout { timeslots: 40, block_slots: 100, one_amplifier: true };
 
 fn refusal(config: serde_json::Value) -> (String, String) {
-    let error = parse(&config).check(&LAYOUT).unwrap_err();
+    let error = parse(&config).entry().check(&LAYOUT).unwrap_err();
     (error.field, error.message)
 }
 
@@ -16,7 +16,7 @@ fn every_scheme_has_defaults_that_work() {
             continue;
         }
         let config = parse(&json!({ "kind": kind }));
-        config.check(&LAYOUT).unwrap();
+        config.entry().check(&LAYOUT).unwrap();
         assert_eq!(config.kind(), kind);
         let scheme = config.load(&RandomConfig::default(), &mut MemoryFiles::new()).unwrap();
         assert!(scheme.decodes_without_interference(), "{kind}");
@@ -30,9 +30,9 @@ fn a_packet_has_its_bursts_and_bits() {
     let facts = |config| {
         let config = parse(&config);
         let scheme = config.load(&RandomConfig::default(), &mut MemoryFiles::new()).unwrap();
-        assert_eq!(scheme.payload_bits(), config.payload_bits());
-        assert_eq!(RandomFrame::new(scheme.clone(), LAYOUT).payload_bits(), config.payload_bits());
-        (config.planned_bursts(), scheme.mean_bursts(), config.payload_bits())
+        assert_eq!(scheme.payload_bits(), config.entry().payload_bits());
+        assert_eq!(RandomFrame::new(scheme.clone(), LAYOUT).payload_bits(), config.entry().payload_bits());
+        (config.entry().bursts().most(), scheme.mean_bursts(), config.entry().payload_bits())
     };
     assert_eq!(facts(json!({ "kind": "aloha" })), (1, 1.0, 597));
     assert_eq!(facts(json!({ "kind": "dsa" })), (2, 2.0, 597));
@@ -89,9 +89,9 @@ fn says_which_field_is_wrong_and_why() {
         "at least 1",
     );
     let several = RandomLayout { one_amplifier: false, ..LAYOUT };
-    parse(&json!({ "kind": "crdsa", "replicas": 100 })).check(&several).unwrap();
-    parse(&json!({ "kind": "crdsa", "replicas": 40 })).check(&LAYOUT).unwrap();
-    parse(&json!({ "kind": "musca", "symbols": 150 })).check(&LAYOUT).unwrap(); // decodable from three bursts together
+    parse(&json!({ "kind": "crdsa", "replicas": 100 })).entry().check(&several).unwrap();
+    parse(&json!({ "kind": "crdsa", "replicas": 40 })).entry().check(&LAYOUT).unwrap();
+    parse(&json!({ "kind": "musca", "symbols": 150 })).entry().check(&LAYOUT).unwrap(); // decodable from three bursts together
 }
 
 #[test]

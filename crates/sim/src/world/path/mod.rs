@@ -10,6 +10,7 @@
 //! those of the old.
 
 mod lane;
+mod rated;
 mod service;
 
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use lane::Lane;
 use link::Propagation;
 use orbit::{DelayTrace, Jitter, PathConfig};
 use rand::RngExt;
+use rated::RatedUplink;
 use service::{Crossing, Service};
 use units::{Duration, Time};
 
@@ -42,6 +44,10 @@ pub(super) struct LongPath {
     constant: Option<Duration>,
     /// By [`Direction`].
     lanes: [Lane; 2],
+    /// What decides on losses, by [`Direction`]; nothing where there is none.
+    chances: Option<[Generator; 2]>,
+    /// The rate at which users send, where the path has one.
+    rated: Option<RatedUplink>,
     /// Who serves the users.
     pub(super) service: Service,
     /// Packets that wait for a route which does not come back.
@@ -51,14 +57,24 @@ pub(super) struct LongPath {
 impl LongPath {
     /// `config` is what `plan` is made from.
     pub(super) fn new(config: &PathConfig, plan: Arc<PathPlan>, jitter: Option<(Jitter, Generator)>) -> LongPath {
+        let rates = plan.trace.measured().rate_up.clone();
         LongPath {
             jitter,
             constant: plan.constant,
             lanes: [Lane::new(config), Lane::new(config)],
+            chances: None,
+            rated: rates.map(|rates| RatedUplink::new(rates, config.entry().uplink_buffer())),
             service: Service::new(plan.trace.intervals(), config.entry().at_handover()),
             stranded: 0,
             plan,
         }
+    }
+
+    /// With random numbers for the losses that the path has, if it has any.
+    pub(super) fn with_losses(self, chances: [Generator; 2]) -> LongPath {
+        let measured = self.plan.trace.measured();
+        let loses = measured.loss_down.is_some() || measured.loss_up.is_some();
+        LongPath { chances: loses.then_some(chances), ..self }
     }
 
     /// When a packet of `bytes` arrives that enters at `now` towards the users, at their satellite; instants never go
@@ -134,6 +150,11 @@ impl LongPath {
             self.stranded += 1;
             return Ok(None);
         };
+        self.survives(direction, sent)?;
+        let sent = match (&mut self.rated, direction) {
+            (Some(rated), Direction::Uplink) => rated.send(sent, bytes)?,
+            _ => sent,
+        };
         let delay = self.plan.to_last_satellite(sent, delay);
         if !self.lanes[direction as usize].has_queues() {
             return Ok(Some((sent, sent + delay)));
@@ -141,6 +162,18 @@ impl LongPath {
         let links = self.plan.trace.interval_at(sent).and_then(|interval| interval.hops).unwrap_or(0) as usize + 1;
         let crossed = self.lanes[direction as usize].cross(sent, bytes, links)?;
         Ok(Some((sent, crossed + delay)))
+    }
+
+    /// Whether chance lets a packet pass that is sent at `now`.
+    fn survives(&mut self, direction: Direction, now: Time) -> Result<(), PathLoss> {
+        let Some(chances) = &mut self.chances else { return Ok(()) };
+        let measured = self.plan.trace.measured();
+        let loss = if direction == Direction::Uplink { &measured.loss_up } else { &measured.loss_down };
+        let probability = loss.as_ref().map_or(0.0, |loss| loss.at(now));
+        match chances[direction as usize].random_bool(probability) {
+            true => Err(PathLoss::Measured),
+            false => Ok(()),
+        }
     }
 
     /// When what is to be sent at `at` can be: outside of interruptions, if a user sends it, and with a route; whether
@@ -152,10 +185,11 @@ impl LongPath {
             if served == Time::MAX {
                 return (served, waits, None);
             }
-            if let Some(delay) = self.plan.trace.delay(served) {
+            let plan = if direction == Direction::Uplink { self.plan.uplink() } else { &self.plan };
+            if let Some(delay) = plan.trace.delay(served) {
                 return (served, waits, Some(delay));
             }
-            at = self.plan.resumes(served);
+            at = plan.resumes(served);
             waits = true;
         }
     }

@@ -69,8 +69,9 @@ impl Rfc9438 {
         };
         if next > cwnd {
             let growth = self.fraction + (next - cwnd);
-            window.grow(growth as u32);
-            self.fraction = growth.fract();
+            let segments = growth as u32;
+            window.grow(segments);
+            self.fraction = growth - f64::from(segments);
             self.size = window.size;
         }
     }

@@ -1,7 +1,7 @@
 //! Options of a TCP end point, the table of profiles that fills in what is not given, and the result.
 //!
-//! The advertised maximum segment size never counts timestamps (RFC 6691); `mss` here is the payload of a full segment, with
-//! them taken off.
+//! The advertised maximum segment size never counts timestamps (RFC 6691); `mss` here is the payload of a full segment,
+//! with them taken off.
 
 mod values;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, FieldError};
 pub use values::{ByteCounting, DelayedAck, Dupthresh, RtoFloor};
 
-use crate::congestion::{CongestionConfig, CubicConfig};
+use crate::congestion::CongestionConfig;
 use crate::profile::Profile;
 
 /// The table of profiles: one line for each option, with its value in each of [`Profile::ALL`].
@@ -38,7 +38,7 @@ macro_rules! options {
         impl Default for TcpConfig {
             fn default() -> Self {
                 TcpConfig {
-                    congestion: CongestionConfig::Cubic(CubicConfig::default()),
+                    congestion: CongestionConfig::default(),
                     profile: Profile::Classic,
                     mss: None,
                     $($name: None,)+
@@ -57,7 +57,8 @@ macro_rules! options {
         }
 
         impl TcpConfig {
-            /// The options with every default filled in; a full packet has `default_packet` bytes unless `mss` is given.
+            /// The options with every default filled in; a full packet has `default_packet` bytes unless `mss` is
+            /// given.
             pub fn resolve(&self, default_packet: u32) -> Settings {
                 let column = self.profile as usize;
                 let mut settings = Settings {
@@ -73,15 +74,20 @@ macro_rules! options {
                 settings
             }
 
-            /// The same configuration with nothing left open, for whoever wants to see what a run uses.
+            /// The same configuration with nothing left open, for whoever wants to see what a run uses. A switch of the
+            /// profile that cannot work without another is left to the profile: written down it would be refused.
             pub fn resolved(&self, default_packet: u32) -> TcpConfig {
                 let settings = self.resolve(default_packet);
-                TcpConfig {
+                let mut resolved = TcpConfig {
                     congestion: settings.congestion,
                     profile: self.profile,
                     mss: Some(Bytes::new(u64::from(settings.mss))),
                     $($name: Some(settings.$name),)+
+                };
+                for name in resolved.unmet().map(|(name, _)| name).collect::<Vec<_>>() {
+                    $(if name == stringify!($name) { resolved.$name = None; })+
                 }
+                resolved
             }
         }
 
@@ -107,61 +113,74 @@ const fn ms(milliseconds: u64) -> Duration {
 options! {
     // option = [classic, fack, ns2-linux, linux]
 
-    /// A connection is opened by a handshake (RFC 9293 section 3.5). Without one both ends are open at once and no time passes, as
-    /// between ns-2's one-way agents.
+    /// A connection is opened by a handshake (RFC 9293 section 3.5). Without one both ends are open at once and no time
+    /// passes, as between ns-2's one-way agents.
     handshake: bool = [true, true, true, true];
+    /// As Linux after lost SYNs: the initial window stays after one and is a segment after two, timestamps measure the
+    /// round-trip time, and the first four expiries for a SYN come at the initial time-out. Without it one lost SYN
+    /// makes the initial window a segment (RFC 5681 section 3.1), the time-out for data 3 s (RFC 6298 (5.7)), and the
+    /// time between SYNs doubles.
+    linux_handshake: bool = [false, false, false, true];
     /// Selective acknowledgments (RFC 2018); without them loss recovery is NewReno's (RFC 6582).
     sack: bool = [true, true, true, true];
-    /// Duplicate SACK (RFC 2883): the receiver reports duplicates, and the sender undoes a reduction when every retransmission of
-    /// it turns out to be one (RFC 3708).
+    /// Duplicate SACK (RFC 2883): the receiver reports duplicates, and the sender undoes a reduction when every
+    /// retransmission of it turns out to be one (RFC 3708).
     dsack: bool = [false, false, false, true];
     /// Timestamps option (RFC 7323), 12 bytes in every segment.
     timestamps: bool = [true, true, true, true];
-    /// Duplicate acknowledgments, or as many segments selectively acknowledged above one, that are taken for a loss; `"adaptive"`
-    /// begins with 3 and grows with the reordering that is seen, as in Linux.
+    /// Duplicate acknowledgments, or as many segments selectively acknowledged above one, that are taken for a loss;
+    /// `"adaptive"` begins with 3 and grows with the reordering that is seen, as in Linux.
     dupthresh: Dupthresh = [Dupthresh::Fixed(3), Dupthresh::Fixed(3), Dupthresh::Fixed(3), Dupthresh::Adaptive];
-    /// Forward acknowledgment: what lies `dupthresh` segments below the highest one selectively acknowledged is lost, however
-    /// many arrived in between. Assumes a path without reordering.
+    /// Forward acknowledgment: what lies `dupthresh` segments below the highest one selectively acknowledged is lost,
+    /// however many arrived in between. Assumes a path without reordering.
     fack: bool = [false, true, true, false];
-    /// RACK (RFC 8985): what was sent a reordering window before something that has arrived is lost, retransmissions included.
-    /// Needs SACK; takes the place of counting.
+    /// RACK (RFC 8985): what was sent a reordering window before something that has arrived is lost, retransmissions
+    /// included. Needs SACK; takes the place of counting.
     rack: bool = [false, false, false, true];
-    /// Tail loss probe (RFC 8985 section 7): after two round trips of silence the last segment, or new data, goes as a probe.
-    /// Needs SACK.
+    /// Tail loss probe (RFC 8985 section 7): after two round trips of silence the last segment, or new data, goes as a
+    /// probe. Needs SACK.
     tlp: bool = [false, false, false, true];
-    /// Proportional rate reduction (RFC 6937, RFC 9937): a reduction is spread over a round trip. Without it the window is at the
-    /// slow start threshold at once.
+    /// Proportional rate reduction (RFC 6937, RFC 9937): a reduction is spread over a round trip. Without it the window
+    /// is at the slow start threshold at once.
     prr: bool = [false, false, true, true];
-    /// F-RTO (RFC 5682): after a time-out new data are sent before more is retransmitted, and the time-out is undone if the
-    /// originals turn out to have arrived.
+    /// F-RTO (RFC 5682): after a time-out new data are sent before more is retransmitted, and the time-out is undone if
+    /// the originals turn out to have arrived.
     frto: bool = [false, false, false, true];
-    /// Eifel (RFC 3522, RFC 4015): a reduction is undone when an acknowledgment echoes a timestamp from before the retransmission.
-    /// Needs timestamps.
+    /// Eifel (RFC 3522, RFC 4015): a reduction is undone when an acknowledgment echoes a timestamp from before the
+    /// retransmission. Needs timestamps.
     eifel: bool = [false, false, false, true];
     /// Send new data on the first duplicate acknowledgments (RFC 3042).
     limited_transmit: bool = [true, true, true, true];
     /// Reduce from the data in flight (RFC 5681 equation (4)); without it from the window, as Linux does.
     reduce_in_flight: bool = [true, true, false, false];
-    /// Segments that one acknowledgment may count for in slow start (RFC 3465 L); `"all"` counts what it acknowledges. After a
-    /// time-out a number counts one only.
+    /// Segments that one acknowledgment may count for in slow start (RFC 3465 L); `"all"` counts what it acknowledges.
+    /// After a time-out a number counts one only.
     abc: ByteCounting = [ByteCounting::AtMost(1), ByteCounting::AtMost(1), ByteCounting::AtMost(1), ByteCounting::All];
     /// Congestion window at the start, in segments (RFC 6928).
     #[schemars(range(min = 1, max = 10_000))]
     initial_window: u32 = [10, 10, 2, 10];
     /// Spread the initial window over the first round trip (draft-sallantin-iccrg-initial-spreading).
     initial_spreading: bool = [false, false, false, false];
-    /// Space segments at twice the window per round trip in slow start and 1.2 times it afterwards, as Linux does behind the queue
-    /// discipline fq. Controllers that set a rate, such as BBR, pace in any case.
+    /// Space segments at twice the window per round trip in slow start and 1.2 times it afterwards, as Linux does
+    /// behind the queue discipline fq. Controllers that set a rate, such as BBR, pace in any case.
     pacing: bool = [false, false, false, false];
+    /// Segmentation offload, as in Linux: new data leave in groups of a millisecond's worth, at least two segments; PSH
+    /// ends a group, and what is less than this part of the window (3 is a third) may wait for a larger one
+    /// (`tcp_tso_win_divisor`). 0 sends each segment by itself.
+    #[schemars(range(max = 1000))]
+    offload_divisor: u32 = [0, 0, 0, 3];
     /// Explicit congestion notification (RFC 3168), if both ends use it.
     ecn: bool = [false, false, false, false];
-    /// The window starts over after an idle time-out (RFC 5681 section 4.1); in the manner of Linux it halves for each time-out.
+    /// The window starts over after an idle time-out (RFC 5681 section 4.1); in the manner of Linux it halves for each
+    /// time-out.
     slow_start_after_idle: bool = [true, true, false, true];
     /// The window shrinks towards what is used while the application sends less than it allows (RFC 7661, as in Linux).
     cwnd_validation: bool = [false, false, false, true];
-    /// Whether acknowledgments wait for a second segment, and how long at most; `true` is 40 ms.
+    /// Whether acknowledgments wait for a second segment, and how long at most; `true` is 40 ms. With `quick_acks` it
+    /// is the shortest such time, and adapts to the times between segments as in Linux.
     delayed_ack: DelayedAck = [DelayedAck::Off, DelayedAck::Off, DelayedAck::Off, DelayedAck::After(ms(40))];
-    /// With delayed acknowledgments: how many are sent at once at the start, and after a pause, a duplicate or a mark, as in Linux.
+    /// With delayed acknowledgments: how many are sent at once at the start, and after a pause, a duplicate or a mark,
+    /// as in Linux.
     #[schemars(range(max = 1000))]
     quick_acks: u32 = [0, 0, 0, 16];
     /// Small writes wait while something is unacknowledged (RFC 9293 section 3.7.4).
@@ -176,8 +195,8 @@ options! {
     initial_rto: Duration = [ms(1_000), ms(1_000), ms(3_000), ms(1_000)];
     /// The clock tick to which timers are rounded up (RFC 6298 G); 4 ms is a Linux with HZ = 250, 0 rounds nothing.
     timer_tick: Duration = [ms(0), ms(0), ms(10), ms(4)];
-    /// Filter falling deviations of the round-trip time eight times slower and let its variation fall once a window only, as
-    /// Linux does, so that a shorter path does not make the time-out longer.
+    /// Filter falling deviations of the round-trip time eight times slower and let its variation fall once a window
+    /// only, as Linux does, so that a shorter path does not make the time-out longer.
     linux_rtt: bool = [false, false, true, true];
     /// Receive buffer, which is the window offered to the sender.
     receive_buffer: Bytes = [Bytes::new(64 << 20), Bytes::new(64 << 20), Bytes::new(64 << 20), Bytes::new(64 << 20)];
@@ -194,7 +213,7 @@ const MIN_MSS: u64 = 16;
 /// What the option of a SYN and the packet's length can say, headers taken off.
 const MAX_MSS: u64 = 65_535 - (HEADERS + TIMESTAMPS) as u64;
 /// 65,535 bytes scaled by the largest shift of RFC 7323 section 2.3.
-const MAX_WINDOW: u64 = 65_535 << 14;
+pub const MAX_WINDOW: u64 = 65_535 << 14;
 
 impl TcpConfig {
     /// Refuses values that no connection can work with.
@@ -211,6 +230,9 @@ impl TcpConfig {
         }
         if let Some(acks) = self.quick_acks.filter(|acks| *acks > 1000) {
             return Err(FieldError::new("quick_acks", format!("{acks} is not from 0 to 1000")));
+        }
+        if let Some(divisor) = self.offload_divisor.filter(|divisor| *divisor > 1000) {
+            return Err(FieldError::new("offload_divisor", format!("{divisor} is not from 0 to 1000")));
         }
         self.check_timers()?;
         self.check_needs()?;
@@ -245,8 +267,14 @@ impl TcpConfig {
         }
     }
 
-    /// A switch that was set by hand and cannot work without another is a mistake; one that the profile sets is simply off.
+    /// A switch that was set by hand and cannot work without another is a mistake; one that the profile sets is simply
+    /// off.
     fn check_needs(&self) -> Result<(), FieldError> {
+        self.unmet().next().map_or(Ok(()), |(name, message)| Err(FieldError::new(name, message)))
+    }
+
+    /// The switches that are given and cannot work, and why.
+    fn unmet(&self) -> impl Iterator<Item = (&'static str, String)> {
         let settings = self.resolve(0);
         let needs = [
             ("rack", self.rack, "sack", settings.sack),
@@ -255,13 +283,10 @@ impl TcpConfig {
             ("fack", self.fack, "sack", settings.sack),
             ("eifel", self.eifel, "timestamps", settings.timestamps),
         ];
-        match needs.iter().find(|(_, given, _, there)| *given == Some(true) && !there) {
-            Some((name, _, need, _)) => Err(FieldError::new(*name, format!("needs {need} = true"))),
-            None if self.fack == Some(true) && settings.rack => {
-                Err(FieldError::new("fack", "has no effect with rack: set rack = false"))
-            }
-            None => Ok(()),
-        }
+        let without = needs.into_iter().filter(|(_, given, _, there)| *given == Some(true) && !there);
+        let idle = self.fack == Some(true) && settings.rack;
+        let idle = idle.then(|| ("fack", "has no effect with rack: set rack = false".to_owned()));
+        without.map(|(name, _, need, _)| (name, format!("needs {need} = true"))).chain(idle)
     }
 
     /// Bytes of a full packet where the default packet has `default_packet` bytes.

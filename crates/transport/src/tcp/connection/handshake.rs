@@ -4,11 +4,13 @@ use units::{Duration, Time};
 
 use super::super::info::State;
 use super::super::segment::{Flags, Segment, SynOptions};
-use super::super::send::Agreed;
+use super::super::send::{Agreed, echo_age, timestamp};
 use super::{Connection, Transmit};
 
 /// RFC 6298 (5.7): the time-out for data after a SYN was lost.
 const RTO_AFTER_SYN_LOSS: Duration = Duration::from_secs(3);
+/// Expiries of the timer for a SYN that come at the same intervals in Linux (`tcp_syn_linear_timeouts`).
+const LINEAR: u32 = 4;
 /// The largest window without scaling.
 const UNSCALED: u64 = 65_535;
 /// Bytes of the timestamps option, which the maximum segment size of a SYN does not count (RFC 6691).
@@ -43,7 +45,7 @@ impl Connection {
         self.ecn = self.settings.ecn && segment.flags.has(Flags::ECE) && !segment.flags.has(Flags::CWR);
         self.accept_options(now, segment, options);
         self.send.start_window(segment.seq, segment.ack, segment.window);
-        self.establish(now);
+        self.establish(now, segment);
         self.recv.acknowledge();
     }
 
@@ -66,13 +68,24 @@ impl Connection {
         shift.min(14) as u8
     }
 
-    /// Our SYN is acknowledged.
-    pub(super) fn establish(&mut self, now: Time) {
+    /// Our SYN is acknowledged by `segment`.
+    pub(super) fn establish(&mut self, now: Time, segment: &Segment) {
         let Some(peer) = self.handshake.peer else { return };
         // A segment takes up the room that the timestamps would have had, if the peer does not want them.
         let (own, options) = if self.timestamps { (self.settings.mss, TIMESTAMPS) } else { (self.advertised_mss(), 0) };
         let mss = u32::from(peer.mss).saturating_sub(options).min(own).max(1);
-        let syn_lost = self.handshake.expiries > 0;
+        let linux = self.settings.linux_handshake;
+        let echo = segment.timestamps.map(|stamps| stamps.1).filter(|&echo| self.timestamps && linux && echo != 0);
+        // Linux takes one lost SYN for the fault of the short time-out, and none for lost that a timestamp shows to
+        // have arrived.
+        let forgiven = if linux { 1 } else { 0 };
+        let arrived = echo.is_some_and(|echo| echo == self.handshake.first_stamp);
+        let syn_lost = self.handshake.expiries > forgiven && !arrived;
+        // Karn: which of several SYNs was answered is not known, unless by its timestamp.
+        let rtt = match self.handshake.sent {
+            1 => Some(now.since(self.handshake.sent_at)),
+            _ => echo.and_then(|echo| echo_age(now, echo)),
+        };
         self.send.open(
             now,
             &Agreed {
@@ -81,14 +94,13 @@ impl Connection {
                 timestamps: self.timestamps,
                 ecn: self.ecn,
                 syn_lost,
-                // Karn: which of several SYNs was answered is not known.
-                rtt: (self.handshake.sent == 1).then(|| now.since(self.handshake.sent_at)),
+                rtt,
             },
         );
-        if syn_lost {
+        if self.handshake.expiries > 0 && rtt.is_none() {
             self.send.rtt().restart(RTO_AFTER_SYN_LOSS);
         }
-        self.recv.establish(self.send.rtt().rto());
+        self.recv.establish(self.send.rtt().rto(), rtt);
         self.handshake.timer = Time::MAX;
         self.handshake.due = false;
         self.state = State::Established;
@@ -124,11 +136,13 @@ impl Connection {
         });
         if self.handshake.sent == 0 {
             self.send.start_waiting(now);
+            self.handshake.first_stamp = timestamp(now);
         }
         self.handshake.due = false;
         self.handshake.sent += 1;
         self.handshake.sent_at = now;
-        let rto = self.settings.initial_rto * (1 << self.handshake.expiries.min(16));
+        let linear = if self.settings.linux_handshake && peer.is_none() { LINEAR } else { 0 };
+        let rto = self.settings.initial_rto * (1 << self.handshake.expiries.saturating_sub(linear).min(16));
         self.handshake.timer = now + rto.min(self.settings.max_rto);
         self.counters.segments_sent += 1;
         Some(Transmit { segment, transmission: self.handshake.sent - 1 })

@@ -36,7 +36,8 @@ pub(super) struct News {
     pub set_timer: bool,
     /// The timestamp that it echoes.
     pub echo: u32,
-    /// When the first and the last of the segments sent only once that it acknowledges left: cumulatively and by blocks.
+    /// When the first and the last of the segments sent only once that it acknowledges left: cumulatively and by
+    /// blocks.
     acked_sent: Option<(Time, Time)>,
     sacked_sent: Option<(Time, Time)>,
     /// The round-trip time of the newest segment that it tells of.
@@ -46,7 +47,8 @@ pub(super) struct News {
 }
 
 impl News {
-    /// Whether it shows data, a window or progress: otherwise it may be a duplicate acknowledgment (RFC 5681 section 2).
+    /// Whether it shows data, a window or progress: otherwise it may be a duplicate acknowledgment (RFC 5681 section
+    /// 2).
     fn is_no_duplicate(&self) -> bool {
         self.data || self.window_update || self.acked > 0
     }
@@ -114,8 +116,8 @@ impl Sender {
         self.control(now, &before, &news);
     }
 
-    /// Takes an acknowledgment without blocks or marks that advances in the open state while nothing is in doubt, or says nothing
-    /// new to an end with nothing to send. Whether it was one; otherwise nothing has changed.
+    /// Takes an acknowledgment without blocks or marks that advances in the open state while nothing is in doubt, or
+    /// says nothing new to an end with nothing to send. Whether it was one; otherwise nothing has changed.
     #[inline]
     pub(in crate::tcp) fn handle_plain(&mut self, now: Time, ack: &Ack, counters: &mut Counters) -> bool {
         let una = self.board.una();
@@ -136,8 +138,8 @@ impl Sender {
         true
     }
 
-    /// Does what [`Sender::handle_ack`] does with an acknowledgment that advances: at least one segment is acknowledged, none was sent
-    /// again, and none is lost or known to have arrived.
+    /// Does what [`Sender::handle_ack`] does with an acknowledgment that advances: at least one segment is
+    /// acknowledged, none was sent again, and none is lost or known to have arrived.
     fn advance(&mut self, now: Time, ack: &Ack, counters: &mut Counters) {
         let in_flight_before = self.board.out();
         self.timer.window_probes = 0;
@@ -235,8 +237,8 @@ impl Sender {
         changed
     }
 
-    /// Takes in SACK blocks (RFC 2018) and the report of a duplicate in the first of them (RFC 2883). SND.UNA has moved already,
-    /// from `una`.
+    /// Takes in SACK blocks (RFC 2018) and the report of a duplicate in the first of them (RFC 2883). SND.UNA has moved
+    /// already, from `una`.
     fn read_blocks(&mut self, now: Time, blocks: &SackBlocks, una: u64, news: &mut News) {
         let duplicate = self.settings.dsack.then(|| self.duplicate_of(blocks)).flatten();
         if let Some(range) = duplicate {
@@ -287,6 +289,10 @@ impl Sender {
         if end <= una {
             return self.undo.on_duplicates(end, segments);
         }
+        let una = self.board.una();
+        if start < una && una < end || end > self.board.nxt() {
+            return; // no segment of ours: of slots it tells nothing
+        }
         for number in self.board.within(start, end) {
             let slot = *self.board.get(number);
             if !slot.was_resent() {
@@ -296,7 +302,9 @@ impl Sender {
             if slot.is(SACKED) {
                 news.is_late(slot.seq);
             }
-            if slot.end() > self.board.una() {
+            // One that was lost stops being so with its retransmission, when the block is read as one of data that
+            // arrived.
+            if slot.end() > una && !slot.is(LOST) {
                 self.board.forget_resent(number);
             }
         }
@@ -351,7 +359,8 @@ impl Sender {
                 lowest_late.get_or_insert(slot.seq);
                 news.original_acked |= slot.end() <= self.recovery.high_seq;
             }
-            // Answered before it was sent again: its original arrived, which tells nothing of what was sent with the copy.
+            // Answered before it was sent again: its original arrived, which tells nothing of what was sent with the
+            // copy.
             let spurious = slot.was_resent() && news.echo != 0 && is_before(news.echo, timestamp(slot.sent_at));
             self.totals.delivered += u64::from(self.agreed.sack);
             self.note_delivered(now, number, &slot, self.agreed.sack && !spurious);
@@ -377,9 +386,9 @@ impl Sender {
 
     /// Round-trip times, if the acknowledgment tells any. Whether it did.
     ///
-    /// Segments sent only once are timed by when they were sent; by Karn's rule others are not, but the echoed timestamp of the
-    /// acknowledgment tells (RFC 7323 section 4.1). The estimator takes the oldest segment, so that delayed acknowledgments count
-    /// in, the minimum and the controller the newest.
+    /// Segments sent only once are timed by when they were sent; by Karn's rule others are not, but the echoed
+    /// timestamp of the acknowledgment tells (RFC 7323 section 4.1). The estimator takes the oldest segment, so that
+    /// delayed acknowledgments count in, the minimum and the controller the newest.
     fn measure(&mut self, now: Time, news: &mut News, counters: &mut Counters) -> bool {
         let mut oldest = news.acked_sent.filter(|_| !news.resent_acked).map(|sent| now.since(sent.0));
         let mut newest = news.acked_sent.filter(|_| !news.resent_acked).map(|sent| now.since(sent.1));
@@ -472,6 +481,6 @@ pub(super) struct Before {
 }
 
 /// How long ago a timestamp that is echoed was sent, at least the clock's tick.
-fn echo_age(now: Time, echo: u32) -> Option<Duration> {
+pub(in crate::tcp) fn echo_age(now: Time, echo: u32) -> Option<Duration> {
     (echo != 0).then(|| Duration::from_millis(u64::from(timestamp(now).wrapping_sub(echo)).max(1)))
 }

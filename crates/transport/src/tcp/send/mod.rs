@@ -1,14 +1,15 @@
 //! The send half: what may be sent when.
 //!
-//! The rules are those of Linux 6.18 in our words, each behind its switch of the profile; with all switches off what is left is
-//! RFC 5681, RFC 6582, RFC 6675 and RFC 6298. Each file owns one thing: the stream of the application, the window of the peer, the
-//! scoreboard, the congestion controller, timers, what an undo needs. [`Sender`] holds them and lets them act on one another:
-//! `transmit` sends, `ack` reads what an acknowledgment says, `recovery` draws the conclusions, `reduction` moves the window,
-//! `timers` waits.
+//! The rules are those of Linux 6.18 in our words, each behind its switch of the profile; with all switches off what is
+//! left is RFC 5681, RFC 6582, RFC 6675 and RFC 6298. Each file owns one thing: the stream of the application, the
+//! window of the peer, the scoreboard, the congestion controller, timers, what an undo needs. [`Sender`] holds them and
+//! lets them act on one another: `transmit` sends, `ack` reads what an acknowledgment says, `recovery` draws the
+//! conclusions, `reduction` moves the window, `timers` waits.
 
 mod ack;
 mod check;
 mod control;
+mod group;
 mod pacing;
 mod peer;
 mod prr;
@@ -35,9 +36,11 @@ use units::{Duration, Time};
 
 use super::config::Settings;
 use super::info::{Counters, Info};
-use super::segment::SackBlocks;
+use super::segment::{SackBlocks, is_before};
 use crate::congestion::{Event, Window};
+pub(super) use ack::echo_age;
 use control::Control;
+use group::Group;
 use pacing::Pacing;
 use peer::PeerWindow;
 use prr::Prr;
@@ -69,6 +72,7 @@ pub(super) struct Sender {
     control: Control,
     usage: Usage,
     pacing: Pacing,
+    group: Group,
     ecn: EcnState,
     recovery: Recovery,
     reordering: Reordering,
@@ -152,6 +156,7 @@ impl Sender {
             control,
             usage: Usage::new(),
             pacing: Pacing::new(paced),
+            group: Group::default(),
             ecn: EcnState::default(),
             recovery: Recovery::new(),
             reordering: Reordering::new(settings.dupthresh),
@@ -189,8 +194,8 @@ impl Sender {
         if self.agreed.syn_lost { 1 } else { self.settings.initial_window }
     }
 
-    /// The application has `bytes` more. After an idle time the window starts over (RFC 5681 section 4.1): as in Linux (RFC 2861) it
-    /// halves for each time-out that has passed, down to the initial window.
+    /// The application has `bytes` more. After an idle time the window starts over (RFC 5681 section 4.1): as in Linux
+    /// (RFC 2861) it halves for each time-out that has passed, down to the initial window.
     pub(super) fn write(&mut self, now: Time, bytes: u64) {
         if !self.stream.is_open() || bytes == 0 {
             return;
@@ -349,10 +354,4 @@ fn order(settings: &Settings) -> Order {
 #[inline]
 pub(super) fn timestamp(now: Time) -> u32 {
     (now.as_nanos() / 1_000_000 + 1) as u32
-}
-
-/// Whether timestamp `a` is older than `b`, modulo 2^32.
-#[inline]
-pub(super) fn is_before(a: u32, b: u32) -> bool {
-    (a.wrapping_sub(b) as i32) < 0
 }

@@ -1,8 +1,9 @@
-//! Spacing of segments in time.
+//! Spacing of segments in time, and how many go at once.
 
 use units::{BitRate, Duration, Time};
 
 use super::Sender;
+use crate::state::CongestionState;
 
 /// When the next segment may go.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,7 +19,10 @@ pub(super) struct Pacing {
 
 /// Below this rate single segments are spaced, above it at least two go at once, as in Linux.
 const SINGLE: BitRate = BitRate::from_bps(1_200_000);
-
+/// The bytes of the largest group.
+const LARGEST: u64 = 65_536 - 321;
+/// Nothing waits for a larger group if nothing was sent for so long.
+const RECENT: Duration = Duration::from_millis(1);
 /// As in Linux the first segments of a connection go at once.
 const UNPACED: u64 = 10;
 
@@ -46,6 +50,21 @@ impl Pacing {
         let quantum = if single { 1 } else { (rate.as_bps() / 8 / 1000).max(least) };
         if self.burst + mss > quantum {
             self.next = now + BitRate::from_bps(rate.as_bps().max(1)).tx_time(self.burst * 8);
+            self.burst = 0;
+        }
+    }
+}
+
+impl Pacing {
+    /// `bytes` of a group went out, the `last` of it: a gap follows that makes up for the group. A group that goes late
+    /// shortens it by as much, to half.
+    fn on_group(&mut self, now: Time, bytes: u64, rate: BitRate, last: bool) {
+        self.wake = false;
+        self.burst += bytes;
+        if last {
+            let gap = BitRate::from_bps(rate.as_bps().max(1)).tx_time(self.burst * 8);
+            let late = now.since(self.next).min(gap / 2);
+            self.next = now.max(self.next) + gap.saturating_sub(late);
             self.burst = 0;
         }
     }
@@ -87,7 +106,88 @@ impl Sender {
         if self.is_paced() && (self.is_spreading() || self.board.sent_total() > UNPACED) {
             let rate = self.pacing_rate();
             let single = self.is_spreading();
+            if self.settings.offload_divisor > 0 && !single {
+                let last = self.group.is_closed();
+                return self.pacing.on_group(now, bytes, rate, last);
+            }
             self.pacing.on_sent(now, bytes, self.agreed.mss, rate, single);
         }
+    }
+}
+
+impl Sender {
+    /// Begins a group where `waiting` bytes wait and the peer takes `usable`. Whether one goes now.
+    pub(super) fn open_group(&mut self, now: Time, waiting: u64, usable: u64) -> bool {
+        let (window, in_flight) = (self.control.window().size, self.board.in_flight());
+        let room = window.saturating_sub(in_flight).max(1);
+        if waiting > self.agreed.mss && self.defers(now, waiting, usable, room) {
+            return false;
+        }
+        let half = room.min((window / 2).max(1));
+        // Two go in any case, unless segments are spaced.
+        let small = half <= 2 && !(self.is_paced() && half > 1);
+        let left = if small { half } else { half.min(self.largest_group()) };
+        self.group.open(left);
+        true
+    }
+
+    /// A segment of new data joins; after it `waiting` bytes wait and the peer takes `usable`. Whether it is the last
+    /// of several.
+    pub(super) fn join_group(&mut self, len: u64, waiting: u64, usable: u64) -> bool {
+        let mss = self.agreed.mss;
+        let room = self.group.join();
+        let next = waiting.min(mss);
+        let fin = || self.stream.wants_fin() && next == waiting && usable > next;
+        let another = match () {
+            () if !room || len < mss || next == 0 => false,
+            () if usable >= next => next == mss || fin() || !self.stream.holds_small(&self.board),
+            () => usable > 0 && !self.stream.small_is_out(&self.board),
+        };
+        !another && self.group.end()
+    }
+
+    /// Segments that go at once.
+    fn largest_group(&self) -> u32 {
+        if self.settings.initial_spreading && self.board.una() == 1 {
+            return 1;
+        }
+        let rate = self.pacing_rate();
+        let mut bytes = (rate.as_bps() / 8) >> 10;
+        // The nearer the peer, the larger.
+        let halvings = (self.rtt.min().as_nanos() / 1000) >> 9;
+        if halvings < 32 {
+            bytes += LARGEST >> halvings;
+        }
+        let least = if self.control.pacing_rate().is_some() && rate < SINGLE { 1 } else { 2 };
+        ((bytes.min(LARGEST) / self.agreed.mss) as u32).max(least)
+    }
+
+    /// Whether what may go waits for more: others went just now, it is a small part of the window, and the next
+    /// acknowledgment is near.
+    fn defers(&mut self, now: Time, waiting: u64, usable: u64, room: u32) -> bool {
+        if matches!(self.recovery.state, CongestionState::Recovery | CongestionState::Loss)
+            || self.usage.last_sent.is_none_or(|last| now.since(last) > RECENT)
+        {
+            return false;
+        }
+        let mss = self.agreed.mss;
+        let (allowed, all) = (u64::from(room) * mss, u64::from(self.control.window().size) * mss);
+        let limit = allowed.min(usable);
+        let window = all.min(self.peer.usable(self.board.una()));
+        if limit >= window / u64::from(self.settings.offload_divisor) {
+            return false;
+        }
+        let Some(front) = self.board.front() else { return false };
+        let srtt = self.rtt.srtt();
+        let next_ack = (front.sent_at + srtt).since(now);
+        if next_ack > RECENT.min(srtt / 2) || limit >= u64::from(self.largest_group()) * mss {
+            return false;
+        }
+        let piece = waiting.min(LARGEST);
+        let by_window = allowed < usable && allowed <= piece;
+        if by_window {
+            self.group.defer();
+        }
+        by_window || allowed >= usable && usable <= piece || !self.stream.wants_fin()
     }
 }

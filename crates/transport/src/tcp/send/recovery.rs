@@ -142,9 +142,7 @@ impl Sender {
             self.guess_sacked(duplicates);
         } else if self.undo.marker().is_some() && self.is_delayed(news.echo) {
             // The hole was filled by a delayed original, not by the retransmission.
-            if self.agreed.sack {
-                self.note_reordering(before.una);
-            }
+            self.note_reordering(before.una);
             if self.board.counts().resent > 0 {
                 return false;
             }
@@ -450,7 +448,8 @@ impl Sender {
     pub(super) fn is_delayed(&self, echo: u32) -> bool {
         if self.undo.stamp() == 0 {
             // Without SACK the stamp is also forgotten while the end of a recovery is waited for.
-            return self.agreed.sack && (self.settings.eifel || self.settings.dsack);
+            let forgotten = !self.agreed.sack && self.board.una() >= self.recovery.high_seq;
+            return !forgotten && (self.settings.eifel || self.settings.dsack);
         }
         self.settings.eifel && self.agreed.timestamps && echo != 0 && is_before(echo, self.undo.stamp())
     }

@@ -12,7 +12,7 @@ use units::Time;
 
 use super::ranges::NewRanges;
 use super::sending::Sending;
-use super::slot::{FIN, LOST, RESENT, SACKED, SentState, Slot};
+use super::slot::{FIN, LOST, PUSH, RESENT, SACKED, SentState, Slot};
 use crate::tcp::SackBlocks;
 
 /// Counts of slots.
@@ -224,6 +224,12 @@ impl Scoreboard {
         slot
     }
 
+    /// The slot sent just now says PSH.
+    #[inline]
+    pub fn push_last(&mut self) {
+        self.slots.back_mut().expect("a slot that was sent just now").marks |= PUSH;
+    }
+
     /// Sends slot `number` again. A `probe` (of a tail, or by RFC 6675 rule 4) does not count as on its way.
     pub fn resend(&mut self, now: Time, number: u64, delivered: u64, probe: bool) -> Slot {
         if self.order != Order::Unknown {
@@ -333,12 +339,11 @@ impl Scoreboard {
 
     /// The parts of `blocks` that were not in the acknowledgment before, in ascending order.
     pub fn news_of(&mut self, blocks: &SackBlocks) -> NewRanges {
-        let known = std::mem::replace(&mut **self.known.get_or_insert_default(), *blocks);
+        let (una, nxt) = (self.una, self.nxt);
+        let valid = blocks.as_slice().iter().copied().filter(|&(start, end)| start >= una && end <= nxt).collect();
+        let known = std::mem::replace(&mut **self.known.get_or_insert_default(), valid);
         let mut ranges = NewRanges::default();
-        for &(start, end) in blocks.as_slice() {
-            if start < self.una || end > self.nxt {
-                continue;
-            }
+        for &(start, end) in valid.as_slice() {
             let mut at = start;
             while at < end {
                 let covering = known.as_slice().iter().find(|k| k.0 <= at && at < k.1);
@@ -399,10 +404,11 @@ impl Scoreboard {
         self.high_sacked = self.high_sacked.max(number + 1);
     }
 
-    /// A duplicate of slot `number` arrived: its retransmission is not on its way any more.
+    /// A duplicate of slot `number`, which is not lost, arrived: its retransmission is not on its way any more.
     pub fn forget_resent(&mut self, number: u64) {
         let slot = self.get_mut(number);
         let resent = slot.is(RESENT);
+        debug_assert!(!slot.is(LOST), "slot {number} would wait for a retransmission again");
         slot.marks &= !RESENT;
         self.counts.resent -= u32::from(resent);
     }

@@ -11,7 +11,8 @@ pub(super) struct Slot {
     pub seq: u64,
     /// When it was last sent.
     pub sent_at: Time,
-    /// How many segments had been sent before it was last sent, modulo 2^32: the order of sending also within an instant.
+    /// How many segments had been sent before it was last sent, modulo 2^32: the order of sending also within an
+    /// instant.
     pub order: u32,
     /// Of when it was last sent, modulo 2^32: with RACK the segments delivered, otherwise SND.NXT as a slot number.
     pub then: u32,
@@ -32,6 +33,9 @@ pub(super) const LOST: u8 = 2;
 pub(super) const RESENT: u8 = 4;
 /// The FIN goes with it.
 pub(super) const FIN: u8 = 8;
+
+/// It says PSH: the application had written no more.
+pub(super) const PUSH: u8 = 16;
 
 /// Whether a transmission of this order went out after another.
 #[inline]

@@ -108,7 +108,11 @@ impl Stream {
     /// Whether a segment that is not full waits: for the application, or for another small one (RFC 9293 section 3.7.4). Nagle's
     /// algorithm as modified by Minshall: a small segment waits for another small one only.
     pub fn holds_small(&self, board: &Scoreboard) -> bool {
-        let small_is_out = || board.outstanding() && self.small_end > board.una();
-        !self.pushed && (self.cork || self.more || self.nagle && small_is_out())
+        !self.pushed && (self.cork || self.more || self.small_is_out(board))
+    }
+
+    /// Whether a small segment is not acknowledged, and others wait for that.
+    pub fn small_is_out(&self, board: &Scoreboard) -> bool {
+        self.nagle && board.outstanding() && self.small_end > board.una()
     }
 }

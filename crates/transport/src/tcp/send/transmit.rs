@@ -4,7 +4,7 @@ use units::Time;
 
 use super::Sender;
 use super::recovery::{Forced, Rexmit};
-use super::slot::{SACKED, Slot};
+use super::slot::{PUSH, SACKED, Slot};
 use super::timers::TimerKind;
 use crate::congestion::Event;
 use crate::state::CongestionState;
@@ -16,7 +16,7 @@ pub(in crate::tcp) enum Outgoing {
         len: u32,
         fin: bool,
         transmission: u32,
-        /// It empties the send queue.
+        /// It emptied the send queue when it was sent first, or ended a group.
         push: bool,
         /// It says that the window was reduced (RFC 3168).
         cwr: bool,
@@ -83,7 +83,7 @@ impl Sender {
         if !self.has_room() {
             return self.next_probe();
         }
-        if self.is_paced() && self.pacing.holds(now) {
+        if self.is_paced() && self.pacing.holds(now) && !self.group.goes_on() {
             self.pacing.wake = self.has_unsent() || self.board.counts().lost > self.board.counts().resent;
             return None;
         }
@@ -108,7 +108,8 @@ impl Sender {
         self.next_speculative(now).or_else(|| self.next_probe())
     }
 
-    /// What is lost and not on its way again, unless the peer's window has shrunk below it: only the oldest segment goes then.
+    /// What is lost and not on its way again, unless the peer's window has shrunk below it: only the oldest segment
+    /// goes then.
     #[inline]
     fn next_lost(&mut self) -> Option<u64> {
         let number = self.board.next_lost()?;
@@ -172,17 +173,22 @@ impl Sender {
             if fin && self.peer.edge() <= nxt && self.timer.kind != TimerKind::Persist {
                 self.start_persist(now);
             }
-            return (fin && self.peer.edge() > nxt).then(|| self.send(now, 0, true));
+            return (fin && self.peer.edge() > nxt).then(|| self.send(now, 0, true, false));
         }
         let mut len = waiting.min(self.agreed.mss);
         let usable = self.peer.usable(nxt);
+        let grouped = self.settings.offload_divisor > 0;
         if usable < len {
-            // RFC 9293 section 3.8.6.2.1: a segment is cut only if the window was never larger, or nothing else gets it going.
-            if usable == 0 || !(self.timer.cut || self.peer.is_half_of_largest(usable)) {
+            // RFC 9293 section 3.8.6.2.1: a segment is cut only if the window was never larger, nothing else gets it
+            // going, or a full one goes with it.
+            let joins = self.group.goes_on() && !self.stream.small_is_out(&self.board);
+            if usable == 0 || !(joins || self.timer.cut || self.peer.is_half_of_largest(usable)) {
                 self.start_persist(now);
                 return None;
             }
             len = usable;
+        } else if grouped && self.group.is_closed() && !self.open_group(now, waiting, usable) {
+            return None;
         }
         let fin = self.stream.wants_fin() && len == waiting && usable > len;
         // A probe, and the new data of F-RTO, do not wait for more to come.
@@ -192,17 +198,25 @@ impl Sender {
             return None;
         }
         self.timer.cut = false;
-        Some(self.send(now, len, fin))
+        let push = grouped && self.join_group(len, waiting - len, usable - len);
+        Some(self.send(now, len, fin, push))
     }
 
+    /// Sends `len` bytes of new data, and the FIN after them if `fin`; `push` if they end a group.
     #[inline]
-    fn send(&mut self, now: Time, len: u64, fin: bool) -> Outgoing {
+    fn send(&mut self, now: Time, len: u64, fin: bool, push: bool) -> Outgoing {
         if fin {
             self.stream.on_fin_sent();
         }
         let (idle, in_flight) = (!self.board.outstanding(), self.board.in_flight());
         self.announce_start(now, in_flight);
-        let slot = self.board.send(now, len, fin, self.totals.delivered);
+        let mut slot = self.board.send(now, len, fin, self.totals.delivered);
+        if slot.end() >= self.stream.end() {
+            self.board.push_last();
+            slot.marks |= PUSH;
+        } else if push {
+            slot.marks |= PUSH; // this once: a retransmission goes by itself
+        }
         if self.sampler.is_some() {
             self.keep_state(now, self.board.numbers().end - 1, in_flight, idle);
         }
@@ -271,7 +285,7 @@ impl Sender {
             len: u32::from(slot.len),
             fin: slot.fin(),
             transmission: u32::from(slot.transmissions) - 1,
-            push: slot.end() >= self.stream.end(),
+            push: slot.is(PUSH),
             cwr,
         }
     }
@@ -313,10 +327,12 @@ impl Sender {
     fn end_burst(&mut self, now: Time) {
         let sent = std::mem::take(&mut self.usage.burst);
         let probing = std::mem::take(&mut self.usage.probing);
+        let deferred = self.group.take_deferred();
+        self.group.close();
         if sent == 0 && !self.has_unsent() {
             return;
         }
-        let limited = self.board.in_flight() >= self.control.window().size;
+        let limited = deferred || self.board.in_flight() >= self.control.window().size;
         if sent > 0 || limited {
             self.validate_window(now, limited);
         }

@@ -44,14 +44,15 @@ impl Usage {
         (self.used, self.full_at) = (0, now);
     }
 
-    /// Whether the window, not the application or the peer, holds back data: in slow start it may be twice what is used.
+    /// Whether the window, not the application or the peer, holds back data: in slow start it may be twice what is
+    /// used.
     #[inline]
     pub fn is_window_limited(&self, window: &Window) -> bool {
         self.limited || window.in_slow_start() && window.size < self.most_out.saturating_mul(2)
     }
 
-    /// New data went out, or could not since the window is full (`limited`). Whether it is full is told by the strongest sign in each
-    /// round trip. Returns whether it has been unused in part, and since when.
+    /// New data went out, or could not since the window is full (`limited`). Whether it is full is told by the
+    /// strongest sign in each round trip. Returns whether it has been unused in part, and since when.
     #[inline]
     pub fn follow(&mut self, now: Time, limited: bool, board: &Scoreboard, window: &Window) -> Option<Time> {
         let out = board.out();
@@ -69,7 +70,8 @@ impl Usage {
         Some(self.full_at)
     }
 
-    /// RFC 7661, as Linux has it: the window half way to what is used, which is at least `initial`. `None` if all is used.
+    /// RFC 7661, as Linux has it: the window half way to what is used, which is at least `initial`. `None` if all is
+    /// used.
     pub fn shrunk(&mut self, window: u32, initial: u32) -> Option<u32> {
         let used = self.used.max(initial);
         self.used = 0;

@@ -1,0 +1,43 @@
+//! A division that stays.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::FieldError;
+
+use super::{Divide, Kind};
+
+/// The carriers of the frame's description, always.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Fixed {}
+
+impl Kind for Fixed {
+    fn check(&self, _carriers: u32, _step: u32) -> Result<(), FieldError> {
+        Ok(())
+    }
+
+    fn build(&self, _carriers: u32, random_carriers: u32, _step: u32) -> Box<dyn Divide> {
+        Box::new(Constant { random_carriers })
+    }
+}
+
+struct Constant {
+    random_carriers: u32,
+}
+
+impl Divide for Constant {
+    fn handle_frame(&mut self, _random_load: f64, _dedicated_backlog_slots: u64) -> u32 {
+        self.random_carriers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fixed_division_stays() {
+        let mut divider = Fixed::default().build(100, 50, 5);
+        assert_eq!([divider.handle_frame(1000.0, 0), divider.handle_frame(0.0, 1000)], [50, 50]);
+    }
+}

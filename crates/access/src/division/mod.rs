@@ -1,0 +1,33 @@
+//! The division of carriers between random and dedicated access.
+//!
+//! In EN 301 545-2 the burst time plan assigns each timeslot to one access (section 6.2.2.8); the proportion is left to
+//! the NCC.
+
+use units::FieldError;
+
+units::registry! {
+    /// How carriers are divided between random and dedicated access.
+    pub enum Division: dyn Kind {
+        #[default] "fixed" => Fixed(Fixed) in fixed,
+        "by-load" => ByLoad(ByLoad) in by_load,
+    }
+}
+
+/// The options of a division. `carriers`: of a frame, of which each `step` hold a whole number of random access blocks.
+pub trait Kind {
+    /// Checks the values.
+    ///
+    /// # Errors
+    /// Names the field, what was given and what is allowed.
+    fn check(&self, carriers: u32, step: u32) -> Result<(), FieldError>;
+
+    /// The division, for values that have passed their check. `random_carriers`: the number at the start.
+    fn build(&self, carriers: u32, random_carriers: u32, step: u32) -> Box<dyn Divide>;
+}
+
+/// Divides the carriers, one superframe after the other.
+pub trait Divide: Send {
+    /// A superframe begins; returns its number of carriers for random access. `random_load`: packets in each block, as
+    /// measured with the present carriers. `dedicated_backlog_slots`: the slots for which data wait in all terminals.
+    fn handle_frame(&mut self, random_load: f64, dedicated_backlog_slots: u64) -> u32;
+}

@@ -1,0 +1,55 @@
+//! Multi-slot coded ALOHA.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{FieldError, Files};
+
+use super::check::check_bursts;
+use super::coding::{Coding, coded_scheme};
+use super::scheme::Receiver;
+use super::{BurstCount, Decoding, Kind, RandomConfig, RandomLayout};
+
+coded_scheme! {
+    /// Multi-slot coded ALOHA: the parts of one code word go into several bursts and are decoded together, collided or
+    /// not; decoded packets are subtracted.
+    ///
+    /// Bui, Lacan, Boucheret 2012, "An enhanced multiple random access scheme for satellite communications". The
+    /// default is that of Kuhn et al. 2015, section 4.4.2: 680 bits in 2,760 coded bits, QPSK, 3 bursts. A packet is
+    /// decoded when the mutual information, averaged over its bursts, reaches the code rate. The headers are taken to
+    /// be read: a condition on the best burst changed no loss rate in the range where packets are decoded at all.
+    pub struct Musca {
+        /// BurstCount into which the code word is split (N_block), at least 2.
+        pub replicas: u32 = 3,
+    }
+    payload_bits: 594, packet_bits: 680, margin: 0.05
+}
+
+impl Kind for Musca {
+    fn check(&self, layout: &RandomLayout) -> Result<(), FieldError> {
+        self.code_word().check()?;
+        check_bursts("replicas", self.replicas, 2, layout)
+    }
+
+    fn payload_bits(&self) -> u32 {
+        self.payload_bits
+    }
+
+    fn symbols(&self) -> Option<u32> {
+        Some(self.symbols)
+    }
+
+    fn bursts(&self) -> BurstCount {
+        BurstCount::Fixed(self.replicas)
+    }
+
+    fn decoding(&self, random: &RandomConfig, _files: &mut dyn Files) -> Result<Decoding, FieldError> {
+        Ok(Decoding::Receiver(Receiver { joint: true, ..self.code_word().receiver(random) }))
+    }
+}
+
+impl Musca {
+    /// The code word extends over all bursts.
+    fn code_word(&self) -> Coding {
+        Coding { bursts: self.replicas, ..self.coding() }
+    }
+}

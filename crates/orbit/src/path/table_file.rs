@@ -1,0 +1,343 @@
+//! A path over time from a table of measurements: delay, rate and loss, for each direction or both.
+//!
+//! What is simplified, and who could notice: between two delays the delay is linear, a rate and a share of losses hold
+//! up to the next row, and losses within a row are independent of each other. Bursts within a row are therefore lost:
+//! measure more often.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use units::{Duration, FieldError, RateOverTime, Time};
+
+use super::columns::{Column, Ways, What, column, nothing_known};
+use super::measured::{LossOverTime, Measured};
+use super::trace::{DelayTrace, Point};
+use crate::csv::{Line, rows};
+
+/// Times since 1970 are larger than this many seconds, and those since the start of a measurement smaller: three years.
+const CALENDAR: f64 = 1e8;
+
+/// The columns of a table that are read.
+struct Table {
+    time: Column,
+    others: Vec<Column>,
+    width: usize,
+}
+
+/// The rows of one quantity and direction: line, instant and value; nothing for an empty cell.
+type Series = Vec<(Time, Option<f64>)>;
+
+/// Reads a table: its header, or the names in `columns` (by what they mean), tell what is what. `delay` is the one-way
+/// delay where the file has none. Without a header a row is time and one-way delay in seconds.
+///
+/// # Errors
+/// Names line and column, and what is wrong there.
+pub(crate) fn read(
+    text: &str,
+    columns: &BTreeMap<String, String>,
+    delay: Option<Duration>,
+) -> Result<DelayTrace, FieldError> {
+    let mut lines = rows(text).peekable();
+    let table = match lines.peek() {
+        Some(line) if line.is_header() => Table::of(&lines.next().expect("peeked at"), columns)?,
+        _ if !columns.is_empty() => {
+            return Err(FieldError::new("", "columns were given, and the file has no header that they could name"));
+        }
+        _ => Table::in_order(),
+    };
+    let mut series: Vec<Series> = vec![Vec::new(); table.others.len()];
+    let (mut first, mut before): (Option<f64>, Option<Time>) = (None, None);
+    for line in lines {
+        let cells = line.cells()?;
+        if cells.len() != table.width {
+            return Err(line.wrong(format!("{} columns where {} are expected", cells.len(), table.width)));
+        }
+        let value =
+            |column: &Column| column.value(&cells[column.place]).map_err(|message| wrong(&line, column, message));
+        let Some(seconds) = value(&table.time)? else {
+            return Err(wrong(&line, &table.time, "a row needs its time".to_owned()));
+        };
+        let since = if *first.get_or_insert(seconds) >= CALENDAR { seconds - first.unwrap_or(0.0) } else { seconds };
+        let at = Time::from_secs_f64(since.max(0.0));
+        if let Some(before) = before.filter(|&before| at <= before || since < 0.0) {
+            let message =
+                format!("time {since} s must be later than {} s, the time of the row before", before.as_secs_f64());
+            return Err(wrong(&line, &table.time, message));
+        }
+        before = Some(at);
+        for (column, series) in table.others.iter().zip(&mut series) {
+            series.push((at, value(column)?));
+        }
+    }
+    if before.is_none() {
+        return Err(FieldError::new("", "the trace is empty: it needs at least one row of time and delay"));
+    }
+    table.path(&series, delay)
+}
+
+fn wrong(line: &Line<'_>, column: &Column, message: String) -> FieldError {
+    FieldError::new(format!("line {}, column {} ({})", line.number, column.place + 1, column.name), message)
+}
+
+impl Table {
+    /// Of rows without a header.
+    fn in_order() -> Table {
+        let named = |name, place| column(name, place).ok().flatten().expect("a known name");
+        Table { time: named("time", 0), others: vec![named("delay", 1)], width: 2 }
+    }
+
+    fn of(line: &Line<'_>, columns: &BTreeMap<String, String>) -> Result<Table, FieldError> {
+        let names: Vec<String> = line.cells()?.into_iter().map(|cell| cell.into_owned()).collect();
+        let found =
+            if columns.is_empty() { Table::by_header(line, &names)? } else { Table::by_names(line, &names, columns)? };
+        let (times, others): (Vec<Column>, Vec<Column>) =
+            found.into_iter().partition(|column| column.what == What::Time);
+        if others.is_empty() {
+            return Err(line.wrong(nothing_known(&names)));
+        }
+        for (i, one) in others.iter().enumerate() {
+            if let Some(other) = others[..i].iter().find(|other| other.says_as_much_as(one)) {
+                return Err(line.wrong(format!(
+                    "{} and {} both tell the same: leave one out, or name one in columns",
+                    other.name, one.name
+                )));
+            }
+        }
+        match <[Column; 1]>::try_from(times) {
+            Ok([time]) => Ok(Table { time, others, width: names.len() }),
+            Err(times) if times.is_empty() => {
+                Err(line.wrong(format!("the header \"{}\" has no column time_s", names.join(","))))
+            }
+            Err(times) => Err(line.wrong(format!("{} and {} both tell the time", times[0].name, times[1].name))),
+        }
+    }
+
+    fn by_header(line: &Line<'_>, names: &[String]) -> Result<Vec<Column>, FieldError> {
+        let read = |(place, name): (usize, &String)| {
+            let field = || format!("line {}, column {} ({name})", line.number, place + 1);
+            column(name, place).map_err(|message| FieldError::new(field(), message)).transpose()
+        };
+        names.iter().enumerate().filter_map(read).collect()
+    }
+
+    fn by_names(
+        line: &Line<'_>,
+        names: &[String],
+        columns: &BTreeMap<String, String>,
+    ) -> Result<Vec<Column>, FieldError> {
+        let read = |(meaning, name): (&String, &String)| {
+            let place = names.iter().position(|other| other == name).ok_or_else(|| {
+                line.wrong(format!("columns.{meaning}: the header \"{}\" has no column \"{name}\"", names.join(",")))
+            })?;
+            let found = column(meaning, place)
+                .and_then(|column| column.ok_or_else(|| nothing_known(std::slice::from_ref(meaning))));
+            let found = found.map_err(|message| line.wrong(format!("columns.{meaning}: {message}")))?;
+            Ok(Column { name: name.clone(), ..found })
+        };
+        columns.iter().map(read).collect()
+    }
+
+    /// The series of a quantity in a direction: its own, or that of both.
+    fn series<'a>(&self, series: &'a [Series], whats: &[What], ways: Ways) -> Option<(&Column, &'a Series)> {
+        let of = |ways| {
+            let place = self.others.iter().position(|column| whats.contains(&column.what) && column.ways == ways)?;
+            Some((&self.others[place], &series[place]))
+        };
+        of(ways).or_else(|| of(Ways::Both))
+    }
+
+    fn path(&self, series: &[Series], delay: Option<Duration>) -> Result<DelayTrace, FieldError> {
+        let delays = |ways| {
+            self.series(series, &[What::Delay, What::RoundTrip], ways).map(|(column, rows)| {
+                let share = if column.what == What::RoundTrip { 0.5 } else { 1.0 };
+                rows.iter()
+                    .map(|&(at, value)| (at, value.map(|s| Duration::from_secs_f64(s * share))))
+                    .collect::<Vec<_>>()
+            })
+        };
+        let (down, up) = (delays(Ways::Down), delays(Ways::Up));
+        let (down, up) = match (down, up, delay) {
+            (Some(down), Some(up), None) => (down, Some(up)),
+            (Some(one), None, None) | (None, Some(one), None) => (one, None),
+            (None, None, Some(delay)) => (vec![(Time::ZERO, Some(delay))], None),
+            (None, None, None) => {
+                return Err(FieldError::new("", "the file has no delay: give the path one, as delay = \"20 ms\""));
+            }
+            (.., Some(_)) => {
+                return Err(FieldError::new("", "the file has a delay, and the path was given one too: leave it out"));
+            }
+        };
+        let steps = |what, ways| -> Option<Vec<(Time, f64)>> {
+            let (_, rows) = self.series(series, &[what], ways)?;
+            Some(rows.iter().filter_map(|&(at, value)| Some((at, value?))).collect())
+        };
+        let rate = |ways| {
+            let steps = steps(What::Rate, ways)?.into_iter().map(|(at, bps)| (at, bps.round() as u64)).collect();
+            RateOverTime::new(steps).map(Arc::new)
+        };
+        let loss = |ways| LossOverTime::new(steps(What::Loss, ways)?);
+        let measured = Measured {
+            rate_down: rate(Ways::Down),
+            rate_up: rate(Ways::Up),
+            loss_down: loss(Ways::Down),
+            loss_up: loss(Ways::Up),
+            end: series.iter().filter_map(|rows| rows.last()).map(|row| row.0).max(),
+        };
+        let trace = |rows: Vec<(Time, Option<Duration>)>| {
+            DelayTrace::from_rows("row", (1..).zip(rows).map(|(row, (at, delay))| Ok((row, at, delay))))
+        };
+        let up = up.filter(|up| *up != down).map(trace).transpose()?;
+        Ok(trace(down)?.measured_with(measured, up))
+    }
+}
+
+impl Column {
+    fn says_as_much_as(&self, other: &Column) -> bool {
+        let is_delay = |column: &Column| matches!(column.what, What::Delay | What::RoundTrip);
+        (self.what == other.what || is_delay(self) && is_delay(other))
+            && (self.ways == other.ways || is_delay(self) && (self.ways == Ways::Both || other.ways == Ways::Both))
+    }
+}
+
+/// Copies of what happens until `period`, one after the other, until the end of a run.
+struct Copies {
+    period: Duration,
+    count: u64,
+}
+
+impl Copies {
+    fn of<V: Copy>(&self, steps: &[(Time, V)]) -> Vec<(Time, V)> {
+        let within = steps.iter().filter(|step| step.0.since(Time::ZERO) < self.period);
+        let copy = |number: u64| within.clone().map(move |&(at, value)| (at + self.period * number, value));
+        (0..self.count).flat_map(copy).collect()
+    }
+}
+
+impl DelayTrace {
+    /// The last instant that tells something.
+    pub fn end(&self) -> Time {
+        let points = self.points().map(|point| point.0).max();
+        points.max(self.measured().end).unwrap_or(Time::ZERO)
+    }
+
+    /// The trace, its measurements included, again and again until a run of `duration` ends; the last instant of the
+    /// file is the first of its next copy.
+    pub(crate) fn repeated(&self, duration: Duration) -> DelayTrace {
+        let period = self.end().since(Time::ZERO);
+        if period.is_zero() {
+            return self.clone();
+        }
+        let copies = Copies { period, count: duration.as_nanos() / period.as_nanos() + 1 };
+        let begun = |steps: Vec<(Time, Option<Duration>)>| -> Vec<(Time, Option<Duration>)> {
+            let begin = steps.first().filter(|first| first.0 > Time::ZERO).map(|first| (Time::ZERO, first.1));
+            begin.into_iter().chain(steps).collect()
+        };
+        let points = copies.of(&begun(self.points().collect()));
+        let points = points.into_iter().map(|(at, delay)| Point { at, delay, last_link: None }).collect();
+        let rate = |rates: &Option<Arc<RateOverTime>>| {
+            rates.as_ref().and_then(|rates| RateOverTime::new(copies.of(rates.steps()))).map(Arc::new)
+        };
+        let loss =
+            |loss: &Option<LossOverTime>| loss.as_ref().and_then(|loss| LossOverTime::new(copies.of(loss.steps())));
+        let Measured { rate_down, rate_up, loss_down, loss_up, .. } = self.measured();
+        let measured = Measured {
+            rate_down: rate(rate_down),
+            rate_up: rate(rate_up),
+            loss_down: loss(loss_down),
+            loss_up: loss(loss_up),
+            end: Some(Time::ZERO + copies.period * copies.count),
+        };
+        let up = self.uplink().map(|up| up.repeated(duration));
+        DelayTrace::build(points, Vec::new(), Vec::new()).measured_with(measured, up)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(text: &str) -> Result<DelayTrace, String> {
+        read(text, &BTreeMap::new(), None).map_err(|error| error.to_string())
+    }
+
+    fn at(seconds: f64) -> Time {
+        Time::from_secs_f64(seconds)
+    }
+
+    #[test]
+    fn a_header_tells_delay_rate_and_loss_of_each_direction() {
+        let text = "time_s,rtt_ms,rate_down_mbps,rate_up_mbps,loss_percent\n0,40,100,10,0\n1,60,50,,2\n2,,80,5,\n";
+        let trace = plain(text).unwrap();
+        let measured = trace.measured();
+        assert_eq!(trace.delay(at(0.5)), Some(Duration::from_millis(25)), "half of the round trip, linear in between");
+        assert_eq!(trace.delay(at(2.5)), None, "an empty delay is an outage");
+        let (down, up) = (measured.rate_down.as_ref().unwrap(), measured.rate_up.as_ref().unwrap());
+        assert_eq!([0.9, 1.0, 9.0].map(|s| down.at(at(s))), [100_000_000, 50_000_000, 80_000_000]);
+        assert_eq!(
+            [0.9, 1.5, 9.0].map(|s| up.at(at(s))),
+            [10_000_000, 10_000_000, 5_000_000],
+            "an empty rate holds on"
+        );
+        let (loss, other) = (measured.loss_down.as_ref().unwrap(), measured.loss_up.as_ref().unwrap());
+        assert_eq!(loss, other, "without a direction it is that of both");
+        assert_eq!([0.5, 1.5, 9.0].map(|s| loss.at(at(s))), [0.0, 0.02, 0.02]);
+    }
+
+    #[test]
+    fn delays_of_two_directions_are_two() {
+        let trace = plain("time_s,delay_down_ms,delay_up_ms\n0,20,30\n10,20,40\n").unwrap();
+        assert_eq!(trace.delay(at(5.0)), Some(Duration::from_millis(20)));
+        assert_eq!(trace.uplink().unwrap().delay(at(5.0)), Some(Duration::from_millis(35)));
+        let one = plain("time_s,delay_down_ms\n0,20\n").unwrap();
+        assert!(one.uplink().is_none(), "what is told of one direction holds for both");
+    }
+
+    #[test]
+    fn times_since_1970_begin_at_the_first() {
+        let trace = plain("unix_time_s,rtt_ms\n1700000000.5,40\n1700000001.5,60\n").unwrap();
+        assert_eq!((trace.delay(at(0.0)), trace.end()), (Some(Duration::from_millis(20)), at(1.0)));
+    }
+
+    #[test]
+    fn columns_are_named_where_the_header_says_it_otherwise() {
+        let columns =
+            BTreeMap::from([("time_s", "t"), ("rtt_ms", "Latency")].map(|(a, b)| (a.to_owned(), b.to_owned())));
+        let trace = read("Latency,t,rtt_s\n40,0,9\n", &columns, None).unwrap();
+        assert_eq!(trace.delay(at(0.0)), Some(Duration::from_millis(20)));
+        let says = |text: &str| read(text, &columns, None).unwrap_err().to_string();
+        assert_eq!(says("t,rtt\n0,1\n"), "line 1: columns.rtt_ms: the header \"t,rtt\" has no column \"Latency\"");
+        assert!(says("0,1\n").starts_with("columns were given, and the file has no header"));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_its_place_and_its_nearest_reading() {
+        let says = |text: &str| plain(text).unwrap_err();
+        let header = "time_s,rtt_s,loss_percent\n0,0.04,0\n";
+        let long = says(&format!("{header}1,45,0\n"));
+        assert_eq!(long, "line 3, column 2 (rtt_s): 45 s must be between 0 and 20: did you mean ms, rtt_ms?");
+        let lossy = says(&format!("{header}1,0.04,300\n"));
+        assert_eq!(lossy, "line 3, column 3 (loss_percent): 300 % must be between 0 and 100");
+        let back = says(&format!("{header}5,0.04,0\n4,0.04,0\n"));
+        assert_eq!(back, "line 4, column 1 (time_s): time 4 s must be later than 5 s, the time of the row before");
+        assert_eq!(says("time_s,rtt\n0,40\n"), "line 1, column 2 (rtt): has no unit: write rtt_s, rtt_ms");
+        assert!(
+            says("when,speed\n0,40\n").starts_with("line 1: the header \"when,speed\" names no quantity of a path")
+        );
+        assert_eq!(says("rtt_ms\n40\n"), "line 1: the header \"rtt_ms\" has no column time_s");
+        let twice = says("time_s,rtt_ms,delay_s\n0,40,0.02\n");
+        assert!(twice.starts_with("line 1: rtt_ms and delay_s both tell the same"), "{twice}");
+        assert!(says("time_s,rate_down_mbps\n0,40\n").starts_with("the file has no delay: give the path one"));
+    }
+
+    #[test]
+    fn a_file_without_a_delay_takes_that_of_the_path() {
+        let text = "time_s,rate_mbps\n0,8\n0.5,16\n1,8\n";
+        let trace = read(text, &BTreeMap::new(), Some(Duration::from_millis(20))).unwrap();
+        assert_eq!(trace.delay(at(7.0)), Some(Duration::from_millis(20)));
+        let repeated = trace.repeated(Duration::from_secs(10));
+        let rates = repeated.measured().rate_down.as_ref().unwrap();
+        assert_eq!([0.2, 0.7, 1.2, 1.7, 9.7].map(|s| rates.at(at(s)) / 1_000_000), [8, 16, 8, 16, 16]);
+        let both = read("time_s,rtt_ms\n0,8\n", &BTreeMap::new(), Some(Duration::from_millis(20)));
+        assert!(both.unwrap_err().to_string().contains("leave it out"));
+    }
+}

@@ -1,0 +1,189 @@
+//! What is noted of single events and packets, where somebody asks: for looking at a run, not for its numbers.
+
+use units::Time;
+
+use super::drops::Loss;
+use super::table::Table;
+use crate::packet::{Packet, Payload, Way};
+
+/// Events of a run, and the packets that were sent within a span of time. Both are bounded: what does not fit is
+/// counted.
+pub(crate) struct Watch {
+    from: Time,
+    until: Time,
+    events: Vec<Event>,
+    /// Events that were not kept.
+    more_events: u64,
+    /// Packets sent within the span, by their numbers from `first` on.
+    packets: Vec<Walk>,
+    first: u32,
+}
+
+/// The most events that are kept.
+const MOST_EVENTS: usize = 100_000;
+/// The most packets that are kept.
+const MOST_PACKETS: usize = 200_000;
+
+struct Event {
+    at: Time,
+    what: What,
+    /// Of a place, where there is no flow: nothing.
+    flow: Option<u32>,
+    /// Of a packet.
+    number: Option<u32>,
+}
+
+/// What happens in an event.
+#[derive(Clone, Copy)]
+pub(crate) enum What {
+    /// Another satellite serves the users from now on.
+    HandOver,
+    /// None serves them.
+    Halt,
+    /// One does again.
+    Resume,
+    /// A timer of a flow's sender expired and it sends again what it takes for lost.
+    Timeout,
+    /// A packet is lost.
+    Lost(Loss),
+}
+
+/// What became of a packet.
+struct Walk {
+    sent: Time,
+    at_satellite: Time,
+    ended: Time,
+    sequence: u64,
+    number: u32,
+    flow: u32,
+    bytes: u32,
+    copy: u32,
+    way: Way,
+    loss: Option<Loss>,
+}
+
+impl What {
+    /// Its name, and the cause of a loss.
+    fn names(self) -> (&'static str, Option<&'static str>) {
+        match self {
+            What::HandOver => ("handover", None),
+            What::Halt => ("outage", None),
+            What::Resume => ("resumed", None),
+            What::Timeout => ("timeout", None),
+            What::Lost(loss) => ("lost", Some(loss.name())),
+        }
+    }
+}
+
+impl Watch {
+    /// Keeps the packets that are sent from `from` on and before `until`.
+    pub(crate) fn new(from: Time, until: Time) -> Watch {
+        Watch { from, until, events: Vec::new(), more_events: 0, packets: Vec::new(), first: 0 }
+    }
+
+    pub(crate) fn event(&mut self, at: Time, what: What, flow: Option<u32>) {
+        self.note(Event { at, what, flow, number: None });
+    }
+
+    pub(crate) fn sent(&mut self, now: Time, packet: &Packet) {
+        if now < self.from || now >= self.until || self.packets.len() >= MOST_PACKETS {
+            return;
+        }
+        if self.packets.is_empty() {
+            self.first = packet.number;
+        }
+        debug_assert_eq!(
+            packet.number.wrapping_sub(self.first) as usize,
+            self.packets.len(),
+            "numbered as they are sent"
+        );
+        let sequence = match &packet.payload {
+            Payload::Tcp(segment) if packet.way == Way::Backward && segment.len == 0 => segment.ack,
+            payload => payload.sequence(),
+        };
+        self.packets.push(Walk {
+            sent: now,
+            at_satellite: Time::MAX,
+            ended: Time::MAX,
+            sequence,
+            number: packet.number,
+            flow: packet.flow,
+            bytes: packet.bytes,
+            copy: packet.copy,
+            way: packet.way,
+            loss: None,
+        });
+    }
+
+    /// A packet reaches the satellite that serves the users at `at`.
+    pub(crate) fn at_satellite(&mut self, at: Time, packet: &Packet) {
+        if let Some(walk) = self.walk(packet) {
+            walk.at_satellite = at;
+        }
+    }
+
+    pub(crate) fn delivered(&mut self, now: Time, packet: &Packet) {
+        if let Some(walk) = self.walk(packet) {
+            walk.ended = now;
+        }
+    }
+
+    pub(crate) fn dropped(&mut self, now: Time, packet: &Packet, loss: Loss) {
+        if let Some(walk) = self.walk(packet) {
+            walk.ended = now;
+            walk.loss = Some(loss);
+        }
+        self.note(Event { at: now, what: What::Lost(loss), flow: Some(packet.flow), number: Some(packet.number) });
+    }
+
+    /// What is kept of a packet, if it is. Numbers repeat after four billion: then the instant of sending tells.
+    fn walk(&mut self, packet: &Packet) -> Option<&mut Walk> {
+        let place = packet.number.wrapping_sub(self.first) as usize;
+        self.packets.get_mut(place).filter(|walk| walk.sent == packet.sent && walk.flow == packet.flow)
+    }
+
+    fn note(&mut self, event: Event) {
+        match self.events.len() < MOST_EVENTS {
+            true => self.events.push(event),
+            false => self.more_events += 1,
+        }
+    }
+
+    /// One row for each event: `time_s`, `event`, the `cause` of a loss, `flow` and the `number` of the packet, where
+    /// there is one; and how many were not kept.
+    pub(crate) fn events(&self) -> (Table, u64) {
+        let known = |value: Option<u32>| value.map_or(f64::NAN, f64::from);
+        let mut table = Table::default();
+        table.float("time_s", self.events.iter().map(|event| event.at.as_secs_f64()));
+        table.text("event", self.events.iter().map(|event| event.what.names().0.to_owned()));
+        table.text("cause", self.events.iter().map(|event| event.what.names().1.map(str::to_owned)));
+        table.float("flow", self.events.iter().map(|event| known(event.flow)));
+        table.float("number", self.events.iter().map(|event| known(event.number)));
+        (table, self.more_events)
+    }
+
+    /// One row for each packet: `number` in the run, `flow`, `way` ("forward", "backward"), `sequence` (of its first
+    /// byte, or the one that it acknowledges), `bytes`, `transmission` of its data, `sent_s`, `satellite_s` (at the
+    /// satellite that serves the users), `ended_s`, and `fate`: "delivered", "in flight", or the cause of its loss.
+    pub(crate) fn packets(&self) -> Table {
+        let seconds = |time: Time| if time == Time::MAX { f64::NAN } else { time.as_secs_f64() };
+        let way = |way| if way == Way::Forward { "forward" } else { "backward" };
+        let fate = |walk: &Walk| match walk.loss {
+            Some(loss) => loss.name(),
+            None if walk.ended == Time::MAX => "in flight",
+            None => "delivered",
+        };
+        let mut table = Table::default();
+        table.count("number", self.packets.iter().map(|walk| walk.number.into()));
+        table.count("flow", self.packets.iter().map(|walk| walk.flow.into()));
+        table.text("way", self.packets.iter().map(|walk| way(walk.way).to_owned()));
+        table.count("sequence", self.packets.iter().map(|walk| walk.sequence));
+        table.count("bytes", self.packets.iter().map(|walk| walk.bytes.into()));
+        table.count("transmission", self.packets.iter().map(|walk| u64::from(walk.copy) + 1));
+        table.float("sent_s", self.packets.iter().map(|walk| seconds(walk.sent)));
+        table.float("satellite_s", self.packets.iter().map(|walk| seconds(walk.at_satellite)));
+        table.float("ended_s", self.packets.iter().map(|walk| seconds(walk.ended)));
+        table.text("fate", self.packets.iter().map(|walk| fate(walk).to_owned()));
+        table
+    }
+}

@@ -1,0 +1,71 @@
+//! The doors of a world: packets that enter at an external end, and what became of them.
+
+use transport::{Act, Input, Payload};
+use units::Time;
+
+use super::connection::Reader;
+use super::departure::{Departure, Offer, OfferError};
+use super::run::World;
+use crate::packet::{EndpointId, Way};
+
+impl World {
+    /// A packet enters now. `classes`: of the last hop; `most`: bytes of the longest packet that fits it.
+    ///
+    /// # Errors
+    /// There is no such flow or class, its ends are inside, or the packet does not fit.
+    pub(crate) fn offer(&mut self, offer: &Offer<'_>, classes: usize, most: u32) -> Result<(), OfferError> {
+        let Offer { flow, bytes, ecn, ticket, .. } = *offer;
+        let flows = self.flows.len();
+        let connection = self.flows.get(flow as usize).ok_or(OfferError::NoFlow { flow, flows })?.connection;
+        let way = Way::of(offer.from);
+        if self.connections.end(connection, way).reader() != Reader::Outside {
+            return Err(OfferError::NotExternal(flow));
+        }
+        if !(20..=most).contains(&bytes) {
+            return Err(OfferError::Bytes { bytes, most });
+        }
+        let class = match offer.class {
+            Some(class) if class as usize >= classes => return Err(OfferError::NoClass { class, classes }),
+            Some(class) => class,
+            None => self.kinds[self.flows[flow as usize].kind as usize].class,
+        };
+        self.ledger.recorder.flows[flow as usize].opened_at.get_or_insert(self.now);
+        if let Some(capture) = self.ledger.recorder.capture() {
+            capture.keep_header(ticket, offer.header);
+        }
+        let endpoint = EndpointId { connection, way };
+        self.connections.set_class(connection, class);
+        self.connections.act(self.now, endpoint, Act::Offer { bytes, ticket, ecn });
+        self.enter(self.now, endpoint, Input::Acted);
+        Ok(())
+    }
+
+    /// The flows whose ends are outside, each with its user.
+    pub(crate) fn external_flows(&self) -> Vec<(u32, u32)> {
+        let outside = |connection| self.connections.end(connection, Way::Forward).reader() == Reader::Outside;
+        let flows = (0..).zip(&self.flows).filter(|(_, flow)| outside(flow.connection));
+        flows.map(|(number, flow)| (number, flow.user)).collect()
+    }
+
+    /// The next packet that left, in the order of leaving.
+    pub(crate) fn poll_departure(&mut self) -> Option<Departure> {
+        let departure = self.ledger.departures.pop()?;
+        if let Some(capture) = self.ledger.recorder.capture() {
+            capture.forget_header(departure.ticket);
+        }
+        Some(departure)
+    }
+
+    /// Nothing happens before this instant, if nothing is offered; `None` if nothing is to happen at all.
+    pub(crate) fn quiet_until(&mut self) -> Option<Time> {
+        self.schedule.quiet_until()
+    }
+
+    /// A packet arrived at an external end.
+    pub(super) fn leave(&mut self, now: Time, endpoint: EndpointId, payload: &Payload) {
+        if let Payload::External(external) = payload {
+            let flow = self.connections.site(endpoint.connection).flow;
+            self.ledger.departures.delivered(now, flow, endpoint.way, external);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Packets from outside: what is offered leaves once, and a log of the offers gives the same run again.
+
+use proptest::prelude::*;
+use sim::{Departure, End, Fate, Offer, OfferError, Scenario, Simulation};
+use units::{Ecn, Time};
+
+/// A faded last hop with HARQ and simulated cross traffic; `access`: a return link.
+fn scenario(access: bool) -> Scenario {
+    let access = if access { "[access]\nmethod = \"crdsa\"\n" } else { "" };
+    let text = format!(
+        r#"
+        duration = "3 s"
+        [path]
+        kind = "fixed"
+        delay = "20 ms"
+        [channel]
+        kind = "lms"
+        reference_snr = "10 dB"
+        [last_hop]
+        rate = "5 Mbit/s"
+        delay = "5 ms"
+        scheduler = {{ kind = "drr", buffer = "30 packets" }}
+        harq = {{ kind = "adaptive" }}
+        [[last_hop.classes]]
+        name = "voice"
+        {access}
+        [[flows]]
+        count = 2
+        transport = {{ kind = "external" }}
+        traffic = {{ kind = "external" }}
+        [[flows]]
+        transport = {{ kind = "tcp" }}
+        traffic = {{ kind = "bulk" }}
+        "#
+    );
+    Scenario::from_toml(&text, std::path::Path::new(".")).expect("a scenario")
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Logged {
+    at: Time,
+    flow: u32,
+    from: End,
+    bytes: u32,
+    class: Option<u32>,
+}
+
+fn log() -> impl Strategy<Value = Vec<Logged>> {
+    let from = prop_oneof![Just(End::Server), Just(End::User)];
+    let class = prop_oneof![Just(None), Just(Some(0))];
+    let one = (0u64..3_000_000_000, 0u32..2, from, 20u32..1100, class)
+        .prop_map(|(at, flow, from, bytes, class)| Logged { at: Time::from_nanos(at), flow, from, bytes, class });
+    prop::collection::vec(one, 0..300).prop_map(|mut log| {
+        log.sort_by_key(|logged| logged.at);
+        log
+    })
+}
+
+/// Runs a log; `steps`: instants at which the run stops without need.
+fn replay(scenario: &Scenario, log: &[Logged], steps: &[u64]) -> (String, Vec<Departure>) {
+    let mut simulation = Simulation::new(scenario, None).expect("a world");
+    let mut departures = Vec::new();
+    let mut steps = steps.iter().map(|&step| Time::from_nanos(step)).peekable();
+    for (ticket, logged) in (0..).zip(log) {
+        while let Some(step) = steps.next_if(|&step| step <= logged.at) {
+            simulation.advance(step).expect("time moves");
+            departures.extend(std::iter::from_fn(|| simulation.poll_departure()));
+        }
+        simulation.advance(logged.at).expect("time moves");
+        let Logged { flow, from, bytes, class, .. } = *logged;
+        let offer = Offer { flow, from, bytes, ecn: Ecn::Ect0, class, ticket, header: &[] };
+        simulation.offer(&offer).expect("it fits");
+    }
+    simulation.advance(Time::MAX).expect("time moves");
+    departures.extend(std::iter::from_fn(|| simulation.poll_departure()));
+    let summary = simulation.finish(false).expect("packets are conserved").summary;
+    (summary.digest, departures)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn a_log_gives_the_same_run_however_it_is_stepped(
+        log in log(), access: bool, mut steps in prop::collection::vec(0u64..3_000_000_000, 0..200)
+    ) {
+        steps.sort_unstable();
+        let scenario = scenario(access);
+        let (digest, departures) = replay(&scenario, &log, &[]);
+        let (stepped, same) = replay(&scenario, &log, &steps);
+        prop_assert_eq!(digest, stepped);
+        prop_assert_eq!(&departures, &same);
+        prop_assert!(departures.is_sorted_by_key(|departure| departure.at));
+        let mut tickets: Vec<u32> = departures.iter().map(|departure| departure.ticket).collect();
+        tickets.sort_unstable();
+        let left = tickets.len();
+        tickets.dedup();
+        prop_assert_eq!(tickets.len(), left, "a packet leaves once");
+        for departure in departures {
+            let logged = log[departure.ticket as usize];
+            prop_assert_eq!((departure.flow, departure.from), (logged.flow, logged.from));
+            prop_assert!(departure.at >= logged.at);
+        }
+    }
+}
+
+#[test]
+fn a_packet_that_cannot_enter_is_refused_and_says_why() {
+    let mut simulation = Simulation::new(&scenario(false), None).expect("a world");
+    let offer = Offer { flow: 0, from: End::User, bytes: 100, ecn: Ecn::NotEct, class: None, ticket: 1, header: &[] };
+    assert_eq!(simulation.offer(&Offer { flow: 3, ..offer }), Err(OfferError::NoFlow { flow: 3, flows: 3 }));
+    assert_eq!(simulation.offer(&Offer { flow: 2, ..offer }), Err(OfferError::NotExternal(2)));
+    assert_eq!(simulation.offer(&Offer { class: Some(1), ..offer }), Err(OfferError::NoClass { class: 1, classes: 1 }));
+    assert_eq!(simulation.offer(&Offer { bytes: 1116, ..offer }), Err(OfferError::Bytes { bytes: 1116, most: 1115 }));
+    assert_eq!(simulation.offer(&offer), Ok(()));
+    simulation.advance(Time::MAX).expect("time moves");
+    let departure = simulation.poll_departure().expect("it arrives");
+    assert_eq!((departure.ticket, departure.fate), (1, Fate::Delivered(Ecn::NotEct)));
+    assert_eq!(simulation.poll_departure(), None);
+    let flow = &simulation.finish(false).expect("packets are conserved").summary.flows[0];
+    assert_eq!((flow.transport.as_str(), flow.traffic.as_str()), ("external", "external"));
+}

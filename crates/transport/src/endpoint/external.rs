@@ -1,0 +1,116 @@
+//! One end of a flow whose protocol runs elsewhere: a real host, or another simulator.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Time;
+
+use super::{Act, Answer, Endpoint, Input, Kind, Payload, Service, Transport, Wake};
+use crate::external::ExternalPacket;
+use crate::tcp::{Counters, Info};
+
+/// Both ends are outside: real hosts behind `transorbit emulate`, or another simulator. The run carries their IP packets.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ExternalConfig {}
+
+impl Kind for ExternalConfig {
+    fn service(&self) -> Service {
+        Service::Outside
+    }
+
+    fn build(&self, _default_packet: u32) -> Arc<dyn Transport> {
+        Arc::new(self.clone())
+    }
+}
+
+impl Transport for ExternalConfig {
+    fn end(&self, _entropy: u64, _holds_reads: bool) -> Box<dyn Endpoint> {
+        Box::new(ExternalEnd::default())
+    }
+}
+
+/// See the module. It sends each packet of an [`Act::Offer`] as it is, and counts what arrives.
+#[derive(Debug, Default)]
+pub struct ExternalEnd {
+    offered: Vec<ExternalPacket>,
+    next: u64,
+    /// Bytes of the packets that have arrived.
+    delivered: u64,
+}
+
+impl Endpoint for ExternalEnd {
+    fn act(&mut self, _now: Time, act: Act) {
+        match act {
+            Act::Offer { bytes, ticket, ecn } => {
+                self.offered.push(ExternalPacket { number: self.next, bytes, ticket, ecn });
+                self.next += 1;
+            }
+            // What else happens at its end is not known here.
+            Act::Open | Act::Accept | Act::Write(_) | Act::WriteForEver | Act::Close | Act::Read(_) => {}
+        }
+    }
+
+    fn handle(&mut self, _now: Time, input: Input<'_>, send: &mut dyn FnMut(&Payload, u32)) -> Answer {
+        match input {
+            Input::Packet(Payload::External(packet)) => self.delivered += u64::from(packet.bytes),
+            Input::Packet(_) => unreachable!("a packet of another transport"),
+            Input::Timeout | Input::Acted => {}
+        }
+        for packet in self.offered.drain(..) {
+            send(&Payload::External(packet), 0);
+        }
+        Answer { delivered: self.delivered, acknowledged: 0, window: None, wake: Wake::Unchanged }
+    }
+
+    fn has_received(&self, _sequence: u64) -> bool {
+        false // each packet is a new one to us
+    }
+
+    fn is_open(&self) -> bool {
+        false
+    }
+
+    fn has_been_closed(&self) -> bool {
+        false
+    }
+
+    fn has_finished(&self) -> bool {
+        false
+    }
+
+    fn counters(&self) -> Counters {
+        Counters::default()
+    }
+
+    fn info(&self) -> Option<Info> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::Ecn;
+
+    use super::*;
+
+    #[test]
+    fn offered_packets_are_numbered_and_keep_their_tickets() {
+        let (mut server, mut user) = (ExternalEnd::default(), ExternalEnd::default());
+        for (ticket, bytes) in [(7, 1500), (3, 40)] {
+            server.act(Time::ZERO, Act::Offer { bytes, ticket, ecn: Ecn::Ect0 });
+        }
+        let mut sent = Vec::new();
+        server.handle(Time::ZERO, Input::Acted, &mut |payload, copy| sent.push((*payload, copy)));
+        let numbers: Vec<_> =
+            sent.iter().map(|(payload, copy)| (payload.sequence(), payload.wire_bytes(), *copy)).collect();
+        assert_eq!(numbers, [(0, 1500, 0), (1, 40, 0)]);
+        sent[0].0.set_ecn(Ecn::Ce);
+        let Payload::External(first) = sent[0].0 else { panic!("of an external end") };
+        assert_eq!((first.ticket, first.ecn), (7, Ecn::Ce));
+        let arrived =
+            sent.iter().map(|(payload, _)| user.handle(Time::ZERO, Input::Packet(payload), &mut |_, _| panic!()));
+        assert_eq!(arrived.map(|answer| answer.delivered).collect::<Vec<_>>(), [1500, 1540]);
+    }
+}

@@ -1,0 +1,16 @@
+//! IP packets of protocols that run elsewhere.
+
+use units::Ecn;
+
+/// An IP packet whose bytes are kept outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExternalPacket {
+    /// Packets that its end sent before it.
+    pub number: u64,
+    /// Bytes of the whole IP packet.
+    pub bytes: u32,
+    /// What its owner knows it by.
+    pub ticket: u32,
+    /// The congestion mark of its IP header.
+    pub ecn: Ecn,
+}

@@ -1,0 +1,76 @@
+"""The kinds of figures, where each is drawn and what it shows: known without importing what draws them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A function of a module of `transorbit.plots`, and what it shows."""
+
+    module: str
+    function: str
+    shows: str
+
+    def load(self) -> Callable[..., Figure | None]:
+        """The function; this imports matplotlib."""
+        found: Callable[..., Figure | None] = getattr(import_module(f"transorbit.plots.{self.module}"), self.function)
+        return found
+
+
+OVERVIEW = "overview"
+#: The figures of a run's series, by the name of their file.
+OF_SERIES = {
+    OVERVIEW: Kind("overview", "overview", "what happened in the run, in one picture: every result folder has it"),
+    "goodput": Kind(
+        "run", "goodput", "bytes handed to the receiving application over time, all together and each flow"
+    ),
+    "window": Kind("run", "window", "the sender's window and slow-start threshold, and the round-trip time"),
+    "path-delay": Kind("path", "path_delay", "the one-way delay of the long path, with its handovers"),
+    "satellite": Kind("path", "satellite", "elevation of the serving satellite, and Doppler shift of the carrier"),
+    "harq": Kind("run", "harq", "how many transmissions the packets needed, under the channel's attenuation"),
+    "queue": Kind("run", "queue", "the queue before the last hop, and the coded rate that leaves it"),
+}
+#: Those of what the users got.
+OF_USERS = {
+    "goodput-by-user": Kind("users", "goodput_by_user", "the share of the users who got at most a goodput"),
+    "voice": Kind("users", "voice", "the score of each voice, the worst first, and the delay and jitter behind it"),
+    "completion": Kind("users", "completion", "the completion times of transfers, by their size"),
+}
+#: Those of a return link.
+OF_ACCESS = {
+    "return-link": Kind("path", "return_link", "load and losses of random access, granted and used slots, waiting"),
+    "access-times": Kind("access", "access_times", "times to the first packet and to completion over the return link"),
+}
+#: Those that can be told what to show.
+CLOSE = {
+    "timeline": Kind("timeline", "timeline", "window, round-trip time, queue and signal of one flow over time"),
+    "sequence": Kind("sequence", "sequence", "segments and acknowledgments of one connection over time"),
+}
+OF_RUN = OF_SERIES | OF_USERS | OF_ACCESS | CLOSE
+#: The figures of a sweep.
+OF_SWEEP = {
+    "lines": "mean of a metric and its interval over an axis",
+    "bars": "the same as bars, by policy",
+    "cdf": "distribution of a metric over the runs, or of a column over the flows",
+    "heatmap": "mean of a metric over two axes",
+    "spectral-efficiency": "useful bits for each coded bit, and transmissions for each packet",
+}
+
+
+def plots() -> Any:
+    """The package that draws, `transorbit.plots`; this imports matplotlib."""
+    return import_module("transorbit.plots")
+
+
+def load(kinds: Mapping[str, Kind]) -> dict[str, Callable[..., Figure | None]]:
+    """The functions of some kinds, by name."""
+    return {name: kind.load() for name, kind in kinds.items()}

@@ -1,0 +1,100 @@
+"""Files of the user as text and as TOML: whatever is wrong with one is told in a line."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import TYPE_CHECKING, Any
+
+from transorbit._core import ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# A scenario of a million flows has some hundred bytes; a device has no end.
+_MOST_BYTES = 64 * 2**20
+# Keys whose text is for people, or SQL, and never a name of a file.
+_WORDS = frozenset({"title", "label", "unit", "sql", "metrics"})
+
+
+def read_text(path: str | Path) -> str:
+    """A file in UTF-8.
+
+    Raises:
+        ScenarioError: it is no text, or too long for one that people write.
+        OSError: it cannot be read.
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+    except ValueError as error:
+        # A name with a NUL, which no file has.
+        raise ScenarioError(f"{str(path)!r}: is no name of a file: {error}") from None
+    if len(data) > _MOST_BYTES:
+        raise ScenarioError(f"{path}: has more than {_MOST_BYTES} bytes")
+    try:
+        return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        raise ScenarioError(f"{path}: not a text file in UTF-8 ({error.reason})") from None
+
+
+def toml(text: str) -> dict[str, Any]:
+    """The table of a text.
+
+    Raises:
+        ScenarioError: it is no TOML, or has what nobody means: thousands of digits, lists in a thousand lists.
+    """
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError(f"not TOML: {error}") from None
+    except RecursionError:
+        raise ScenarioError("not TOML: lists or tables are nested too deep") from None
+    except ValueError as error:
+        # The parser hands on what Python says of a number or a date.
+        raise ScenarioError(f"not TOML: {str(error).split(';')[0]}") from None
+
+
+def confined(table: object, folder: Path, *, but: tuple[str, ...] = ()) -> None:
+    """Raise unless all that a stranger's table can name lies in `folder`: no text in it is a path that leads out.
+
+    Args:
+        table: what the file has.
+        folder: that of the file.
+        but: keys at its top that may.
+
+    Raises:
+        ScenarioError: the key of the first that leads out.
+    """
+    for path, text in _texts("", table):
+        if path.partition(".")[0] not in but and _leads_out(text, folder):
+            raise ScenarioError(
+                f"{path}: {text!r} leads out of the folder of its file: --outside allows it where you trust the file"
+            )
+
+
+def _texts(path: str, value: object) -> Iterator[tuple[str, str]]:
+    """Every text that may be a name of a file, with its key."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            if key not in _WORDS:
+                yield from _texts(f"{path}.{key}" if path else str(key), inner)
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from _texts(f"{path}.{number}" if path else str(number), inner)
+
+
+def _leads_out(text: str, folder: Path) -> bool:
+    for name in (PurePosixPath(text), PureWindowsPath(text)):
+        if name.root or name.drive or ".." in name.parts:
+            return True
+    try:
+        # A link within the folder can lead out as well.
+        found = folder / text
+        return found.is_symlink() and not found.resolve().is_relative_to(folder.resolve())
+    except (OSError, ValueError):
+        # Too long for a name, or with a NUL: no file has it.
+        return False

@@ -1,0 +1,213 @@
+"""The commands of measured paths: `transorbit trace import`, `trace show`, and `transorbit calibrate`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import polars as pl
+from cyclopts import App, Parameter
+
+import transorbit as to
+from transorbit.cli import parse
+from transorbit.cli.common import Csv, Plot, check_plot, examples, write_csv, write_plot, write_text
+from transorbit.cli.errors import UsageError
+
+trace = App(name="trace", help="Measured paths: read somebody's measurement, look at it.")
+
+Columns = Annotated[
+    list[str] | None,
+    Parameter(name="--column", negative="", help="What a column is, as rtt_ms=ping_avg or time_s=when. Repeatable."),
+]
+
+CALIBRATE_HELP = examples(
+    "transorbit calibrate rtt.csv --out mine.toml",
+    "transorbit calibrate rtt.csv --rates iperf.csv --summary 'Oslo, one hour' --source 'ours' --out mine.toml",
+)
+
+
+@trace.command(
+    name="import",
+    help_epilogue=examples(
+        "transorbit trace import ping.log --out path.csv",
+        "transorbit trace import iperf3.json --out rates.csv",
+        "transorbit trace import home.down --up home.up --step '10 ms' --out rates.csv",
+        "transorbit trace import mine.csv --column time_s=when --column rtt_ms='ping avg' --out path.parquet",
+    ),
+)
+def import_(
+    file: Path, /, *, up: Path | None = None, column: Columns = None, step: str = "10 ms", out: Path | None = None
+) -> None:
+    """Turn a measurement into the file of a path, and print what was understood of it.
+
+    Read are logs of ping (also as LENS has them), the JSON of irtt and iperf3, mahimahi's packet-delivery traces,
+    Hypatia's round trips, the status of a Starlink dish, and tables (CSV, Parquet) whose header names quantities and
+    units.
+
+    Args:
+        file: The measurement; its contents tell which of these it is.
+        up: The trace of mahimahi for the other direction.
+        step: The time in which mahimahi's packets are counted, and between probes of a ping without timestamps.
+        out: Where the path goes: .csv or .parquet; by default nothing is written.
+    """
+    found = to.trace.read(file, up=up, columns=_columns(column), step_s=parse.seconds("--step", step))
+    table = found.table
+    at = table.columns[0]
+    lasts = float(table[at].max() or 0.0) - float(table[at].min() or 0.0)  # type: ignore[arg-type]
+    print(f"{file}: {found.kind}, {table.height} rows over {lasts:g} s")
+    for note in found.notes:
+        print(f"  {note}")
+    for name in table.columns[1:]:
+        values = table[name].drop_nulls()
+        empty = table.height - len(values)
+        least, middle, most = (float(values.quantile(share) or 0.0) for share in (0.0, 0.5, 1.0))
+        told = f"median {middle:g}, {least:g} to {most:g}" if len(values) else "nothing"
+        print(f"  {name:<16} {told}" + (f"; {empty} empty" if empty else ""))
+    if out is None:
+        print("nothing written: --out FILE.csv writes the file of a path")
+        return
+    to.trace.write(found, out)
+    print(f"written: {out}\n  path = {_as_path(table, out)}")
+
+
+def _as_path(table: pl.DataFrame, out: Path) -> str:
+    """How a scenario names it."""
+    has_delay = any("rtt" in name or "delay" in name for name in table.columns)
+    delay = "" if has_delay else ', delay = "20 ms"'
+    rate = (
+        '\n  last_hop.rate = "path"'
+        if any(name.startswith(("rate_down", "download")) for name in table.columns)
+        else ""
+    )
+    return f'{{ kind = "trace", file = "{out}"{delay} }}{rate}'
+
+
+def _columns(given: list[str] | None) -> dict[str, str]:
+    columns = {}
+    for each in given or []:
+        meaning, separator, name = each.partition("=")
+        if not separator or not meaning or not name:
+            raise UsageError(f"--column: {each!r}: write what it is and its name, as rtt_ms=ping_avg")
+        columns[meaning.strip()] = name.strip()
+    return columns
+
+
+@trace.command(
+    help_epilogue=examples(
+        "transorbit trace show path.csv",
+        "transorbit trace show path.csv --plot path.svg",
+        "transorbit trace show ping.log --path '{ format = \"ping\" }' --csv points.csv",
+        "transorbit trace show --path '{ kind = \"starlink\" }' --duration '10 min' --plot starlink.svg",
+    )
+)
+def show(
+    file: Path | None = None,
+    /,
+    *,
+    path: str | None = None,
+    duration: str | None = None,
+    seed: str = "1",
+    csv: Csv = None,
+    plot: Plot = None,
+) -> None:
+    """Print what a path over time has, as a run would: round trips, rates and losses. --plot draws it.
+
+    Args:
+        file: The file of a path of kind trace; without one, the path that --path gives.
+        path: More of a scenario's path, as an inline table of TOML.
+        duration: The length of time; by default to the end of the file.
+        seed: Of the run, for a path that chance makes.
+    """
+    check_plot(plot)
+    asked: dict[str, Any] = parse.choice("--path", path) if path else {}  # type: ignore[assignment]
+    if file is not None:
+        asked = {"kind": "trace", "file": str(file), **asked}
+    if not isinstance(asked, dict) or "kind" not in asked:
+        raise UsageError("give the file of a path, or --path with its kind")
+    table = to.trace.course(
+        asked, duration_s=None if duration is None else parse.seconds("--duration", duration), seed=parse.seed(seed)
+    )
+    write_csv(table, csv)
+    if csv != Path("-"):
+        print(_shown(table))
+    if plot:
+        from transorbit import plots
+
+        write_plot(plots.course(table, title=str(file or asked["kind"])), plot)
+
+
+def _shown(table: pl.DataFrame) -> str:
+    lines = [f"{table.height} instants over {float(table['time_s'].max() or 0.0):g} s"]  # type: ignore[arg-type]
+    lines.append(f"{'':<20}{'least':>10}{'5 %':>10}{'median':>10}{'95 %':>10}{'most':>10}")
+    for row in to.trace.summary(table).iter_rows(named=True):
+        numbers = "".join(f"{row[name]:>10.4g}" for name in ("least", "p5", "median", "p95", "most"))
+        absent = f"  none for {100 * row['absent_share']:.3g} % of the time" if row["absent_share"] else ""
+        lines.append(f"{row['quantity']:<20}{numbers}{absent}")
+    return "\n".join(lines)
+
+
+def calibrate(
+    file: Path,
+    /,
+    *,
+    rates: Path | None = None,
+    column: Columns = None,
+    first: str | None = None,
+    single_losses: Annotated[bool, Parameter(negative="")] = False,
+    summary: str = "",
+    source: str = "",
+    out: Path | None = None,
+    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> None:
+    """Fit the model of Starlink's 15 s (path.kind = "starlink") to measured round trips, with 95 % intervals.
+
+    Args:
+        file: Round trips: a file of `transorbit trace import`, or what that command reads.
+        rates: Rates towards the user in short intervals, as iperf3's JSON; without them the model has no rate.
+        first: The second of the minute at which epochs begin, below 15 s; by default the one that fits best.
+        single_losses: Data are lost by themselves as often as single probes; by default only bursts are losses of data.
+        summary: What is fitted, in a line; it stands in the file.
+        source: Where the measurements are from, and their licence; it stands in the file.
+        out: The file of parameters, for path.file of a scenario.
+        json_: Print the parameters as JSON.
+    """
+    columns = _columns(column)
+    measured = to.trace.read(file, columns=columns).table
+    of_rates = to.trace.read(rates).table if rates else None
+    fit = to.trace.fit(
+        _with_round_trips(file, measured),
+        rates=of_rates,
+        first_s=None if first is None else parse.seconds("--first", first),
+        single_losses=single_losses,
+        summary=summary,
+        source=source,
+    )
+    if out:
+        write_text(fit.toml(), out)
+    if json_:
+        print(json.dumps(fit.parameters, indent=2))
+        return
+    for note in fit.notes:
+        print(note)
+    print(f"{'':<26}{'value':>10}   95 % interval")
+    for row in fit.intervals.iter_rows(named=True):
+        interval = f"{row['low']:.4g} to {row['high']:.4g} {row['unit']}".rstrip()
+        print(f"{row['parameter']:<26}{row['value']:>10.4g}   {interval}")
+    if out:
+        print(f'written: {out}\n  path = {{ kind = "starlink", file = "{out}" }}')
+
+
+def _with_round_trips(file: Path, table: pl.DataFrame) -> pl.DataFrame:
+    if "rtt_ms" in table.columns:
+        return table
+    for name, factor in (
+        ("rtt_s", 1e3),
+        ("one_way_delay_ms", 2.0),
+        ("one_way_delay_s", 2e3),
+        ("delay_s", 2e3),
+        ("delay_ms", 2.0),
+    ):
+        if name in table.columns:
+            return table.with_columns(rtt_ms=pl.col(name) * factor)
+    raise UsageError(f"{file}: has no round trips, but {', '.join(table.columns)}")

@@ -1,0 +1,105 @@
+"""What is drawn: the tables and numbers that figures take from a result, and nothing of how it came about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import polars as pl
+
+    from transorbit.sweep.axes import Axis
+    from transorbit.sweep.metrics import Metric
+
+
+class Result(Protocol):
+    """A run, as `transorbit.Result`."""
+
+    summary: dict[str, Any]
+    captures: dict[str, Path]
+
+    @property
+    def series(self) -> pl.DataFrame:
+        """Samples of the flows, by time."""
+        ...
+
+    @property
+    def goodput_bps(self) -> float:
+        """Of all flows together."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """Its title, or a name."""
+        ...
+
+    @property
+    def partial(self) -> bool:
+        """Whether it was stopped early."""
+        ...
+
+
+class SweepResult(Protocol):
+    """A sweep, as `transorbit.sweep.SweepResult`."""
+
+    runs: pl.DataFrame
+    flows: pl.DataFrame
+
+    @property
+    def axes(self) -> Sequence[Axis]:
+        """What was varied."""
+        ...
+
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        """What is shown, by name."""
+        ...
+
+
+class Capacity(Protocol):
+    """A study of the last hop, as `transorbit.Capacity`."""
+
+    report: dict[str, Any]
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """A row for each policy and number of users."""
+        ...
+
+
+class PlrCurves(Protocol):
+    """A study of packet loss, as `transorbit.access.PlrCurves`."""
+
+    report: dict[str, Any]
+    table: pl.DataFrame
+
+    @property
+    def methods(self) -> list[str]:
+        """The labels of the curves."""
+        ...
+
+
+class Map(Protocol):
+    """A map of a constellation, as `transorbit.constellation.Map`."""
+
+    @property
+    def satellites(self) -> pl.DataFrame:
+        """The points below the satellites."""
+        ...
+
+    @property
+    def footprints(self) -> pl.DataFrame:
+        """The edges of the footprints."""
+        ...
+
+    @property
+    def links(self) -> pl.DataFrame:
+        """Satellites that are linked."""
+        ...
+
+    @property
+    def tracks(self) -> pl.DataFrame:
+        """The points below over the following time."""
+        ...

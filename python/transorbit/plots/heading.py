@@ -1,0 +1,201 @@
+"""What stands above panels: titles, notes and legends, in as many lines as the width of the figure asks for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+# Inches at the left of a panel that its axis takes, in a figure over time; the least of a gap between texts.
+_AXIS_IN, _GAP_IN = 0.75, 0.25
+# The height of a line of text, and what a legend has around it, in sizes of its text.
+_LINE, _ROOM = 1.5, 0.7
+# Of a legend, in sizes of its text: the handle, the space after it, and that between columns.
+_HANDLE, _AFTER_HANDLE, _BETWEEN = 1.4, 0.5, 1.2
+_LONG_HANDLE = 2.4
+_POINTS_PER_IN = 72
+# Legend, ticks and the name of the horizontal axis take this much of a panel's height; no name is broken finer.
+_AROUND_PANEL_IN, _LEAST_NAME_IN = 0.9, 1.1
+
+
+class Chart(Figure):
+    """A figure that knows the numbers it shows."""
+
+    numbers: pl.DataFrame | None = None
+    #: The share of its height that is below the title.
+    below_title: float = 1.0
+    #: A line that belongs to the title.
+    note: str = ""
+
+
+def width_in(text: str, size: float, *, bold: bool = False) -> float:
+    """The width of a text in inches: of its longest line."""
+    font = FontProperties(family=mpl.rcParams["font.family"], size=size, weight="bold" if bold else "normal")
+    widths = [text_to_path.get_text_width_height_descent(line, font, ismath=False)[0] for line in text.split("\n")]
+    return float(max(widths)) / _POINTS_PER_IN
+
+
+def wrapped(text: str, room_in: float, size: float, *, bold: bool = False) -> str:
+    """The text in lines that are no wider than so many inches, if no word is."""
+    lines: list[str] = []
+    for word in text.split():
+        if lines and width_in(f"{lines[-1]} {word}", size, bold=bold) <= room_in:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return "\n".join(lines)
+
+
+def name(fig: Chart, title: str) -> None:
+    """Write the title above everything else; a layout would put it where the legend is."""
+    width, height = fig.get_size_inches()
+    size = text_size("axes.titlesize")
+    text = wrapped(title, width - 0.15, size, bold=True)
+    fig.text(0.01, 1 - 0.04 / height, text, ha="left", va="top", fontsize=size, fontweight="bold")
+    lines_in = (text.count("\n") + 1) * size * 1.4 / _POINTS_PER_IN + 0.05
+    fig.set_size_inches(width, height + lines_in)
+    fig.below_title = 1 - lines_in / (height + lines_in)
+    _leave(fig, fig.below_title)
+
+
+def legend(figure: Figure, handles: Sequence[Artist], *, title: str | None = None) -> None:
+    """Put a legend above all panels, in as many columns as there is room for, and make the figure higher by it."""
+    width, height = figure.get_size_inches()
+    size = text_size("legend.fontsize")
+    labels = [str(handle.get_label()) for handle in handles]
+    columns = _columns(labels, width - 0.2, _LONG_HANDLE)
+    below_title = getattr(figure, "below_title", 1.0)
+    lines = -(-len(handles) // columns) + (title is not None)
+    room_in = (_LINE * lines + _ROOM) * size / _POINTS_PER_IN
+    title_in = (1 - below_title) * height
+    height += room_in
+    figure.set_size_inches(width, height)
+    top = 1 - title_in / height
+    if title_in:
+        figure.texts[0].set_y(1 - 0.04 / height)
+    figure.legend(
+        handles=handles,
+        loc="upper center",
+        bbox_to_anchor=(0.5, top),
+        ncols=columns,
+        title=title,
+        handlelength=_LONG_HANDLE,
+        columnspacing=_BETWEEN,
+        handletextpad=_AFTER_HANDLE,
+        borderaxespad=0.2,
+    )
+    _leave(figure, top - room_in / height)
+
+
+def above(ax: Axes) -> None:
+    """Put the legend of a panel above it, out of the data's way; it is placed when the figure is finished."""
+    handles, labels = ax.get_legend_handles_labels()
+    room = _room(ax)
+    ax.legend(
+        handles,
+        labels,
+        loc="lower right",
+        bbox_to_anchor=(1.0, 1.0),
+        ncols=_columns(labels, room, _HANDLE),
+        borderaxespad=0.2,
+        borderpad=0.2,
+        columnspacing=_BETWEEN,
+        handlelength=_HANDLE,
+        handletextpad=_AFTER_HANDLE,
+    )
+
+
+def name_upright(ax: Axes, label: str) -> None:
+    """Name the vertical axis, in as many lines as the height of its panel asks for."""
+    place: Any = ax.get_subplotspec()
+    figure: Any = ax.get_figure(root=True)
+    height = figure.get_size_inches()[1] / place.get_gridspec().nrows - _AROUND_PANEL_IN
+    ax.set_ylabel(wrapped(label, max(height, _LEAST_NAME_IN), text_size("axes.labelsize")))
+
+
+def settle(fig: Chart, axes: Sequence[Axes], title: str) -> None:
+    """Write the title and the figure's note above the first panel, beside its legend if there is room, else above it.
+
+    The figure becomes as much higher as its legends and the lines of its title take.
+    """
+    first = axes[0]
+    room, size, small = _room(first), text_size("axes.titlesize"), text_size("legend.fontsize")
+    title_in = width_in(title, size, bold=True) if title else 0.0
+    beside = room - title_in - _GAP_IN
+    rows = [_rows(ax) for ax in axes]
+    pad = mpl.rcParams["axes.titlepad"]
+    one_line = rows[0] == 1 and not fig.note and _legend_width(_labels(first), 1, _HANDLE) <= beside
+    if rows[0] and not one_line:
+        pad += (_LINE * rows[0] + 0.3) * small
+    if fig.note:
+        if width_in(fig.note, small) <= beside:
+            first.set_title(fig.note, loc="right", fontsize=small, fontweight="normal", pad=pad)
+        else:
+            text = wrapped(fig.note, room, small)
+            first.annotate(text, (0, 1), (0, pad), xycoords="axes fraction", textcoords="offset points", fontsize=small)
+            pad += _LINE * small * (text.count("\n") + 1)
+    lines = 0
+    if title:
+        text = wrapped(title, room, size, bold=True)
+        lines = text.count("\n") + 1
+        first.set_title(text, pad=pad)
+    higher = pad - mpl.rcParams["axes.titlepad"] + _LINE * size * max(lines - 1, 0)
+    higher += sum(_LINE * small * (count - 1) for count in rows[1:] if count > 1)
+    width, height = fig.get_size_inches()
+    fig.set_size_inches(width, height + higher / _POINTS_PER_IN)
+
+
+def text_size(key: str) -> float:
+    """The size of a kind of text in points, from the style."""
+    parameters: Any = mpl.rcParams
+    size = parameters[key]
+    return float(size if isinstance(size, int | float) else parameters["font.size"])
+
+
+def _room(ax: Axes) -> float:
+    """Inches that a panel is broad: about, for it is laid out when it is drawn."""
+    figure: Any = ax.get_figure(root=True)
+    return float(figure.get_size_inches()[0]) - _AXIS_IN
+
+
+def _labels(ax: Axes) -> list[str]:
+    return ax.get_legend_handles_labels()[1] if ax.get_legend() else []
+
+
+def _rows(ax: Axes) -> int:
+    """The lines of the legend above a panel."""
+    labels = _labels(ax)
+    return -(-len(labels) // _columns(labels, _room(ax), _HANDLE)) if labels else 0
+
+
+def _columns(labels: Sequence[str], room_in: float, handle: float) -> int:
+    """As many columns as there is room for."""
+    for count in range(len(labels), 1, -1):
+        if _legend_width(labels, -(-len(labels) // count), handle) <= room_in:
+            return count
+    return 1
+
+
+def _legend_width(labels: Sequence[str], rows: int, handle: float) -> float:
+    """The inches that a legend of so many rows takes; its columns are filled one after the other."""
+    size = text_size("legend.fontsize")
+    columns = [labels[start : start + rows] for start in range(0, len(labels), rows)]
+    texts = sum(max(width_in(label, size) for label in column) for column in columns)
+    around = len(columns) * (handle + _AFTER_HANDLE) + (len(columns) - 1) * _BETWEEN + 0.6
+    return texts + around * size / _POINTS_PER_IN
+
+
+def _leave(figure: Figure, share: float) -> None:
+    """Let the panels have this share of the height, from below."""
+    engine: Any = figure.get_layout_engine()
+    engine.set(rect=(0, 0, 1, share))

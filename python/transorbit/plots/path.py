@@ -1,0 +1,144 @@
+"""Plots of the path, of the satellite that serves, and of the return link, over the time of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from transorbit.plots import heading, style
+from transorbit.plots.run import bins_of, figure, first_flow
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from transorbit.result import Result
+
+_BINS = 300
+# More than a satellite's motion makes of a sample: twice its speed over ground and link, and a degree and a half a
+# second, seen from below.
+_DRIFT_S_PER_S, _TURN_DEG_PER_S = 1e-4, 1.5
+_DASHED = (0, (3, 2))
+
+
+def path_delay(result: Result, **look: Unpack[style.Look]) -> Figure | None:
+    """The one-way propagation delay of the long path: it drifts, and jumps when a route changes."""
+    series = first_flow(result).drop_nulls("path_delay_s")
+    if series["path_delay_s"].n_unique() < 2:
+        return None
+    with figure("One-way delay of the path", result, look) as (fig, [ax]):
+        path_panel(ax, result)
+        heading.above(ax)
+        path = result.summary["path"]
+        if path["handovers"]:
+            fig.note = f"handovers: {path['user_handovers']} of the users, {path['gateway_handovers']} of the gateway"
+    return fig
+
+
+def path_panel(ax: Axes, result: Result) -> None:
+    """The delay, with the instants at which it jumps."""
+    series = first_flow(result).drop_nulls("path_delay_s")
+    series = series.with_columns(pl.col("path_delay_s") * 1e3)
+    _broken(ax, series, "path_delay_s", _DRIFT_S_PER_S * 1e3, style.BLUE)
+    delay = series["path_delay_s"]
+    low, high = float(delay.min()), float(delay.max())  # type: ignore[arg-type]
+    room = max(0.12 * (high - low), 1.0)
+    ax.set_ylim(max(low - room, 0), high + room)
+    ax.set_ylabel("Delay (ms)")
+    others = _jumps(series, "path_delay_s", _DRIFT_S_PER_S * 1e3)
+    if "elevation_deg" in series.columns:
+        of_users = _jumps(series, "elevation_deg", _TURN_DEG_PER_S)
+        _mark(ax, of_users, style.ORANGE, "handover of the users")
+        others = [time for time in others if time not in of_users]
+    _mark(ax, others, style.GREY, "other route, or handover of the gateway")
+
+
+def satellite(result: Result, **look: Unpack[style.Look]) -> Figure | None:
+    """The elevation of the serving satellite and the Doppler shift of the carrier, as the users see them."""
+    if "elevation_deg" not in result.series.columns:
+        return None
+    series = first_flow(result)
+    has_carrier = series["doppler_hz"].null_count() < len(series)
+    rows = 2 if has_carrier else 1
+    with figure("The satellite that serves the users", result, look, rows=rows, height=2.2 * rows + 0.4) as (fig, axes):
+        handovers = _jumps(series, "elevation_deg", _TURN_DEG_PER_S)
+        _broken(axes[0], series, "elevation_deg", _TURN_DEG_PER_S, style.BLUE)
+        axes[0].set_ylabel("Elevation (deg)")
+        axes[0].set_ylim(0, 90)
+        if has_carrier:
+            shift = pl.when(pl.col("time_s").is_in(handovers)).then(None).otherwise(pl.col("doppler_hz") / 1e3)
+            axes[1].plot(series["time_s"], series.select(shift).to_series(), color=style.PURPLE)
+            axes[1].axhline(0, color=style.GREY, linewidth=0.6)
+            axes[1].set_ylabel("Doppler shift (kHz)")
+        for ax in axes:
+            _mark(ax, handovers, style.ORANGE, "handover" if ax is axes[0] else None)
+        if handovers:
+            heading.above(axes[0])
+    return fig
+
+
+def return_link(result: Result, **look: Unpack[style.Look]) -> Figure | None:
+    """The return link over time: load and losses of random access, granted and used slots, waiting datagrams."""
+    series = result.series
+    if "waiting_datagrams" not in series.columns:
+        return None
+    binned = (
+        bins_of(first_flow(result), _BINS)
+        .group_by("bin", maintain_order=True)
+        .agg(
+            pl.sum("random_packets", "random_lost", "random_slots", "granted_slots", "used_slots"),
+            pl.mean("waiting_datagrams"),
+        )
+        .with_columns(
+            load=(pl.col("random_packets") / pl.col("random_slots")).fill_nan(0.0),
+            lost=(pl.col("random_lost") / pl.col("random_slots")).fill_nan(0.0),
+        )
+    )
+    starts = binned["bin"]
+    width = (starts[1] - starts[0] if len(starts) > 1 else result.summary["simulated_s"]) or 1.0
+    random, dedicated = (binned[name].sum() > 0 for name in ("random_packets", "granted_slots"))
+    if not (random or dedicated):
+        return None
+    rows = 1 + random + dedicated
+    with figure("Return link", result, look, rows=rows, height=0.4 + 1.6 * rows) as (fig, axes):
+        panels = iter(axes)
+        if random:
+            ax = next(panels)
+            ax.plot(binned["bin"], binned["load"], color=style.BLUE, label="sent")
+            ax.plot(binned["bin"], binned["lost"], color=style.RED, label="lost")
+            ax.set_ylabel("Random access\n(packets per slot)")
+            heading.above(ax)
+        if dedicated:
+            ax = next(panels)
+            ax.plot(binned["bin"], binned["granted_slots"] / width, color=style.SKY, label="granted")
+            ax.plot(binned["bin"], binned["used_slots"] / width, color=style.BLUE, label="used")
+            ax.set_ylabel("Dedicated access\n(slots per s)")
+            heading.above(ax)
+        ax = next(panels)
+        ax.plot(binned["bin"], binned["waiting_datagrams"], color=style.GREEN)
+        ax.set_ylabel("Waiting\n(datagrams)")
+        for ax in axes:
+            ax.set_ylim(bottom=0)
+    return fig
+
+
+def _jumps(series: pl.DataFrame, column: str, per_s: float) -> list[float]:
+    """The instants since whose predecessor a column changed by more than it drifts."""
+    step = series.select("time_s", by=pl.col(column).diff().abs(), after=pl.col("time_s").diff())
+    return step.filter(pl.col("by") > per_s * pl.col("after") + per_s / 10)["time_s"].to_list()
+
+
+def _broken(ax: Axes, series: pl.DataFrame, column: str, per_s: float, color: str) -> None:
+    """A line that is interrupted where the column jumps."""
+    jumps = _jumps(series, column, per_s)
+    value = pl.when(pl.col("time_s").is_in(jumps)).then(None).otherwise(pl.col(column))
+    ax.plot(series["time_s"], series.select(value).to_series(), color=color)
+
+
+def _mark(ax: Axes, times: list[float], color: str, label: str | None) -> None:
+    for index, time in enumerate(times):
+        name = label if index == 0 else None
+        ax.axvline(time, color=color, linewidth=0.9, linestyle=_DASHED, label=name)

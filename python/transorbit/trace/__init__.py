@@ -1,0 +1,143 @@
+"""Measured paths: read other programs' measurements, look at a path over time, fit a model to one."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from transorbit._ask import ask_table
+from transorbit._core import ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+    from transorbit.trace.calibrate import Fit, fit
+    from transorbit.trace.readers import Measurement
+
+__all__ = ["Fit", "Measurement", "course", "csv_of_parquet", "fit", "read", "summary", "write"]
+_WITHIN = {"Fit": "calibrate", "fit": "calibrate", "Measurement": "readers"}
+
+
+def __getattr__(name: str) -> Any:
+    """What needs a library that takes its time to load, once it is asked for."""
+    if name not in _WITHIN:
+        raise AttributeError(name)
+    return getattr(importlib.import_module(f"transorbit.trace.{_WITHIN[name]}"), name)
+
+
+def read(
+    path: str | Path, *, up: str | Path | None = None, columns: Mapping[str, str] | None = None, step_s: float = 0.01
+) -> Measurement:
+    """Read somebody's measurement, whatever program wrote it; its contents tell which.
+
+    Known are logs of ping (also as LENS has them), irtt's and iperf3's JSON, mahimahi's packet-delivery traces,
+    Hypatia's round trips, the status of a Starlink dish, and tables (CSV, Parquet) whose header names quantities and
+    units.
+
+    Args:
+        path: the file.
+        up: mahimahi's trace of the other direction.
+        columns: what the columns of a table are, as `{"rtt_ms": "ping_avg"}`, where its header says it otherwise.
+        step_s: the time in which mahimahi's packets are counted, and between probes of a ping without timestamps.
+
+    Raises:
+        ScenarioError: the file is none of these, or a line of it is wrong.
+        OSError: the file cannot be read.
+    """
+    from transorbit.trace import readers
+
+    found = readers.read(str(path), Path(path).read_bytes(), columns or {}, step_s)
+    if up is None:
+        return found
+    other = readers.read(str(up), Path(up).read_bytes(), {}, step_s)
+    if [*found.table.columns, *other.table.columns] != ["time_s", "rate_down_mbps"] * 2:
+        raise ScenarioError(f"{up}: a second direction is read of mahimahi's traces alone")
+    both = found.table.join(
+        other.table.rename({"rate_down_mbps": "rate_up_mbps"}), on="time_s", how="full", coalesce=True
+    )
+    return readers.Measurement(found.kind, both.sort("time_s"), [*found.notes, f"{up}: {other.notes[0]}, upwards"])
+
+
+def write(measurement: Measurement, path: str | Path) -> None:
+    """Write a measurement as the file of a path: a table, or Parquet if the name ends so."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".parquet":
+        measurement.table.write_parquet(path)
+    else:
+        path.write_text(measurement.table.write_csv(), encoding="utf-8", newline="")
+
+
+def csv_of_parquet(contents: bytes) -> bytes:
+    """The table of a Parquet file as comma-separated text, which the core reads."""
+    import polars as pl
+
+    try:
+        table = pl.read_parquet(io.BytesIO(contents))
+    except Exception as error:  # polars raises several kinds
+        raise ScenarioError(f"no Parquet file: {str(error).splitlines()[0]}") from None
+    flat = [name for name, kind in table.schema.items() if not kind.is_nested()]
+    return table.select(flat).write_csv().encode()
+
+
+def course(
+    path: Mapping[str, Any],
+    *,
+    duration_s: float | None = None,
+    step_s: float | None = None,
+    seed: int = 1,
+    base_dir: str | Path = ".",
+) -> pl.DataFrame:
+    """What packets meet on a path over time, as a run with this seed has it.
+
+    Args:
+        path: as a scenario's `path`.
+        duration_s: by default to the end of what was measured.
+        step_s: time between rows; by default there is one wherever something is known.
+        seed: of the run.
+        base_dir: the folder that the names of files start from.
+
+    Returns:
+        `time_s`, `delay_down_s`, `delay_up_s`, `rate_down_bps`, `rate_up_bps`, `loss_down`, `loss_up`; empty where the
+        path has none.
+
+    Raises:
+        ScenarioError: names the key of the path that is wrong.
+    """
+    asked: dict[str, Any] = {"duration_s": duration_s, "step_s": step_s, "seed": seed}
+    file = Path(base_dir) / str(path.get("file", ""))
+    if not file.is_file() or file.read_bytes()[:4] != b"PAR1":
+        return ask_table("path.course", base_dir=base_dir, path=dict(path), **asked).fill_nan(None)
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / file.name).write_bytes(csv_of_parquet(file.read_bytes()))
+        return ask_table("path.course", base_dir=folder, path={**path, "file": file.name}, **asked).fill_nan(None)
+
+
+def summary(table: pl.DataFrame) -> pl.DataFrame:
+    """The quantities of a course: least, 5, 50 and 95 % and most, and the share of the time without one."""
+    import polars as pl
+
+    shown = table.select(
+        "time_s",
+        ((pl.col("delay_down_s") + pl.col("delay_up_s")) * 1e3).alias("round trip (ms)"),
+        (pl.col("rate_down_bps") / 1e6).alias("rate down (Mbit/s)"),
+        (pl.col("rate_up_bps") / 1e6).alias("rate up (Mbit/s)"),
+        (pl.col("loss_down") * 100).alias("loss down (%)"),
+        (pl.col("loss_up") * 100).alias("loss up (%)"),
+    )
+    rows = []
+    lasts = (shown["time_s"].shift(-1) - shown["time_s"]).fill_null(0.0)
+    for name in shown.columns[1:]:
+        values = shown[name]
+        if values.null_count() == len(values):
+            continue
+        absent = float(lasts.filter(values.is_null()).sum()) / max(float(lasts.sum()), 1e-9)
+        quantiles = [values.quantile(share, "linear") for share in (0.0, 0.05, 0.5, 0.95, 1.0)]
+        rows.append((name, *quantiles, absent))
+    names = ["quantity", "least", "p5", "median", "p95", "most", "absent_share"]
+    return pl.DataFrame(rows, schema=names, orient="row")

@@ -1,0 +1,307 @@
+"""Fits the model of Starlink's 15 s (`path.kind = "starlink"`) to measured round trips, and to rates."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from transorbit import statistics
+from transorbit._core import ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+EPOCH_S = 15.0
+# Of an epoch with fewer answers a median says little.
+_LEAST_ANSWERS = 20
+# Losses so soon after the begin of an epoch belong to it: reallocation is not instantaneous, nor are clocks exact.
+_NEAR_BEGIN_S = 6.0
+_LEVELS, _DEVIATIONS, _OTHERS = 41, 101, 21
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Parameters of the model, with intervals.
+
+    Attributes:
+        parameters: as the file of a path of kind `starlink` has them.
+        intervals: columns `parameter`, `value`, `low`, `high` (95 %, by resampling epochs) and `unit`.
+        notes: what was found on the way, each as a sentence.
+    """
+
+    parameters: dict[str, Any]
+    intervals: pl.DataFrame
+    notes: list[str] = field(default_factory=list)
+
+    def toml(self) -> str:
+        """The parameters as the file that a scenario names."""
+        import tomli_w
+
+        return tomli_w.dumps(self.parameters)
+
+
+def epochs(table: pl.DataFrame, first_s: float | None = None) -> tuple[pl.DataFrame, float]:
+    """Answers with the epoch that they belong to, and the second of the minute (below 15) at which epochs begin.
+
+    Args:
+        table: `unix_time_s` or `time_s`, and `rtt_ms` (empty: lost).
+        first_s: that second, where it is known; by default the one with which epochs are most even.
+    """
+    at = "unix_time_s" if "unix_time_s" in table.columns else "time_s"
+    if at not in table.columns or "rtt_ms" not in table.columns:
+        raise ScenarioError(
+            f"columns unix_time_s (or time_s) and rtt_ms are needed, and there are {', '.join(table.columns)}"
+        )
+    rows = table.select(t=pl.col(at), rtt_ms=pl.col("rtt_ms"))
+    if rows["t"].max() - rows["t"].min() < 4 * EPOCH_S:  # type: ignore[operator]
+        raise ScenarioError("a minute or more is needed: epochs take 15 s")
+    if first_s is None:
+        tried = [offset / 2 for offset in range(30)]
+        first_s = min(tried, key=lambda offset: _spread_within(rows, offset))
+    return rows.with_columns(epoch=((pl.col("t") - first_s) / EPOCH_S).floor().cast(pl.Int64)), first_s
+
+
+def _spread_within(rows: pl.DataFrame, offset: float) -> float:
+    """The mean interquartile range within epochs."""
+    spreads = (
+        rows.drop_nulls()
+        .group_by(((pl.col("t") - offset) / EPOCH_S).floor())
+        .agg(spread=pl.col("rtt_ms").quantile(0.75) - pl.col("rtt_ms").quantile(0.25), n=pl.len())
+        .filter(pl.col("n") >= _LEAST_ANSWERS)
+    )
+    return float(spreads["spread"].mean() or math.inf)  # type: ignore[arg-type]
+
+
+def levels(rows: pl.DataFrame) -> pl.DataFrame:
+    """Of each epoch with enough answers its median, `level_ms`, and its interquartile range over 1.349, `spread_ms`."""
+    return (
+        rows.filter(pl.col("rtt_ms").is_not_null())
+        .group_by("epoch")
+        .agg(
+            level_ms=pl.col("rtt_ms").median(),
+            spread_ms=(pl.col("rtt_ms").quantile(0.75) - pl.col("rtt_ms").quantile(0.25)) / 1.349,
+            n=pl.len(),
+        )
+        .filter(pl.col("n") >= _LEAST_ANSWERS)
+        .sort("epoch")
+        .drop("n")
+    )
+
+
+def deviations(rows: pl.DataFrame) -> pl.DataFrame:
+    """Answers with their epoch's level and spread, and `deviation_ms` from the level."""
+    joined = rows.join(levels(rows), on="epoch", how="inner", maintain_order="left")
+    return joined.with_columns(deviation_ms=pl.col("rtt_ms") - pl.col("level_ms"))
+
+
+def runs(rows: pl.DataFrame) -> pl.DataFrame:
+    """Runs of lost probes: `t` (of the first), `length` and `lasts_s`.
+
+    A program that waits for each answer sends late after a loss, so a run lasts as many ordinary intervals as it has
+    probes.
+    """
+    interval = float(rows["t"].diff().median() or 0.0)  # type: ignore[arg-type]
+    lost = rows.with_columns(lost=pl.col("rtt_ms").is_null(), run=pl.col("rtt_ms").is_null().rle_id())
+    return (
+        lost.filter(pl.col("lost"))
+        .group_by("run")
+        .agg(t=pl.col("t").min(), length=pl.len())
+        .with_columns(lasts_s=pl.col("length") * interval)
+        .drop("run")
+        .sort("t")
+    )
+
+
+def fit(
+    table: pl.DataFrame,
+    *,
+    rates: pl.DataFrame | None = None,
+    first_s: float | None = None,
+    single_losses: bool = False,
+    resamples: int = 100,
+    summary: str = "",
+    source: str = "",
+) -> Fit:
+    """Fit the model to round trips.
+
+    Args:
+        table: `unix_time_s` or `time_s`, and `rtt_ms` (empty: lost), a probe each.
+        rates: `time_s` or `unix_time_s` and `rate_down_mbps`, in short intervals; without it the model has no rate.
+        first_s: the second of the minute (below 15) at which epochs begin; by default the one that fits best.
+        single_losses: whether data are lost by themselves as often as single probes. Mostly not: a gateway that has
+            much to do leaves probes without an answer, and data lost as often would leave TCP a tenth of its rate.
+        resamples: for the intervals.
+        summary: what is fitted, in a line.
+        source: where the measurements are from, and their licence.
+
+    Raises:
+        ScenarioError: a column is missing, or there is too little.
+    """
+    rows, first_s = epochs(table, first_s)
+    parts = _parts(rows)
+    values = {**_scalars(parts), **({} if rates is None else _rates(rates, first_s))}
+    whole = parts["deviations"]
+    parameters = {
+        "summary": summary or "fitted by transorbit calibrate",
+        "source": source or "not said",
+        "epoch_s": EPOCH_S,
+        "first_s": first_s,
+        "least_ms": float(rows["rtt_ms"].min()),  # type: ignore[arg-type]
+        "level_ms": _quantiles(parts["levels"]["level_ms"], _LEVELS),
+        "level_correlation": values["level_correlation"],
+        "deviation": _quantiles((whole["deviation_ms"] / whole["spread_ms"].clip(0.1)).drop_nulls(), _DEVIATIONS),
+        "spread_ms": _quantiles(parts["levels"]["spread_ms"].clip(0.1), _OTHERS),
+        "deviation_correlation_ms": values["deviation_correlation_ms"],
+        "burst_at_epoch": values["burst_at_epoch"],
+        "burst_after_s": values["burst_after_s"],
+        "bursts_per_s": values["bursts_per_s"],
+        "burst_ms": _quantiles(parts["bursts"]["lasts_s"] * 1e3, _OTHERS) if parts["bursts"].height > 1 else [0.0, 0.0],
+        "loss": values["single_losses"] if single_losses else 0.0,
+        "rate_mbps": values.get("rate_mbps", []),
+        "rate_correlation": values.get("rate_correlation", 0.0),
+    }
+    found = parts["levels"].height
+    lost = parts["rows"]["rtt_ms"].null_count()
+    notes = [
+        f"{rows.height} probes in {found} epochs of 15 s, which begin at :{first_s:04.1f} and every 15 s after it",
+        f"{lost} probes lost, {parts['singles']} of them alone and the others in {parts['bursts'].height} bursts",
+    ]
+    return Fit(_rounded(parameters), _intervals(rows, _scalars(parts), resamples), notes)
+
+
+def _parts(rows: pl.DataFrame) -> dict[str, Any]:
+    found = levels(rows)
+    if found.height < 4:
+        raise ScenarioError(f"{found.height} epochs with {_LEAST_ANSWERS} answers or more: 4 are needed")
+    lost = runs(rows)
+    begin = rows.select((pl.col("t") - pl.col("epoch") * EPOCH_S).min()).item()
+    lost = lost.with_columns(since=(pl.col("t") - begin) % EPOCH_S)
+    near = lost.filter(pl.col("since") < _NEAR_BEGIN_S)
+    # As many would be near by chance; twice the deviation of a count more is no chance.
+    chance = (lost.height - near.height) * _NEAR_BEGIN_S / (EPOCH_S - _NEAR_BEGIN_S)
+    is_near = near.height > chance + 2 * math.sqrt(chance + 1)
+    of_epochs = near if is_near else near.clear()
+    others = lost.join(of_epochs, on="t", how="anti") if is_near else lost
+    return {
+        "rows": rows,
+        "levels": found,
+        "deviations": deviations(rows.drop_nulls()),
+        "of_epochs": of_epochs,
+        "bursts": pl.concat([of_epochs, others.filter(pl.col("length") > 1)]),
+        "singles": int((others["length"] == 1).sum()),
+    }
+
+
+def _scalars(parts: dict[str, Any]) -> dict[str, float]:
+    """The parameters that are numbers, and the medians of those that are tables."""
+    rows, found, bursts = parts["rows"], parts["levels"], parts["bursts"]
+    seconds = found.height * EPOCH_S
+    near = parts["of_epochs"]
+    return {
+        "level_median_ms": float(found["level_ms"].median()),
+        "level_correlation": _correlation(found, "level_ms"),
+        "spread_median_ms": float(found["spread_ms"].median()),
+        "deviation_correlation_ms": _correlation_time(parts["deviations"]),
+        "burst_at_epoch": min(near.height / max(found.height, 1), 1.0),
+        "burst_after_s": float(near["since"].median() or 0.0),
+        "bursts_per_s": (bursts.height - near.height) / seconds,
+        "single_losses": parts["singles"] / max(rows.height, 1),
+    }
+
+
+def _correlation(found: pl.DataFrame, column: str) -> float:
+    """The normal correlation of a value with that of the epoch before, by that of their ranks (Pearson 1907)."""
+    pairs = found.join(found.with_columns(epoch=pl.col("epoch") + 1), on="epoch", suffix="_before")
+    if pairs.height < 8:
+        return 0.0
+    ranks = pairs.select(pl.corr(column, f"{column}_before", method="spearman")).item()
+    return max(-0.99, min(0.99, 2 * math.sin(math.pi / 6 * ranks))) if ranks == ranks else 0.0
+
+
+def _correlation_time(table: pl.DataFrame) -> float:
+    """The time in ms over which the rank correlation of successive deviations would fall to 1/e."""
+    pairs = table.with_columns(
+        before=pl.col("deviation_ms").shift(1), gap=pl.col("t").diff(), same=pl.col("epoch").diff() == 0
+    ).filter(pl.col("same") & (pl.col("gap") < 1.0))
+    step = float(pairs["gap"].median() or 0.1) * 1e3  # type: ignore[arg-type]
+    found = pairs.select(pl.corr("deviation_ms", "before", method="spearman")).item()
+    correlation = 2 * math.sin(math.pi / 6 * found) if found == found else 0.0
+    return (
+        max(-step / math.log(correlation), 1.0) if 0.01 < correlation < 0.999 else (1.0 if correlation <= 0.01 else 1e4)
+    )
+
+
+def _rates(rates: pl.DataFrame, first_s: float) -> dict[str, Any]:
+    """Of each epoch the rate that a tenth of its intervals exceed: what is sent fills a link only at times."""
+    at = "unix_time_s" if "unix_time_s" in rates.columns else "time_s"
+    if "rate_down_mbps" not in rates.columns:
+        raise ScenarioError(f"rates: a column rate_down_mbps is needed, and there are {', '.join(rates.columns)}")
+    found = (
+        rates.with_columns(epoch=((pl.col(at) - first_s) / EPOCH_S).floor().cast(pl.Int64))
+        .group_by("epoch")
+        .agg(rate=pl.col("rate_down_mbps").quantile(0.9), n=pl.len())
+        .filter(pl.col("n") >= 5)
+        .sort("epoch")
+    )
+    if found.height < 2:
+        raise ScenarioError("rates: two epochs or more are needed")
+    return {"rate_mbps": _quantiles(found["rate"], _OTHERS), "rate_correlation": _correlation(found, "rate")}
+
+
+def _quantiles(values: pl.Series, count: int) -> list[float]:
+    shares: Sequence[float] = [place / (count - 1) for place in range(count)]
+    return [float(values.quantile(share, "linear") or 0.0) for share in shares]
+
+
+def _rounded(parameters: dict[str, Any]) -> dict[str, Any]:
+    def short(value: Any) -> Any:
+        if isinstance(value, list):
+            return [short(each) for each in value]
+        return float(f"{value:.5g}") if isinstance(value, float) else value
+
+    return {name: short(value) for name, value in parameters.items()}
+
+
+_PARAMETER_UNITS = {
+    "level_median_ms": "ms",
+    "spread_median_ms": "ms",
+    "deviation_correlation_ms": "ms",
+    "bursts_per_s": "1/s",
+    "burst_after_s": "s",
+}
+
+
+def _intervals(rows: pl.DataFrame, values: dict[str, float], resamples: int) -> pl.DataFrame:
+    """Percentiles over resampled stretches of a minute, so that neighbours stay neighbours."""
+    blocks = rows.with_columns(block=pl.col("epoch") // 4).partition_by("block", maintain_order=True)
+    found: dict[str, list[float]] = {name: [] for name in values}
+    for chosen in statistics.resamples(len(blocks), resamples):
+        drawn = pl.concat([_moved(blocks[place], 5 * number) for number, place in enumerate(chosen)])
+        try:
+            parts = _parts(drawn)
+        except ScenarioError:
+            continue
+        for name, value in _scalars(parts).items():
+            found[name].append(value)
+    return pl.DataFrame(
+        [
+            (
+                name,
+                value,
+                *(float(pl.Series(found[name]).quantile(share, "linear") or 0.0) for share in (0.025, 0.975)),
+                _PARAMETER_UNITS.get(name, ""),
+            )
+            for name, value in values.items()
+        ],
+        schema=["parameter", "value", "low", "high", "unit"],
+        orient="row",
+    )
+
+
+def _moved(block: pl.DataFrame, epoch: int) -> pl.DataFrame:
+    """A stretch of four epochs that begins with another one."""
+    by = epoch - 4 * pl.col("block")
+    return block.with_columns(epoch=pl.col("epoch") + by, t=pl.col("t") + EPOCH_S * by)

@@ -1,0 +1,376 @@
+"""Measurements in other programs' formats, as columns of a path over time: delay, rate and loss with their units."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from transorbit._core import ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+# What a delivery opportunity of mahimahi carries: a packet of 1500 B.
+_OPPORTUNITY_BITS = 1500 * 8
+# Times since 1970 are larger, those since the start of a measurement smaller.
+_CALENDAR_S = 1e8
+
+
+@dataclass
+class Measurement:
+    """A path over time, as somebody measured it.
+
+    Attributes:
+        kind: the format, in words.
+        table: `time_s` (or `unix_time_s`) and quantities with their units, as a path of kind `trace` reads them.
+        notes: what was understood, and what was left out, each as a sentence.
+    """
+
+    kind: str
+    table: pl.DataFrame
+    notes: list[str] = field(default_factory=list)
+
+
+def read(name: str, contents: bytes, columns: Mapping[str, str], step_s: float) -> Measurement:
+    """Read a file by what it holds.
+
+    Raises:
+        ScenarioError: it is none of the formats, or a line of it is wrong.
+    """
+    if contents[:4] == b"PAR1":
+        return _table(name, pl.read_parquet(io.BytesIO(contents)), columns, "a Parquet table")
+    try:
+        text = contents.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ScenarioError(f"{name}: neither text in UTF-8 nor Parquet") from None
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines:
+        raise ScenarioError(f"{name}: the file is empty")
+    if not columns:
+        for is_format, reader in _FORMATS:
+            if is_format(lines):
+                return reader(name, text, step_s)
+    return _csv(name, text, columns)
+
+
+def _is_json(lines: list[str]) -> bool:
+    return lines[0].lstrip().startswith("{")
+
+
+def _json(name: str, text: str, _: float) -> Measurement:
+    try:
+        content = json.loads(text)
+    except ValueError:
+        try:
+            rows = [json.loads(line) for line in text.splitlines() if line.strip()]
+        except ValueError as error:
+            raise ScenarioError(f"{name}: no JSON: {error}") from None
+        return _table(name, pl.DataFrame(rows, infer_schema_length=None), {}, "JSON lines")
+    if "round_trips" in content:
+        return _irtt(name, content)
+    if "intervals" in content and "start" in content:
+        return _iperf3(content)
+    raise ScenarioError(f"{name}: JSON that is neither of irtt (round_trips) nor of iperf3 (start, intervals)")
+
+
+def _irtt(name: str, content: dict[str, Any]) -> Measurement:
+    """`irtt client -o`: times in ns; one-way delays only help where both clocks agree, so round trips are taken."""
+    rows = content["round_trips"]
+    sent, rtt = [], []
+    for row in rows:
+        stamps = row.get("timestamps", {}).get("client", {}).get("send", {})
+        wall = stamps.get("wall") or stamps.get("monotonic")
+        if wall is None:
+            raise ScenarioError(f"{name}: round trip {row.get('seqno')}: has no time at which it was sent")
+        sent.append(wall / 1e9)
+        answered = row.get("lost", "false") == "false" and "rtt" in row.get("delay", {})
+        rtt.append(row["delay"]["rtt"] / 1e6 if answered else None)
+    notes = ["delay.rtt is the round trip, in ns; a lost probe is an outage up to the next answer"]
+    return Measurement("a log of irtt", _timed(sent, {"rtt_ms": rtt}), notes)
+
+
+def _iperf3(content: dict[str, Any]) -> Measurement:
+    """`iperf3 -J`: bits per second of each interval, and the losses of UDP."""
+    test = content["start"].get("test_start", {})
+    ways = {False: "down" if test.get("reverse") else "up", True: "up" if test.get("reverse") else "down"}
+    begin = float(content["start"].get("timestamp", {}).get("timesecs", 0))
+    protocol = test.get("protocol", "TCP")
+    times, columns = [], {f"rate_{ways[False]}_mbps": [], "loss_percent": []}  # type: ignore[var-annotated]
+    backwards = [each["sum_bidir_reverse"] for each in content["intervals"] if "sum_bidir_reverse" in each]
+    for each in content["intervals"]:
+        part = each["sum"]
+        times.append(begin + part["start"])
+        columns[f"rate_{ways[False]}_mbps"].append(part["bits_per_second"] / 1e6)
+        columns["loss_percent"].append(part.get("lost_percent"))
+    if len(backwards) == len(times) and backwards:
+        columns[f"rate_{ways[True]}_mbps"] = [part["bits_per_second"] / 1e6 for part in backwards]
+    if not any(value is not None for value in columns["loss_percent"]):
+        del columns["loss_percent"]
+    reverse = "on" if test.get("reverse") else "off"
+    notes = [f"sum.bits_per_second of {protocol}, the rate {ways[False]} (reverse is {reverse})"]
+    if protocol == "TCP":
+        controller = content.get("end", {}).get("sender_tcp_congestion", "its congestion control")
+        notes.append(
+            f"this is what TCP got ({controller}), not what the path could carry: as a rate it is a lower bound"
+        )
+    notes.append('no delay: a path needs delay = "20 ms" beside it')
+    return Measurement("a result of iperf3", _timed(times, columns), notes)
+
+
+_PING = re.compile(r"icmp_seq=(\d+)")
+_PING_TIME = re.compile(r"time=([\d.]+) ?ms")
+_PING_STAMP = re.compile(r"^\[([\d.]+)\]")
+
+
+def _is_ping(lines: list[str]) -> bool:
+    return any(_PING.search(line) for line in lines[:20])
+
+
+def _ping(name: str, text: str, step_s: float) -> Measurement:
+    """Iputils' ping, also with -D and -O: a lost probe was sent evenly between its neighbours."""
+    probes: dict[int, tuple[float | None, float]] = {}
+    latest, stamped = 0, False
+    for line in text.splitlines():
+        found, took = _PING.search(line), _PING_TIME.search(line)
+        if not found or not took or line.endswith("(DUP!)"):
+            continue
+        number = latest + ((int(found[1]) - latest + 32768) % 65536 - 32768)
+        latest = number
+        stamp, rtt_ms = _PING_STAMP.match(line), float(took[1])
+        stamped = stamped or stamp is not None
+        probes[number] = (float(stamp[1]) - rtt_ms / 1e3 if stamp else None, rtt_ms)
+    if not probes:
+        raise ScenarioError(f'{name}: no line tells a round trip, as "icmp_seq=1 … time=40.0 ms" does')
+    first, last = min(probes), max(probes)
+    if stamped and any(sent is None for sent, _ in probes.values()):
+        raise ScenarioError(f"{name}: either all lines have a timestamp in brackets, or none")
+    numbers = pl.DataFrame({"number": range(first, last + 1)}, schema={"number": pl.Int64})
+    answers = pl.DataFrame(
+        [(number, sent, rtt) for number, (sent, rtt) in probes.items()],
+        schema={"number": pl.Int64, "sent": pl.Float64, "rtt_ms": pl.Float64},
+        orient="row",
+    )
+    table = numbers.join(answers, on="number", how="left", maintain_order="left")
+    if stamped:
+        table = table.with_columns(sent=pl.col("sent").interpolate_by("number"))
+    else:
+        table = table.with_columns(sent=(pl.col("number") - first) * step_s)
+    lost = table["rtt_ms"].null_count()
+    when = "timestamps of -D" if stamped else f"no timestamps: a probe every {step_s:g} s (--step)"
+    notes = [f"time= is the round trip; {when}", f"{lost} of {table.height} probes without an answer: outages"]
+    return Measurement("a log of ping", _timed(table["sent"].to_list(), {"rtt_ms": table["rtt_ms"].to_list()}), notes)
+
+
+def _numbers(lines: list[str], separator: str | None) -> list[list[float]] | None:
+    try:
+        return [[float(cell) for cell in line.split(separator)] for line in lines[:50]]
+    except ValueError:
+        return None
+
+
+def _is_mahimahi(lines: list[str]) -> bool:
+    rows = _numbers(lines, None)
+    if not rows or any(len(row) != 1 for row in rows) or not all(line.strip().isdigit() for line in lines[:50]):
+        return False
+    times = [row[0] for row in rows]
+    return times == sorted(times)
+
+
+def _mahimahi(name: str, text: str, step_s: float) -> Measurement:
+    """Mahimahi's packet-delivery traces: each line is the millisecond at which a packet of 1500 B may leave."""
+    times: list[int] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        if not line.strip().isdigit() or (times and int(line) < times[-1]):
+            raise ScenarioError(
+                f"{name}: line {number}, column 1: {line.strip()!r} is no millisecond at or after the one before"
+            )
+        times.append(int(line))
+    period = max(times[-1], 1)
+    bins = max(round(period / 1e3 / step_s), 1)
+    width = period / bins
+    counts = [0] * bins
+    for at in times:
+        counts[min(int(at / width), bins - 1)] += 1
+    # Where a trace ends it begins anew: its last row closes the period.
+    rates = [count * _OPPORTUNITY_BITS / (width / 1e3) / 1e6 for count in counts]
+    table = _timed([place * width / 1e3 for place in range(bins + 1)], {"rate_down_mbps": [*rates, rates[0]]})
+    notes = [
+        f"{len(times)} opportunities of 1500 B in {period / 1e3:g} s, counted in {width:g} ms (--step)",
+        'mahimahi begins anew at the end: repeat = true; no delay: a path needs delay = "20 ms" beside it',
+    ]
+    return Measurement("a packet-delivery trace of mahimahi", table, notes)
+
+
+def _is_probes(lines: list[str]) -> bool:
+    rows = _numbers(lines, None)
+    return bool(rows) and all(len(row) == 3 and row[0] > _CALENDAR_S for row in rows or [])
+
+
+def _probes(name: str, text: str, _: float) -> Measurement:
+    """Rows without a header, as LENS has them: time since 1970, number of the probe, round trip in ms (-1: lost)."""
+    times, rtt = [], []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            sent, _number, took = (float(cell) for cell in line.split())
+        except ValueError:
+            raise ScenarioError(f"{name}: line {number}: not a time, a number and a round trip") from None
+        times.append(sent)
+        rtt.append(None if took < 0 else took)
+    lost = sum(value is None for value in rtt)
+    times, rtt = _short_outages(times, rtt)
+    notes = [
+        "no header; the columns must be time since 1970 in s, number of the probe, round trip in ms (-1: lost)",
+        f"{lost} probes without an answer: an outage each, of the time between two probes",
+    ]
+    return Measurement("rows of probes, as LENS has them", _timed(times, {"rtt_ms": rtt}), notes)
+
+
+def _is_hypatia(lines: list[str]) -> bool:
+    rows = _numbers(lines, ",")
+    return bool(rows) and all(len(row) == 2 for row in rows or []) and max(max(row) for row in rows or []) > 1e6
+
+
+def _hypatia(_name: str, text: str, _: float) -> Measurement:
+    """Hypatia's `networkx_rtt_…txt`: rows `time_ns,rtt_ns`, 0 for no route."""
+    rows = [[float(cell) for cell in line.split(",")] for line in text.splitlines() if line.strip()]
+    rtt = [rtt / 1e6 if rtt > 0 else None for _, rtt in rows]
+    notes = ["no header; as Hypatia's networkx_rtt_….txt: time in ns, round trip in ns, 0 without a route"]
+    return Measurement("round trips of Hypatia", _timed([at / 1e9 for at, _ in rows], {"rtt_ms": rtt}), notes)
+
+
+_FORMATS: list[tuple[Callable[[list[str]], bool], Callable[[str, str, float], Measurement]]] = [
+    (_is_json, _json),
+    (_is_ping, _ping),
+    (_is_mahimahi, _mahimahi),
+    (_is_probes, _probes),
+    (_is_hypatia, _hypatia),
+]
+
+# The columns of a Starlink dish's status, by the ends of their names, and their units.
+_DISH = {
+    "pop_ping_latency_ms": ("rtt_ms", 1.0),
+    "pop_ping_drop_rate": ("loss_percent", 100.0),
+}
+_TIMES = ("unix_time_s", "time_s", "@timestamp", "timestamp", "timestamp_start", "time", "datetime", "date")
+_QUANTITY = re.compile(
+    r"(one_way_delay|delay|rtt|rate|throughput|loss|packet_loss|download|upload)(_down|_up)?"
+    r"_(s|ms|us|ns|bps|kbps|mbps|gbps|percent)"
+)
+
+
+def _csv(name: str, text: str, columns: Mapping[str, str]) -> Measurement:
+    try:
+        table = pl.read_csv(io.StringIO(text), comment_prefix="#", infer_schema_length=None)
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).splitlines()[0]
+        raise ScenarioError(f"{name}: no table: {reason}") from None
+    return _table(name, table, columns, "a table")
+
+
+def _table(name: str, table: pl.DataFrame, columns: Mapping[str, str], kind: str) -> Measurement:
+    """A table with a header: by names that are given, a dish's, or those that a path reads."""
+    notes = []
+    if not columns and (dish := {meaning: at for at in table.columns for meaning in _DISH if at.endswith(meaning)}):
+        kind = "the status of a Starlink dish"
+        taken = {_DISH[meaning][0]: table[at] * _DISH[meaning][1] for meaning, at in dish.items()}
+        notes += [f"{at} is {_DISH[meaning][0]}" for meaning, at in dish.items()]
+        notes.append("throughput is what was used, not what the dish could carry: it is left out")
+        when = _time(name, table, None)
+    else:
+        chosen = {meaning: at for meaning, at in columns.items() if not meaning.startswith(("time", "unix_time"))}
+        if not columns:
+            chosen = {at.strip().lower(): at for at in table.columns if _QUANTITY.fullmatch(at.strip().lower())}
+        for meaning, at in chosen.items():
+            if at not in table.columns:
+                raise ScenarioError(
+                    f'{name}: line 1: has no column "{at}" (for {meaning}), but {", ".join(table.columns)}'
+                )
+        if not chosen:
+            given = ", ".join(table.columns)
+            raise ScenarioError(
+                f"{name}: line 1: the header names no quantity of a path: {given}; say what is what, as "
+                f"--column rtt_ms={table.columns[-1]}"
+            )
+        taken = {meaning: table[at] for meaning, at in chosen.items()}
+        notes += [f"{at} is {meaning}" for meaning, at in chosen.items() if at != meaning]
+        when = _time(name, table, next((at for meaning, at in columns.items() if meaning not in chosen), None))
+    seconds, at = when
+    notes.insert(0, f"{at} is the time")
+    result = _timed(seconds, {meaning: values.to_list() for meaning, values in taken.items()})
+    told = {each for each in table.columns if each in taken or any(note.startswith(f"{each} is") for note in notes)}
+    rest = [each for each in table.columns if each not in told]
+    if rest:
+        shown = ", ".join(rest[:6])
+        notes.append(f"left out: {shown}" + (f" and {len(rest) - 6} more" if len(rest) > 6 else ""))
+    return Measurement(kind, result, notes)
+
+
+def _time(name: str, table: pl.DataFrame, given: str | None) -> tuple[list[float], str]:
+    """The time of each row in seconds, and its column."""
+    at = given or next((each for each in _TIMES if each in table.columns), None)
+    if at is None or at not in table.columns:
+        wanted = f'"{at}"' if at else f"any of {', '.join(_TIMES)}"
+        raise ScenarioError(f"{name}: line 1: no column tells the time, {wanted}: give one, as --column time_s=NAME")
+    column = table[at]
+    if column.dtype == pl.String:
+        dates = column.str.replace("T", " ").str.replace(r"(Z|[+-]\d\d:?\d\d)$", "").str.to_datetime(strict=False)
+        if wrong := dates.is_null().arg_max() if dates.null_count() else None:
+            raise ScenarioError(
+                f'{name}: line {wrong + 2}, column "{at}": {column[wrong]!r} is neither seconds nor a date'
+            )
+        column = dates
+    if column.dtype.is_temporal():
+        return (column.dt.epoch("us") / 1e6).to_list(), at
+    unit = next((factor for unit, factor in (("_ms", 1e-3), ("_us", 1e-6), ("_ns", 1e-9)) if at.endswith(unit)), 1.0)
+    return (column.cast(pl.Float64) * unit).to_list(), at
+
+
+def _short_outages(times: list[float], rtt: list[float | None]) -> tuple[list[float], list[float | None]]:
+    """A lost probe is an outage of an ordinary interval.
+
+    A program that waits for the answer sends the next one later: a row that ends the outage is put between, with the
+    answer before it.
+    """
+    gaps = sorted(after - before for before, after in pairwise(times))
+    if not gaps:
+        return times, rtt
+    ordinary, last = gaps[len(gaps) // 2], next((value for value in rtt if value is not None), 0.0)
+    when: list[float] = []
+    what: list[float | None] = []
+    for sent, value, after in zip(times, rtt, [*times[1:], times[-1]], strict=True):
+        when.append(sent)
+        what.append(value)
+        last = last if value is None else value
+        if value is None and after - sent > 2 * ordinary:
+            when.append(sent + ordinary)
+            what.append(last)
+    return when, what
+
+
+def _timed(seconds: list[float], columns: Mapping[str, list[float | None]]) -> pl.DataFrame:
+    """Rows in the order of time, of several at one instant the first. Times since 1970 stay so, by their name.
+
+    Raises:
+        ScenarioError: time runs back.
+    """
+    at = "unix_time_s" if seconds and seconds[0] > _CALENDAR_S else "time_s"
+    table = pl.DataFrame({at: seconds, **columns}, strict=False).with_columns(pl.all().cast(pl.Float64))
+    back = (table[at].diff() < 0).fill_null(value=False)
+    if back.any():
+        row = back.arg_max() or 0
+        raise ScenarioError(
+            f"row {row + 1}: time {table[at][row]:g} s is before {table[at][row - 1]:g} s, that of the row before"
+        )
+    table = table.unique(at, keep="first", maintain_order=True)
+    # To the nanosecond since the start, to the microsecond since 1970: more digits a float does not have.
+    return table.with_columns(pl.col(at).round(6 if at == "unix_time_s" else 9))

@@ -1,0 +1,1 @@
+"""Random input against the program: what `make hunt` does for hours and `make test` for a moment."""

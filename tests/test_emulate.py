@@ -1,0 +1,188 @@
+"""Real programs over a simulated path: what they experience, what is left behind, and the same run again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import transorbit as to
+from conftest import PROGRAM, ROOT
+from transorbit import emulation
+
+# A tenth of a second each way, beside which the machine hardly shows.
+SCENARIO = """
+duration = "20 s"
+[path]
+kind = "fixed"
+delay = "100 ms"
+[last_hop]
+rate = "5 Mbit/s"
+delay = "5 ms"
+scheduler = { kind = "droptail", buffer = "50 packets" }
+harq = { kind = "none" }
+[[last_hop.classes]]
+name = "voice"
+[[flows]]
+transport = { kind = "external" }
+traffic = { kind = "external" }
+[[flows]]
+transport = { kind = "tcp" }
+traffic = { kind = "bulk", size = "200 kB" }
+"""
+ECHO = """
+import socket
+sock = socket.create_server(("", 7000))
+while True:
+    there, _ = sock.accept()
+    there.sendall(there.recv(100))
+    there.close()
+"""
+ASK = """
+import socket, time
+since = time.monotonic()
+sock = socket.create_connection(("server", 7000))
+took = time.monotonic() - since
+sock.sendall(b"hello")
+assert sock.recv(100) == b"hello"
+print(took)
+"""
+
+
+# Enters namespaces and opens a device by itself, so that a defect of ours skips nothing.
+PROBE = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+kinds = 0x20000 | 0x40000000 | 0x20000000
+if libc.unshare(kinds) and libc.unshare(kinds | 0x10000000):
+    raise SystemExit("network namespaces: " + os.strerror(ctypes.get_errno()))
+os.open("/dev/net/tun", os.O_RDWR)
+"""
+
+
+def _lacks() -> str:
+    """What this machine lacks to emulate; empty if nothing."""
+    if sys.platform != "linux":
+        return "it is not Linux"
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", PROBE], capture_output=True, text=True, check=False)
+    return (done.stderr.strip().splitlines() or ["namespaces"])[-1] if done.returncode else ""
+
+
+LACKS = _lacks()
+here_only = pytest.mark.skipif(bool(LACKS), reason=f"this machine cannot emulate: {LACKS}")
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    file = tmp_path / "real.toml"
+    file.write_text(SCENARIO)
+    (tmp_path / "echo.py").write_text(ECHO)
+    (tmp_path / "ask.py").write_text(ASK)
+    return file
+
+
+def emulate(scenario: Path, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    command = [PROGRAM, "emulate", scenario.name, *arguments]
+    return subprocess.run(command, cwd=scenario.parent, capture_output=True, text=True, check=check, timeout=60)
+
+
+@here_only
+def test_a_connection_takes_the_round_trip_of_the_path_and_replays_with_the_same_digest(scenario: Path) -> None:
+    asked = [sys.executable, "ask.py"]
+    server = f"{sys.executable} echo.py"
+    done = emulate(scenario, "--server", server, "--out", "result", "--set", "record.packets=pcapng", "--", *asked)
+    result = scenario.parent / "result"
+    summary = json.loads((result / "summary.json").read_text())
+
+    assert 0.2 <= float(done.stdout) < 2.0, "two ways of 100 ms, and what the machine adds"
+    assert summary["flows"][0]["transport"] == "external"
+    assert summary["flows"][0]["delivered_bytes"] > 0
+    assert summary["emulation"]["late_p99_s"] >= 0
+    offers = pl.read_parquet(result / "offers.parquet")
+    assert len(offers) == sum(summary["emulation"]["entered"])
+    assert set(offers["from"]) == {"server", "user"}
+
+    again = subprocess.run(
+        [PROGRAM, "replay", "result", "--json"], cwd=scenario.parent, capture_output=True, text=True, check=True
+    )
+    assert json.loads(again.stdout)["digest"] == summary["digest"]
+
+
+@here_only
+def test_the_exit_code_is_that_of_the_command_wherever_it_runs(scenario: Path) -> None:
+    for at in ("user", "user-0", "users", "server"):
+        assert emulate(scenario, "--at", at, "--quiet", "--", "sh", "-c", "exit 7", check=False).returncode == 7
+    missing = emulate(scenario, "--quiet", "--", "no-such-program", check=False)
+
+    assert missing.returncode == 127
+    assert "no-such-program" in missing.stderr
+
+
+@here_only
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_nothing_is_left_when_it_is_killed(scenario: Path, number: signal.Signals) -> None:
+    mark = f"transorbit-{os.getpid()}-{number}"
+    command = [PROGRAM, "emulate", scenario.name, "--quiet", "--", "sh", "-c", f"sleep 30 & echo {mark}; sleep 30"]
+    process = subprocess.Popen(command, cwd=scenario.parent, stdout=subprocess.PIPE, text=True)
+    assert process.stdout
+    assert process.stdout.readline().strip() == mark
+    process.send_signal(number)
+    process.wait(timeout=20)
+    process.stdout.close()
+    until = time.monotonic() + 5
+    while _running(mark) and time.monotonic() < until:
+        time.sleep(0.05)
+
+    assert not _running(mark)
+
+
+def _running(mark: str) -> list[str]:
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            text = file.read_bytes()
+        except OSError:
+            continue
+        if mark.encode() in text and b"emulate" not in text:
+            found.append(file.parent.name)
+    return found
+
+
+@here_only
+def test_the_scenarios_duration_ends_the_command(scenario: Path) -> None:
+    done = emulate(scenario, "--set", "duration=1 s", "--", "sleep", "30", check=False)
+
+    assert done.returncode == 124
+    assert "1 s are over" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "one of COMMAND (after --) and --shell"),
+        (["--dscp", "voice", "--", "true"], "CODEPOINT=CLASS is expected"),
+        (["--dscp", "46=video", "--", "true"], "last_hop.classes has voice"),
+        (["--dscp", "64=voice", "--", "true"], "a code point is 0 to 63"),
+        (["--serve", "x", "--", "true"], "PORT, PORT:HOST or PORT:HOST:PORT is expected"),
+        (["--at", "moon", "--", "true"], "one of server, user, users, user-0 is expected"),
+    ],
+)
+def test_what_is_wrong_with_a_command_line_is_said_in_a_line(scenario: Path, arguments: list[str], said: str) -> None:
+    done = emulate(scenario, *arguments, check=False)
+
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_folder_without_a_log_is_refused(tmp_path: Path) -> None:
+    to.Scenario.load(ROOT / "scenarios/lab-fixed.toml").set("duration=1 s").run().save(tmp_path / "run", plots=False)
+    with pytest.raises(FileNotFoundError, match="not the result of an emulation"):
+        emulation.replay(tmp_path / "run")

@@ -1,0 +1,58 @@
+"""A small share of `make hunt`, the same each time: random worlds, damaged files, kills, disks that are full."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+from typing import TYPE_CHECKING
+
+import transorbit as to
+from hunt import cases, killing, worlds
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_random_worlds_run_or_are_refused() -> None:
+    told = Counter(cases.world(number) for number in range(60))
+
+    assert min(told[cases.RAN], told[cases.REFUSED]) > 5, told
+
+
+def test_worlds_reach_every_kind() -> None:
+    drawn: set[tuple[str, str]] = set()
+    for number in range(800):
+        draw = worlds.Worlds(Random(number))
+        draw.draw()
+        drawn |= draw.kinds
+    names = {kind for _, kind in drawn}
+
+    # Entries of a registry that a scenario names by `kind`; presets and profiles are named otherwise.
+    keys = {"scheduler", "harq", "traffic", "channel", "path", "transport", "queue", "congestion"}
+    wanted = {
+        entry["name"]
+        for registry in to.registries()
+        if registry["key"].rpartition(".")[2] in keys
+        for entry in registry["entries"]
+    }
+    assert wanted
+    assert wanted - names == set()
+
+
+def test_damaged_files_are_refused_in_a_line_or_run() -> None:
+    told = Counter(cases.mutant(number) for number in range(150))
+
+    assert min(told[cases.RAN], told[cases.REFUSED]) > 10, told
+
+
+def test_a_sweep_that_is_killed_loses_no_run(tmp_path: Path) -> None:
+    sweep, random = killing.Killed(tmp_path), Random(1)
+
+    for number in range(2):
+        sweep.once(random, number)
+
+
+def test_a_full_disk_leaves_what_was_there(tmp_path: Path) -> None:
+    told = [killing.full_disk(tmp_path, Random(number)) for number in range(4)]
+
+    assert "refused" in told

@@ -1,0 +1,204 @@
+"""Nothing of the user's is lost or written over: folders, tables beside figures, what was finished before Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+import transorbit as to
+from transorbit import _folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from conftest import Outcome
+
+SHORT = ("--set", "duration=200 ms", "--quiet", "--no-plots")
+
+
+def test_a_run_takes_the_place_of_the_same_run_only(here: Path, command: Callable[..., Outcome]) -> None:
+    for _ in range(2):
+        assert command("run", "lab-fixed", *SHORT).code == 0
+    assert [folder.name for folder in (here / "results").iterdir()] == ["lab-fixed"]
+
+    assert command("run", "lab-fixed", *SHORT, "--seed", "7").code == 0
+    assert command("run", "lab-fixed", *SHORT, "--set", "flows.0.count=2").code == 0
+    assert command("run", "lab-fixed", *SHORT, "--seed", "7").code == 0
+    assert sorted(folder.name for folder in (here / "results").iterdir()) == ["lab-fixed", "lab-fixed-2", "lab-fixed-3"]
+    assert to.Result.load("results/lab-fixed").summary["seed"] == 1
+    assert to.Result.load("results/lab-fixed-2").summary["seed"] == 7
+
+
+def test_a_folder_that_is_named_is_replaced_by_force_only(command: Callable[..., Outcome]) -> None:
+    assert command("run", "lab-fixed", *SHORT, "--out", "r").code == 0
+
+    refused = command("run", "lab-fixed", *SHORT, "--out", "r", "--seed", "2")
+
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert refused.err.startswith("transorbit: --out: r has the result of another scenario or seed")
+    assert to.Result.load("r").summary["seed"] == 1
+    assert command("run", "lab-fixed", *SHORT, "--out", "r", "--seed", "2", "--force").code == 0
+    assert to.Result.load("r").summary["seed"] == 2
+
+
+def test_a_study_and_routes_are_replaced_by_force_only(command: Callable[..., Outcome]) -> None:
+    study = ("capacity", "lab-fixed", "--users", "1", "--duration", "100 ms", "--out", "c", "--quiet", "--no-plots")
+    routes = ("constellation", "routes", "leo-66", "--stations", "towns.csv", "--step", "1 s", "--out", "w", "--quiet")
+    for arguments, other in ((study, ("--seed", "5")), ((*routes, "--duration", "2 s"), ("--metric", "hops"))):
+        assert command(*arguments).code == 0
+        assert command(*arguments).code == 0
+        assert command(*arguments, *other).code == 2
+        assert command(*arguments, *other, "--force").code == 0
+
+
+def test_a_figure_leaves_the_table_beside_it_alone(command: Callable[..., Outcome]) -> None:
+    assert command("run", "lab-fixed", *SHORT, "--out", "r").code == 0
+    Path("c3.csv").write_text("mine\n1\n")
+
+    assert command("plot", "r", "goodput", "--out", "c3.png").code == 0
+    assert Path("c3.csv").read_text() == "mine\n1\n"
+    refused = command("plot", "r", "goodput", "--out", "c3.png", "--data", "c3.csv")
+    assert (refused.code, refused.err) == (
+        2,
+        "transorbit: --data: c3.csv is there and has other columns: choose another name\n",
+    )
+    for _ in range(2):
+        assert command("plot", "r", "goodput", "--out", "c3.png", "--data", "d/c4.csv").code == 0
+    assert pl.read_csv("d/c4.csv").height > 1
+    assert Path("c3.csv").read_text() == "mine\n1\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "lab-fixed", "--out", "/proc/nothing/r"),
+        ("capacity", "lab-fixed", "--out", "/proc/c"),
+        ("sweep", "leo-snr", "--out", "/proc/s"),
+        ("constellation", "routes", "leo-66", "--stations", "towns.csv", "--out", "/proc/w"),
+        ("demo", "--out", "/proc/d"),
+        ("channel", "generate", "--plot", "/proc/x.svg"),
+    ],
+)
+def test_what_cannot_be_written_is_told_before_the_work(
+    arguments: tuple[str, ...], command: Callable[..., Outcome]
+) -> None:
+    started = time.process_time()
+
+    done = command(*arguments)
+
+    assert (done.code, done.err.count("\n")) == (2, 1), done.err
+    assert "/proc/" in done.err
+    assert time.process_time() - started < 3
+
+
+def test_what_was_killed_while_it_drew_is_replaced(here: Path, command: Callable[..., Outcome]) -> None:
+    assert command("run", "lab-fixed", *SHORT, "--out", "r").code == 0
+    left = here / "r/.plots.abcd1234/new"
+    left.mkdir(parents=True)
+    (left / "goodput.svg").touch()
+
+    assert command("run", "lab-fixed", *SHORT, "--out", "r").code == 0
+    assert not left.exists()
+    left.mkdir(parents=True)
+    (left / "thesis.tex").touch()
+    assert command("run", "lab-fixed", *SHORT, "--out", "r").code == 2
+    assert (left / "thesis.tex").exists()
+
+
+def test_numbers_of_folders_go_up(tmp_path: Path) -> None:
+    taken = {tmp_path / "r", tmp_path / "r-2"}
+
+    assert _folder.numbered(tmp_path / "r", lambda folder: folder not in taken) == tmp_path / "r-3"
+
+
+SWEEP = """
+scenario = "lab-fixed"
+set = { duration = "2 s" }
+replications = 50
+
+[[axes]]
+key = "last_hop.rate"
+range = { from = "20 Mbit/s", to = "90 Mbit/s", count = 8 }
+"""
+
+
+@pytest.mark.parametrize("after_s", [None, 0.3])
+def test_a_sweep_that_is_stopped_keeps_and_counts_what_is_finished(here: Path, after_s: float | None) -> None:
+    """Ctrl-C with the first run, when the first table is about to be made, and later."""
+    (here / "it.sweep.toml").write_text(SWEEP)
+    sweep = [sys.executable, "-m", "transorbit", "sweep", "it.sweep.toml", "--jobs", "2", "--json"]
+    with subprocess.Popen(sweep, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        store = here / "results/it/store.sqlite"
+        while kept(store) < 1 and process.poll() is None:
+            time.sleep(0.005)
+        time.sleep(after_s or 0)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    report = json.loads(out)
+    assert report["partial"]
+    assert (report["reused"], report["computed"]) == (0, kept(store))
+    assert report["runs"] == kept(store)
+    assert to.sweep.SweepResult.load("results/it").runs.height == kept(store)
+    assert f"stopped after {kept(store)} of 400 runs" in err
+
+
+def kept(store: Path) -> int:
+    if not store.is_file():
+        return 0
+    try:
+        with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as db:
+            return int(db.execute("SELECT count(*) FROM outcomes").fetchone()[0])
+    except sqlite3.Error:
+        return 0
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C reaches this process, also where it was started in the background, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("here", "interruptible")
+def test_a_study_of_capacity_that_is_stopped_keeps_its_rows() -> None:
+    def stop(share: float) -> None:
+        if share > 0.5:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(to.CapacityInterrupted) as stopped:
+        to.capacity("lab-fixed", users=[1, 2, 4, 8], duration="2 s", progress=stop)
+
+    study = stopped.value.study
+    assert study.report["partial"]
+    assert 0 < len(study.rows) < 12
+    study.save("c")
+    assert json.loads(Path("c/capacity.json").read_text())["rows"] == study.rows
+
+
+def test_a_part_does_not_replace_the_whole(command: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = ("run", "lab-fixed", *SHORT, "--out", "r")
+    assert command(*arguments).code == 0
+    whole = to.Result.load("r").summary["digest"]
+    from transorbit import scenario
+
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(scenario, "_advance", stopped)
+    assert command(*arguments).code == 130
+    assert to.Result.load("r").summary["digest"] == whole
+    assert to.Result.load("r-2").partial

@@ -1,0 +1,63 @@
+"""The commands that begin: in an empty folder, with nothing but the package."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from transorbit import _content
+from transorbit.cli.app import app
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Outcome
+
+
+def test_scenarios_are_listed_with_a_sentence_each(command: Callable[..., Outcome]) -> None:
+    known = json.loads(command("scenarios", "--json").out)
+
+    assert set(known) == set(_content.scenarios()) >= {"leo-tcp", "voip", "leo-snr"}
+    assert all(20 < len(what) < 200 for what in known.values())
+    assert command("scenarios").out.split()[:4] == ["bottleneck-100", "A", "hundred", "CUBIC"]
+
+
+@pytest.mark.parametrize("name", _content.scenarios())
+def test_each_scenario_can_be_begun_with(name: str, here: Path, command: Callable[..., Outcome]) -> None:
+    (here / "scenarios").unlink()
+    written = command("init", name)
+    assert written.code == 0
+
+    file = next(path for path in (f"{name}.toml", f"{name}.sweep.toml") if Path(path).is_file())
+    lines = Path(file).read_text().splitlines()
+    assert lines[0].startswith("#")
+    assert "scenarios/" not in Path(file).read_text()
+    if not file.endswith(".sweep.toml"):
+        assert lines[0] == "#:schema transorbit.schema.json"
+        assert "$defs" in json.loads(Path("transorbit.schema.json").read_text())
+        if name != "million-flows":
+            assert tomllib.loads(command("check", file).out) == tomllib.loads(command("check", name).out)
+
+
+@pytest.mark.usefixtures("here")
+def test_init_writes_over_nothing(command: Callable[..., Outcome]) -> None:
+    assert command("init").code == 0
+    assert command("init").code == 0
+    Path("leo-tcp.toml").write_text("mine")
+
+    refused = command("init")
+
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert Path("leo-tcp.toml").read_text() == "mine"
+    assert command("init", "--force").code == 0
+    assert "is no scenario of transorbit; did you mean leo-tcp" in command("init", "leo-tpc").err
+
+
+def test_shells_complete_the_commands() -> None:
+    for shell in ("bash", "zsh", "fish"):
+        script = app.generate_completion(prog_name="transorbit", shell=shell)
+        assert all(name in script for name in ("sweep", "scenarios", "reproduce")), shell

@@ -1,0 +1,214 @@
+"""Measured paths: importers say what they understood, a path reads what they write, and what cannot be is refused."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+import transorbit as to
+
+if TYPE_CHECKING:
+    from conftest import Command
+
+PING = """\
+PING 100.64.0.1 (100.64.0.1) 56(84) bytes of data.
+[1700000000.040000] 64 bytes from 100.64.0.1: icmp_seq=1 ttl=64 time=40.0 ms
+[1700000002.060000] 64 bytes from 100.64.0.1: icmp_seq=3 ttl=64 time=60.0 ms
+"""
+IRTT = {
+    "round_trips": [
+        {"seqno": 0, "lost": "false", "timestamps": {"client": {"send": {"wall": 1700000000000000000}}},
+         "delay": {"rtt": 41000000, "send": 20000000, "receive": 21000000}},
+        {"seqno": 1, "lost": "true", "timestamps": {"client": {"send": {"wall": 1700000001000000000}}}},
+    ]
+}  # fmt: skip
+IPERF3 = {
+    "start": {"timestamp": {"timesecs": 1700000000}, "test_start": {"protocol": "UDP", "reverse": 1}},
+    "intervals": [
+        {"sum": {"start": 0.0, "end": 0.1, "bits_per_second": 3e7, "lost_percent": 0.5}},
+        {"sum": {"start": 0.1, "end": 0.2, "bits_per_second": 5e7, "lost_percent": 0.0}},
+    ],
+}
+DISH = "@timestamp,dish_status.pop_ping_latency_ms,dish_status.pop_ping_drop_rate,dish_status.state\n\
+2025-03-20T12:38:30.5+01:00,21.5,0.25,CONNECTED\n2025-03-20T12:38:31.5+01:00,22.5,0.0,CONNECTED\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kind", "columns", "first"),
+    [
+        ("ping.log", PING, "a log of ping", ["unix_time_s", "rtt_ms"], (1700000000.0, 40.0)),
+        ("irtt.json", json.dumps(IRTT), "a log of irtt", ["unix_time_s", "rtt_ms"], (1700000000.0, 41.0)),
+        ("iperf3.json", json.dumps(IPERF3), "a result of iperf3", ["unix_time_s", "rate_down_mbps", "loss_percent"],
+         (1700000000.0, 30.0, 0.5)),
+        ("x.down", "1\n1\n12\n20\n", "mahimahi", ["time_s", "rate_down_mbps"], (0.0, 2.4)),
+        ("lens.txt", "1700000000.5\t1\t44.5\n1700000000.6\t2\t-1\n", "LENS", ["unix_time_s", "rtt_ms"],
+         (1700000000.5, 44.5)),
+        ("rtt.txt", "0,80000000.0\n100000000,81000000.5\n", "Hypatia", ["time_s", "rtt_ms"], (0.0, 80.0)),
+        ("dish.csv", DISH, "dish", ["unix_time_s", "loss_percent", "rtt_ms"], (1742474310.5, 25.0, 21.5)),
+        ("mine.csv", "time_s,rtt_ms,hops\n0,40,3\n1,41,4\n", "a table", ["time_s", "rtt_ms"], (0.0, 40.0)),
+    ],
+)  # fmt: skip
+def test_each_format_is_known_by_what_it_holds(
+    tmp_path: Path, name: str, text: str, kind: str, columns: list[str], first: tuple[float, ...]
+) -> None:
+    (tmp_path / name).write_text(text)
+    found = to.trace.read(tmp_path / name)
+    assert kind in found.kind
+    assert sorted(found.table.columns) == sorted(columns)
+    assert found.table.select(columns).row(0) == pytest.approx(first)
+    assert found.notes
+
+
+def test_a_lost_probe_is_an_outage_of_its_own_time(tmp_path: Path) -> None:
+    (tmp_path / "ping.log").write_text(PING)
+    assert to.trace.read(tmp_path / "ping.log").table["rtt_ms"].to_list() == [40.0, None, 60.0]
+    # A program that waited five seconds for an answer: the outage lasts a tenth of a second all the same.
+    rows = [f"{1700000000 + at}\t{at}\t40" for at in (0.0, 0.1, 0.2)]
+    rows += [f"{1700000000.3}\t4\t-1", *(f"{1700000000 + at}\t9\t50" for at in (5.3, 5.4, 5.5))]
+    (tmp_path / "lens.txt").write_text("\n".join(rows))
+    table = to.trace.read(tmp_path / "lens.txt").table
+    assert table["rtt_ms"].to_list() == [40, 40, 40, None, 40, 50, 50, 50]
+    assert table["unix_time_s"][4] - table["unix_time_s"][3] == pytest.approx(0.1, abs=1e-5)
+
+
+def test_import_prints_what_it_understood_and_writes_a_path(command: Command, here: Path) -> None:
+    Path("ping.log").write_text(PING)
+    done = command("trace", "import", "ping.log", "--out", "path.csv")
+    assert done.code == 0, done.err
+    assert "a log of ping" in done.out
+    assert "1 of 3 probes without an answer" in done.out
+    assert 'kind = "trace", file = "path.csv"' in done.out
+    course = to.trace.course({"kind": "trace", "file": str(here / "path.csv")})
+    at = {round(row["time_s"], 3): row["delay_down_s"] for row in course.iter_rows(named=True)}
+    assert at == {0.0: pytest.approx(0.02), 1.0: None, 2.0: pytest.approx(0.03)}
+    shown = command("trace", "show", "path.csv", "--plot", "path.svg")
+    assert shown.code == 0, shown.err
+    assert "none for 50 % of the time" in shown.out
+    assert Path("path.svg").read_text().startswith("<?xml")
+
+
+def test_two_directions_of_mahimahi_make_one_path(command: Command, here: Path) -> None:
+    Path("home.down").write_text("\n".join(str(at) for at in range(1, 1001)))
+    Path("home.up").write_text("\n".join(str(at) for at in range(10, 1001, 10)))
+    done = command("trace", "import", "home.down", "--up", "home.up", "--step", "100 ms", "--out", "rates.csv")
+    assert done.code == 0, done.err
+    path = {"kind": "trace", "file": "rates.csv", "delay": "20 ms", "repeat": True}
+    course = to.trace.course(path, duration_s=5.0, step_s=0.25, base_dir=here)
+    assert course["rate_down_bps"].mean() == pytest.approx(12e6, rel=0.02)
+    assert course["rate_up_bps"].mean() == pytest.approx(1.2e6, rel=0.06)
+    assert course["delay_down_s"].unique().to_list() == [0.02]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("time_s,rtt_s\n0,0.04\n1,45\n",
+         "line 3, column 2 (rtt_s): 45 s must be between 0 and 20: did you mean ms, rtt_ms?"),
+        ("time_s,rtt_ms,loss_percent\n0,40,300\n", "line 2, column 3 (loss_percent): 300 % must be between 0 and 100"),
+        ("time_s,rtt_ms\n5,40\n4,40\n", "line 3, column 1 (time_s): time 4 s must be later than 5 s"),
+        ("when,speed\n0,40\n", "names no quantity of a path"),
+        ("time_s,rrt_ms\n0,40\n", "\"rrt_ms\" names no quantity of a path: did you mean rtt?"),
+    ],
+)  # fmt: skip
+def test_a_value_that_cannot_be_is_refused(command: Command, here: Path, text: str, says: str) -> None:
+    (here / "bad.csv").write_text(text)
+    done = command("trace", "show", "bad.csv")
+    assert done.code == 2, done.out
+    assert says in done.err
+    assert len(done.err.strip().splitlines()) == 1
+
+
+def scenario(path: str, rate: str = '"path"') -> str:
+    return f"""
+duration = "4 s"
+path = {path}
+channel = {{ kind = "clear" }}
+last_hop = {{ rate = {rate}, delay = "0 ms", scheduler = {{ kind = "droptail", buffer = "50 ms" }}, harq = "none" }}
+[[flows]]
+transport = {{ kind = "udp" }}
+traffic = {{ kind = "voice", rate = "8 Mbit/s", packet = "1000 B", activity = "continuous" }}
+"""
+
+
+def test_the_path_s_rate_and_loss_drive_a_run(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("time_s,rtt_ms,rate_down_mbps,loss_down_percent\n0,40,20,0\n2,40,4,0\n4,40,4,0\n")
+    path = '{ kind = "trace", file = "x.csv" }'
+    flow = to.Scenario.from_toml(scenario(path), base_dir=tmp_path).run().summary["flows"][0]
+    # Two seconds all of 8 Mbit/s, and two seconds half of it.
+    assert flow["goodput_bps"] == pytest.approx(6e6, rel=0.05)
+    assert flow["lost_overflow"] > 800
+    (tmp_path / "x.csv").write_text(
+        "time_s,rtt_ms,rate_down_mbps,loss_down_percent\n0,40,20,0\n2,40,20,25\n4,40,20,25\n"
+    )
+    flow = to.Scenario.from_toml(scenario(path), base_dir=tmp_path).run().summary["flows"][0]
+    # A quarter of half of some four thousand packets; a binomial's deviation is 19.
+    assert abs(flow["lost_on_path"] - 500) < 90
+    assert flow["lost_overflow"] == 0
+    fixed = to.Scenario.from_toml(scenario(path, '"20 Mbit/s"'), base_dir=tmp_path).run().summary
+    assert any(warning.startswith("last_hop.rate: 20 Mbit/s holds") for warning in fixed["warnings"])
+
+
+def test_a_rate_that_the_path_does_not_have_is_refused() -> None:
+    with pytest.raises(to.ScenarioError, match=r"last_hop\.rate: \"path\" is the rate"):
+        to.Scenario.from_toml(scenario('{ kind = "fixed", delay = "20 ms" }')).check()
+
+
+def test_parquet_is_read_from_a_scenario_and_runs_again_from_its_result(tmp_path: Path) -> None:
+    table = pl.DataFrame({"time_s": [0.0, 2.0, 4.0], "rtt_ms": [40.0, 60.0, 40.0], "rate_down_mbps": [20.0, 4.0, 4.0]})
+    table.write_parquet(tmp_path / "x.parquet")
+    table.write_csv(tmp_path / "x.csv")
+    runs = [
+        to.Scenario.from_toml(scenario(f'{{ kind = "trace", file = "x.{kind}" }}'), base_dir=tmp_path).run()
+        for kind in ("parquet", "csv")
+    ]
+    assert runs[0].summary["digest"] == runs[1].summary["digest"]
+    runs[0].save(tmp_path / "result")
+    again = to.Scenario.load(tmp_path / "result" / "scenario.toml").run()
+    assert again.summary["digest"] == runs[0].summary["digest"]
+    assert to.trace.course({"kind": "trace", "file": "x.parquet"}, base_dir=tmp_path)["rate_down_bps"][0] == 20e6
+
+
+def probes(seconds: float, seed: int) -> pl.DataFrame:
+    """Round trips of the model, ten a second."""
+    table = to.trace.course({"kind": "starlink", "model": "lagos-2023"}, duration_s=seconds, step_s=0.1, seed=seed)
+    return table.select("time_s", rtt_ms=(pl.col("delay_down_s") + pl.col("delay_up_s")) * 1e3)
+
+
+def test_a_fit_to_the_model_s_own_probes_finds_its_parameters() -> None:
+    """The epochs' begin, levels and correlations come back, and the intervals hold them."""
+    given = to.trace.fit(probes(6_000.0, 1), resamples=30)
+    of_lagos = to.trace.course({"kind": "starlink", "model": "lagos-2023"}, duration_s=1.0)
+    assert of_lagos.height > 10
+    assert given.parameters["first_s"] == 12.5
+    found = {row["parameter"]: row for row in given.intervals.iter_rows(named=True)}
+    # As crates/orbit/measured/lagos-2023.toml has them.
+    assert found["level_correlation"]["low"] < 0.444 < found["level_correlation"]["high"]
+    assert found["burst_at_epoch"]["low"] < 0.2267 < found["burst_at_epoch"]["high"]
+    assert 110 < found["level_median_ms"]["low"] < found["level_median_ms"]["high"] < 135
+
+
+def test_calibrate_writes_a_file_that_a_scenario_names(command: Command, here: Path) -> None:
+    probes(1200.0, 2).write_csv("rtt.csv")
+    done = command("calibrate", "rtt.csv", "--first", "12 s", "--summary", "a test", "--out", "mine.toml")
+    assert done.code == 0, done.err
+    assert "level_correlation" in done.out
+    course = to.trace.course({"kind": "starlink", "file": "mine.toml"}, duration_s=60.0, base_dir=here)
+    assert course["delay_down_s"].drop_nulls().len() > 1000
+    Path("mine.toml").write_text(Path("mine.toml").read_text().replace("loss = ", "loss = 7"))
+    wrong = command("trace", "show", "--path", '{ kind = "starlink", file = "mine.toml" }')
+    assert wrong.code == 2
+    assert "mine.toml: loss: 7" in wrong.err
+
+
+def test_seeds_have_courses_of_their_own_and_one_seed_always_the_same() -> None:
+    first, again, other = (probes(60.0, seed) for seed in (1, 1, 2))
+    assert first.equals(again)
+    assert not first.equals(other)
+    buffer = io.BytesIO()
+    first.write_parquet(buffer)
+    assert to.trace.csv_of_parquet(buffer.getvalue()).startswith(b"time_s,rtt_ms\n")
