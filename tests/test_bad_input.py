@@ -31,6 +31,7 @@ WRONG_VALUES = [
     ("last_hop.rate=0 bit/s", "last_hop.rate", ["0 bit/s"]),
     ("last_hop.delay=-1 ms", "last_hop.delay", ["-1 ms"]),
     ("last_hop.delay=10", "last_hop.delay", ["10"]),
+    ("last_hop.delay=2 min", "last_hop.delay", ["2 min", "1 min"]),
     ("channel.elevation=95 deg", "channel.elevation", ["95 deg", "90"]),
     ("channel.speed=-3 km/h", "channel.speed", ["-3 km/h"]),
     ("path.source.latitude=91 deg", "path.source.latitude", ["91 deg", "90"]),

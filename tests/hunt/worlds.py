@@ -224,4 +224,7 @@ class Worlds:
             value = float(number) * scale
         except ValueError:
             return example
-        return f"{value:.6g} {unit if self._random.random() < 0.9 else self._random.choice(units)}"
+        # Flows every few nanoseconds would be millions, which fill the memory as their scenario asks.
+        if name == "interval" or self._random.random() < 0.9:
+            return f"{value:.6g} {unit}"
+        return f"{value:.6g} {self._random.choice(units)}"

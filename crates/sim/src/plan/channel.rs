@@ -6,7 +6,7 @@ use channel::{ChannelConfig, ChannelModel, Geometry};
 use engine::Streams;
 use link::Propagation;
 use rand::Rng;
-use units::{Files, OrOrbit};
+use units::{Duration, Files, OrOrbit};
 
 use super::path::PathPlan;
 use crate::scenario::{ScenarioConfig, ScenarioError};
@@ -28,12 +28,18 @@ pub fn channel_streams(streams: Streams, user: u64) -> impl FnMut(&'static str) 
     move |purpose| Box::new(streams.stream(&format!("channel.{purpose}"), user))
 }
 
+/// The longest delay of a last hop. The Moon is 1.3 s away; every channel is drawn for as long ahead.
+const LONGEST_DELAY: Duration = Duration::from_secs(60);
+
 /// The delay between the last satellite and the users.
 ///
 /// # Errors
-/// It follows the orbit, and the path knows none.
+/// It is longer than [`LONGEST_DELAY`], or follows the orbit, and the path knows none.
 pub(super) fn propagation(config: &ScenarioConfig, path: &PathPlan) -> Result<Propagation, ScenarioError> {
     match config.last_hop.delay {
+        OrOrbit::Given(delay) if delay > LONGEST_DELAY => {
+            Err(ScenarioError::new("last_hop.delay", format!("{delay} is longer than {LONGEST_DELAY}")))
+        }
         OrOrbit::Given(delay) => Ok(Propagation::fixed(delay)),
         OrOrbit::Orbit => path.propagation().ok_or_else(|| {
             let message = format!(
