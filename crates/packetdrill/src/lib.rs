@@ -13,8 +13,11 @@ pub mod host;
 pub mod run;
 pub mod script;
 pub mod trace;
+mod verdict;
 
 use std::path::{Path, PathBuf};
+
+pub use verdict::Verdict;
 
 /// The files of a path on the command line: the file itself, or all files with one of the `endings` in the folder,
 /// sorted.
@@ -38,28 +41,4 @@ pub fn files(path: &Path, endings: &[&str]) -> std::io::Result<Vec<PathBuf>> {
         }
     }
     Ok(found)
-}
-
-/// The result of a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It passes.
-    Pass,
-    /// It fails, or cannot be read: the place and the reason.
-    Fail(String),
-    /// It uses this construct, which is not supported.
-    Skip(String),
-    /// It fails for this known cause.
-    Known(String),
-}
-
-impl std::fmt::Display for Verdict {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Verdict::Pass => f.write_str("PASS"),
-            Verdict::Fail(reason) => write!(f, "FAIL {reason}"),
-            Verdict::Skip(construct) => write!(f, "SKIP {construct}"),
-            Verdict::Known(cause) => write!(f, "KNOWN {cause}"),
-        }
-    }
 }

@@ -2,8 +2,10 @@
 
 use std::cmp::Ordering;
 
+use super::names::{Names, Variables};
+use super::problem::Problem;
 use super::tokens::Token;
-use super::{Names, Problem, Statements, Value};
+use super::value::Value;
 
 const COMPARISONS: [&str; 6] = ["==", "!=", "<=", ">=", "<", ">"];
 /// No script nests parentheses deeper than this.
@@ -13,7 +15,7 @@ pub(super) struct Parser<'a> {
     tokens: &'a [Token],
     at: usize,
     depth: u32,
-    statements: &'a Statements,
+    variables: &'a Variables,
     names: &'a dyn Names,
     /// The position of the first comma outside of parentheses.
     comma: Option<usize>,
@@ -21,8 +23,8 @@ pub(super) struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    pub(super) fn new(tokens: &'a [Token], statements: &'a Statements, names: &'a dyn Names) -> Parser<'a> {
-        Parser { tokens, at: 0, depth: 0, statements, names, comma: None, seen: Vec::new() }
+    pub(super) fn new(tokens: &'a [Token], variables: &'a Variables, names: &'a dyn Names) -> Parser<'a> {
+        Parser { tokens, at: 0, depth: 0, variables, names, comma: None, seen: Vec::new() }
     }
 
     /// The names that were evaluated, with their values, for messages.
@@ -196,7 +198,7 @@ impl<'a> Parser<'a> {
                 one => Value::function(name, &[one]),
             };
         }
-        let value = self.statements.lookup(name, self.names)?;
+        let value = self.variables.lookup(name, self.names)?;
         let seen = format!("{name} = {value}");
         if self.comma.is_none() && !self.seen.contains(&seen) {
             self.seen.push(seen);

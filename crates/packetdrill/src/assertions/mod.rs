@@ -5,36 +5,22 @@
 //! comparisons, `and`, `or`, `not`, tuples, `%` of a text, and the functions `abs`, `int`, `min` and `max`.
 
 mod expression;
+mod names;
+mod problem;
 mod tokens;
 mod value;
 
-use std::collections::BTreeMap;
-
 use expression::Parser;
+pub use names::Names;
+use names::Variables;
+pub use problem::Problem;
 use tokens::{Token, tokens};
 pub use value::Value;
-
-/// Why statements fail, or cannot be evaluated.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Problem {
-    /// An assertion that fails, or a syntax error.
-    Wrong(String),
-    /// A name or statement of the language that this evaluator does not have.
-    Unsupported(String),
-}
-
-/// The values of names.
-pub trait Names {
-    /// The value of a name that the script has not assigned; `None` if there is no such name.
-    ///
-    /// The name exists, but its value is not available here.
-    fn value(&self, name: &str) -> Result<Option<Value>, Problem>;
-}
 
 /// The variables of a script, with the values that its statements have assigned.
 #[derive(Default)]
 pub struct Statements {
-    variables: BTreeMap<String, Value>,
+    variables: Variables,
     printed: Vec<String>,
 }
 
@@ -74,14 +60,14 @@ impl Statements {
                 match *sign {
                     "=" => {
                         let value = self.whole(&tokens[2..], names)?;
-                        self.variables.insert(word.clone(), value);
+                        self.variables.assign(word, value);
                         return Ok(());
                     }
                     "+=" | "-=" | "*=" => {
-                        let before = self.lookup(word, names)?;
+                        let before = self.variables.lookup(word, names)?;
                         let value = self.whole(&tokens[2..], names)?;
                         let value = before.arithmetic(&sign[..1], &value)?;
-                        self.variables.insert(word.clone(), value);
+                        self.variables.assign(word, value);
                         return Ok(());
                     }
                     _ => {}
@@ -92,7 +78,7 @@ impl Statements {
     }
 
     fn assert(&self, tokens: &[Token], names: &dyn Names) -> Result<(), Problem> {
-        let mut parser = Parser::new(tokens, self, names);
+        let mut parser = Parser::new(tokens, &self.variables, names);
         let condition = parser.expression()?;
         let message = if parser.accept(",") { Some(parser.tuple()?) } else { None };
         parser.end()?;
@@ -107,25 +93,10 @@ impl Statements {
     }
 
     fn whole(&self, tokens: &[Token], names: &dyn Names) -> Result<Value, Problem> {
-        let mut parser = Parser::new(tokens, self, names);
+        let mut parser = Parser::new(tokens, &self.variables, names);
         let value = parser.tuple()?;
         parser.end()?;
         Ok(value)
-    }
-
-    fn lookup(&self, name: &str, names: &dyn Names) -> Result<Value, Problem> {
-        if let Some(value) = self.variables.get(name) {
-            return Ok(value.clone());
-        }
-        match name {
-            "True" => return Ok(Value::Int(1)),
-            "False" => return Ok(Value::Int(0)),
-            _ => {}
-        }
-        match names.value(name)? {
-            Some(value) => Ok(value),
-            None => Err(Problem::Wrong(format!("name `{name}` is not known"))),
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Statements as tokens.
 
-use super::Problem;
+use super::problem::Problem;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {

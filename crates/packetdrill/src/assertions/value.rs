@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use super::Problem;
+use super::problem::Problem;
 
 /// A value.
 #[derive(Clone, Debug, PartialEq)]

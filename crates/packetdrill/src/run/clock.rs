@@ -2,7 +2,7 @@
 
 use units::{Duration, Time};
 
-use super::{Stop, fail};
+use super::stop::{Stop, fail};
 use crate::script::When;
 
 /// The times of a script.

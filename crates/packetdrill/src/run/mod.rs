@@ -8,20 +8,24 @@ mod clock;
 mod names;
 mod options;
 mod packets;
+mod sockets;
+mod stamps;
+mod stop;
 mod sysctl;
 
 use std::collections::BTreeMap;
 
-use calls::{Blocked, Socket};
 use clock::Clock;
-use packets::Stamps;
+use sockets::{Blocked, Socket};
+use stamps::Stamps;
+use stop::{Stop, skip};
 pub use sysctl::Stack;
 use units::{Duration, Time};
 
-use crate::Verdict;
-use crate::assertions::{Problem, Statements};
-use crate::host::{Host, Sent, Stuck};
+use crate::assertions::Statements;
+use crate::host::{Host, Sent};
 use crate::script::{Action, Event, FileOption, Script, ScriptError, parse};
+use crate::verdict::Verdict;
 
 /// The options of the runner.
 #[derive(Clone, Debug, Default)]
@@ -55,35 +59,6 @@ pub const OPTIONS: [&str; 18] = [
     "verbose",
     "dry_run",
 ];
-
-/// Why a script stops early, without the line.
-enum Stop {
-    Fail(String),
-    Skip(String),
-}
-
-impl From<Stuck> for Stop {
-    fn from(stuck: Stuck) -> Stop {
-        Stop::Fail(format!("the connection wants to be woken at {} without end", stuck.0))
-    }
-}
-
-impl From<Problem> for Stop {
-    fn from(problem: Problem) -> Stop {
-        match problem {
-            Problem::Wrong(message) => Stop::Fail(message),
-            Problem::Unsupported(construct) => Stop::Skip(construct),
-        }
-    }
-}
-
-fn fail<T>(message: impl Into<String>) -> Result<T, Stop> {
-    Err(Stop::Fail(message.into()))
-}
-
-fn skip<T>(construct: impl Into<String>) -> Result<T, Stop> {
-    Err(Stop::Skip(construct.into()))
-}
 
 /// Runs the script in `text`.
 pub fn run(text: &str, options: &Options) -> Verdict {

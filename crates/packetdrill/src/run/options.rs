@@ -3,8 +3,11 @@
 use transport::State;
 use units::{Duration, Time};
 
-use super::calls::{Role, Socket, listed, returns, symbol};
-use super::{Host, Runner, Stop, fail, skip};
+use super::Runner;
+use super::calls::{listed, returns, symbol};
+use super::sockets::{Role, Socket};
+use super::stop::{Stop, fail, skip};
+use crate::host::Host;
 use crate::script::{Call, Expr};
 
 /// The range of `TCP_MAXSEG`; its end is the default.

@@ -1,27 +1,21 @@
 //! Packets of a script: inbound ones become segments, outbound ones are compared with the segments sent.
 
-use std::collections::BTreeMap;
-
 use transport::{Flags, SackBlocks, Segment, State, SynOptions};
 use units::{Duration, Ecn, Time};
 
+use super::Runner;
 use super::clock::{TimeRange, seconds};
-use super::{Host, Runner, Sent, Stop, fail};
+use super::stamps::Stamps;
+use super::stop::{Stop, fail, skip};
+use crate::host::{Host, Sent};
 use crate::script::{IpEcn, OptionList, Packet, PacketFlags, TcpOption};
-
-/// Timestamps of the script, and those that the connection sent.
-#[derive(Default)]
-pub(super) struct Stamps {
-    real: BTreeMap<u32, u32>,
-    first: Option<(u32, u32)>,
-}
 
 impl Runner {
     pub(super) fn inject(&mut self, packet: &Packet) -> Result<(), Stop> {
         let now = self.clock.now;
         self.listen_again(packet)?;
         let Some(host) = &mut self.host else {
-            return super::skip("packet to a machine without a socket");
+            return skip("packet to a machine without a socket");
         };
         if self.rules.strict
             && let Some(sent) = host.peek_sent()

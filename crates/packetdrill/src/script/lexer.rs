@@ -1,6 +1,6 @@
 //! From text to tokens.
 
-use super::ScriptError;
+use super::error::ScriptError;
 
 /// `--name=value` at the head of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]

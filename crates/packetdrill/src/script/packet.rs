@@ -2,10 +2,10 @@
 
 use units::Ecn;
 
-use super::ScriptError;
 use super::ast::{IpEcn, OptionList, Packet, PacketFlags, TcpOption};
+use super::cursor::Parser;
+use super::error::ScriptError;
 use super::lexer::Kind;
-use super::parser::Parser;
 
 /// Other protocols with which a packet's line can begin.
 const OTHER_PROTOCOLS: [&str; 10] =

@@ -3,8 +3,10 @@
 use units::Duration;
 
 use super::ast::{Action, Call, Event, Expr, Script, When};
+use super::cursor::Parser;
+use super::error::ScriptError;
 use super::lexer::{FileOption, Kind, Token, tokens};
-use super::{ScriptError, packet};
+use super::packet;
 
 /// Reads a script; `defines` are symbols of the command line, with precedence over those of the file.
 ///
@@ -12,7 +14,7 @@ use super::{ScriptError, packet};
 /// The line and what was expected there, or the construct that is not supported.
 pub fn parse(text: &str, defines: &[(String, String)]) -> Result<Script, ScriptError> {
     let tokens = substitute(tokens(text)?, defines)?;
-    let mut parser = Parser { tokens, at: 0 };
+    let mut parser = Parser::new(tokens);
     let mut script = Script::default();
     while let Kind::Option(option) = parser.peek().clone() {
         parser.advance();
@@ -87,77 +89,7 @@ fn substitute(tokens: Vec<Token>, given: &[(String, String)]) -> Result<Vec<Toke
     Ok(all)
 }
 
-pub(super) struct Parser {
-    tokens: Vec<Token>,
-    at: usize,
-}
-
 impl Parser {
-    pub(super) fn peek(&self) -> &Kind {
-        &self.tokens[self.at].kind
-    }
-
-    pub(super) fn line(&self) -> u32 {
-        self.tokens[self.at].line
-    }
-
-    /// The end token is never passed.
-    pub(super) fn advance(&mut self) {
-        self.at = (self.at + 1).min(self.tokens.len() - 1);
-    }
-
-    pub(super) fn error<T>(&self, message: impl Into<String>) -> Result<T, ScriptError> {
-        Err(ScriptError::Syntax(self.line(), message.into()))
-    }
-
-    pub(super) fn unsupported<T>(&self, construct: impl Into<String>) -> Result<T, ScriptError> {
-        Err(ScriptError::Unsupported(self.line(), construct.into()))
-    }
-
-    pub(super) fn expected<T>(&self, what: &str) -> Result<T, ScriptError> {
-        self.error(format!("expected {what}, found {}", self.peek()))
-    }
-
-    /// Takes `sign` if it is next.
-    pub(super) fn accept(&mut self, sign: char) -> bool {
-        let found = *self.peek() == Kind::Sign(sign);
-        if found {
-            self.advance();
-        }
-        found
-    }
-
-    pub(super) fn expect(&mut self, sign: char) -> Result<(), ScriptError> {
-        if self.accept(sign) { Ok(()) } else { self.expected(&format!("`{sign}`")) }
-    }
-
-    pub(super) fn accept_word(&mut self, word: &str) -> bool {
-        let found = matches!(self.peek(), Kind::Word(found) if found == word);
-        if found {
-            self.advance();
-        }
-        found
-    }
-
-    pub(super) fn word(&mut self, what: &str) -> Result<String, ScriptError> {
-        let Kind::Word(word) = self.peek() else { return self.expected(what) };
-        let word = word.clone();
-        self.advance();
-        Ok(word)
-    }
-
-    /// A whole number from 0 to `max`.
-    pub(super) fn number(&mut self, what: &str, max: u64) -> Result<u64, ScriptError> {
-        let Kind::Int(number) = *self.peek() else { return self.expected(what) };
-        match u64::try_from(number) {
-            Ok(number) if number <= max => {
-                self.advance();
-                Ok(number)
-            }
-            _ => self.error(format!("expected {what} from 0 to {max}, found {number}")),
-        }
-    }
-
     fn event(&mut self) -> Result<Event, ScriptError> {
         let line = self.line();
         let (when, until) = self.time()?;
