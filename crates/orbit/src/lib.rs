@@ -22,13 +22,14 @@ mod view;
 pub use ground::course::Course;
 pub use ground::place::{Horizon, LookAngles, Place, Station};
 pub use ground::stations::NamedPlace;
-pub use ground::whereabouts::{Gateways, MovingUser, PlacesFile, TrackFile, Waypoint, Whereabouts};
+pub use ground::waypoints::{MovingUser, Waypoint};
+pub use ground::whereabouts::{Gateways, PlacesFile, TrackFile, Whereabouts};
 pub use path::change::Change;
-pub use path::fixed::Jitter;
 pub use path::format::TraceFormat;
 pub use path::handover::{
     FixedEpochs, HandoverPolicy, Highest, Hysteresis, KeepUntilMask, LongestVisibility, ShortestPath,
 };
+pub use path::jitter::Jitter;
 pub use path::measured::{LossOverTime, Measured};
 pub use path::scene::never_in_view;
 pub use path::table::{DelayRow, DelayTable, constellation_delay};
@@ -42,12 +43,13 @@ pub use satellites::constellation::{Constellation, Geometry, LinkPattern, Phasin
 pub use satellites::elements::{ElementOrbits, ElementSet, ElementsError, FRESH_SECONDS};
 pub use satellites::elements_file::ElementsFile;
 pub use satellites::epoch::Epoch;
+pub use satellites::frame::{
+    EARTH_RADIUS, EARTH_ROTATION, GRAVITATIONAL_PARAMETER, J2, SPEED_OF_LIGHT, Vector, earth_fixed_to_inertial,
+    inertial_to_earth_fixed,
+};
 pub use satellites::links::Links;
 pub use satellites::presets::{Preset, preset, presets};
-pub use satellites::propagation::{
-    EARTH_RADIUS, EARTH_ROTATION, GRAVITATIONAL_PARAMETER, J2, Orbits, SPEED_OF_LIGHT, Vector, WalkerOrbits,
-    earth_fixed_to_inertial, inertial_to_earth_fixed,
-};
+pub use satellites::propagation::{Orbits, WalkerOrbits};
 pub use satellites::sky::{Sky, parse_elements};
 pub use units::FieldError;
 pub use view::{LatitudeCoverage, Pass, coverage, footprint, passes, sub_satellite};

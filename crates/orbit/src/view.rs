@@ -4,7 +4,8 @@
 use units::Angle;
 
 use crate::ground::place::{Place, Station};
-use crate::satellites::propagation::{EARTH_RADIUS, Orbits, Vector, dot, inertial_to_earth_fixed};
+use crate::satellites::frame::{EARTH_RADIUS, Vector, dot, inertial_to_earth_fixed};
+use crate::satellites::propagation::Orbits;
 
 /// A satellite's pass over a station: the time for which it is above the minimum elevation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -257,8 +258,8 @@ mod tests {
         let found = passes(&orbits, &station, Angle::from_degrees(10.0), [0.0, 6000.0]);
         let [pass] = found[..] else { panic!("{found:?}") };
         let r: f64 = EARTH_RADIUS + 800e3;
-        let rate = (crate::satellites::propagation::GRAVITATIONAL_PARAMETER / (r * r * r)).sqrt()
-            - crate::satellites::propagation::EARTH_ROTATION;
+        let rate = (crate::satellites::frame::GRAVITATIONAL_PARAMETER / (r * r * r)).sqrt()
+            - crate::satellites::frame::EARTH_ROTATION;
         let mask = 10f64.to_radians();
         let half = (libm::acos(EARTH_RADIUS / r * libm::cos(mask)) - mask) / rate;
         let over = std::f64::consts::FRAC_PI_2 / rate;

@@ -9,8 +9,8 @@ use units::{Duration, FieldError, Time};
 
 use crate::csv::{Header, rows};
 use crate::ground::place::{Horizon, Place, Station, upright};
-use crate::ground::whereabouts::MovingUser;
-use crate::satellites::propagation::{Vector, cross, dot};
+use crate::ground::waypoints::MovingUser;
+use crate::satellites::frame::{Vector, cross, dot};
 
 /// Mean radius of the Earth (IUGG), metres.
 const MEAN_RADIUS: f64 = 6_371_008.8;
@@ -217,8 +217,8 @@ impl Stretch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ground::whereabouts::Waypoint;
-    use crate::satellites::propagation::distance;
+    use crate::ground::waypoints::Waypoint;
+    use crate::satellites::frame::distance;
     use proptest::prelude::*;
     use units::{Angle, Length, Speed};
 

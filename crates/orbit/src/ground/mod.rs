@@ -3,4 +3,5 @@
 pub(crate) mod course;
 pub(crate) mod place;
 pub(crate) mod stations;
+pub(crate) mod waypoints;
 pub(crate) mod whereabouts;

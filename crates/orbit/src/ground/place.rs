@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Angle, FieldError, Length};
 
-use crate::satellites::propagation::{EARTH_RADIUS, Vector, dot, earth_turn, turned};
+use crate::satellites::frame::{EARTH_RADIUS, Vector, dot, earth_turn, turned};
 
 /// A place on the Earth, in WGS 84 coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -169,8 +169,9 @@ impl Horizon {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::satellites::frame::distance;
     use crate::satellites::presets::preset;
-    use crate::satellites::propagation::{Orbits, distance};
+    use crate::satellites::propagation::Orbits;
 
     fn on_equator(longitude: f64, radius: f64) -> Vector {
         [radius * libm::cos(longitude.to_radians()), radius * libm::sin(longitude.to_radians()), 0.0]

@@ -5,12 +5,13 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
-use units::{FieldError, Files, Length, Speed};
+use units::{FieldError, Files};
 
 use crate::csv::read_text;
 use crate::ground::course::Course;
 use crate::ground::place::Place;
 use crate::ground::stations::NamedPlace;
+use crate::ground::waypoints::MovingUser;
 
 /// The places where packets enter and leave the constellation on the fixed side.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -43,33 +44,6 @@ pub enum Whereabouts {
     Moving(MovingUser),
     /// The track of a file.
     File(TrackFile),
-}
-
-/// A user who moves on great circles from way-point to way-point, and stays at the last.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct MovingUser {
-    /// The points in their order, at least two; the run begins at the first.
-    pub waypoints: Vec<Waypoint>,
-    /// The speed over ground from way-points that have none of their own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub speed: Option<Speed>,
-}
-
-/// A point of a user's course.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Waypoint {
-    /// Geodetic latitude, north positive, between -90 deg and 90 deg.
-    pub latitude: units::Angle,
-    /// Longitude, east positive, between -180 deg and 360 deg.
-    pub longitude: units::Angle,
-    /// Height above the ellipsoid; it changes linearly between two way-points.
-    #[serde(default)]
-    pub altitude: Length,
-    /// The speed over ground from here to the next way-point; by default the table's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub speed: Option<Speed>,
 }
 
 /// A user's track from a file.
@@ -172,13 +146,6 @@ impl Whereabouts {
             Whereabouts::File(TrackFile { file }) => Some(file),
             Whereabouts::At(_) | Whereabouts::Moving(_) => None,
         }
-    }
-}
-
-impl Waypoint {
-    /// The way-point as a place.
-    pub fn place(&self) -> Place {
-        Place { latitude: self.latitude, longitude: self.longitude, altitude: self.altitude }
     }
 }
 

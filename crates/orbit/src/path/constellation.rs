@@ -204,7 +204,8 @@ impl ConstellationPath {
 mod tests {
     use super::*;
     use crate::ground::place::Place;
-    use crate::path::fixed::{FixedPath, Jitter};
+    use crate::path::fixed::FixedPath;
+    use crate::path::jitter::Jitter;
     use crate::path::transit::{AtHandoverPackets, QueueWithoutRoute};
     use crate::path::{PathConfig, TracePath};
     use crate::satellites::constellation::Constellation;

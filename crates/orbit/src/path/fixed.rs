@@ -2,9 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Duration, FieldError, Files, Probability};
+use units::{Duration, FieldError, Files};
 
 use super::Kind;
+use super::jitter::Jitter;
 use super::trace::DelayTrace;
 
 /// A constant one-way delay, with jitter if wished.
@@ -16,16 +17,6 @@ pub struct FixedPath {
     /// An extra delay for some packets, which therefore arrive out of order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Jitter>,
-}
-
-/// An extra delay for some packets, drawn for each packet independently.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Jitter {
-    /// The probability that a packet is delayed.
-    pub probability: Probability,
-    /// The extra delay of these packets.
-    pub extra: Duration,
 }
 
 impl Kind for FixedPath {

@@ -12,11 +12,11 @@ use crate::ground::course::{Course, Side};
 use crate::ground::place::Place;
 use crate::path::change::History;
 use crate::path::handover::HandoverPolicy;
-use crate::path::scene::{GroundEnd, Scene, never_in_view};
+use crate::path::scene::{GroundEnd, PRECISION, Scene, never_in_view};
 use crate::path::trace::{DelayTrace, Point, RouteInterval, StoredLook};
 use crate::routes::all_pairs::Metric;
 use crate::routes::routing::Router;
-use crate::satellites::propagation::{SPEED_OF_LIGHT, distance};
+use crate::satellites::frame::{SPEED_OF_LIGHT, distance};
 use crate::satellites::sky::Sky;
 
 /// The configuration of a route that is followed. All values have passed their checks.
@@ -39,9 +39,6 @@ pub(crate) struct RouteSpec {
     /// The start of the run after the reference instant.
     pub start: Duration,
 }
-
-/// The precision of the instants of changes.
-pub(crate) const PRECISION: Duration = Duration::from_millis(1);
 
 /// Follows the route from the gateways to the user.
 #[derive(Clone, Debug)]

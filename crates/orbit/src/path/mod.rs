@@ -5,6 +5,7 @@ pub(crate) mod columns;
 pub(crate) mod follow;
 pub(crate) mod format;
 pub(crate) mod handover;
+pub(crate) mod jitter;
 pub(crate) mod measured;
 pub(crate) mod scene;
 pub(crate) mod table;
@@ -14,7 +15,7 @@ pub(crate) mod transit;
 
 use units::{Bytes, Duration, FieldError, Files};
 
-use self::fixed::Jitter;
+use self::jitter::Jitter;
 use self::trace::DelayTrace;
 use self::transit::{AtHandover, HopConfig, NoRoute, UPLINK_BUFFER};
 

@@ -6,9 +6,13 @@ use crate::ground::course::{Course, Side};
 use crate::ground::place::{Horizon, Place, Station};
 use crate::path::handover::{HandoverPolicy, InView, highest};
 use crate::path::trace::Look;
+use crate::satellites::frame::{EARTH_ROTATION, Vector, distance, dot, earth_turn, turned};
 use crate::satellites::links::Links;
-use crate::satellites::propagation::{EARTH_ROTATION, Orbits, Vector, distance, dot, earth_turn, turned};
+use crate::satellites::propagation::Orbits;
 use crate::satellites::sky::Sky;
+
+/// The precision of the instants of changes.
+pub(crate) const PRECISION: Duration = Duration::from_millis(1);
 
 /// An end of a route on the ground that a satellite serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -272,7 +276,7 @@ pub fn never_in_view(minimum_elevation: Angle, duration: Duration, best: Angle) 
 
 /// The last instant, to a millisecond, at which `holds` is true; it is true at `before` and false at `after`.
 fn last_instant(mut before: Time, mut after: Time, holds: impl Fn(Time) -> bool) -> Time {
-    while after.since(before) > crate::path::follow::PRECISION {
+    while after.since(before) > PRECISION {
         let middle = before + after.since(before) / 2;
         match holds(middle) {
             true => before = middle,

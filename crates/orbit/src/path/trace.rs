@@ -4,7 +4,7 @@ use units::{Duration, FieldError, Frequency, Time};
 
 use crate::path::change::Change;
 use crate::path::measured::Measured;
-use crate::satellites::propagation::SPEED_OF_LIGHT;
+use crate::satellites::frame::SPEED_OF_LIGHT;
 
 /// The one-way propagation delay of a path over time, with the route intervals.
 ///

@@ -15,8 +15,9 @@ use units::{Angle, Duration, FieldError, Time};
 use crate::ground::place::Station;
 use crate::ground::stations::NamedPlace;
 use crate::routes::tree::{Cost, Graph, HopsThenMetres, NOWHERE, Order, STATION, Tree};
+use crate::satellites::frame::{SPEED_OF_LIGHT, Vector};
 use crate::satellites::links::Links;
-use crate::satellites::propagation::{Orbits, SPEED_OF_LIGHT, Vector};
+use crate::satellites::propagation::Orbits;
 
 /// The quantity that a route minimises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

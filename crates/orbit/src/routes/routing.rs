@@ -176,8 +176,9 @@ impl Router {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::satellites::frame::distance;
     use crate::satellites::presets::presets;
-    use crate::satellites::propagation::{Orbits, distance};
+    use crate::satellites::propagation::Orbits;
     use proptest::prelude::*;
 
     /// All distances by the algorithm of Floyd and Warshall.

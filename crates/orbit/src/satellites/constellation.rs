@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use units::{Angle, FieldError, Length};
 
 use crate::path::handover::HandoverPolicy;
-use crate::satellites::propagation::{EARTH_RADIUS, GRAVITATIONAL_PARAMETER, J2};
+use crate::satellites::frame::{EARTH_RADIUS, GRAVITATIONAL_PARAMETER, J2};
 
 /// A Walker constellation of circular orbits with its inter-satellite links.
 ///

@@ -3,7 +3,7 @@
 use sgp4::{Constants, MinutesSinceEpoch, WGS72, afspc_epoch_to_sidereal_time};
 
 use crate::satellites::epoch::Epoch;
-use crate::satellites::propagation::{EARTH_RADIUS, EARTH_ROTATION, Vector, dot};
+use crate::satellites::frame::{EARTH_RADIUS, EARTH_ROTATION, Vector, dot};
 
 /// Mean elements of one satellite, as a two-line element set or an orbit mean-elements message gives them. Angles in degrees.
 #[derive(Clone, Debug, PartialEq)]
@@ -212,7 +212,7 @@ fn constants(set: &ElementSet) -> Result<Constants, ElementsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::satellites::propagation::{distance, inertial_to_earth_fixed};
+    use crate::satellites::frame::{distance, inertial_to_earth_fixed};
     use crate::satellites::tle;
 
     /// From the verification set of Vallado, Crawford, Hujsak and Kelso (2006): a near-Earth orbit, a resonant 12 h

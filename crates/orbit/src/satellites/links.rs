@@ -3,7 +3,8 @@
 use std::f64::consts::{PI, TAU};
 
 use crate::satellites::constellation::{Constellation, Geometry, LinkPattern, PhasingOrder};
-use crate::satellites::propagation::{EARTH_RADIUS, Orbits, Vector, distance, dot};
+use crate::satellites::frame::{EARTH_RADIUS, Vector, distance, dot};
+use crate::satellites::propagation::Orbits;
 
 /// The graph of the satellites and their links at an instant, as compressed sparse rows.
 ///

@@ -5,6 +5,7 @@ pub(crate) mod constellation;
 pub(crate) mod elements;
 pub(crate) mod elements_file;
 pub(crate) mod epoch;
+pub(crate) mod frame;
 pub(crate) mod links;
 pub(crate) mod omm;
 pub(crate) mod presets;

@@ -8,8 +8,9 @@ use crate::csv::{Header, read_text, rows};
 use crate::satellites::constellation::{Constellation, LinkPattern};
 use crate::satellites::elements::{ElementOrbits, ElementSet, ElementsError, FRESH_SECONDS};
 use crate::satellites::elements_file::ElementsFile;
+use crate::satellites::frame::{Vector, inertial_to_earth_fixed};
 use crate::satellites::links::Links;
-use crate::satellites::propagation::{Orbits, Vector, inertial_to_earth_fixed};
+use crate::satellites::propagation::Orbits;
 use crate::satellites::{omm, tle};
 
 /// Satellites with their orbits and links.
@@ -192,8 +193,8 @@ mod tests {
 
     use super::*;
     use crate::satellites::choice::ConstellationChoice;
+    use crate::satellites::frame::{EARTH_RADIUS, distance};
     use crate::satellites::presets::preset;
-    use crate::satellites::propagation::{EARTH_RADIUS, distance};
 
     /// Made up: four on one near-polar circle, a quarter apart, and one far above.
     const CSV: &str = "\
