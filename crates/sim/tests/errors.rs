@@ -14,115 +14,107 @@ fn complaint(base: &str, edits: &[&str]) -> String {
     scenario(base, edits).check().expect_err(&edits.join(", ")).to_string()
 }
 
-#[test]
-fn names_the_field_and_what_is_allowed() {
-    for (base, edit, field, says) in [
-        (LEO, "channel.reference_snr=10 km", "channel.reference_snr", "unknown unit \"km\""),
-        (LEO, "channel.reference_snr=10", "channel.reference_snr", "the unit is missing"),
-        (LEO, "channel.elevation=95 deg", "channel.elevation", "95 deg"),
-        (LEO, "channel.elevatoin=40 deg", "channel.elevatoin", "did you mean \"elevation\"?"),
-        (LEO, "channel.kind=lmz", "channel.kind", "did you mean \"lms\"?"),
-        (LEO, "channel.environment=intermediate-tree", "channel.environment", "intermediate-tree-shadowed"),
-        (LEO, "path.constellation=leo66", "path.constellation", "leo-66"),
-        (LEO, "path.user.latitude=-96.9 deg", "path.user.latitude", "90 deg"),
-        (LEO, "last_hop.harq.transmissions=0", "last_hop.harq.transmissions", "0"),
-        (LEO, "last_hop.harq=incremental", "last_hop.harq.kind", "adaptive"),
-        (LEO, "flows.0.transport.mss=1448 B", "flows.0.transport.mss", "1115 B"),
-        (LABORATORY, "last_hop.rate=0 Mbit/s", "last_hop.rate", "at least 1 bit/s"),
-        (LABORATORY, "path.delay=-40 ms", "path.delay", "zero or more"),
-        (LABORATORY, "path.jitter.probability=2", "path.jitter.probability", "0"),
-        (LABORATORY, "duration=0 s", "duration", "more than 0 s"),
-        (LABORATORY, "seed=-1", "seed", "0 or more"),
-        (LABORATORY, "seed=one", "seed", "a whole number"),
-        (LABORATORY, "flows=[]", "flows", "at least 1"),
-        (LABORATORY, "flows.0.count=0", "flows.0.count", "between 1 and 100000"),
-        (
-            LABORATORY,
-            "flows.0.transport.congestion=cubik",
-            "flows.0.transport.congestion.kind",
-            "did you mean \"cubic\"?",
-        ),
-        (TRANSFER, "access.method=crsda", "access.method.kind", "did you mean \"crdsa\"?"),
-        (TRANSFER, "access.frame.block_slots=70", "access.frame.block_slots", "70 slots do not divide the 4000"),
-        (TRANSFER, "access.method={ kind = \"crdsa\", replicas = 41 }", "access.method.replicas", "40"),
-        (TRANSFER, "access.method={ kind = \"musca\", replicas = 101 }", "access.method.replicas", "101"),
-        (TRANSFER, "access.frame.carriers=0", "access.frame.carriers", "between 1 and 65536"),
-        (TRANSFER, "access.frame.random_carriers=0", "access.frame.random_carriers", "1 to 100 are possible"),
-        (TRANSFER, "access.frame.timeslots=0", "access.frame.timeslots", "between 1 and 65536"),
-        (TRANSFER, "access.frame.duration=0 s", "access.frame.duration", "more than 0 s"),
-        (TRANSFER, "access.frame.timeslots=50", "access.frame.timeslots", "a burst of 536 symbols"),
-        (TRANSFER, "access.dedicated.es_n0=-20 dB", "access.dedicated.es_n0", "no waveform"),
-        (TRANSFER, "access.dedicated.waveform=32apsk", "access.dedicated.waveform", "8psk-2/3"),
-        (TRANSFER, "access.max_rate=1 kbit/s", "access.max_rate", "less than one slot"),
-        (TRANSFER, "access.encapsulation.fragment=200 B", "access.encapsulation.fragment", "leave no room"),
-        (TRANSFER, "access.method={ kind = \"table\", plr = \"nowhere.csv\" }", "access.method.plr", "nowhere.csv"),
-        (TRANSFER, "flows.0.direction=sideways", "flows.0.direction", "down"),
-        (TRANSFER, "flows.0.weight=0", "flows.0.weight", "0.001"),
-        (TRANSFER, "flows.0.weight=nan", "flows.0.weight", "between 0.001 and 1000"),
-        (TRANSFER, "access.frame.carriers=65536", "access.frame.carriers", "at most 1000000"),
-        (
-            TRANSFER,
-            "access.method={ kind = \"crdsa\", symbols = 600 }",
-            "access.frame.timeslots",
-            "a burst of 676 symbols",
-        ),
-        (TRANSFER, "access.encapsulation.datagram=1 GB", "access.encapsulation.datagram", "at most 10 kB"),
-        (TRANSFER, "flows.0.pep={ delay = \"20 ms\" }", "flows.0.pep", "go up"),
-        (LABORATORY, "record.samples=1000000000", "record.samples", "between 16 and 10000000"),
-        (
-            LABORATORY,
-            "last_hop.reordering.capacity=1000000000000",
-            "last_hop.reordering.capacity",
-            "between 0 and 4294967295",
-        ),
-        (LABORATORY, "flows.0.transport.sack=maybe", "flows.0.transport.sack", "true or false"),
-        (LABORATORY, "flows.0.transport.dupthresh=three", "flows.0.transport.dupthresh", "a whole number"),
-        (LABORATORY, "flows.0.transport.dupthresh=0", "flows.0.transport.dupthresh", "between 1 and 1000"),
-        (LABORATORY, "flows.0.transport.initial_window=2.5", "flows.0.transport.initial_window", "a whole number"),
-        (
-            LEO,
-            "last_hop.harq.targets=[\"50 %\", \"170 %\", \"85 %\"]",
-            "last_hop.harq.targets.1",
-            "between 0 % and 100 %",
-        ),
-        (LEO, "last_hop.harq.targets=50", "last_hop.harq.targets", "a list"),
-        (LABORATORY, "seed=9223372036854775808", "seed", "a whole number"),
-        (LABORATORY, "flows.0.transport.delayed_ack=soon", "flows.0.transport.delayed_ack", "soon"),
-        (LABORATORY, "last_hop.scheduler.buffer=many", "last_hop.scheduler.buffer", "1 bdp"),
-        (LABORATORY, "last_hop.scheduler.buffer=0 packets", "last_hop.scheduler.buffer", "packet"),
-        (LABORATORY, "last_hop.queue=reed", "last_hop.queue.kind", "did you mean \"red\"?"),
-        (
-            LABORATORY,
-            "last_hop.queue={kind=\"red\", min=\"20 packets\"}",
-            "last_hop.queue.max",
-            "must be more than min",
-        ),
-        (
-            LABORATORY,
-            "last_hop.queue={kind=\"codel\", target=\"1 s\"}",
-            "last_hop.queue.target",
-            "less than the interval",
-        ),
-        (LABORATORY, "last_hop.queue={kind=\"droptail\", mark_above=\"lots\"}", "last_hop.queue.mark_above", "1 bdp"),
-        (LABORATORY, "record.packets=pcap", "record.packets", "did you mean \"pcapng\"?"),
-        (LABORATORY, "channel={kind=\"bernoulli\", loss=\"120 %\"}", "channel.loss", "between 0 % and 100 %"),
-        (LABORATORY, "channel={kind=\"bernoulli\"}", "channel.loss", "is missing"),
-        (
-            LABORATORY,
-            "channel={kind=\"trace\", file=\"none.csv\", reference_snr=\"10 dB\"}",
-            "channel.file",
-            "none.csv",
-        ),
-        (LABORATORY, "path={kind=\"trace\", file=\"none.csv\"}", "path.file", "none.csv"),
-        (LABORATORY, "path={delay=\"40 ms\"}", "path.kind", "is missing"),
-        (LABORATORY, "record.interval=0 s", "record.interval", "more than 0 s"),
-        (LABORATORY, "lasthop.rate=3 Mbit/s", "lasthop", "did you mean \"last_hop\"?"),
-    ] {
+/// Each edit is refused in one line that begins with the field and says what is allowed.
+fn assert_refused(base: &str, edits: &[(&str, &str, &str)]) {
+    for (edit, field, says) in edits {
         let line = complaint(base, &[edit]);
         assert!(line.starts_with(&format!("{field}: ")), "{edit}: {line}");
         assert!(line.contains(says), "{edit}: {line}");
         assert!(!line.contains('\n'), "{edit}: {line}");
     }
+}
+
+#[test]
+fn of_a_constellation_and_its_channel() {
+    let edits = [
+        ("channel.reference_snr=10 km", "channel.reference_snr", "unknown unit \"km\""),
+        ("channel.reference_snr=10", "channel.reference_snr", "the unit is missing"),
+        ("channel.elevation=95 deg", "channel.elevation", "95 deg"),
+        ("channel.elevatoin=40 deg", "channel.elevatoin", "did you mean \"elevation\"?"),
+        ("channel.kind=lmz", "channel.kind", "did you mean \"lms\"?"),
+        ("channel.environment=intermediate-tree", "channel.environment", "intermediate-tree-shadowed"),
+        ("path.constellation=leo66", "path.constellation", "leo-66"),
+        ("path.user.latitude=-96.9 deg", "path.user.latitude", "90 deg"),
+        ("last_hop.harq.transmissions=0", "last_hop.harq.transmissions", "0"),
+        ("last_hop.harq=incremental", "last_hop.harq.kind", "adaptive"),
+        ("flows.0.transport.mss=1448 B", "flows.0.transport.mss", "1115 B"),
+        ("last_hop.harq.targets=[\"50 %\", \"170 %\", \"85 %\"]", "last_hop.harq.targets.1", "between 0 % and 100 %"),
+        ("last_hop.harq.targets=50", "last_hop.harq.targets", "a list"),
+    ];
+    assert_refused(LEO, &edits);
+}
+
+#[test]
+fn of_flows_and_the_last_hop() {
+    let edits = [
+        ("last_hop.rate=0 Mbit/s", "last_hop.rate", "at least 1 bit/s"),
+        ("flows=[]", "flows", "at least 1"),
+        ("flows.0.count=0", "flows.0.count", "between 1 and 100000"),
+        ("flows.0.transport.congestion=cubik", "flows.0.transport.congestion.kind", "did you mean \"cubic\"?"),
+        ("last_hop.reordering.capacity=1000000000000", "last_hop.reordering.capacity", "between 0 and 4294967295"),
+        ("flows.0.transport.sack=maybe", "flows.0.transport.sack", "true or false"),
+        ("flows.0.transport.dupthresh=three", "flows.0.transport.dupthresh", "a whole number"),
+        ("flows.0.transport.dupthresh=0", "flows.0.transport.dupthresh", "between 1 and 1000"),
+        ("flows.0.transport.initial_window=2.5", "flows.0.transport.initial_window", "a whole number"),
+        ("flows.0.transport.delayed_ack=soon", "flows.0.transport.delayed_ack", "soon"),
+        ("last_hop.scheduler.buffer=many", "last_hop.scheduler.buffer", "1 bdp"),
+        ("last_hop.scheduler.buffer=0 packets", "last_hop.scheduler.buffer", "packet"),
+        ("last_hop.queue=reed", "last_hop.queue.kind", "did you mean \"red\"?"),
+        ("last_hop.queue={kind=\"red\", min=\"20 packets\"}", "last_hop.queue.max", "must be more than min"),
+        ("last_hop.queue={kind=\"codel\", target=\"1 s\"}", "last_hop.queue.target", "less than the interval"),
+        ("last_hop.queue={kind=\"droptail\", mark_above=\"lots\"}", "last_hop.queue.mark_above", "1 bdp"),
+    ];
+    assert_refused(LABORATORY, &edits);
+}
+
+#[test]
+fn of_path_channel_and_record() {
+    let edits = [
+        ("path.delay=-40 ms", "path.delay", "zero or more"),
+        ("path.jitter.probability=2", "path.jitter.probability", "0"),
+        ("duration=0 s", "duration", "more than 0 s"),
+        ("seed=-1", "seed", "0 or more"),
+        ("seed=one", "seed", "a whole number"),
+        ("record.samples=1000000000", "record.samples", "between 16 and 10000000"),
+        ("seed=9223372036854775808", "seed", "a whole number"),
+        ("record.packets=pcap", "record.packets", "did you mean \"pcapng\"?"),
+        ("channel={kind=\"bernoulli\", loss=\"120 %\"}", "channel.loss", "between 0 % and 100 %"),
+        ("channel={kind=\"bernoulli\"}", "channel.loss", "is missing"),
+        ("channel={kind=\"trace\", file=\"none.csv\", reference_snr=\"10 dB\"}", "channel.file", "none.csv"),
+        ("path={kind=\"trace\", file=\"none.csv\"}", "path.file", "none.csv"),
+        ("path={delay=\"40 ms\"}", "path.kind", "is missing"),
+        ("record.interval=0 s", "record.interval", "more than 0 s"),
+        ("lasthop.rate=3 Mbit/s", "lasthop", "did you mean \"last_hop\"?"),
+    ];
+    assert_refused(LABORATORY, &edits);
+}
+
+#[test]
+fn of_the_return_link() {
+    let edits = [
+        ("access.method=crsda", "access.method.kind", "did you mean \"crdsa\"?"),
+        ("access.frame.block_slots=70", "access.frame.block_slots", "70 slots do not divide the 4000"),
+        ("access.method={ kind = \"crdsa\", replicas = 41 }", "access.method.replicas", "40"),
+        ("access.method={ kind = \"musca\", replicas = 101 }", "access.method.replicas", "101"),
+        ("access.frame.carriers=0", "access.frame.carriers", "between 1 and 65536"),
+        ("access.frame.random_carriers=0", "access.frame.random_carriers", "1 to 100 are possible"),
+        ("access.frame.timeslots=0", "access.frame.timeslots", "between 1 and 65536"),
+        ("access.frame.duration=0 s", "access.frame.duration", "more than 0 s"),
+        ("access.frame.timeslots=50", "access.frame.timeslots", "a burst of 536 symbols"),
+        ("access.dedicated.es_n0=-20 dB", "access.dedicated.es_n0", "no waveform"),
+        ("access.dedicated.waveform=32apsk", "access.dedicated.waveform", "8psk-2/3"),
+        ("access.max_rate=1 kbit/s", "access.max_rate", "less than one slot"),
+        ("access.encapsulation.fragment=200 B", "access.encapsulation.fragment", "leave no room"),
+        ("access.method={ kind = \"table\", plr = \"nowhere.csv\" }", "access.method.plr", "nowhere.csv"),
+        ("flows.0.direction=sideways", "flows.0.direction", "down"),
+        ("flows.0.weight=0", "flows.0.weight", "0.001"),
+        ("flows.0.weight=nan", "flows.0.weight", "between 0.001 and 1000"),
+        ("access.frame.carriers=65536", "access.frame.carriers", "at most 1000000"),
+        ("access.method={ kind = \"crdsa\", symbols = 600 }", "access.frame.timeslots", "a burst of 676 symbols"),
+        ("access.encapsulation.datagram=1 GB", "access.encapsulation.datagram", "at most 10 kB"),
+        ("flows.0.pep={ delay = \"20 ms\" }", "flows.0.pep", "go up"),
+    ];
+    assert_refused(TRANSFER, &edits);
 }
 
 #[test]
