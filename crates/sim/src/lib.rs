@@ -17,7 +17,9 @@ pub use files::{FileSource, InputFile, InputFiles, TableReader};
 /// What a scheduler from elsewhere implements, and what it is shown.
 pub use link::{Choose, QueueState};
 pub use offers::{LoggedOffer, ReplayError};
-pub use plan::{KeptInput, Plan, Plans, channel_streams, draw_law, load_channel};
+pub use plan::inputs::KeptInput;
+pub use plan::plans::Plans;
+pub use plan::{Plan, channel_streams, draw_law, load_channel};
 pub use record::{
     CAUSES, Cause, ChannelSummary, Column, Conservation, FlowSummary, Lost, PathSummary, PepSummary, Record, Summary,
     Table, UsersSummary, columns,

@@ -3,10 +3,10 @@
 
 mod channel;
 mod flows;
-mod inputs;
+pub(crate) mod inputs;
 mod law;
 mod path;
-mod plans;
+pub(crate) mod plans;
 
 use std::sync::Arc;
 
@@ -15,13 +15,11 @@ use channel::propagation;
 pub use channel::{channel_streams, load_channel};
 pub(crate) use flows::{FlowPlan, PepPlan};
 use flows::{flow_plans, padding_warnings};
-pub use inputs::KeptInput;
 pub use law::draw_law;
 use law::{LawCell, Laws};
 use link::{LawRequest, Propagation};
 pub(crate) use path::PathPlan;
 use path::follow_rate;
-pub use plans::Plans;
 use units::Duration;
 
 use crate::files::{InputFile, InputFiles};
