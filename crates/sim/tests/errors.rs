@@ -22,6 +22,8 @@ fn names_the_field_and_what_is_allowed() {
         (LEO, "channel.elevation=95 deg", "channel.elevation", "95 deg"),
         (LEO, "channel.elevatoin=40 deg", "channel.elevatoin", "did you mean \"elevation\"?"),
         (LEO, "channel.kind=lmz", "channel.kind", "did you mean \"lms\"?"),
+        (LEO, "last_hop.scheduler=PF", "last_hop.scheduler.kind", "did you mean \"pf\"?"),
+        (LEO, "channel.speed=60 Kmh", "channel.speed", "did you mean \"60 kmh\"?"),
         (LEO, "channel.environment=intermediate-tree", "channel.environment", "intermediate-tree-shadowed"),
         (LEO, "path.constellation=leo66", "path.constellation", "leo-66"),
         (LEO, "path.user.latitude=-96.9 deg", "path.user.latitude", "90 deg"),
