@@ -115,6 +115,66 @@ def test_what_was_killed_while_it_drew_is_replaced(here: Path, command: Callable
     assert (left / "thesis.tex").exists()
 
 
+KILLED = """
+import os, shutil, signal, sys
+from pathlib import Path
+from transorbit.cli import main
+
+step, rename = int(sys.argv[1]), Path.rename
+calls = 0
+
+def killed(self, target):
+    global calls
+    if calls == step:
+        os.kill(os.getpid(), signal.SIGKILL)
+    calls += 1
+    return rename(self, target)
+
+Path.rename = killed
+shutil.rmtree = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+main.run(sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize(("step", "seed"), [(0, 1), (1, 1), (2, 2)])
+def test_who_is_killed_while_a_result_is_replaced_loses_none(
+    step: int, seed: int, here: Path, command: Callable[..., Outcome]
+) -> None:
+    """Before the old one is taken away, between the two renames, and when the new one is there."""
+    run = ("run", "lab-fixed", *SHORT, "--out", "r")
+    assert command(*run).code == 0
+    other = subprocess.run([sys.executable, "-c", KILLED, str(step), *run, "--seed", "2", "--force"], check=False)
+    assert other.returncode == -signal.SIGKILL
+    assert (here / "r").exists() == (step != 1)
+    assert [*here.glob(".r.*")], "it left something"
+
+    # Whoever comes next finds a whole result: of the first or the second run, and never neither.
+    assert to.Result.load("r").summary["seed"] == seed
+    refused = command(*run, "--seed", "3")
+    assert (refused.code, "r has the result of another" in refused.err) == (2, True)
+    assert to.Result.load("r").summary["seed"] == seed
+    assert not [*here.glob(".r.*")], "and nothing beside it"
+
+
+def test_what_somebody_is_writing_is_left_alone(here: Path) -> None:
+    with _folder.replacing(here / "r") as fresh:
+        _folder.put_back(here / "r")
+        (fresh / "summary.json").touch()
+    assert (here / "r/summary.json").is_file()
+
+
+def test_what_took_the_place_of_a_killed_one_stays(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for part in ("old", "new"):
+        (here / ".r.abcd1234" / part).mkdir(parents=True)
+    (here / ".r.abcd1234/lock").touch()
+    (here / "r").mkdir()
+
+    _folder.put_back(here / "r")
+
+    assert (here / ".r.abcd1234/old").is_dir()
+    assert ".r.abcd1234/old: what" in capsys.readouterr().err
+
+
 def test_numbers_of_folders_go_up(tmp_path: Path) -> None:
     taken = {tmp_path / "r", tmp_path / "r-2"}
 

@@ -88,6 +88,8 @@ class Result:
             OSError: it is not there, or not a result folder.
         """
         directory = Path(directory)
+        if not directory.exists():
+            _folder.put_back(directory)
 
         def read_table(name: str) -> pl.DataFrame:
             import polars as pl
