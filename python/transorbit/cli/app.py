@@ -26,6 +26,8 @@ from transorbit.cli.common import (
     records_packets,
     run_plugins,
 )
+from transorbit.cli.compare import HELP as COMPARE_HELP
+from transorbit.cli.compare import compare, comparison
 from transorbit.cli.constellation import constellation
 from transorbit.cli.emulate import HELP as EMULATE_HELP
 from transorbit.cli.emulate import REPLAY_HELP, emulate, replay
@@ -74,6 +76,7 @@ app.command(trace)
 app.command(calibrate, help_epilogue=CALIBRATE_HELP)
 app.command(init, help_epilogue=INIT_HELP)
 app.command(scenarios, help_epilogue=SCENARIOS_HELP)
+app.command(compare, help_epilogue=COMPARE_HELP)
 app.command(report, help_epilogue=REPORT_HELP)
 app.command(plot, help_epilogue=PLOT_HELP)
 app.command(reproduce, help_epilogue=REPRODUCE_HELP)
@@ -282,7 +285,7 @@ def demo(scenario: Path = Path("leo-tcp"), /, *, out: Path | None = None, force:
         if stopped:
             print(f"transorbit: {stopped}; nothing is kept", file=sys.stderr)
             return 130
-    print(show.comparison(results), flush=True)
+    print(comparison(results), flush=True)
     from transorbit import plots
 
     for label, (name, _) in variants.items():
