@@ -262,3 +262,52 @@ def test_a_part_does_not_replace_the_whole(command: Callable[..., Outcome], monk
     assert command(*arguments).code == 130
     assert to.Result.load("r").summary["digest"] == whole
     assert to.Result.load("r-2").partial
+
+
+def _stopped(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("arguments", "patched", "said"),
+    [
+        (("access", "plr", "--bursts", "1e3"), "access.plr", "the study was stopped, and nothing of it is kept"),
+        (("run", "lab-fixed", "--set", "duration=1 s", "--out", "r"), "result._save_overview",
+         "stopped; r has the result, without its plots"),
+        (("run", "lab-fixed", "--set", "duration=1 s", "--out", "r"), "_inputs.write",
+         "stopped while the result was written; r is as it was"),
+        (("check", "lab-fixed"), "Scenario.to_toml", "stopped; nothing is kept"),
+    ],
+)  # fmt: skip
+def test_who_is_stopped_is_told_what_is_kept(
+    arguments: tuple[str, ...],
+    patched: str,
+    said: str,
+    command: Callable[..., Outcome],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(f"transorbit.{patched}", _stopped)
+    done = command(*arguments)
+
+    assert (done.code, done.err) == (130, f"transorbit: {said}\n")
+    assert Path("r/summary.json").exists() == ("has the result" in said)
+
+
+@pytest.mark.parametrize("after_s", [0.0, 0.1, 0.2])
+def test_a_sweep_that_is_stopped_in_its_first_moments_is_stopped(here: Path, after_s: float) -> None:
+    """Whether Ctrl-C comes while its libraries are imported, or with the first runs: no traceback, no half a module."""
+    (here / "it.sweep.toml").write_text(f'warm_up = "500 ms"\n{SWEEP}')
+    sweep = [sys.executable, "-m", "transorbit", "sweep", "it.sweep.toml", "--jobs", "2", "--json"]
+    with subprocess.Popen(sweep, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while not (here / "results/it/sweep.toml").is_file() and process.poll() is None:
+            time.sleep(0.002)
+        time.sleep(after_s)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+
+    assert process.returncode == 130, err
+    assert err.startswith("transorbit: stopped")
+    assert err.count("\n") == 1
+    again = to.Sweep.load("it.sweep.toml").replace(replications=1)
+    result = again.run(store="results/it/store.sqlite")
+    assert result.runs.height == 8

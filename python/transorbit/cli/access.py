@@ -19,7 +19,11 @@ from transorbit.cli.errors import UsageError
 if TYPE_CHECKING:
     from transorbit.access import PlrCurves
 
-access = App(name="access", help="The DVB-RCS2 return link: random access by itself, and beside dedicated access.")
+access = App(
+    name="access",
+    help="The DVB-RCS2 return link: random access by itself, and beside dedicated access.",
+    help_epilogue=examples("transorbit access plr --method crdsa --bursts 1e4", "transorbit access analysis"),
+)
 
 Methods = Annotated[
     list[str] | None,

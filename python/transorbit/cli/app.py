@@ -67,6 +67,8 @@ app = App(
     ),
     help_format="plaintext",
     version_flags=["--version"],
+    # `main` says what was stopped and what is kept.
+    suppress_keyboard_interrupt=False,
 )
 app.register_install_completion_command()
 app.command(constellation)
@@ -136,7 +138,7 @@ def run(
         if stopped and (directory / "summary.json").is_file() and not (directory / "PARTIAL").is_file():
             # A part does not replace the whole.
             directory = _folder.numbered(directory, lambda folder: not folder.exists())
-        result.save(directory, plots=plots)
+        _save(result, directory, plots=plots)
         if not (quiet or json_):
             print(f"Result: {directory}")
     if stopped:
@@ -216,7 +218,12 @@ def capacity(
     return 0
 
 
-@app.command
+@app.command(
+    help_epilogue=examples(
+        "transorbit check leo-tcp",
+        'transorbit check leo-tcp --set channel.reference_snr="7 dB" --set last_hop.scheduler=pf',
+    )
+)
 def check(scenario: Path, /, *, set_: Settings = None, outside: Outside = False) -> None:
     """Validate a scenario and print it with every default filled in.
 
@@ -227,7 +234,9 @@ def check(scenario: Path, /, *, set_: Settings = None, outside: Outside = False)
     print(ready.to_toml(), end="")
 
 
-@app.command(name="list")
+@app.command(
+    name="list", help_epilogue=examples("transorbit list", "transorbit list schedulers", "transorbit list --json")
+)
 def list_(
     registry: str | None = None, /, *, json_: Annotated[bool, Parameter(name="--json", negative="")] = False
 ) -> None:
@@ -249,13 +258,13 @@ def list_(
         print(show.registries(registries, options=registry is not None))
 
 
-@app.command
+@app.command(help_epilogue=examples("transorbit schema"))
 def schema() -> None:
     """Print the JSON Schema of a scenario, for completion in editors."""
     print(json.dumps(to.schema(), indent=2, ensure_ascii=False))
 
 
-@app.command
+@app.command(help_epilogue=examples("transorbit demo", "transorbit demo leo-tcp --out results/buffer"))
 def demo(scenario: Path = Path("leo-tcp"), /, *, out: Path | None = None, force: Force = False) -> int:
     """Run a scenario with and without the reordering buffer, compare and draw them.
 
@@ -311,6 +320,18 @@ def _result_folder(ready: to.Scenario, seed: int | None, name: str, out: Path | 
         check_out(out, same=_folder.is_of(out, identity), force=force)
         return out
     return _folder.numbered(Path("results") / name, lambda folder: force or _folder.is_of(folder, identity))
+
+
+def _save(result: Result, directory: Path, *, plots: bool | None) -> None:
+    """Keep a result, then draw it: Ctrl-C is told which of the two it has ended."""
+    try:
+        result.save(directory, plots=False)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"stopped while the result was written; {directory} is as it was") from None
+    try:
+        result._draw(directory, plots=plots)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"stopped; {directory} has the result, without its plots") from None
 
 
 def _run(scenario: to.Scenario, seed: int | None, *, bar: bool, scratch: Path | None) -> tuple[Result, str | None]:

@@ -30,12 +30,13 @@ if TYPE_CHECKING:
     from transorbit.result import Result
 
 HELP = examples(
-    "transorbit emulate scenarios/lab-fixed.toml -- ping -c 5 server",
-    "transorbit emulate scenarios/leo-tcp.toml --serve 8080 -- curl http://server:8080/",
-    'transorbit emulate scenarios/lab-fixed.toml --server "iperf3 -s -1" -- iperf3 -c server -t 10',
-    "transorbit emulate scenarios/leo-tcp.toml --shell",
+    "transorbit emulate lab-fixed -- ping -c 2 server",
+    "transorbit emulate leo-tcp --serve 8080 -- curl http://server:8080/",
+    'transorbit emulate lab-fixed --server "iperf3 -s -1" -- iperf3 -c server -t 2',
+    "transorbit emulate leo-tcp --shell",
 )
 REPLAY_HELP = examples(
+    "transorbit emulate lab-fixed --out results/emulated -- ping -c 2 server",
     "transorbit replay results/emulated",
     "transorbit replay results/emulated --set record.packets=pcapng --out results/again",
 )
@@ -77,8 +78,8 @@ def emulate(
         dscp: CODEPOINT=CLASS: the class of service on the last hop of packets with this code point. Repeatable.
         spin: Waits shorter than this look at the clock instead of sleeping; 0 s always sleeps.
         seed: Replaces the scenario's seed: a whole number, zero or more.
-        out: The result folder: summary, series and the log of offers, for `transorbit replay`. A result that is there is
-            replaced with --force only: no other start makes it again.
+        out: The result folder: summary, series and the log of offers, for `transorbit replay`. A result that is there
+            is replaced with --force only: no other start makes it again.
         json_: Print the summary as JSON when COMMAND has ended.
         quiet: Print nothing of our own.
     """

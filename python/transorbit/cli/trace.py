@@ -16,7 +16,14 @@ from transorbit.cli.errors import UsageError
 if TYPE_CHECKING:
     import polars as pl
 
-trace = App(name="trace", help="Measured paths: read somebody's measurement, look at it.")
+trace = App(
+    name="trace",
+    help="Measured paths: read somebody's measurement, look at it.",
+    help_epilogue=examples(
+        "transorbit trace import ping.log --out path.csv",
+        "transorbit trace show path.csv",
+    ),
+)
 
 Columns = Annotated[
     list[str] | None,
