@@ -63,7 +63,8 @@ def test_run_shows_a_summary_and_keeps_a_result_folder(command: Command, here: P
     done = command("run", LEO, *SHORT)
 
     assert (done.code, done.err) == (0, "")
-    assert "goodput" in done.out
+    assert "Goodput" in done.out
+    assert "1 handovers" not in done.out
     assert "Result: results/leo-tcp" in done.out
     folder = here / "results/leo-tcp"
     assert {path.name for path in folder.iterdir()} == RESULT_FILES

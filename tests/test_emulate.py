@@ -186,3 +186,52 @@ def test_a_folder_without_a_log_is_refused(tmp_path: Path) -> None:
     to.Scenario.load(ROOT / "scenarios/lab-fixed.toml").set("duration=1 s").run().save(tmp_path / "run", plots=False)
     with pytest.raises(FileNotFoundError, match="not the result of an emulation"):
         emulation.replay(tmp_path / "run")
+
+
+def test_a_result_is_replaced_by_force_only(scenario: Path) -> None:
+    to.Scenario.load(ROOT / "scenarios/lab-fixed.toml").set("duration=1 s").run().save(
+        scenario.parent / "result", plots=False
+    )
+    done = emulate(scenario, "--out", "result", "--", "true", check=False)
+
+    assert done.returncode == 2
+    assert done.stderr == "transorbit: --out: result has a result already: choose another folder, or --force\n"
+
+
+@pytest.mark.parametrize("command", ["emulate", "replay"])
+def test_a_scenario_names_nothing_outside(scenario: Path, command: str) -> None:
+    folder = scenario.parent / "result"
+    folder.mkdir()
+    leads_out = scenario.read_text().replace('kind = "fixed"\ndelay = "100 ms"', 'kind = "trace"\nfile = "/etc/passwd"')
+    (folder / "scenario.toml").write_text(leads_out)
+    to.Scenario.load(scenario).set("duration=1 s").run().save(scenario.parent / "run", plots=False)
+    for name in ("summary.json", "provenance.json"):
+        (folder / name).write_text((scenario.parent / "run" / name).read_text())
+    pl.DataFrame({"time_ns": [1]}).write_parquet(folder / "offers.parquet")
+    given = ["emulate", "result/scenario.toml", "--", "true"] if command == "emulate" else ["replay", "result"]
+    done = subprocess.run(
+        [PROGRAM, *given[:2], *given[2:]], cwd=scenario.parent, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 2
+    assert "leads out of the folder of its file: --outside allows it" in done.stderr
+    allowed = subprocess.run(
+        [PROGRAM, *given[:2], "--outside", *given[2:]], cwd=scenario.parent, capture_output=True, text=True, check=False
+    )
+    assert allowed.returncode == 2
+    assert "path.file: " in allowed.stderr
+
+
+@here_only
+def test_a_replay_takes_the_place_of_the_same_replay_only(scenario: Path) -> None:
+    emulate(scenario, "--out", "result", "--quiet", "--", "true")
+
+    def replay(*arguments: str) -> int:
+        command = [PROGRAM, "replay", "result", "--quiet", *arguments]
+        return subprocess.run(command, cwd=scenario.parent, capture_output=True, check=False).returncode
+
+    assert replay("--out", "again") == 0
+    assert replay("--out", "again") == 0
+    assert replay("--out", "again", "--set", "record.series=false") == 2
+    assert replay("--out", "again", "--set", "record.series=false", "--force") == 0
+    assert replay("--out", "result") == 2, "the emulation stays"

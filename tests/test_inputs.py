@@ -189,9 +189,83 @@ def test_a_sweep_tells_the_hashes_of_its_inputs(here: Path) -> None:
     sweep = {"scenario": "mine.toml", "replications": 2, "set": {"duration": "1 s"}}
     found = to.Sweep.from_dict(sweep, base_dir=here).run(jobs=2)
 
-    files = [here / "delays/trace.csv", here / "fades/trace.csv"]
-    told = [f"{hashlib.sha256(file.read_bytes()).hexdigest()} {file}" for file in files]
+    files = ["delays/trace.csv", "fades/trace.csv"]
+    told = [f"{hashlib.sha256((here / file).read_bytes()).hexdigest()} {file}" for file in files]
     assert found.runs["inputs"].to_list() == [told, told]
+
+
+SWEEP = """
+scenario = "mine.toml"
+set = { duration = "1 s" }
+replications = 2
+[[axes]]
+name = "fades"
+key = "channel.file"
+values = ["fades/trace.csv", "fades/other.csv"]
+"""
+
+
+def digests(folder: Path) -> list[str]:
+    found: list[str] = to.SweepResult.load(folder).runs["digest"].to_list()
+    return found
+
+
+def test_a_moved_sweep_runs_the_same(command: Callable[..., Outcome], here: Path) -> None:
+    scenario(here, TRACE)
+    (here / "fades/other.csv").write_text("0,2\n2,0\n")
+    (here / "it.sweep.toml").write_text(SWEEP)
+    assert command("sweep", "it.sweep.toml", "--out", "made").code == 0
+    first = digests(here / "made")
+
+    recorded = json.loads((here / "made/provenance.json").read_text())["inputs"]
+    kept = {each["file"]: each["kept"] for each in recorded}
+    names = ("delays/trace.csv", "fades/trace.csv", "fades/other.csv")
+    assert kept == {name: f"inputs/{name}" for name in names}
+    for each in recorded:
+        assert each["sha256"] == hashlib.sha256((here / "made" / each["kept"]).read_bytes()).hexdigest()
+    for file in ("sweep.toml", "scenario.toml", "provenance.json"):
+        assert str(here) not in (here / "made" / file).read_text()
+    assert str(here) not in str(to.SweepResult.load(here / "made").runs["inputs"].to_list())
+    # Whatever happens to what it was made from.
+    (here / "elsewhere").mkdir()
+    shutil.move(here / "made", here / "elsewhere/moved")
+    shutil.rmtree(here / "delays")
+    (here / "fades/trace.csv").write_text("0,300\n")
+
+    assert digests(here / "elsewhere/moved") == first
+    again = command("sweep", "elsewhere/moved/sweep.toml", "--out", "again", "--json")
+    assert again.code == 0
+    assert json.loads(again.out)["warnings"] == []
+    assert digests(here / "again") == first
+    # What was computed is known, wherever the copies are.
+    shutil.copy(here / "elsewhere/moved/store.sqlite", here / "third.sqlite")
+    sweep = to.Sweep.load(here / "again/sweep.toml")
+    assert sweep.run(store=here / "third.sqlite").progress.computed == 0  # type: ignore[union-attr]
+
+    copy = here / "again/inputs/fades/other.csv"
+    before = hashlib.sha256(copy.read_bytes()).hexdigest()
+    copy.write_text("0,30\n")
+    told = command("sweep", "again/sweep.toml", "--out", "other")
+    assert "again/inputs/fades/other.csv has changed since the result was made: its SHA-256 is " in told.err
+    assert before in told.err
+    assert digests(here / "other") != first
+
+
+def test_a_sweep_keeps_inputs_from_outside_under_names_within(command: Callable[..., Outcome], here: Path) -> None:
+    scenario(here, TRACE)
+    shutil.move(here / "fades", here.parent / f"{here.name}-fades")
+    text = (here / "mine.toml").read_text().replace("fades/", f"../{here.name}-fades/")
+    (here / "mine.toml").write_text(text)
+    (here / "it.sweep.toml").write_text(SWEEP.partition("[[axes]]")[0])
+    assert command("sweep", "it.sweep.toml", "--out", "made").code == 2
+    assert command("sweep", "it.sweep.toml", "--out", "made", "--outside", "--quiet").code == 0
+    first = digests(here / "made")
+    assert len(first) == 2
+    assert command("sweep", "it.sweep.toml", "--out", "made", "--outside", "--resume", "--quiet").code == 0
+    shutil.rmtree(here.parent / f"{here.name}-fades")
+
+    assert command("sweep", "made/sweep.toml", "--out", "again", "--quiet").code == 0
+    assert digests(here / "again") == first
 
 
 def test_a_scenario_of_the_project_names_no_input() -> None:

@@ -115,6 +115,66 @@ def test_what_was_killed_while_it_drew_is_replaced(here: Path, command: Callable
     assert (left / "thesis.tex").exists()
 
 
+KILLED = """
+import os, shutil, signal, sys
+from pathlib import Path
+from transorbit.cli import main
+
+step, rename = int(sys.argv[1]), Path.rename
+calls = 0
+
+def killed(self, target):
+    global calls
+    if calls == step:
+        os.kill(os.getpid(), signal.SIGKILL)
+    calls += 1
+    return rename(self, target)
+
+Path.rename = killed
+shutil.rmtree = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+main.run(sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize(("step", "seed"), [(0, 1), (1, 1), (2, 2)])
+def test_who_is_killed_while_a_result_is_replaced_loses_none(
+    step: int, seed: int, here: Path, command: Callable[..., Outcome]
+) -> None:
+    """Before the old one is taken away, between the two renames, and when the new one is there."""
+    run = ("run", "lab-fixed", *SHORT, "--out", "r")
+    assert command(*run).code == 0
+    other = subprocess.run([sys.executable, "-c", KILLED, str(step), *run, "--seed", "2", "--force"], check=False)
+    assert other.returncode == -signal.SIGKILL
+    assert (here / "r").exists() == (step != 1)
+    assert [*here.glob(".r.*")], "it left something"
+
+    # Whoever comes next finds a whole result: of the first or the second run, and never neither.
+    assert to.Result.load("r").summary["seed"] == seed
+    refused = command(*run, "--seed", "3")
+    assert (refused.code, "r has the result of another" in refused.err) == (2, True)
+    assert to.Result.load("r").summary["seed"] == seed
+    assert not [*here.glob(".r.*")], "and nothing beside it"
+
+
+def test_what_somebody_is_writing_is_left_alone(here: Path) -> None:
+    with _folder.replacing(here / "r") as fresh:
+        _folder.put_back(here / "r")
+        (fresh / "summary.json").touch()
+    assert (here / "r/summary.json").is_file()
+
+
+def test_what_took_the_place_of_a_killed_one_stays(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for part in ("old", "new"):
+        (here / ".r.abcd1234" / part).mkdir(parents=True)
+    (here / ".r.abcd1234/lock").touch()
+    (here / "r").mkdir()
+
+    _folder.put_back(here / "r")
+
+    assert (here / ".r.abcd1234/old").is_dir()
+    assert ".r.abcd1234/old: what" in capsys.readouterr().err
+
+
 def test_numbers_of_folders_go_up(tmp_path: Path) -> None:
     taken = {tmp_path / "r", tmp_path / "r-2"}
 
@@ -202,3 +262,52 @@ def test_a_part_does_not_replace_the_whole(command: Callable[..., Outcome], monk
     assert command(*arguments).code == 130
     assert to.Result.load("r").summary["digest"] == whole
     assert to.Result.load("r-2").partial
+
+
+def _stopped(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("arguments", "patched", "said"),
+    [
+        (("access", "plr", "--bursts", "1e3"), "access.plr", "the study was stopped, and nothing of it is kept"),
+        (("run", "lab-fixed", "--set", "duration=1 s", "--out", "r"), "result._save_overview",
+         "stopped; r has the result, without its plots"),
+        (("run", "lab-fixed", "--set", "duration=1 s", "--out", "r"), "_inputs.write",
+         "stopped while the result was written; r is as it was"),
+        (("check", "lab-fixed"), "Scenario.to_toml", "stopped; nothing is kept"),
+    ],
+)  # fmt: skip
+def test_who_is_stopped_is_told_what_is_kept(
+    arguments: tuple[str, ...],
+    patched: str,
+    said: str,
+    command: Callable[..., Outcome],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(f"transorbit.{patched}", _stopped)
+    done = command(*arguments)
+
+    assert (done.code, done.err) == (130, f"transorbit: {said}\n")
+    assert Path("r/summary.json").exists() == ("has the result" in said)
+
+
+@pytest.mark.parametrize("after_s", [0.0, 0.1, 0.2])
+def test_a_sweep_that_is_stopped_in_its_first_moments_is_stopped(here: Path, after_s: float) -> None:
+    """Whether Ctrl-C comes while its libraries are imported, or with the first runs: no traceback, no half a module."""
+    (here / "it.sweep.toml").write_text(f'warm_up = "500 ms"\n{SWEEP}')
+    sweep = [sys.executable, "-m", "transorbit", "sweep", "it.sweep.toml", "--jobs", "2", "--json"]
+    with subprocess.Popen(sweep, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while not (here / "results/it/sweep.toml").is_file() and process.poll() is None:
+            time.sleep(0.002)
+        time.sleep(after_s)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+
+    assert process.returncode == 130, err
+    assert err.startswith("transorbit: stopped")
+    assert err.count("\n") == 1
+    again = to.Sweep.load("it.sweep.toml").replace(replications=1)
+    result = again.run(store="results/it/store.sqlite")
+    assert result.runs.height == 8

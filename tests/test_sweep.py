@@ -19,9 +19,9 @@ import pytest
 
 import transorbit as to
 from conftest import PROGRAM, ROOT, Outcome
-from transorbit.cli.sweep import _with_spread
+from transorbit import _numbers
 from transorbit.statistics import mean_interval
-from transorbit.sweep import code, sql, steady, work
+from transorbit.sweep import code, metrics, sql, steady, work
 from transorbit.sweep import result as sweeps
 from transorbit.sweep.axes import FLOW_COLUMNS, RUN_COLUMNS
 from transorbit.sweep.local import Threads
@@ -1110,7 +1110,7 @@ def test_the_command_shows_means_and_keeps_tables(here: Path, command: Callable[
     lines = done.out.splitlines()
     assert lines[0] == "A small one"
     assert lines[1].startswith("2 points, 6 runs: 6 computed in ")
-    assert lines[3].split() == ["snr", "(dB)", "runs", "goodput_mbps", "(Mbit/s)"]
+    assert [*lines[3].split(), *lines[4].split()] == ["goodput_mbps", "snr", "(dB)", "runs", "(Mbit/s)"]
     assert "Tables: out/runs and out/flows (Parquet)" in lines
 
     again = command("sweep", "small.toml", *short, "--out", "out", "--seed", "4", "--json")
@@ -1119,7 +1119,7 @@ def test_the_command_shows_means_and_keeps_tables(here: Path, command: Callable[
     runs = pl.read_parquet(here / "out/runs/runs.parquet")
     assert runs["seed"].to_list() == [4000, 4001, 4002] * 2
     for row, (_, own) in zip(report["rows"], runs.group_by("point", maintain_order=True), strict=True):
-        interval = mean_interval(own["goodput_mbps"])
+        interval = mean_interval(own["goodput_mbps"], limits=(0, None))
         expected = {"mean": interval.mean, "low": interval.low, "high": interval.high, "count": 3}
         assert row["metrics"]["goodput_mbps"] == pytest.approx(expected)
         assert row["snr"] == own["snr"][0]
@@ -1180,19 +1180,37 @@ def test_a_scenario_is_no_sweep_and_a_sweep_no_scenario(here: Path, command: Cal
 @pytest.mark.parametrize(
     ("mean", "half", "shown"),
     [
-        (339.4, 230.0, "339.4 ± 230.0"),
+        (339.4, 230.0, "339 ± 230"),
+        (2.983, 3.0, "3.0 ± 3.0"),
         (9.1234, 0.021, "9.123 ± 0.021"),
         (9.1234567, 0.000012, "9.123457 ± 0.000012"),
         (0.02, 1500.0, "0 ± 1500"),
         (123456.0, 2.6, "123456.0 ± 2.6"),
+        (-0.02, 1.5, "0.0 ± 1.5"),
         (7.0, 0.0, "7 ± 0"),
         (0.0, 0.0, "0 ± 0"),
-        (-2.5e-7, 1e-8, "(-2.500 ± 0.100)e-07"),
-        (2.5e12, 1e11, "(2.500 ± 0.100)e+12"),
+        (-2.5e-7, 1e-8, "(-2.50 ± 0.10)e-07"),
+        (2.5e12, 1e11, "(2.50 ± 0.10)e+12"),
     ],
 )
-def test_mean_and_half_width_have_as_many_decimals(mean: float, half: float, shown: str) -> None:
-    assert _with_spread(mean, half) == shown
+def test_an_interval_is_rounded_to_the_second_digit_of_its_width(mean: float, half: float, shown: str) -> None:
+    assert _numbers.interval(mean, mean - half, mean + half) == shown
+
+
+def test_an_interval_ends_with_the_scale() -> None:
+    found = mean_interval([4.1, 4.4, 4.5, 4.5], limits=(1.0, 4.5))
+    assert (found.high, found.low > 1) == (4.5, True)
+    assert _numbers.interval(found.mean, found.low, found.high) == "4.38 (4.07 to 4.50)"
+    assert metrics.scale_of("avg(mos)") == (1.0, 4.5)
+    assert metrics.scale_of("100 * avg(loss_ratio)") == (0.0, 100.0)
+    assert metrics.scale_of("sum(goodput_bps) / 1e6") == (0.0, None)
+    assert metrics.scale_of("avg(mos) - 1") == (None, None)
+    assert metrics.scale_of("sum(mos)") == (0.0, None)
+    read = metrics.read({"m": {"sql": "avg(mos) - 1", "limits": [0, 3.5]}}, {})
+    assert read["m"].limits == (0.0, 3.5)
+    for wrong in ([1], [2, 1], "1 to 5", [True, 2]):
+        with pytest.raises(to.ScenarioError, match=r"metrics\.m\.limits: "):
+            metrics.read({"m": {"sql": "avg(mos) - 1", "limits": wrong}}, {})
 
 
 def test_resuming_insists_on_the_same_sweep(here: Path, command: Callable[..., Outcome]) -> None:
@@ -1222,7 +1240,7 @@ def test_failed_runs_are_told_loudly(here: Path, command: Callable[..., Outcome]
     before, after = done.err.splitlines()
     assert before.startswith("transorbit: warning: cannot run snr = 10 parsec: channel.reference_snr: ")
     assert after.startswith("transorbit: 1 of 2 runs failed, the first at snr = 10 parsec: channel.reference_snr: ")
-    good, bad = (line.split() for line in done.out.splitlines()[4:6])
+    good, bad = (line.split() for line in done.out.splitlines()[5:7])
     assert (good[:4], bad) == (["7", "dB", "1", good[3]], ["10", "parsec", "0", "-"])
     (here / "small.toml").write_text('warm_up = "2 s"\n' + text)
     done = command("sweep", "small.toml", "--out", "cold")

@@ -53,6 +53,17 @@ def in_words(name: str) -> tuple[str, str | None]:
     return text[:1].upper() + text[1:], unit
 
 
+def limits(name: str) -> tuple[float | None, float | None]:
+    """The ends of the scale of a column; None where it has no end."""
+    last = name.rpartition(".")[2]
+    if last == "mos":
+        return 1.0, 4.5
+    if last.endswith(("_ratio", "_share")) or last in ("jain", "utilisation"):
+        return 0.0, 1.0
+    is_count = last.startswith("lost_") or last.endswith(("_events", "_retransmissions", "_acks", "_packets"))
+    return (0.0 if is_count or in_words(last)[1] in _NEVER_NEGATIVE else None), None
+
+
 def lost() -> dict[str, str]:
     """What the packets were lost by, in words, by the column of the flows that counts them."""
     columns = {cause["column"] for cause in table()["causes"]}
@@ -64,6 +75,8 @@ def causes() -> dict[str, dict[str, str]]:
     return {cause["name"]: cause for cause in table()["causes"]}
 
 
+# Units of what is counted or lasts.
+_NEVER_NEGATIVE = frozenset({"bit/s", "s", "packets/s", "packets", "B"})
 _ACRONYMS = {name: name.upper() for name in ("arq", "cwnd", "harq", "mos", "plr", "rtt", "rto", "snr", "srtt", "tcp")}
 
 

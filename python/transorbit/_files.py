@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 # A scenario of a million flows has some hundred bytes; a device has no end.
 _MOST_BYTES = 64 * 2**20
 # Keys whose text is for people, or SQL, and never a name of a file.
-_WORDS = frozenset({"title", "label", "unit", "sql", "metrics"})
+WORDS = frozenset({"title", "label", "unit", "sql", "metrics"})
 
 
 def read_text(path: str | Path) -> str:
@@ -67,30 +67,35 @@ def confined(table: object, folder: Path, *, but: tuple[str, ...] = ()) -> None:
     Raises:
         ScenarioError: the key of the first that leads out.
     """
-    for path, text in _texts("", table):
+    for path, text in texts("", table):
         if path.partition(".")[0] not in but and _leads_out(text, folder):
             raise ScenarioError(
                 f"{path}: {text!r} leads out of the folder of its file: --outside allows it where you trust the file"
             )
 
 
-def _texts(path: str, value: object) -> Iterator[tuple[str, str]]:
+def texts(path: str, value: object) -> Iterator[tuple[str, str]]:
     """Every text that may be a name of a file, with its key."""
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, dict):
         for key, inner in value.items():
-            if key not in _WORDS:
-                yield from _texts(f"{path}.{key}" if path else str(key), inner)
+            if key not in WORDS:
+                yield from texts(f"{path}.{key}" if path else str(key), inner)
     elif isinstance(value, list):
         for number, inner in enumerate(value):
-            yield from _texts(f"{path}.{number}" if path else str(number), inner)
+            yield from texts(f"{path}.{number}" if path else str(number), inner)
+
+
+def is_outside(text: str) -> bool:
+    """Whether a name leads out of any folder, as it is written."""
+    names = (PurePosixPath(text), PureWindowsPath(text))
+    return any(name.root or name.drive or ".." in name.parts for name in names)
 
 
 def _leads_out(text: str, folder: Path) -> bool:
-    for name in (PurePosixPath(text), PureWindowsPath(text)):
-        if name.root or name.drive or ".." in name.parts:
-            return True
+    if is_outside(text):
+        return True
     try:
         # A link within the folder can lead out as well.
         found = folder / text

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import re
 import shutil
+import sys
 import tempfile
 import weakref
 from contextlib import contextmanager
@@ -17,6 +19,10 @@ from transorbit import _figures, _inputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from typing import TextIO
+
+# What the folder has in which another one is made and exchanged.
+_PARTS = frozenset({"lock", "new", "old"})
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,7 @@ def check_replaceable(directory: Path, kind: Kind = RESULT) -> None:
         FileExistsError: it is a file, or holds something that was not written by what is to replace it.
         NotADirectoryError: a file stands where a folder above it would be.
     """
+    put_back(directory)
     _check_writable(directory)
     if directory.is_dir():
         names = {entry.name for entry in directory.iterdir() if not _is_left(entry)}
@@ -136,7 +143,8 @@ def _is_left(entry: Path) -> bool:
     if not re.fullmatch(r"\.plots\.\w{8}", entry.name) or not entry.is_dir() or entry.is_symlink():
         return False
     return all(
-        one.is_dir() if one.parent == entry else one.name in _plots() and one.is_file() for one in entry.rglob("*")
+        one.name in _PARTS if one.parent == entry else one.name in _plots() and one.is_file()
+        for one in entry.rglob("*")
     )
 
 
@@ -148,6 +156,7 @@ def numbered(directory: Path, is_free: Callable[[Path], bool]) -> Path:
 
 def is_of(directory: Path, provenance: Mapping[str, object], key: str = "scenario_sha256") -> bool:
     """Whether what is to be written may take the place of what `directory` has: nothing, or the same made once more."""
+    put_back(directory)
     file = directory / "provenance.json"
     if not file.is_file():
         return True
@@ -191,18 +200,60 @@ def replacing(directory: Path, kind: Kind = RESULT) -> Iterator[Path]:
     directory.parent.mkdir(parents=True, exist_ok=True)
     # Beside the target, so that renaming stays within one file system.
     work = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
-    try:
-        fresh = work / "new"
-        fresh.mkdir()
-        yield fresh
-        old = work / "old"
-        if directory.is_dir():
-            directory.rename(old)
+    with (work / "lock").open("w") as lock:
+        _locked(lock)
         try:
-            fresh.rename(directory)
-        except BaseException:
-            if old.exists():
+            fresh, old = work / "new", work / "old"
+            fresh.mkdir()
+            yield fresh
+            # Whoever is killed from here on leaves both: `put_back` finds them.
+            if directory.is_dir():
+                directory.rename(old)
+            try:
+                fresh.rename(directory)
+            except BaseException:
+                if old.exists():
+                    old.rename(directory)
+                raise
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+
+
+def put_back(directory: Path) -> None:
+    """Tidy up after processes that were killed while they replaced `directory`: it is what it was, or the new one.
+
+    What they had taken away comes back unless the new one is in place; what they had not finished goes.
+    """
+    for work in sorted(directory.parent.glob(f".{glob.escape(directory.name)}.????????")):
+        lock, old, new = (work / name for name in ("lock", "old", "new"))
+        names = {entry.name for entry in work.iterdir()} if work.is_dir() and not work.is_symlink() else set()
+        # With the lock alone it has just been begun.
+        if "lock" not in names or names == {"lock"} or names - _PARTS:
+            continue
+        with lock.open("r+") as file:
+            if not _locked(file):
+                # Somebody is at it.
+                continue
+            if old.is_dir() and new.is_dir():
+                if directory.exists():
+                    print(f"transorbit: {old}: what {directory} was before a run was killed", file=sys.stderr)
+                    continue
                 old.rename(directory)
-            raise
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+                print(f"transorbit: {directory}: put back after a run that was killed", file=sys.stderr)
+            shutil.rmtree(work, ignore_errors=True)
+
+
+def _locked(file: TextIO) -> bool:
+    """Whether the lock of a file is ours now; it goes with the process. Without such locks nobody else has it."""
+    try:
+        import fcntl
+    except ImportError:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        # A file system without locks.
+        return True
+    return True

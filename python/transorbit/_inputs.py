@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,10 @@ from transorbit._core import ScenarioError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
+
+
+# Where copies of inputs stand in a folder.
+FOLDER = "inputs"
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,7 @@ def write(inputs: Iterable[Input], folder: Path) -> None:
     """Put the copies into a result folder."""
     for each in inputs:
         target = folder / each.kept
-        target.parent.mkdir(exist_ok=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(each.contents)
 
 
@@ -73,9 +78,22 @@ def recorded(folder: Path) -> dict[str, str]:
         return {}
 
 
+def changed(folder: Path) -> list[str]:
+    """What is to be said of copies that are no longer what they were when the folder was made: a line for each."""
+    told = []
+    for kept, sha256 in recorded(folder).items():
+        file = folder / kept
+        found = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None
+        if found is None:
+            told.append(f"{file} is gone since the result was made")
+        elif found != sha256:
+            told.append(f"{file} has changed since the result was made: its SHA-256 is {found}, it was {sha256}")
+    return told
+
+
 def _name(kept: str) -> str:
     """The name of a copy; another one, that may lead out of the folder, is refused."""
-    parts = kept.split("/")
-    if len(parts) != 2 or parts[0] != "inputs" or parts[1] in ("", ".", "..") or "\\" in kept:
+    first, *parts = kept.split("/")
+    if first != FOLDER or not parts or {*parts} & {"", ".", ".."} or "\\" in kept:
         raise ScenarioError(f"provenance.json: {kept!r} is no copy of an input")
     return kept

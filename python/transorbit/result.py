@@ -88,6 +88,8 @@ class Result:
             OSError: it is not there, or not a result folder.
         """
         directory = Path(directory)
+        if not directory.exists():
+            _folder.put_back(directory)
 
         def read_table(name: str) -> pl.DataFrame:
             import polars as pl
@@ -177,11 +179,15 @@ class Result:
                 (fresh / "PARTIAL").write_text(
                     f"Stopped by the user at {self.summary['simulated_s']:g} s of simulated time.\n", encoding="utf-8"
                 )
+        self._draw(directory, plots=plots)
+        return directory
+
+    def _draw(self, directory: Path, *, plots: bool | None) -> None:
+        """Put the plots into a result folder that is there."""
         if plots:
             self.save_plots(directory / "plots")
         elif plots is None:
             _save_overview(self, directory / "plots")
-        return directory
 
     def save_plots(self, directory: str | Path) -> Path:
         """Write every plot that the run has something to show in, as SVG and PNG."""

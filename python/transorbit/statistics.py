@@ -61,12 +61,19 @@ class BatchMeans(Interval):
     correlated: bool
 
 
-def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> Interval:
+def mean_interval(
+    values: ArrayLike, *, confidence: float = 0.95, limits: tuple[float | None, float | None] = (None, None)
+) -> Interval:
     """The mean of independent values, such as one of each replication, with Student's interval.
 
-    Without values the mean is NaN and the count 0.
+    Without values the mean is NaN and the count 0. An interval ends with the scale of the values, whose ends are
+    `limits`: what is known of them beforehand, as 1 and 4.5 of a mean opinion score.
     """
-    return _student(_floats(values).tolist(), confidence)
+    found = _student(_floats(values).tolist(), confidence)
+    least, most = limits
+    low = found.low if least is None else max(found.low, min(least, found.mean))
+    high = found.high if most is None else min(found.high, max(most, found.mean))
+    return Interval(found.mean, low, high, found.count)
 
 
 def paired_difference(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.95) -> Interval:
@@ -201,17 +208,19 @@ def compare(
     metric: str,
     between: str,
     baseline: Any = None,
+    every_pair: bool = False,
     within: Sequence[str] = (),
     pair: str = "seed",
     confidence: float = 0.95,
 ) -> pl.DataFrame:
-    """How the levels of an axis differ from one of them, pair by pair on common random numbers.
+    """How the levels of an axis differ from one of them, or all from each other, pair by pair on common random numbers.
 
     Args:
         frame: one row for each run, such as `SweepResult.runs`.
         metric: the column that is compared.
         between: the column whose levels are compared.
         baseline: the level that the others are held against; by default the first.
+        every_pair: each level is held against every one before it, and `baseline` is not asked for.
         within: columns of other axes: compared separately in each of their combinations.
         pair: the column that tells which runs belong together. Runs without a partner are left out.
         confidence: of all intervals together (Bonferroni): each of n is one of 1 - (1 - confidence) / n.
@@ -237,15 +246,16 @@ def compare(
             f"{metric}: several rows with the same {', '.join([*keys, between])}; name more axes in within"
         )
     value = pl.col(metric).cast(pl.Float64)
-    base = known.filter(pl.col(between) == baseline).select(*keys, value.alias("_base"))
-    others = known.filter(pl.col(between) != baseline).select(*keys, between, value.alias("_value"))
-    pairs = others.join(base, on=keys, how="inner", nulls_equal=True, maintain_order="left")
-    groups = pairs.partition_by(*within, between, maintain_order=True, as_dict=True)
-    each = 1 - (1 - confidence) / max(len(groups), 1)
-    rows = [
-        dict(zip([*within, between], key, strict=True)) | {"baseline": baseline} | _difference(group, each)
-        for key, group in groups.items()
-    ]
+    found = []
+    for place, first in enumerate(levels[:-1] if every_pair else [baseline]):
+        base = known.filter(pl.col(between) == first).select(*keys, value.alias("_base"))
+        held = levels[place + 1 :] if every_pair else [level for level in levels if level != first]
+        others = known.filter(pl.col(between).is_in(held)).select(*keys, between, value.alias("_value"))
+        pairs = others.join(base, on=keys, how="inner", nulls_equal=True, maintain_order="left")
+        groups = pairs.partition_by(*within, between, maintain_order=True, as_dict=True)
+        found += [(dict(zip([*within, between], key, strict=True)), first, group) for key, group in groups.items()]
+    each = 1 - (1 - confidence) / max(len(found), 1)
+    rows = [where | {"baseline": first} | _difference(group, each) for where, first, group in found]
     schema = {name: frame.schema[name] for name in [*within, between]} | {"baseline": frame.schema[between]}
     numbers = dict.fromkeys(["baseline_mean", "difference", "low", "high", "percent"], pl.Float64())
     return pl.DataFrame(rows, schema=schema | numbers | {"count": pl.Int64(), "differs": pl.Boolean()})

@@ -32,6 +32,8 @@ fn of_a_constellation_and_its_channel() {
         ("channel.elevation=95 deg", "channel.elevation", "95 deg"),
         ("channel.elevatoin=40 deg", "channel.elevatoin", "did you mean \"elevation\"?"),
         ("channel.kind=lmz", "channel.kind", "did you mean \"lms\"?"),
+        ("last_hop.scheduler=PF", "last_hop.scheduler.kind", "did you mean \"pf\"?"),
+        ("channel.speed=60 Kmh", "channel.speed", "did you mean \"60 kmh\"?"),
         ("channel.environment=intermediate-tree", "channel.environment", "intermediate-tree-shadowed"),
         ("path.constellation=leo66", "path.constellation", "leo-66"),
         ("path.user.latitude=-96.9 deg", "path.user.latitude", "90 deg"),

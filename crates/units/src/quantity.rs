@@ -17,7 +17,8 @@ impl fmt::Debug for Duration {
 impl Quantity for Duration {
     const WHAT: &'static str = "a duration";
     const UNITS: &'static [(&'static str, f64)] =
-        &[("s", 1e9), ("ms", 1e6), ("us", 1e3), ("µs", 1e3), ("ns", 1.0), ("min", 60e9), ("h", 3600e9)];
+        &[("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0), ("min", 60e9), ("h", 3600e9)];
+    const READ: &'static [(&'static str, f64)] = &[("µs", 1e3)];
     const EXAMPLE: &'static str = "40 ms";
     const RANGE: (f64, f64, &'static str) = (0.0, 3.2e18, "zero or more, and at most 100 years");
     fn from_base(value: f64) -> Self {
@@ -59,15 +60,9 @@ impl BitRate {
 
 impl Quantity for BitRate {
     const WHAT: &'static str = "a bit rate";
-    const UNITS: &'static [(&'static str, f64)] = &[
-        ("Mbit/s", 1e6),
-        ("kbit/s", 1e3),
-        ("Gbit/s", 1e9),
-        ("bit/s", 1.0),
-        ("Mb/s", 1e6),
-        ("kb/s", 1e3),
-        ("Gb/s", 1e9),
-    ];
+    const UNITS: &'static [(&'static str, f64)] = &[("Mbit/s", 1e6), ("kbit/s", 1e3), ("Gbit/s", 1e9), ("bit/s", 1.0)];
+    const READ: &'static [(&'static str, f64)] =
+        &[("Mb/s", 1e6), ("kb/s", 1e3), ("Gb/s", 1e9), ("Mbps", 1e6), ("kbps", 1e3), ("Gbps", 1e9), ("bps", 1.0)];
     const EXAMPLE: &'static str = "50 Mbit/s";
     const RANGE: (f64, f64, &'static str) = (1.0, 1e15, "at least 1 bit/s and at most 10^15 bit/s");
     fn from_base(value: f64) -> Self {
@@ -122,7 +117,7 @@ impl Add for Bytes {
 
 /// Declares a quantity held as one `f64`.
 macro_rules! real {
-    ($(#[$meta:meta])* $name:ident, $what:literal, $units:expr, $example:literal, $range:expr, $from:ident, $as:ident, $unit:literal $(, bare: $bare:literal)? $(, mistaken: $mistaken:literal)?) => {
+    ($(#[$meta:meta])* $name:ident, $what:literal, $units:expr, $example:literal, $range:expr, $from:ident, $as:ident, $unit:literal $(, read: $read:expr)? $(, bare: $bare:literal)? $(, mistaken: $mistaken:literal)?) => {
         $(#[$meta])*
         #[derive(Clone, Copy, PartialEq, PartialOrd, Default)]
         pub struct $name(f64);
@@ -144,6 +139,7 @@ macro_rules! real {
             const UNITS: &'static [(&'static str, f64)] = $units;
             const EXAMPLE: &'static str = $example;
             const RANGE: (f64, f64, &'static str) = $range;
+            $(const READ: &'static [(&'static str, f64)] = $read;)?
             $(const BARE: bool = $bare;)?
             $(const MISTAKEN: Option<&'static str> = Some($mistaken);)?
             fn from_base(value: f64) -> Self {
@@ -183,11 +179,13 @@ real!(
 );
 real!(
     /// An angle.
-    Angle, "an angle", &[("deg", 1.0), ("°", 1.0)], "40 deg", (-360.0, 360.0, "between -360 deg and 360 deg"), from_degrees, as_degrees, "degrees"
+    Angle, "an angle", &[("deg", 1.0)], "40 deg", (-360.0, 360.0, "between -360 deg and 360 deg"), from_degrees, as_degrees, "degrees",
+    read: &[("°", 1.0)]
 );
 real!(
-    /// A speed.
-    Speed, "a speed", &[("km/h", 1.0 / 3.6), ("m/s", 1.0), ("km/s", 1e3)], "60 km/h", (0.0, 3e8, "zero or more"), from_mps, as_mps, "metres per second"
+    /// A speed. A knot (kn) is 1852 m an hour.
+    Speed, "a speed", &[("km/h", 1.0 / 3.6), ("m/s", 1.0), ("km/s", 1e3)], "60 km/h", (0.0, 3e8, "zero or more"), from_mps, as_mps, "metres per second",
+    read: &[("kmh", 1.0 / 3.6), ("kn", 1852.0 / 3600.0)]
 );
 real!(
     /// A frequency, more than zero.
@@ -261,15 +259,43 @@ mod tests {
     }
 
     #[test]
+    fn reads_the_spellings_of_each_field_and_writes_its_own() {
+        for text in ["50 Mbps", "50 Mb/s", "50000kbps", "0.05 Gbps", "50_000_000 bps"] {
+            assert_eq!(text.parse(), Ok(BitRate::from_bps(50_000_000)), "{text}");
+        }
+        assert_eq!(BitRate::parse("50 Mbps").map(|q| q.to_string()).as_deref(), Ok("50 Mbit/s"));
+        assert_eq!("60 kmh".parse::<Speed>(), "60 km/h".parse());
+        let knots: Speed = "36000 kn".parse().unwrap();
+        assert!((knots.as_mps() - 18_520.0).abs() < 1e-9);
+        let written = knots.to_string();
+        assert!(!written.contains("kn") && written.parse() == Ok(knots), "knots are only read: {written}");
+    }
+
+    #[test]
+    fn hints_at_a_unit_in_the_wrong_case() {
+        let says = |error: ParseQuantityError| error.to_string();
+        let rate = |text| says(BitRate::parse(text).unwrap_err());
+        assert_eq!(
+            rate("10 mbps"),
+            "\"10 mbps\" is not a bit rate: unknown unit \"mbps\", did you mean \"10 Mbps\"? (one of Mbit/s, kbit/s, \
+             Gbit/s, bit/s)"
+        );
+        assert!(!rate("10 MB/s").contains("did you mean"), "bytes are not bits");
+        assert!(says(Speed::parse("60 Km/h").unwrap_err()).contains("did you mean \"60 km/h\"?"));
+        assert!(says(Duration::parse("40 MS").unwrap_err()).contains("did you mean \"40 ms\"?"));
+        assert!(says(Frequency::parse("2 ghz").unwrap_err()).contains("did you mean \"2 GHz\"?"));
+    }
+
+    #[test]
     fn says_what_is_wrong_and_what_is_allowed() {
         let says = |error: ParseQuantityError| error.to_string();
         assert_eq!(
             says(BitRate::parse("50").unwrap_err()),
-            "\"50\" is not a bit rate: the unit is missing: one of Mbit/s, kbit/s, Gbit/s, bit/s, Mb/s, kb/s, Gb/s"
+            "\"50\" is not a bit rate: the unit is missing: one of Mbit/s, kbit/s, Gbit/s, bit/s"
         );
         assert_eq!(
             says(Db::parse("10 km").unwrap_err()),
-            "\"10 km\" is not a ratio in decibels: unknown unit \"km\": one of dB"
+            "\"10 km\" is not a ratio in decibels: unknown unit \"km\" (one of dB)"
         );
         assert!(says(Duration::parse("-3 ms").unwrap_err()).ends_with("must be zero or more, and at most 100 years"));
         assert!(says(BitRate::parse("0 bit/s").unwrap_err()).contains("at least 1 bit/s"));
@@ -284,8 +310,8 @@ mod tests {
             says(DbPerKelvin::parse("-5 dB").unwrap_err())
                 .ends_with("one of dB/K; dB is a ratio of two powers: write \"-5 dB/K\"")
         );
-        assert!(says(Dbw::parse("50 dBm").unwrap_err()).ends_with("unknown unit \"dBm\": one of dBW"));
-        assert!(says(Db::parse("20 dBW").unwrap_err()).ends_with("unknown unit \"dBW\": one of dB"));
+        assert!(says(Dbw::parse("50 dBm").unwrap_err()).ends_with("unknown unit \"dBm\" (one of dBW)"));
+        assert!(says(Db::parse("20 dBW").unwrap_err()).ends_with("unknown unit \"dBW\" (one of dB)"));
         assert!(Db::parse("nan dB").is_err() && Db::parse("inf dB").is_err());
     }
 

@@ -6,9 +6,10 @@ use std::fmt;
 pub trait Quantity: Sized + Copy {
     /// The name of the quantity in messages: "a bit rate".
     const WHAT: &'static str;
-    /// The accepted units, each with its size in the base unit. Of units of the same size the first is written; the
-    /// others are only read.
+    /// The units that are written, each with its size in the base unit.
     const UNITS: &'static [(&'static str, f64)];
+    /// Units that are read as well: other spellings, and units of one field.
+    const READ: &'static [(&'static str, f64)] = &[];
     /// An example for messages and the schema.
     const EXAMPLE: &'static str;
     /// The allowed range in the base unit, both ends included, and its wording in messages.
@@ -37,7 +38,8 @@ pub trait Quantity: Sized + Copy {
         let value: f64 = number.replace('_', "").parse().map_err(|_| {
             refuse(format!("write a number and a unit, as in \"{}\" (units: {})", Self::EXAMPLE, units()))
         })?;
-        let scale = match Self::UNITS.iter().find(|u| u.0 == unit) {
+        let known = || Self::UNITS.iter().chain(Self::READ);
+        let scale = match known().find(|u| u.0 == unit) {
             Some(u) => u.1,
             None if unit.is_empty() && Self::BARE => 1.0,
             None if unit.is_empty() => return Err(refuse(format!("the unit is missing: one of {}", units()))),
@@ -46,7 +48,11 @@ pub trait Quantity: Sized + Copy {
                 let hint = format!("{unit} is a ratio of two powers: write \"{number} {own}\"");
                 return Err(refuse(format!("unknown unit \"{unit}\": one of {own}; {hint}")));
             }
-            None => return Err(refuse(format!("unknown unit \"{unit}\": one of {}", units()))),
+            None => {
+                let near = known().find(|u| differs_in_case(unit, u.0));
+                let hint = near.map_or(String::new(), |u| format!(", did you mean \"{number} {}\"?", u.0));
+                return Err(refuse(format!("unknown unit \"{unit}\"{hint} (one of {})", units())));
+            }
         };
         let base = value * scale;
         let (low, high, range) = Self::RANGE;
@@ -62,16 +68,19 @@ pub trait Quantity: Sized + Copy {
     fn write(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let base = self.to_base();
         let exact = |text: &String| Self::parse(text).is_ok_and(|q| q.to_base() == base);
-        let is_alias = |i: usize| Self::UNITS[..i].iter().any(|(_, scale)| *scale == Self::UNITS[i].1);
-        let units = || (0..Self::UNITS.len()).filter(|&i| !is_alias(i)).map(|i| Self::UNITS[i]);
-        let tidy = units().map(|(unit, scale)| format!("{} {unit}", tidy(base / scale)));
-        let plain = units().map(|(unit, scale)| format!("{} {unit}", base / scale));
+        let tidy = Self::UNITS.iter().map(|(unit, scale)| format!("{} {unit}", tidy(base / scale)));
+        let plain = Self::UNITS.iter().map(|(unit, scale)| format!("{} {unit}", base / scale));
         match tidy.chain(plain).filter(exact).min_by_key(|text| text.len() + if text.starts_with("0.") { 2 } else { 0 })
         {
             Some(text) => f.write_str(&text),
             None => write!(f, "{} {}", base / Self::UNITS[0].1, Self::UNITS[0].0),
         }
     }
+}
+
+/// Whether a unit is another one but for its case. Bits (b) and bytes (B) are two things.
+fn differs_in_case(given: &str, unit: &str) -> bool {
+    given.eq_ignore_ascii_case(unit) && given.contains('B') == unit.contains('B')
 }
 
 /// Rounds to 15 digits, because division by a unit leaves an error in the last bits.
@@ -162,7 +171,7 @@ macro_rules! textual {
                 stringify!($name).into()
             }
             fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                let units: Vec<_> = Self::UNITS.iter().map(|u| u.0).collect();
+                let units: Vec<_> = Self::UNITS.iter().chain(Self::READ).map(|u| u.0).collect();
                 schemars::json_schema!({
                     "type": if Self::BARE { serde_json::json!(["string", "number"]) } else { serde_json::json!("string") },
                     "description": format!("{} as text, for example \"{}\"; units: {}", Self::WHAT, Self::EXAMPLE, units.join(", ")),

@@ -12,14 +12,18 @@ from cyclopts import App, Parameter
 import transorbit as to
 from transorbit import _folder
 from transorbit.access import DEFAULT_LOSSES, DEFAULT_USERS, FOLDER
-from transorbit.cli import parse, show
+from transorbit.cli import parse, show, tables
 from transorbit.cli.common import Csv, Plot, Settings, check_plot, examples, write_csv, write_plot
 from transorbit.cli.errors import UsageError
 
 if TYPE_CHECKING:
     from transorbit.access import PlrCurves
 
-access = App(name="access", help="The DVB-RCS2 return link: random access by itself, and beside dedicated access.")
+access = App(
+    name="access",
+    help="The DVB-RCS2 return link: random access by itself, and beside dedicated access.",
+    help_epilogue=examples("transorbit access plr --method crdsa --bursts 1e4", "transorbit access analysis"),
+)
 
 Methods = Annotated[
     list[str] | None,
@@ -204,7 +208,7 @@ def _curves(study: PlrCurves) -> str:
             f"Random access on blocks of {report['block_slots']} slots at Es/N0 = {report['es_n0_db']:g} dB{spread}",
             f"seed {report['seed']}, {report['bursts_per_point']} bursts for each point at least, in {wall_s:.2f} s",
             "",
-            *show.table(header, rows),
+            *tables.table(header, rows),
             "",
             *(_best(method, [row for row in study.rows if row["method"] == method]) for method in study.methods),
             *(f"warning: {warning}" for warning in report["warnings"]),
@@ -251,12 +255,12 @@ def _equations(report: dict[str, Any]) -> str:
             f"timeslots, blocks of {report['block_slots']} slots; {report['dedicated_bits']} bits in a dedicated slot",
             "",
             "A user in a frame, all users having data (section 5.1)",
-            *show.table(names, shares),
+            *tables.table(names, shares),
             "",
             *map(_break_even, report["methods"]),
             "",
             f"The most retransmissions among {report['datagrams']} datagrams (equations 3 to 6)",
-            *show.table(["loss", "retransmissions", "probability", "added delay"], again),
+            *tables.table(["loss", "retransmissions", "probability", "added delay"], again),
             *(f"warning: {warning}" for warning in report["warnings"]),
         ]
     )

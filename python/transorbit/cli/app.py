@@ -26,6 +26,8 @@ from transorbit.cli.common import (
     records_packets,
     run_plugins,
 )
+from transorbit.cli.compare import HELP as COMPARE_HELP
+from transorbit.cli.compare import compare, comparison
 from transorbit.cli.constellation import constellation
 from transorbit.cli.emulate import HELP as EMULATE_HELP
 from transorbit.cli.emulate import REPLAY_HELP, emulate, replay
@@ -65,6 +67,8 @@ app = App(
     ),
     help_format="plaintext",
     version_flags=["--version"],
+    # `main` says what was stopped and what is kept.
+    suppress_keyboard_interrupt=False,
 )
 app.register_install_completion_command()
 app.command(constellation)
@@ -74,6 +78,7 @@ app.command(trace)
 app.command(calibrate, help_epilogue=CALIBRATE_HELP)
 app.command(init, help_epilogue=INIT_HELP)
 app.command(scenarios, help_epilogue=SCENARIOS_HELP)
+app.command(compare, help_epilogue=COMPARE_HELP)
 app.command(report, help_epilogue=REPORT_HELP)
 app.command(plot, help_epilogue=PLOT_HELP)
 app.command(reproduce, help_epilogue=REPRODUCE_HELP)
@@ -133,7 +138,7 @@ def run(
         if stopped and (directory / "summary.json").is_file() and not (directory / "PARTIAL").is_file():
             # A part does not replace the whole.
             directory = _folder.numbered(directory, lambda folder: not folder.exists())
-        result.save(directory, plots=plots)
+        _save(result, directory, plots=plots)
         if not (quiet or json_):
             print(f"Result: {directory}")
     if stopped:
@@ -213,7 +218,12 @@ def capacity(
     return 0
 
 
-@app.command
+@app.command(
+    help_epilogue=examples(
+        "transorbit check leo-tcp",
+        'transorbit check leo-tcp --set channel.reference_snr="7 dB" --set last_hop.scheduler=pf',
+    )
+)
 def check(scenario: Path, /, *, set_: Settings = None, outside: Outside = False) -> None:
     """Validate a scenario and print it with every default filled in.
 
@@ -224,7 +234,9 @@ def check(scenario: Path, /, *, set_: Settings = None, outside: Outside = False)
     print(ready.to_toml(), end="")
 
 
-@app.command(name="list")
+@app.command(
+    name="list", help_epilogue=examples("transorbit list", "transorbit list schedulers", "transorbit list --json")
+)
 def list_(
     registry: str | None = None, /, *, json_: Annotated[bool, Parameter(name="--json", negative="")] = False
 ) -> None:
@@ -246,13 +258,13 @@ def list_(
         print(show.registries(registries, options=registry is not None))
 
 
-@app.command
+@app.command(help_epilogue=examples("transorbit schema"))
 def schema() -> None:
     """Print the JSON Schema of a scenario, for completion in editors."""
     print(json.dumps(to.schema(), indent=2, ensure_ascii=False))
 
 
-@app.command
+@app.command(help_epilogue=examples("transorbit demo", "transorbit demo leo-tcp --out results/buffer"))
 def demo(scenario: Path = Path("leo-tcp"), /, *, out: Path | None = None, force: Force = False) -> int:
     """Run a scenario with and without the reordering buffer, compare and draw them.
 
@@ -282,7 +294,7 @@ def demo(scenario: Path = Path("leo-tcp"), /, *, out: Path | None = None, force:
         if stopped:
             print(f"transorbit: {stopped}; nothing is kept", file=sys.stderr)
             return 130
-    print(show.comparison(results), flush=True)
+    print(comparison(results), flush=True)
     from transorbit import plots
 
     for label, (name, _) in variants.items():
@@ -308,6 +320,18 @@ def _result_folder(ready: to.Scenario, seed: int | None, name: str, out: Path | 
         check_out(out, same=_folder.is_of(out, identity), force=force)
         return out
     return _folder.numbered(Path("results") / name, lambda folder: force or _folder.is_of(folder, identity))
+
+
+def _save(result: Result, directory: Path, *, plots: bool | None) -> None:
+    """Keep a result, then draw it: Ctrl-C is told which of the two it has ended."""
+    try:
+        result.save(directory, plots=False)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"stopped while the result was written; {directory} is as it was") from None
+    try:
+        result._draw(directory, plots=plots)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"stopped; {directory} has the result, without its plots") from None
 
 
 def _run(scenario: to.Scenario, seed: int | None, *, bar: bool, scratch: Path | None) -> tuple[Result, str | None]:

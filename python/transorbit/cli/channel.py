@@ -13,7 +13,14 @@ from transorbit.cli import parse, show
 from transorbit.cli.common import Csv, Plot, Settings, check_plot, examples, write_csv, write_plot
 from transorbit.cli.errors import UsageError
 
-channel = App(name="channel", help="The radio channel of the last hop: its series, its statistics, rain.")
+channel = App(
+    name="channel",
+    help="The radio channel of the last hop: its series, its statistics, rain.",
+    help_epilogue=examples(
+        'transorbit channel generate --duration "5 s" --csv fading.csv',
+        'transorbit channel stats --speed "60 km/h" --elevation "40 deg"',
+    ),
+)
 
 _ChannelOption = Annotated[str | None, Parameter(help="As in the scenario's [channel].")]
 

@@ -10,21 +10,33 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 from cyclopts import Parameter
 
-from transorbit import _core, _folder, emulation
+import transorbit as to
+from transorbit import _core, _folder
 from transorbit.cli import parse, show
-from transorbit.cli.common import Plugins, Settings, examples, load, records_packets, run_plugins
+from transorbit.cli.common import (
+    Force,
+    Outside,
+    Plugins,
+    Settings,
+    check_out,
+    examples,
+    load,
+    records_packets,
+    run_plugins,
+)
 from transorbit.cli.errors import UsageError
 
 if TYPE_CHECKING:
     from transorbit.result import Result
 
 HELP = examples(
-    "transorbit emulate scenarios/lab-fixed.toml -- ping -c 5 server",
-    "transorbit emulate scenarios/leo-tcp.toml --serve 8080 -- curl http://server:8080/",
-    'transorbit emulate scenarios/lab-fixed.toml --server "iperf3 -s -1" -- iperf3 -c server -t 10',
-    "transorbit emulate scenarios/leo-tcp.toml --shell",
+    "transorbit emulate lab-fixed -- ping -c 2 server",
+    "transorbit emulate leo-tcp --serve 8080 -- curl http://server:8080/",
+    'transorbit emulate lab-fixed --server "iperf3 -s -1" -- iperf3 -c server -t 2',
+    "transorbit emulate leo-tcp --shell",
 )
 REPLAY_HELP = examples(
+    "transorbit emulate lab-fixed --out results/emulated -- ping -c 2 server",
     "transorbit replay results/emulated",
     "transorbit replay results/emulated --set record.packets=pcapng --out results/again",
 )
@@ -42,9 +54,11 @@ def emulate(
     dscp: Annotated[list[str] | None, Parameter(negative="")] = None,
     spin: str = "50 us",
     set_: Settings = None,
+    outside: Outside = False,
     plugin: Plugins = None,
     seed: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     out: Path | None = None,
+    force: Force = False,
     json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
     quiet: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
@@ -64,16 +78,21 @@ def emulate(
         dscp: CODEPOINT=CLASS: the class of service on the last hop of packets with this code point. Repeatable.
         spin: Waits shorter than this look at the clock instead of sleeping; 0 s always sleeps.
         seed: Replaces the scenario's seed: a whole number, zero or more.
-        out: The result folder: summary, series and the log of offers, for `transorbit replay`.
+        out: The result folder: summary, series and the log of offers, for `transorbit replay`. A result that is there
+            is replaced with --force only: no other start makes it again.
         json_: Print the summary as JSON when COMMAND has ended.
         quiet: Print nothing of our own.
     """
     run_plugins(plugin)
     argv = [os.environ.get("SHELL", "/bin/sh")] if shell else list(command)
+    from transorbit import emulation
+
     if shell == bool(command):
         raise UsageError("emulate: one of COMMAND (after --) and --shell is expected")
-    ready = load(scenario, set_)
+    ready = load(scenario, set_, outside=outside)
     if out:
+        if (out / "summary.json").is_file() and not force:
+            raise UsageError(f"--out: {out} has a result already: choose another folder, or --force")
         _folder.check_replaceable(out)
     above = out.absolute().parent if out else None
     if not out and records_packets(ready):
@@ -97,8 +116,10 @@ def replay(
     /,
     *,
     set_: Settings = None,
+    outside: Outside = False,
     plugin: Plugins = None,
     out: Path | None = None,
+    force: Force = False,
     json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
     quiet: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
@@ -106,15 +127,19 @@ def replay(
 
     Args:
         directory: A result folder of `transorbit emulate`.
-        out: A result folder for this run.
+        out: A result folder for this run. An earlier replay of the same is replaced.
         json_: Print the summary as JSON and nothing else.
         quiet: Print nothing.
     """
+    from transorbit import emulation
+
     run_plugins(plugin)
     if out:
+        check_out(out, same=_is_replay(out, directory, set_ or [], outside=outside), force=force)
         _folder.check_replaceable(out)
     try:
-        result = emulation.replay(directory, changes=set_ or (), scratch=out.absolute().parent if out else None)
+        above = out.absolute().parent if out else None
+        result = emulation.replay(directory, changes=set_ or (), scratch=above, outside=outside)
     except FileNotFoundError as error:
         raise UsageError(str(error) if not error.filename else f"{directory}: not the result of an emulation") from None
     except ValueError as error:
@@ -134,6 +159,20 @@ def _tell(result: Result, out: Path | None, *, json_: bool, quiet: bool, file: T
         result.save(out, plots=False)
         if not (quiet or json_):
             print(f"Result: {out}", file=file)
+
+
+def _is_replay(out: Path, directory: Path, changes: list[str], *, outside: bool) -> bool:
+    """Whether a folder has nothing yet, or an earlier replay of the same log with the same changes."""
+    if not (out / "summary.json").is_file():
+        return True
+    try:
+        there, asked = to.Result.load(out), to.Result.load(directory)
+        scenario = to.Scenario.load(directory / "scenario.toml", outside=outside).set(*changes)
+    except (OSError, to.ScenarioError):
+        # Said by the replay itself.
+        return True
+    same_log = there.offers is not None and asked.offers is not None and there.offers.equals(asked.offers)
+    return same_log and "emulation" not in there.summary and _folder.is_of(out, scenario.identity())
 
 
 def _points(texts: list[str]) -> dict[int, str]:

@@ -50,7 +50,7 @@ def run(arguments: Sequence[str]) -> int:
         except OSError as error:
             return _refuse(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
     except KeyboardInterrupt as stop:
-        print(f"transorbit: {' '.join(str(stop).split()) or 'stopped'}", file=sys.stderr)
+        print(f"transorbit: {' '.join(str(stop).split()) or 'stopped; nothing is kept'}", file=sys.stderr)
         return 130
 
 

@@ -1,4 +1,4 @@
-"""Text for people: summaries, lists, the progress bar."""
+"""Text for people: the summary of a run, comparisons, studies, lists; `cli/tables.py` sets it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _columns
+from transorbit._numbers import NONE, counted, decimals, ms, number, percent, quantity, rate, several
+from transorbit.cli.tables import facts, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +17,24 @@ if TYPE_CHECKING:
     from transorbit._capacity import Capacity
     from transorbit.result import Result
 
+    Flow = dict[str, Any]
+    Fact = tuple[str, str]
+
 _SHOWN_FLOWS = 8
+# Columns of the flows, in this order; those of which a flow has nothing to tell are left out.
+_SHOWN = (
+    "goodput_bps", "rtt_mean_s", "one_way_delay_mean_s", "one_way_delay_p95_s", "sent_packets",
+    "retransmitted_packets", "spurious_retransmissions", "dupack_events", "rto_events", "jitter_s", "loss_ratio",
+    "access_kind", "first_packet_s", "lost_late", "mos",
+)  # fmt: skip
+_OF_TCP = {"rtt_mean_s", "retransmitted_packets", "spurious_retransmissions", "dupack_events", "rto_events"}
+_OF_VOICE = {"jitter_s", "lost_late", "mos"}
+# Of many flows in one line.
+_OF_KINDS = (
+    "goodput_bps", "rtt_mean_s", "one_way_delay_mean_s", "one_way_delay_p95_s", "jitter_s", "sent_packets",
+    "retransmitted_packets", "rto_events", "mos",
+)  # fmt: skip
+_SPREAD = {"goodput_bps", "mos"}
 
 
 @contextmanager
@@ -35,105 +54,78 @@ def progress(*, enabled: bool) -> Iterator[Callable[[float], None] | None]:
 
 def summary(result: Result) -> str:
     """The summary of a run, on one screen."""
-    numbers = result.summary
+    told = result.summary
+    known = [
+        *_users(told),
+        *_last_hop(told["last_hop"], told["channel"]),
+        *(_return_link(told["access"]) if "access" in told else []),
+        *_proxies(told["flows"]),
+        *path(told["path"]),
+        *(("warning", warning) for warning in told["warnings"]),
+    ]
     wall_s = result.provenance["wall_s"]
-    lines = [
-        f"{result.title}",
-        f"seed {numbers['seed']}, {numbers['simulated_s']:g} s simulated in {wall_s:.2f} s, digest {numbers['digest']}",
-        "",
-        *_flows(numbers["flows"]),
-        "",
-        *_users(numbers),
-        *_last_hop(numbers["last_hop"], numbers["channel"]),
-        *(_return_link(numbers["access"]) if "access" in numbers else []),
-        *_proxies(numbers["flows"]),
-        *_path(numbers["path"]),
-        *(f"warning: {warning}" for warning in numbers["warnings"]),
-    ]
-    return "\n".join(lines)
-
-
-def comparison(results: Mapping[str, Result]) -> str:
-    """The summaries of several runs, side by side."""
-    rows: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
-        ("goodput", lambda s: rate(sum(flow["goodput_bps"] for flow in s["flows"]))),
-        ("packets sent", lambda s: str(_sum(s, "sent_packets"))),
-        ("fast retransmits", lambda s: _counted(s, "dupack_events")),
-        ("timeouts", lambda s: _counted(s, "rto_events")),
-        ("packets sent again", lambda s: _counted(s, "retransmitted_packets")),
-        ("  of them spurious", lambda s: _counted(s, "spurious_retransmissions")),
-        ("mean window", lambda s: f"{_mean(s, 'cwnd_mean_packets'):.1f} packets"),
-        ("mean RTT", lambda s: f"{_mean(s, 'rtt_mean_s') * 1e3:.1f} ms"),
-        ("one-way delay, mean", lambda s: f"{_mean(s, 'one_way_delay_mean_s') * 1e3:.1f} ms"),
-        ("one-way delay, 95 %", lambda s: f"{_mean(s, 'one_way_delay_p95_s') * 1e3:.1f} ms"),
-        ("HARQ, decoded after", lambda s: _harq_shares(s["last_hop"]["harq"])),
-        ("HARQ, never decoded", lambda s: _harq_failed(s["last_hop"]["harq"])),
-        ("reordering, mean wait", lambda s: _ms(s["last_hop"]["reordering"]["wait_mean_s"])),
-    ]
-    cells = [[name, *(row(result.summary) for result in results.values())] for name, row in rows]
-    first = next(iter(results.values())).summary
-    heading = [first["title"], f"seed {first['seed']}, {first['simulated_s']:g} s simulated", ""]
-    return "\n".join([*heading, *table(["", *results], cells), "", *_path(first["path"])])
+    heading = f"seed {told['seed']}, {told['simulated_s']:g} s simulated in {wall_s:.2f} s, digest {told['digest']}"
+    return "\n".join([result.title, heading, "", *_flows(told["flows"]), "", *facts(known)])
 
 
 def capacity(study: Capacity) -> str:
     """A study of capacity: a line for each policy and number of users, and the limits."""
     report = study.report
     header = [
-        "policy",
-        "users",
-        "packets/s",
-        "useful",
-        "bits/bit",
-        "bits/packet",
-        "user min",
-        "max",
-        "Jain",
-        "decoded after",
+        "Policy",
+        "Users",
+        "Packets/s",
+        "Useful",
+        "Bits per bit",
+        "Bits per packet",
+        "User's least",
+        "User's most",
     ]
     rows = [
         [
             row["policy"],
-            str(row["users"]),
+            row["users"],
             f"{row['decoded_pps']:.0f}",
             rate(row["useful_bps"]),
-            _ratio(row["spectral_efficiency"]),
-            "-" if row["bits_per_packet_mean"] is None else f"{row['bits_per_packet_mean']:.0f}",
+            decimals(row["spectral_efficiency"], 3),
+            decimals(row["bits_per_packet_mean"], 0),
             rate(row["user_useful_min_bps"]),
             rate(row["user_useful_max_bps"]),
-            _ratio(row["jain"]),
+            decimals(row["jain"], 3),
             f"{' / '.join(f'{100 * share:.1f}' for share in row['decoded_after_share'])} %",
         ]
         for row in report["rows"]
     ]
-    by_users = {row["users"]: row for row in report["rows"]}
     limits = [
-        [
-            str(users),
-            *(f"{row[f'{name}_limit_pps']:.0f} ({rate(row[f'{name}_limit_bps'])})" for name in ("mean", "best")),
-        ]
-        for users, row in sorted(by_users.items())
+        [users, *(f"{row[f'{name}_limit_pps']:.0f} ({rate(row[f'{name}_limit_bps'])})" for name in ("mean", "best"))]
+        for users, row in sorted({row["users"]: row for row in report["rows"]}.items())
     ]
     one = report["one_user"]
-    lines = [
-        report["title"],
-        f"seed {report['seed']}, {report['simulated_s']:g} s simulated for each line in "
-        f"{study.provenance['wall_s']:.2f} s; packets of {report['packet_bytes']} B at {rate(report['rate_bps'])}",
-        "",
-        *table(header, rows),
-        "",
-        *table(["limit, packets/s", "mean channel", "best of n"], limits),
-        "",
-        f"one user    {one['decoded_pps']:.0f} packets/s, {rate(one['useful_bps'])}",
-    ]
+    known = [("one user", f"{one['decoded_pps']:.0f} packets/s, {rate(one['useful_bps'])}"), *_spacing(report)]
+    return "\n".join(
+        [
+            report["title"],
+            f"seed {report['seed']}, {report['simulated_s']:g} s simulated for each line in "
+            f"{study.provenance['wall_s']:.2f} s; packets of {report['packet_bytes']} B at {rate(report['rate_bps'])}",
+            "",
+            *table([*header, "Jain index", "Decoded after"], rows),
+            "",
+            *table(["Users", "Limit of the mean channel, packets/s", "Limit of the best of n, packets/s"], limits),
+            "",
+            *facts([*known, *(("warning", warning) for warning in report["warnings"])]),
+        ]
+    )
+
+
+def _spacing(report: Mapping[str, Any]) -> Iterator[Fact]:
     in_turn = max((row for row in report["rows"] if row["policy"] == "random"), key=lambda row: row["users"])
     if in_turn["spacing_users"] is not None:
-        lines.append(
-            f"spacing     a packet takes {in_turn['packet_time_mean_s'] * 1e3:.3f} ms on average (random, "
-            f"{in_turn['users']} users): with more than {in_turn['spacing_users']:.0f} users in turn, one that is "
-            f"{_ms(report['feedback_rtt_s'])} late makes no three duplicate acknowledgments"
+        yield (
+            "spacing",
+            f"a packet takes {in_turn['packet_time_mean_s'] * 1e3:.3f} ms on average (random, "
+            f"{counted(in_turn['users'], 'user')}): with more than {in_turn['spacing_users']:.0f} users in turn, one "
+            f"that is {ms(report['feedback_rtt_s'])} late makes no three duplicate acknowledgments",
         )
-    return "\n".join([*lines, *(f"warning: {warning}" for warning in report["warnings"])])
 
 
 def registries(registries: list[dict[str, Any]], *, options: bool) -> str:
@@ -141,11 +133,13 @@ def registries(registries: list[dict[str, Any]], *, options: bool) -> str:
     blocks = []
     for registry in registries:
         lines = [f"{registry['name']} ({registry['key']})"]
-        width = max(len(entry["name"]) for entry in registry["entries"])
-        for entry in registry["entries"]:
-            lines.append(f"  {entry['name']:<{width}}  {' '.join(entry['summary'].split())}".rstrip())
-            if options:
+        if options:
+            for entry in registry["entries"]:
+                lines += [f"  {entry['name']}: {_in_a_line(entry['summary'])}"]
                 lines += [f"    {_option(option)}" for option in entry["options"]]
+        else:
+            entries = ((f"  {entry['name']}", _in_a_line(entry["summary"])) for entry in registry["entries"])
+            lines += facts(entries)
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
 
@@ -157,318 +151,210 @@ def tree(value: Mapping[str, Any], indent: str = "") -> str:
         if isinstance(item, dict):
             lines += [f"{indent}{key}", tree(item, indent + "  ")]
         elif isinstance(item, list) and item and isinstance(item[0], dict):
-            rows = [[_number(element[name]) for name in item[0]] for element in item]
+            rows = [[_plain(element[name]) for name in item[0]] for element in item]
             lines += [f"{indent}{key}", *(f"{indent}  {row}" for row in table(list(item[0]), rows))]
         elif isinstance(item, list):
-            lines.append(f"{indent}{key}  {', '.join(_number(element) for element in item)}")
+            lines.append(f"{indent}{key}  {', '.join(map(_plain, item))}")
         else:
-            lines.append(f"{indent}{key}  {_number(item)}")
+            lines.append(f"{indent}{key}  {_plain(item)}")
     return "\n".join(lines)
 
 
-def table(header: list[str], rows: list[list[str]]) -> list[str]:
-    """Left-aligned names, right-aligned values."""
-    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
-
-    def line(cells: list[str]) -> str:
-        first, *rest = zip(cells, widths, strict=True)
-        return "  ".join([f"{first[0]:<{first[1]}}", *(f"{cell:>{width}}" for cell, width in rest)]).rstrip()
-
-    return [line(header), *(line(row) for row in rows)]
-
-
-_RATES = (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3))
-
-
-def rate(bps: float) -> str:
-    """A bit rate in the unit that suits it."""
-    for unit, scale in _RATES:
-        if bps >= scale:
-            return f"{bps / scale:.3g} {unit}" if bps < 1000 * scale else f"{bps / scale:.0f} {unit}"
-    return f"{bps:.0f} bit/s"
+def cell(name: str, value: Any) -> str:
+    """A value of a column of the record, as a table shows it."""
+    if value is None:
+        return NONE
+    unit = _columns.in_words(name)[1]
+    if unit == "bit/s":
+        return rate(value)
+    if unit == "s":
+        return ms(value)
+    if name.endswith("_ratio"):
+        return percent(value)
+    return decimals(value, 2) if name == "mos" else number(value) if isinstance(value, float) else str(value)
 
 
-# Columns of flows: the heading, the key, and the flows that have it.
-_Column = tuple[str, "Callable[[dict[str, Any]], str]", "Callable[[dict[str, Any]], bool]"]
-
-
-def _any(_: dict[str, Any]) -> bool:
-    return True
-
-
-def _is_tcp(flow: dict[str, Any]) -> bool:
-    return flow.get("congestion") is not None
-
-
-def _is_voice(flow: dict[str, Any]) -> bool:
-    return flow.get("lost_late") is not None
-
-
-_COLUMNS: list[_Column] = [
-    ("flow", lambda flow: f"{flow['id']} {_kind(flow)}", _any),
-    ("goodput", lambda flow: rate(flow["goodput_bps"]), _any),
-    ("RTT", lambda flow: _ms(flow["rtt_mean_s"]), _is_tcp),
-    ("one-way mean", lambda flow: _ms(flow["one_way_delay_mean_s"]), _any),
-    ("95 %", lambda flow: _ms(flow["one_way_delay_p95_s"]), _any),
-    ("sent", lambda flow: str(flow["sent_packets"]), _any),
-    ("retransmitted", lambda flow: str(flow["retransmitted_packets"]), _is_tcp),
-    ("spurious", lambda flow: str(flow["spurious_retransmissions"]), _is_tcp),
-    ("fast rtx", lambda flow: str(flow["dupack_events"]), _is_tcp),
-    ("timeouts", lambda flow: str(flow["rto_events"]), _is_tcp),
-    ("jitter", lambda flow: _ms(flow["jitter_s"]), _is_voice),
-    ("lost", lambda flow: _percent(flow["loss_ratio"]), lambda flow: not _is_tcp(flow)),
-    ("access", lambda flow: flow["access_kind"] or "-", lambda flow: flow["access_kind"] is not None),
-    ("first packet", lambda flow: _ms(flow["first_packet_s"]), lambda flow: flow["access_kind"] is not None),
-    ("late", lambda flow: str(flow["lost_late"]), _is_voice),
-    ("MOS", lambda flow: _two(flow["mos"]), _is_voice),
-]
-
-
-def _flows(flows: list[dict[str, Any]]) -> list[str]:
+def _flows(flows: list[Flow]) -> list[str]:
     """A line for each flow if they are few, else one for each kind."""
     if len(flows) > _SHOWN_FLOWS:
         return _kinds(flows)
-    columns = [column for column in _COLUMNS if any(column[2](flow) for flow in flows)]
-    rows = [[text(flow) if of(flow) else "-" for _, text, of in columns] for flow in flows]
-    return table([name for name, _, _ in columns], rows)
+    shown = [name for name in _SHOWN if any(_tells(flow, name) for flow in flows)]
+    rows = [
+        [f"{flow['id']} {_kind(flow)}", *(cell(name, flow[name]) if _tells(flow, name) else NONE for name in shown)]
+        for flow in flows
+    ]
+    return table(["Flow", *map(_columns.label, shown)], rows)
 
 
-def _kinds(flows: list[dict[str, Any]]) -> list[str]:
-    """Flows of the same transport and traffic in one line."""
-    kinds: dict[str, list[dict[str, Any]]] = {}
+def _tells(flow: Flow, name: str) -> bool:
+    """Whether a column tells something of a flow of this kind."""
+    is_tcp = flow.get("congestion") is not None
+    if name in _OF_TCP or name == "loss_ratio":
+        return is_tcp == (name in _OF_TCP)
+    if name in _OF_VOICE:
+        return _is_voice(flow)
+    return name not in ("access_kind", "first_packet_s") or flow["access_kind"] is not None
+
+
+def _kinds(flows: list[Flow]) -> list[str]:
+    """Flows of the same transport and traffic in one line: sums of counts, averages of the rest."""
+    kinds: dict[str, list[Flow]] = {}
     for flow in flows:
         kinds.setdefault(_kind(flow), []).append(flow)
-    columns: list[_Column] = [
-        ("RTT", lambda own: _ms(_average(own["flows"], "rtt_mean_s")), lambda own: _is_tcp(own["flows"][0])),
-        ("one-way mean", lambda own: _ms(_average(own["flows"], "one_way_delay_mean_s")), _any),
-        ("95 %", lambda own: _ms(_average(own["flows"], "one_way_delay_p95_s")), _any),
-        ("jitter", lambda own: _ms(_average(own["flows"], "jitter_s")), lambda own: _is_voice(own["flows"][0])),
-        ("sent", lambda own: str(_total(own["flows"], "sent_packets")), _any),
-        (
-            "retransmitted",
-            lambda own: str(_total(own["flows"], "retransmitted_packets")),
-            lambda own: _is_tcp(own["flows"][0]),
-        ),
-        ("timeouts", lambda own: str(_total(own["flows"], "rto_events")), lambda own: _is_tcp(own["flows"][0])),
-        (
-            "MOS min / mean / max",
-            lambda own: " / ".join(map(_two, _spread(own["flows"], "mos"))) or "-",
-            lambda own: _is_voice(own["flows"][0]),
-        ),
-    ]
-    groups = [{"flows": own} for own in kinds.values()]
-    columns = [column for column in columns if any(column[2](group) for group in groups)]
+    shown = [name for name in _OF_KINDS if any(_tells(own[0], name) for own in kinds.values())]
+    heads = [f"{_columns.label(name)}, min / mean / max" if name in _SPREAD else _columns.label(name) for name in shown]
     rows = [
-        [
-            kind,
-            str(len(own)),
-            _rates(_spread(own, "goodput_bps")),
-            *(text({"flows": own}) if of({"flows": own}) else "-" for _, text, of in columns),
-        ]
+        [kind, len(own), *(_together(own, name) if _tells(own[0], name) else NONE for name in shown)]
         for kind, own in kinds.items()
     ]
-    return table(["kind", "flows", "goodput min / mean / max", *(name for name, _, _ in columns)], rows)
+    return table(["Kind", "Flows", *heads], rows)
 
 
-def _users(summary: dict[str, Any]) -> list[str]:
+def _together(flows: list[Flow], name: str) -> str:
+    values = [flow[name] for flow in flows if flow[name] is not None]
+    if not values:
+        return NONE
+    if name in _SPREAD:
+        spread = (min(values), statistics.fmean(values), max(values))
+        return several(spread, "bit/s") if name.endswith("_bps") else " / ".join(cell(name, value) for value in spread)
+    return cell(name, statistics.fmean(values) if name.endswith("_s") else sum(values))
+
+
+def _users(summary: dict[str, Any]) -> Iterator[Fact]:
     """The users' goodput, delays, losses and completed transfers."""
     flows, users = summary["flows"], summary["users"]
-    lines = []
     if users["count"] > 1:
-        goodput = _rates([users[f"goodput_{name}_bps"] for name in ("min", "mean", "max")])
+        goodput = several([users[f"goodput_{name}_bps"] for name in ("min", "mean", "max")], "bit/s")
         fairness = "" if users["jain"] is None else f"; Jain index {users['jain']:.3f}"
-        lines.append(f"users       {users['count']}, goodput {goodput} (min / mean / max){fairness}")
-    lost = {words: sum(flow[key] for flow in flows) for key, words in _columns.lost().items()}
-    sent = _total(flows, "sent_packets")
+        yield "users", f"{users['count']}, goodput {goodput} (min / mean / max){fairness}"
+    lost = {words: total(flows, key) for key, words in _columns.lost().items()}
+    sent = total(flows, "sent_packets")
     if any(lost.values()) and sent:
         named = ", ".join(f"{count} {cause}" for cause, count in lost.items() if count)
-        lines.append(f"lost        {100 * sum(lost.values()) / sent:.2f} % of the packets with data: {named}")
-    voices = [flow for flow in flows if flow["lost_late"] is not None]
-    if late := _total(voices, "lost_late"):
-        received = _total(voices, "received_packets")
-        lines.append(f"late        {100 * late / received:.2f} % of the packets of calls that arrived: {late}")
-    done = sorted(flow["completion_s"] for flow in flows if flow["completion_s"] is not None)
-    if done:
-        lines.append(
-            f"transfers   {len(done)} ended, in {done[0]:.3g} / {statistics.median(done):.3g} / {done[-1]:.3g} s "
-            "(min / median / max)"
-        )
-    pages = [flow["web"] for flow in flows if flow.get("web")]
+        yield "lost", f"{percent(sum(lost.values()) / sent)} of the packets with data: {named}"
+    voices = [flow for flow in flows if _is_voice(flow)]
+    if late := total(voices, "lost_late"):
+        received = total(voices, "received_packets")
+        yield "late", f"{percent(late / received)} of the packets of calls that arrived: {late}"
+    if done := sorted(flow["completion_s"] for flow in flows if flow["completion_s"] is not None):
+        spread = several([done[0], statistics.median(done), done[-1]], "s")
+        yield "transfers", f"{len(done)} ended, in {spread} (min / median / max)"
+    yield from _pages([flow["web"] for flow in flows if flow.get("web")])
+
+
+def _pages(pages: list[dict[str, Any]]) -> Iterator[Fact]:
+    """What users of the web have waited for."""
     if loaded := [web for web in pages if web["load_mean_s"] is not None]:
         count, clicks = (sum(web[key] for web in pages) for key in ("pages", "clicks"))
         mean = sum(web["load_mean_s"] * web["pages"] for web in loaded) / count
-        lines.append(f"pages       {count} of {clicks} loaded, in {mean:.3g} s on average")
+        yield "pages", f"{count} of {clicks} loaded, in {quantity(mean, 's')} on average"
     if asked := [web for web in pages if web["requests"]]:
         count = sum(web["requests"] for web in asked)
-        times = [min(web["request_min_s"] for web in asked), max(web["request_max_s"] for web in asked)]
         mean = sum(web["request_mean_s"] * web["requests"] for web in asked) / count
-        lines.append(
-            f"requests    {count} arrived, in {times[0]:.3g} / {mean:.3g} / {times[1]:.3g} s (min / mean / max), "
-            "the opening of their connection included"
-        )
-    return lines
+        spread = [min(web["request_min_s"] for web in asked), mean, max(web["request_max_s"] for web in asked)]
+        told = f"{count} arrived, in {several(spread, 's')} (min / mean / max)"
+        yield "requests", f"{told}, the opening of their connection included"
 
 
-def _return_link(access: dict[str, Any]) -> list[str]:
+def _return_link(access: dict[str, Any]) -> Iterator[Fact]:
     parts = []
     if access["plr"] is not None:
-        packets = access["decoded_packets"] + access["lost_packets"]
-        parts.append(
-            f"{packets} packets at random, {_percent(access['plr'])} lost, load {access['normalized_load']:.3g} a slot"
-        )
+        packets = counted(access["decoded_packets"] + access["lost_packets"], "packet")
+        parts.append(f"{packets} at random, {percent(access['plr'])} lost, load {access['normalized_load']:.3g} a slot")
     if granted := access["dedicated_slots_granted"]:
         used = access["dedicated_slots_used"]
-        parts.append(f"{granted} slots granted, {100 * used / granted:.1f} % used")
+        parts.append(f"{counted(granted, 'slot')} granted, {100 * used / granted:.1f} % used")
     if access["waiting_mean_s"] is not None:
-        parts.append(f"datagrams wait for {_ms(access['waiting_mean_s'])} on average")
-    return [f"return link {access['method']}: {'; '.join(parts) or 'nothing was sent'}"]
+        parts.append(f"datagrams wait for {ms(access['waiting_mean_s'])} on average")
+    yield "return link", f"{access['method']}: {'; '.join(parts) or 'nothing was sent'}"
 
 
-def _last_hop(hop: dict[str, Any], channel: dict[str, Any]) -> list[str]:
-    managed = [f"{hop['dropped_early']} dropped early, "] if hop["dropped_early"] else []
-    managed += [f"{hop['marked_packets']} marked, "] if hop["marked_packets"] else []
+def _last_hop(hop: dict[str, Any], channel: dict[str, Any]) -> Iterator[Fact]:
+    lost = {
+        "dropped by a full queue": hop["dropped_overflow"],
+        "dropped early": hop["dropped_early"],
+        "marked": hop["marked_packets"],
+        "too old": hop["dropped_timeout"],
+    }
+    told = "".join(f", {count} {words}" for words, count in lost.items() if count)
     useful = hop["spectral_efficiency"]
     efficiency = "" if useful is None else f", {useful:.3f} useful bits per coded bit"
-    lines = [
-        f"last hop    {hop['offered_packets']} packets offered, {hop['dropped_overflow']} dropped by a full queue, "
-        f"{''.join(managed)}{hop['dropped_timeout']} too old; {100 * hop['utilisation']:.1f} % busy{efficiency}"
-    ]
-    harq = hop["harq"]
-    told = (
-        []
-        if channel["reference_snr_db"] is None
-        else [f"Es/N0 {channel['reference_snr_db']:.1f} dB in a line of sight"]
-    )
-    told += [f"{_harq_failed(harq)} of the packets lost"] if len(harq["decoded_after"]) == 1 else []
-    if told:
-        lines.append(f"channel     {'; '.join(told)}")
+    busy = f"{100 * hop['utilisation']:.1f} % busy{efficiency}"
+    yield "last hop", f"{counted(hop['offered_packets'], 'packet')} offered{told}; {busy}"
+    harq, snr = hop["harq"], channel["reference_snr_db"]
+    seen = [] if snr is None else [f"Es/N0 {snr:.1f} dB in a line of sight"]
+    if len(harq["decoded_after"]) == 1 and harq["failed"]:
+        seen.append(f"{harq_failed(harq)} of the packets lost")
+    if seen:
+        yield "channel", "; ".join(seen)
     if len(harq["decoded_after"]) > 1 and harq["bits_per_packet_mean"] is not None:
-        lines.append(
-            f"HARQ        decoded after {_harq_shares(harq)}; never {_harq_failed(harq)}; "
-            f"{harq['bits_per_packet_mean']:.0f} coded bits a packet"
-        )
+        bits = f"{harq['bits_per_packet_mean']:.0f} coded bits a packet"
+        yield "HARQ", f"decoded after {harq_shares(harq)}; never {harq_failed(harq)}; {bits}"
     buffer = hop["reordering"]
     if buffer["held_packets"]:
-        lines.append(
-            f"reordering  {buffer['held_packets']} packets held for {_ms(buffer['wait_mean_s'])} on average; "
-            f"flushed {buffer['flushed_full']} times full, {buffer['flushed_failed']} times after a failure"
-        )
-    return lines
+        times = f"{counted(buffer['flushed_full'], 'time')} full, {counted(buffer['flushed_failed'], 'time')} after a"
+        held = f"{counted(buffer['held_packets'], 'packet')} held for {ms(buffer['wait_mean_s'])} on average"
+        yield "reordering", f"{held}; flushed {times} failure"
 
 
-def _proxies(flows: list[dict[str, Any]]) -> list[str]:
-    held = [flow["pep"]["held_bytes_max"] for flow in flows if "pep" in flow]
-    if not held:
-        return []
-    return [
-        f"proxy       {len(held)} of {len(flows)} flows split at the gateway, which held {max(held)} B of one at most"
-    ]
+def _proxies(flows: list[Flow]) -> Iterator[Fact]:
+    if held := [flow["pep"]["held_bytes_max"] for flow in flows if "pep" in flow]:
+        split = f"{len(held)} of {counted(len(flows), 'flow')} split at the gateway"
+        yield "proxy", f"{split}, which held {quantity(max(held), 'B')} of one at most"
 
 
-def _path(path: dict[str, Any]) -> list[str]:
-    low, mean, high = (path[f"one_way_delay_{name}_s"] for name in ("min", "mean", "max"))
-    return [
-        f"path        one-way delay {_ms(low)} / {_ms(mean)} / {_ms(high)} (min / mean / max)"
-        + (f", no route {100 * path['outage_ratio']:.1f} % of the time" if path["outage_ratio"] else ""),
-        *_satellite(path),
-    ]
-
-
-def _satellite(path: dict[str, Any]) -> list[str]:
-    """The serving satellite's elevation, range and Doppler shift."""
+def path(path: dict[str, Any]) -> Iterator[Fact]:
+    """The path's delay, and how its satellites were seen."""
+    delays = [1e3 * path[f"one_way_delay_{name}_s"] for name in ("min", "mean", "max")]
+    outage = f", no route {100 * path['outage_ratio']:.1f} % of the time" if path["outage_ratio"] else ""
+    yield "path", f"one-way delay {' / '.join(f'{each:.1f}' for each in delays)} ms (min / mean / max){outage}"
     if path["elevation_max_deg"] is None:
-        return []
-    seen = (
-        f"satellites  {path['user_handovers']} handovers of the users, {path['gateway_handovers']} of the gateway; "
-        f"seen at {path['elevation_min_deg']:.1f} to {path['elevation_max_deg']:.1f} deg"
+        return
+    handovers = (
+        f"{counted(path['user_handovers'], 'handover')} of the users, {path['gateway_handovers']} of the gateway"
     )
-    if path["doppler_max_hz"] is None:
-        return [seen]
-    shift = f"{path['doppler_max_hz'] / 1e3:.1f} kHz"
-    rate = path["doppler_rate_max_hz_per_s"]
-    return [f"{seen}, Doppler shift up to {shift}" + ("" if rate is None else f" and {rate:.0f} Hz/s")]
+    seen = f"seen at {path['elevation_min_deg']:.1f} to {path['elevation_max_deg']:.1f} deg"
+    shift, change = path["doppler_max_hz"], path["doppler_rate_max_hz_per_s"]
+    told = "" if shift is None else f", Doppler shift up to {shift / 1e3:.1f} kHz"
+    told += "" if shift is None or change is None else f" and {change:.0f} Hz/s"
+    yield "satellites", f"{handovers}; {seen}{told}"
 
 
-def _harq_shares(harq: dict[str, Any]) -> str:
-    counts = harq["decoded_after"]
-    total = sum(counts) + harq["failed"]
-    shares = " / ".join(f"{100 * count / total:.1f}" for count in counts) if total else "-"
-    return f"{shares} %" if total else "-"
+def harq_shares(harq: dict[str, Any]) -> str:
+    """How many packets were decoded after each transmission, in percent."""
+    sent = sum(harq["decoded_after"]) + harq["failed"]
+    return f"{' / '.join(f'{100 * count / sent:.1f}' for count in harq['decoded_after'])} %" if sent else NONE
 
 
-def _harq_failed(harq: dict[str, Any]) -> str:
-    total = sum(harq["decoded_after"]) + harq["failed"]
-    return f"{100 * harq['failed'] / total:.2f} %" if total else "-"
+def harq_failed(harq: dict[str, Any]) -> str:
+    """How many were never decoded."""
+    sent = sum(harq["decoded_after"]) + harq["failed"]
+    return percent(harq["failed"] / sent) if sent else NONE
 
 
-def _kind(flow: dict[str, Any]) -> str:
+def total(flows: list[Flow], key: str) -> int:
+    """The sum of a count over flows."""
+    return sum(flow[key] for flow in flows)
+
+
+def _kind(flow: Flow) -> str:
     """The congestion controller or transport of a flow, and its traffic where that shows."""
     traffic = " voice" if _is_voice(flow) else " web" if flow.get("web") is not None else ""
     return f"{flow.get('congestion') or flow['transport']}{traffic}"
 
 
-def _total(flows: list[dict[str, Any]], key: str) -> int:
-    return sum(flow[key] for flow in flows)
+def _is_voice(flow: Flow) -> bool:
+    return flow.get("lost_late") is not None
 
 
-def _known(flows: list[dict[str, Any]], key: str) -> list[float]:
-    return [flow[key] for flow in flows if flow[key] is not None]
-
-
-def _average(flows: list[dict[str, Any]], key: str) -> float | None:
-    values = _known(flows, key)
-    return statistics.fmean(values) if values else None
-
-
-def _spread(flows: list[dict[str, Any]], key: str) -> list[float]:
-    """The least, the mean and the most, if any is known."""
-    values = _known(flows, key)
-    return [min(values), statistics.fmean(values), max(values)] if values else []
-
-
-def _sum(summary: dict[str, Any], key: str) -> int:
-    return _total(summary["flows"], key)
-
-
-def _counted(summary: dict[str, Any], key: str) -> str:
-    """A count over all flows, and how many that is of the packets sent."""
-    count, sent = _sum(summary, key), _sum(summary, "sent_packets")
-    return f"{count} ({100 * count / sent:.2f} %)" if sent else str(count)
-
-
-def _mean(summary: dict[str, Any], key: str) -> float:
-    return _average(summary["flows"], key) or 0.0
-
-
-def _rates(values: list[float]) -> str:
-    """Bit rates in the unit that suits the one in the middle."""
-    if not values:
-        return "-"
-    middle = sorted(values)[len(values) // 2]
-    unit, scale = next((known for known in _RATES if middle >= known[1]), ("bit/s", 1.0))
-    return f"{' / '.join(f'{value / scale:.3g}' for value in values)} {unit}"
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.2f} %"
-
-
-def _two(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"
-
-
-def _ms(seconds: float | None) -> str:
-    return "-" if seconds is None else f"{seconds * 1e3:.1f} ms"
-
-
-def _ratio(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
-
-
-def _number(value: Any) -> str:
-    return f"{value:.5g}" if isinstance(value, float) else str(value)
+def _plain(value: Any) -> str:
+    return number(value, 5) if isinstance(value, float) else str(value)
 
 
 def _option(option: dict[str, Any]) -> str:
     default = "" if option.get("default") is None else f" = {option['default']}"
-    return f"{option['name']}{default}: {' '.join(str(option.get('description') or '').split())}"
+    return f"{option['name']}{default}: {_in_a_line(str(option.get('description') or ''))}"
+
+
+def _in_a_line(text: str) -> str:
+    return " ".join(text.split())

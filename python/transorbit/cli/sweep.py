@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
@@ -12,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 import transorbit as to
-from transorbit import _files
-from transorbit.cli import parse, show
+from transorbit import _files, _numbers
+from transorbit._numbers import counted as _counted
+from transorbit.cli import parse, tables
 from transorbit.cli.common import Outside, Plugins, Settings, examples, keys, run_plugins
 from transorbit.cli.errors import UsageError
 from transorbit.sweep.identity import differences
@@ -80,7 +80,7 @@ def sweep(
     if resume:
         _check_same(ready, directory)
     if (runs := len(ready.points) * ready.replications) >= _MANY_RUNS and not quiet:
-        print(f"transorbit: {len(ready.points)} points, {runs} runs", file=sys.stderr, flush=True)
+        print(f"transorbit: {_counted(len(ready.points), 'point')}, {runs} runs", file=sys.stderr, flush=True)
     ready.check()
     _warn_of_unfit(ready)
     stopped = None
@@ -204,11 +204,12 @@ def _report(result: to.SweepResult, directory: Path, *, partial: bool) -> dict[s
 
 def _text(result: to.SweepResult, report: dict[str, Any], *, kept: bool) -> str:
     """A line for each point: its values, and each metric's mean and half the width of its interval."""
-    axes = [f"{axis.name} ({axis.unit})" if axis.unit else axis.name for axis in result.axes]
+    axes = [tables.Column(f"{axis.name} ({axis.unit})" if axis.unit else axis.name, words=True) for axis in result.axes]
     metrics = [
         metric for metric in result.metrics.values() if any(metric.name in row["metrics"] for row in report["rows"])
     ]
-    header = [*axes, "runs", *(f"{metric.name} ({metric.unit})" if metric.unit else metric.name for metric in metrics)]
+    heads = (f"{metric.name} ({metric.unit})" if metric.unit else metric.name for metric in metrics)
+    header: list[tables.Column | str] = [*axes, "runs", *heads]
     rows = [
         [
             *(axis.plain(row[axis.name]) for axis in result.axes),
@@ -218,47 +219,27 @@ def _text(result: to.SweepResult, report: dict[str, Any], *, kept: bool) -> str:
         for row in report["rows"][:_SHOWN_POINTS]
     ]
     more = len(report["rows"]) - _SHOWN_POINTS
+    were = "was" if report["reused"] == 1 else "were"
+    spread = any(found["count"] > 1 for row in report["rows"] for found in row["metrics"].values())
+    how = "; means ± half of their 95 % interval" if spread else ""
     return "\n".join(
         [
             result.title,
-            f"{report['points']} points, {report['runs']} runs: {report['computed']} computed in "
-            f"{_time(report['elapsed_s'])}, {report['reused']} were there",
+            f"{_counted(report['points'], 'point')}, {_counted(report['runs'], 'run')}: {report['computed']} computed "
+            f"in {_numbers.duration(report['elapsed_s'])}, {report['reused']} {were} there{how}",
             "",
-            *show.table(header, rows),
-            *([f"and {more} points more, in the tables"] if more > 0 else []),
+            *tables.table(header, rows),
+            *([f"and {_counted(more, 'point')} more, in the tables"] if more > 0 else []),
             *(["", f"Tables: {report['folder']}/runs and {report['folder']}/flows (Parquet)"] if kept else []),
         ]
     )
 
 
 def _cell(interval: dict[str, Any]) -> str:
-    if interval["mean"] is None:
-        return "-"
-    mean = interval["mean"]
-    # Two values of which one is not finite have a mean, perhaps, and no interval.
-    if interval["count"] < 2 or interval["low"] is None or interval["high"] is None:
-        return f"{mean:.4g}"
-    return _with_spread(mean, (interval["high"] - interval["low"]) / 2)
-
-
-def _with_spread(mean: float, half: float) -> str:
-    """A mean and half the width of its interval with as many decimals: four digits of the larger, two of the smaller.
-
-    At most three digits more are shown for a narrow interval.
-    """
-    largest = max(abs(mean), half)
-    if largest == 0:
-        return "0 ± 0"
-    exponent = math.floor(math.log10(largest))
-    if not -4 <= exponent < 9:
-        return f"({_with_spread(mean / 10.0**exponent, half / 10.0**exponent)})e{exponent:+03d}"
-    decimals = max(0, 3 - exponent)
-    if half > 0:
-        decimals = min(max(decimals, 1 - math.floor(math.log10(half))), decimals + 3)
-    numbers = [f"{value:.{decimals}f}" for value in (mean, half)]
-    if decimals and all(number.endswith("." + "0" * decimals) for number in numbers):
-        numbers = [number.partition(".")[0] for number in numbers]
-    return " ± ".join(numbers)
+    # Two values of which one is not finite have a mean, perhaps, and no interval; of a single run nothing is known.
+    if interval["count"] < 2:
+        return _numbers.number(interval["mean"])
+    return _numbers.interval(interval["mean"], interval["low"], interval["high"])
 
 
 def _failures(result: to.SweepResult, report: dict[str, Any]) -> int:
@@ -312,13 +293,5 @@ def _how_far(at: Progress) -> str:
     failed = f", {at.failed} failed" if at.failed else ""
     if at.stalled:
         return f"{at.done}/{at.total} runs{failed}, waiting for a worker"
-    left = f", {at.rate:.3g} runs/s, {_time(at.left_s)} left" if at.left_s is not None else ""
+    left = f", {at.rate:.3g} runs/s, {_numbers.duration(at.left_s)} left" if at.left_s is not None else ""
     return f"{at.done}/{at.total} runs{failed}{left}"
-
-
-def _time(seconds: float) -> str:
-    if seconds < 60:
-        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"

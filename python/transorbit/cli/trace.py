@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import polars as pl
 from cyclopts import App, Parameter
 
 import transorbit as to
@@ -14,7 +13,17 @@ from transorbit.cli import parse
 from transorbit.cli.common import Csv, Plot, check_plot, examples, write_csv, write_plot, write_text
 from transorbit.cli.errors import UsageError
 
-trace = App(name="trace", help="Measured paths: read somebody's measurement, look at it.")
+if TYPE_CHECKING:
+    import polars as pl
+
+trace = App(
+    name="trace",
+    help="Measured paths: read somebody's measurement, look at it.",
+    help_epilogue=examples(
+        "transorbit trace import ping.log --out path.csv",
+        "transorbit trace show path.csv",
+    ),
+)
 
 Columns = Annotated[
     list[str] | None,
@@ -199,6 +208,8 @@ def calibrate(
 
 
 def _with_round_trips(file: Path, table: pl.DataFrame) -> pl.DataFrame:
+    import polars as pl
+
     if "rtt_ms" in table.columns:
         return table
     for name, factor in (

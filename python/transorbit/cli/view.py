@@ -7,7 +7,12 @@ from pathlib import Path  # noqa: TC003 - the parser of the command line reads t
 
 from transorbit.cli.common import examples
 
-HELP = examples("transorbit view", "transorbit view scenarios/leo-tcp.toml", "transorbit view results/leo-tcp")
+HELP = examples(
+    "transorbit view",
+    "transorbit view lab-fixed",
+    'transorbit run leo-tcp --set duration="20 s"',
+    "transorbit view results/leo-tcp",
+)
 
 
 def view(target: Path | None = None, /, *, port: int = 0, browser: bool = True) -> None:

@@ -118,13 +118,16 @@ def emulate(
     return Emulated(code, result)
 
 
-def replay(directory: str | Path, *, changes: Sequence[str] = (), scratch: str | Path | None = None) -> Result:
+def replay(
+    directory: str | Path, *, changes: Sequence[str] = (), scratch: str | Path | None = None, outside: bool = False
+) -> Result:
     """The run of an emulation again, in virtual time, from the log in its result folder: the digest is the same.
 
     Args:
         directory: what `Emulated.result.save` wrote.
         changes: keys of the scenario to change, as `Scenario.set` takes them; what is recorded changes no digest.
         scratch: where packets are captured, as in `Scenario.run`.
+        outside: whether the scenario may name files outside of its folder.
 
     Raises:
         FileNotFoundError: it has no log of offers.
@@ -134,7 +137,7 @@ def replay(directory: str | Path, *, changes: Sequence[str] = (), scratch: str |
     recorded = Result.load(directory)
     if recorded.offers is None:
         raise FileNotFoundError(f"{directory}: no offers.parquet: it is not the result of an emulation")
-    scenario = Scenario.load(Path(directory) / "scenario.toml").set(*changes)
+    scenario = Scenario.load(Path(directory) / "scenario.toml", outside=outside).set(*changes)
     started = Started(scenario, scratch=scratch)
     started.simulation.replay(_log(recorded.offers))
     started.simulation.advance(recorded.summary["simulated_s"])

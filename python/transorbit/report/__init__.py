@@ -24,38 +24,42 @@ def of_result(result: Result) -> str:
     return page(result)
 
 
-def of_sweep(result: SweepResult, *, between: str | None = None) -> str:
+def of_sweep(result: SweepResult, *, between: str | None = None, against: str | None = None) -> str:
     """The report of a sweep: the text of an HTML file.
 
     Args:
-        between: the axis whose values are held against its first one, run by run; by default the first with names.
+        between: the axis whose values are held against one of them, run by run; by default the first with names.
+        against: that value, by default the first; "all" holds every value against each one before it.
 
     Raises:
-        ScenarioError: there is no such axis.
+        ScenarioError: there is no such axis or value.
     """
     from transorbit.report.sweep import page
 
-    return page(result, between=between)
+    return page(result, between=between, against=against)
 
 
-def write(directory: str | Path, out: str | Path | None = None, *, between: str | None = None) -> Path:
+def write(
+    directory: str | Path, out: str | Path | None = None, *, between: str | None = None, against: str | None = None
+) -> Path:
     """Write the report of a result folder or of a sweep's, by default into it as report.html; gives the file's path.
 
     Raises:
-        ScenarioError: a file of the folder is damaged, or `between`, which is for a sweep, is no axis of it.
+        ScenarioError: a file of the folder is damaged, or `between` is no axis of a sweep, or `against` no value of it.
         FileNotFoundError: the folder is not there, or holds neither a result nor a sweep.
         OSError: it cannot be read, or the report cannot be written.
     """
     directory = Path(directory)
     target = Path(out) if out else directory / "report.html"
     if (directory / "summary.json").is_file():
-        if between is not None:
-            raise ScenarioError(f"between: {between}: is for a sweep, and {directory} is a result")
+        for name, given in (("between", between), ("against", against)):
+            if given is not None:
+                raise ScenarioError(f"{name}: {given}: is for a sweep, and {directory} is a result")
         text = of_result(_open.result(directory))
     elif (directory / "sweep.toml").is_file():
         from transorbit.sweep import SweepResult
 
-        text = of_sweep(SweepResult.load(directory), between=between)
+        text = of_sweep(SweepResult.load(directory), between=between, against=against)
     else:
         raise FileNotFoundError(f"{directory}: {_what_is_missing(directory)}")
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from transorbit import _numbers
 from transorbit.report import differences, text
 from transorbit.report.page import Axis, Cell, Explorer, Measure, Page, Tile, number
 
@@ -25,7 +26,7 @@ _VALUES_SHOWN = 12
 _Row = dict[str, Any]
 
 
-def page(result: SweepResult, *, between: str | None = None) -> str:
+def page(result: SweepResult, *, between: str | None = None, against: str | None = None) -> str:
     """The report of a sweep; its differences are those between the values of an axis."""
     runs, failed = len(result.runs), len(result.failed)
     points = len(result.sweep.points)
@@ -44,7 +45,7 @@ def page(result: SweepResult, *, between: str | None = None) -> str:
         made.table(["Axis", "Column", "Values", ""], [_axis(axis) for axis in result.axes], sortable=False)
     _charts(made, result, rows)
     _means(made, result, rows)
-    differences.add(made, result, between)
+    differences.add(made, result, between, against)
     _failed(made, result)
     made.section("Metrics", note="Each is SQL over one run: aggregates over its flows, columns of the run as they are.")
     named = [[metric.label, metric.unit, name, metric.sql] for name, metric in result.metrics.items()]
@@ -160,7 +161,10 @@ def _drawing(kind: str, result: SweepResult, axes: list[sweeps.Axis], name: str)
 
 def _means(made: Page, result: SweepResult, rows: list[_Row]) -> None:
     names = [name for name in result.metrics if any(name in row["metrics"] for row in rows)]
-    made.section("Means", note="Mean ± half of the 95 % interval of it (Student); of a single run nothing is known.")
+    made.section(
+        "Means",
+        note="Mean ± half of the 95 % interval of it (Student), or its limits; of a single run nothing is known.",
+    )
     header = (
         [differences.title(axis) for axis in result.axes] + ["Runs"] + [result.metrics[name].title for name in names]
     )
@@ -180,11 +184,11 @@ def _interval(row: _Row, name: str) -> Cell | None:
     told = row["metrics"].get(name)
     if told is None or told["mean"] is None:
         return None
-    mean, half = told["mean"], (told["high"] - told["low"]) / 2
+    mean = told["mean"]
     if told["count"] < 2:
         return Cell(number(mean, 4), sort=mean, note="one run")
     note = f"{number(told['low'], 5)} to {number(told['high'], 5)}, {_count(told['count'], 'run')}"
-    return Cell(f"{number(mean, 4)} ± {number(half, 2)}", sort=mean, note=note)
+    return Cell(_numbers.interval(mean, told["low"], told["high"]), sort=mean, note=note)
 
 
 def _failed(made: Page, result: SweepResult) -> None:

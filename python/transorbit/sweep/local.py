@@ -27,6 +27,10 @@ class Threads:
     def __init__(self, jobs: int | None, plans: _core.Plans | None = None) -> None:
         if jobs is not None and jobs < 1:
             raise ScenarioError(f"jobs: {jobs} must be 1 or more")
+        # Before there are threads: two first imports at once, or one that Ctrl-C ends, would leave half a module.
+        import duckdb  # noqa: F401
+        import polars  # noqa: F401
+
         jobs = jobs or _cores()
         # Queues and not an executor, whose futures cost more than some runs.
         self._tasks: SimpleQueue[Task | None] = SimpleQueue()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from transorbit import _columns
 from transorbit._core import ScenarioError
 from transorbit.sweep.axes import check_name, known_keys, quantity
 
@@ -21,12 +23,14 @@ class Metric:
         sql: an expression of DuckDB's SQL: aggregates over columns of the run's flows, columns of the run bare.
         label: what a figure calls it.
         unit: of the number, perhaps empty.
+        limits: of its scale; None where it has no end. No interval of the mean leaves it.
     """
 
     name: str
     sql: str
     label: str
     unit: str
+    limits: tuple[float | None, float | None] = (None, None)
 
     @property
     def title(self) -> str:
@@ -34,8 +38,31 @@ class Metric:
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
 
+# One aggregate of a column that stays within the scale of its values, perhaps in another unit.
+_ON_SCALE = re.compile(
+    r"""(?:(?P<times>\d+(?:\.\d+)?)\s*\*\s*)?
+    (?:(?P<aggregate>sum|avg|mean|min|max|median|any_value|first|last|quantile(?:_cont|_disc)?)
+    \(\s*(?P<column>"[^"]+"|\w+)\s*(?:,\s*[\d.]+\s*)?\)|"(?P<bare>[^"]+)")
+    (?:\s*/\s*(?P<by>\d+(?:\.\d+)?(?:e\d+)?))?""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def scale_of(sql: str) -> tuple[float | None, float | None]:
+    """The ends of the scale of a metric that is an average, or the like, of one column of the record."""
+    found = _ON_SCALE.fullmatch(sql)
+    if not found or not float(found["by"] or 1):
+        return None, None
+    factor = float(found["times"] or 1) / float(found["by"] or 1)
+    low, high = _columns.limits((found["column"] or found["bare"]).strip('"'))
+    if (found["aggregate"] or "").lower() == "sum":
+        # A sum of what is never negative has no other end.
+        low, high = (None if low is None or low < 0 else 0.0), None
+    return None if low is None else low * factor, None if high is None else high * factor
+
+
 DEFAULT = {
-    metric.name: metric
+    metric.name: replace(metric, limits=scale_of(metric.sql))
     for metric in (
         Metric("goodput_mbps", "sum(goodput_bps) / 1e6", "Goodput of all flows", "Mbit/s"),
         Metric("rtt_ms", "1000 * avg(rtt_mean_s)", "Mean RTT", "ms"),
@@ -49,6 +76,11 @@ DEFAULT = {
         Metric("jain", '"users.jain"', "Jain index of the users' goodput", ""),
     )
 }
+
+
+def told_limits(metric: Metric) -> dict[str, list[float | None]]:
+    """The limits as a file has them: where they do not follow from the column."""
+    return {} if metric.limits == scale_of(metric.sql) else {"limits": list(metric.limits)}
 
 
 def read(table: object, axes: Mapping[str, str]) -> dict[str, Metric]:
@@ -128,13 +160,21 @@ def read_precision(value: object, metrics: Mapping[str, Metric]) -> Precision | 
 
 def _metric(where: str, name: str, entry: object) -> Metric:
     table: dict[str, Any] = entry if isinstance(entry, dict) else {"sql": entry}
-    known_keys(f"{where}.", table, ["sql", "label", "unit"])
+    known_keys(f"{where}.", table, ["sql", "label", "unit", "limits"])
     if "sql" not in table:
         raise ScenarioError(f"{where}.sql: is missing")
     for key, value in table.items():
-        if not isinstance(value, str):
+        if key != "limits" and not isinstance(value, str):
             raise ScenarioError(f"{where}{'' if table is not entry else f'.{key}'}: must be a text")
     sql = table["sql"].strip()
     if not sql:
         raise ScenarioError(f"{where}: has no SQL")
-    return Metric(name, sql, table.get("label", name), table.get("unit", ""))
+    limits = _limits(f"{where}.limits", table["limits"]) if "limits" in table else scale_of(sql)
+    return Metric(name, sql, table.get("label", name), table.get("unit", ""), limits)
+
+
+def _limits(where: str, given: object) -> tuple[float | None, float | None]:
+    ends = [float(end) for end in given if type(end) in (int, float)] if isinstance(given, list) else []
+    if len(ends) != 2 or given != ends or not ends[0] < ends[1]:
+        raise ScenarioError(f"{where}: {given!r} must be the two ends of a scale, the lower one first, as in [1, 4.5]")
+    return ends[0], ends[1]

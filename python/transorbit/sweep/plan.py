@@ -12,10 +12,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _content, _files
+from transorbit import _content, _files, _inputs
 from transorbit._core import ScenarioError
 from transorbit.scenario import Scenario
-from transorbit.sweep import axes, metrics, sql
+from transorbit.sweep import axes, inputs, metrics, sql
 from transorbit.sweep.axes import Axis, Group, Value, known_keys, quantity
 
 if TYPE_CHECKING:
@@ -238,13 +238,33 @@ class SweepPlan:
             raise first
         return None
 
-    def to_toml(self, *, scenario: str | None = None) -> str:
-        """The sweep as a file; `scenario` is the name of the base scenario's file, by default it is written inside."""
+    @cached_property
+    def inputs(self) -> tuple[_inputs.Input, ...]:
+        """The files that the scenario, its changes and the axes name, as they are when this is first asked for."""
+        return inputs.of(self)
+
+    @cached_property
+    def changed_inputs(self) -> list[str]:
+        """Of the sweep of a folder: what is to be said of its inputs that are not what they were, a line for each."""
+        folder = Path(self.base.folder)
+        return _inputs.changed(folder.parent) if folder.name == _inputs.FOLDER else []
+
+    def to_toml(
+        self, *, scenario: str | None = None, files: str | None = None, names: Mapping[str, str] | None = None
+    ) -> str:
+        """The sweep as a file.
+
+        Args:
+            scenario: the name of the base scenario's file; by default it is written inside.
+            files: the folder of the files that it names, by default where they are; "" is that of the sweep's file.
+            names: other names of files.
+        """
         import tomli_w
 
         table: dict[str, Any] = {"title": self.title, "seed": self.seed, "replications": self.replications}
         table["scenario"] = scenario or self.base.table or tomllib.loads(self.base.text or "")
-        table["files"] = self.base.folder
+        if files is None or files:
+            table["files"] = files or self.base.folder
         if self.precision:
             width = self.precision.half_width
             share = f"{round(100 * width, 12):.12g} %"
@@ -254,12 +274,14 @@ class SweepPlan:
             table["warm_up"] = self.warm_up if isinstance(self.warm_up, str) else f"{self.warm_up!r} s"
         table |= {"set": self.settings, "only": self.chosen}
         table["metrics"] = {
-            name: {"sql": metric.sql, "label": metric.label, "unit": metric.unit}
+            name: {"sql": metric.sql, "label": metric.label, "unit": metric.unit} | metrics.told_limits(metric)
             for name, metric in self.metrics.items()
         }
         table["axes"] = self.entries
         try:
-            return tomli_w.dumps({key: value for key, value in table.items() if value != {}})
+            return tomli_w.dumps(
+                inputs.renamed({key: value for key, value in table.items() if value != {}}, names or {})
+            )
         except TypeError as error:
             raise ScenarioError(f"set, only or axes: no value for a sweep: {error}") from None
 

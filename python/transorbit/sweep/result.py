@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _files, _folder
+from transorbit import _core, _files, _folder, _inputs
 from transorbit._core import ScenarioError
-from transorbit.sweep import sql, tables
+from transorbit.sweep import inputs, sql, tables
 from transorbit.sweep.identity import differences, identity
 from transorbit.sweep.plan import SweepPlan
 from transorbit.sweep.store import Store
@@ -70,7 +72,7 @@ class SweepResult:
         Raises:
             ScenarioError: a metric cannot be computed.
         """
-        runs, flows = tables.build(store, members, {point.index: point for point in sweep.points})
+        runs, flows = tables.build(store, members, {point.index: point for point in sweep.points}, sweep.inputs)
         # Among fewer runs than the sweep has, those with the columns of a metric may be missing.
         whole = len({(index, number) for index, number, _ in members}) >= len(sweep.points) * sweep.replications
         measured = tables.measured(runs, flows, sweep.metrics.values(), len(sweep.axes), whole=whole)
@@ -147,10 +149,10 @@ class SweepResult:
             row: dict[str, Any] = {"point": index, **self.sweep.points[int(str(index))].values, "runs": len(own)}
             row["failed"] = int((own["status"] != "ok").sum())
             row["metrics"] = {}
-            for name in self.metrics:
+            for name, metric in self.metrics.items():
                 values = own[name].drop_nulls()
                 if values.dtype.is_numeric() or values.dtype == pl.Boolean:
-                    interval = mean_interval(values.cast(pl.Float64))
+                    interval = mean_interval(values.cast(pl.Float64), limits=metric.limits)
                     numbers = {"mean": interval.mean, "low": interval.low, "high": interval.high}
                     known = {key: number if math.isfinite(number) else None for key, number in numbers.items()}
                     row["metrics"][name] = {**known, "count": interval.count}
@@ -159,17 +161,19 @@ class SweepResult:
 
     @property
     def warnings(self) -> list[str]:
-        """What casts doubt on the numbers: each a line for people. Now only of `warm_up = "auto"`."""
+        """What casts doubt on the numbers: each a line for people."""
+        told = self.sweep.changed_inputs
         if "steady_too_short" not in self.flows.columns:
-            return []
+            return told
         short = self.flows.filter(self.flows["steady_too_short"])
         if short.is_empty():
-            return []
+            return told
         first = short.row(0, named=True)
         where = ", ".join(f"{axis.name} = {first[axis.name]}" for axis in self.axes) or "the only point"
         return [
+            *told,
             f"warm_up: MSER-5 leaves out half the series or more of {len(short)} of {len(self.flows)} flows, "
-            f"the first at {where}: the run is too short to tell where its warm-up ends"
+            f"the first at {where}: the run is too short to tell where its warm-up ends",
         ]
 
     @property
@@ -241,12 +245,36 @@ def freeze(sweep: SweepPlan, directory: str | Path) -> Path:
     directory = Path(directory)
     check_folder(directory)
     directory.mkdir(parents=True, exist_ok=True)
-    text = sweep.to_toml(scenario="scenario.toml" if sweep.base.text is not None else None)
+    copies = sweep.inputs
+    names = {name: kept for name, kept in inputs.names(sweep).items() if name in {each.file for each in copies}}
+    text = sweep.to_toml(
+        scenario="scenario.toml" if sweep.base.text is not None else None,
+        files=_inputs.FOLDER if copies else "",
+        names=names,
+    )
     # First, so that the mark is there before anything else of ours is.
     _write(directory / "sweep.toml", f"{_MARK}: what was run here. It is written anew by each start.\n{text}")
-    if sweep.base.text is not None:
-        _write(directory / "scenario.toml", sweep.base.text)
+    if (base := inputs.scenario_text(sweep, names)) is not None:
+        _write(directory / "scenario.toml", base)
+    _keep(copies, directory)
     return directory
+
+
+def _keep(copies: Sequence[_inputs.Input], directory: Path) -> None:
+    """Put the copies of inputs into the folder; those of another sweep go, unless somebody has changed them."""
+    before = _inputs.recorded(directory)
+    kept = {each.kept for each in copies}
+    for each in copies:
+        target = directory / each.kept
+        if not target.is_file() or target.read_bytes() != each.contents:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _write(target, each.contents)
+    for name in before.keys() - kept:
+        file = directory / name
+        if file.is_file() and hashlib.sha256(file.read_bytes()).hexdigest() == before[name]:
+            file.unlink()
+    described = {"transorbit": _core.version(), "inputs": _inputs.described(copies)}
+    _write(directory / "provenance.json", json.dumps(described, indent=2, ensure_ascii=False) + "\n")
 
 
 class Begun:
@@ -275,12 +303,16 @@ def begun(sweep: SweepPlan, directory: Path) -> Iterator[Begun]:
         FileExistsError: it holds something that is no sweep.
         OSError: it cannot be written.
     """
-    files = [directory / name for name in ("sweep.toml", "scenario.toml")]
-    before = {file: file.read_text(encoding="utf-8") if file.is_file() else None for file in files}
+    own = ("sweep.toml", "scenario.toml", "provenance.json")
+    files = [directory / name for name in (*own, *_inputs.recorded(directory))]
+    before = {file: file.read_bytes() if file.is_file() else None for file in files}
     is_new = before[files[0]] is None
     folder = Begun(sweep, directory, is_ours=not is_new and _is_same(sweep, directory))
     if is_new:
         folder.good()
+    elif folder.is_ours:
+        # What this start reads, which may have changed since the last.
+        freeze(sweep, directory)
     try:
         yield folder
     except ScenarioError:
@@ -325,15 +357,15 @@ def frozen(directory: Path) -> SweepPlan:
         raise ScenarioError(f"{directory}: is not the folder of a sweep: it has no sweep.toml")
     file = directory / "sweep.toml"
     try:
-        # The inputs are where they were; nothing is read of them here.
+        # Nothing is read of the inputs here. Folders of earlier versions say where they were.
         return SweepPlan.from_dict(_files.toml(_files.read_text(file)), base_dir=directory, confined=True, files=True)
     except ScenarioError as error:
         raise ScenarioError(f"{file}: {str(error).removeprefix(f'{file}: ')}") from None
 
 
-def _write(file: Path, text: str) -> None:
+def _write(file: Path, contents: str | bytes) -> None:
     fresh = file.with_name(f".{file.name}.new")
-    fresh.write_text(text, encoding="utf-8")
+    fresh.write_bytes(contents if isinstance(contents, bytes) else contents.encode())
     fresh.replace(file)
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import duckdb
     import polars as pl
 
+    from transorbit._inputs import Input
     from transorbit.sweep.metrics import Metric
     from transorbit.sweep.plan import Point
     from transorbit.sweep.store import Store
@@ -28,8 +29,14 @@ _PART = 500
 _ORIGIN = ("status", "error", "key", "scenario_sha256", "transorbit", "build", "created", "wall_s", "host")
 
 
-def build(store: Store, members: Sequence[Member], points: Mapping[int, Point]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The tables `runs`, still without metrics, and `flows`, in the order of the members."""
+def build(
+    store: Store, members: Sequence[Member], points: Mapping[int, Point], inputs: Iterable[Input] = ()
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The tables `runs`, still without metrics, and `flows`, in the order of the members.
+
+    Inputs have the names that they have in the scenario, wherever they were read.
+    """
+    names = {each.sha256: each.file for each in inputs}
     axes = list(next(iter(points.values())).values) if points else []
     first = ["point", "replication", "seed", *axes]
     runs, flows = _Columns([*first, *_ORIGIN, "digest"]), _Columns(["key", *first, "flow"])
@@ -39,7 +46,7 @@ def build(store: Store, members: Sequence[Member], points: Mapping[int, Point]) 
         for index, replication, key in part:
             outcome = outcomes[key]
             head = {"point": index, "replication": replication, "seed": outcome.seed, **points[index].values}
-            _add(outcome, head, runs, flows)
+            _add(outcome, head, runs, flows, names)
     return runs.frame(), flows.frame()
 
 
@@ -197,7 +204,7 @@ def _with_nulls(expression: str, columns: Iterable[str], *, only: Callable[[str]
 _QUOTED = re.compile(r"""'[^']*'|--[^\n]*|/\*.*?\*/|"(?P<name>[^"]+)\"""", re.DOTALL)
 
 
-def _add(outcome: Outcome, head: Mapping[str, Any], runs: _Columns, flows: _Columns) -> None:
+def _add(outcome: Outcome, head: Mapping[str, Any], runs: _Columns, flows: _Columns, names: Mapping[str, str]) -> None:
     """One run, and its flows."""
     row = {**head, **{name: getattr(outcome, name) for name in _ORIGIN}, "digest": None}
     if outcome.data is None:
@@ -206,7 +213,7 @@ def _add(outcome: Outcome, head: Mapping[str, Any], runs: _Columns, flows: _Colu
     contents = outcome.contents()
     summary = contents["summary"]
     own = summary.pop("flows")
-    summary["inputs"] = [f"{each['sha256']} {each['file']}" for each in summary["inputs"]]
+    summary["inputs"] = [f"{each['sha256']} {names.get(each['sha256'], each['file'])}" for each in summary["inputs"]]
     runs.add(row | _flat(summary))
     steady = contents.get("steady") or [{}] * len(own)
     first = {"key": outcome.key, **head}

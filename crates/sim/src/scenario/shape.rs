@@ -284,9 +284,10 @@ fn given(path: &str, value: &Value, wanted: &str) -> ScenarioError {
 }
 
 fn unknown(path: &str, complaint: &str, name: &str, allowed: &[&str]) -> ScenarioError {
+    let lower = name.to_lowercase();
     let nearest = allowed
         .iter()
-        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
+        .map(|candidate| (strsim::jaro_winkler(&lower, &candidate.to_lowercase()), candidate))
         .filter(|(similarity, _)| *similarity > 0.75)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map_or(String::new(), |(_, candidate)| format!(", did you mean \"{candidate}\"?"));

@@ -12,13 +12,19 @@ from cyclopts import App, Parameter
 import transorbit as to
 from transorbit._names import hint
 from transorbit.cli import parse
+from transorbit.cli.common import examples
 from transorbit.cli.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 constellation = App(
-    name="constellation", help="Satellite constellations: delays and routes, what they cover, their orbits."
+    name="constellation",
+    help="Satellite constellations: delays and routes, what they cover, their orbits.",
+    help_epilogue=examples(
+        "transorbit constellation show leo-66",
+        "transorbit constellation delay leo-66 --from 43.6,1.4 --to -36.9,174.8",
+    ),
 )
 
 # A negative value is passed on, so that the error is about its sign and not about a missing value.

@@ -9,7 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 import transorbit as to
-from transorbit.cli import parse, show
+from transorbit.cli import parse, tables
 from transorbit.cli.common import Csv, Plot, check_plot, examples, write_csv, write_plot
 from transorbit.cli.constellation.common import Span, choice, constellation, elevation, options, tell_dates
 
@@ -64,7 +64,7 @@ def coverage(
             for row in table.iter_rows(named=True)
         ]
         header = ["latitude (deg)", "in view", "from", "1 or more", "2 or more", "4 or more", "highest (deg)"]
-        print("\n".join(show.table(header, rows)))
+        print("\n".join(tables.table(header, rows)))
     write_csv(table, csv)
     if plot:
         from transorbit import plots
@@ -123,7 +123,7 @@ def passes(
         ]
         header = ["satellite", "rise (s)", "highest (s)", "set (s)", "at (deg)", "from (km)"]
         header[1:1] = ["highest (UTC)"] if epoch else []
-        print("\n".join(show.table(header, rows)))
+        print("\n".join(tables.table(header, rows)))
         if rows:
             print(f"\n{len(rows)} passes")
         else:

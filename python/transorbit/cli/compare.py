@@ -1,0 +1,252 @@
+"""The command `transorbit compare`: runs side by side, or the values of a sweep's axis, and how they differ."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from pathlib import Path  # noqa: TC003 - the parser of the command line reads the types
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from transorbit import _numbers, _open
+from transorbit._core import ScenarioError
+from transorbit._names import hint_or_all
+from transorbit._numbers import NONE
+from transorbit.cli import show
+from transorbit.cli.common import examples
+from transorbit.cli.errors import UsageError
+from transorbit.cli.tables import Column, facts, table
+from transorbit.sweep.differences import ALL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from transorbit.result import Result
+    from transorbit.sweep import Axis, SweepResult
+
+HELP = examples(
+    'transorbit run leo-tcp --set duration="20 s" --out results/cubic',
+    'transorbit run leo-tcp --set duration="20 s" --set flows.0.transport.congestion=reno --out results/reno',
+    "transorbit compare results/cubic results/reno",
+    'transorbit sweep leo-snr --set duration="5 s"',
+    "transorbit compare results/leo-snr --between tcp",
+    "transorbit compare results/leo-snr --between snr --against all --metric goodput_mbps",
+)
+Summary = dict[str, Any]
+# A line of the table: its name, the number of a run, how a number is written, and what stands beside it.
+_Line = tuple[str, "Callable[[Summary], float | None]", "Callable[[float], str]", "Callable[[Summary], str] | None"]
+
+
+def compare(
+    folders: Annotated[list[Path], Parameter(negative="")],
+    /,
+    *,
+    between: str | None = None,
+    against: str | None = None,
+    metric: Annotated[list[str] | None, Parameter(name="--metric", negative="")] = None,
+    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> None:
+    """Runs side by side with their differences, or how the values of a sweep's axis differ, with 95 % intervals.
+
+    Args:
+        folders: Two result folders or more, or the folder of a sweep.
+        between: Of a sweep: the axis whose values are compared; by default the first with names.
+        against: The run, or the value of the axis, that the others are held against; by default the first. With all,
+            each is held against every one before it.
+        metric: Of a sweep: a metric to compare; by default all. Repeatable.
+        json_: Print JSON.
+    """
+    if any((folder / "sweep.toml").is_file() for folder in folders):
+        if len(folders) > 1:
+            raise UsageError("compare: one sweep, or two results or more, are expected")
+        _sweep(folders[0], between, against, metric, as_json=json_)
+        return
+    for option, given in (("--between", between), ("--metric", metric)):
+        if given:
+            raise UsageError(f"{option}: is for the folder of a sweep")
+    if len(folders) < 2:
+        raise UsageError(f"compare: {folders[0]} alone: two result folders or more are expected, or that of a sweep")
+    results = {str(folder): _open.result(folder) for folder in folders}
+    if len(results) < len(folders):
+        raise UsageError("compare: the same folder was given twice")
+    base = _base(results, against)
+    print(json.dumps(_numbers_of(results), indent=2) if json_ else comparison(results, against=base), flush=True)
+
+
+def comparison(results: Mapping[str, Result], *, against: str | None = None) -> str:
+    """The summaries of several runs side by side, and how they differ from one of them, or all from each other."""
+    names = list(results)
+    pairs = [(one, other) for place, one in enumerate(names) for other in names[:place]]
+    if against != ALL:
+        base = against or names[0]
+        pairs = [(one, base) for one in names if one != base]
+    told = {name: result.summary for name, result in results.items()}
+    rows = []
+    for name, value, write, beside in _LINES:
+        numbers = {run: value(summary) for run, summary in told.items()}
+        if all(number is None for number in numbers.values()):
+            continue
+        shown = [_shown(numbers[run], write) + (beside(told[run]) if beside else "") for run in names]
+        rows.append([name, *shown, *(_difference(numbers[one], numbers[base], write) for one, base in pairs)])
+    rows.append(["HARQ, decoded after", *(show.harq_shares(one["last_hop"]["harq"]) for one in told.values())])
+    rows[-1] += [""] * len(pairs)
+    heads = ["Difference"] if len(pairs) == 1 else [f"{one} - {base}" for one, base in pairs]
+    return "\n".join([*_heading(results), *table([Column("", words=True), *names, *heads], rows), "", *_notes(results)])
+
+
+def _heading(results: Mapping[str, Result]) -> list[str]:
+    told = [result.summary for result in results.values()]
+    titles = list(dict.fromkeys(one["title"] for one in told))
+    spans = [f"{seconds:g} s" for seconds in dict.fromkeys(one["simulated_s"] for one in told)]
+    seeds = [str(seed) for seed in dict.fromkeys(one["seed"] for one in told)]
+    return [" / ".join(titles), f"seed {' / '.join(seeds)}, {' / '.join(spans)} simulated", ""]
+
+
+def _notes(results: Mapping[str, Result]) -> list[str]:
+    """The paths, once where they are the same; and what a difference of single runs is worth."""
+    paths = {name: list(show.path(result.summary["path"])) for name, result in results.items()}
+    lines = []
+    for name, known in paths.items():
+        others = [other for other in paths if paths[other] == known]
+        if others[0] == name:
+            where = "" if len(others) == len(paths) else f" ({', '.join(others)})"
+            lines += [(label, told + where) for label, told in known]
+    worth = "one run each: a sweep over seeds tells how much of a difference is chance"
+    return facts([*lines, ("note", worth)])
+
+
+def _base(results: Mapping[str, Result], against: str | None) -> str | None:
+    if against is None or against == ALL:
+        return against
+    found = next((name for name in results if name.rstrip("/") == against.rstrip("/")), None)
+    if found is None:
+        raise UsageError(f"--against: {against} is none of the folders{hint_or_all(against, [*results, ALL])}")
+    return found
+
+
+def _numbers_of(results: Mapping[str, Result]) -> dict[str, dict[str, float | None]]:
+    return {run: {name: value(result.summary) for name, value, _, _ in _LINES} for run, result in results.items()}
+
+
+def _shown(value: float | None, write: Callable[[float], str]) -> str:
+    return NONE if value is None else write(value)
+
+
+def _difference(one: float | None, base: float | None, write: Callable[[float], str]) -> str:
+    if one is None or base is None:
+        return NONE
+    if one == base:
+        return "0"
+    sign = "+" if one > base else "-"
+    share = f" ({sign}{_numbers.number(100 * abs(one - base) / abs(base), 3)} %)" if base else ""
+    return f"{sign}{write(abs(one - base))}{share}"
+
+
+def _count(key: str) -> Callable[[Summary], float | None]:
+    return lambda summary: show.total(summary["flows"], key)
+
+
+def _share(key: str) -> Callable[[Summary], str]:
+    """How many that is of the packets sent."""
+
+    def told(summary: Summary) -> str:
+        sent = show.total(summary["flows"], "sent_packets")
+        return f" ({100 * show.total(summary['flows'], key) / sent:.2f} %)" if sent else ""
+
+    return told
+
+
+def _mean(key: str) -> Callable[[Summary], float | None]:
+    def mean(summary: Summary) -> float | None:
+        known = [flow[key] for flow in summary["flows"] if flow[key] is not None]
+        return statistics.fmean(known) if known else None
+
+    return mean
+
+
+def _goodput(summary: Summary) -> float:
+    return float(sum(flow["goodput_bps"] for flow in summary["flows"]))
+
+
+def _never_decoded(summary: Summary) -> float | None:
+    harq = summary["last_hop"]["harq"]
+    sent = sum(harq["decoded_after"]) + harq["failed"]
+    return harq["failed"] / sent if sent else None
+
+
+_LINES: list[_Line] = [
+    ("Goodput of all flows", _goodput, _numbers.rate, None),
+    ("Packets sent", _count("sent_packets"), str, None),
+    ("Fast retransmits", _count("dupack_events"), str, _share("dupack_events")),
+    ("Timeouts", _count("rto_events"), str, _share("rto_events")),
+    ("Packets sent again", _count("retransmitted_packets"), str, _share("retransmitted_packets")),
+    ("  of them spurious", _count("spurious_retransmissions"), str, _share("spurious_retransmissions")),
+    ("Mean window", _mean("cwnd_mean_packets"), lambda value: f"{value:.1f} packets", None),
+    ("Mean RTT", _mean("rtt_mean_s"), _numbers.ms, None),
+    ("Mean one-way delay", _mean("one_way_delay_mean_s"), _numbers.ms, None),
+    ("One-way delay, 95 %", _mean("one_way_delay_p95_s"), _numbers.ms, None),
+    ("MOS", _mean("mos"), lambda value: f"{value:.2f}", None),
+    ("HARQ, never decoded", _never_decoded, _numbers.percent, None),
+    (
+        "Reordering, mean wait",
+        lambda summary: summary["last_hop"]["reordering"]["wait_mean_s"],
+        _numbers.ms,
+        None,
+    ),
+]
+
+
+def _sweep(
+    folder: Path, between: str | None, against: str | None, metrics: Sequence[str] | None, *, as_json: bool
+) -> None:
+    import polars as pl
+
+    from transorbit.sweep import SweepResult, differences
+
+    result = SweepResult.load(folder)
+    for name in metrics or ():
+        if name not in result.metrics:
+            raise UsageError(f"--metric: the sweep has no {name!r}{hint_or_all(name, result.metrics)}")
+    try:
+        axis, within = differences.chosen(result, between)
+        if axis is None:
+            raise UsageError(f"compare: {folder} has no axis with two values")
+        base = differences.baseline(axis, against)
+    except ScenarioError as error:
+        raise UsageError(f"--{error}") from None
+    ok = result.runs.filter(pl.col("status") == "ok")
+    found = {name: differences.compared(ok, name, axis, within, base) for name in metrics or result.metrics}
+    known = {name: one for name, one in found.items() if one is not None}
+    if not known:
+        raise UsageError(f"compare: {folder}: nothing is known of chance: give the sweep two replications or more")
+    if as_json:
+        print(json.dumps({name: one.to_dicts() for name, one in known.items()}, indent=2), flush=True)
+    else:
+        print("\n".join(_blocks(result, known, axis, within)), flush=True)
+
+
+def _blocks(result: SweepResult, found: Mapping[str, Any], axis: Axis, within: Sequence[Axis]) -> Iterator[str]:
+    yield result.title
+    yield "runs with the same seed are paired; the 95 % are those of all intervals of a metric together (Bonferroni)"
+    heads = [*(_named(one) for one in within), _named(axis), "against", "mean of that", "difference", "%", "pairs"]
+    for name, rows in found.items():
+        cells = [
+            [
+                *(one.plain(row[one.name]) for one in (*within, axis)),
+                axis.plain(row["baseline"]),
+                _numbers.number(row["baseline_mean"]),
+                _numbers.interval(row["difference"], row["low"], row["high"], signed=True),
+                NONE if row["percent"] is None else f"{row['percent']:+.1f}",
+                row["count"],
+                "yes" if row["differs"] else "no",
+            ]
+            for row in rows.iter_rows(named=True)
+        ]
+        words = [Column(head, words=place <= len(within) + 1) for place, head in enumerate(heads)]
+        yield f"\n{result.metrics[name].title}"
+        yield from table([*words, "more than chance"], cells)
+
+
+def _named(axis: Axis) -> str:
+    return f"{axis.name} ({axis.unit})" if axis.unit else axis.name

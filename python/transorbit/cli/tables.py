@@ -1,0 +1,114 @@
+"""Tables and lists as text: `rich` sets them, to the width of the terminal; in a pipe each row stays one line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from io import StringIO
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rich.table import Table
+    from rich.text import Text
+
+# Where nobody looks: no line is broken.
+_ENDLESS = 10_000
+# A heading is not broken into lines shorter than this.
+_SHORT = 12
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        head: its heading, which takes several lines where its words are longer than what is below.
+        words: whether it holds words, which stand left and may be broken; numbers stand right and never are.
+    """
+
+    head: str
+    words: bool = False
+
+
+def table(columns: Sequence[Column | str], rows: Iterable[Sequence[object]]) -> list[str]:
+    """The lines of a table. A column given as text is one of numbers, but the first holds words."""
+    named = [one if isinstance(one, Column) else Column(one, words=place == 0) for place, one in enumerate(columns)]
+    body = [[str(cell) for cell in row] for row in rows]
+    grid = _grid(header=any(column.head for column in named))
+    for place, column in enumerate(named):
+        broad = max((len(row[place]) for row in body), default=0)
+        head = _folded(column.head, broad)
+        least = max(map(len, head.split("\n")))
+        if not column.words:
+            least = max(least, broad)
+        grid.add_column(
+            head,
+            justify="left" if column.words else "right",
+            vertical="top",
+            no_wrap=not column.words,
+            min_width=min(least, 24) if column.words else least,
+        )
+    for row in body:
+        grid.add_row(*map(_plain, row))
+    return _lines(grid)
+
+
+def facts(named: Iterable[tuple[str, str]]) -> list[str]:
+    """The lines of a list: a name, and what is to be said of it."""
+    known = list(named)
+    if not known:
+        return []
+    grid = _grid(header=False)
+    grid.add_column(no_wrap=True, min_width=max(len(name) for name, _ in known))
+    grid.add_column()
+    for name, told in known:
+        grid.add_row(_plain(name), _plain(told))
+    return _lines(grid)
+
+
+def _grid(*, header: bool) -> Table:
+    from rich.table import Table
+
+    return Table(box=None, show_header=header, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+
+
+def _plain(text: str) -> Text:
+    """Without markup: what stands in brackets is text."""
+    from rich.text import Text
+
+    return Text(text)
+
+
+def _folded(head: str, broad: int) -> str:
+    """The words of a heading in lines that are no longer than what is below them, or than the longest word."""
+    words = head.split(" ")
+    longest = max(broad, min(len(head), _SHORT), *map(len, words))
+    lines = [words[0]]
+    for word in words[1:]:
+        if len(lines[-1]) + 1 + len(word) <= longest:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return "\n".join(lines)
+
+
+def _lines(grid: Table) -> list[str]:
+    from rich.console import Console
+    from rich.measure import Measurement
+
+    # Words of a fold stand at the bottom, over their numbers.
+    for column in grid.columns:
+        column.header = _plain(str(column.header))
+    is_terminal = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    wide = Console().width if is_terminal else _ENDLESS
+    styled = is_terminal and not os.environ.get("NO_COLOR")
+    # The environment must not colour what a program reads.
+    console = Console(file=StringIO(), width=wide, force_terminal=styled, no_color=not styled, highlight=False)
+    least = Measurement.get(console, console.options.update(width=wide), grid).minimum
+    # Numbers are whole, also where the terminal is too narrow for them.
+    console.print(grid, width=max(wide, least) if is_terminal else None, soft_wrap=False)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    return [line.rstrip() for line in text.splitlines()]

@@ -1,0 +1,73 @@
+"""The inputs of a sweep as its folder keeps them: copies below `inputs`, under the names that its scenario has."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from transorbit import _files
+from transorbit._inputs import FOLDER, Input
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from transorbit.sweep.plan import SweepPlan
+
+
+def of(sweep: SweepPlan) -> tuple[Input, ...]:
+    """The files that the base scenario, its changes and the axes name."""
+    folder = Path(sweep.base.folder)
+    found: dict[str, Input] = {}
+    for name in _texts(sweep):
+        try:
+            if name in found or not (folder / name).is_file():
+                continue
+        except (OSError, ValueError):
+            # No name of a file.
+            continue
+        contents = (folder / name).read_bytes()
+        kept = f"{FOLDER}/{_inside(name)}"
+        found[name] = Input(name, kept, hashlib.sha256(contents).hexdigest(), contents)
+    return tuple(found.values())
+
+
+def names(sweep: SweepPlan) -> dict[str, str]:
+    """What stands for each text that leads out of the folder, once there is a copy: a name that does not."""
+    return {text: _inside(text) for text in _texts(sweep) if _files.is_outside(text)}
+
+
+def renamed(value: Any, known: Mapping[str, str]) -> Any:
+    """A table with other names of files; what is no such name stays."""
+    if isinstance(value, str):
+        return known.get(value, value)
+    if isinstance(value, list | tuple):
+        return [renamed(inner, known) for inner in value]
+    if isinstance(value, dict):
+        return {key: inner if key in _files.WORDS else renamed(inner, known) for key, inner in value.items()}
+    return value
+
+
+def scenario_text(sweep: SweepPlan, known: Mapping[str, str]) -> str | None:
+    """The text of the base scenario with other names, as it was written where none is another."""
+    if sweep.base.text is None or not known:
+        return sweep.base.text
+    import tomli_w
+
+    table = tomllib.loads(sweep.base.text)
+    other = renamed(table, known)
+    return sweep.base.text if other == table else tomli_w.dumps(other)
+
+
+def _texts(sweep: SweepPlan) -> Iterator[str]:
+    base = sweep.base.table if sweep.base.text is None else tomllib.loads(sweep.base.text)
+    for part in (base, sweep.settings, sweep.entries, sweep.chosen):
+        yield from (text for _, text in _files.texts("", part))
+
+
+def _inside(name: str) -> str:
+    """A name as it is below a folder of copies."""
+    if not _files.is_outside(name):
+        return PurePosixPath(name).as_posix()
+    return f"outside/{hashlib.sha256(name.encode()).hexdigest()[:8]}-{Path(name.replace(chr(92), '/')).name or 'file'}"
