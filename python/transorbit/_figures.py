@@ -62,6 +62,7 @@ OF_SWEEP = {
     "bars": "the same as bars, by policy",
     "cdf": "distribution of a metric over the runs, or of a column over the flows",
     "heatmap": "mean of a metric over two axes",
+    "tradeoff": "one metric against another, such as goodput against delay, with the intervals of both",
     "spectral-efficiency": "useful bits for each coded bit, and transmissions for each packet",
 }
 

@@ -41,11 +41,13 @@ HELP = "\n".join(_LISTED) + examples(
     "transorbit plot results/leo-tcp sequence --flow 0 --out sequence.pdf",
     "transorbit sweep leo-snr --set duration='5 s'",
     "transorbit plot results/leo-snr lines --y goodput_mbps --by tcp --width single --data goodput.csv",
+    "transorbit plot results/leo-snr lines --y goodput_mbps,flows.one_way_delay_mean_s --by tcp",
+    "transorbit plot results/leo-snr tradeoff --x flows.one_way_delay_mean_s --y goodput_mbps",
     "transorbit plot results/leo-snr cdf --y flows.goodput_bps --only 'snr=7 dB'",
 )
 _INCHES = {"mm": 25.4, "cm": 2.54, "in": 1.0}
 _WIDTH_IN = (1.5, 20.0)
-_OF_RUN, _OF_SWEEP = ("flow", "place", "from", "until"), ("x", "y", "by", "panels", "only", "log")
+_OF_RUN, _OF_SWEEP = ("flow", "place", "from", "until"), ("x", "y", "by", "panels", "along", "only", "log")
 Name = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
 
 
@@ -58,6 +60,7 @@ def plot(
     y: Name = None,
     by: Name = None,
     panels: Name = None,
+    along: Name = None,
     only: Annotated[list[str] | None, Parameter(name="--only", negative="", allow_leading_hyphen=True)] = None,
     log: str | None = None,
     title: Name = None,
@@ -74,10 +77,12 @@ def plot(
     Args:
         folder: A result folder, or that of a sweep.
         kind: What to draw: one of the kinds below.
-        x: Of a sweep: the axis to draw over.
-        y: Of a sweep: a metric, a column of the runs, or one of the flows, as in flows.goodput_bps.
+        x: Of a sweep: the axis to draw over; of a tradeoff a metric.
+        y: Of a sweep: a metric, a column of the runs, or one of the flows, as in flows.goodput_bps. Several
+            with commas between them have a row of panels each.
         by: Of a sweep: the axis with a line or bar for each value.
         panels: Of a sweep: the axis with a panel for each value.
+        along: Of a tradeoff: the axis along which lines join the points.
         only: Of a sweep: draw these values of an axis, as in snr=7,10. Repeatable.
         log: Of a sweep: logarithmic axes: x, y or xy.
         title: Written above; '' is none.
@@ -97,8 +102,8 @@ def plot(
     for file in filter(None, (out, data)):
         _folder.check_file(file)
     is_sweep = _is_sweep(folder)
-    given: dict[str, Any] = {"x": x, "y": y, "by": by, "panels": panels, "only": only, "log": log, "title": title}
-    given |= {"flow": flow, "place": place, "from": from_, "until": until}
+    given: dict[str, Any] = {"x": x, "y": y, "by": by, "panels": panels, "along": along, "only": only, "log": log}
+    given |= {"title": title, "flow": flow, "place": place, "from": from_, "until": until}
     given = {name: value for name, value in given.items() if value is not None}
     if kind is None:
         print(_listing(folder, is_sweep))
@@ -136,6 +141,9 @@ def _of_sweep(folder: Path, kind: str, given: dict[str, Any]) -> tuple[Figure, s
     if lacks := result.incomplete:
         print(f"transorbit: {lacks}", file=sys.stderr)
     options = {name: value for name, value in given.items() if name != "only"}
+    if "y" in options:
+        names = [name.strip() for name in options["y"].split(",") if name.strip()]
+        options["y"] = names if len(names) > 1 else options["y"]
     figure = plots.of_sweep(kind, result, only=_only(given.get("only", [])), **options)
     y = given.get("y") or next(iter(result.metrics))
     return figure, kind if kind == "spectral-efficiency" else f"{kind}-{re.sub(r'[^A-Za-z0-9_.-]', '_', y)}"

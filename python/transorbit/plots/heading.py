@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
+from matplotlib.text import Text
 from matplotlib.textpath import text_to_path
+from matplotlib.ticker import FixedFormatter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import polars as pl
     from matplotlib.artist import Artist
@@ -26,6 +28,8 @@ _LONG_HANDLE = 2.4
 _POINTS_PER_IN = 72
 # Legend, ticks and the name of the horizontal axis take this much of a panel's height; no name is broken finer.
 _AROUND_PANEL_IN, _LEAST_NAME_IN = 0.9, 1.1
+# The share of a panel's part of the width that the name of its horizontal axis may have.
+_ACROSS = 0.88
 
 
 class Chart(Figure):
@@ -36,6 +40,25 @@ class Chart(Figure):
     below_title: float = 1.0
     #: A line that belongs to the title.
     note: str = ""
+
+    def draw(self, renderer: Any) -> None:
+        """Draw it; what users write is text, and a dollar in it begins no formula."""
+        for text in _written(self):
+            text.set_parse_math(False)
+        super().draw(renderer)
+
+
+def _written(fig: Figure) -> Iterator[Text]:
+    """All text but the numbers at axes: those of logarithmic ones are formulas."""
+    numbers: set[Artist] = set()
+    for ax in fig.axes:
+        # Settles the limits: a logarithmic axis has no ticks before.
+        ax.viewLim  # noqa: B018
+        for axis in (ax.xaxis, ax.yaxis):
+            if not isinstance(axis.get_major_formatter(), FixedFormatter):
+                ticks = (*axis.get_major_ticks(), *axis.get_minor_ticks())
+                numbers |= {label for tick in ticks for label in (tick.label1, tick.label2)}
+    return (text for text in fig.findobj(Text) if isinstance(text, Text) and text not in numbers)
 
 
 def width_in(text: str, size: float, *, bold: bool = False) -> float:
@@ -97,6 +120,15 @@ def legend(figure: Figure, handles: Sequence[Artist], *, title: str | None = Non
     _leave(figure, top - room_in / height)
 
 
+def footnote(figure: Figure, text: str) -> None:
+    """Write a line below all panels, and make the figure higher by it; before its title and its legend."""
+    width, height = figure.get_size_inches()
+    size = text_size("legend.fontsize")
+    lines = wrapped(text, width - 0.2, size)
+    figure.set_size_inches(width, height + _LINE * size * (lines.count("\n") + 1) / _POINTS_PER_IN)
+    figure.supxlabel(lines, fontsize=size, color=mpl.rcParams["axes.edgecolor"])
+
+
 def above(ax: Axes) -> None:
     """Put the legend of a panel above it, out of the data's way; it is placed when the figure is finished."""
     handles, labels = ax.get_legend_handles_labels()
@@ -121,6 +153,14 @@ def name_upright(ax: Axes, label: str) -> None:
     figure: Any = ax.get_figure(root=True)
     height = figure.get_size_inches()[1] / place.get_gridspec().nrows - _AROUND_PANEL_IN
     ax.set_ylabel(wrapped(label, max(height, _LEAST_NAME_IN), text_size("axes.labelsize")))
+
+
+def name_across(ax: Axes, label: str) -> None:
+    """Name the horizontal axis, in as many lines as the width of its panel asks for."""
+    place: Any = ax.get_subplotspec()
+    figure: Any = ax.get_figure(root=True)
+    room = _ACROSS * figure.get_size_inches()[0] / place.get_gridspec().ncols
+    ax.set_xlabel(wrapped(label, room, text_size("axes.labelsize")))
 
 
 def settle(fig: Chart, axes: Sequence[Axes], title: str) -> None:

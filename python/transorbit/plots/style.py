@@ -93,16 +93,29 @@ def grid(
     width: float = DOUBLE_IN,
     height: float = 3.0,
     title: str | None = None,
+    note: str = "",
     **shared: Any,
 ) -> Iterator[tuple[Chart, list[list[Axes]]]]:
-    """A figure of rows and columns of panels, drawn in the project's style; `width` and `height` in inches."""
+    """A figure of rows and columns of panels, drawn in the project's style; `width` and `height` in inches.
+
+    Its title stands above everything else and `note` below.
+    """
     with mpl.rc_context(_style(width)):
         fig = Chart(figsize=(width, height))
         axes = fig.subplots(rows, columns, squeeze=False, **shared)
+        if note:
+            heading.footnote(fig, note)
         if title:
             heading.name(fig, title)
         yield fig, [list(row) for row in axes]
         fig.align_ylabels()
+
+
+@contextmanager
+def like(figure: Figure) -> Iterator[None]:
+    """The style of a figure that is drawn already, to add to it."""
+    with mpl.rc_context(_style(figure.get_figwidth())):
+        yield
 
 
 def publish(figure: Figure, path: Path) -> list[Path]:
