@@ -26,6 +26,10 @@ class Kind:
         return found
 
 
+#: Inches: a column of a journal with two of them (88 mm), and a page.
+SINGLE_IN, DOUBLE_IN = 88 / 25.4, 7.2
+#: The formats of a figure.
+SUFFIXES = (".svg", ".pdf", ".png")
 OVERVIEW = "overview"
 #: The figures of a run's series, by the name of their file.
 OF_SERIES = {

@@ -13,7 +13,7 @@ import transorbit as to
 from transorbit import _figures, _folder, _open
 from transorbit._names import hint
 from transorbit.cli import parse
-from transorbit.cli.common import examples, write_numbers, write_plot
+from transorbit.cli.common import Title, Width, examples, write_numbers, write_plot
 from transorbit.cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -45,8 +45,6 @@ HELP = "\n".join(_LISTED) + examples(
     "transorbit plot results/leo-snr tradeoff --x flows.one_way_delay_mean_s --y goodput_mbps",
     "transorbit plot results/leo-snr cdf --y flows.goodput_bps --only 'snr=7 dB'",
 )
-_INCHES = {"mm": 25.4, "cm": 2.54, "in": 1.0}
-_WIDTH_IN = (1.5, 20.0)
 _OF_RUN, _OF_SWEEP = ("flow", "place", "from", "until"), ("x", "y", "by", "panels", "along", "only", "log")
 Name = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
 
@@ -63,12 +61,12 @@ def plot(
     along: Name = None,
     only: Annotated[list[str] | None, Parameter(name="--only", negative="", allow_leading_hyphen=True)] = None,
     log: str | None = None,
-    title: Name = None,
+    title: Title = None,
     flow: int | None = None,
     place: str | None = None,
     from_: Annotated[str | None, Parameter(name="--from")] = None,
     until: str | None = None,
-    width: str = "double",
+    width: Width = "double",
     out: Path | None = None,
     data: Path | None = None,
 ) -> None:
@@ -85,20 +83,17 @@ def plot(
         along: Of a tradeoff: the axis along which lines join the points.
         only: Of a sweep: draw these values of an axis, as in snr=7,10. Repeatable.
         log: Of a sweep: logarithmic axes: x, y or xy.
-        title: Written above; '' is none.
         flow: Of a timeline or sequence: the number of the flow.
         place: Of a sequence: where the packets were seen: sender, gateway, satellite or receiver.
         from_: Of a timeline or sequence: when it begins, as in "10 s".
         until: Of a timeline or sequence: when it ends.
-        width: single (88 mm, a column), double (7.2 in, a page), or a length as in "120 mm".
         out: Write this file, .svg, .pdf or .png. By default .svg and .pdf in the folder's plots.
         data: Write the numbers of the figure to this file, as CSV; one that has something else is not replaced.
     """
     from transorbit import plots
-    from transorbit.plots import style
 
-    if out is not None and out.suffix.lower() not in style.SUFFIXES:
-        raise UsageError(f"--out: {out}: the name must end in {', '.join(style.SUFFIXES)}")
+    if out is not None and out.suffix.lower() not in _figures.SUFFIXES:
+        raise UsageError(f"--out: {out}: the name must end in {', '.join(_figures.SUFFIXES)}")
     for file in filter(None, (out, data)):
         _folder.check_file(file)
     is_sweep = _is_sweep(folder)
@@ -108,7 +103,7 @@ def plot(
     if kind is None:
         print(_listing(folder, is_sweep))
         return
-    given["width"] = _width(width, style.SINGLE_IN, style.DOUBLE_IN)
+    given["width"] = parse.width("--width", width)
     try:
         figure, stem = (_of_sweep if is_sweep else _of_run)(folder, kind, given)
     except to.ScenarioError as error:
@@ -214,18 +209,6 @@ def _only(settings: list[str]) -> dict[str, list[str]]:
             raise UsageError(f"--only: {setting!r} is not AXIS=VALUE, as in snr=7,10")
         only.setdefault(axis.strip(), []).extend(value.strip() for value in values.split(","))
     return only
-
-
-def _width(text: str, single: float, double: float) -> float:
-    """Inches."""
-    named = {"single": single, "double": double}
-    if text in named:
-        return named[text]
-    match = re.fullmatch(r"\s*([0-9]+\.?[0-9]*)\s*(mm|cm|in)\s*", text)
-    inches = float(match[1]) / _INCHES[match[2]] if match else 0.0
-    if not _WIDTH_IN[0] <= inches <= _WIDTH_IN[1]:
-        raise UsageError(f'--width: {text!r} is not single, double, or a length from 38 to 508 mm, as in "88 mm"')
-    return inches
 
 
 def _of_options(error: to.ScenarioError) -> Exception:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.text import Text
 from matplotlib.textpath import text_to_path
-from matplotlib.ticker import FixedFormatter
+from matplotlib.ticker import LogFormatter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,8 +28,6 @@ _LONG_HANDLE = 2.4
 _POINTS_PER_IN = 72
 # Legend, ticks and the name of the horizontal axis take this much of a panel's height; no name is broken finer.
 _AROUND_PANEL_IN, _LEAST_NAME_IN = 0.9, 1.1
-# The share of a panel's part of the width that the name of its horizontal axis may have.
-_ACROSS = 0.88
 
 
 class Chart(Figure):
@@ -49,13 +47,13 @@ class Chart(Figure):
 
 
 def _written(fig: Figure) -> Iterator[Text]:
-    """All text but the numbers at axes: those of logarithmic ones are formulas."""
+    """All text but the numbers at logarithmic axes, which are formulas."""
     numbers: set[Artist] = set()
     for ax in fig.axes:
         # Settles the limits: a logarithmic axis has no ticks before.
         ax.viewLim  # noqa: B018
         for axis in (ax.xaxis, ax.yaxis):
-            if not isinstance(axis.get_major_formatter(), FixedFormatter):
+            if isinstance(axis.get_major_formatter(), LogFormatter):
                 ticks = (*axis.get_major_ticks(), *axis.get_minor_ticks())
                 numbers |= {label for tick in ticks for label in (tick.label1, tick.label2)}
     return (text for text in fig.findobj(Text) if isinstance(text, Text) and text not in numbers)
@@ -157,10 +155,15 @@ def name_upright(ax: Axes, label: str) -> None:
 
 def name_across(ax: Axes, label: str) -> None:
     """Name the horizontal axis, in as many lines as the width of its panel asks for."""
+    ax.set_xlabel(wrapped(label, breadth(ax), text_size("axes.labelsize")))
+
+
+def breadth(ax: Axes) -> float:
+    """Inches that a panel in a grid is broad, at least: about, for it is laid out when it is drawn."""
     place: Any = ax.get_subplotspec()
-    figure: Any = ax.get_figure(root=True)
-    room = _ACROSS * figure.get_size_inches()[0] / place.get_gridspec().ncols
-    ax.set_xlabel(wrapped(label, room, text_size("axes.labelsize")))
+    beside = int(place.get_gridspec().ncols)
+    between = 0.0 if beside == 1 else _GAP_IN * beside
+    return (_room(ax) - between) / beside
 
 
 def settle(fig: Chart, axes: Sequence[Axes], title: str) -> None:
@@ -174,7 +177,7 @@ def settle(fig: Chart, axes: Sequence[Axes], title: str) -> None:
     beside = room - title_in - _GAP_IN
     rows = [_rows(ax) for ax in axes]
     pad = mpl.rcParams["axes.titlepad"]
-    one_line = rows[0] == 1 and not fig.note and _legend_width(_labels(first), 1, _HANDLE) <= beside
+    one_line = rows[0] == 1 and not fig.note and _legend_width(_labels(first), len(_labels(first)), _HANDLE) <= beside
     if rows[0] and not one_line:
         pad += (_LINE * rows[0] + 0.3) * small
     if fig.note:
@@ -219,17 +222,20 @@ def _rows(ax: Axes) -> int:
 
 
 def _columns(labels: Sequence[str], room_in: float, handle: float) -> int:
-    """As many columns as there is room for."""
-    for count in range(len(labels), 1, -1):
-        if _legend_width(labels, -(-len(labels) // count), handle) <= room_in:
+    """As many columns as there is room for; no more than as many lines need."""
+    for most in range(len(labels), 1, -1):
+        count = -(-len(labels) // -(-len(labels) // most))
+        if _legend_width(labels, count, handle) <= room_in:
             return count
     return 1
 
 
-def _legend_width(labels: Sequence[str], rows: int, handle: float) -> float:
-    """The inches that a legend of so many rows takes; its columns are filled one after the other."""
+def _legend_width(labels: Sequence[str], count: int, handle: float) -> float:
+    """The inches that a legend of so many columns takes; they are filled one after the other."""
     size = text_size("legend.fontsize")
-    columns = [labels[start : start + rows] for start in range(0, len(labels), rows)]
+    deep, longer = divmod(len(labels), count)
+    ends = [deep * (column + 1) + min(column + 1, longer) for column in range(count)]
+    columns = [labels[start:end] for start, end in zip([0, *ends], ends, strict=False)]
     texts = sum(max(width_in(label, size) for label in column) for column in columns)
     around = len(columns) * (handle + _AFTER_HANDLE) + (len(columns) - 1) * _BETWEEN + 0.6
     return texts + around * size / _POINTS_PER_IN

@@ -221,9 +221,8 @@ def name_panels(p: Panels) -> None:
         label = p.label("panels")
         for level, ax in p.axes.items():
             text = f"{naming.words(label)}: {naming.drawn(level, label)}"
-            room = 0.9 * p.figure.get_figwidth() / ax.get_subplotspec().get_gridspec().ncols  # type: ignore[union-attr]
             size = heading.text_size("axes.labelsize")
-            ax.set_title(heading.wrapped(text, room, size), fontsize=size, fontweight="normal")
+            ax.set_title(heading.wrapped(text, heading.breadth(ax), size), fontsize=size, fontweight="normal")
 
 
 def note(spec: Spec, points: pl.DataFrame) -> str:
