@@ -293,7 +293,7 @@ def test_a_long_name_of_a_panel_is_broken(table: pl.DataFrame) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"kind": "line"}, "kind: 'line' is not one of lines, bars, cdf, heatmap; did you mean lines?"),
+        ({"kind": "line"}, "kind: 'line' is not one of lines, bars, cdf, heatmap, tradeoff; did you mean lines?"),
         ({"x": "snrr"}, "x: there is no column 'snrr'; did you mean snr?"),
         ({"by": "polices"}, "by: there is no column 'polices'; did you mean policy"),
         ({"y": "policy"}, "y: the column 'policy' holds no numbers"),

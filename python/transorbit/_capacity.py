@@ -14,9 +14,12 @@ from transorbit.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Unpack
 
     import polars as pl
     from matplotlib.figure import Figure
+
+    from transorbit.plots.style import Look
 
 DEFAULT_USERS = (1, 2, 5, 10, 20, 50, 100)
 
@@ -55,16 +58,20 @@ class Capacity:
 
         return pl.DataFrame(self.rows, infer_schema_length=None)
 
-    def plot(self) -> Figure:
-        """Packets per second against the number of users: a line for each policy, the limits dashed."""
+    def plot(self, **look: Unpack[Look]) -> Figure:
+        """Packets per second against the number of users: a line for each policy, the limits dashed.
+
+        Args:
+            look: `width` in inches, and `title`: "" is none.
+        """
         from transorbit import plots
 
-        return plots.capacity(self)
+        return plots.capacity(self, **look)
 
-    def save(self, directory: str | Path, *, plots: bool = True) -> Path:
+    def save(self, directory: str | Path, *, plots: bool = True, **look: Unpack[Look]) -> Path:
         """Write a folder: scenario, report, table, provenance and, if wanted, the plot as SVG and PNG.
 
-        The folder appears whole or not at all, and replaces an earlier study.
+        The folder appears whole or not at all, and replaces an earlier study. The plot's look is as for `plot`.
 
         Raises:
             FileExistsError: `directory` holds something that is not a study of capacity.
@@ -81,7 +88,7 @@ class Capacity:
             if plots:
                 from transorbit.plots import write
 
-                write(self.plot(), fresh / "capacity")
+                write(self.plot(**look), fresh / "capacity")
         return directory
 
     def __repr__(self) -> str:

@@ -26,6 +26,10 @@ class Kind:
         return found
 
 
+#: Inches: a column of a journal with two of them (88 mm), and a page.
+SINGLE_IN, DOUBLE_IN = 88 / 25.4, 7.2
+#: The formats of a figure.
+SUFFIXES = (".svg", ".pdf", ".png")
 OVERVIEW = "overview"
 #: The figures of a run's series, by the name of their file.
 OF_SERIES = {
@@ -62,6 +66,7 @@ OF_SWEEP = {
     "bars": "the same as bars, by policy",
     "cdf": "distribution of a metric over the runs, or of a column over the flows",
     "heatmap": "mean of a metric over two axes",
+    "tradeoff": "one metric against another, such as goodput against delay, with the intervals of both",
     "spectral-efficiency": "useful bits for each coded bit, and transmissions for each packet",
 }
 

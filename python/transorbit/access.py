@@ -20,9 +20,12 @@ from transorbit.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Unpack
 
     import polars as pl
     from matplotlib.figure import Figure
+
+    from transorbit.plots.style import Look
 
 DEFAULT_PACKETS = tuple(range(5, 161, 5))
 DEFAULT_BURSTS = 1_000_000
@@ -77,16 +80,20 @@ class PlrCurves:
         """The names of the curves."""
         return [method["method"] for method in self.report["methods"]]
 
-    def plot(self) -> Figure:
-        """Packet loss rate and throughput against the packets of a block, a curve for each method."""
+    def plot(self, **look: Unpack[Look]) -> Figure:
+        """Packet loss rate and throughput against the packets of a block, a curve for each method.
+
+        Args:
+            look: `width` in inches, and `title`: "" is none.
+        """
         from transorbit import plots
 
-        return plots.plr(self)
+        return plots.plr(self, **look)
 
-    def save(self, directory: str | Path, *, plots: bool = True) -> Path:
+    def save(self, directory: str | Path, *, plots: bool = True, **look: Unpack[Look]) -> Path:
         """Write a folder: report, table, provenance and, if wanted, the plot as SVG and PNG.
 
-        The folder appears whole or not at all, and replaces an earlier study.
+        The folder appears whole or not at all, and replaces an earlier study. The plot's look is as for `plot`.
 
         Raises:
             FileExistsError: `directory` holds something that is not a study of packet loss.
@@ -101,7 +108,7 @@ class PlrCurves:
             if plots:
                 from transorbit.plots import write
 
-                write(self.plot(), fresh / "plr")
+                write(self.plot(**look), fresh / "plr")
         return directory
 
     def __repr__(self) -> str:

@@ -13,7 +13,7 @@ import transorbit as to
 from transorbit import _folder
 from transorbit.access import DEFAULT_LOSSES, DEFAULT_USERS, FOLDER
 from transorbit.cli import parse, show, tables
-from transorbit.cli.common import Csv, Plot, Settings, check_plot, examples, write_csv, write_plot
+from transorbit.cli.common import Csv, Plot, Settings, Title, Width, check_plot, examples, write_csv, write_plot
 from transorbit.cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ def plr(
     seed: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     csv: Csv = None,
     plot: Plot = None,
+    width: Width = "double",
+    title: Title = None,
     out: Path | None = None,
     json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
     quiet: Annotated[bool, Parameter(negative="")] = False,
@@ -79,7 +81,7 @@ def plr(
         quiet: Print nothing.
         plots: Draw the plot into the folder.
     """
-    check_plot(plot)
+    look = check_plot(plot, width, title)
     if out:
         _folder.check_replaceable(out, FOLDER)
     changes = {"random.es_n0": es_n0, "random.power_spread": power_spread, "frame.block_slots": slots}
@@ -104,9 +106,9 @@ def plr(
     elif not quiet and csv != Path("-"):
         print(_curves(study), flush=True)
     if plot:
-        write_plot(study.plot(), plot)
+        write_plot(study.plot(**look), plot)
     if out:
-        study.save(out, plots=plots)
+        study.save(out, plots=plots, **look)
         if not (quiet or json_ or csv == Path("-")):
             print(f"Study: {out}")
 

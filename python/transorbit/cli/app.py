@@ -20,7 +20,10 @@ from transorbit.cli.common import (
     Outside,
     Plugins,
     Settings,
+    Title,
+    Width,
     check_out,
+    check_plot,
     examples,
     load,
     records_packets,
@@ -169,6 +172,8 @@ def capacity(
     json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
     quiet: Annotated[bool, Parameter(negative="")] = False,
     plots: bool = True,
+    width: Width = "double",
+    title: Title = None,
 ) -> int:
     """The capacity of the last hop if every user always has packets waiting, without path and transport.
 
@@ -187,6 +192,7 @@ def capacity(
         quiet: Print nothing.
         plots: Draw the plot into the folder.
     """
+    look = check_plot(None, width, title)
     run_plugins(plugin)
     ready = load(scenario, set_, outside=outside)
     counts = parse.counts("--users", users)
@@ -209,7 +215,7 @@ def capacity(
     elif not quiet:
         print(show.capacity(study), flush=True)
     if out:
-        study.save(out, plots=plots)
+        study.save(out, plots=plots, **look)
         if not (quiet or json_):
             print(f"Study: {out}")
     if stopped:

@@ -10,7 +10,7 @@ from cyclopts import App, Parameter
 
 import transorbit as to
 from transorbit.cli import parse, show
-from transorbit.cli.common import Csv, Plot, Settings, check_plot, examples, write_csv, write_plot
+from transorbit.cli.common import Csv, Plot, Settings, Title, Width, check_plot, examples, write_csv, write_plot
 from transorbit.cli.errors import UsageError
 
 channel = App(
@@ -45,6 +45,8 @@ def generate(
     seed: Annotated[str, Parameter(allow_leading_hyphen=True)] = "1",
     csv: Csv = None,
     plot: Plot = None,
+    width: Width = "double",
+    title: Title = None,
 ) -> None:
     """Generate the series of one user's channel: attenuation, SNR and mutual information over time.
 
@@ -55,7 +57,7 @@ def generate(
         step: Time between samples; by default what the channel's speed asks for.
         seed: Root of the random draws.
     """
-    check_plot(plot)
+    look = check_plot(plot, width, title)
     config, base_dir = _channel(
         scenario,
         kind,
@@ -77,8 +79,8 @@ def generate(
         from transorbit import plots
 
         plain = [str(value) for key, value in config.items() if key != "kind" and not isinstance(value, dict)]
-        title = ", ".join(plain) or str(config["kind"])
-        write_plot(plots.channel(series, title=title), plot)
+        usual = {"title": ", ".join(plain) or str(config["kind"])}
+        write_plot(plots.channel(series, **usual | look), plot)
 
 
 @channel.command(
@@ -139,6 +141,8 @@ def rain(
     elevations: str = "5:90:5",
     csv: Csv = None,
     plot: Plot = None,
+    width: Width = "double",
+    title: Title = None,
 ) -> None:
     """Attenuation by rain that is exceeded for a share of an average year, by elevation: ITU-R P.618-13.
 
@@ -153,7 +157,7 @@ def rain(
     """
     from transorbit import rain as model
 
-    check_plot(plot)
+    look = check_plot(plot, width, title)
     place = parse.place("--at", at)
     try:
         table = model.attenuation(
@@ -174,8 +178,8 @@ def rain(
     if plot:
         from transorbit.plots.rain import rain as draw
 
-        title = f"Rain at {at}: {carrier}, exceeded {exceeded} of the time"
-        write_plot(draw(table, title=title), plot)
+        usual = {"title": f"Rain at {at}: {carrier}, exceeded {exceeded} of the time"}
+        write_plot(draw(table, **usual | look), plot)
 
 
 # The command line's names of the model's arguments.

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 import transorbit as to
-from transorbit import _folder
+from transorbit import _figures, _folder
+from transorbit.cli import parse
 from transorbit.cli.errors import UsageError
 
 Settings = Annotated[
@@ -32,6 +33,18 @@ Csv = Annotated[
     Parameter(name="--csv", allow_leading_hyphen=True, help="Write the series to this file; - is standard output."),
 ]
 Plot = Annotated[Path | None, Parameter(name="--plot", help="Draw it into this file: .svg, .png or .pdf.")]
+
+
+Width = Annotated[
+    str,
+    Parameter(
+        name="--width",
+        help='Of the figure: single (88 mm, a column), double (7.2 in, a page), or a length as in "120 mm".',
+    ),
+]
+Title = Annotated[
+    str | None, Parameter(name="--title", allow_leading_hyphen=True, help="Written above the figure; '' is none.")
+]
 
 
 def examples(*commands: str) -> str:
@@ -117,12 +130,17 @@ def _header(data: bytes) -> bytes:
     return data.split(b"\n", 1)[0].strip()
 
 
-def check_plot(path: Path | None) -> None:
-    """Refuse a name of a plot before anything is computed for it."""
-    if path and path.suffix.lower() not in {".svg", ".png", ".pdf"}:
+def check_plot(path: Path | None, width: str, title: str | None) -> dict[str, Any]:
+    """The look of a plot as `plots` takes it: `width`, and `title` if one is given.
+
+    Raises:
+        UsageError: the name or the width is wrong, which is told before anything is computed.
+    """
+    if path and path.suffix.lower() not in _figures.SUFFIXES:
         raise UsageError(f"--plot: {path}: the name must end in .svg, .png or .pdf")
     if path:
         _folder.check_file(path)
+    return {"width": parse.width("--width", width)} | ({} if title is None else {"title": title})
 
 
 def write_plot(figure: Any, path: Path) -> None:

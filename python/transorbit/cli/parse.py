@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from transorbit import _files
+from transorbit import _figures, _files
 from transorbit._core import ScenarioError
 from transorbit.cli.errors import UsageError
 
@@ -142,3 +142,19 @@ def share(option: str, text: str) -> float:
     if not 0 <= value <= 1:
         raise UsageError(f'{option}: "{text}" is not a share: write a percentage, as in "0.1 %"')
     return value
+
+
+def width(option: str, text: str) -> float:
+    """The width of a figure in inches: single, double or a length."""
+    named = {"single": _figures.SINGLE_IN, "double": _figures.DOUBLE_IN}
+    if text in named:
+        return named[text]
+    match = re.fullmatch(r"\s*([0-9]+\.?[0-9]*)\s*(mm|cm|in)\s*", text)
+    inches = float(match[1]) / _INCHES[match[2]] if match else 0.0
+    if not _WIDTH_IN[0] <= inches <= _WIDTH_IN[1]:
+        raise UsageError(f'{option}: {text!r} is not single, double, or a length from 38 to 508 mm, as in "88 mm"')
+    return inches
+
+
+_INCHES = {"mm": 25.4, "cm": 2.54, "in": 1.0}
+_WIDTH_IN = (1.5, 20.0)

@@ -13,7 +13,7 @@ import transorbit as to
 from transorbit import _figures, _folder, _open
 from transorbit._names import hint
 from transorbit.cli import parse
-from transorbit.cli.common import examples, write_numbers, write_plot
+from transorbit.cli.common import Title, Width, examples, write_numbers, write_plot
 from transorbit.cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,11 +41,11 @@ HELP = "\n".join(_LISTED) + examples(
     "transorbit plot results/leo-tcp sequence --flow 0 --out sequence.pdf",
     "transorbit sweep leo-snr --set duration='5 s'",
     "transorbit plot results/leo-snr lines --y goodput_mbps --by tcp --width single --data goodput.csv",
+    "transorbit plot results/leo-snr lines --y goodput_mbps,flows.one_way_delay_mean_s --by tcp",
+    "transorbit plot results/leo-snr tradeoff --x flows.one_way_delay_mean_s --y goodput_mbps",
     "transorbit plot results/leo-snr cdf --y flows.goodput_bps --only 'snr=7 dB'",
 )
-_INCHES = {"mm": 25.4, "cm": 2.54, "in": 1.0}
-_WIDTH_IN = (1.5, 20.0)
-_OF_RUN, _OF_SWEEP = ("flow", "place", "from", "until"), ("x", "y", "by", "panels", "only", "log")
+_OF_RUN, _OF_SWEEP = ("flow", "place", "from", "until"), ("x", "y", "by", "panels", "along", "only", "log")
 Name = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
 
 
@@ -58,14 +58,15 @@ def plot(
     y: Name = None,
     by: Name = None,
     panels: Name = None,
+    along: Name = None,
     only: Annotated[list[str] | None, Parameter(name="--only", negative="", allow_leading_hyphen=True)] = None,
     log: str | None = None,
-    title: Name = None,
+    title: Title = None,
     flow: int | None = None,
     place: str | None = None,
     from_: Annotated[str | None, Parameter(name="--from")] = None,
     until: str | None = None,
-    width: str = "double",
+    width: Width = "double",
     out: Path | None = None,
     data: Path | None = None,
 ) -> None:
@@ -74,36 +75,35 @@ def plot(
     Args:
         folder: A result folder, or that of a sweep.
         kind: What to draw: one of the kinds below.
-        x: Of a sweep: the axis to draw over.
-        y: Of a sweep: a metric, a column of the runs, or one of the flows, as in flows.goodput_bps.
+        x: Of a sweep: the axis to draw over; of a tradeoff a metric.
+        y: Of a sweep: a metric, a column of the runs, or one of the flows, as in flows.goodput_bps. Several
+            with commas between them have a row of panels each.
         by: Of a sweep: the axis with a line or bar for each value.
         panels: Of a sweep: the axis with a panel for each value.
+        along: Of a tradeoff: the axis along which lines join the points.
         only: Of a sweep: draw these values of an axis, as in snr=7,10. Repeatable.
         log: Of a sweep: logarithmic axes: x, y or xy.
-        title: Written above; '' is none.
         flow: Of a timeline or sequence: the number of the flow.
         place: Of a sequence: where the packets were seen: sender, gateway, satellite or receiver.
         from_: Of a timeline or sequence: when it begins, as in "10 s".
         until: Of a timeline or sequence: when it ends.
-        width: single (88 mm, a column), double (7.2 in, a page), or a length as in "120 mm".
         out: Write this file, .svg, .pdf or .png. By default .svg and .pdf in the folder's plots.
         data: Write the numbers of the figure to this file, as CSV; one that has something else is not replaced.
     """
     from transorbit import plots
-    from transorbit.plots import style
 
-    if out is not None and out.suffix.lower() not in style.SUFFIXES:
-        raise UsageError(f"--out: {out}: the name must end in {', '.join(style.SUFFIXES)}")
+    if out is not None and out.suffix.lower() not in _figures.SUFFIXES:
+        raise UsageError(f"--out: {out}: the name must end in {', '.join(_figures.SUFFIXES)}")
     for file in filter(None, (out, data)):
         _folder.check_file(file)
     is_sweep = _is_sweep(folder)
-    given: dict[str, Any] = {"x": x, "y": y, "by": by, "panels": panels, "only": only, "log": log, "title": title}
-    given |= {"flow": flow, "place": place, "from": from_, "until": until}
+    given: dict[str, Any] = {"x": x, "y": y, "by": by, "panels": panels, "along": along, "only": only, "log": log}
+    given |= {"title": title, "flow": flow, "place": place, "from": from_, "until": until}
     given = {name: value for name, value in given.items() if value is not None}
     if kind is None:
         print(_listing(folder, is_sweep))
         return
-    given["width"] = _width(width, style.SINGLE_IN, style.DOUBLE_IN)
+    given["width"] = parse.width("--width", width)
     try:
         figure, stem = (_of_sweep if is_sweep else _of_run)(folder, kind, given)
     except to.ScenarioError as error:
@@ -136,6 +136,9 @@ def _of_sweep(folder: Path, kind: str, given: dict[str, Any]) -> tuple[Figure, s
     if lacks := result.incomplete:
         print(f"transorbit: {lacks}", file=sys.stderr)
     options = {name: value for name, value in given.items() if name != "only"}
+    if "y" in options:
+        names = [name.strip() for name in options["y"].split(",") if name.strip()]
+        options["y"] = names if len(names) > 1 else options["y"]
     figure = plots.of_sweep(kind, result, only=_only(given.get("only", [])), **options)
     y = given.get("y") or next(iter(result.metrics))
     return figure, kind if kind == "spectral-efficiency" else f"{kind}-{re.sub(r'[^A-Za-z0-9_.-]', '_', y)}"
@@ -206,18 +209,6 @@ def _only(settings: list[str]) -> dict[str, list[str]]:
             raise UsageError(f"--only: {setting!r} is not AXIS=VALUE, as in snr=7,10")
         only.setdefault(axis.strip(), []).extend(value.strip() for value in values.split(","))
     return only
-
-
-def _width(text: str, single: float, double: float) -> float:
-    """Inches."""
-    named = {"single": single, "double": double}
-    if text in named:
-        return named[text]
-    match = re.fullmatch(r"\s*([0-9]+\.?[0-9]*)\s*(mm|cm|in)\s*", text)
-    inches = float(match[1]) / _INCHES[match[2]] if match else 0.0
-    if not _WIDTH_IN[0] <= inches <= _WIDTH_IN[1]:
-        raise UsageError(f'--width: {text!r} is not single, double, or a length from 38 to 508 mm, as in "88 mm"')
-    return inches
 
 
 def _of_options(error: to.ScenarioError) -> Exception:

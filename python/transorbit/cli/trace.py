@@ -10,7 +10,7 @@ from cyclopts import App, Parameter
 
 import transorbit as to
 from transorbit.cli import parse
-from transorbit.cli.common import Csv, Plot, check_plot, examples, write_csv, write_plot, write_text
+from transorbit.cli.common import Csv, Plot, Title, Width, check_plot, examples, write_csv, write_plot, write_text
 from transorbit.cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -119,6 +119,8 @@ def show(
     seed: str = "1",
     csv: Csv = None,
     plot: Plot = None,
+    width: Width = "double",
+    title: Title = None,
 ) -> None:
     """Print what a path over time has, as a run would: round trips, rates and losses. --plot draws it.
 
@@ -128,7 +130,7 @@ def show(
         duration: The length of time; by default to the end of the file.
         seed: Of the run, for a path that chance makes.
     """
-    check_plot(plot)
+    look = check_plot(plot, width, title)
     asked: dict[str, Any] = parse.choice("--path", path) if path else {}  # type: ignore[assignment]
     if file is not None:
         asked = {"kind": "trace", "file": str(file), **asked}
@@ -143,7 +145,7 @@ def show(
     if plot:
         from transorbit import plots
 
-        write_plot(plots.course(table, title=str(file or asked["kind"])), plot)
+        write_plot(plots.course(table, **{"title": str(file or asked["kind"])} | look), plot)
 
 
 def _shown(table: pl.DataFrame) -> str:

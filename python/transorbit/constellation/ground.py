@@ -7,13 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from transorbit._ask import ask, ask_table, ask_tables
 from transorbit._core import ScenarioError
+from transorbit._names import hint
+from transorbit.constellation.all_pairs import routes
+from transorbit.constellation.places import stations as read_stations
 from transorbit.constellation.sky import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from os import PathLike
+    from pathlib import Path
 
     import polars as pl
+
+    from transorbit.constellation.all_pairs import Routes
 
 
 def coverage(
@@ -125,12 +131,19 @@ class Map:
         footprints: `satellite`, `latitude_deg`, `longitude_deg`: the edge of each footprint, 72 points.
         links: `from`, `to`: satellites that are linked.
         tracks: `satellite`, `time_s`, `latitude_deg`, `longitude_deg`: the points below over the following time.
+        stations: `name`, `latitude_deg`, `longitude_deg`, `altitude_m` (geodetic), or None.
+        route: `name`, `latitude_deg`, `longitude_deg` of a route's stations and satellites in their order, or None;
+            empty where there is no route.
+        delay_s: the one-way delay of the route, None without.
     """
 
     satellites: pl.DataFrame
     footprints: pl.DataFrame
     links: pl.DataFrame
     tracks: pl.DataFrame
+    stations: pl.DataFrame | None = None
+    route: pl.DataFrame | None = None
+    delay_s: float | None = None
 
 
 def world(
@@ -140,9 +153,11 @@ def world(
     at_s: float = 0.0,
     track_s: float = 0.0,
     tracks: Sequence[int] | None = None,
+    stations: str | Path | Mapping[str, Sequence[float]] | None = None,
+    route: tuple[str, str] | None = None,
     base_dir: str | PathLike[str] = ".",
 ) -> Map:
-    """Satellites, footprints, links and ground tracks, to be drawn on a map.
+    """Satellites, footprints, links, ground tracks, stations and a route, to be drawn on a map.
 
     Args:
         constellation: a name of `transorbit list constellations`, or what a scenario's `path.constellation` may be.
@@ -150,24 +165,91 @@ def world(
         at_s: when, seconds after the reference instant; below zero before it.
         track_s: the length of the ground tracks in time.
         tracks: the satellites with ground tracks; by default all.
+        stations: places to be shown: as for `stations`.
+        route: the names of two of them, between which the route with the least delay is shown.
         base_dir: the folder to which names of files are relative.
 
     Raises:
         ScenarioError: names what is wrong; also if there is no such satellite.
     """
-    found = Map(
-        **ask_tables(
-            "constellation.map",
-            base_dir=base_dir,
-            constellation=as_text(constellation),
-            minimum_elevation_deg=minimum_elevation_deg,
-            at_s=at_s,
-            track_s=track_s,
-        )
+    tables: Any = ask_tables(
+        "constellation.map",
+        base_dir=base_dir,
+        constellation=as_text(constellation),
+        minimum_elevation_deg=minimum_elevation_deg,
+        at_s=at_s,
+        track_s=track_s,
     )
+    found = Map(**tables)
+    if stations is not None:
+        found = _with_stations(found, constellation, stations, route, at_s, minimum_elevation_deg, base_dir)
+    elif route is not None:
+        raise ScenarioError("route: its ends are names of stations, and none were given")
     if tracks is None:
         return found
     count = len(found.satellites)
     if missing := [number for number in tracks if not 0 <= number < count]:
         raise ScenarioError(f"tracks: there is no satellite {missing[0]}: 0 to {count - 1}")
     return replace(found, tracks=found.tracks.filter(found.tracks["satellite"].is_in(list(tracks))))
+
+
+def _with_stations(
+    found: Map,
+    constellation: str | Mapping[str, Any],
+    stations: str | Path | Mapping[str, Sequence[float]],
+    route: tuple[str, str] | None,
+    at_s: float,
+    minimum_elevation_deg: float | None,
+    base_dir: str | PathLike[str],
+) -> Map:
+    """The map with stations, and perhaps the route between two of them at that instant."""
+    import polars as pl
+
+    places = read_stations(stations)
+    found = replace(found, stations=places)
+    if route is None:
+        return found
+    known = {name: (latitude, longitude, height) for name, latitude, longitude, height in places.iter_rows()}
+    for name in route:
+        if name not in known:
+            raise ScenarioError(f"route: there is no station {name!r}{hint(name, known)}")
+    if route[0] == route[1]:
+        raise ScenarioError(f"route: {route[0]!r} is both of its ends")
+    if at_s < 0:
+        raise ScenarioError(f"at: {at_s:g} s: a route is known from the reference instant on")
+    # A grid with that instant at its end.
+    until_s = at_s or 1.0
+    ways = routes(
+        constellation,
+        {name: known[name] for name in route},
+        duration_s=until_s,
+        step_s=until_s,
+        minimum_elevation_deg=minimum_elevation_deg,
+        forwarding=True,
+        keep_unseen=True,
+        base_dir=base_dir,
+    )
+    now = ways.between(*route).filter(pl.col("time_s") == at_s)
+    delay_s = now["one_way_delay_s"][0]
+    nodes = [] if delay_s is None else _nodes(ways, route, at_s)
+    below = {row["satellite"]: row for row in found.satellites.iter_rows(named=True)}
+    columns = ("name", "latitude_deg", "longitude_deg")
+    ends = [{"name": name, "latitude_deg": known[name][0], "longitude_deg": known[name][1]} for name in route]
+    hops = [ends[0], *(below[node] for node in nodes), ends[1]] if nodes else []
+    schema = {"name": pl.String, "latitude_deg": pl.Float64, "longitude_deg": pl.Float64}
+    way = pl.DataFrame([{column: hop[column] for column in columns} for hop in hops], schema=schema)
+    return replace(found, route=way, delay_s=delay_s)
+
+
+def _nodes(ways: Routes, route: tuple[str, str], at_s: float) -> list[int]:
+    """The satellites of a route, from the next hops of the nodes on it."""
+    import polars as pl
+
+    number = {station["name"]: station["node"] for station in ways.report["stations"]}
+    hops = ways.forwarding().filter((pl.col("to") == route[1]) & (pl.col("time_s") <= at_s)).collect()
+    following = dict(hops.sort("time_s", maintain_order=True).select("node", "next_hop").iter_rows())
+    nodes, node = [], following[number[route[0]]]
+    while node != number[route[1]]:
+        nodes.append(node)
+        node = following[node]
+    return nodes

@@ -18,6 +18,7 @@ from transorbit.plots.models import channel, constellation_delay
 from transorbit.plots.numbers import numbers
 from transorbit.plots.overview import overview
 from transorbit.plots.path import path_delay, return_link, satellite
+from transorbit.plots.rain import rain
 from transorbit.plots.run import goodput, harq, queue, window
 from transorbit.plots.sequence import sequence
 from transorbit.plots.style import publish, save, write
@@ -90,6 +91,7 @@ __all__ = [
     "plr",
     "publish",
     "queue",
+    "rain",
     "return_link",
     "satellite",
     "save",

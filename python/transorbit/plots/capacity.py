@@ -75,7 +75,7 @@ def _name(ax: Axes, text: str, value: float, side: str) -> None:
         textcoords="offset points",
         ha="right",
         va=side,
-        fontsize=7.5,
+        fontsize=heading.text_size("legend.fontsize"),
         color=style.GREY,
     )
 

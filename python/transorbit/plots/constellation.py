@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from transorbit.plots import heading, style
+from matplotlib.lines import Line2D
+
+from transorbit.plots import heading, place_names, style
+from transorbit.plots.models import unjoined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 _MOST_FOOTPRINTS = 100
 _MOST_LINKED = 300
 _FULL_TURN = 360.0
+# What the axes of a map take, in inches.
+_BESIDE_IN, _BELOW_IN = 0.7, 0.65
 
 
 def constellation_delays(
@@ -32,8 +37,7 @@ def constellation_delays(
     with style.figure(title=title, until_s=until, height=3.4, look={"width": width}) as (fig, [ax]):
         for i, (label, trace) in enumerate(traces.items()):
             ax.plot(
-                trace["time_s"],
-                trace["one_way_delay_s"] * 1e3,
+                *unjoined(trace),
                 color=style.CYCLE[i % len(style.CYCLE)],
                 linestyle=("-", "--", ":")[i // len(style.CYCLE) % 3],
                 label=label,
@@ -107,51 +111,54 @@ def world(
 ) -> Figure:
     """The result of `transorbit.constellation.world`, on a map with coast lines.
 
-    Links are drawn if that is asked for; if nothing is said, where they can be told apart (see `links_fit`).
+    Stations have their names where there is room. Links are drawn if that is asked for; if nothing is said, where they
+    can be told apart (see `links_fit`).
     """
     links = links_fit(chart) if links is None else links
-    drawn: dict[str, str] = {}
-    with style.plain(title=title, height=0.5 + 0.55 * width, look={"width": width}) as (fig, [ax]):
+    drawn: dict[str, dict[str, Any]] = {}
+    places = {row["satellite"]: row for row in chart.satellites.iter_rows(named=True)}
+    # The world is twice as broad as high.
+    with style.grid(title=title, width=width, height=0.5 * (width - _BESIDE_IN) + _BELOW_IN) as (fig, [[ax]]):
         _coasts(ax)
-        for track in chart.tracks.partition_by("satellite", maintain_order=True):
-            _line(ax, track["longitude_deg"], track["latitude_deg"], color=style.ORANGE, linewidth=0.9, zorder=4)
-            drawn["ground track"] = style.ORANGE
+
+        def lines(label: str, pieces: Iterable[tuple[Any, Any]], **look: Any) -> None:
+            for longitudes, latitudes in pieces:
+                _line(ax, longitudes, latitudes, **look)
+                drawn[label] = {name: look[name] for name in ("color", "linewidth")}
+
+        tracks = chart.tracks.partition_by("satellite", maintain_order=True)
+        of_tracks = ((track["longitude_deg"], track["latitude_deg"]) for track in tracks)
+        lines("ground track", of_tracks, color=style.ORANGE, linewidth=0.9, zorder=4)
         if footprints and len(chart.satellites) <= _MOST_FOOTPRINTS:
-            for edge in chart.footprints.partition_by("satellite", maintain_order=True):
-                longitudes, latitudes = edge["longitude_deg"].to_list(), edge["latitude_deg"].to_list()
-                longitudes, latitudes = [*longitudes, longitudes[0]], [*latitudes, latitudes[0]]
-                _line(ax, longitudes, latitudes, color=style.SKY, linewidth=0.5, zorder=2)
-                drawn["footprint"] = style.SKY
-        places = {row["satellite"]: row for row in chart.satellites.iter_rows(named=True)}
+            edges = chart.footprints.partition_by("satellite", maintain_order=True)
+            lines("footprint", map(_closed, edges), color=style.SKY, linewidth=0.5, zorder=2)
         if links:
-            for one, other in chart.links.iter_rows():
-                ends = (places[one], places[other])
-                drawn["link"] = style.GREEN
-                _line(
-                    ax,
-                    [end["longitude_deg"] for end in ends],
-                    [end["latitude_deg"] for end in ends],
-                    color=style.GREEN,
-                    linewidth=0.4,
-                    zorder=3,
-                )
+            ends = ([places[one], places[other]] for one, other in chart.links.iter_rows())
+            lines("link", map(_of_rows, ends), color=style.GREEN, linewidth=0.4, zorder=3)
+        if chart.route is not None and len(chart.route):
+            way = _of_rows(chart.route.to_dicts())
+            lines("route", [way], color=style.BLACK, linewidth=1.6, zorder=6)
         size = 4 if len(places) <= _MOST_FOOTPRINTS else 1.5
-        ax.plot(
-            chart.satellites["longitude_deg"],
-            chart.satellites["latitude_deg"],
-            color=style.RED,
-            marker="o",
-            linestyle="none",
-            markersize=size,
-            zorder=5,
-            label="satellite",
-        )
-        # Lines are in pieces: one without points stands for each kind.
-        for label, color in drawn.items():
-            ax.plot([], [], color=color, label=label)
-        heading.above(ax)
+        dots: Any = {"marker": "o", "linestyle": "none", "label": "satellite", "zorder": 5}
+        ax.plot(*_of_rows(places.values()), color=style.RED, markersize=size, **dots)
+        if chart.stations is not None:
+            place_names.mark(ax, chart.stations)
+        # Lines are in pieces: one stands for each kind.
+        kinds = [Line2D([], [], label=label, **look) for label, look in drawn.items()]
+        heading.legend(fig, [*ax.get_legend_handles_labels()[0], *kinds])
         _frame(ax)
     return fig
+
+
+def _of_rows(rows: Iterable[Mapping[str, Any]]) -> tuple[list[float], list[float]]:
+    """The longitudes and latitudes of points."""
+    points = [(row["longitude_deg"], row["latitude_deg"]) for row in rows]
+    return [point[0] for point in points], [point[1] for point in points]
+
+
+def _closed(edge: pl.DataFrame) -> tuple[list[float], list[float]]:
+    """The points of an edge that ends where it begins."""
+    return _of_rows([*edge.iter_rows(named=True), edge.row(0, named=True)])
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from transorbit.plots import heading, style
 
@@ -11,11 +11,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def course(table: pl.DataFrame, *, title: str = "A path over time") -> Figure:
+def course(table: pl.DataFrame, *, title: str = "A path over time", width: float = style.DOUBLE_IN) -> Figure:
     """The table of `transorbit.trace.course`: a row each for round trips, rates and losses; gaps without a route."""
     until = float(table["time_s"].max() or 0.0)  # type: ignore[arg-type]
     has = [name for name in ("delay", "rate", "loss") if _known(table, name)]
-    with style.figure(title=title, until_s=max(until, 1e-9), rows=len(has), height=1.2 + 1.7 * len(has)) as (fig, axes):
+    size: Any = {"rows": len(has), "height": 1.2 + 1.7 * len(has)}
+    with style.figure(title=title, until_s=max(until, 1e-9), look={"width": width}, **size) as (fig, axes):
         for ax, name in zip(axes, has, strict=True):
             if name == "delay":
                 round_trip = (table["delay_down_s"] + table["delay_up_s"]) * 1e3

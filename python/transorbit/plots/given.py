@@ -103,3 +103,13 @@ class Map(Protocol):
     def tracks(self) -> pl.DataFrame:
         """The points below over the following time."""
         ...
+
+    @property
+    def stations(self) -> pl.DataFrame | None:
+        """Places, if there are any."""
+        ...
+
+    @property
+    def route(self) -> pl.DataFrame | None:
+        """The stations and satellites of a route in their order."""
+        ...

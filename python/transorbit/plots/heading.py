@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
+from matplotlib.text import Text
 from matplotlib.textpath import text_to_path
+from matplotlib.ticker import LogFormatter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import polars as pl
     from matplotlib.artist import Artist
@@ -36,6 +38,25 @@ class Chart(Figure):
     below_title: float = 1.0
     #: A line that belongs to the title.
     note: str = ""
+
+    def draw(self, renderer: Any) -> None:
+        """Draw it; what users write is text, and a dollar in it begins no formula."""
+        for text in _written(self):
+            text.set_parse_math(False)
+        super().draw(renderer)
+
+
+def _written(fig: Figure) -> Iterator[Text]:
+    """All text but the numbers at logarithmic axes, which are formulas."""
+    numbers: set[Artist] = set()
+    for ax in fig.axes:
+        # Settles the limits: a logarithmic axis has no ticks before.
+        ax.viewLim  # noqa: B018
+        for axis in (ax.xaxis, ax.yaxis):
+            if isinstance(axis.get_major_formatter(), LogFormatter):
+                ticks = (*axis.get_major_ticks(), *axis.get_minor_ticks())
+                numbers |= {label for tick in ticks for label in (tick.label1, tick.label2)}
+    return (text for text in fig.findobj(Text) if isinstance(text, Text) and text not in numbers)
 
 
 def width_in(text: str, size: float, *, bold: bool = False) -> float:
@@ -97,6 +118,15 @@ def legend(figure: Figure, handles: Sequence[Artist], *, title: str | None = Non
     _leave(figure, top - room_in / height)
 
 
+def footnote(figure: Figure, text: str) -> None:
+    """Write a line below all panels, and make the figure higher by it; before its title and its legend."""
+    width, height = figure.get_size_inches()
+    size = text_size("legend.fontsize")
+    lines = wrapped(text, width - 0.2, size)
+    figure.set_size_inches(width, height + _LINE * size * (lines.count("\n") + 1) / _POINTS_PER_IN)
+    figure.supxlabel(lines, fontsize=size, color=mpl.rcParams["axes.edgecolor"])
+
+
 def above(ax: Axes) -> None:
     """Put the legend of a panel above it, out of the data's way; it is placed when the figure is finished."""
     handles, labels = ax.get_legend_handles_labels()
@@ -123,6 +153,19 @@ def name_upright(ax: Axes, label: str) -> None:
     ax.set_ylabel(wrapped(label, max(height, _LEAST_NAME_IN), text_size("axes.labelsize")))
 
 
+def name_across(ax: Axes, label: str) -> None:
+    """Name the horizontal axis, in as many lines as the width of its panel asks for."""
+    ax.set_xlabel(wrapped(label, breadth(ax), text_size("axes.labelsize")))
+
+
+def breadth(ax: Axes) -> float:
+    """Inches that a panel in a grid is broad, at least: about, for it is laid out when it is drawn."""
+    place: Any = ax.get_subplotspec()
+    beside = int(place.get_gridspec().ncols)
+    between = 0.0 if beside == 1 else _GAP_IN * beside
+    return (_room(ax) - between) / beside
+
+
 def settle(fig: Chart, axes: Sequence[Axes], title: str) -> None:
     """Write the title and the figure's note above the first panel, beside its legend if there is room, else above it.
 
@@ -134,7 +177,7 @@ def settle(fig: Chart, axes: Sequence[Axes], title: str) -> None:
     beside = room - title_in - _GAP_IN
     rows = [_rows(ax) for ax in axes]
     pad = mpl.rcParams["axes.titlepad"]
-    one_line = rows[0] == 1 and not fig.note and _legend_width(_labels(first), 1, _HANDLE) <= beside
+    one_line = rows[0] == 1 and not fig.note and _legend_width(_labels(first), len(_labels(first)), _HANDLE) <= beside
     if rows[0] and not one_line:
         pad += (_LINE * rows[0] + 0.3) * small
     if fig.note:
@@ -179,17 +222,20 @@ def _rows(ax: Axes) -> int:
 
 
 def _columns(labels: Sequence[str], room_in: float, handle: float) -> int:
-    """As many columns as there is room for."""
-    for count in range(len(labels), 1, -1):
-        if _legend_width(labels, -(-len(labels) // count), handle) <= room_in:
+    """As many columns as there is room for; no more than as many lines need."""
+    for most in range(len(labels), 1, -1):
+        count = -(-len(labels) // -(-len(labels) // most))
+        if _legend_width(labels, count, handle) <= room_in:
             return count
     return 1
 
 
-def _legend_width(labels: Sequence[str], rows: int, handle: float) -> float:
-    """The inches that a legend of so many rows takes; its columns are filled one after the other."""
+def _legend_width(labels: Sequence[str], count: int, handle: float) -> float:
+    """The inches that a legend of so many columns takes; they are filled one after the other."""
     size = text_size("legend.fontsize")
-    columns = [labels[start : start + rows] for start in range(0, len(labels), rows)]
+    deep, longer = divmod(len(labels), count)
+    ends = [deep * (column + 1) + min(column + 1, longer) for column in range(count)]
+    columns = [labels[start:end] for start, end in zip([0, *ends], ends, strict=False)]
     texts = sum(max(width_in(label, size) for label in column) for column in columns)
     around = len(columns) * (handle + _AFTER_HANDLE) + (len(columns) - 1) * _BETWEEN + 0.6
     return texts + around * size / _POINTS_PER_IN

@@ -10,33 +10,35 @@ import polars as pl
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator, ScalarFormatter
+from matplotlib.transforms import offset_copy
 
 from transorbit._core import ScenarioError
 from transorbit.plots import heading, style
 from transorbit.plots import labels as naming
+from transorbit.plots.scales import AS_IT_IS, few_decades, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.axis import XAxis, YAxis
     from matplotlib.figure import Figure
 
     from transorbit.plots.table import Spec
 
 # Lines with more points have a band instead of error bars.
 _ERROR_BARS = 16
-_ERROR_BAR: Any = {"fmt": "none", "elinewidth": 0.9, "capsize": 2.0, "capthick": 0.9}
+ERROR_BAR: Any = {"fmt": "none", "elinewidth": 0.9, "capsize": 2.0, "capthick": 0.9}
 _BAR_WIDTH = 0.8
+# Points of print between the intervals of neighbouring lines, and of the first and the last.
+_DODGE_PT, _MOST_DODGED_PT = 2.5, 12.0
 # Lines only: dots and rings make a file of hundreds of kilobytes.
 _HATCHES = ("", "////", "----", "xxxx", "\\\\\\\\", "++++", "||||")
 _PUBLISHED: Any = {"linestyle": (0, (3, 2)), "linewidth": 0.9, "markerfacecolor": "white", "markeredgewidth": 1.0}
 # Cells of a heat map that have room for their number.
 _CELLS_WITH_NUMBERS = 12
 _COLORS = "cividis"
-_AS_IT_IS = FuncFormatter(lambda value, _: naming.minus(f"{value:.6g}"))
 
 
 @dataclass
@@ -97,22 +99,26 @@ def lines(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:
         # Without a line between them, points of one category stand beside each other.
         aside = 0.0 if numeric else (index - (len(p.by()) - 1) / 2) * 0.5 / len(p.by())
         own = _placed(p.rows(ours, panel, by), x, at).with_columns(pl.col("\0at") + aside)
-        look = _look(index, dashes=theirs is None, joined=numeric)
+        look = look_of(index, dashes=theirs is None, joined=numeric)
+        drawn: list[Artist] = []
         middle, bottom, top = (own[name] / unit for name in (mean, low, high))
         if len(own) > _ERROR_BARS:
             ax.fill_between(own["\0at"], bottom, top, color=look["color"], alpha=0.2, linewidth=0)
             look["markevery"] = max(len(own) // 10, 1)
         elif (top > bottom).any():
             reach = [(middle - bottom).to_list(), (top - middle).to_list()]
-            ax.errorbar(own["\0at"], middle, yerr=reach, ecolor=look["color"], **_ERROR_BAR)
-        ax.plot(own["\0at"], middle, **look)
+            bars = ax.errorbar(own["\0at"], middle, yerr=reach, ecolor=look["color"], **ERROR_BAR)
+            drawn += [*bars.lines[1], *bars.lines[2]]
+        drawn += ax.plot(own["\0at"], middle, **look)
+        if numeric and len(drawn) > 1:
+            _dodge(drawn, ax, index, len(p.by()))
     for ax, points, look in _published(p, theirs):
         points = _placed(points, x, at)
         ax.plot(points["\0at"], points[mean] / unit, **look | ({} if numeric else {"linestyle": "none"}))
     for ax in p.axes.values():
         _horizontal(ax, p, values, at, numeric=numeric)
         _vertical(ax, p, label)
-    _legend(p, theirs is not None, lambda index: Line2D([], [], **_look(index, dashes=theirs is None, joined=numeric)))
+    legend(p, theirs is not None, lambda index: Line2D([], [], **look_of(index, dashes=theirs is None, joined=numeric)))
 
 
 def bars(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:
@@ -132,7 +138,7 @@ def bars(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:
         if (top > bottom).any():
             reach = [(middle - bottom).to_list(), (top - middle).to_list()]
             center = own["\0at"] + left + slot * part * 0.47
-            ax.errorbar(center, middle, yerr=reach, ecolor=style.BLACK, **_ERROR_BAR)
+            ax.errorbar(center, middle, yerr=reach, ecolor=style.BLACK, **ERROR_BAR)
         if theirs is not None:
             points = _placed(p.rows(theirs, panel, by), x, at)
             ax.bar(
@@ -142,7 +148,7 @@ def bars(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:
         _horizontal(ax, p, values, at, numeric=False)
         _vertical(ax, p, label, from_zero=True)
         ax.grid(visible=False, axis="x")
-    _legend(p, theirs is not None, lambda index: Patch(**_fill(index)))
+    legend(p, theirs is not None, lambda index: Patch(**_fill(index)))
 
 
 def cdf(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:
@@ -153,7 +159,7 @@ def cdf(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:
         own = p.rows(ours, panel, by)
         if own.is_empty():
             continue
-        look = _look(index, dashes=dashes, joined=True) | {"markevery": max(len(own) // 8, 1)}
+        look = look_of(index, dashes=dashes, joined=True) | {"markevery": max(len(own) // 8, 1)}
         steps = [own[p.spec.y][0], *own[p.spec.y]], [0.0, *own["share"]]
         ax.step([value / unit for value in steps[0]], steps[1], where="post", **look)
     for ax, points, look in _published(p, theirs):
@@ -163,11 +169,11 @@ def cdf(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:
         ax.margins(x=0.04)
         if "x" in p.spec.log or "y" in p.spec.log:
             ax.set_xscale("log")
-            _plain(ax.xaxis)
-        ax.set_xlabel(label)
+            plain(ax.xaxis)
+        heading.name_across(ax, label)
         if ax.get_subplotspec().is_first_col():  # type: ignore[union-attr]
             heading.name_upright(ax, p.spec.share)
-    _legend(p, theirs is not None, lambda index: Line2D([], [], **_look(index, dashes=dashes, joined=True)))
+    legend(p, theirs is not None, lambda index: Line2D([], [], **look_of(index, dashes=dashes, joined=True)))
 
 
 def heatmap(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:
@@ -196,13 +202,13 @@ def heatmap(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:
         if len(across) <= _CELLS_WITH_NUMBERS:
             _write_cells(ax, across, up, cells, told, colors)
         _turn(ax, p, _texts(across, p.label("x")))
-        ax.set_xlabel(p.label("x"))
+        heading.name_across(ax, p.label("x"))
         if ax.get_subplotspec().is_first_col():  # type: ignore[union-attr]
-            ax.set_ylabel(p.label("by"))
+            heading.name_upright(ax, p.label("by"))
     if mesh is not None:
         told_of = f"{label}\n({p.spec.published_name} in parentheses)" if theirs is not None else label
-        ticks = _few_decades(*mesh.get_clim()) if "y" in p.spec.log else None
-        plain: Any = {"ticks": ticks, "format": _AS_IT_IS} if ticks else {}
+        ticks = few_decades(*mesh.get_clim()) if "y" in p.spec.log else None
+        plain: Any = {"ticks": ticks, "format": AS_IT_IS} if ticks else {}
         bar = p.figure.colorbar(mesh, ax=list(p.axes.values()), label=told_of, pad=0.02, **plain)
         if ticks:
             bar.minorticks_off()
@@ -215,9 +221,23 @@ def name_panels(p: Panels) -> None:
         label = p.label("panels")
         for level, ax in p.axes.items():
             text = f"{naming.words(label)}: {naming.drawn(level, label)}"
-            room = 0.9 * p.figure.get_figwidth() / ax.get_subplotspec().get_gridspec().ncols  # type: ignore[union-attr]
             size = heading.text_size("axes.labelsize")
-            ax.set_title(heading.wrapped(text, room, size), fontsize=size, fontweight="normal")
+            ax.set_title(heading.wrapped(text, heading.breadth(ax), size), fontsize=size, fontweight="normal")
+
+
+def note(spec: Spec, points: pl.DataFrame) -> str:
+    """What is drawn, in a line: of how many runs, and with which interval."""
+    if spec.kind == "cdf" or points.is_empty():
+        return ""
+    least, most = (int(of) for of in (points[spec.stats[3]].min(), points[spec.stats[3]].max()))  # type: ignore[arg-type]
+    what = {"bars": "Bars: ", "heatmap": "Cells: ", "tradeoff": "Points: "}.get(spec.kind, "")
+    if most == 1:
+        return f"{what}one run each" if spec.kind == "bars" else ""
+    runs = f"{least} runs" if least == most else f"{least} to {most} runs"
+    how = {"bars": ", whiskers: ", "heatmap": "", "tradeoff": ", crosses: "}.get(spec.kind, " with their ")
+    interval = f"{how}{100 * spec.confidence:g} % intervals" if how else ""
+    means = f"means of {runs}{interval}"
+    return what + means if what else means.capitalize()
 
 
 #: The function of each kind.
@@ -243,14 +263,14 @@ def _published(p: Panels, theirs: pl.DataFrame | None) -> Iterator[tuple[Axes, p
     for ax, panel, index, by in p.each():
         if common and index > 0:
             continue
-        look = _look(index, dashes=False, joined=True)
+        look = look_of(index, dashes=False, joined=True)
         color = style.BLACK if common else look["color"]
         points = p.rows(theirs, panel, by)
         if len(points):
             yield ax, points, look | _PUBLISHED | {"color": color}
 
 
-def _look(index: int, *, dashes: bool, joined: bool) -> dict[str, Any]:
+def look_of(index: int, *, dashes: bool, joined: bool) -> dict[str, Any]:
     """Colour, marker and dash of a line: each tells it apart without the others."""
     dash = style.DASHES[index % len(style.DASHES)] if dashes else "-"
     return {
@@ -260,6 +280,15 @@ def _look(index: int, *, dashes: bool, joined: bool) -> dict[str, Any]:
         "linewidth": 1.2,
         "linestyle": dash if joined else "none",
     }
+
+
+def _dodge(drawn: list[Artist], ax: Axes, index: int, count: int) -> None:
+    """Move a line by some points of print beside its place, so that intervals at the same place are told apart."""
+    aside = (index - (count - 1) / 2) * min(_DODGE_PT, _MOST_DODGED_PT / count)
+    place = offset_copy(ax.transData, fig=ax.get_figure(root=True), x=aside, units="points")
+    # Not when it is drawn: the limits of the axes are those of the data.
+    for artist in drawn:
+        artist.set_transform(place)
 
 
 def _fill(index: int) -> dict[str, Any]:
@@ -282,7 +311,9 @@ def _horizontal(ax: Axes, p: Panels, values: list[Any], at: dict[Any, float], *,
             ax.xaxis.set_minor_locator(NullLocator())
         if (few := _apart(values, log="x" in p.spec.log)) == values:
             ax.xaxis.set_major_locator(FixedLocator(few))
-        if "x" not in p.spec.log or few == values:
+        elif "x" in p.spec.log:
+            plain(ax.xaxis)
+        if isinstance(ax.xaxis.get_major_formatter(), FuncFormatter | ScalarFormatter):
             ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: naming.minus(f"{value / unit:.6g}")))
         ax.margins(x=0.04)
     else:
@@ -291,11 +322,11 @@ def _horizontal(ax: Axes, p: Panels, values: list[Any], at: dict[Any, float], *,
         ax.set_xticks(list(at.values()), texts)
         _turn(ax, p, texts)
         ax.set_xlim(-0.6, len(values) - 0.4)
-    if not _hides_x(ax):
-        ax.set_xlabel(scaled)
+    if not hides_x(ax):
+        heading.name_across(ax, scaled)
 
 
-def _hides_x(ax: Axes) -> bool:
+def hides_x(ax: Axes) -> bool:
     """Whether the panel below shows the same axis."""
     return not ax.get_subplotspec().is_last_row() and not ax.xaxis.get_tick_params().get("labelbottom", True)  # type: ignore[union-attr]
 
@@ -303,7 +334,7 @@ def _hides_x(ax: Axes) -> bool:
 def _vertical(ax: Axes, p: Panels, label: str, *, from_zero: bool = False) -> None:
     if "y" in p.spec.log:
         ax.set_yscale("log")
-        _plain(ax.yaxis)
+        plain(ax.yaxis)
     else:
         low, high = ax.get_ylim()
         # Bars, whose length is read, begin at zero. An axis of lines that could as well does too: differences are seen
@@ -312,23 +343,6 @@ def _vertical(ax: Axes, p: Panels, label: str, *, from_zero: bool = False) -> No
             ax.set_ylim(bottom=0.0 if p.nonnegative else min(low, 0.0))
     if ax.get_subplotspec().is_first_col():  # type: ignore[union-attr]
         heading.name_upright(ax, label)
-
-
-def _plain(axis: XAxis | YAxis) -> None:
-    """Let a logarithmic axis over less than two decades have plain numbers; over more, powers of ten say more."""
-    # Not the view's interval: these settle the limits first.
-    low, high = axis.axes.get_xlim() if axis is axis.axes.xaxis else axis.axes.get_ylim()
-    if locator := _few_decades(low, high):
-        axis.set_major_locator(locator)
-        axis.set_major_formatter(_AS_IT_IS)
-        axis.set_minor_locator(NullLocator())
-
-
-def _few_decades(low: float, high: float) -> Locator | None:
-    """The ticks of a logarithmic axis between these; None if they are two decades apart."""
-    if high >= 100 * low:
-        return None
-    return LogLocator(subs=(1, 2, 5)) if high >= 10 * low else MaxNLocator(6, steps=[1, 2, 2.5, 5, 10])
 
 
 def _apart(values: list[Any], *, log: bool) -> list[Any]:
@@ -367,7 +381,8 @@ def _write_cells(
                 continue
             text = _short(ours) if theirs is None else f"{_short(ours)}\n({_short(theirs)})"
             color = "white" if colors(ours) < 0.55 else style.BLACK
-            ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=7, color=color)
+            size = heading.text_size("xtick.labelsize")
+            ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", color=color, fontsize=size)
 
 
 def _short(number: float) -> str:
@@ -375,7 +390,7 @@ def _short(number: float) -> str:
     return naming.minus(f"{number:.0f}" if 1e3 <= round(abs(number)) < 1e5 else f"{number:.3g}")
 
 
-def _legend(p: Panels, has_published: bool, handle: Callable[[int], Artist]) -> None:
+def legend(p: Panels, has_published: bool, handle: Callable[[int], Artist]) -> None:
     """Above the panels, where no data are; not needed for a single line."""
     label = p.label("by")
     handles: list[Artist] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from transorbit.plots import heading, run, style, users
 from transorbit.plots.path import path_panel
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Unpack
 
+    import polars as pl
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -28,7 +29,9 @@ def overview(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     panels = [panel for panel in (_goodput, _round_trip, _queue, _path, _harq) if panel.says_something(result)]
     with run.figure(result.title, result, look, rows=len(panels), height=0.6 + 1.35 * len(panels)) as (fig, axes):
         for panel, ax in zip(panels, axes, strict=True):
-            panel.draw(ax, result)
+            drawn = panel.draw(ax, result)
+            if panel is _goodput:
+                fig.note = run.at_once(result, drawn)
             if ax.get_legend_handles_labels()[0] and ax.get_legend() is None:
                 heading.above(ax)
     return fig
@@ -37,14 +40,15 @@ def overview(result: Result, **look: Unpack[style.Look]) -> Figure | None:
 class _Panel:
     """A panel, and whether a run has something to show in it."""
 
-    def __init__(self, draw: Callable[[Axes, Result], object], says_something: Callable[[Result], bool]) -> None:
+    def __init__(self, draw: Callable[[Axes, Result], Any], says_something: Callable[[Result], bool]) -> None:
         self.draw = draw
         self.says_something = says_something
 
 
-def _draw_goodput(ax: Axes, result: Result) -> None:
-    run.goodput_panel(ax, result)
+def _draw_goodput(ax: Axes, result: Result) -> pl.Series:
+    total = run.goodput_panel(ax, result)
     ax.set_ylabel("Goodput\n(Mbit/s)")
+    return total
 
 
 def _draw_round_trip(ax: Axes, result: Result) -> None:

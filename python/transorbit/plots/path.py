@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -22,6 +22,9 @@ _BINS = 300
 # second, seen from below.
 _DRIFT_S_PER_S, _TURN_DEG_PER_S = 1e-4, 1.5
 _DASHED = (0, (3, 2))
+# A delay that jumps at more than this share of its samples jitters.
+_JITTERS = 0.1
+_JITTER_BINS = 120
 
 
 def path_delay(result: Result, **look: Unpack[style.Look]) -> Figure | None:
@@ -42,18 +45,32 @@ def path_panel(ax: Axes, result: Result) -> None:
     """The delay, with the instants at which it jumps."""
     series = first_flow(result).drop_nulls("path_delay_s")
     series = series.with_columns(pl.col("path_delay_s") * 1e3)
+    ax.set_ylabel("Delay (ms)")
+    if len(_jumps(series, "path_delay_s", _DRIFT_S_PER_S * 1e3)) > _JITTERS * len(series):
+        _range(ax, series)
+        return
     _broken(ax, series, "path_delay_s", _DRIFT_S_PER_S * 1e3, style.BLUE)
     delay = series["path_delay_s"]
     low, high = float(delay.min()), float(delay.max())  # type: ignore[arg-type]
     room = max(0.12 * (high - low), 1.0)
     ax.set_ylim(max(low - room, 0), high + room)
-    ax.set_ylabel("Delay (ms)")
     others = _jumps(series, "path_delay_s", _DRIFT_S_PER_S * 1e3)
     if "elevation_deg" in series.columns:
         of_users = _jumps(series, "elevation_deg", _TURN_DEG_PER_S)
         _mark(ax, of_users, style.ORANGE, "handover of the users")
         others = [time for time in others if time not in of_users]
     _mark(ax, others, style.GREY, "other route, or handover of the gateway")
+
+
+def _range(ax: Axes, series: pl.DataFrame) -> None:
+    """The median and the range of most samples of a delay that jitters: no jump of it is an event."""
+    value = pl.col("path_delay_s")
+    ends = [value.quantile(share).alias(name) for name, share in (("low", 0.05), ("middle", 0.5), ("high", 0.95))]
+    binned = bins_of(series, _JITTER_BINS).group_by("bin", maintain_order=True).agg(ends)
+    look: Any = {"color": style.SKY, "alpha": 0.4, "linewidth": 0, "label": "5 to 95 %"}
+    ax.fill_between(binned["bin"], binned["low"], binned["high"], step="post", **look)
+    ax.step(binned["bin"], binned["middle"], where="post", color=style.BLUE, label="median")
+    ax.set_ylim(0, 1.08 * float(binned["high"].max() or 1.0))  # type: ignore[arg-type]
 
 
 def satellite(result: Result, **look: Unpack[style.Look]) -> Figure | None:

@@ -31,7 +31,10 @@ def goodput(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     """Bytes handed to the receiving application over time, all together and each flow."""
     flows = result.summary["flows"]
     series = _goodput_series(result)
-    highest = _highest(_spread(series, "goodput_bps"), "high") if len(flows) > _LINES else 0.0
+    spread = _spread(series, "goodput_bps")
+    # Where most flows rest at every instant, a panel of their range would be empty.
+    moving = len(flows) > _LINES and _highest(spread, "median") > 0
+    highest = _highest(spread, "high") if moving else 0.0
     rows = 2 if highest else 1
     with figure("Goodput", result, look, rows=rows, height=1.5 + 1.5 * rows) as (fig, axes):
         total = goodput_panel(axes[0], result, series, each=len(flows) <= _LINES)
@@ -44,10 +47,15 @@ def goodput(result: Result, **look: Unpack[style.Look]) -> Figure | None:
             axes[1].set_ylim(bottom=0)
             heading.above(axes[1])
         heading.above(axes[0])
-        rate = _highest(result.series, "coded_bps") / 1e6
-        if rate and float(total.max() or 0) > 1.02 * rate:  # type: ignore[arg-type]
-            fig.note = "More than the link carries: bytes that waited behind a loss arrive at once"
+        fig.note = at_once(result, total)
     return fig
+
+
+def at_once(result: Result, total: pl.Series) -> str:
+    """A note where the goodput of all flows exceeds what the link carries, and empty elsewhere."""
+    rate = _highest(result.series, "coded_bps") / 1e6
+    exceeds = rate and float(total.max() or 0) > 1.02 * rate  # type: ignore[arg-type]
+    return "Goodput above the link's rate: bytes that waited behind a loss arrive at once" if exceeds else ""
 
 
 def window(result: Result, **look: Unpack[style.Look]) -> Figure | None:

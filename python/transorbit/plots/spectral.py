@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from transorbit._core import ScenarioError
-from transorbit.plots import marks, style, table
+from transorbit.plots import several, style, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,27 +47,13 @@ def spectral_efficiency(
         metrics[_TRANSMISSIONS] = "Transmissions per packet"
     if _EFFICIENCY not in frame.columns or frame[_EFFICIENCY].drop_nulls().is_empty():
         raise ScenarioError("spectral-efficiency: no run has a last hop that counts its coded bits")
-    beside = table.levels(panels, frame) if panels else [None]
-    numbers = []
-    size = {"width": width, "height": 0.6 + 2.1 * len(metrics)}
-    with style.grid(len(metrics), len(beside), title=title, sharex=True, sharey="row", **size) as (fig, rows):
-        for (metric, name), axes in zip(metrics.items(), rows, strict=True):
-            named = {**(labels or {}), metric: name}
-            spec = table.Spec(kind="lines", x=x, y=metric, by=by, panels=panels, labels=named, log=log)
-            table.check(spec, frame, None)
-            means = table.summary(spec, frame)
-            levels = {key: table.levels(key, frame) for key in spec.keys}
-            first = metric == _EFFICIENCY
-            drawn = marks.Panels(fig, dict(zip(beside, axes, strict=True)), spec, levels, True, has_legend=first)
-            marks.lines(drawn, means, None)
-            plain = dict(zip(spec.stats, ("mean", "low", "high", "count"), strict=True))
-            named_alike = {key: f"{key} (axis)" for key in spec.keys if key in plain.values()}
-            numbers.append(means.rename(named_alike).rename(plain).with_columns(pl.lit(name).alias("metric")))
-            if first:
-                marks.name_panels(drawn)
-                _per_symbol(axes[-1])
-        fig.numbers = pl.concat(numbers)
-    return fig
+    named = {**(labels or {}), **metrics}
+    spec = table.Spec(kind="lines", x=x, y=_EFFICIENCY, by=by, panels=panels, labels=named, log=log)
+    figure = several.draw(spec, list(metrics), frame, title=title, width=width)
+    first_row = [ax for ax in figure.axes if ax.get_subplotspec().is_first_row()]  # type: ignore[union-attr]
+    with style.like(figure):
+        _per_symbol(first_row[-1])
+    return figure
 
 
 def _per_symbol(ax: Axes) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import matplotlib as mpl
 
+from transorbit import _figures
 from transorbit.plots import heading
 from transorbit.plots.heading import Chart
 
@@ -30,10 +31,7 @@ GREY = "#777777"
 # Lines differ in grey too: each has a marker, and a dash where dashes have no other meaning.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (5, 1.5, 1.5, 1.5)), (0, (8, 2)))
-# Of a journal with two columns, and of this project's pages.
-SINGLE_IN, DOUBLE_IN = 88 / 25.4, 7.2
-#: The formats of a figure.
-SUFFIXES = (".svg", ".pdf", ".png")
+SINGLE_IN, DOUBLE_IN, SUFFIXES = _figures.SINGLE_IN, _figures.DOUBLE_IN, _figures.SUFFIXES
 #: The style file of all figures.
 FILE = Path(__file__).with_name("transorbit.mplstyle")
 # A figure that is narrower stands in a column, all of whose text has the size of the column's.
@@ -93,16 +91,29 @@ def grid(
     width: float = DOUBLE_IN,
     height: float = 3.0,
     title: str | None = None,
+    note: str = "",
     **shared: Any,
 ) -> Iterator[tuple[Chart, list[list[Axes]]]]:
-    """A figure of rows and columns of panels, drawn in the project's style; `width` and `height` in inches."""
+    """A figure of rows and columns of panels, drawn in the project's style; `width` and `height` in inches.
+
+    Its title stands above everything else and `note` below.
+    """
     with mpl.rc_context(_style(width)):
         fig = Chart(figsize=(width, height))
         axes = fig.subplots(rows, columns, squeeze=False, **shared)
+        if note:
+            heading.footnote(fig, note)
         if title:
             heading.name(fig, title)
         yield fig, [list(row) for row in axes]
         fig.align_ylabels()
+
+
+@contextmanager
+def like(figure: Figure) -> Iterator[None]:
+    """The style of a figure that is drawn already, to add to it."""
+    with mpl.rc_context(_style(figure.get_figwidth())):
+        yield
 
 
 def publish(figure: Figure, path: Path) -> list[Path]:

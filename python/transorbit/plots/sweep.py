@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 #: The kinds of figures of `of_sweep`, each with its description.
 KINDS = _figures.OF_SWEEP
 _OF_FLOWS = "flows."
+_TIMES = ("s", "ms")
+_DELAY = "flows.one_way_delay_mean_s"
 
 
 def of_sweep(
@@ -32,9 +34,10 @@ def of_sweep(
     result: SweepResult,
     *,
     x: str | None = None,
-    y: str | None = None,
+    y: str | Sequence[str] | None = None,
     by: str | None = None,
     panels: str | None = None,
+    along: str | None = None,
     only: Mapping[str, Sequence[object]] | None = None,
     log: str = "",
     title: str | None = None,
@@ -46,10 +49,13 @@ def of_sweep(
         kind: one of `KINDS`.
         result: the sweep's result.
         x, by, panels: axes. By default `x` is the first with numbers (for bars the first with names), `by` and `panels`
-            the next; an axis that follows from those chosen is none of its own. A `cdf` has no `x`.
+            the next; an axis that follows from those chosen is none of its own. A `cdf` has no `x`. Of a `tradeoff` `x`
+            is a metric, by default the first that is a time, else the flows' one-way delay, and `by` the first axis
+            with names.
         y: a metric, by default the first, another column of the runs ("last_hop.harq.failed"), or one of the flows
             ("flows.goodput_bps"). Over the flows a `cdf` is of all flows of all runs; elsewhere a run counts with the
-            mean of its flows, for those of one run are not independent.
+            mean of its flows, for those of one run are not independent. Several have a row of panels each.
+        along: of a `tradeoff`: the axis along which points are joined, by default the first with numbers.
         only: the values of axes to draw, others are left out: {"snr": [7, 10]}.
         log, title, width: see `of_table`.
 
@@ -58,23 +64,50 @@ def of_sweep(
     """
     if kind not in KINDS:
         raise ScenarioError(f"kind: {kind!r} is not one of {', '.join(KINDS)}{hint(kind, KINDS)}")
-    is_spectral = kind == "spectral-efficiency"
-    y = y or next(iter(result.metrics))
-    frame, column = _frame(result, "last_hop.spectral_efficiency" if is_spectral else y, distribution=kind == "cdf")
+    is_spectral, is_tradeoff = kind == "spectral-efficiency", kind == "tradeoff"
+    metrics = [y or next(iter(result.metrics))] if y is None or isinstance(y, str) else list(dict.fromkeys(y))
+    across = x or _second(result, metrics[0]) if is_tradeoff else None
+    read = ["last_hop.spectral_efficiency"] if is_spectral else [*metrics, *([across] if across else [])]
+    frame, columns = _frame(result, read, distribution=kind == "cdf")
     frame = _only(frame, result.axes, only or {})
-    chosen = _axes("lines" if is_spectral else kind, frame, result.axes, {"x": x, "by": by, "panels": panels})
+    places = {"x": None if is_tradeoff else x, "by": by, "panels": panels, "along": along}
+    chosen: dict[str, Any] = _axes("lines" if is_spectral else kind, frame, result.axes, places)
     labels = {axis.name: naming.of_axis(axis) for axis in result.axes}
     labels |= {name: metric.title for name, metric in result.metrics.items()}
+    look: Any = {"labels": labels, "log": log, "title": title, "width": width}
     if is_spectral:
-        return spectral_efficiency(frame, **chosen, labels=labels, log=log, title=title, width=width)
-    of_flows = y.startswith(_OF_FLOWS) and y not in result.runs.columns
-    share = f"{'Flows' if of_flows else 'Runs'} with at most this (%)"
-    options: dict[str, Any] = {**chosen, "log": log, "title": title, "width": width, "labels": labels, "share": share}
-    return of_table(kind, frame, y=column, **options)
+        del chosen["along"]
+        return spectral_efficiency(frame, **chosen, **look)
+    of_flows = all(name.startswith(_OF_FLOWS) and name not in result.runs.columns for name in metrics)
+    look["share"] = f"{'Flows' if of_flows else 'Runs'} with at most this (%)"
+    drawn = [columns[name] for name in metrics]
+    if across:
+        chosen["x"] = columns[across]
+    return of_table(kind, frame, y=drawn if len(drawn) > 1 else drawn[0], **chosen, **look)
 
 
-def _frame(result: SweepResult, y: str, *, distribution: bool) -> tuple[pl.DataFrame, str]:
-    """The rows to draw, and the column of the metric."""
+def _second(result: SweepResult, first: str) -> str:
+    """What a trade-off is against, if nothing is said: a metric that is a time, else the delay of the flows."""
+    others = (name for name, metric in result.metrics.items() if name != first and metric.unit in _TIMES)
+    return next(others, _DELAY)
+
+
+def _frame(result: SweepResult, metrics: Sequence[str], *, distribution: bool) -> tuple[pl.DataFrame, dict[str, str]]:
+    """The rows to draw, and the column of each metric."""
+    found = {name: _of_metric(result, name, distribution=distribution) for name in metrics}
+    columns = {name: column for name, (_, column) in found.items()}
+    [frame, *others] = [table for table, _ in found.values()]
+    if distribution and len({name in result.runs.columns for name in metrics}) > 1:
+        raise ScenarioError("y: a distribution is over the runs or over the flows: not both in one figure")
+    keys = ["point", "replication"]
+    for column, other in zip([*columns.values()][1:], others, strict=True):
+        if column not in frame.columns:
+            frame = frame.join(other.select(*keys, column), on=keys, how="left", maintain_order="left")
+    return frame, columns
+
+
+def _of_metric(result: SweepResult, y: str, *, distribution: bool) -> tuple[pl.DataFrame, str]:
+    """The rows of runs or flows, and the column of a metric."""
     axes = [axis.name for axis in result.axes]
     if y in result.runs.columns:
         return result.runs.filter(pl.col("status") == "ok"), y
@@ -100,9 +133,7 @@ def _only(frame: pl.DataFrame, axes: Sequence[Axis], only: Mapping[str, Sequence
     return frame
 
 
-def _axes(
-    kind: str, frame: pl.DataFrame, axes: Sequence[Axis], given: Mapping[str, str | None]
-) -> dict[str, str | None]:
+def _axes(kind: str, frame: pl.DataFrame, axes: Sequence[Axis], given: Mapping[str, str | None]) -> dict[str, Any]:
     """The axes of a figure: those given, and for the other places the first that say something besides."""
     names = [axis.name for axis in axes]
     for place, name in given.items():
@@ -111,8 +142,13 @@ def _axes(
         if name is not None and frame.schema[name].is_nested():
             raise ScenarioError(f"{place}: the column {name!r} holds lists, which no axis has a place for")
     numeric = [name for name in names if frame.schema[name].is_numeric()]
-    wanted = [name for name in names if name not in numeric] if kind == "bars" else numeric
+    named = [name for name in names if name not in numeric]
+    wanted = named if kind == "bars" else numeric
     chosen = dict(given)
+    if kind == "tradeoff":
+        return _of_tradeoff(frame, [*named, *numeric], [*numeric, *named], chosen)
+    if chosen["along"] is not None:
+        raise ScenarioError(f"along: is for a tradeoff, not for {kind}")
     if kind == "cdf":
         chosen["x"] = None
     elif chosen["x"] is None:
@@ -124,11 +160,29 @@ def _axes(
         free = [name for name in names if name not in chosen.values()]
         if chosen[place] is None:
             chosen[place] = next((name for name in free if _varies(frame, name, chosen)), None)
+    _check_left(frame, names, chosen)
+    return chosen
+
+
+def _of_tradeoff(
+    frame: pl.DataFrame, colours: Sequence[str], joined: Sequence[str], given: Mapping[str, str | None]
+) -> dict[str, Any]:
+    """The axes of a trade-off: a colour for each of the first names, lines along the first numbers."""
+    chosen = dict(given)
+    for place, names in (("by", colours), ("along", joined), ("panels", colours)):
+        free = [name for name in names if name not in chosen.values()]
+        if chosen[place] is None:
+            chosen[place] = next((name for name in free if _varies(frame, name, chosen)), None)
+    _check_left(frame, colours, chosen)
+    return chosen
+
+
+def _check_left(frame: pl.DataFrame, names: Sequence[str], chosen: Mapping[str, str | None]) -> None:
+    """Refuse an axis with several values that has no place: nothing is averaged over it in silence."""
     left = [name for name in names if name not in chosen.values() and _varies(frame, name, chosen)]
     if left:
         some = naming.value(frame[left[0]][0], "")
         raise ScenarioError(f"only: the axis {left[0]!r} has several values too: choose one, as in {left[0]}={some}")
-    return chosen
 
 
 def _varies(frame: pl.DataFrame, name: str, chosen: Mapping[str, str | None]) -> bool:

@@ -11,15 +11,16 @@ from transorbit import statistics
 from transorbit._core import ScenarioError
 from transorbit._names import hint
 from transorbit.plots import labels as naming
-from transorbit.plots import marks, style
+from transorbit.plots import marks, several, style, tradeoff
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 #: The kinds of figures of `of_table`.
-KINDS = ("lines", "bars", "cdf", "heatmap")
+KINDS = ("lines", "bars", "cdf", "heatmap", "tradeoff")
 # A panel is at least so broad, and there are at most so many beside each other.
 _PANEL_IN, _MOST_BESIDE = 2.2, 3
 _SOURCE = "source"
@@ -31,7 +32,7 @@ class Spec:
 
     Attributes:
         x, y, by, panels: the columns of the horizontal axis, of the metric, of the lines (or of a heat map's vertical
-            axis) and of the panels.
+            axis) and of the panels. A trade-off's `x` is a metric too, and its points are joined `along` a column.
         labels: of columns, with their units in parentheses.
         log: the axes with logarithmic scales: "", "x", "y" or "xy".
         confidence: of the intervals.
@@ -44,6 +45,7 @@ class Spec:
     x: str | None = None
     by: str | None = None
     panels: str | None = None
+    along: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     log: str = ""
     confidence: float = 0.95
@@ -53,7 +55,7 @@ class Spec:
     @property
     def keys(self) -> list[str]:
         """The columns that tell the points apart."""
-        columns = (self.panels, self.by, None if self.kind == "cdf" else self.x)
+        columns = (self.panels, self.by, self.along, None if self.kind in ("cdf", "tradeoff") else self.x)
         return list(dict.fromkeys(name for name in columns if name is not None))
 
     @property
@@ -71,10 +73,11 @@ def of_table(
     kind: str,
     frame: pl.DataFrame,
     *,
-    y: str,
+    y: str | Sequence[str],
     x: str | None = None,
     by: str | None = None,
     panels: str | None = None,
+    along: str | None = None,
     labels: Mapping[str, str] | None = None,
     published: pl.DataFrame | None = None,
     published_name: str = "published",
@@ -89,20 +92,23 @@ def of_table(
 
     Rows with the same `x`, `by` and `panels` are repetitions: what is drawn is their mean, with Student's interval if
     there are two or more. Rows without a value in `y` are left out; of a point one of whose values is no number (0 / 0)
-    the mean is not known, and it is not drawn. A distribution is that of the numbers.
+    the mean is not known, and it is not drawn. A distribution is that of the numbers. A line below the panels says what
+    bars, points and intervals are, unless the title is "": then it is for the caption to say.
 
     Args:
         kind: `lines` (mean and interval over `x`), `bars` (the same over categories), `cdf` (the distribution of `y`;
-            no `x`) or `heatmap` (the mean of `y` in the cells of `x` and `by`).
+            no `x`), `heatmap` (the mean of `y` in the cells of `x` and `by`) or `tradeoff` (the mean of `y` over that
+            of `x`, both metrics, with both intervals).
         frame: one row for each run, or flow.
-        y: the metric.
+        y: the metric; several have a row of panels each (not for a heat map or a trade-off).
         x: the horizontal axis.
         by: a line, or a bar in each group, for each value of this column.
         panels: a panel for each value of this column.
+        along: of a trade-off: a line joins the points along this column, from a hollow one at its first value.
         labels: of columns, with the unit in parentheses: {"snr": "Es/N0 (dB)"}; by default the column's name.
         published: values to compare with, in the same columns: hollow and dashed. Without the column `by` they are one
             black line, without that of `panels` the same in each. For a `cdf` a column `share`, in percent, makes its
-            rows points of the published curve.
+            rows points of the published curve. Not for several metrics, nor for a trade-off.
         published_name: their name in the legend.
         share: the label of a distribution's vertical axis.
         log: axes with logarithmic scales: "x", "y" (of a heat map: the colours) or "xy".
@@ -112,50 +118,89 @@ def of_table(
 
     Returns:
         The figure; its `numbers` are a table with the columns above and `mean`, `low`, `high`, `count` (of a `cdf`:
-        the values and `share`), and `source` ("ours", "published") if there are published values.
+        the values and `share`; of a trade-off `x_mean`, `x_low`, `x_high` besides), `metric` if there are several, and
+        `source` ("ours", "published") if there are published values.
 
     Raises:
         ScenarioError: no such kind or column, or nothing to draw.
     """
+    metrics = [y] if isinstance(y, str) else list(dict.fromkeys(y))
+    if along is not None and kind != "tradeoff":
+        raise ScenarioError(f"along: is for a tradeoff, not for {kind}")
+    if published is not None and (kind == "tradeoff" or len(metrics) > 1):
+        raise ScenarioError("published: is for lines, bars, cdf and heatmap of one metric")
     spec = Spec(
         kind=kind,
         x=x,
-        y=y,
+        y=metrics[0],
         by=by,
         panels=panels,
+        along=along,
         labels=labels or {},
         log=log,
         confidence=confidence,
         published_name=published_name,
         share=share,
     )
+    look: Any = {"title": title, "width": width, "height": height}
+    if len(metrics) > 1:
+        return several.draw(spec, metrics, frame, **look)
     check(spec, frame, published)
+    if kind == "tradeoff":
+        return tradeoff.draw(spec, frame, **look)
+    return _of_one(spec, frame, published, **look)
+
+
+def _of_one(
+    spec: Spec,
+    frame: pl.DataFrame,
+    published: pl.DataFrame | None,
+    *,
+    title: str | None,
+    width: float,
+    height: float | None,
+) -> Figure:
+    """The figure of one metric."""
     ours = summary(spec, frame)
     theirs = None if published is None else summary(spec, published, told=True)
     if ours.is_empty() and (theirs is None or theirs.is_empty()):
-        raise ScenarioError(f"{y}: no run has a value in this column")
-    numbers = ours if theirs is None else _together(ours, theirs)
+        raise ScenarioError(f"{spec.y}: no run has a value in this column")
     order = {name: levels(name, frame, published) for name in spec.keys}
-    panel_levels = order[panels] if panels else [None]
-    beside = max(min(len(panel_levels), _MOST_BESIDE, int(width / _PANEL_IN)), 1)
+    panel_levels = order[spec.panels] if spec.panels else [None]
+    beside = beside_in(width, len(panel_levels))
     rows = -(-len(panel_levels) // beside)
-    shared = {"sharex": kind != "bars", "sharey": True}
-    size = {"width": width, "height": height or _height(kind, rows, width / beside)}
-    with style.grid(rows, beside, title=title, **size, **shared) as (fig, axes):
-        cells = [ax for row in axes for ax in row]
-        for ax in cells[len(panel_levels) :]:
-            ax.set_visible(False)
+    shared = {"sharex": spec.kind != "bars", "sharey": True}
+    size = {"width": width, "height": height or height_of(spec.kind, rows, width / beside)}
+    note = "" if title == "" else marks.note(spec, ours)
+    with style.grid(rows, beside, title=title, note=note, **size, **shared) as (fig, axes):
+        cells = shown(axes, len(panel_levels))
         drawn = marks.Panels(
             figure=fig,
-            axes=dict(zip(panel_levels, cells, strict=False)),
+            axes=dict(zip(panel_levels, cells, strict=True)),
             spec=spec,
             levels=order,
-            nonnegative=not any((one[y].cast(pl.Float64) < 0).any() for one in (frame, published) if one is not None),
+            nonnegative=not any(is_negative(one, spec.y) for one in (frame, published) if one is not None),
         )
-        marks.DRAW[kind](drawn, ours, theirs)
+        marks.DRAW[spec.kind](drawn, ours, theirs)
         marks.name_panels(drawn)
-        fig.numbers = numbers
+        fig.numbers = ours if theirs is None else _together(ours, theirs)
     return fig
+
+
+def shown(axes: list[list[Axes]], count: int) -> list[Axes]:
+    """The first so many panels of a grid, the others hidden; what stands above a hidden one shows its own axis."""
+    beside = len(axes[0])
+    cells = [ax for row in axes for ax in row]
+    for index, ax in enumerate(cells):
+        ax.set_visible(index < count)
+        if index < count <= index + beside < len(cells):
+            ax.tick_params(labelbottom=True)
+    return cells[:count]
+
+
+def is_negative(frame: pl.DataFrame, y: str) -> bool:
+    """Whether a metric has values below zero."""
+    return bool((frame[y].cast(pl.Float64) < 0).any())
 
 
 def check(spec: Spec, frame: pl.DataFrame, published: pl.DataFrame | None) -> None:
@@ -169,10 +214,11 @@ def check(spec: Spec, frame: pl.DataFrame, published: pl.DataFrame | None) -> No
     if set(spec.log) - {"x", "y"}:
         raise ScenarioError(f'log: {spec.log!r} is not "x", "y" or "xy"')
     if spec.kind != "cdf" and spec.x is None:
-        raise ScenarioError(f"x: {spec.kind} need a column for the horizontal axis")
+        needs = "needs another metric" if spec.kind == "tradeoff" else "need a column"
+        raise ScenarioError(f"x: {spec.kind} {needs} for the horizontal axis")
     if spec.kind == "heatmap" and spec.by is None:
         raise ScenarioError("by: a heatmap needs a column for the vertical axis")
-    named = {"x": spec.x, "y": spec.y, "by": spec.by, "panels": spec.panels}
+    named = {"x": spec.x, "y": spec.y, "by": spec.by, "panels": spec.panels, "along": spec.along}
     for option, column in named.items():
         if column is not None and column not in frame.columns:
             raise ScenarioError(f"{option}: there is no column {column!r}{hint(column, frame.columns)}")
@@ -183,8 +229,9 @@ def check(spec: Spec, frame: pl.DataFrame, published: pl.DataFrame | None) -> No
             raise ScenarioError(f"published: there is no column {column!r}{hint(str(column), published.columns)}")
     if spec.kind == "cdf" and "share" in spec.keys:
         raise ScenarioError("by, panels: a distribution has a column 'share' of its own; give this one another name")
-    if not (frame.schema[spec.y].is_numeric() or frame.schema[spec.y] in (pl.Boolean, pl.Null)):
-        raise ScenarioError(f"y: the column {spec.y!r} holds no numbers")
+    for option, metric in (("y", spec.y), *((("x", spec.x),) if spec.kind == "tradeoff" else ())):
+        if not (frame.schema[str(metric)].is_numeric() or frame.schema[str(metric)] in (pl.Boolean, pl.Null)):
+            raise ScenarioError(f"{option}: the column {metric!r} holds no numbers")
 
 
 def summary(spec: Spec, frame: pl.DataFrame, *, told: bool = False) -> pl.DataFrame:
@@ -232,7 +279,12 @@ def levels(column: str, *tables: pl.DataFrame | None) -> list[Any]:
     return values if any(isinstance(value, str) for value in values) else sorted(values)
 
 
-def _height(kind: str, rows: int, panel_width: float) -> float:
+def beside_in(width: float, panels: int) -> int:
+    """How many of the panels stand beside each other."""
+    return max(min(panels, _MOST_BESIDE, int(width / _PANEL_IN)), 1)
+
+
+def height_of(kind: str, rows: int, panel_width: float) -> float:
     """Inches: a panel is a little broader than high."""
     each = min(0.72 * panel_width, 3.0) if kind != "heatmap" else min(0.8 * panel_width, 3.4)
     return rows * max(each, 1.9) + 0.4

@@ -82,6 +82,9 @@ def _flow(result: Result, wanted: int | None) -> dict[str, Any]:
 
 
 def _says_something(column: pl.Series) -> bool:
+    """Whether a column has a value: a queue one above zero, an attenuation two."""
+    if column.name == "queue_packets":
+        return bool(column.max())
     return column.null_count() < len(column) and (column.name != "attenuation_db" or column.n_unique() > 1)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
-from matplotlib.ticker import LogFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
 from transorbit.plots import heading, style
+from transorbit.plots.scales import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +43,9 @@ def goodput_by_user(result: Result, **look: Unpack[style.Look]) -> Figure | None
         ax.set_ylabel("Users with at most this (%)")
         _horizontal(ax, [value / scale for value in kbps])
         fairness = "" if users["jain"] is None else f", Jain index {users['jain']:.3f}"
-        fig.note = f"{users['count']} users{fairness}"
+        nothing = kbps.count(0.0)
+        without = f", {nothing} without any" if nothing and ax.get_xscale() == "log" else ""
+        fig.note = f"{users['count']} users{fairness}{without}"
         heading.above(ax)
     return fig
 
@@ -85,6 +89,8 @@ def completion(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     if len(done) < _FEWEST_USERS:
         return None
     kinds = list(dict.fromkeys(_kind(flow) for flow in done))
+    if len({flow["delivered_bytes"] for flow in done}) == 1:
+        return _of_one_size(result, done, kinds, look)
     with style.plain(title=_title("Completion of transfers", result), height=3.4, look=look) as (fig, [ax]):
         for kind in kinds:
             own = [flow for flow in done if _kind(flow) == kind]
@@ -101,13 +107,30 @@ def completion(result: Result, **look: Unpack[style.Look]) -> Figure | None:
         ax.set_yscale("log")
         ax.margins(x=0.05, y=0.1)
         for axis in (ax.xaxis, ax.yaxis):
-            axis.set_major_formatter("{x:g}")
-            axis.set_minor_formatter(LogFormatter(minor_thresholds=(2, 0.5)))
+            plain(axis)
         ax.set_xlabel("Size (kB)")
         ax.set_ylabel("Time to complete (s)")
         if len(kinds) > 1:
             heading.above(ax)
         fig.note = f"{len(done)} transfers ended"
+    return fig
+
+
+def _of_one_size(result: Result, done: list[dict[str, Any]], kinds: list[str], look: style.Look) -> Figure:
+    """The distribution of the completion times of transfers that are all of one size."""
+    with style.plain(title=_title("Completion of transfers", result), look=look) as (fig, [ax]):
+        for kind, color, dash in zip(kinds, cycle(style.CYCLE), cycle(style.DASHES)):
+            times = sorted(flow["completion_s"] for flow in done if _kind(flow) == kind)
+            shares = [100 * n / len(times) for n in range(len(times) + 1)]
+            ax.step([times[0], *times], shares, where="post", color=color, linestyle=dash, label=kind)
+        ax.set_ylim(0, 101)
+        ax.set_xlim(left=0)
+        ax.margins(x=0.04)
+        ax.set_xlabel("Time to complete (s)")
+        ax.set_ylabel("Transfers done by then (%)")
+        if len(kinds) > 1:
+            heading.above(ax)
+        fig.note = f"{len(done)} transfers of {done[0]['delivered_bytes'] / 1e3:g} kB ended"
     return fig
 
 
@@ -136,9 +159,11 @@ def _cdf(ax: Axes, values: Sequence[float]) -> None:
 def _horizontal(ax: Axes, values: Sequence[float]) -> None:
     """The axis of sorted values: logarithmic if they are decades apart, from zero if that is not far from them."""
     least, median, most = values[0], values[len(values) // 2], values[-1]
-    if least > 0 and most > _FAR * median:
+    some = [value for value in values if value > 0]
+    if some and most > _FAR * median:
         ax.set_xscale("log")
-        ax.set_xlim(least / 1.3, 1.3 * most)
+        ax.set_xlim(some[0] / 1.3, 1.3 * most)
+        plain(ax.xaxis)
     elif least > most / 2:
         room = 0.1 * (most - least) or 0.1 * most
         ax.set_xlim(least - room, most + room)

@@ -200,7 +200,7 @@ class SweepResult:
         return f"of {wanted} runs {' and '.join(counts)}{none}"
 
     def plot(self, kind: str, **options: Any) -> Figure:
-        """Draw it: "lines", "bars", "cdf", "heatmap" or "spectral-efficiency"; options as `plots.of_sweep` has them.
+        """Draw it: "lines", "bars", "cdf", "heatmap", "tradeoff" or "spectral-efficiency"; options as `plots.of_sweep`.
 
         Raises:
             ScenarioError: no such kind, axis or metric, or the kind does not suit them.

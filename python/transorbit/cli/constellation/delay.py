@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 import transorbit as to
 from transorbit.cli import parse
-from transorbit.cli.common import Csv, Plot, check_plot, examples, write_csv, write_plot, write_text
+from transorbit.cli.common import Csv, Plot, Title, Width, check_plot, examples, write_csv, write_plot, write_text
 from transorbit.cli.constellation.common import Span, choice, constellation, known_places, options, place, tell_dates
 from transorbit.cli.errors import UsageError
 
@@ -53,6 +53,8 @@ def delay(
     carrier: str | None = None,
     csv: Csv = None,
     plot: Plot = None,
+    width: Width = "double",
+    title: Title = None,
     trace: Path | None = None,
     format_: Annotated[str | None, Parameter(name="--format")] = None,
 ) -> None:
@@ -75,7 +77,7 @@ def delay(
         trace: Write the delay of the one pair as a delay trace, for other tools or for `path.file` of a scenario.
         format_: The format of the trace: csv, hypatia, milliseconds or ping; by default csv.
     """
-    check_plot(plot)
+    look = check_plot(plot, width, title)
     _check_format(trace, format_)
     pairs = _pairs_of(from_, to_)
     known = known_places(stations)
@@ -119,11 +121,11 @@ def delay(
 
         [first, *others] = traces
         if others:
-            figure = plots.constellation_delays(traces, title=f"One-way delays over {name}")
+            figure = plots.constellation_delays(traces, **{"title": f"One-way delays over {name}"} | look)
         else:
             table = traces[first]
-            title = "\n".join([f"{name}, {first}", ", ".join([*_changes(table), *_outage(table)])])
-            figure = plots.constellation_delay(table, title=title)
+            note = ", ".join([*_changes(table), *_outage(table)])
+            figure = plots.constellation_delay(table, **{"title": f"{name}, {first}", "note": note} | look)
         write_plot(figure, plot)
 
 

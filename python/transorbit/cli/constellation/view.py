@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 import transorbit as to
 from transorbit.cli import parse, tables
-from transorbit.cli.common import Csv, Plot, check_plot, examples, write_csv, write_plot
-from transorbit.cli.constellation.common import Span, choice, constellation, elevation, options, tell_dates
+from transorbit.cli.common import Csv, Plot, Title, Width, check_plot, examples, write_csv, write_plot
+from transorbit.cli.constellation.common import (
+    Place,
+    Span,
+    choice,
+    constellation,
+    elevation,
+    known_places,
+    options,
+    place,
+    tell_dates,
+)
+from transorbit.cli.errors import UsageError
 
 
 @constellation.command(
@@ -30,6 +41,8 @@ def coverage(
     latitude_step: Span = "5 deg",
     csv: Csv = None,
     plot: Plot = None,
+    width: Width = "double",
+    title: Title = None,
 ) -> None:
     """Satellites in view by latitude, and the share of the time with one or more.
 
@@ -40,7 +53,7 @@ def coverage(
         step: Time between instants.
         latitude_step: Between rows.
     """
-    check_plot(plot)
+    look = check_plot(plot, width, title)
     duration_s = parse.seconds("--duration", duration)
     with options():
         sky = choice(name)
@@ -69,7 +82,7 @@ def coverage(
     if plot:
         from transorbit import plots
 
-        write_plot(plots.coverage(table, title=f"{name}, by latitude"), plot)
+        write_plot(plots.coverage(table, **{"title": f"{name}, by latitude"} | look), plot)
 
 
 @constellation.command(
@@ -88,6 +101,8 @@ def passes(
     duration: Span = "100 min",
     csv: Csv = None,
     plot: Plot = None,
+    width: Width = "double",
+    title: Title = None,
 ) -> None:
     """The passes of satellites over a place: rise, culmination, set, highest elevation.
 
@@ -98,13 +113,13 @@ def passes(
         start: When, after the constellation's epoch, as "10 min", or before it.
         duration: The length of time.
     """
-    check_plot(plot)
-    place, lowest = parse.place("--at", at), elevation(minimum_elevation)
+    look = check_plot(plot, width, title)
+    where, lowest = parse.place("--at", at), elevation(minimum_elevation)
     start_s, duration_s = parse.instant("--start", start), parse.seconds("--duration", duration)
     with options():
         sky = choice(name)
         table = to.constellation.passes(
-            sky, place, minimum_elevation_deg=lowest, start_s=start_s, duration_s=duration_s
+            sky, where, minimum_elevation_deg=lowest, start_s=start_s, duration_s=duration_s
         )
         epoch = to.constellation.epoch(sky)
     tell_dates(sky, start_s, duration_s, quiet=csv == Path("-"))
@@ -127,16 +142,14 @@ def passes(
         if rows:
             print(f"\n{len(rows)} passes")
         else:
-            highest, at_s = to.constellation.best_elevation(sky, place, start_s=start_s, duration_s=duration_s)
+            highest, at_s = to.constellation.best_elevation(sky, where, start_s=start_s, duration_s=duration_s)
             print(f"no pass: the highest satellite reaches {highest:.1f} deg, after {at_s:g} s")
     write_csv(table, csv)
     if plot:
         from transorbit import plots
 
-        title = f"{name}, passes over {at}"
-        figure = plots.passes(
-            table, start_s=start_s, duration_s=duration_s, minimum_elevation_deg=lowest or 0.0, title=title
-        )
+        shown: Any = {"start_s": start_s, "duration_s": duration_s, "minimum_elevation_deg": lowest or 0.0}
+        figure = plots.passes(table, **shown, **{"title": f"{name}, passes over {at}"} | look)
         write_plot(figure, plot)
 
 
@@ -144,6 +157,7 @@ def passes(
     name="show",
     help_epilogue=examples(
         "transorbit constellation show leo-66 --plot leo-66.svg",
+        'transorbit constellation show leo-66 --stations towns.csv --from Toulouse --to Auckland --at "10 min"',
         'transorbit constellation show starlink-shell-1 --tracks 0,22 --track-time "96 min" --plot starlink.png',
     ),
 )
@@ -152,6 +166,9 @@ def show_(
     /,
     *,
     at: Span | None = None,
+    from_: Annotated[str | None, Parameter(name="--from", allow_leading_hyphen=True)] = None,
+    to_: Annotated[str | None, Parameter(name="--to", allow_leading_hyphen=True)] = None,
+    stations: Path | None = None,
     minimum_elevation: str | None = None,
     tracks: str = "0",
     track_time: Span = "100 min",
@@ -159,12 +176,17 @@ def show_(
     footprints: bool = True,
     csv: Csv = None,
     plot: Plot = None,
+    width: Width = "double",
+    title: Title = None,
 ) -> None:
-    """Draw a constellation on a map: satellites, links, footprints, and the ground tracks of some.
+    """Draw a constellation on a map: satellites, links, footprints, ground tracks of some, stations and a route.
 
     Args:
         name: A constellation of `transorbit list constellations`, or a file of two-line elements or OMM.
         at: When, after the constellation's epoch, as "10 min", or before it; by default at the epoch.
+        from_: One end of a route that is shown: latitude,longitude in degrees, or its name in --stations.
+        to_: The other end.
+        stations: Show the places of this CSV file: name,latitude_deg,longitude_deg and perhaps altitude_m.
         minimum_elevation: Elevation at the edge of a footprint; by default the constellation's.
         tracks: Satellites whose ground tracks are drawn: their numbers.
         track_time: The length of the tracks in time.
@@ -172,9 +194,10 @@ def show_(
         footprints: Draw the footprints, of at most 100 satellites.
     """
     plot = plot or (None if csv else Path(f"{Path(name).stem}.png"))
-    check_plot(plot)
+    look = check_plot(plot, width, title)
     at_s = 0.0 if at is None else parse.instant("--at", at)
     track_s = parse.seconds("--track-time", track_time)
+    places, route = _stations(stations, from_, to_)
     with options():
         sky = choice(name)
         chart = to.constellation.world(
@@ -183,21 +206,48 @@ def show_(
             at_s=at_s,
             track_s=track_s,
             tracks=parse.counts("--tracks", tracks),
+            stations=places,
+            route=route,
         )
+        epoch = to.constellation.epoch(sky)
     tell_dates(sky, at_s, track_s, quiet=csv == Path("-"))
     if csv != Path("-"):
         print(f"{name}: {len(chart.satellites)} satellites, {len(chart.links)} links")
+        if route:
+            print(_way(route, chart))
     write_csv(chart.satellites, csv)
     if plot:
         from transorbit import plots
         from transorbit.plots.constellation import links_fit
 
-        title = name if at is None else f"{name}, {at} after its epoch"
-        write_plot(plots.world(chart, title=title, links=links, footprints=footprints), plot)
+        when = f"{_utc(epoch, at_s)} UTC" if epoch else f"{at} after its epoch" if at else "at its epoch"
+        titles = {"title": f"{name}, {when}" + (f"; {_way(route, chart, short=True)}" if route else "")}
+        write_plot(plots.world(chart, links=links, footprints=footprints, **titles | look), plot)
         if csv != Path("-"):
             print(f"Map: {plot}")
             if links is None and len(chart.links) and not links_fit(chart):
                 print("links between so many satellites are left out: --links draws them")
+
+
+def _stations(
+    file: Path | None, one: str | None, other: str | None
+) -> tuple[dict[str, Place] | None, tuple[str, str] | None]:
+    """The places that are shown, and the names of the ends of the route."""
+    known = known_places(file)
+    if (one is None) != (other is None):
+        raise UsageError(f"{'--from' if one is None else '--to'}: a route has two ends: --from and --to")
+    if one is None or other is None:
+        return known or None, None
+    ends = {text: place(option, text, known) for option, text in (("--from", one), ("--to", other))}
+    return ends | known, (one, other)
+
+
+def _way(route: tuple[str, str], chart: to.constellation.Map, *, short: bool = False) -> str:
+    """What a route is: its ends, its delay and its satellites."""
+    if chart.route is None or chart.delay_s is None:
+        return f"{' to '.join(route)}: no route"
+    over = [] if short else [f"over {', '.join(chart.route['name'].to_list()[1:-1])}"]
+    return ", ".join([f"{' to '.join(route)}: {1e3 * chart.delay_s:.2f} ms one way", *over])
 
 
 def _utc(epoch: str, seconds: float) -> str:

@@ -1,0 +1,32 @@
+"""Logarithmic axes with numbers that can be read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, NullLocator
+
+from transorbit.plots import labels as naming
+
+if TYPE_CHECKING:
+    from matplotlib.axis import XAxis, YAxis
+
+#: Writes a number as it is, with a true minus.
+AS_IT_IS = FuncFormatter(lambda value, _: naming.minus(f"{value:.6g}"))
+
+
+def plain(axis: XAxis | YAxis) -> None:
+    """Let a logarithmic axis over less than two decades have plain numbers; over more, powers of ten say more."""
+    # Not the view's interval: these settle the limits first.
+    low, high = axis.axes.get_xlim() if axis is axis.axes.xaxis else axis.axes.get_ylim()
+    if locator := few_decades(low, high):
+        axis.set_major_locator(locator)
+        axis.set_major_formatter(AS_IT_IS)
+        axis.set_minor_locator(NullLocator())
+
+
+def few_decades(low: float, high: float) -> Locator | None:
+    """The ticks of a logarithmic axis between these; None if they are two decades apart."""
+    if high >= 100 * low:
+        return None
+    return LogLocator(subs=(1, 2, 5)) if high >= 10 * low else MaxNLocator(6, steps=[1, 2, 2.5, 5, 10])

@@ -1,0 +1,117 @@
+"""One metric against another: points with the intervals of both."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from matplotlib.lines import Line2D
+
+from transorbit._core import ScenarioError
+from transorbit.plots import heading, marks, scales, style, table
+from transorbit.plots import labels as naming
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_JOINED: Any = {"linewidth": 0.8, "markersize": 5.0}
+_X = ("x_mean", "x_low", "x_high")
+
+
+def draw(
+    spec: table.Spec, frame: pl.DataFrame, *, title: str | None, width: float, height: float | None = None
+) -> Figure:
+    """The mean of `spec.y` over that of `spec.x`, with Student's interval of each by itself.
+
+    A colour and a marker for each value of `spec.by`; a line joins the points along `spec.along`.
+
+    Raises:
+        ScenarioError: no run has a value of both.
+    """
+    points = summary(spec, frame)
+    if points.is_empty():
+        raise ScenarioError(f"{spec.y}, {spec.x}: no run has a value in both columns")
+    order = {name: table.levels(name, frame) for name in spec.keys}
+    panels = order[spec.panels] if spec.panels else [None]
+    beside = table.beside_in(width, len(panels))
+    rows = -(-len(panels) // beside)
+    size = {"width": width, "height": height or table.height_of("lines", rows, width / beside)}
+    below = [_joined(spec, order), "" if title == "" else marks.note(spec, points)]
+    note = ". ".join(text for text in below if text)
+    with style.grid(rows, beside, title=title, note=note, sharex=True, sharey=True, **size) as (fig, axes):
+        cells = table.shown(axes, len(panels))
+        drawn = marks.Panels(fig, dict(zip(panels, cells, strict=True)), spec, order, nonnegative=True)
+        _points(drawn, points)
+        for ax in cells:
+            _limit(ax, x=not table.is_negative(frame, str(spec.x)), y=not table.is_negative(frame, spec.y))
+        marks.name_panels(drawn)
+        fig.numbers = points
+    return fig
+
+
+def summary(spec: table.Spec, frame: pl.DataFrame) -> pl.DataFrame:
+    """A row for each point: its keys, mean, interval and count of `y`, and mean and interval of `x`."""
+    x = str(spec.x)
+    known = frame.with_columns(pl.col(x).cast(pl.Float64)).drop_nulls([x, spec.y])
+    ours = table.summary(spec, known)
+    theirs = table.summary(replace(spec, y=x), known)
+    names = dict(zip(replace(spec, y=x).stats, (*_X, "\0count"), strict=True))
+    other = theirs.rename(names).drop("\0count")
+    return ours.join(other, on=spec.keys, nulls_equal=True) if spec.keys else ours.hstack(other)
+
+
+def _points(p: marks.Panels, points: pl.DataFrame) -> None:
+    mean, low, high, _ = p.spec.stats
+    label_y, unit_y = p.scale(points)
+    largest = max(abs(value) for value in points["x_mean"])
+    label_x, unit_x = naming.scaled(p.label("x"), largest)
+    for ax, panel, index, by in p.each():
+        own = p.rows(points, panel, by)
+        if p.spec.along:
+            own = own.sort(p.spec.along)
+        look = marks.look_of(index, dashes=False, joined=bool(p.spec.along))
+        x, y = own["x_mean"] / unit_x, own[mean] / unit_y
+        reach: Any = {
+            "xerr": [(x - own["x_low"] / unit_x).to_list(), (own["x_high"] / unit_x - x).to_list()],
+            "yerr": [(y - own[low] / unit_y).to_list(), (own[high] / unit_y - y).to_list()],
+        }
+        ax.errorbar(x, y, **reach, ecolor=look["color"], **marks.ERROR_BAR)
+        ax.plot(x, y, **look | _JOINED)
+        if p.spec.along and len(own) > 1:
+            ax.plot(x[:1], y[:1], **look | _JOINED | {"markerfacecolor": "white", "linestyle": "none"})
+    for ax in p.axes.values():
+        _axes(ax, p, label_x, label_y)
+    marks.legend(
+        p, False, lambda index: Line2D([], [], **marks.look_of(index, dashes=False, joined=bool(p.spec.along)))
+    )
+
+
+def _axes(ax: Axes, p: marks.Panels, label_x: str, label_y: str) -> None:
+    ax.margins(x=0.06, y=0.06)
+    for letter, axis in (("x", ax.xaxis), ("y", ax.yaxis)):
+        if letter in p.spec.log:
+            (ax.set_xscale if letter == "x" else ax.set_yscale)("log")
+            scales.plain(axis)
+    if not marks.hides_x(ax):
+        heading.name_across(ax, label_x)
+    if ax.get_subplotspec().is_first_col():  # type: ignore[union-attr]
+        heading.name_upright(ax, label_y)
+
+
+def _limit(ax: Axes, *, x: bool, y: bool) -> None:
+    """No axis of a metric that is never negative goes below zero, also where an interval would."""
+    if x and ax.get_xlim()[0] < 0:
+        ax.set_xlim(left=0)
+    if y and ax.get_ylim()[0] < 0:
+        ax.set_ylim(bottom=0)
+
+
+def _joined(spec: table.Spec, order: dict[str, list[Any]]) -> str:
+    """Along what the points are joined, and where the line begins."""
+    if not spec.along or len(order[spec.along]) < 2:
+        return ""
+    label = spec.label(spec.along)
+    first, last = (naming.drawn(order[spec.along][end], label) for end in (0, -1))
+    return f"Lines: {naming.words(label)} from {first} (hollow) to {last}"
