@@ -132,6 +132,16 @@ def test_the_page_is_small(served: str) -> None:
     assert sum(len(gzip.compress(path.read_bytes())) for path in files) < MOST_BYTES // 5
 
 
+def test_every_scenario_has_the_digest_of_the_native_core(browser: Chromium, served: str) -> None:
+    visit(browser, served)
+    found = {}
+    for one in wasm.asked(wasm.scenarios()):
+        done = browser.evaluate(f"{wasm.IN_WORKER}({json.dumps(one)})")
+        found[one["name"]] = (done["digest"], done["events"], done["series"])
+
+    assert found == wasm.natively()
+
+
 def test_a_control_runs_again_and_the_back_button_returns(browser: Chromium, served: str) -> None:
     visit(browser, served)
     before = browser.evaluate(DIGEST)
@@ -238,8 +248,8 @@ def test_fifty_runs_do_not_grow(browser: Chromium, served: str) -> None:
     browser.evaluate("page.app.change('duration', '1 s')")
 
     def after(runs: int) -> tuple[float, float]:
-        script = f"for (let run = 0; run < {runs}; run++) await page.app.reseed(run % 7);"
-        browser.evaluate(f"(async () => {{ {script} }})()")
+        for run in range(runs):
+            browser.evaluate(f"page.app.reseed({run % 7})")
         browser.call("HeapProfiler.collectGarbage")
         return browser.call("Runtime.getHeapUsage")["usedSize"], browser.evaluate("page.store.side.outcome.memory")
 

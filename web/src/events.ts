@@ -1,5 +1,5 @@
 // Handovers, time-outs and losses: a lane over the charts, and a list for the keyboard.
-import { LEFT, RIGHT } from './chart/chart';
+import { LEFT, RIGHT } from './chart/options';
 import { palette } from './chart/palette';
 import type { About, Outcome } from './core/messages';
 import { h } from './dom';

@@ -75,13 +75,10 @@ function settings(root: HTMLElement): void {
   controls.element.id = 'controls';
 }
 
-function theme(button: HTMLElement, timeline: Timeline): void {
+function theme(button: HTMLElement): void {
   const root = document.documentElement;
   const dark = matchMedia('(prefers-color-scheme: dark)');
-  const repaint = () => {
-    timeline.repaint();
-    store.changed('theme');
-  };
+  const repaint = () => store.changed('theme');
   button.addEventListener('click', () => {
     const now = root.dataset.theme ?? (dark.matches ? 'dark' : 'light');
     root.dataset.theme = now === 'dark' ? 'light' : 'dark';
@@ -97,14 +94,15 @@ async function start(): Promise<void> {
   const globe = new GlobeView(byId('globe'), store);
   new Numbers(byId('numbers'), store, app.second, about, (name) => app.request(name));
   const packets = new Packets(byId('packets'), store, app.second, () => app.request(store.active), about);
-  const timeline = new Timeline(byId('timeline'), store, about, (event) => {
+  new Timeline(byId('timeline'), store, about, (event) => {
     store.setTime(event.time);
     if (event.number !== null) void packets.find(event.number, event.time);
   });
-  theme(byId('theme'), timeline);
+  theme(byId('theme'));
   new Share(byId('share'), store, () => app.link());
   // For the page's own tests: what it shows, and how fast the globe is.
   Object.assign(globalThis, { page: { store, app, globe } });
+  performance.mark('usable');
   const told = await native();
   if (told) {
     app.about = await app.core.about();
@@ -118,6 +116,7 @@ async function start(): Promise<void> {
   byId('version').textContent = `Version ${app.about?.version ?? ''}.`;
   await globe.start();
   document.documentElement.dataset.ready = 'true';
+  performance.mark('ready');
 }
 
 void start().catch((error: unknown) => {

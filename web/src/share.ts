@@ -1,6 +1,6 @@
 // A page's state in its address, and as text to take away. Nothing leaves the browser: the part behind # is not sent.
 import { download, h } from './dom';
-import { csv } from './chart/chart';
+import { csv } from './chart/save';
 import { curves } from './chart/panels';
 import type { Store } from './store';
 

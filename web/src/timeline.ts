@@ -21,6 +21,7 @@ export class Timeline {
     this.hooks = {
       onWindow: (from, to) => store.setWindow([from, to]),
       onTime: (seconds) => store.setTime(seconds),
+      onPoint: (seconds) => this.pointed(seconds),
       onAll: () => store.setWindow(null),
       time: () => store.time,
     };
@@ -48,11 +49,6 @@ export class Timeline {
       for (const chart of this.charts.values()) chart.resize();
       this.events.draw();
     }).observe(this.area);
-  }
-
-  /** Charts were made in other colours. */
-  repaint(): void {
-    for (const chart of this.charts.values()) chart.repaint();
   }
 
   private draw(): void {
@@ -86,6 +82,14 @@ export class Timeline {
     for (const chart of this.charts.values()) chart.window(this.store.span);
     this.whole.disabled = this.store.window === null;
     this.time();
+  }
+
+  /** Where the pointer is; without it the instant that everything points at. */
+  private pointed(seconds: number | null): void {
+    const [from, to] = this.store.span;
+    const digits = to - from < 20 ? 3 : 1;
+    if (seconds === null) this.time();
+    else this.where.textContent = `pointer at ${seconds.toFixed(digits)} s`;
   }
 
   private time(): void {

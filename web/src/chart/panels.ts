@@ -2,7 +2,7 @@
 import type { Table } from '../core/host.js';
 import type { Outcome } from '../core/messages';
 import type { Store } from '../store';
-import type { Curves, Line } from './chart';
+import type { Curves, Line } from './curves';
 
 /** The columns of one flow, over the instants of the series. */
 export interface Series {

@@ -1,4 +1,5 @@
 // The globe's section: the picture, what plays, and the route in words.
+import { colour } from '../chart/palette';
 import { h } from '../dom';
 import { shown } from '../numbers';
 import type { Store } from '../store';
@@ -137,8 +138,7 @@ export class GlobeView {
 }
 
 function colours(): Colours {
-  const style = getComputedStyle(document.documentElement);
-  const of = (name: string) => style.getPropertyValue(`--globe-${name}`).trim();
+  const of = (name: string) => colour(`globe-${name}`);
   return {
     sea: of('sea'), land: of('land'), coast: of('coast'), grid: of('grid'), satellite: of('satellite'), link: of('link'),
     route: of('route'), station: of('station'), back: of('back'),
