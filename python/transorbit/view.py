@@ -61,7 +61,7 @@ def told(target: str | Path | None) -> dict[str, Any] | None:
         return _of_sweep(SweepResult.load(path))
     if path.is_dir():
         raise FileNotFoundError(f"{path}: holds neither a result (summary.json) nor a sweep (sweep.toml)")
-    return _of_result(Scenario.load(path).run())
+    return _of_result(Scenario.load(path).run(watch=(0, 0)), events=True)
 
 
 class Server(ThreadingHTTPServer):
@@ -129,14 +129,16 @@ class _Handler(SimpleHTTPRequestHandler):
         """Nothing: the terminal stays quiet."""
 
 
-def _of_result(result: Result) -> dict[str, Any]:
+def _of_result(result: Result, *, events: bool = False) -> dict[str, Any]:
+    """A run; a result folder has no events, and the page runs it again for them."""
+    tables = {"series": result.series, **({"events": result.events} if events else {})}
     return {
         "title": result.title,
         "toml": result.scenario_toml,
         "seed": result.summary["seed"],
         "files": {each.kept: base64.b64encode(each.contents).decode() for each in result.inputs},
         "summary": _known(result.summary),
-        "tables": {"series": _table(result.series)},
+        "tables": {name: _table(table) for name, table in tables.items()},
     }
 
 

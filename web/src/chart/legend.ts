@@ -25,8 +25,8 @@ export class Legend {
       const title = `Show or hide ${line.label}`;
       return h('button', { type: 'button', title, 'aria-pressed': pressed, onclick: () => this.toggle(place) }, key, h('span', { className: 'name' }, line.label), this.values[place]);
     });
-    const where = this.where && h('span', {}, h('span', { className: 'name' }, curves.axis?.label ?? ''), this.where);
-    this.element.replaceChildren(...(where ? [where] : []), ...buttons, ...(curves.note ? [h('span', { className: 'note' }, curves.note)] : []));
+    const where = this.where && h('span', { className: 'where' }, h('span', { className: 'name' }, curves.axis?.label ?? ''), this.where);
+    this.element.replaceChildren(...buttons, ...(curves.note ? [h('span', { className: 'note' }, curves.note)] : []), ...(where ? [where] : []));
     this.tell(null);
   }
 
@@ -34,6 +34,7 @@ export class Legend {
   tell(place: number | null): void {
     const { curves } = this;
     if (!curves) return;
+    this.element.classList.toggle('pointed', place !== null);
     if (this.where) this.where.textContent = place === null ? '' : digits(curves.x[place] as number, 5);
     this.values.forEach((element, line) => {
       const value = place === null ? null : at(curves, line, place);

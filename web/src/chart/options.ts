@@ -1,6 +1,6 @@
 // A chart's curves as uPlot takes them.
 import uPlot from 'uplot';
-import { digits, tick } from '../numbers';
+import { tick } from '../numbers';
 import { bounds, type Curves, type Line } from './curves';
 import { ofCurve, pale, palette } from './palette';
 
@@ -29,7 +29,7 @@ export function axes({ axis, unit }: Curves): uPlot.Axis[] {
   const both: uPlot.Axis = { stroke: colours.muted, font: FONT, grid: { stroke: colours.grid, width: 1 }, ticks: { stroke: colours.grid, size: 4 } };
   const labelled: uPlot.Axis = axis ? { label: axis.label, labelFont: FONT, labelSize: 18 } : {};
   const fixed: uPlot.Axis = axis?.ticks ? { splits: () => axis.ticks ?? [], filter: (_, at) => at } : {};
-  const name = (value: number) => (axis ? digits(value, 5) : `${Number(value.toFixed(6))} s`);
+  const name = (value: number) => (axis ? Number(value.toPrecision(6)).toLocaleString('en') : `${Number(value.toFixed(6))} s`);
   return [
     { ...both, size: 24, values: (_, at) => at.map((value) => (value === null ? '' : name(value))), ...labelled, ...fixed },
     { ...both, size: LEFT, values: (_, at) => at.map((value) => tick(value, unit)) },
