@@ -97,6 +97,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as profile:
         browser = chromium.Chromium(program, Path(profile), *chromium.SOFTWARE_GL)
         loaded = loads(browser, server.address)
+        browser.open("about:blank")
         browser.open(f"{server.address}#q=handover", until=f"{_READY} && page.store.progress === null", width=1440)
         frames = browser.evaluate(f"page.globe.measure({_FRAMES})")
         satellites = browser.evaluate("page.store.side.globe.satellites.length")

@@ -207,3 +207,31 @@ def test_constellation_delay_is_a_table() -> None:
     columns = ["time_s", "one_way_delay_s", "hops", "gateway", "source_satellite", "user_satellite"]
     assert trace.columns == [*columns, "elevation_deg", "range_m", "range_rate_mps", "event"]
     assert isinstance(trace, pl.DataFrame)
+
+
+def test_a_watched_run_has_its_events_and_packets() -> None:
+    from conftest import ROOT
+
+    scenario = to.Scenario.load(ROOT / "scenarios/lab-fixed.toml").replace({"duration": "6 s"})
+    plain, watched = scenario.run(), scenario.run(watch=(3, 4))
+
+    assert watched.summary == plain.summary
+    lost = watched.events.filter(pl.col("event") == "lost")
+    assert lost.height == sum(watched.summary["conservation"]["dropped_by_reason"].values())
+    packets = watched.packets
+    assert packets["sent_s"].is_between(3, 4, closed="left").all()
+    data = packets.filter((pl.col("way") == "forward") & (pl.col("fate") == "delivered"))
+    assert (data["sent_s"] < data["satellite_s"]).all()
+    assert (data["satellite_s"] <= data["ended_s"]).all()
+    assert set(packets["fate"].unique()) <= {"delivered", "in flight", "overflow"}
+    with pytest.raises(ValueError, match="watch"):
+        _ = plain.events
+    with pytest.raises(ValueError, match="watch"):
+        scenario.run(watch=(4, 3))
+
+
+def test_the_reordering_buffers_are_told_over_time(result: to.Result) -> None:
+    held = result.series["reordering_packets"]
+    buffers = result.summary["last_hop"]["reordering"]
+
+    assert 0 < held.max() <= buffers["stored_max"]  # type: ignore[operator]

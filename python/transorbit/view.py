@@ -147,7 +147,9 @@ def _of_sweep(result: SweepResult) -> dict[str, Any]:
     sweep = result.sweep
     axes, metrics = [axis.name for axis in sweep.axes], list(sweep.metrics)
     points = {point.index: point for point in sweep.points}
-    scenarios = {index: sweep.scenario(point).to_toml() for index, point in points.items()}
+    # A sweep keeps no series; with them a run is the same.
+    shown = {index: sweep.scenario(point).replace({"record.series": True}) for index, point in points.items()}
+    scenarios = {index: scenario.to_toml() for index, scenario in shown.items()}
     rows = [
         {
             "point": {axis: row[axis] for axis in axes},
@@ -162,8 +164,8 @@ def _of_sweep(result: SweepResult) -> dict[str, Any]:
         raise ScenarioError(f"{sweep.title}: no run of the sweep is finished")
     units = {name: metric.unit or "" for name, metric in sweep.metrics.items()}
     first = rows[0]
-    shown = {"axes": axes, "rows": rows, "units": units}
-    return {"title": sweep.title, "toml": first["toml"], "seed": first["seed"], "files": {}, "sweep": shown}
+    table = {"axes": axes, "rows": rows, "units": units}
+    return {"title": sweep.title, "toml": first["toml"], "seed": first["seed"], "files": {}, "sweep": table}
 
 
 def _table(frame: pl.DataFrame) -> dict[str, Any]:

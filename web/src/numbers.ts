@@ -23,6 +23,7 @@ export function tick(value: number, unit: string): string {
 
 export function digits(value: number, count = 3): string {
   if (value === 0) return '0';
+  if (value < 0) return `−${digits(-value, count)}`;
   const size = Math.floor(Math.log10(Math.abs(value)));
   if (size >= count - 1) return Math.round(value).toLocaleString('en');
   return value.toFixed(Math.min(8, count - 1 - size));

@@ -6,7 +6,7 @@ import { download, h } from '../dom';
 import { shown } from '../numbers';
 import { at, headed, type Curves } from './curves';
 import { Legend } from './legend';
-import { axes, bands, mark, scales, series, whiskers } from './options';
+import { axes, bands, mark, RIGHT, scales, series, whiskers } from './options';
 import { palette } from './palette';
 import { csv, png, svg } from './save';
 
@@ -125,7 +125,7 @@ export class Chart {
     return {
       width: Math.max(this.area.clientWidth, 200),
       height: this.height,
-      padding: [6, 12, 0, 0],
+      padding: [6, RIGHT, 0, 0],
       legend: { show: false },
       scales: scales(curves),
       axes: axes(curves),

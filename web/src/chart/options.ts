@@ -5,7 +5,7 @@ import { bounds, type Curves, type Line } from './curves';
 import { ofCurve, pale, palette } from './palette';
 
 export const LEFT = 62;
-export const RIGHT = 12;
+export const RIGHT = 20;
 const FONT = '11px system-ui, sans-serif';
 
 export function scales(curves: Curves): uPlot.Options['scales'] {
@@ -70,6 +70,7 @@ export function mark(plot: uPlot, instant: number): void {
   ctx.save();
   ctx.strokeStyle = palette().now;
   ctx.lineWidth = devicePixelRatio;
+  ctx.setLineDash([]);
   ctx.beginPath();
   ctx.moveTo(x, bbox.top);
   ctx.lineTo(x, bbox.top + bbox.height);
@@ -83,6 +84,7 @@ export function whiskers(plot: uPlot, { x, lines }: Curves): void {
   const cap = 4 * devicePixelRatio;
   ctx.save();
   ctx.lineWidth = 1.2 * devicePixelRatio;
+  ctx.setLineDash([]);
   lines.forEach((line, place) => {
     if (!line.intervals || !plot.series[place + 1]?.show) return;
     ctx.strokeStyle = ofCurve(line.colour);
