@@ -19,7 +19,7 @@ SYNC := $(UV) sync --frozen --inexact
 PAGE ?= page
 WASM := wasm32-unknown-unknown
 
-.PHONY: help setup demo test hunt package audit bench page validation cross-validation reference docs pictures format clean
+.PHONY: help setup demo test hunt package audit bench page page-check page-charts validation cross-validation reference docs pictures format clean
 
 help: ## List what there is to make
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|' 2>/dev/null \
@@ -81,12 +81,21 @@ page: ## Build the page into web/dist (needs Rust, Node 20.19 or later and npm);
 	cp target/$(WASM)/$(PAGE)/wasm.wasm web/core.wasm
 	cd web && npm ci --no-progress --loglevel=error && npm run --silent build
 
+page-charts: ## Build the charts of reports anew, after a change in web/src/chart or web/src/report
+	cd web && npm ci --no-progress --loglevel=error && npm run --silent report
+
+page-check: setup page ## Run every scenario natively, in Node and in Chromium: digests, speed, size, load time, frames a second
+	PYTHONPATH=tests $(BIN)/python tests/page_check.py
+
 validation: setup ## Judge every claim of the papers, and write the tables and figures of docs/validation (about half an hour)
 	for script in tauran-2018/constellation_pictures tauran-2018/beyond_chapter_6 kuhn-2015/beyond; do \
 		PYTHONPATH=papers $(BIN)/python papers/$$script.py || exit 1; done
 	$(BIN)/transorbit reproduce --docs docs/validation
 
-cross-validation: setup ## Hold TCP's goodput against a Linux kernel, ns-2 and ns-3
+cross-page-check: setup page ## Run every scenario natively, in Node and in Chromium: digests, speed, size, load time, frames a second
+	PYTHONPATH=tests $(BIN)/python tests/page_check.py
+
+validation: setup ## Hold TCP's goodput against a Linux kernel, ns-2 and ns-3
 	$(BIN)/python validation/cross_validation.py
 
 reference: setup ## Write docs/reference from the program

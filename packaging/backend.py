@@ -1,7 +1,8 @@
 """How wheels and source distributions are built: by maturin; a wheel also gets the scenarios and the papers' items.
 
 They lie at the root of the repository, where people look for them, and below `transorbit/content` in an installed
-package: `transorbit._content` finds them in both places, and git has them once.
+package: `transorbit._content` finds them in both places, and git has them once. The page, where `make page` has built
+it, becomes `transorbit/page`: a wheel without it is whole but for `transorbit view`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from maturin import (  # noqa: F401 - what a build frontend asks for
 ROOT = Path(__file__).resolve().parents[1]
 CONTENT = ("scenarios", "papers")
 _WITHIN = "transorbit/content"
+PAGE = ROOT / "web/dist"
 # The earliest that an archive can say: the same files give the same bytes.
 _WHEN = (1980, 1, 1, 0, 0, 0)
 
@@ -56,6 +58,14 @@ def content() -> list[Path]:
     return sorted(file for file in files if "__pycache__" not in file.parts)
 
 
+def page() -> list[Path]:
+    """The files of the built page; none where it is not built."""
+    if not (PAGE / "index.html").is_file():
+        print("the page is not built (`make page`): the wheel has no `transorbit view`", file=sys.stderr)
+        return []
+    return sorted(file for file in PAGE.rglob("*") if file.is_file())
+
+
 def add_content(wheel: Path) -> None:
     """Put the content into a wheel, and into its record."""
     fresh = wheel.with_suffix(".new")
@@ -65,8 +75,10 @@ def add_content(wheel: Path) -> None:
         for entry in old.infolist():
             if entry.filename != record:
                 new.writestr(entry, old.read(entry))
-        for file in content():
-            name, data = f"{_WITHIN}/{file.relative_to(ROOT).as_posix()}", file.read_bytes()
+        added = [(f"{_WITHIN}/{file.relative_to(ROOT).as_posix()}", file) for file in content()]
+        added += [(f"transorbit/page/{file.relative_to(PAGE).as_posix()}", file) for file in page()]
+        for name, file in added:
+            data = file.read_bytes()
             new.writestr(_entry(name), data)
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
             rows.insert(-1, [name, f"sha256={digest}", str(len(data))])

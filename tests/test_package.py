@@ -16,7 +16,7 @@ import pytest
 
 import package
 from conftest import ROOT
-from transorbit import _content
+from transorbit import _content, view
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,14 @@ def backend(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return backend
 
 
-def test_a_wheel_has_scenarios_and_papers_in_its_record(backend: ModuleType, tmp_path: Path) -> None:
+def test_a_wheel_has_scenarios_papers_and_page_in_its_record(
+    backend: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = tmp_path / "dist"
+    (built / "assets").mkdir(parents=True)
+    (built / "index.html").write_text("the page")
+    (built / "assets/core.wasm").write_bytes(b"\0asm")
+    monkeypatch.setattr(backend, "PAGE", built)
     wheel = tmp_path / "transorbit-0-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr("transorbit/__init__.py", "")
@@ -61,7 +68,7 @@ def test_a_wheel_has_scenarios_and_papers_in_its_record(backend: ModuleType, tmp
         rows = [*csv.reader(archive.read("transorbit-0.dist-info/RECORD").decode().splitlines())]
         assert sorted(row[0] for row in rows) == sorted(names)
         for name, digest, size in rows:
-            if name.startswith("transorbit/content/"):
+            if name.startswith(("transorbit/content/", "transorbit/page/")):
                 data = archive.read(name)
                 assert int(size) == len(data)
                 assert urlsafe_b64decode(digest.removeprefix("sha256=") + "=") == hashlib.sha256(data).digest()
@@ -71,7 +78,24 @@ def test_a_wheel_has_scenarios_and_papers_in_its_record(backend: ModuleType, tmp
         ROOT / "papers/tauran-2018/table-4-1.toml",
     ):
         assert f"transorbit/content/{file.relative_to(ROOT).as_posix()}" in names
+    assert {"transorbit/page/index.html", "transorbit/page/assets/core.wasm"} <= set(names)
     assert not any("__pycache__" in name for name in names)
+
+
+def test_a_wheel_without_a_built_page_says_so(
+    backend: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(backend, "PAGE", tmp_path)
+    assert backend.page() == []
+    assert "make page" in capsys.readouterr().err
+
+
+def test_the_page_of_an_installed_package_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "site-packages/transorbit"
+    (package / "page").mkdir(parents=True)
+    (package / "page/index.html").write_text("the page")
+    monkeypatch.setattr(view, "__file__", str(package / "view.py"))
+    assert view.built() == package / "page"
 
 
 def test_content_is_found_in_a_repository_and_in_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ import pytest
 
 import chromium
 import transorbit as to
+import wasm
 from conftest import ROOT, Outcome
 from transorbit import report, statistics
 from transorbit.report import series
@@ -479,14 +480,24 @@ def test_equal_columns_are_stored_once_and_what_is_not_a_number_is_null() -> Non
 
 def test_what_a_page_is_made_of_is_part_of_the_package() -> None:
     assets = {entry.name for entry in resources.files("transorbit.report").joinpath("assets").iterdir()}
-    ours = {"page.html", "page.css", "page.js"}
-    assert assets == ours | {"README.md", "uPlot.LICENSE", "uPlot.iife.min.js", "uPlot.min.css"}
+    assert assets == {"README.md", "page.html", "page.css", "charts.js", "charts.css", "uPlot.LICENSE"}
     folder = ROOT / "python/transorbit/report/assets"
     ignored = subprocess.run(
         ["git", "check-ignore", *folder.iterdir()], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert ignored.stdout == ""
-    assert "(v1.6.32)" in (folder / "uPlot.iife.min.js").read_text()[:80]
+    assert sum((folder / name).stat().st_size for name in ("charts.js", "charts.css")) < 120_000
+
+
+def test_the_charts_are_those_of_the_page(tmp_path: Path) -> None:
+    """What is kept in the package is what `npm run report` makes of the page's sources."""
+    npm = wasm.libraries()
+    build = [npm, "run", "--silent", "report", "--", "--outDir", tmp_path, "--logLevel", "warn"]
+    done = subprocess.run(build, cwd=ROOT / "web", capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    folder = ROOT / "python/transorbit/report/assets"
+    for name in ("charts.js", "charts.css"):
+        assert (tmp_path / name).read_bytes() == (folder / name).read_bytes(), "cd web && npm run report"
 
 
 # ---- in a browser
@@ -551,7 +562,7 @@ def test_a_browser_draws_every_chart_and_loads_nothing(
     assert sum(url.startswith("file:") for url in browser.requests) == 1
     assert browser.evaluate("document.documentElement.scrollWidth") <= width, "nothing sticks out"
     background = browser.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert background == ("rgb(20, 23, 27)" if dark else "rgb(255, 255, 255)")
+    assert background == ("rgb(21, 29, 41)" if dark else "rgb(255, 255, 255)")
     assert len(browser.screenshot()) > 10_000
 
 
@@ -582,20 +593,21 @@ def test_the_cursor_tells_the_same_instant_in_all_charts(show: Callable[..., Chr
     x, y, width, height = browser.evaluate(AREA % 1)
     browser.mouse("mouseMoved", x + 0.5 * width, y + 0.5 * height)
     rows = """[...document.querySelectorAll("[data-chart]")].map(
-      (one) => [...one.querySelectorAll(".u-value")].map((cell) => cell.textContent))"""
-    browser.wait(f'{rows}[0][0] !== "–"')  # noqa: RUF001
+      (one) => [...one.querySelectorAll(".legend .value")].map((cell) => cell.textContent))"""
+    browser.wait(f'{rows}[0].at(-1) !== ""')
     legends = browser.evaluate(rows)
-    instants = [float(values[0]) for values in legends]
+    instants = [float(values[-1]) for values in legends]
     assert all(instant == pytest.approx(30, abs=0.5) for instant in instants)
     result = to.Result.load(results / "one")
     window = result.series.filter(pl.col("time_s").is_close(instants[1]))["cwnd_packets"][0]
-    assert float(legends[1][1]) == pytest.approx(window, rel=1e-3)
+    assert legends[1][0].endswith(" packets")
+    assert float(legends[1][0].split()[0]) == pytest.approx(window, rel=1e-3)
 
 
 def test_a_click_on_the_legend_hides_a_curve(show: Callable[..., Chromium]) -> None:
     browser = show("few")
     before = browser.evaluate(COLOURED)[0]
-    browser.evaluate('document.querySelectorAll("[data-chart] .u-legend .u-series th")[1].click()')
+    browser.evaluate('document.querySelector("[data-chart] .legend button").click()')
     shown = browser.evaluate('document.querySelector("[data-chart]").plot.series.map((one) => one.show)')
     assert shown == [True, False, True, True, True]
     assert browser.evaluate(COLOURED)[0] < before
@@ -659,8 +671,8 @@ def test_a_dark_page_is_printed_light_and_whole(show: Callable[..., Chromium], n
 
 def test_the_reader_of_a_sweep_chooses_what_is_drawn(show: Callable[..., Chromium], results: Path) -> None:
     browser = show("sweep")
-    labels = '[...document.querySelectorAll("[data-chart] .u-label")].map((cell) => cell.textContent)'
-    assert browser.evaluate(labels) == ["Rate (Mbit/s)", "Variant cubic", "Variant newreno"], "nonsense has no value"
+    labels = '[...document.querySelectorAll("[data-chart] .legend .name")].map((cell) => cell.textContent)'
+    assert browser.evaluate(labels) == ["Variant cubic", "Variant newreno", "Rate (Mbit/s)"], "nonsense has no value"
     data = 'document.querySelector("[data-chart]").plot.data'
     means = to.SweepResult.load(results / "sweep").means()
 
@@ -682,7 +694,7 @@ def test_the_reader_of_a_sweep_chooses_what_is_drawn(show: Callable[..., Chromiu
     drawn = browser.evaluate(data)
     assert drawn[2] == pytest.approx(wanted("again", "newreno", ack=False), rel=1e-3)
     choose(2, 2)
-    assert browser.evaluate(labels) == ["Rate (Mbit/s)", "Ack yes", "Ack no"]
+    assert browser.evaluate(labels) == ["Ack yes", "Ack no", "Rate (Mbit/s)"]
     assert browser.evaluate(COLOURED)[0] > 50
 
 

@@ -33,7 +33,7 @@ def test_series_cover_the_run(result: to.Result) -> None:
 
     assert {
         "time_s", "flow", "cwnd_packets", "ssthresh_packets", "srtt_s", "rto_s", "goodput_bps", "in_flight_packets",
-        "queue_packets", "coded_bps", "attenuation_db", "path_delay_s", "decoded_after_1", "decoded_after_2",
+        "queue_packets", "reordering_packets", "coded_bps", "attenuation_db", "path_delay_s", "decoded_after_1", "decoded_after_2",
         "decoded_after_3", "decoded_after_4", "harq_failed",
     } <= set(series.columns)  # fmt: skip
     assert series["time_s"].is_sorted()
@@ -207,3 +207,31 @@ def test_constellation_delay_is_a_table() -> None:
     columns = ["time_s", "one_way_delay_s", "hops", "gateway", "source_satellite", "user_satellite"]
     assert trace.columns == [*columns, "elevation_deg", "range_m", "range_rate_mps", "event"]
     assert isinstance(trace, pl.DataFrame)
+
+
+def test_a_watched_run_has_its_events_and_packets() -> None:
+    from conftest import ROOT
+
+    scenario = to.Scenario.load(ROOT / "scenarios/lab-fixed.toml").replace({"duration": "6 s"})
+    plain, watched = scenario.run(), scenario.run(watch=(3, 4))
+
+    assert watched.summary == plain.summary
+    lost = watched.events.filter(pl.col("event") == "lost")
+    assert lost.height == sum(watched.summary["conservation"]["dropped_by_reason"].values())
+    packets = watched.packets
+    assert packets["sent_s"].is_between(3, 4, closed="left").all()
+    data = packets.filter((pl.col("way") == "forward") & (pl.col("fate") == "delivered"))
+    assert (data["sent_s"] < data["satellite_s"]).all()
+    assert (data["satellite_s"] <= data["ended_s"]).all()
+    assert set(packets["fate"].unique()) <= {"delivered", "in flight", "overflow"}
+    with pytest.raises(ValueError, match="watch"):
+        _ = plain.events
+    with pytest.raises(ValueError, match="watch"):
+        scenario.run(watch=(4, 3))
+
+
+def test_the_reordering_buffers_are_told_over_time(result: to.Result) -> None:
+    held = result.series["reordering_packets"]
+    buffers = result.summary["last_hop"]["reordering"]
+
+    assert 0 < held.max() <= buffers["stored_max"]  # type: ignore[operator]

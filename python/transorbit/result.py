@@ -41,6 +41,7 @@ class Result:
         read_table: Callable[[str], pl.DataFrame],
         captures: dict[str, Path] | None = None,
         read_inputs: Callable[[], tuple[_inputs.Input, ...]] = tuple,
+        watched: bool = False,
     ) -> None:
         self.summary = summary
         self.scenario_toml = scenario_toml
@@ -50,6 +51,7 @@ class Result:
         self.offers: pl.DataFrame | None = None
         self._scratch: _folder.Scratch | None = None
         self._read_table = read_table
+        self._watched = watched
 
     @property
     def goodput_bps(self) -> float:
@@ -67,13 +69,18 @@ class Result:
         provenance: dict[str, Any],
         scratch: _folder.Scratch | None = None,
         inputs: Sequence[_inputs.Input] = (),
+        watched: bool = False,
     ) -> Result:
         """From what the core recorded; `scratch` holds the packets."""
+        tables = {"flows": record.flows, "series": record.series}
+        if watched:
+            tables |= {"events": record.events, "packets": record.packets}
         result = cls(
             summary=json.loads(record.summary_json()),
             scenario_toml=scenario_toml,
             provenance=provenance,
-            read_table=lambda name: frame(record.flows() if name == "flows" else record.series()),
+            read_table=lambda name: frame(tables[name]()),
+            watched=watched,
             captures=_captures(scratch.path) if scratch else None,
             read_inputs=lambda: tuple(inputs),
         )
@@ -133,6 +140,35 @@ class Result:
     def series(self) -> pl.DataFrame:
         """One row for each flow and interval: window, delays, goodput, queue, channel and HARQ outcome."""
         return self._read_table("series")
+
+    @cached_property
+    def events(self) -> pl.DataFrame:
+        """Of a run that was watched, handovers, time-outs and losses: `time_s`, `event`, `cause`, `flow`, `number`.
+
+        At most 100,000; it is not part of the result folder.
+
+        Raises:
+            ValueError: the run was not watched.
+        """
+        return self._of_watch("events")
+
+    @cached_property
+    def packets(self) -> pl.DataFrame:
+        """Of a run that was watched, the packets that were sent in the span.
+
+        `number` in the run, `flow`, `way`, `sequence` (of the first byte, or the one that is acknowledged), `bytes`,
+        `transmission`, `sent_s`, `satellite_s` (at the satellite that serves the users), `ended_s`, and `fate`:
+        "delivered", "in flight", or the cause of its loss. At most 200,000; it is not part of the result folder.
+
+        Raises:
+            ValueError: the run was not watched.
+        """
+        return self._of_watch("packets")
+
+    def _of_watch(self, name: str) -> pl.DataFrame:
+        if not self._watched:
+            raise ValueError(f"{name} are kept where somebody asks: Scenario.run(watch=(10, 12)), seconds of the run")
+        return self._read_table(name)
 
     def plot(self, name: str = _figures.OVERVIEW, **options: Any) -> Figure:
         """Draw a figure, such as "goodput", "window", "harq", "goodput-by-user" or "timeline"; by default an overview.

@@ -130,6 +130,7 @@ class Scenario:
         seed: int | None = None,
         progress: Callable[[float], None] | None = None,
         scratch: str | Path | None = None,
+        watch: tuple[float, float] | None = None,
     ) -> Result:
         """Simulate to the end.
 
@@ -142,6 +143,8 @@ class Scenario:
             progress: called repeatedly with the share of the simulated time that has passed, 0 to 1.
             scratch: where the packets of a scenario with `record.packets` are written until the result is saved: on the
                 disk of the result, ideally. By default the system's folder for temporary files.
+            watch: keeps `Result.events`, and as `Result.packets` those that are sent from the first second on and
+                before the second one. It changes nothing else.
 
         Raises:
             ScenarioError: the scenario is wrong.
@@ -150,7 +153,11 @@ class Scenario:
         """
         if seed is not None and not 0 <= seed < 2**63:
             raise _core.ScenarioError(f"seed: {seed} was given, a whole number from 0 to {2**63 - 1} is expected")
+        if watch is not None and not 0 <= watch[0] <= watch[1]:
+            raise ValueError(f"watch: {watch} was given, seconds from 0 on and not before them are expected")
         started = Started(self, seed, scratch)
+        if watch is not None:
+            started.watch(*watch)
         try:
             _advance(started.simulation, progress)
         except KeyboardInterrupt:
@@ -183,9 +190,15 @@ class Started:
         self._at = time.perf_counter()
         self.simulation = scenario._core.simulation(seed, schedulers.find, scenario._plans, schedulers.registered())
         self._packets: _folder.Scratch | None = None
+        self._watched = False
         if self.simulation.wants_packets:
             self._packets = _folder.Scratch(Path(scratch) if scratch else None)
             self.simulation.record_packets(self._packets.path)
+
+    def watch(self, from_s: float, until_s: float) -> None:
+        """Keep events, and the packets that are sent between these seconds."""
+        self.simulation.watch(from_s, until_s)
+        self._watched = True
 
     def result(self, *, partial: bool = False) -> Result:
         """What the run has come to."""
@@ -193,7 +206,14 @@ class Started:
         toml, kept = self.simulation.kept()
         inputs = _inputs.of_core(kept)
         origin = provenance(toml, self.simulation.seed, time.perf_counter() - self._at, inputs)
-        return Result.from_record(record, scenario_toml=toml, provenance=origin, scratch=self._packets, inputs=inputs)
+        return Result.from_record(
+            record,
+            scenario_toml=toml,
+            provenance=origin,
+            scratch=self._packets,
+            inputs=inputs,
+            watched=self._watched,
+        )
 
 
 def schema() -> dict[str, Any]:

@@ -61,7 +61,7 @@ def told(target: str | Path | None) -> dict[str, Any] | None:
         return _of_sweep(SweepResult.load(path))
     if path.is_dir():
         raise FileNotFoundError(f"{path}: holds neither a result (summary.json) nor a sweep (sweep.toml)")
-    return _of_result(Scenario.load(path).run())
+    return _of_result(Scenario.load(path).run(watch=(0, 0)), events=True)
 
 
 class Server(ThreadingHTTPServer):
@@ -129,14 +129,16 @@ class _Handler(SimpleHTTPRequestHandler):
         """Nothing: the terminal stays quiet."""
 
 
-def _of_result(result: Result) -> dict[str, Any]:
+def _of_result(result: Result, *, events: bool = False) -> dict[str, Any]:
+    """A run; a result folder has no events, and the page runs it again for them."""
+    tables = {"series": result.series, **({"events": result.events} if events else {})}
     return {
         "title": result.title,
         "toml": result.scenario_toml,
         "seed": result.summary["seed"],
         "files": {each.kept: base64.b64encode(each.contents).decode() for each in result.inputs},
         "summary": _known(result.summary),
-        "tables": {"series": _table(result.series)},
+        "tables": {name: _table(table) for name, table in tables.items()},
     }
 
 
@@ -145,7 +147,9 @@ def _of_sweep(result: SweepResult) -> dict[str, Any]:
     sweep = result.sweep
     axes, metrics = [axis.name for axis in sweep.axes], list(sweep.metrics)
     points = {point.index: point for point in sweep.points}
-    scenarios = {index: sweep.scenario(point).to_toml() for index, point in points.items()}
+    # A sweep keeps no series; with them a run is the same.
+    shown = {index: sweep.scenario(point).replace({"record.series": True}) for index, point in points.items()}
+    scenarios = {index: scenario.to_toml() for index, scenario in shown.items()}
     rows = [
         {
             "point": {axis: row[axis] for axis in axes},
@@ -160,8 +164,8 @@ def _of_sweep(result: SweepResult) -> dict[str, Any]:
         raise ScenarioError(f"{sweep.title}: no run of the sweep is finished")
     units = {name: metric.unit or "" for name, metric in sweep.metrics.items()}
     first = rows[0]
-    shown = {"axes": axes, "rows": rows, "units": units}
-    return {"title": sweep.title, "toml": first["toml"], "seed": first["seed"], "files": {}, "sweep": shown}
+    table = {"axes": axes, "rows": rows, "units": units}
+    return {"title": sweep.title, "toml": first["toml"], "seed": first["seed"], "files": {}, "sweep": table}
 
 
 def _table(frame: pl.DataFrame) -> dict[str, Any]:

@@ -93,6 +93,21 @@ export class App {
     [store.seed, store.question, store.time, store.window] = [native.seed, null, 0, null];
     store.changed('scenario', 'window');
     await this.run(native.outcome ? { a: native.outcome } : {});
+    void this.happened(store.sides.a);
+  }
+
+  /** A result folder has no events: the same run again, beside, has them. */
+  private async happened(side: Side): Promise<void> {
+    const { outcome } = side;
+    if (!outcome || outcome.tables.events) return;
+    try {
+      const { summary, tables } = await this.second.run({ ...this.request('a'), watch: [0, 0], tables: ['events'] });
+      if (side.outcome !== outcome || summary.digest !== outcome.summary.digest || !tables.events) return;
+      outcome.tables.events = tables.events;
+      this.store.changed('outcome');
+    } catch {
+      // What needs the native core, such as a scheduler in Python, keeps its charts.
+    }
   }
 
   /** The text of the side that is edited is another. */

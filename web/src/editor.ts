@@ -38,7 +38,7 @@ export class Editor {
   private number(wrong: number | null = null): void {
     const count = this.text.value.split('\n').length;
     this.lines.replaceChildren(
-      ...Array.from({ length: count }, (_, place) => h('span', { className: place + 1 === wrong ? 'wrong' : '' }, `${place + 1}\n`)),
+      ...Array.from({ length: count }, (_, place) => h('span', { className: place + 1 === wrong ? 'wrong' : '' }, `${place + 1}`)),
     );
     this.lines.scrollTop = this.text.scrollTop;
   }

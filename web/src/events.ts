@@ -1,5 +1,5 @@
 // Handovers, time-outs and losses: a lane over the charts, and a list for the keyboard.
-import { LEFT, RIGHT } from './chart/chart';
+import { LEFT, RIGHT } from './chart/options';
 import { palette } from './chart/palette';
 import type { About, Outcome } from './core/messages';
 import { h } from './dom';
@@ -51,7 +51,7 @@ export class Events {
     private readonly chosen: (event: Happening) => void,
   ) {
     this.lane = h('div', { className: 'events' }, this.canvas);
-    this.list = h('details', { className: 'list' }, this.count, this.items);
+    this.list = h('details', { className: 'list', hidden: true }, this.count, this.items);
     this.canvas.addEventListener('click', (event) => this.click(event));
     this.canvas.addEventListener('mousemove', (event) => {
       const near = this.near(event);
@@ -65,6 +65,7 @@ export class Events {
 
   draw(): void {
     this.all = happenings(this.store.side.outcome);
+    this.list.hidden = !this.store.side.outcome;
     this.paint();
     this.fill();
   }

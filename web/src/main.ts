@@ -35,18 +35,21 @@ function settings(root: HTMLElement): void {
     void app.run();
   } }, 'Run');
   const state = h('output', { id: 'state' });
+  // Not before there are controls above it: it would move.
+  const text = h('details', { className: 'group text', hidden: true }, h('summary', {}, 'As text'), editor.element);
   root.append(
     h('div', { className: 'bar' }, h('h2', {}, 'Scenario'), h('div', { role: 'tablist', 'aria-label': 'Which scenario' }, first, other), compare),
     h('div', { className: 'bar run' }, h('label', { htmlFor: 'seed' }, 'seed'), seed, again, cancel, progress),
     h('p', { className: 'note' }, state),
     controls.element,
-    h('details', { className: 'group text' }, h('summary', {}, 'As text'), editor.element),
+    text,
   );
   const show = () => {
     const { side } = store;
     if (app.about) controls.schema(app.about.schema);
     if (side.checked) controls.show(side.checked.values);
     controls.refuse(side.refused?.field ?? '', side.refused?.message ?? '');
+    text.hidden = !side.checked && !side.refused;
     editor.show(side.toml);
     editor.refuse(side.refused);
     if (side.refused) state.textContent = side.refused.message;
@@ -75,19 +78,25 @@ function settings(root: HTMLElement): void {
   controls.element.id = 'controls';
 }
 
-function theme(button: HTMLElement, timeline: Timeline): void {
+function theme(button: HTMLElement): void {
   const root = document.documentElement;
   const dark = matchMedia('(prefers-color-scheme: dark)');
-  const repaint = () => {
-    timeline.repaint();
-    store.changed('theme');
-  };
+  const repaint = () => store.changed('theme');
   button.addEventListener('click', () => {
     const now = root.dataset.theme ?? (dark.matches ? 'dark' : 'light');
     root.dataset.theme = now === 'dark' ? 'light' : 'dark';
     repaint();
   });
   dark.addEventListener('change', repaint);
+}
+
+/** After the next frame: what is there is seen before the core, which takes every processor, begins. */
+function painted(): Promise<void> {
+  // A page in the background paints nothing.
+  return new Promise((done) => {
+    setTimeout(done, 250);
+    requestAnimationFrame(() => setTimeout(done));
+  });
 }
 
 async function start(): Promise<void> {
@@ -97,19 +106,21 @@ async function start(): Promise<void> {
   const globe = new GlobeView(byId('globe'), store);
   new Numbers(byId('numbers'), store, app.second, about, (name) => app.request(name));
   const packets = new Packets(byId('packets'), store, app.second, () => app.request(store.active), about);
-  const timeline = new Timeline(byId('timeline'), store, about, (event) => {
+  new Timeline(byId('timeline'), store, about, (event) => {
     store.setTime(event.time);
     if (event.number !== null) void packets.find(event.number, event.time);
-  });
-  theme(byId('theme'), timeline);
+  }, () => void app.change('record.series', true));
+  theme(byId('theme'));
   new Share(byId('share'), store, () => app.link());
   // For the page's own tests: what it shows, and how fast the globe is.
   Object.assign(globalThis, { page: { store, app, globe } });
+  performance.mark('usable');
+  await painted();
   const told = await native();
   if (told) {
     app.about = await app.core.about();
     if (told.sweep) {
-      byId('gallery').after(sweepTable(told.sweep, (row) => void app.native({ ...told, toml: row.toml, seed: row.seed, outcome: undefined })));
+      byId('gallery').append(sweepTable(told.sweep, (row) => void app.native({ ...told, toml: row.toml, seed: row.seed, outcome: undefined })));
     }
     await app.native(told);
   } else {
@@ -118,6 +129,7 @@ async function start(): Promise<void> {
   byId('version').textContent = `Version ${app.about?.version ?? ''}.`;
   await globe.start();
   document.documentElement.dataset.ready = 'true';
+  performance.mark('ready');
 }
 
 void start().catch((error: unknown) => {

@@ -130,7 +130,7 @@ export class Numbers {
 
 function cell(key: Key, value: number | null, over: Estimate | null, signed = false): HTMLElement {
   if (!over) {
-    const text = key.whole && value !== null ? value.toLocaleString('en') : shown(value, key.unit);
+    const text = key.whole && value !== null ? value.toLocaleString('en').replace('-', '−') : shown(value, key.unit);
     return h('td', {}, signed && value !== null && value > 0 ? `+${text}` : text);
   }
   const clear = signed && Math.abs(over.mean) > over.half;

@@ -4,14 +4,14 @@ const PREFIXES: [number, string][] = [[1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [1, ''
 /** Units that take a prefix. */
 const SCALED = new Set(['bit/s', 's', 'B', 'Hz']);
 
-/** With three digits and its unit: 3.21 Mbit/s. */
-export function shown(value: number | null | undefined, unit = ''): string {
+/** With three digits, or `count`, and its unit: 3.21 Mbit/s. */
+export function shown(value: number | null | undefined, unit = '', count = 3): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return '–';
-  if (!SCALED.has(unit) || value === 0) return `${digits(value)}${unit && ' '}${unit}`;
+  if (!SCALED.has(unit) || value === 0) return `${digits(value, count)}${unit && ' '}${unit}`;
   const size = Math.abs(value);
   const [factor, prefix] = PREFIXES.find(([factor]) => size >= factor * 0.9995) ?? [1e-6, 'µ'];
-  if (unit === 's' && factor > 1) return `${digits(value)} s`;
-  return `${digits(value / factor)} ${prefix}${unit}`;
+  if (unit === 's' && factor > 1) return `${digits(value, count)} s`;
+  return `${digits(value / factor, count)} ${prefix}${unit}`;
 }
 
 /** For an axis, whose unit stands in the title: with a prefix, without the unit but for times. */
@@ -23,6 +23,7 @@ export function tick(value: number, unit: string): string {
 
 export function digits(value: number, count = 3): string {
   if (value === 0) return '0';
+  if (value < 0) return `−${digits(-value, count)}`;
   const size = Math.floor(Math.log10(Math.abs(value)));
   if (size >= count - 1) return Math.round(value).toLocaleString('en');
   return value.toFixed(Math.min(8, count - 1 - size));

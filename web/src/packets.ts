@@ -1,5 +1,5 @@
 // A window's packets: their sequence numbers over time, and what one of them went through.
-import { LEFT, RIGHT } from './chart/chart';
+import { LEFT, RIGHT } from './chart/options';
 import { palette } from './chart/palette';
 import type { Core } from './core/client';
 import { Cancelled } from './core/client';

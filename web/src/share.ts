@@ -1,6 +1,6 @@
 // A page's state in its address, and as text to take away. Nothing leaves the browser: the part behind # is not sent.
 import { download, h } from './dom';
-import { csv } from './chart/chart';
+import { csv } from './chart/save';
 import { curves } from './chart/panels';
 import type { Store } from './store';
 
@@ -86,7 +86,7 @@ export class Share {
   private async open(): Promise<void> {
     this.address.value = await this.link();
     const { toml } = this.store.side;
-    const text = toml.includes("'''") ? JSON.stringify(toml) : `'''\n${toml.trimEnd()}\n'''`;
+    const text = toml.includes("'''") || toml.includes('\\') ? JSON.stringify(toml) : `'''\n${toml.trimEnd()}\n'''`;
     this.python.textContent = `import transorbit as to\n\nscenario = to.Scenario.from_toml(${text})\nresult = scenario.run(seed=${this.store.seed})\nprint(result.goodput_bps, result.summary["digest"])\n`;
     this.told.textContent = '';
     this.dialog.showModal();

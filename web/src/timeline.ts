@@ -14,13 +14,16 @@ export class Timeline {
   private readonly where = h('output', { className: 'where' });
   private readonly slider = h('input', { type: 'range', min: '0', max: '1000', value: '0', step: '1', id: 'time', 'aria-label': 'Time' });
   private readonly flows = h('select', { 'aria-label': 'Flow' });
+  private readonly empty = h('p', { className: 'note', hidden: true }, 'This run kept no series: record.series is off. ');
   private readonly whole = h('button', { type: 'button', disabled: true }, 'Whole run');
   private readonly hooks: Hooks;
 
-  constructor(root: HTMLElement, private readonly store: Store, about: () => About | undefined, chosen: (event: Happening) => void) {
+  constructor(root: HTMLElement, private readonly store: Store, about: () => About | undefined, chosen: (event: Happening) => void, record: () => void) {
+    this.empty.append(h('button', { type: 'button', onclick: record }, 'Keep them'));
     this.hooks = {
       onWindow: (from, to) => store.setWindow([from, to]),
       onTime: (seconds) => store.setTime(seconds),
+      onPoint: (seconds) => this.pointed(seconds),
       onAll: () => store.setWindow(null),
       time: () => store.time,
     };
@@ -38,6 +41,7 @@ export class Timeline {
       h('div', { className: 'bar' }, h('h2', {}, 'Time line'), this.flows, this.whole, this.where),
       h('div', { className: 'slide' }, this.slider),
       this.events.lane,
+      this.empty,
       this.area,
       this.events.list,
     );
@@ -50,13 +54,9 @@ export class Timeline {
     }).observe(this.area);
   }
 
-  /** Charts were made in other colours. */
-  repaint(): void {
-    for (const chart of this.charts.values()) chart.repaint();
-  }
-
   private draw(): void {
     const all = curves(this.store);
+    this.empty.hidden = all.length > 0 || !this.store.side.outcome;
     for (const [id, chart] of this.charts) {
       if (all.some((one) => one.id === id)) continue;
       chart.destroy();
@@ -86,6 +86,14 @@ export class Timeline {
     for (const chart of this.charts.values()) chart.window(this.store.span);
     this.whole.disabled = this.store.window === null;
     this.time();
+  }
+
+  /** Where the pointer is; without it the instant that everything points at. */
+  private pointed(seconds: number | null): void {
+    const [from, to] = this.store.span;
+    const digits = to - from < 20 ? 3 : 1;
+    if (seconds === null) this.time();
+    else this.where.textContent = `pointer at ${seconds.toFixed(digits)} s`;
   }
 
   private time(): void {

@@ -82,6 +82,12 @@ impl Simulation {
         Ok(self.with(py, |run| run.record_packets(&directory))?)
     }
 
+    /// Keeps single events from now on, and packets that are sent between these seconds.
+    fn watch(&self, py: Python<'_>, from_s: f64, until_s: f64) {
+        let [from, until] = [from_s, until_s].map(|at| Time::from_secs_f64(at.max(0.0)));
+        self.with(py, |run| run.watch(from, until));
+    }
+
     /// Runs up to the given simulated time, at most to the end. Other Python threads run meanwhile. An exception of a
     /// scheduler in Python is raised here.
     fn advance(&self, py: Python<'_>, until_s: f64) -> PyResult<()> {
@@ -150,5 +156,15 @@ impl Record {
     /// One row for each instant and flow.
     fn series(&self) -> ArrowTable {
         self.inner.series.clone().into()
+    }
+
+    /// One row for each event, if the run was watched.
+    fn events(&self) -> ArrowTable {
+        self.inner.events.clone().into()
+    }
+
+    /// One row for each packet of the watched span.
+    fn packets(&self) -> ArrowTable {
+        self.inner.packets.clone().into()
     }
 }

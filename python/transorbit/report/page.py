@@ -10,8 +10,8 @@ Example:
 
 A page is a list of sections, and a section a list of blocks: each method adds one below what is there already. What it
 is given is text and is escaped, except the drawings of `figure`, which are SVG. The same calls give the same bytes.
-Charts are drawn by uPlot, which is part of the page; a policy in its head forbids it to load anything and to run any
-other script.
+Charts are those of the page in `web/`, built into `assets/charts.js`; a policy in the file's head forbids it to load
+anything and to run any other script.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Series:
 
     Attributes:
         values: As many as the chart has instants; None interrupts the curve.
-        color: Number of the colour, 0 to 6; None draws in the colour of text.
+        color: Number of the colour, 0 to 7; None draws in the colour of text.
         shown: Whether it is drawn at first; a click on the legend changes that.
         step: Drawn as steps: a value holds since the instant before.
         dash: Drawn dashed.
@@ -258,17 +258,17 @@ class Page:
 
     def chart(self, chart: Chart) -> None:
         """Curves with a cursor; dragging zooms in, a double click shows all, a click on the legend hides a curve."""
-        spec = {key: getattr(chart, key) for key in ("title", "unit", "x_label", "floor", "inverted")}
+        spec = {key: getattr(chart, key) for key in ("title", "unit", "note", "x_label", "floor", "inverted")}
         spec["x"] = self._column(chart.x, digits=_DIGITS_X)
         spec["series"] = [_drop_defaults(series) | {"y": self._column(series.values)} for series in chart.series]
         spec["choices"] = {name: self._column(values) for name, values in chart.choices.items()}
         self._specs.append(spec)
-        self._add("chart", index=len(self._specs) - 1, title=chart.title, unit=chart.unit, note=chart.note)
+        self._add("chart", index=len(self._specs) - 1)
 
     def explorer(self, explorer: Explorer) -> None:
         """See `Explorer`."""
         self._specs.append({"explorer": _rounded(asdict(explorer))})
-        self._add("explorer", index=len(self._specs) - 1)
+        self._add("chart", index=len(self._specs) - 1)
 
     def html(self) -> str:
         """The file's text."""
@@ -282,7 +282,7 @@ class Page:
             **self._head,
             sections=sections,
             menu=[section for section in sections if section["heading"] and section["level"] == 2],
-            style=Markup(_asset("uPlot.min.css") + _asset("page.css")),  # noqa: S704
+            style=Markup(_asset("charts.css") + _asset("page.css")),  # noqa: S704
             script=Markup(script),  # noqa: S704
             script_sha256=digest,
             # Within a script element only this sign could end it.
@@ -375,7 +375,7 @@ def _asset(name: str) -> str:
 
 @cache
 def _script() -> str:
-    return f"/*! uPlot 1.6.32\n\n{_asset('uPlot.LICENSE')}*/\n{_asset('uPlot.iife.min.js')}\n{_asset('page.js')}"
+    return f"/*! uPlot 1.6.32\n\n{_asset('uPlot.LICENSE')}*/\n{_asset('charts.js')}"
 
 
 @cache

@@ -70,6 +70,7 @@ _BESIDE = {
 }
 OF_LINK = (
     Quantity("queue_packets", "packets", step=True),
+    Quantity("reordering_packets", "packets", step=True),
     Quantity("coded_bps", "Mbit/s", 1e-6, averaged=True),
 )
 OF_PATH = (

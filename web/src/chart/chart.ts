@@ -1,89 +1,80 @@
-// The one chart of the project: lines or points over a shared axis.
+// The one chart of the project: lines over an axis that charts share, on the page and in reports.
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
+import './chart.css';
 import { download, h } from '../dom';
-import { shown, tick } from '../numbers';
+import { shown } from '../numbers';
+import { at, headed, type Curves } from './curves';
+import { Legend } from './legend';
+import { axes, bands, mark, RIGHT, scales, series, whiskers } from './options';
 import { palette } from './palette';
-
-export interface Line {
-  label: string;
-  values: ArrayLike<number | null>;
-  /** Of the palette, from 0. */
-  colour: number;
-  /** Of the second scenario. */
-  dashed?: boolean;
-}
-
-export interface Curves {
-  id: string;
-  title: string;
-  /** Of the values, for labels; what the axis shows is scaled. */
-  unit: string;
-  x: ArrayLike<number>;
-  lines: Line[];
-  note?: string;
-}
+import { csv, png, svg } from './save';
 
 export interface Hooks {
   /** The user has dragged over a part of the axis. */
   onWindow: (from: number, to: number) => void;
-  /** The user points at an instant. */
-  onTime: (seconds: number) => void;
+  /** The user chooses an instant. */
+  onTime: (instant: number) => void;
+  /** The pointer is at an instant, or has left. */
+  onPoint?: (instant: number | null) => void;
   /** The user asks for everything. */
   onAll: () => void;
-  /** What the vertical line marks. */
+  /** What the vertical line marks; NaN for nothing. */
   time: () => number;
 }
 
-export const LEFT = 62;
-export const RIGHT = 12;
-const HEIGHT = 132;
-
-/** Charts with the same key share their cursor. */
-const shared = uPlot.sync('timeline');
+export interface Look {
+  height?: number;
+  /** Charts with the same word share their cursor. */
+  cursor?: string;
+}
 
 export class Chart {
   readonly element: HTMLElement;
+  plot: uPlot | undefined;
   private readonly area: HTMLElement;
-  private readonly legend: HTMLElement;
-  private readonly caption: HTMLElement;
-  private plot: uPlot | undefined;
+  private readonly legend = new Legend((line) => this.toggle(line));
+  private readonly caption = h('h3');
+  private readonly height: number;
+  private readonly cursor: uPlot.SyncPubSub;
+  /** Lines that the user has hidden or shown, by name. */
+  private readonly chosen = new Map<string, boolean>();
   private curves: Curves | undefined;
   private names = '';
 
-  constructor(private readonly hooks: Hooks) {
+  constructor(private readonly hooks: Hooks, { height = 132, cursor = 'time' }: Look = {}) {
+    this.height = height;
+    this.cursor = uPlot.sync(cursor);
     this.area = h('div', { className: 'area', tabIndex: 0, role: 'img' });
-    this.legend = h('p', { className: 'legend', 'aria-hidden': 'true' });
-    this.caption = h('h3');
-    const menu = h(
-      'details',
-      { className: 'menu' },
-      h('summary', { 'aria-label': 'Save this chart' }, '⋯'),
-      h('div', {}, ...(['PNG', 'SVG', 'CSV'] as const).map((kind) => h('button', { type: 'button', onclick: () => this.save(kind) }, kind))),
-    );
-    this.element = h('figure', { className: 'chart' }, h('figcaption', {}, this.caption, this.legend, menu), this.area);
+    this.area.style.height = `${height}px`;
+    const menu = h('details', { className: 'menu' });
+    const by = (kind: 'PNG' | 'SVG' | 'CSV') => h('button', { type: 'button', onclick: () => void this.save(kind).then(() => (menu.open = false)) }, kind);
+    menu.append(h('summary', { 'aria-label': 'Save this chart', title: 'Save this chart' }, '⋯'), h('div', {}, by('PNG'), by('SVG'), by('CSV')));
+    this.element = h('figure', { className: 'chart' }, h('figcaption', {}, this.caption, this.legend.element, menu), this.area);
     this.area.addEventListener('keydown', (event) => this.key(event));
     this.area.addEventListener('dblclick', () => hooks.onAll());
+    // Within reach of the browser's console, and of tests.
+    Object.defineProperty(this.element, 'plot', { get: () => this.plot });
   }
 
   /** Shows these curves between two instants. */
   show(curves: Curves, [from, to]: [number, number]): void {
     this.curves = curves;
-    this.caption.textContent = curves.unit && curves.unit !== 's' ? `${curves.title}, ${curves.unit}` : curves.title;
+    this.caption.textContent = headed(curves);
     this.element.dataset.chart = curves.id;
     this.area.setAttribute('aria-label', this.described());
-    const names = JSON.stringify([curves.lines.map(({ label, colour, dashed }) => [label, colour, dashed]), curves.unit]);
+    const names = JSON.stringify([curves.lines.map(({ values, intervals, ...line }) => [line, Boolean(values && intervals)]), curves.unit, curves.axis, curves.floor, palette().text]);
     const data = [curves.x, ...curves.lines.map((line) => line.values)] as unknown as uPlot.AlignedData;
     if (this.plot && this.names === names) {
       this.plot.setData(data, false);
     } else {
-      this.plot?.destroy();
+      this.drop();
       this.names = names;
       this.plot = new uPlot(this.options(curves), data, this.area);
-      shared.sub(this.plot);
+      this.cursor.sub(this.plot);
     }
+    this.legend.show(curves, (line) => this.hides(line));
     this.plot.setScale('x', { min: from, max: to });
-    this.tell(null);
   }
 
   window([from, to]: [number, number]): void {
@@ -94,56 +85,62 @@ export class Chart {
     this.plot?.redraw(false);
   }
 
-  /** After a change of the theme: colours are read when a chart is made. */
+  /** After a change of the theme: a chart has the colours in which it was made. */
   repaint(): void {
-    this.names = '';
+    const { min, max } = this.plot?.scales.x ?? {};
+    if (this.curves && min !== undefined && max !== undefined) this.show(this.curves, [min, max]);
   }
 
   resize(): void {
     const width = this.area.clientWidth;
-    if (this.plot && width > 0 && Math.abs(width - this.plot.width) > 1) this.plot.setSize({ width, height: HEIGHT });
+    if (this.plot && width > 0 && Math.abs(width - this.plot.width) > 1) this.plot.setSize({ width, height: this.height });
   }
 
   destroy(): void {
-    if (this.plot) shared.unsub(this.plot);
-    this.plot?.destroy();
-    this.plot = undefined;
+    this.drop();
     this.element.remove();
   }
 
+  private drop(): void {
+    if (this.plot) this.cursor.unsub(this.plot);
+    this.plot?.destroy();
+    this.plot = undefined;
+  }
+
+  private hides(line: number): boolean {
+    const { label, hidden } = this.curves?.lines[line] ?? {};
+    return !(this.chosen.get(label ?? '') ?? !hidden);
+  }
+
+  private toggle(line: number): void {
+    const { curves } = this;
+    if (!curves) return;
+    this.chosen.set(curves.lines[line]?.label ?? '', this.hides(line));
+    this.plot?.setSeries(line + 1, { show: !this.hides(line) });
+    this.legend.element.querySelectorAll('button')[line]?.setAttribute('aria-pressed', String(!this.hides(line)));
+  }
+
   private options(curves: Curves): uPlot.Options {
-    const colours = palette();
-    const axis: uPlot.Axis = { stroke: colours.muted, grid: { stroke: colours.grid, width: 1 }, ticks: { stroke: colours.grid, size: 4 }, font: '11px system-ui' };
+    const lines = curves.lines.map((line, place) => ({ ...line, hidden: this.hides(place) }));
     return {
       width: Math.max(this.area.clientWidth, 200),
-      height: HEIGHT,
+      height: this.height,
       padding: [6, RIGHT, 0, 0],
       legend: { show: false },
-      scales: { x: { time: false, auto: false }, y: { range: (_, low, high) => range(low, high) } },
-      axes: [
-        { ...axis, size: 22, values: (_, ticks) => ticks.map((tick) => `${Number(tick.toFixed(6))} s`) },
-        { ...axis, size: LEFT, values: (_, ticks) => ticks.map((value) => tick(value, curves.unit)) },
-      ],
+      scales: scales(curves),
+      axes: axes(curves),
+      series: [{}, ...series(lines)],
+      bands: bands(lines),
       cursor: {
-        sync: { key: 'timeline', setSeries: false, scales: ['x', null] },
+        y: false,
+        sync: { key: this.cursor.key, setSeries: false, scales: ['x', null] },
         drag: { x: true, y: false, setScale: false },
         points: { size: 5 },
       },
-      series: [
-        {},
-        ...curves.lines.map((line): uPlot.Series => ({
-          label: line.label,
-          stroke: colours.series[line.colour % colours.series.length],
-          width: 1.25,
-          dash: line.dashed ? [5, 3] : undefined,
-          points: { show: false },
-          spanGaps: false,
-        })),
-      ],
       hooks: {
-        setCursor: [(plot) => this.tell(plot.cursor.idx ?? null)],
+        setCursor: [(plot) => this.pointed(plot)],
         setSelect: [(plot) => this.selected(plot)],
-        draw: [(plot) => mark(plot, this.hooks.time(), colours.now)],
+        draw: [(plot) => whiskers(plot, curves), (plot) => mark(plot, this.hooks.time())],
         ready: [(plot) => this.listen(plot)],
       },
     };
@@ -156,6 +153,12 @@ export class Chart {
     });
   }
 
+  private pointed(plot: uPlot): void {
+    const { idx, left } = plot.cursor;
+    this.legend.tell(idx ?? null);
+    this.hooks.onPoint?.(left !== undefined && left >= 0 ? plot.posToVal(left, 'x') : null);
+  }
+
   private selected(plot: uPlot): void {
     const { left, width } = plot.select;
     if (width < 4) return;
@@ -164,44 +167,27 @@ export class Chart {
     this.hooks.onWindow(...window);
   }
 
-  /** The legend with the values at a place of the axis. */
-  private tell(place: number | null): void {
-    const { curves } = this;
-    if (!curves) return;
-    const colours = palette();
-    this.legend.replaceChildren(
-      ...curves.lines.map((line) => {
-        const value = place === null ? null : line.values[place];
-        const key = h('i');
-        key.style.borderColor = colours.series[line.colour % colours.series.length] ?? '';
-        if (line.dashed) key.style.borderTopStyle = 'dashed';
-        return h('span', {}, key, line.label, value === null || value === undefined ? '' : ` ${shown(value, curves.unit)}`);
-      }),
-      curves.note ?? '',
-    );
-  }
-
   /** What a chart says to those who do not see it. */
   private described(): string {
     const { curves } = this;
     if (!curves) return '';
-    const of = (line: Line) => {
+    const told = curves.lines.map(({ label }, line) => {
       let [low, high, sum, count] = [Infinity, -Infinity, 0, 0];
-      for (let place = 0; place < line.values.length; place++) {
-        const value = line.values[place];
-        if (value === null || value === undefined || Number.isNaN(value)) continue;
-        [low, high, sum, count] = [Math.min(low, value), Math.max(high, value), sum + value, count + 1];
+      for (let place = 0; place < curves.x.length; place++) {
+        const value = at(curves, line, place);
+        if (value !== null) [low, high, sum, count] = [Math.min(low, value), Math.max(high, value), sum + value, count + 1];
       }
-      if (!count) return `${line.label}: nothing`;
-      return `${line.label}: mean ${shown(sum / count, curves.unit)}, from ${shown(low, curves.unit)} to ${shown(high, curves.unit)}`;
-    };
-    return `${curves.title}. ${curves.lines.map(of).join('; ')}. Arrow keys move the time, plus and minus change the window.`;
+      if (!count) return `${label}: nothing`;
+      return `${label}: mean ${shown(sum / count, curves.unit)}, from ${shown(low, curves.unit)} to ${shown(high, curves.unit)}`;
+    });
+    return `${curves.title}. ${told.join('; ')}. Arrow keys move the time, plus and minus change the window.`;
   }
 
   private key(event: KeyboardEvent): void {
-    const { scales } = this.plot ?? {};
-    const [from, to] = [scales?.x?.min ?? 0, scales?.x?.max ?? 1];
-    const [span, now] = [to - from, this.hooks.time()];
+    const { min: from = 0, max: to = 1 } = this.plot?.scales.x ?? {};
+    const span = to - from;
+    const marked = this.hooks.time();
+    const now = marked >= from && marked <= to ? marked : from + span / 2;
     const zoom = (factor: number) => this.hooks.onWindow(now - (now - from) * factor, now + (to - now) * factor);
     const act: Record<string, () => void> = {
       ArrowLeft: () => this.hooks.onTime(now - span / 100),
@@ -216,85 +202,13 @@ export class Chart {
     found();
   }
 
-  private save(kind: 'PNG' | 'SVG' | 'CSV'): void {
+  private async save(kind: 'PNG' | 'SVG' | 'CSV'): Promise<void> {
     const { curves, plot } = this;
     if (!curves || !plot) return;
     const name = `transorbit-${curves.id}.${kind.toLowerCase()}`;
     if (kind === 'CSV') return download(name, csv(curves), 'text/csv');
     if (kind === 'SVG') return download(name, svg(curves, plot), 'image/svg+xml');
-    const canvas = document.createElement('canvas');
-    [canvas.width, canvas.height] = [plot.ctx.canvas.width, plot.ctx.canvas.height];
-    const context = canvas.getContext('2d');
-    if (!context) return;
-    context.fillStyle = palette().surface;
-    context.fillRect(0, 0, canvas.width, canvas.height);
-    context.drawImage(plot.ctx.canvas, 0, 0);
-    canvas.toBlob((blob) => blob && download(name, blob));
+    const picture = await png(curves, plot);
+    if (picture) download(name, picture);
   }
-}
-
-/** From zero where all is positive, with some room above. */
-function range(low: number | null, high: number | null): [number, number] {
-  if (low === null || high === null || !Number.isFinite(low) || !Number.isFinite(high)) return [0, 1];
-  const bottom = low >= 0 ? 0 : low;
-  const top = high > bottom ? high : bottom + 1;
-  return [bottom, top + (top - bottom) * 0.06];
-}
-
-/** The vertical line at the instant that everything points at. */
-function mark(plot: uPlot, seconds: number, colour: string): void {
-  const { ctx, bbox } = plot;
-  const x = plot.valToPos(seconds, 'x', true);
-  if (x < bbox.left || x > bbox.left + bbox.width) return;
-  ctx.save();
-  ctx.strokeStyle = colour;
-  ctx.lineWidth = devicePixelRatio;
-  ctx.beginPath();
-  ctx.moveTo(x, bbox.top);
-  ctx.lineTo(x, bbox.top + bbox.height);
-  ctx.stroke();
-  ctx.restore();
-}
-
-export function csv({ x, lines }: Curves): string {
-  const rows = Array.from({ length: x.length }, (_, place) => [x[place], ...lines.map((line) => line.values[place] ?? '')].join(','));
-  const quoted = lines.map(({ label }) => `"${label.replaceAll('"', '""')}"`);
-  return [['time_s', ...quoted].join(','), ...rows, ''].join('\n');
-}
-
-/** The visible part of a chart, drawn with lines and text. */
-function svg(curves: Curves, plot: uPlot): string {
-  const colours = palette();
-  const [width, height] = [plot.width, plot.height + 24];
-  const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
-  const [min, max] = [plot.scales.x?.min ?? 0, plot.scales.x?.max ?? 1];
-  const paths = curves.lines.map((line) => {
-    let [path, up] = ['', true];
-    for (let place = 0; place < curves.x.length; place++) {
-      const [x, y] = [curves.x[place], line.values[place]];
-      if (x === undefined || x < min || x > max || y === null || y === undefined || Number.isNaN(y)) {
-        up = true;
-        continue;
-      }
-      const [left, top] = [plot.valToPos(x, 'x', true) / devicePixelRatio, plot.valToPos(y, 'y', true) / devicePixelRatio + 24];
-      path += `${up ? 'M' : 'L'}${left.toFixed(1)} ${top.toFixed(1)}`;
-      up = false;
-    }
-    const dash = line.dashed ? ' stroke-dasharray="5 3"' : '';
-    return `<path d="${path}" fill="none" stroke="${colours.series[line.colour % colours.series.length]}" stroke-width="1.25"${dash}/>`;
-  });
-  const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => {
-    const x = min + share * (max - min);
-    const left = plot.valToPos(x, 'x', true) / devicePixelRatio;
-    return `<text x="${left.toFixed(1)}" y="${height - 4}" text-anchor="middle">${shown(x, 's')}</text>`;
-  });
-  const [low, high] = [plot.scales.y?.min ?? 0, plot.scales.y?.max ?? 1];
-  const levels = [low, (low + high) / 2, high].map((y) => {
-    const top = plot.valToPos(y, 'y', true) / devicePixelRatio + 24;
-    return `<text x="${LEFT - 6}" y="${(top + 4).toFixed(1)}" text-anchor="end">${shown(y, curves.unit)}</text>`;
-  });
-  const key = curves.lines.map(({ label }) => label).join(', ');
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" font-family="sans-serif" font-size="11" fill="${colours.text}">`
-    + `<rect width="100%" height="100%" fill="${colours.surface}"/><text x="8" y="16" font-size="13">${escaped(`${curves.title}: ${key}`)}</text>`
-    + `${paths.join('')}${ticks.join('')}${levels.join('')}</svg>`;
 }

@@ -2,7 +2,7 @@
 import type { Table } from '../core/host.js';
 import type { Outcome } from '../core/messages';
 import type { Store } from '../store';
-import type { Curves, Line } from './chart';
+import type { Curves, Line } from './curves';
 
 /** The columns of one flow, over the instants of the series. */
 export interface Series {
@@ -38,8 +38,11 @@ interface Panel {
   title: string;
   unit: string;
   lines: (series: Series, outcome: Outcome, flow: number) => [string, Float64Array | null][];
+  /** Names of lines that are not drawn until their button is pressed. */
+  hidden?: string[];
 }
 
+const ORDINALS = ['1st', '2nd', '3rd', '4th', '5th', '6th', '7th', '8th'];
 /** Users whose goodput has a curve of its own. */
 const USERS = 6;
 
@@ -72,7 +75,8 @@ const PANELS: Panel[] = [
     ],
   },
   {
-    id: 'rtt', title: 'Round-trip time', unit: 's',
+    // The timeout begins with seconds, before it is measured: it would press the others to the floor.
+    id: 'rtt', title: 'Round-trip time', unit: 's', hidden: ['retransmission timeout'],
     lines: (series, _, flow) => [
       ['smoothed', series.of('srtt_s', flow)],
       ['retransmission timeout', series.of('rto_s', flow)],
@@ -80,8 +84,8 @@ const PANELS: Panel[] = [
     ],
   },
   {
-    id: 'again', title: 'Packets sent again', unit: '',
-    lines: (series, _, flow) => [['in the interval', series.of('retransmitted_packets', flow)]],
+    id: 'again', title: 'Sent again', unit: 'packets',
+    lines: (series, _, flow) => [['retransmissions', series.of('retransmitted_packets', flow)]],
   },
   { id: 'queue', title: 'Queue of the last hop', unit: 'packets', lines: (series) => [['waiting', series.of('queue_packets', 0)]] },
   {
@@ -89,19 +93,19 @@ const PANELS: Panel[] = [
     lines: (series) => [['held back', series.of('reordering_packets', 0)]],
   },
   {
-    id: 'harq', title: 'Decoded with transmission', unit: '',
-    lines: (series) => [...Array(8).keys()].map((n): [string, Float64Array | null] => [`${n + 1}`, series.of(`decoded_after_${n + 1}`, 0)])
+    id: 'harq', title: 'HARQ: decoded with transmission', unit: 'packets',
+    lines: (series) => [...Array(8).keys()].map((n): [string, Float64Array | null] => [ORDINALS[n] ?? '', series.of(`decoded_after_${n + 1}`, 0)])
       .concat([['given up', series.of('harq_failed', 0)]])
       .filter(([, values]) => values?.some((value) => value > 0)) as [string, Float64Array | null][],
   },
   {
-    id: 'snr', title: 'Signal to noise', unit: 'dB',
+    id: 'snr', title: 'Signal to noise, and fade', unit: 'dB',
     lines: (series, { summary }, flow) => {
       const reference = summary.channel.reference_snr_db;
       const fade = series.of('attenuation_db', flow);
       if (!fade?.some((attenuation) => attenuation !== 0)) return [];
-      if (reference === null || reference === undefined) return [['attenuation', fade]];
-      return [['Es/N0', map(fade, (attenuation) => reference - attenuation)]];
+      if (reference === null || reference === undefined) return [['fade', fade]];
+      return [['Es/N0', map(fade, (attenuation) => reference - attenuation)], ['fade', fade]];
     },
   },
   {
@@ -127,13 +131,17 @@ export function curves(store: Store): Curves[] {
       panel.lines(series, outcome, Math.min(store.flow, series.flows - 1))
         .filter((line): line is [string, Float64Array] => line[1] !== null && line[1].some((value) => !Number.isNaN(value)))
         .map(([name, values], place, { length }) => ({
-          label: many ? `${label}: ${name}` : name,
+          label: many ? `${side ? 'B' : 'A'}: ${panel.id === 'goodput' && length === 1 ? label : name}` : name,
           values: onGrid(series.time, values, grid),
-          colour: place + side * Math.max(length, 1),
-          dashed: side > 0 && length > 1,
+          // A quantity has its colour in both; where there is only one, each scenario has its own.
+          colour: length > 1 ? place : side,
+          dashed: side > 0,
+          hidden: panel.hidden?.includes(name),
         })),
     );
-    return lines.length ? [{ id: panel.id, title: panel.title, unit: panel.unit, x: grid, lines }] : [];
+    // Where nothing ever was there is nothing to see: a call has no window.
+    const says = lines.some(({ values }) => Array.from(values).some(Boolean));
+    return says ? [{ id: panel.id, title: panel.title, unit: panel.unit, x: grid, lines }] : [];
   });
 }
 

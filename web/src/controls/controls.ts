@@ -192,7 +192,7 @@ export class Controls {
 
   private text(path: string, label: string, schema: Schema, value: unknown): HTMLElement {
     const example = schema.examples?.[0];
-    const input = h('input', { type: 'text', value: typeof value === 'string' ? value : '', placeholder: example ? `as ${example}` : 'by default', onchange: (event: Event) => this.change(path, (event.target as HTMLInputElement).value || null) });
+    const input = h('input', { type: 'text', value: typeof value === 'string' ? value : '', placeholder: example ? `e.g. ${example}` : 'by default', onchange: (event: Event) => this.change(path, (event.target as HTMLInputElement).value || null) });
     return this.row(path, label, schema, input);
   }
 

@@ -1,4 +1,6 @@
 // The globe's section: the picture, what plays, and the route in words.
+import { seriesOf } from '../chart/panels';
+import { colour } from '../chart/palette';
 import { h } from '../dom';
 import { shown } from '../numbers';
 import type { Store } from '../store';
@@ -52,13 +54,15 @@ export class GlobeView {
     this.show();
   }
 
-  /** Frames in a second, measured over some. */
+  /** Frames in a second, measured over some; a pixel is read from each, so that it has been drawn. */
   measure(frames: number): number {
+    const context = this.picture?.renderer.getContext();
+    const pixel = new Uint8Array(4);
     const begun = performance.now();
     for (let frame = 0; frame < frames; frame++) {
       this.picture?.move(this.store.time + frame);
       this.picture?.render();
-      this.picture?.renderer.getContext().finish();
+      context?.readPixels(0, 0, 1, 1, context.RGBA, context.UNSIGNED_BYTE, pixel);
     }
     return (1000 * frames) / (performance.now() - begun);
   }
@@ -66,7 +70,7 @@ export class GlobeView {
   private show(): void {
     const { globe } = this.store.side;
     this.picture?.show(globe ?? null);
-    if (this.picture) this.note.textContent = globe === null ? 'The path of this scenario has no satellites: its delay is given.' : '';
+    if (this.picture) this.note.textContent = globe === null ? 'The path of this scenario has no satellites: its delay is a number or a table.' : '';
     this.draw();
   }
 
@@ -84,14 +88,25 @@ export class GlobeView {
   private tell(route: Stop[]): void {
     const { globe } = this.store.side;
     if (!globe) {
-      this.words.textContent = '';
+      const delay = this.given();
+      this.words.textContent = delay === null ? '' : `${shown(delay, 's')} one way`;
     } else if (!route.length) {
       this.words.textContent = 'No route now.';
     } else {
       const total = route.reduce((sum, { delay_ms }) => sum + delay_ms, 0);
       const over = route.slice(1, -1).map(({ name }) => name.replace('satellite ', '')).join(' → ');
-      this.words.textContent = `${route.length - 1} hops, ${shown(total / 1000, 's')} one way, over ${over}`;
+      this.words.textContent = `${route.length - 1} hops, ${shown(total / 1000, 's')} one way, over ${route.length > 3 ? 'satellites' : 'satellite'} ${over}`;
     }
+  }
+
+  /** The delay of a path without satellites, at this instant. */
+  private given(): number | null {
+    const { outcome } = this.store.side;
+    if (!outcome?.tables.series) return null;
+    const { time, of } = seriesOf(outcome);
+    const place = time.findLastIndex((instant) => instant <= this.store.time);
+    const delay = of('path_delay_s', 0)?.[Math.max(place, 0)];
+    return delay === undefined || Number.isNaN(delay) ? null : delay;
   }
 
   private toggle(): void {
@@ -137,8 +152,7 @@ export class GlobeView {
 }
 
 function colours(): Colours {
-  const style = getComputedStyle(document.documentElement);
-  const of = (name: string) => style.getPropertyValue(`--globe-${name}`).trim();
+  const of = (name: string) => colour(`globe-${name}`);
   return {
     sea: of('sea'), land: of('land'), coast: of('coast'), grid: of('grid'), satellite: of('satellite'), link: of('link'),
     route: of('route'), station: of('station'), back: of('back'),

@@ -45,11 +45,14 @@ export class Picture {
   private longitude = 0.6;
   private latitude = 0.5;
   private distance = 4.2;
+  /** Without a graphics card: fewer samples for each pixel, the same picture. */
+  private readonly plain: boolean;
 
   /** Throws where the browser has no WebGL. */
   constructor(private colours: Colours) {
-    this.renderer = new WebGLRenderer({ antialias: true, alpha: true, powerPreference: 'low-power', preserveDrawingBuffer: true });
-    this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+    this.plain = drawnInSoftware();
+    this.renderer = new WebGLRenderer({ antialias: !this.plain, alpha: true, powerPreference: 'low-power', preserveDrawingBuffer: true });
+    this.renderer.setPixelRatio(this.plain ? 1 : Math.min(devicePixelRatio, 2));
     this.earth = new Mesh(new SphereGeometry(1, 64, 32), new MeshLambertMaterial());
     this.scene.add(this.earth, this.things, new HemisphereLight(0xffffff, 0x8899bb, 2.2));
     const sun = new DirectionalLight(0xffffff, 1.1);
@@ -64,7 +67,7 @@ export class Picture {
     this.earth.material.map?.dispose();
     const texture = new CanvasTexture(land(colours));
     texture.colorSpace = SRGBColorSpace;
-    texture.anisotropy = 4;
+    texture.anisotropy = this.plain ? 1 : 4;
     this.earth.material.map = texture;
     this.earth.material.needsUpdate = true;
     this.show(this.globe);
@@ -85,7 +88,9 @@ export class Picture {
     [this.at, this.shown] = [new Float32Array(count * 3), new Float32Array(count * 3)];
     const { satellite, link, route, station } = this.colours;
     this.satellites = new Points(geometry(count), new PointsMaterial({ color: satellite, size: count > 300 ? 2.6 : 4.5, sizeAttenuation: false }));
-    this.links = new LineSegments(geometry(globe.links.length * 2), new LineBasicMaterial({ color: link, transparent: true, opacity: count > 300 ? 0.12 : 0.3 }));
+    // The ends of a link are satellites: their places are there already.
+    const ends = new BufferGeometry().setAttribute('position', this.satellites.geometry.getAttribute('position')).setIndex(globe.links.flat());
+    this.links = new LineSegments(ends, new LineBasicMaterial({ color: link, transparent: true, opacity: count > 300 ? 0.12 : 0.3 }));
     this.route = new Line(geometry(64), new LineBasicMaterial({ color: route, linewidth: 2 }));
     this.stations = new Points(geometry(globe.gateways.length + 1), new PointsMaterial({ color: station, size: 9, sizeAttenuation: false }));
     this.coverage = new LineLoop(geometry(CIRCLE), new LineBasicMaterial({ color: route, transparent: true, opacity: 0.7 }));
@@ -105,12 +110,6 @@ export class Picture {
       this.shown[place + 2] = -(this.at[place + 1] ?? 0) / EARTH_M;
     }
     fill(satellites.geometry, this.shown);
-    const pairs = new Float32Array(globe.links.length * 6);
-    globe.links.forEach(([from, to], place) => {
-      pairs.set(this.shown.subarray(3 * from, 3 * from + 3), 6 * place);
-      pairs.set(this.shown.subarray(3 * to, 3 * to + 3), 6 * place + 3);
-    });
-    fill(links.geometry, pairs);
     const found = stops(globe, seconds, this.at);
     fill(route.geometry, new Float32Array(found.slice(0, 64).flatMap(({ at }) => placed(at))));
     const user = found[found.length - 1]?.at ?? globe.user[0] ?? [0, 0, 0];
@@ -155,6 +154,15 @@ export class Picture {
     const height = Math.hypot(first[0] ?? EARTH_M, first[1] ?? 0, first[2] ?? 0) / EARTH_M;
     this.distance = Math.min(13, Math.max(4, 3.1 * height));
   }
+}
+
+/** Whether WebGL runs on the processor. */
+function drawnInSoftware(): boolean {
+  const context = document.createElement('canvas').getContext('webgl2');
+  const found = context?.getExtension('WEBGL_debug_renderer_info');
+  const name = String(context?.getParameter(found ? found.UNMASKED_RENDERER_WEBGL : context.RENDERER));
+  context?.getExtension('WEBGL_lose_context')?.loseContext();
+  return /swiftshader|llvmpipe|software|basic render/i.test(name);
 }
 
 /** On the ground, a little above it so that the sphere does not hide it. */

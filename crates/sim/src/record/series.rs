@@ -35,6 +35,8 @@ impl FlowSample {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HopSample {
     pub(crate) queue_packets: u32,
+    /// Over all users.
+    pub(crate) reordering_packets: u32,
     pub(crate) path_delay_s: f32,
     pub(crate) coded_bits: u64,
     pub(crate) decoded_after: [u64; TRANSMISSIONS],
@@ -253,6 +255,8 @@ series_columns! {
         "One-way delay of the path" path_delay_s = Float(|row| row.hop().path_delay_s.into());
         /// Packets waiting for the last hop.
         "Queue of the last hop" queue_packets = Count(|row| row.hop().queue_packets.into());
+        /// Packets that the reordering buffers hold back, over all users.
+        "Reordering buffers" reordering_packets = Count(|row| row.hop().reordering_packets.into());
         /// Coded bits sent over the last hop in the interval, per second.
         "Coded rate of the last hop" coded_bps = Float(|row| row.bps(row.grown(|row| row.hop().coded_bits)));
         /// Attenuation of the user's channel against an unobstructed line of sight; null where the channel has none.

@@ -248,6 +248,7 @@ impl Place {
         self.last_hop.handle_timeout(now); // so that its counters are those of now
         let mut hop = HopSample {
             queue_packets: self.last_hop.queue().packets as u32,
+            reordering_packets: self.last_hop.reordering().stored as u32,
             path_delay_s: self.path.trace().delay(now).map_or(f32::NAN, |delay| delay.as_secs_f64() as f32),
             coded_bits: self.last_hop.coded_bits(),
             harq_failed: self.last_hop.harq().failed,
