@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Input:
-    """A file that a run was made from.
+    """A file that a run was made from, or the source of a user's code that it called.
 
     Attributes:
         file: its name in the scenario that was run.
@@ -50,16 +50,16 @@ def write(inputs: Iterable[Input], folder: Path) -> None:
         target.write_bytes(each.contents)
 
 
-def read(provenance: dict[str, Any], folder: Path) -> tuple[Input, ...]:
+def read(provenance: dict[str, Any], folder: Path, key: str = "inputs") -> tuple[Input, ...]:
     """The copies in a result folder, as they are now.
 
     Raises:
         OSError: one is not there.
         ScenarioError: the provenance names a file that is no copy.
     """
-    listed = provenance.get("inputs", [])
+    listed = provenance.get(key, [])
     return tuple(
-        Input(each["file"], each["kept"], each["sha256"], (folder / _name(each["kept"])).read_bytes())
+        Input(each["file"], each["kept"], each["sha256"], (folder / _name(each["kept"], key)).read_bytes())
         for each in listed
     )
 
@@ -73,9 +73,9 @@ def recorded(folder: Path) -> dict[str, str]:
         return {}
 
 
-def _name(kept: str) -> str:
+def _name(kept: str, key: str = "inputs") -> str:
     """The name of a copy; another one, that may lead out of the folder, is refused."""
     parts = kept.split("/")
-    if len(parts) != 2 or parts[0] != "inputs" or parts[1] in ("", ".", "..") or "\\" in kept:
+    if len(parts) != 2 or parts[0] != key or parts[1] in ("", ".", "..") or "\\" in kept:
         raise ScenarioError(f"provenance.json: {kept!r} is no copy of an input")
     return kept

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _files, _folder
+from transorbit import _files, _folder, plugins
 from transorbit._core import ScenarioError
 from transorbit.sweep import sql, tables
 from transorbit.sweep.identity import differences, identity
@@ -246,6 +246,7 @@ def freeze(sweep: SweepPlan, directory: str | Path) -> Path:
     _write(directory / "sweep.toml", f"{_MARK}: what was run here. It is written anew by each start.\n{text}")
     if sweep.base.text is not None:
         _write(directory / "scenario.toml", sweep.base.text)
+    plugins.write(plugins.mentioned([_files.toml(text), _files.toml(sweep.base.text or "")]), directory)
     return directory
 
 
