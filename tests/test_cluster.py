@@ -220,14 +220,38 @@ def finished(store: Path) -> int:
             return 0
 
 
+STEP = 0.5
+
+
+@to.controller("test-shipped")
+class Shipped:
+    """Opens its window by half a segment in a round trip."""
+
+    def on_ack(self, ack: to.Ack) -> float | None:
+        return ack.window + STEP * ack.delivered / ack.window if ack.may_grow else None
+
+
+def test_a_users_code_is_sent_as_text(workers: Workers) -> None:
+    own = {"duration": "1 s", "flows.0.transport.congestion": {"kind": "external", "name": "test-shipped"}}
+    sweep = small(2, axes=[], set=own)
+    there, here = sweep.run(dask=workers.address), sweep.run()
+    assert there.runs["status"].unique().to_list() == ["ok"]
+    assert there.runs["digest"].to_list() == here.runs["digest"].to_list()
+    assert there.runs["key"].to_list() == here.runs["key"].to_list()
+
+
 def test_what_dask_cannot_do_is_told(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    nobody = object()
+
     class First:
         def select(self, _queues: list[to.Queue], _now: float) -> int:
-            return 0
+            return 0 if nobody else 1
 
     to.scheduler("test-first")(First)
     external = {"duration": "1 s", "last_hop.scheduler": {"kind": "external", "name": "test-first"}}
-    with pytest.raises(to.ScenarioError, match=r'^last_hop\.scheduler: "test-first" is a scheduler in Python'):
+    with pytest.raises(
+        to.ScenarioError, match=r'^last_hop\.scheduler: "test-first" is a scheduler in Python, which cannot be sent'
+    ):
         small(axes=[], set=external).run(dask=workers.address)
     with pytest.raises(to.ScenarioError, match="jobs: does not go with dask"):
         small().run(dask=workers.address, jobs=2)

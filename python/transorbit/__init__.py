@@ -13,16 +13,22 @@ The models are in the compiled core; this package reads scenarios, steps runs, a
 from transorbit import access, channel, constellation, trace
 from transorbit._capacity import Capacity, CapacityInterrupted, capacity
 from transorbit._core import ScenarioError, SimulationError, version
+from transorbit.controllers import Ack, Connection, Event, controller
 from transorbit.result import Result
 from transorbit.scenario import Interrupted, Scenario, registries, schema
 from transorbit.schedulers import Queue, scheduler
+from transorbit.sources import App, source
 from transorbit.sweep import Sweep, SweepInterrupted, SweepResult
 
 __version__ = version()
 
 __all__ = [
+    "Ack",
+    "App",
     "Capacity",
     "CapacityInterrupted",
+    "Connection",
+    "Event",
     "Interrupted",
     "Queue",
     "Result",
@@ -37,8 +43,10 @@ __all__ = [
     "capacity",
     "channel",
     "constellation",
+    "controller",
     "registries",
     "scheduler",
     "schema",
+    "source",
     "trace",
 ]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _core, _folder, _inputs
-from transorbit import schedulers as own
+from transorbit.plugins import REGISTRY
 from transorbit.result import provenance
 from transorbit.scenario import Scenario
 
@@ -140,7 +140,7 @@ def capacity(
         _in_range("seed", seed, 2**63 - 1)
     span = duration if isinstance(duration, str) else f"{duration} s"
     names = None if schedulers is None else list(schedulers)
-    study = scenario._core.capacity(counts, span, names, seed, own.find, own.registered())
+    study = scenario._core.capacity(counts, span, names, seed, REGISTRY.find, REGISTRY.names())
     stopped = False
     try:
         while study.share < 1:

@@ -28,7 +28,7 @@ class Scenario:
     ) -> Scenario: ...
     def replace(self, path: str, value_json: str) -> Scenario: ...
     def set_toml(self, assignment: str) -> Scenario: ...
-    def check(self, registered: list[str] | None = None) -> None: ...
+    def check(self, registered: dict[str, list[str]] | None = None) -> None: ...
     def resolved_toml(self, plans: Plans | None = None) -> str: ...
     def kept(
         self, seed: int | None = None, plans: Plans | None = None
@@ -37,9 +37,9 @@ class Scenario:
     def simulation(
         self,
         seed: int | None = None,
-        schedulers: Callable[[str], object | None] | None = None,
+        find: Callable[[str, str], object | None] | None = None,
         plans: Plans | None = None,
-        registered: list[str] | None = None,
+        registered: dict[str, list[str]] | None = None,
     ) -> Simulation: ...
     def capacity(
         self,
@@ -47,8 +47,8 @@ class Scenario:
         duration: str,
         schedulers: list[str] | None = None,
         seed: int | None = None,
-        find: Callable[[str], object | None] | None = None,
-        registered: list[str] | None = None,
+        find: Callable[[str, str], object | None] | None = None,
+        registered: dict[str, list[str]] | None = None,
     ) -> Capacity: ...
 
 @final
@@ -117,6 +117,278 @@ class Queue:
     def information(self) -> float: ...
     @property
     def served_bps(self) -> float: ...
+
+@final
+class Ack:
+    """An acknowledgment that brought news, as a controller in Python sees it.
+
+    Counts are in segments, times in seconds. One object for all samples of a connection: copy what is to be kept.
+    """
+
+    @property
+    def now(self) -> float:
+        """When it arrived."""
+
+    @property
+    def window(self) -> float:
+        """The window: what was answered last, with its fraction, unless the sender has moved it since."""
+
+    @property
+    def threshold(self) -> float:
+        """The slow start threshold; infinite while there is none."""
+
+    @property
+    def acked(self) -> int:
+        """Segments newly acknowledged cumulatively."""
+
+    @property
+    def delivered(self) -> int:
+        """Segments newly known to be delivered, cumulatively or selectively, each counted once."""
+
+    @property
+    def lost(self) -> int:
+        """Segments newly taken for lost."""
+
+    @property
+    def delivered_total(self) -> int:
+        """All segments known to be delivered since the connection opened."""
+
+    @property
+    def lost_total(self) -> int:
+        """All segments ever taken for lost."""
+
+    @property
+    def in_flight_before(self) -> int:
+        """Segments on their way before this acknowledgment."""
+
+    @property
+    def in_flight(self) -> int:
+        """Segments on their way after it."""
+
+    @property
+    def una(self) -> int:
+        """SND.UNA after it, as an offset in the stream."""
+
+    @property
+    def nxt(self) -> int:
+        """SND.NXT after it, as an offset in the stream."""
+
+    @property
+    def rtt(self) -> float | None:
+        """The round-trip time that it measured; None if it measured none."""
+
+    @property
+    def srtt(self) -> float | None:
+        """Smoothed round-trip time (RFC 6298); None before the first measurement."""
+
+    @property
+    def min_rtt(self) -> float | None:
+        """Shortest round-trip time measured so far; None before the first measurement."""
+
+    @property
+    def delivery_rate(self) -> float | None:
+        """The delivery rate that it measured, in bit/s of payload.
+
+        None where it cannot be told, or `rates` is not set.
+        """
+
+    @property
+    def rate_delivered(self) -> int | None:
+        """Of the delivery rate: segments delivered since the newest acknowledged one was sent; None without `rates`."""
+
+    @property
+    def rate_lost(self) -> int | None:
+        """Of the delivery rate: segments taken for lost in the same time."""
+
+    @property
+    def prior_delivered(self) -> int | None:
+        """`delivered_total` when that segment was sent: a round trip ends when it reaches that of the round's start."""
+
+    @property
+    def tx_in_flight(self) -> int | None:
+        """Segments on their way when that segment had been sent, it included."""
+
+    @property
+    def rate_interval(self) -> float | None:
+        """The time over which the delivery rate is measured; None where it cannot be told."""
+
+    @property
+    def app_limited(self) -> bool:
+        """Whether the application left the path idle meanwhile: the rate may be too low."""
+
+    @property
+    def retransmitted(self) -> bool:
+        """Whether that segment was a retransmission."""
+
+    @property
+    def may_grow(self) -> bool:
+        """Whether the window may move: neither in fast recovery nor in a reduction for a mark."""
+
+    @property
+    def window_limited(self) -> bool:
+        """Whether the window was full.
+
+        If not, application or receiver limit, and the window must not grow (RFC 7661).
+        """
+
+    @property
+    def state(self) -> str:
+        """What the sender thinks of the path: "open", "disorder", "cwr", "recovery" or "loss"."""
+
+    @property
+    def ece(self) -> bool:
+        """It echoes a congestion mark (RFC 3168)."""
+
+    @property
+    def paced(self) -> bool:
+        """Segments are spaced by the sender, not by acknowledgments alone."""
+
+    @property
+    def mss(self) -> int:
+        """Payload bytes of a full segment."""
+
+@final
+class Event:
+    """What else happens to a sender, as a controller in Python sees it. `kind` says which attributes are not None."""
+
+    @property
+    def kind(self) -> str:
+        """What happens.
+
+        "established", "starts", "sent", "lost", "congestion", "timed-out", "recovered", "undone", "restarted",
+        "probe-acked" or "timeout".
+        """
+
+    @property
+    def now(self) -> float:
+        """When."""
+
+    @property
+    def window(self) -> float:
+        """The window in segments."""
+
+    @property
+    def threshold(self) -> float:
+        """The slow start threshold in segments; infinite while there is none."""
+
+    @property
+    def cause(self) -> str | None:
+        """Of "congestion", why: "loss", "mark" or "timeout"."""
+
+    @property
+    def reduce_from(self) -> int | None:
+        """Of "congestion": the segments to reduce from, the window or what is in flight, as the profile says."""
+
+    @property
+    def in_flight(self) -> int | None:
+        """Of "congestion", "sent" and "timeout": segments on their way."""
+
+    @property
+    def srtt(self) -> float | None:
+        """Of "congestion" and "established": smoothed round-trip time in seconds."""
+
+    @property
+    def min_rtt(self) -> float | None:
+        """Of "congestion": the shortest round-trip time in seconds."""
+
+    @property
+    def mss(self) -> int | None:
+        """Of "congestion": payload bytes of a full segment."""
+
+    @property
+    def app_limited(self) -> bool | None:
+        """Of "starts" and "lost": whether the application had left the path idle."""
+
+    @property
+    def last_sent(self) -> float | None:
+        """Of "starts": when a segment was sent before, in seconds."""
+
+    @property
+    def tx_in_flight(self) -> int | None:
+        """Of "lost": segments on their way when the segment had been sent, it included."""
+
+    @property
+    def lost_since(self) -> int | None:
+        """Of "lost": segments taken for lost since the segment was sent, it included."""
+
+    @property
+    def state(self) -> str | None:
+        """Of "probe-acked": the state of loss recovery."""
+
+@final
+class Connection:
+    """What a connection's end is at its start: `on_start` of a controller is given it."""
+
+    @property
+    def mss(self) -> int:
+        """Payload bytes of a full segment."""
+
+    @property
+    def window(self) -> int:
+        """The initial window in segments."""
+
+    @property
+    def counting_limit(self) -> int | None:
+        """RFC 3465 L: the segments that one acknowledgment may count for in slow start; None counts all."""
+
+    @property
+    def seed(self) -> int:
+        """A number that differs between the ends of a run, the same for the same seed: for `random.Random`."""
+
+@final
+class App:
+    """What a traffic source in Python acts by: the connections of one user's application."""
+
+    @property
+    def user(self) -> int:
+        """The user's number within the entry of the scenario."""
+
+    @property
+    def start(self) -> float:
+        """When `on_timeout` is called first, in seconds."""
+
+    @property
+    def duration(self) -> float:
+        """The length of the run in seconds."""
+
+    @property
+    def seed(self) -> int:
+        """A number that differs between users and is the same for the same seed: for `random.Random`."""
+
+    def open(self, connection: int = 0) -> None:
+        """Open a connection; with service "exchange" the user's end opens, otherwise the server's."""
+
+    def write(self, bytes: int, connection: int = 0, end: str = "server") -> None:  # noqa: A002 - as the core calls it
+        """Write so many bytes at an end of a connection; of service "datagrams", one datagram."""
+
+    def write_forever(self, connection: int = 0, end: str = "server") -> None:
+        """Write without end."""
+
+    def close(self, connection: int = 0, end: str = "server") -> None:
+        """Close an end of a connection: nothing more is written there."""
+
+@final
+class Steering:
+    """A controller that an agent steers: every end of every flow that names it has the same window and rate."""
+
+    def __init__(self, paced: bool) -> None: ...
+    def __call__(self) -> Steering: ...
+    def step(
+        self, simulation: Simulation, until_s: float, window: float, rate_bps: float
+    ) -> tuple[float, float, int, int, int, int]:
+        """Run until then.
+
+        Mean and shortest round-trip time (s), bytes delivered, segments in flight, delivered, lost.
+        """
+
+@final
+class Weights:
+    """A scheduler that an agent steers: the waiting user of the greatest weight is served."""
+
+    def __init__(self, users: int) -> None: ...
+    def __call__(self) -> Weights: ...
+    def step(self, simulation: Simulation, until_s: float, weights: list[float]) -> list[tuple[int, float, float, int]]:
+        """Run until then; of each user packets waiting, wait of the first (s), mutual information, bytes served."""
 
 @final
 class Simulation:

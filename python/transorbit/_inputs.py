@@ -20,7 +20,7 @@ FOLDER = "inputs"
 
 @dataclass(frozen=True)
 class Input:
-    """A file that a run was made from.
+    """A file that a run was made from, or the source of a user's code that it called.
 
     Attributes:
         file: its name in the scenario that was run.
@@ -55,16 +55,16 @@ def write(inputs: Iterable[Input], folder: Path) -> None:
         target.write_bytes(each.contents)
 
 
-def read(provenance: dict[str, Any], folder: Path) -> tuple[Input, ...]:
+def read(provenance: dict[str, Any], folder: Path, key: str = "inputs") -> tuple[Input, ...]:
     """The copies in a result folder, as they are now.
 
     Raises:
         OSError: one is not there.
         ScenarioError: the provenance names a file that is no copy.
     """
-    listed = provenance.get("inputs", [])
+    listed = provenance.get(key, [])
     return tuple(
-        Input(each["file"], each["kept"], each["sha256"], (folder / _name(each["kept"])).read_bytes())
+        Input(each["file"], each["kept"], each["sha256"], (folder / _name(each["kept"], key)).read_bytes())
         for each in listed
     )
 
@@ -91,9 +91,9 @@ def changed(folder: Path) -> list[str]:
     return told
 
 
-def _name(kept: str) -> str:
+def _name(kept: str, key: str = FOLDER) -> str:
     """The name of a copy; another one, that may lead out of the folder, is refused."""
     first, *parts = kept.split("/")
-    if first != FOLDER or not parts or {*parts} & {"", ".", ".."} or "\\" in kept:
+    if first != key or not parts or {*parts} & {"", ".", ".."} or "\\" in kept:
         raise ScenarioError(f"provenance.json: {kept!r} is no copy of an input")
     return kept

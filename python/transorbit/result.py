@@ -42,12 +42,14 @@ class Result:
         captures: dict[str, Path] | None = None,
         read_inputs: Callable[[], tuple[_inputs.Input, ...]] = tuple,
         watched: bool = False,
+        read_plugins: Callable[[], tuple[_inputs.Input, ...]] = tuple,
     ) -> None:
         self.summary = summary
         self.scenario_toml = scenario_toml
         self.provenance = provenance
         self.captures = captures or {}
         self._read_inputs = read_inputs
+        self._read_plugins = read_plugins
         self.offers: pl.DataFrame | None = None
         self._scratch: _folder.Scratch | None = None
         self._read_table = read_table
@@ -70,6 +72,7 @@ class Result:
         scratch: _folder.Scratch | None = None,
         inputs: Sequence[_inputs.Input] = (),
         watched: bool = False,
+        plugins: Sequence[_inputs.Input] = (),
     ) -> Result:
         """From what the core recorded; `scratch` holds the packets."""
         tables = {"flows": record.flows, "series": record.series}
@@ -83,6 +86,7 @@ class Result:
             watched=watched,
             captures=_captures(scratch.path) if scratch else None,
             read_inputs=lambda: tuple(inputs),
+            read_plugins=lambda: tuple(plugins),
         )
         result._scratch = scratch
         return result
@@ -111,6 +115,7 @@ class Result:
             read_table=read_table,
             captures=_captures(directory),
             read_inputs=lambda: _inputs.read(provenance, directory),
+            read_plugins=lambda: _inputs.read(provenance, directory, "plugins"),
         )
         if (directory / "offers.parquet").is_file():
             result.offers = read_table("offers")
@@ -130,6 +135,11 @@ class Result:
     def inputs(self) -> tuple[_inputs.Input, ...]:
         """The files that the scenario names, with their contents; of a result folder, as they are there now."""
         return self._read_inputs()
+
+    @cached_property
+    def plugins(self) -> tuple[_inputs.Input, ...]:
+        """The sources of the schedulers, controllers and traffic sources in Python that the run called; only text."""
+        return self._read_plugins()
 
     @cached_property
     def flows(self) -> pl.DataFrame:
@@ -204,7 +214,7 @@ class Result:
             (fresh / "scenario.toml").write_text(self.scenario_toml, encoding="utf-8")
             (fresh / "summary.json").write_text(_json(self.summary), encoding="utf-8")
             (fresh / "provenance.json").write_text(_json(self.provenance), encoding="utf-8")
-            _inputs.write(self.inputs, fresh)
+            _inputs.write((*self.inputs, *self.plugins), fresh)
             self.flows.write_parquet(fresh / "flows.parquet")
             self.series.write_parquet(fresh / "series.parquet")
             if self.offers is not None:
@@ -241,13 +251,21 @@ class Result:
         return f"Result({self.title!r}, seed={self.summary['seed']}, digest={self.summary['digest']!r}{marks})"
 
 
-def provenance(scenario_toml: str, seed: int, wall_s: float, inputs: Sequence[_inputs.Input] = ()) -> dict[str, Any]:
+def provenance(
+    scenario_toml: str,
+    seed: int,
+    wall_s: float,
+    inputs: Sequence[_inputs.Input] = (),
+    plugins: Sequence[_inputs.Input] = (),
+) -> dict[str, Any]:
     """Where a result comes from."""
+    own = {"plugins": _inputs.described(plugins)} if plugins else {}
     return {
         "transorbit": _core.version(),
         "seed": seed,
         "scenario_sha256": hashlib.sha256(scenario_toml.encode()).hexdigest(),
         "inputs": _inputs.described(inputs),
+        **own,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "wall_s": round(wall_s, 3),
         "python": platform.python_version(),

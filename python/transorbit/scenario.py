@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _content, _core, _files, _folder, _inputs, schedulers
+from transorbit import _content, _core, _files, _folder, _inputs, plugins
 from transorbit.result import Result, provenance
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Scenario:
 
     def check(self) -> None:
         """Raise `ScenarioError` where a key, a unit or a value is wrong."""
-        self._core.check(schedulers.registered())
+        self._core.check(plugins.REGISTRY.names())
 
     def to_toml(self) -> str:
         """The scenario with every default filled in: runs the same, whatever later defaults are."""
@@ -134,9 +134,10 @@ class Scenario:
     ) -> Result:
         """Simulate to the end.
 
-        A last hop with a scheduler of kind `external` asks what `transorbit.scheduler` has registered under its name;
-        what that raises ends the run. The same scenario and seed give the same result on any machine. Other Python
-        threads run meanwhile.
+        A scheduler or congestion controller of kind `external` and traffic of kind `script` are what
+        `transorbit.scheduler`, `transorbit.controller` and `transorbit.source` have registered under the name; what
+        they raise ends the run. The same scenario and seed give the same result on any machine. Other Python threads
+        run meanwhile.
 
         Args:
             seed: replaces the scenario's own.
@@ -188,7 +189,10 @@ class Started:
 
     def __init__(self, scenario: Scenario, seed: int | None = None, scratch: str | Path | None = None) -> None:
         self._at = time.perf_counter()
-        self.simulation = scenario._core.simulation(seed, schedulers.find, scenario._plans, schedulers.registered())
+        own = plugins.REGISTRY
+        self.simulation = scenario._core.simulation(seed, own.find, scenario._plans, own.names())
+        # As they are when the run begins: a cell may be run again meanwhile.
+        self._plugins = plugins.kept(plugins.used(self.simulation.kept()[0]))
         self._packets: _folder.Scratch | None = None
         self._watched = False
         if self.simulation.wants_packets:
@@ -205,7 +209,7 @@ class Started:
         record = self.simulation.finish(partial)
         toml, kept = self.simulation.kept()
         inputs = _inputs.of_core(kept)
-        origin = provenance(toml, self.simulation.seed, time.perf_counter() - self._at, inputs)
+        origin = provenance(toml, self.simulation.seed, time.perf_counter() - self._at, inputs, self._plugins)
         return Result.from_record(
             record,
             scenario_toml=toml,
@@ -213,6 +217,7 @@ class Started:
             scratch=self._packets,
             inputs=inputs,
             watched=self._watched,
+            plugins=self._plugins,
         )
 
 

@@ -18,12 +18,17 @@ the simulator's; an answer that is none of the users shown counts as the first, 
 class, scenario and seed, same result: draw chance from `random.Random` with a seed of your own.
 """
 
-from collections.abc import Callable
-from typing import Protocol, TypeVar
+from __future__ import annotations
 
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from transorbit import plugins
 from transorbit._core import Queue
 
-__all__ = ["Queue", "Scheduler", "find", "scheduler"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Queue", "Scheduler", "scheduler"]
 
 
 class Scheduler(Protocol):
@@ -34,31 +39,18 @@ class Scheduler(Protocol):
         ...
 
 
-_Factory = TypeVar("_Factory", bound=Callable[[], Scheduler])
-
-_REGISTERED: dict[str, Callable[[], Scheduler]] = {}
+_Factory = TypeVar("_Factory", bound="Callable[[], Scheduler]")
 
 
-def scheduler(name: str) -> Callable[[_Factory], _Factory]:
+def scheduler(name: str, *, source: str | None = None) -> Callable[[_Factory], _Factory]:
     """Register a class, or anything that makes a `Scheduler` when called.
 
     A scenario names it with `last_hop.scheduler = { kind = "external", name = NAME }`. What was registered before under
     the name is replaced, as in a notebook whose cell is run again.
+
+    Args:
+        name: as the scenario gives it.
+        source: the text of a Python file that registers it, to be kept with results; by default it is found where the
+            class was defined.
     """
-
-    def register(factory: _Factory) -> _Factory:
-        _REGISTERED[name] = factory
-        return factory
-
-    return register
-
-
-def registered() -> list[str]:
-    """The names that a scenario may give, in order."""
-    return sorted(_REGISTERED)
-
-
-def find(name: str) -> Scheduler | None:
-    """A new scheduler of this name; None if there is none."""
-    factory = _REGISTERED.get(name)
-    return factory() if factory else None
+    return plugins.register("scheduler", name, source=source)

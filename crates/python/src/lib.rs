@@ -3,14 +3,18 @@
 mod access;
 mod ask;
 mod capacity;
+mod controller;
 #[cfg(target_os = "linux")]
 mod emulation;
+mod gym;
 mod plans;
 mod refused;
 mod routes;
 mod scenario;
 mod scheduler;
+mod script;
 mod simulation;
+mod source;
 mod table;
 
 use pyo3::prelude::*;
@@ -24,9 +28,13 @@ mod _core {
     use super::ask::ask;
     #[pymodule_export]
     use super::capacity::Capacity;
+    #[pymodule_export]
+    use super::controller::{Ack, Connection, Event};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::emulation::Emulation;
+    #[pymodule_export]
+    use super::gym::{Steering, Weights};
     #[pymodule_export]
     use super::plans::Plans;
     #[pymodule_export]
@@ -39,6 +47,8 @@ mod _core {
     use super::scheduler::Queue;
     #[pymodule_export]
     use super::simulation::{Record, Simulation, SimulationError};
+    #[pymodule_export]
+    use super::source::App;
     #[pymodule_export]
     use super::table::ArrowTable;
 }

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use pyo3::prelude::*;
-use sim::{Choose, FileSource, TableReader};
+use sim::{FileSource, TableReader};
 use units::{Duration, Quantity};
 
 use crate::capacity::Capacity;
 use crate::plans::{Kept, Plans, kept, plan};
 use crate::refused::refused;
-use crate::scheduler::{Raised, Selector};
+use crate::script::{self, Finder, Names, Raised};
 use crate::simulation::Simulation;
 
 /// The table of a Parquet file as comma-separated text: the package reads it with a library that it has anyway.
@@ -59,10 +59,9 @@ impl Scenario {
         self.inner.assign(assignment).map(Scenario::from).map_err(refused)
     }
 
-    /// Raises ScenarioError for the first field that is wrong. `registered`: the names of schedulers that are written
-    /// in Python.
+    /// Raises ScenarioError for the first field that is wrong. `registered`: the names of a user's code by kind.
     #[pyo3(signature = (registered=None))]
-    fn check(&self, py: Python<'_>, registered: Option<Vec<String>>) -> PyResult<()> {
+    fn check(&self, py: Python<'_>, registered: Option<Names>) -> PyResult<()> {
         let scenario = self.knowing(registered);
         py.detach(|| scenario.check()).map_err(refused)
     }
@@ -86,51 +85,33 @@ impl Scenario {
         Ok(self.inner.config().map_err(refused)?.title)
     }
 
-    /// A run of the scenario, not yet started; `seed` replaces the scenario's own. `schedulers` is called with the name
-    /// of a scheduler that is written in Python and returns an object with `select(queues, now)`, or None.
-    /// `plans` keeps the plan for other runs, or has it from one. `registered`: the names of such schedulers.
-    #[pyo3(signature = (seed=None, schedulers=None, plans=None, registered=None))]
+    /// A run of the scenario, not yet started; `seed` replaces the scenario's own. `find` is called with a kind of a
+    /// user's code ("scheduler", "controller" or "source") and a name, and returns what makes an object of it, or None.
+    /// `plans` keeps the plan for other runs, or has it from one. `registered`: the names of such code by kind.
+    #[pyo3(signature = (seed=None, find=None, plans=None, registered=None))]
     fn simulation(
         &self,
         py: Python<'_>,
         seed: Option<u64>,
-        schedulers: Option<Py<PyAny>>,
+        find: Option<Py<PyAny>>,
         plans: Option<&Plans>,
-        registered: Option<Vec<String>>,
+        registered: Option<Names>,
     ) -> PyResult<Simulation> {
         let scenario = self.knowing(registered);
         let raised = Raised::default();
-        let mut failed = None;
-        let find = |name: &str| -> PyResult<Option<Box<dyn Choose>>> {
-            Python::attach(|py| {
-                let Some(schedulers) = &schedulers else { return Ok(None) };
-                let scheduler = schedulers.bind(py).call1((name,))?;
-                if scheduler.is_none() {
-                    return Ok(None);
-                }
-                let selector = Selector::new(&scheduler, Raised::clone(&raised))?;
-                Ok(Some(Box::new(selector) as Box<dyn Choose>))
-            })
-        };
-        let mut choosers = |name: &str| {
-            find(name).unwrap_or_else(|error| {
-                failed = Some(error);
-                None
-            })
-        };
+        let mut finder = Finder { find: find.as_ref(), raised: &raised };
         let simulation = py.detach(|| {
             let plan = plan(&scenario, plans)?;
-            sim::Simulation::of(plan, seed, &mut choosers)
+            sim::Simulation::of(plan, seed, &mut finder)
         });
-        match failed {
+        match raised.take() {
             Some(error) => Err(error),
             None => simulation.map(|simulation| Simulation::new(simulation, raised)).map_err(refused),
         }
     }
 
     /// A study of the capacity of the last hop, not yet started. `duration`: of each part, with its unit. `schedulers`:
-    /// names, by default that of the scenario; `find` is called with the name of a scheduler that is written in Python
-    /// and returns an object with `select(queues, now)`, or None; `registered` has these names.
+    /// names, by default that of the scenario; `find` and `registered` as for `simulation`.
     #[allow(clippy::too_many_arguments)] // Python's keywords
     #[pyo3(signature = (users, duration, schedulers=None, seed=None, find=None, registered=None))]
     fn capacity(
@@ -141,7 +122,7 @@ impl Scenario {
         schedulers: Option<Vec<String>>,
         seed: Option<u64>,
         find: Option<Py<PyAny>>,
-        registered: Option<Vec<String>>,
+        registered: Option<Names>,
     ) -> PyResult<Capacity> {
         let scenario = self.knowing(registered);
         let refuse = |error: units::ParseQuantityError| refused(sim::ScenarioError::new("duration", error.to_string()));
@@ -153,9 +134,9 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// The scenario whose plan knows these schedulers, or asks for none.
-    fn knowing(&self, registered: Option<Vec<String>>) -> sim::Scenario {
-        registered.map_or_else(|| self.inner.clone(), |names| self.inner.with_schedulers(names))
+    /// The scenario whose plan knows this code, or asks for none.
+    fn knowing(&self, registered: Option<Names>) -> sim::Scenario {
+        registered.map_or_else(|| self.inner.clone(), |names| self.inner.with_registered(script::registered(names)))
     }
 }
 

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use units::Time;
 
 use crate::plans::{Kept, kept};
-use crate::scheduler::Raised;
+use crate::script::Raised;
 use crate::table::ArrowTable;
 
 pyo3::create_exception!(
@@ -22,7 +22,7 @@ pyo3::create_exception!(
 #[pyclass(module = "transorbit._core", frozen)]
 pub(crate) struct Simulation {
     inner: Mutex<sim::Simulation>,
-    /// The exception that a scheduler in Python raised.
+    /// The exception that a user's code raised.
     raised: Raised,
 }
 
@@ -31,15 +31,14 @@ impl Simulation {
         Simulation { inner: Mutex::new(inner), raised }
     }
 
-    /// Calls `act` with the run. The GIL is released meanwhile, because a scheduler in Python may need it.
+    /// Calls `act` with the run. The GIL is released meanwhile, because a user's code may need it.
     pub(crate) fn with<T: Send>(&self, py: Python<'_>, act: impl FnOnce(&mut sim::Simulation) -> T + Send) -> T {
         py.detach(|| act(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    /// Raises the exception of a scheduler in Python.
-    fn raise(&self, py: Python<'_>) -> PyResult<()> {
-        let raised = py.detach(|| self.raised.lock().unwrap_or_else(PoisonError::into_inner).take());
-        raised.map_or(Ok(()), Err)
+    /// Raises the exception of a user's code.
+    fn raise(&self) -> PyResult<()> {
+        self.raised.take().map_or(Ok(()), Err)
     }
 }
 
@@ -89,11 +88,11 @@ impl Simulation {
     }
 
     /// Runs up to the given simulated time, at most to the end. Other Python threads run meanwhile. An exception of a
-    /// scheduler in Python is raised here.
+    /// user's code is raised here.
     fn advance(&self, py: Python<'_>, until_s: f64) -> PyResult<()> {
         let until = Time::from_secs_f64(until_s);
         self.with(py, |run| run.advance(until)).map_err(broken)?;
-        self.raise(py)
+        self.raise()
     }
 
     /// The flows whose ends are outside, each with its user.
@@ -111,7 +110,7 @@ impl Simulation {
     /// their instants. Raises ValueError if it is no log of this scenario.
     fn replay(&self, py: Python<'_>, log: &[u8]) -> PyResult<()> {
         let replayed = self.with(py, |run| run.replay(log));
-        self.raise(py)?;
+        self.raise()?;
         replayed.map_err(|error| match error {
             sim::ReplayError::Run(error) => broken(error),
             _ => PyValueError::new_err(error.to_string()),
@@ -119,11 +118,11 @@ impl Simulation {
     }
 
     /// The result up to now; `partial` marks a run that was stopped before its end. The last packets are handled here,
-    /// so a scheduler in Python may be called, and its exception is raised.
+    /// so a user's code may be called, and its exception is raised.
     #[pyo3(signature = (partial=false))]
     fn finish(&self, py: Python<'_>, partial: bool) -> PyResult<Record> {
         let record = self.with(py, |run| run.finish(partial)).map_err(broken)?;
-        self.raise(py)?;
+        self.raise()?;
         Ok(Record { inner: record })
     }
 }

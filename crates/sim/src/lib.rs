@@ -25,10 +25,14 @@ pub use record::{
     Table, UsersSummary, columns,
 };
 pub use scenario::{
-    Choice, ChoiceOption, FlowConfig, FlowDirection, PacketCapture, PepConfig, RecordConfig, Registry, Scenario,
-    ScenarioConfig, ScenarioError, channel_from_json, constellation_from_json, positive, registries, schema,
+    Choice, ChoiceOption, FlowConfig, FlowDirection, PacketCapture, PepConfig, RecordConfig, Registered, Registry,
+    Scenario, ScenarioConfig, ScenarioError, channel_from_json, constellation_from_json, positive, registries, schema,
 };
 pub use simulation::{RunError, Simulation};
-/// The ends of a flow.
-pub use traffic::End;
-pub use world::{Choosers, Departure, Fate, Offer, OfferError, last_hop_streams};
+pub use traffic::script::{Acts, MakeProgram, Program, ProgramStart, Service};
+/// The ends of a flow, and what a traffic source from elsewhere implements.
+pub use traffic::{Act, Action, End};
+pub use transport::CongestionState;
+/// What a congestion controller from elsewhere implements, and what it is shown.
+pub use transport::congestion;
+pub use world::{Choosers, Departure, Fate, Nobody, Offer, OfferError, Scripts, last_hop_streams};

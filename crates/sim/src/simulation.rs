@@ -8,8 +8,8 @@ use units::{Duration, Time};
 
 use crate::plan::Plan;
 use crate::record::Record;
-use crate::scenario::{PacketCapture, Scenario, ScenarioError};
-use crate::world::{self, Choosers, Departure, Offer, OfferError, World};
+use crate::scenario::{PacketCapture, Registered, Scenario, ScenarioError};
+use crate::world::{self, Departure, Nobody, Offer, OfferError, Scripts, World};
 
 /// Why a run stopped.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -38,31 +38,21 @@ impl Simulation {
     /// # Errors
     /// The first field that is wrong, or a file that cannot be read.
     pub fn new(scenario: &Scenario, seed: Option<u64>) -> Result<Simulation, ScenarioError> {
-        Simulation::with_choosers(&scenario.with_schedulers(Vec::new()), seed, &mut |_| None)
+        let plan = scenario.with_registered(Registered::default()).plan()?;
+        Simulation::of(Arc::new(plan), seed, &mut Nobody)
     }
 
-    /// As [`Simulation::new`]; `choosers` is asked for each scheduler of kind `external` by its name.
+    /// The world of a plan at rest; `seed` replaces that of the scenario. `scripts` is asked for the code that the
+    /// scenario names.
     ///
     /// # Errors
-    /// As [`Simulation::new`], or no chooser has the name.
-    pub fn with_choosers(
-        scenario: &Scenario,
-        seed: Option<u64>,
-        choosers: &mut Choosers<'_>,
-    ) -> Result<Simulation, ScenarioError> {
-        Simulation::of(Arc::new(scenario.plan()?), seed, choosers)
-    }
-
-    /// The world of a plan at rest; `seed` replaces that of the scenario.
-    ///
-    /// # Errors
-    /// The seed is too large, or no chooser has the name of a scheduler.
-    pub fn of(plan: Arc<Plan>, seed: Option<u64>, choosers: &mut Choosers<'_>) -> Result<Simulation, ScenarioError> {
+    /// The seed is too large, or no script has registered what is named.
+    pub fn of(plan: Arc<Plan>, seed: Option<u64>, scripts: &mut dyn Scripts) -> Result<Simulation, ScenarioError> {
         if let Some(seed) = seed.filter(|seed| i64::try_from(*seed).is_err()) {
             return Err(ScenarioError::new("seed", format!("{seed} was given, at most {} is allowed", i64::MAX)));
         }
         let seed = seed.unwrap_or(plan.config().seed);
-        let world = world::build(&plan, seed, choosers)?;
+        let world = world::build(&plan, seed, scripts)?;
         Ok(Simulation { plan, seed, world })
     }
 

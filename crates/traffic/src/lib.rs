@@ -131,6 +131,7 @@ units::registry! {
         "packmime" => PackMime(PackMime) in packmime,
         "voice" => Voice(Voice) in voice,
         "external" => External(External) in external,
+        "script" => Script(Script) in script,
     }
 }
 
@@ -162,6 +163,22 @@ pub trait Kind {
 
     /// What it needs of its transport.
     fn needs(&self) -> Needs;
+
+    /// Whether the code that it names, if any, is among what scripts have registered.
+    ///
+    /// # Errors
+    /// Nobody has registered it.
+    fn check_registered(&self, _registered: &[String]) -> Result<(), FieldError> {
+        Ok(())
+    }
+
+    /// Takes what makes the applications of the code that it names, if any: to be called before [`Kind::build`].
+    ///
+    /// # Errors
+    /// `find` knows none.
+    fn supply(&mut self, _find: &mut script::FindProgram<'_>) -> Result<(), FieldError> {
+        Ok(())
+    }
 }
 
 /// The applications of users who have nothing in common: `sources` makes those of one who starts `offset` later.

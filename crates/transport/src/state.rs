@@ -14,3 +14,10 @@ pub enum CongestionState {
     /// The retransmission timer expired.
     Loss,
 }
+
+impl CongestionState {
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        ["open", "disorder", "cwr", "recovery", "loss"][self as usize]
+    }
+}

@@ -7,6 +7,7 @@
 mod ecn;
 mod files;
 mod or_orbit;
+pub mod plugin;
 mod quantity;
 mod rates;
 mod registry;

@@ -151,7 +151,7 @@ impl Host {
     fn open(&mut self, toml: &str, seed: Option<u64>, watch: Option<[f64; 2]>) -> Answer {
         let refuse = |error: ScenarioError| Refusal::of(&error, toml);
         let plan = self.plans.plan(&self.scenario(toml)?).map_err(refuse)?;
-        let mut run = Simulation::of(plan, seed, &mut |_| None).map_err(refuse)?;
+        let mut run = Simulation::of(plan, seed, &mut sim::Nobody).map_err(refuse)?;
         if let Some([from, until]) = watch {
             run.watch(Time::from_secs_f64(from.max(0.0)), Time::from_secs_f64(until.max(0.0)));
         }

@@ -19,7 +19,11 @@ Settings = Annotated[
 ]
 Plugins = Annotated[
     list[Path] | None,
-    Parameter(name="--plugin", negative="", help="Run this Python file first: it registers schedulers. Repeatable."),
+    Parameter(
+        name="--plugin",
+        negative="",
+        help="Run this Python file first: it registers schedulers, controllers or sources. Repeatable.",
+    ),
 ]
 Outside = Annotated[
     bool, Parameter(name="--outside", negative="", help="Let the file name files outside of its folder: you trust it.")
@@ -91,7 +95,10 @@ def run_plugins(files: list[Path] | None) -> None:
     """Run the user's Python files; their exceptions are shown with a traceback."""
     import runpy
 
-    for file in files or []:
+    from transorbit import _content, plugins
+
+    for given in files or []:
+        file = _content.find(given)
         if not file.is_file():
             raise UsageError(f"--plugin {file}: no such file")
         try:
@@ -100,7 +107,8 @@ def run_plugins(files: list[Path] | None) -> None:
             line = f"line {error.lineno}: " if isinstance(error, SyntaxError) and error.lineno else ""
             told = error.msg if isinstance(error, SyntaxError) else str(error)
             raise UsageError(f"--plugin {file}: {line}is not Python: {told}") from None
-        runpy.run_path(str(file))
+        with plugins.running(file.read_text(encoding="utf-8", errors="replace"), file.name):
+            runpy.run_path(str(file))
 
 
 def write_csv(table: Any, path: Path | None) -> None:

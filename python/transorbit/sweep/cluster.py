@@ -80,13 +80,11 @@ class Cluster:
         """Take a task.
 
         Raises:
-            ScenarioError: it needs what only this process has.
+            ScenarioError: it needs code that only this process has: its source cannot be had.
         """
-        if (name := work.external(task.toml)) is not None:
-            raise ScenarioError(
-                f'last_hop.scheduler: "{name}" is a scheduler in Python, which is known to this process only: '
-                "without dask it runs on the cores of this machine"
-            )
+        for plugin in task.own:
+            if plugin.text is None:
+                raise ScenarioError(plugin.refusal())
         future = self._client.submit(work.compute_elsewhere, task, key=f"transorbit-{task.key}")
         self._tasks[future] = task
         future.add_done_callback(self._done.put)

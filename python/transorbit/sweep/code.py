@@ -1,4 +1,4 @@
-"""A hash of a user's scheduler, so that runs of other code are not taken for its runs."""
+"""A hash of a user's own code, so that runs of other code are not taken for its runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
 def fingerprint(factory: object) -> str | None:
-    """SHA-256 over the file that the scheduler is written in, its byte code, and the plain values that it reads.
+    """SHA-256 over the file that the class is written in, its byte code, and the plain values that it reads.
 
     None where that is not all that it depends on: it is no plain class or function, it is made by other code (a
     closure, a partial, a class within a function), or its file does not exist or imports what may change.

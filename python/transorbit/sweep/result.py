@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _core, _files, _folder, _inputs
+from transorbit import _core, _files, _folder, _inputs, plugins
 from transorbit._core import ScenarioError
 from transorbit.sweep import inputs, sql, tables
 from transorbit.sweep.identity import differences, identity
@@ -257,6 +257,7 @@ def freeze(sweep: SweepPlan, directory: str | Path) -> Path:
     if (base := inputs.scenario_text(sweep, names)) is not None:
         _write(directory / "scenario.toml", base)
     _keep(copies, directory)
+    plugins.write(plugins.mentioned([_files.toml(text), _files.toml(base or "")]), directory)
     return directory
 
 

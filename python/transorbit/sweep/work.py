@@ -8,14 +8,13 @@ import re
 import socket
 import time
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _core, schedulers
-from transorbit.sweep import code
+from transorbit import _core, plugins
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +34,7 @@ class Task:
         toml: the scenario with every default filled in; its files have absolute names.
         warm_up: what is left out of the averages of the series: seconds, "auto", or None if no averages are asked for.
         transorbit, build: the code that is to compute it.
+        own: the user's own code that it calls.
     """
 
     key: str
@@ -44,6 +44,7 @@ class Task:
     warm_up: float | str | None
     transorbit: str
     build: str
+    own: tuple[plugins.Shipped, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,15 +78,24 @@ class OtherCodeError(Exception):
     """A worker runs other code, or reads other files, than the one that started the sweep."""
 
 
-def task(toml: str, *, seed: int, warm_up: float | str | None, start: str = "") -> Task:
-    """The task of a resolved scenario. What else a run depends on, files and a user's scheduler, is part of the key.
+def task(
+    toml: str,
+    *,
+    seed: int,
+    warm_up: float | str | None,
+    start: str = "",
+    shipped: tuple[plugins.Shipped, ...] | None = None,
+) -> Task:
+    """The task of a resolved scenario. What else a run depends on, files and a user's code, is part of the key.
 
-    `start` is what tells this start of the sweep from others: where a scheduler's code cannot be told from other code,
-    it is part of the key too.
+    `start` is what tells this start of the sweep from others: where a user's code cannot be told from other code, it is
+    part of the key too. `shipped`: that code, where it was sent; by default what is registered here.
     """
-    scenario = _fingerprint(toml, warm_up, start)
+    sent = plugins.shipped(toml) if shipped is None else shipped
+    sent = tuple(replace(each, fingerprint=each.fingerprint or start) for each in sent)
+    scenario = _fingerprint(toml, warm_up, sent)
     key = _sha256(f"{scenario}\n{seed}\n{_core.version()}\n{build()}")
-    return Task(key, scenario, seed, toml, warm_up, _core.version(), build())
+    return Task(key, scenario, seed, toml, warm_up, _core.version(), build(), sent)
 
 
 def failed(key: str, scenario_sha256: str, seed: int, error: str, *, wall_s: float = 0.0) -> Outcome:
@@ -96,15 +106,24 @@ def failed(key: str, scenario_sha256: str, seed: int, error: str, *, wall_s: flo
     )
 
 
-def compute(task: Task, stop: Callable[[], bool] | None = None, plans: _core.Plans | None = None) -> Outcome:
+def compute(
+    task: Task,
+    stop: Callable[[], bool] | None = None,
+    plans: _core.Plans | None = None,
+    *,
+    sent: bool = False,
+) -> Outcome:
     """Run the task; whatever goes wrong in the run is its outcome. `plans` keeps what runs of the same scenario share.
+
+    `sent`: the user's code is what the task has as text, not what is registered here.
 
     Raises:
         StoppedError: `stop` has answered True.
     """
     started = time.perf_counter()
     try:
-        data = _simulate(task, stop, plans)
+        own = plugins.loaded(task.own) if sent else plugins.REGISTRY
+        data = _simulate(task, stop, plans, own)
     except (KeyboardInterrupt, SystemExit, StoppedError):
         raise
     # A panic of the core is no Exception; it must not end the other runs either.
@@ -134,14 +153,14 @@ def compute_elsewhere(given: Task) -> Outcome:
             f"this sweep {given.transorbit} (build {given.build})"
         )
     try:
-        same = task(given.toml, seed=given.seed, warm_up=given.warm_up).key == given.key
+        same = task(given.toml, seed=given.seed, warm_up=given.warm_up, shipped=given.own).key == given.key
     except OSError as error:
         raise OtherCodeError(f"the worker on {here} cannot read {error.filename}: {error.strerror}") from None
     if not same:
         raise OtherCodeError(
             f"the worker on {here} has other files than the sweep: the scenario's, or those of the package"
         )
-    return compute(given, plans=_plans())
+    return compute(given, plans=_plans(), sent=True)
 
 
 @cache
@@ -156,19 +175,9 @@ def build() -> str:
     return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()[:_HEX]
 
 
-def external(toml: str) -> str | None:
-    """The name of the user's own scheduler, if the resolved scenario asks for one."""
-    if '"external"' not in toml:
-        return None
-    import tomllib
-
-    scheduler = tomllib.loads(toml)["last_hop"]["scheduler"]
-    return str(scheduler.get("name", "")) if scheduler.get("kind") == "external" else None
-
-
-def _simulate(task: Task, stop: Callable[[], bool] | None, plans: _core.Plans | None) -> bytes:
+def _simulate(task: Task, stop: Callable[[], bool] | None, plans: _core.Plans | None, own: plugins.Registry) -> bytes:
     scenario = _core.Scenario.from_toml(task.toml, "/")
-    simulation = scenario.simulation(task.seed, schedulers.find, plans, schedulers.registered())
+    simulation = scenario.simulation(task.seed, own.find, plans, own.names())
     _advance(simulation, stop)
     record = simulation.finish(False)
     text = f'{{"summary": {record.summary_json()}'
@@ -194,7 +203,7 @@ def _advance(simulation: _core.Simulation, stop: Callable[[], bool] | None) -> N
         until += step
 
 
-def _fingerprint(toml: str, warm_up: float | str | None, start: str) -> str:
+def _fingerprint(toml: str, warm_up: float | str | None, sent: tuple[plugins.Shipped, ...]) -> str:
     """SHA-256 over the scenario and all that it names."""
     parts = [toml]
     # The resolved scenario names its files absolutely: where they are does not matter, what they hold does.
@@ -203,8 +212,7 @@ def _fingerprint(toml: str, warm_up: float | str | None, start: str) -> str:
         if path.is_file():
             info = path.stat()
             parts[0] = parts[0].replace(name, f"sha256:{_contents(path, info.st_mtime_ns, info.st_size)}")
-    if (name := external(toml)) is not None:
-        parts.append(code.fingerprint(schedulers._REGISTERED.get(name)) or start)
+    parts += [each.fingerprint for each in sent]
     if warm_up is not None:
         parts.append(f"warm-up {warm_up} {_averaging()}")
     return _sha256("\n".join(parts))

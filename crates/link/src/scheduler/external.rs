@@ -5,7 +5,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Duration, FieldError, Time};
+use units::{Duration, FieldError, Time, plugin};
 
 use super::pf::DEFAULT_WINDOW;
 use super::served::Served;
@@ -35,12 +35,6 @@ impl Default for ExternalConfig {
 }
 
 impl ExternalConfig {
-    fn unknown(&self, registered: &str) -> FieldError {
-        let reason =
-            format!("\"{}\" given, and no script has registered a scheduler of that name{registered}", self.name);
-        FieldError::new("name", reason)
-    }
-
     fn queues(&self) -> UserQueuesConfig {
         UserQueuesConfig { buffer: self.buffer, limit: self.limit }
     }
@@ -48,26 +42,17 @@ impl ExternalConfig {
 
 impl Kind for ExternalConfig {
     fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
-        if self.name.is_empty() {
-            return Err(FieldError::new(
-                "name",
-                "is missing (the name under which the script has registered its scheduler)",
-            ));
-        }
+        plugin::check_given("scheduler", &self.name)?;
         self.queues().resolve(link).map(drop)
     }
 
     fn check_chooser(&self, registered: &[String]) -> Result<(), FieldError> {
-        if registered.contains(&self.name) {
-            return Ok(());
-        }
-        let known = registered.join(", ");
-        Err(self.unknown(&if known.is_empty() { known } else { format!(", but {known}") }))
+        plugin::check_registered("scheduler", &self.name, registered)
     }
 
     fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {
         self.check(parts.link)?;
-        let chooser = (parts.choosers)(&self.name).ok_or_else(|| self.unknown(""))?;
+        let chooser = (parts.choosers)(&self.name).ok_or_else(|| plugin::unknown("scheduler", &self.name, &[]))?;
         Ok(Box::new(External::new(chooser, self.queues().build(parts)?)))
     }
 }

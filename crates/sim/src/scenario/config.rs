@@ -12,6 +12,8 @@ use traffic::{Needs, TrafficConfig};
 use transport::{Service, TransportConfig};
 use units::{Duration, FieldError as ScenarioError};
 
+use super::Registered;
+
 /// A scenario with every default filled in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -210,6 +212,23 @@ impl ScenarioConfig {
             return Err(ScenarioError::new("flows", message));
         }
         Ok(())
+    }
+
+    /// Whether all code that the scenario names is among what scripts have registered.
+    pub(super) fn check_registered(&self, registered: &Registered) -> Result<(), ScenarioError> {
+        self.last_hop.check_choosers(&registered.schedulers).map_err(|error| error.within("last_hop"))?;
+        let of_flow = |flow: &FlowConfig| {
+            let transport = |transport: &TransportConfig, path| {
+                transport.entry().check_registered(&registered.controllers).map_err(|error| error.within(path))
+            };
+            transport(&flow.transport, "transport")?;
+            let pep = flow.pep.as_ref().and_then(|pep| pep.transport.as_ref());
+            pep.map_or(Ok(()), |pep| transport(pep, "pep.transport"))?;
+            flow.traffic.entry().check_registered(&registered.sources).map_err(|error| error.within("traffic"))
+        };
+        (0..)
+            .zip(&self.flows)
+            .try_for_each(|(i, flow)| of_flow(flow).map_err(|error| error.within(&format!("flows.{i}"))))
     }
 
     /// `users`: how many the entries before have.

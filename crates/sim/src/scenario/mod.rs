@@ -27,6 +27,17 @@ pub use choice::{Choice, ChoiceOption, Registry};
 use definitions::schema_with_definitions;
 pub use registries::{registries, schema};
 
+/// The names that scripts have registered.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Registered {
+    /// Of schedulers.
+    pub schedulers: Vec<String>,
+    /// Of congestion controllers.
+    pub controllers: Vec<String>,
+    /// Of traffic sources.
+    pub sources: Vec<String>,
+}
+
 /// A scenario that can be edited: TOML tables, not yet checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
@@ -35,8 +46,8 @@ pub struct Scenario {
     source: FileSource,
     /// The hashes of files by name, as they were when a result was made.
     recorded: BTreeMap<String, String>,
-    /// The schedulers that scripts have registered; `None` if a plan need not know them.
-    schedulers: Option<Vec<String>>,
+    /// What scripts have registered; `None` if a plan need not know it.
+    registered: Option<Registered>,
 }
 
 impl Scenario {
@@ -51,7 +62,7 @@ impl Scenario {
             let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
             ScenarioError::new("", format!("not valid TOML at line {line}, column {column}: {}", error.message()))
         })?;
-        Ok(Scenario { table, source: source.into(), recorded: BTreeMap::new(), schedulers: None })
+        Ok(Scenario { table, source: source.into(), recorded: BTreeMap::new(), registered: None })
     }
 
     /// A copy with the value at a dotted path replaced; a table replaces the table.
@@ -101,16 +112,16 @@ impl Scenario {
         Scenario { recorded, ..self.clone() }
     }
 
-    /// A copy whose plan refuses a scheduler of a script that is none of these.
-    pub fn with_schedulers(&self, registered: Vec<String>) -> Scenario {
-        Scenario { schedulers: Some(registered), ..self.clone() }
+    /// A copy whose plan refuses what a script would have to register and is none of these.
+    pub fn with_registered(&self, registered: Registered) -> Scenario {
+        Scenario { registered: Some(registered), ..self.clone() }
     }
 
-    /// As [`Scenario::config`], and every scheduler of a script is known.
+    /// As [`Scenario::config`], and all that scripts are to have registered is known.
     pub(crate) fn known_config(&self) -> Result<ScenarioConfig, ScenarioError> {
         let config = self.config()?;
-        if let Some(registered) = &self.schedulers {
-            config.last_hop.check_choosers(registered).map_err(|error| error.within("last_hop"))?;
+        if let Some(registered) = &self.registered {
+            config.check_registered(registered)?;
         }
         Ok(config)
     }

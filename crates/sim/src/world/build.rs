@@ -6,7 +6,8 @@ use access::ReturnLink;
 use engine::Streams;
 use link::{Choose, LastHop};
 use rand::{Rng, RngExt};
-use traffic::Needs;
+use traffic::{Needs, TrafficConfig};
+use transport::Transport;
 use units::{Duration, Time};
 
 use super::connection::{Connections, Reader};
@@ -18,11 +19,12 @@ use super::place::{Parts, Place};
 use super::proxy::Proxy;
 use super::run::World;
 use super::schedule::{Machine, Schedule};
+use super::scripts::Scripts;
 use crate::packet::{Route, Way};
 use crate::plan::{FlowPlan, PathPlan, PepPlan, Plan, channel_streams};
 use crate::record::recorder::Recorder;
 use crate::record::series::Series;
-use crate::scenario::{FlowDirection, ScenarioError};
+use crate::scenario::{FlowConfig, FlowDirection, ScenarioConfig, ScenarioError};
 
 /// Finds a scheduler from elsewhere by its name.
 pub type Choosers<'a> = dyn FnMut(&str) -> Option<Box<dyn Choose>> + 'a;
@@ -30,12 +32,12 @@ pub type Choosers<'a> = dyn FnMut(&str) -> Option<Box<dyn Choose>> + 'a;
 /// Builds the world of a plan.
 ///
 /// # Errors
-/// `choosers` does not know a scheduler that the scenario names.
-pub(crate) fn build(plan: &Plan, seed: u64, choosers: &mut Choosers<'_>) -> Result<World, ScenarioError> {
+/// `scripts` does not know what the scenario names.
+pub(crate) fn build(plan: &Plan, seed: u64, scripts: &mut dyn Scripts) -> Result<World, ScenarioError> {
     let config = plan.config();
     let streams = Streams::new(seed);
     let path = long_path(plan, &streams);
-    let mut last_hop = last_hop(plan, streams, choosers)?;
+    let mut last_hop = last_hop(plan, streams, &mut |name| scripts.scheduler(name))?;
     if config.last_hop.rate.follows_path()
         && let Some(rates) = &path.trace().measured().rate_down
     {
@@ -53,7 +55,7 @@ pub(crate) fn build(plan: &Plan, seed: u64, choosers: &mut Choosers<'_>) -> Resu
     };
     let network = Network::new(vec![Place::new(0, parts, &mut schedule)], &mut schedule);
     let sampler = schedule.add(Machine::Sampler);
-    let Flows { applications, kinds, flows, connections, proxies } = flows(plan, &streams, &mut schedule);
+    let Flows { applications, kinds, flows, connections, proxies } = flows(plan, &streams, &mut schedule, scripts)?;
     let record = &config.record;
     let series = record.series.then(|| Series::new(record.interval, record.most_samples(flows.len()), flows.len()));
     let listeners = flows.iter().map(|flow| config.flows[flow.kind as usize].traffic.entry().listener());
@@ -123,18 +125,25 @@ struct Flows {
 }
 
 /// The flows in the order of the scenario.
-fn flows(plan: &Plan, streams: &Streams, schedule: &mut Schedule) -> Flows {
+fn flows(
+    plan: &Plan,
+    streams: &Streams,
+    schedule: &mut Schedule,
+    scripts: &mut dyn Scripts,
+) -> Result<Flows, ScenarioError> {
     let config = plan.config();
     let mut made = Flows::default();
     let mut before: u64 = 0;
-    let entries = config.flows.iter().zip(&plan.flows).zip(config.users_of_flows());
-    for ((entry, FlowPlan { class, pep }), users) in entries {
+    let entries = (0..).zip(&config.flows).zip(&plan.flows).zip(config.users_of_flows());
+    for (((number, entry), FlowPlan { class, pep }), users) in entries {
+        let Supplied { protocol, pep, traffic } =
+            supplied(config, entry, pep.as_ref(), scripts).map_err(|error| error.within(&format!("flows.{number}")))?;
         made.kinds.push(Kind {
             upload: entry.direction == FlowDirection::Up,
             class: *class,
             traffic: entry.traffic.kind(),
             transport: entry.satellite_transport().kind(),
-            protocol: entry.satellite_transport().entry().build(config.default_packet_bytes()),
+            protocol,
             place: 0,
         });
         // Drawn from even when the spread is zero: another spread moves no other draw.
@@ -144,7 +153,7 @@ fn flows(plan: &Plan, streams: &Streams, schedule: &mut Schedule) -> Flows {
         let mut own = |purpose: &'static str, place: u32| -> Box<dyn Rng + Send> {
             Box::new(streams.stream(purpose, before + u64::from(place)))
         };
-        for traffic::UserSource { user, source } in entry.traffic.entry().build(&offsets, config.duration, &mut own) {
+        for traffic::UserSource { user, source } in traffic.entry().build(&offsets, config.duration, &mut own) {
             let number = made.applications.len() as u32;
             let (connections, first_flow) = (source.connections(), made.flows.len() as u32);
             let machine = schedule.add(Machine::Application(number));
@@ -160,7 +169,32 @@ fn flows(plan: &Plan, streams: &Streams, schedule: &mut Schedule) -> Flows {
         }
         before += u64::from(entry.count);
     }
-    made
+    Ok(made)
+}
+
+/// What an entry of flows is made from, with the code that it names.
+struct Supplied {
+    protocol: Arc<dyn Transport>,
+    pep: Option<PepPlan>,
+    traffic: TrafficConfig,
+}
+
+fn supplied(
+    config: &ScenarioConfig,
+    entry: &FlowConfig,
+    pep: Option<&PepPlan>,
+    scripts: &mut dyn Scripts,
+) -> Result<Supplied, ScenarioError> {
+    let mut transport = |own: Arc<dyn Transport>| {
+        let supplied = own.supplied(&mut |name| scripts.controller(name)).map_err(|error| error.within("transport"))?;
+        Ok(supplied.unwrap_or(own))
+    };
+    let protocol = transport(entry.satellite_transport().entry().build(config.default_packet_bytes()))?;
+    let of_pep = |pep: &PepPlan| Ok(PepPlan { delay: pep.delay, transport: transport(Arc::clone(&pep.transport))? });
+    let pep = pep.map(of_pep).transpose()?;
+    let mut traffic = entry.traffic.clone();
+    traffic.entry_mut().supply(&mut |name| scripts.source(name)).map_err(|error| error.within("traffic"))?;
+    Ok(Supplied { protocol, pep, traffic })
 }
 
 impl Flows {

@@ -24,8 +24,10 @@ mod proxy;
 mod report;
 mod run;
 mod schedule;
+mod scripts;
 
 pub(crate) use build::build;
 pub use build::{Choosers, last_hop_streams};
 pub use departure::{Departure, Fate, Offer, OfferError};
 pub(crate) use run::World;
+pub use scripts::{Nobody, Scripts};

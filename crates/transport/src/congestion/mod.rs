@@ -11,6 +11,7 @@ mod hystart;
 mod tests;
 mod window;
 
+pub use external::FindControl;
 pub use hystart::HyStart;
 use units::{BitRate, Duration, FieldError, Time};
 pub use window::Window;
@@ -32,6 +33,7 @@ units::registry! {
         "bbr3" => Bbr3(Bbr3Config) in bbr3,
         "peach" => Peach(PeachConfig) in peach,
         "noordwijk" => Noordwijk(NoordwijkConfig) in noordwijk,
+        "external" => External(ExternalConfig) in external,
     }
 }
 
@@ -51,6 +53,22 @@ pub trait Kind {
     /// How the window moves between losses.
     fn growth(&self) -> Growth {
         Growth::Acknowledged
+    }
+
+    /// Whether the code that it names, if any, is among what scripts have registered.
+    ///
+    /// # Errors
+    /// Nobody has registered it.
+    fn check_registered(&self, _registered: &[String]) -> Result<(), FieldError> {
+        Ok(())
+    }
+
+    /// Takes what makes the controllers of the code that it names, if any: to be called before [`Kind::build`].
+    ///
+    /// # Errors
+    /// `find` knows none.
+    fn supply(&mut self, _find: &mut FindControl<'_>) -> Result<(), FieldError> {
+        Ok(())
     }
 
     /// A controller at the start of a connection; what is not given is that of the classic profile.

@@ -3,6 +3,7 @@
 mod bbr;
 mod bbr3;
 mod cubic;
+mod external;
 mod hybla;
 mod hystart;
 mod newreno;
@@ -258,6 +259,10 @@ fn refuses(text: &str, field: &str) {
     assert_eq!(config.entry().check().expect_err(text).field, field);
 }
 
+/// Of its defaults; a script's controller is the one of these tests.
 fn config(kind: &str) -> CongestionConfig {
-    serde_json::from_value(json!({ "kind": kind })).expect("every option has a default")
+    let given = if kind == "external" { json!({ "kind": kind, "name": "test" }) } else { json!({ "kind": kind }) };
+    let mut config: CongestionConfig = serde_json::from_value(given).expect("every option has a default");
+    config.entry_mut().supply(&mut external::find).expect("the one of these tests");
+    config
 }

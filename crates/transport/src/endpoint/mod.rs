@@ -24,6 +24,7 @@ use std::sync::Arc;
 
 use units::{Bytes, Ecn, FieldError, Time};
 
+use crate::congestion::FindControl;
 use crate::external::ExternalPacket;
 use crate::tcp::{Counters, Flags, Info, Segment};
 use crate::udp::Datagram;
@@ -60,6 +61,14 @@ pub trait Kind {
     /// Fills in what is not given.
     fn resolve(&mut self, _default_packet: u32) {}
 
+    /// Whether the code that it names, if any, is among what scripts have registered as congestion controllers.
+    ///
+    /// # Errors
+    /// Nobody has registered it.
+    fn check_registered(&self, _controllers: &[String]) -> Result<(), FieldError> {
+        Ok(())
+    }
+
     /// The transport, from which ends are made.
     fn build(&self, default_packet: u32) -> Arc<dyn Transport>;
 }
@@ -80,6 +89,15 @@ pub trait Transport: Debug + Send + Sync {
     /// The name of its congestion controller; `None` if it has none.
     fn congestion(&self) -> Option<&'static str> {
         None
+    }
+
+    /// The same with the congestion controllers that a script has registered, before ends are made; `None` if it needs
+    /// none.
+    ///
+    /// # Errors
+    /// `find` knows no controller of that name.
+    fn supplied(&self, _find: &mut FindControl<'_>) -> Result<Option<Arc<dyn Transport>>, FieldError> {
+        Ok(None)
     }
 
     /// Bytes of data in a full packet; 1 where packets are counted and not bytes.

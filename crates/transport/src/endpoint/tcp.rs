@@ -6,6 +6,7 @@ use std::sync::Arc;
 use units::{Bytes, FieldError, Time};
 
 use super::{Act, Answer, Endpoint, Input, Kind, Payload, Service, Told, Transport, Wake};
+use crate::congestion::FindControl;
 pub use crate::tcp::TcpConfig;
 use crate::tcp::{Connection, Counters, Info, MAX_WINDOW, Segment, Settings, State};
 
@@ -26,6 +27,10 @@ impl Kind for TcpConfig {
         *self = self.resolved(default_packet);
     }
 
+    fn check_registered(&self, controllers: &[String]) -> Result<(), FieldError> {
+        self.congestion.entry().check_registered(controllers).map_err(|error| error.within("congestion"))
+    }
+
     fn build(&self, default_packet: u32) -> Arc<dyn Transport> {
         Arc::new(Tcp { settings: Arc::new(TcpConfig::resolve(self, default_packet)) })
     }
@@ -40,6 +45,12 @@ struct Tcp {
 impl Transport for Tcp {
     fn congestion(&self) -> Option<&'static str> {
         Some(self.settings.congestion.kind())
+    }
+
+    fn supplied(&self, find: &mut FindControl<'_>) -> Result<Option<Arc<dyn Transport>>, FieldError> {
+        let mut congestion = self.settings.congestion.clone();
+        congestion.entry_mut().supply(find).map_err(|error| error.within("congestion"))?;
+        Ok(Some(Arc::new(Tcp { settings: Arc::new(Settings { congestion, ..Settings::clone(&self.settings) }) })))
     }
 
     fn payload_bytes(&self) -> u32 {

@@ -1,0 +1,350 @@
+//! A source that calls a user's code: a script, or code outside of this crate.
+//!
+//! A [`Program`] is told the time and what has arrived, and acts by [`Acts`], which refuses what an application cannot do: to write
+//! before it opens, or after it closes.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Duration, FieldError, IPV4_UDP_HEADER_BYTES, Time, plugin};
+
+use crate::{Act, Action, End, Kind, MOST_CONNECTIONS, MakeRng, Needs, Source, UserSource, of_each_user};
+
+/// What a script writes: a class that it has registered acts for each user.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Script {
+    /// The name under which the script has registered its source.
+    pub name: String,
+    /// When it is asked first, from the start of the run.
+    pub start: Duration,
+    /// What it needs: `"stream"`, bytes from the server to the user; `"exchange"`, bytes both ways, of whose arrival it is told;
+    /// `"datagrams"`, packets of UDP from the server to the user.
+    pub service: Service,
+    /// The most connections that it opens, each a flow; 1 to 64.
+    #[schemars(range(min = 1, max = 64))]
+    pub connections: u32,
+    /// The largest datagram that it writes, with IP and UDP headers.
+    pub packet: Bytes,
+    /// What makes it; [`Kind::supply`] puts it here.
+    #[serde(skip)]
+    #[schemars(skip)]
+    maker: Supplied,
+}
+
+/// The transport service of a script's source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Service {
+    /// A byte stream from the server to the user.
+    #[default]
+    Stream,
+    /// A byte stream in both directions, of whose arrivals it is told.
+    Exchange,
+    /// Datagrams from the server to the user.
+    Datagrams,
+}
+
+/// Makes a user's program for each user of an entry.
+pub type MakeProgram = Arc<dyn Fn(&ProgramStart) -> Box<dyn Program> + Send + Sync>;
+
+/// Finds what makes the programs of a name.
+pub type FindProgram<'a> = dyn FnMut(&str) -> Option<MakeProgram> + 'a;
+
+/// No part of the configuration's value: two are equal that name the same.
+#[derive(Clone, Default)]
+struct Supplied(Option<MakeProgram>);
+
+impl PartialEq for Supplied {
+    fn eq(&self, _other: &Supplied) -> bool {
+        true
+    }
+}
+
+impl fmt::Debug for Supplied {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "supplied" } else { "not supplied" })
+    }
+}
+
+impl Default for Script {
+    fn default() -> Script {
+        Script {
+            name: String::new(),
+            start: Duration::ZERO,
+            service: Service::Stream,
+            connections: 1,
+            packet: Bytes::new(1_000),
+            maker: Supplied::default(),
+        }
+    }
+}
+
+impl Script {
+    fn largest_datagram(&self) -> u64 {
+        self.packet.get().saturating_sub(u64::from(IPV4_UDP_HEADER_BYTES))
+    }
+}
+
+impl Kind for Script {
+    fn check(&self) -> Result<(), FieldError> {
+        plugin::check_given("source", &self.name)?;
+        if !(1..=MOST_CONNECTIONS).contains(&self.connections) {
+            let reason = format!("{} is not from 1 to {MOST_CONNECTIONS}", self.connections);
+            return Err(FieldError::new("connections", reason));
+        }
+        let least = u64::from(IPV4_UDP_HEADER_BYTES) + 1;
+        if !(least..=65_535).contains(&self.packet.get()) {
+            return Err(FieldError::new("packet", format!("{} is not from {least} to 65535 B", self.packet)));
+        }
+        Ok(())
+    }
+
+    fn build(&self, offsets: &[Duration], duration: Duration, streams: &mut MakeRng) -> Vec<UserSource> {
+        let make = self.maker.0.as_ref().expect("a world supplies what its scenario names");
+        let mut user = 0;
+        of_each_user(offsets, streams, |offset, own| {
+            let start = Time::ZERO + self.start + offset;
+            let entropy = own("traffic.script").next_u64();
+            let given = ProgramStart { user, start, duration, entropy };
+            user += 1;
+            let acts = Acts::new(self.service, self.connections, self.largest_datagram());
+            [ScriptSource { program: make(&given), acts, due: Some(start), told: Time::ZERO }]
+        })
+    }
+
+    fn needs(&self) -> Needs {
+        match self.service {
+            Service::Stream => Needs::Stream,
+            Service::Exchange => Needs::Exchange,
+            Service::Datagrams => Needs::Datagrams { packet: self.packet.get() as u32 },
+        }
+    }
+
+    fn expected_flows(&self, users: u32, _duration: Duration) -> f64 {
+        f64::from(users) * f64::from(self.connections)
+    }
+
+    fn check_registered(&self, registered: &[String]) -> Result<(), FieldError> {
+        plugin::check_registered("source", &self.name, registered)
+    }
+
+    fn supply(&mut self, find: &mut FindProgram<'_>) -> Result<(), FieldError> {
+        self.maker = Supplied(Some(find(&self.name).ok_or_else(|| plugin::unknown("source", &self.name, &[]))?));
+        Ok(())
+    }
+}
+
+/// What a program is made for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProgramStart {
+    /// The user's number within the entry.
+    pub user: u32,
+    /// When it is asked first.
+    pub start: Time,
+    /// The length of the run.
+    pub duration: Duration,
+    /// A number of the user's own random stream.
+    pub entropy: u64,
+}
+
+/// A user's source.
+pub trait Program: Send {
+    /// The time that it asked for is there: it acts, and says when to be asked again.
+    fn on_timeout(&mut self, now: Time, acts: &mut Acts) -> Option<Time>;
+
+    /// The application at `end` of a connection has received `bytes` in order since the connection began ([`Service::Exchange`]
+    /// only). `Some` moves the time of the next [`Program::on_timeout`].
+    fn on_delivered(&mut self, now: Time, connection: u32, end: End, bytes: u64, acts: &mut Acts) -> Option<Time>;
+}
+
+/// The acts of a program that are due, and what it may do.
+#[derive(Clone, Debug)]
+pub struct Acts {
+    service: Service,
+    largest_datagram: u64,
+    connections: Vec<Connection>,
+    waiting: VecDeque<Act>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Connection {
+    open: bool,
+    /// By end: nothing more is written.
+    closed: [bool; 2],
+    written: u64,
+}
+
+/// The most bytes of one connection.
+const MOST_BYTES: u64 = 1 << 50;
+
+impl Acts {
+    /// Of a program that has done nothing yet.
+    pub fn new(service: Service, connections: u32, largest_datagram: u64) -> Acts {
+        let connections = vec![Connection::default(); connections as usize];
+        Acts { service, largest_datagram, connections, waiting: VecDeque::new() }
+    }
+
+    /// What the source needs of its transport.
+    pub fn service(&self) -> Service {
+        self.service
+    }
+
+    /// Takes an act, which is due at once.
+    ///
+    /// # Errors
+    /// An application cannot do that: why, in a line.
+    pub fn push(&mut self, act: Act) -> Result<(), String> {
+        let (service, count) = (self.service, self.connections.len());
+        let Some(connection) = self.connections.get_mut(act.connection as usize) else {
+            return Err(format!(
+                "connection {} of {count}: `connections` of the scenario says how many",
+                act.connection
+            ));
+        };
+        let end = act.end as usize;
+        if act.end == End::User && service != Service::Exchange {
+            return Err("the user's end acts only with service = \"exchange\"".to_owned());
+        }
+        match act.action {
+            Action::Open if connection.open => return Err(format!("connection {} is open", act.connection)),
+            Action::Open => connection.open = true,
+            _ if !connection.open => return Err(format!("connection {} is not open yet", act.connection)),
+            _ if connection.closed[end] => return Err(format!("connection {} is closed at this end", act.connection)),
+            Action::Close => connection.closed[end] = true,
+            Action::WriteForEver if service == Service::Datagrams => {
+                return Err("datagrams have an end: write one after the other".to_owned());
+            }
+            Action::WriteForEver => connection.written = MOST_BYTES,
+            Action::Write(bytes) => {
+                let most = if service == Service::Datagrams { self.largest_datagram } else { MOST_BYTES };
+                if bytes.get() == 0 || bytes.get() > most {
+                    return Err(format!("{} B are not from 1 to {most} B", bytes.get()));
+                }
+                if connection.written >= MOST_BYTES && service != Service::Datagrams {
+                    return Err(format!(
+                        "connection {} writes for ever, or has written all that it can",
+                        act.connection
+                    ));
+                }
+                connection.written = (connection.written + bytes.get()).min(MOST_BYTES);
+            }
+        }
+        self.waiting.push_back(act);
+        Ok(())
+    }
+}
+
+struct ScriptSource {
+    program: Box<dyn Program>,
+    acts: Acts,
+    due: Option<Time>,
+    /// When it was told of an arrival last: acts in response are due then.
+    told: Time,
+}
+
+impl ScriptSource {
+    /// Later than now: a program cannot hold the time.
+    fn after(now: Time, due: Option<Time>) -> Option<Time> {
+        due.map(|due| due.max(now + Duration::from_nanos(1)))
+    }
+}
+
+impl Source for ScriptSource {
+    fn connections(&self) -> u32 {
+        self.acts.connections.len() as u32
+    }
+
+    fn poll_action(&mut self, now: Time) -> Option<Act> {
+        if self.acts.waiting.is_empty() && self.due.is_some_and(|due| due <= now) {
+            let next = self.program.on_timeout(now, &mut self.acts);
+            self.due = ScriptSource::after(now, next);
+        }
+        self.acts.waiting.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        if self.acts.waiting.is_empty() { self.due } else { Some(self.told) }
+    }
+
+    fn handle_delivered(&mut self, now: Time, connection: u32, end: End, bytes: u64) {
+        self.told = now;
+        let next = self.program.on_delivered(now, connection, end, bytes, &mut self.acts);
+        self.due = ScriptSource::after(now, next).or(self.due);
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::TrafficConfig;
+    use crate::tests::{entry_streams, run};
+
+    /// Three writes, a second apart.
+    struct Three {
+        start: Time,
+        left: u32,
+    }
+
+    impl Program for Three {
+        fn on_timeout(&mut self, now: Time, acts: &mut Acts) -> Option<Time> {
+            let mut act = |action| acts.push(Act::on_first(End::Server, action)).unwrap();
+            if now == self.start {
+                act(Action::Open);
+            }
+            act(Action::Write(Bytes::new(1000)));
+            self.left -= 1;
+            if self.left == 0 {
+                act(Action::Close);
+            }
+            (self.left > 0).then(|| now + Duration::from_secs(1))
+        }
+
+        fn on_delivered(&mut self, _: Time, _: u32, _: End, _: u64, _: &mut Acts) -> Option<Time> {
+            None
+        }
+    }
+
+    pub(crate) fn example() -> TrafficConfig {
+        let mut config = TrafficConfig::Script(Script { name: "three".to_owned(), ..Script::default() });
+        let make: MakeProgram = Arc::new(|given: &ProgramStart| Box::new(Three { start: given.start, left: 3 }));
+        config.entry_mut().supply(&mut |name| (name == "three").then(|| Arc::clone(&make))).unwrap();
+        config
+    }
+
+    #[test]
+    fn it_acts_when_it_asked_to() {
+        let offsets = [Duration::from_secs(2)];
+        let mut built = example().entry().build(&offsets, Duration::from_secs(9), &mut entry_streams(1));
+        let done = run(&mut *built[0].source, Duration::from_millis(1));
+        let seconds: Vec<f64> = done.iter().map(|(at, _)| at.as_secs_f64()).collect();
+        assert_eq!(seconds, [2.0, 2.0, 3.0, 4.0, 4.0]);
+    }
+
+    #[test]
+    fn what_an_application_cannot_do_is_refused() {
+        let refused = |service, acts: &[(End, Action)]| {
+            let mut all = Acts::new(service, 1, 972);
+            let told = acts.iter().map(|&(end, action)| all.push(Act::on_first(end, action)));
+            told.last().unwrap().unwrap_err()
+        };
+        use Action::{Close, Open, Write, WriteForEver};
+        let write = |bytes| (End::Server, Write(Bytes::new(bytes)));
+        let open = (End::Server, Open);
+        assert_eq!(refused(Service::Stream, &[write(1)]), "connection 0 is not open yet");
+        assert_eq!(refused(Service::Stream, &[open, open]), "connection 0 is open");
+        let closed = refused(Service::Stream, &[open, (End::Server, Close), write(1)]);
+        assert_eq!(closed, "connection 0 is closed at this end");
+        assert_eq!(refused(Service::Datagrams, &[open, write(973)]), "973 B are not from 1 to 972 B");
+        assert_eq!(refused(Service::Stream, &[open, write(0)]), format!("0 B are not from 1 to {MOST_BYTES} B"));
+        assert!(refused(Service::Stream, &[open, (End::User, Close)]).contains("exchange"));
+        assert!(refused(Service::Datagrams, &[open, (End::Server, WriteForEver)]).contains("have an end"));
+        let after = refused(Service::Stream, &[open, (End::Server, WriteForEver), write(1)]);
+        assert!(after.contains("for ever"), "{after}");
+        let act = Act { connection: 1, ..Act::on_first(End::Server, Open) };
+        assert!(Acts::new(Service::Stream, 1, 1).push(act).unwrap_err().starts_with("connection 1 of 1"));
+    }
+}

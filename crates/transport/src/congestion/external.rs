@@ -1,0 +1,237 @@
+//! A controller that calls a user's code: a script, or code outside of this crate.
+//!
+//! It keeps the [`Window`], in whole segments as the sender counts them and as the number that the code has given, and calls a
+//! [`Control`] for each sample and event. What a window may not do is held here, whatever the code says: a controller that
+//! does not drive moves it by no acknowledgment in recovery, and no threshold is above what it reduces from.
+
+use std::fmt;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BitRate, FieldError, Time, plugin};
+
+use super::{AckSample, Cause, Congestion, CongestionController, Event, Growth, Kind, Needs, Start, Window, share};
+
+/// A controller that a script has registered.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ExternalConfig {
+    /// The name under which the script has registered its controller.
+    pub name: String,
+    /// What makes it; [`Kind::supply`] puts it here.
+    #[serde(skip)]
+    #[schemars(skip)]
+    maker: Supplied,
+}
+
+/// Makes a user's controller at the start of a connection.
+pub type MakeControl = Arc<dyn Fn(&Start) -> Box<dyn Control> + Send + Sync>;
+
+/// Finds what makes the controller of a name.
+pub type FindControl<'a> = dyn FnMut(&str) -> Option<MakeControl> + 'a;
+
+/// No part of the configuration's value: two are equal that name the same.
+#[derive(Clone, Default)]
+struct Supplied(Option<MakeControl>);
+
+impl PartialEq for Supplied {
+    fn eq(&self, _other: &Supplied) -> bool {
+        true
+    }
+}
+
+impl fmt::Debug for Supplied {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "supplied" } else { "not supplied" })
+    }
+}
+
+impl ExternalConfig {
+    /// The controller of this name.
+    pub fn named(name: &str) -> ExternalConfig {
+        ExternalConfig { name: name.to_owned(), maker: Supplied::default() }
+    }
+}
+
+impl Kind for ExternalConfig {
+    fn check(&self) -> Result<(), FieldError> {
+        plugin::check_given("controller", &self.name)
+    }
+
+    fn check_registered(&self, registered: &[String]) -> Result<(), FieldError> {
+        plugin::check_registered("controller", &self.name, registered)
+    }
+
+    fn supply(&mut self, find: &mut FindControl<'_>) -> Result<(), FieldError> {
+        self.maker = Supplied(Some(find(&self.name).ok_or_else(|| plugin::unknown("controller", &self.name, &[]))?));
+        Ok(())
+    }
+
+    /// Nothing is promised.
+    fn growth(&self) -> Growth {
+        Growth::Delay
+    }
+
+    /// # Panics
+    /// It was not supplied.
+    fn build(&self, start: Start) -> Box<dyn CongestionController> {
+        let make = self.maker.0.as_ref().expect("a world supplies what its scenario names");
+        Box::new(External::new(make(&start), start))
+    }
+}
+
+/// A user's controller.
+pub trait Control: Send {
+    /// What it needs of the sender: asked once. [`Needs::probes`] is not for it.
+    fn needs(&self) -> Needs;
+
+    /// An acknowledgment with news.
+    fn on_ack(&mut self, sample: &AckSample, view: View) -> Answer;
+
+    /// Something else happened. At [`Event::Congestion`] the answer's threshold is where the window is to go; without one it is
+    /// half (RFC 5681 section 3.1).
+    fn on_event(&mut self, now: Time, event: &Event, view: View) -> Answer;
+}
+
+/// The window as a user's controller sees it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct View {
+    /// The window in segments: what was answered last, with its fraction, unless the sender has moved it since.
+    pub window: f64,
+    /// The slow start threshold in segments; infinite while there is none.
+    pub threshold: f64,
+}
+
+/// What a user's controller says.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// The window in segments, at least 1; the sender uses the whole ones. `None` leaves it.
+    pub window: Option<f64>,
+    /// The slow start threshold in segments, at least 2. `None` leaves it.
+    pub threshold: Option<f64>,
+    /// See [`CongestionController::pacing_rate`]; for those that ask for rates.
+    pub pacing_rate: Option<BitRate>,
+    /// See [`CongestionController::poll_timeout`].
+    pub timeout: Option<Time>,
+}
+
+/// The largest window, in segments: more than any path holds.
+pub const MOST_SEGMENTS: f64 = 1e9;
+
+/// See [`ExternalConfig`].
+pub struct External {
+    control: Box<dyn Control>,
+    needs: Needs,
+    window: Window,
+    /// The window that was answered last.
+    answered: f64,
+    pacing_rate: Option<BitRate>,
+    timeout: Option<Time>,
+}
+
+impl External {
+    /// A controller at the start of a connection.
+    pub fn new(control: Box<dyn Control>, start: Start) -> External {
+        let window = start.window();
+        let needs = Needs { probes: false, ..control.needs() };
+        External { needs, control, answered: f64::from(window.size), window, pacing_rate: None, timeout: None }
+    }
+
+    fn view(&self) -> View {
+        let Window { size, threshold, .. } = self.window;
+        View {
+            window: if self.answered as u32 == size { self.answered } else { f64::from(size) },
+            threshold: if threshold == Window::NO_THRESHOLD { f64::INFINITY } else { f64::from(threshold) },
+        }
+    }
+
+    fn follow(&mut self, answer: &Answer, may_move: bool) {
+        (self.pacing_rate, self.timeout) = (answer.pacing_rate, answer.timeout);
+        if !may_move {
+            return;
+        }
+        if let Some(threshold) = answer.threshold {
+            let none = threshold >= f64::from(Window::NO_THRESHOLD);
+            self.window.threshold = if none { Window::NO_THRESHOLD } else { (threshold as u32).max(2) };
+        }
+        if let Some(window) = answer.window.filter(|window| !window.is_nan()) {
+            self.answered = window.clamp(1.0, MOST_SEGMENTS);
+            self.window.size = self.answered as u32;
+        }
+    }
+
+    fn reduce(&mut self, congestion: &Congestion, answer: &Answer) {
+        let half = share(congestion.from, 0.5);
+        let most = congestion.from.max(2);
+        let threshold = answer.threshold.map_or(half, |threshold| (threshold as u32).clamp(2, most));
+        if !self.needs.drives {
+            self.window.threshold = threshold;
+        }
+        // A controller that does not drive closes the window by its threshold alone.
+        self.follow(&Answer { threshold: None, ..*answer }, self.needs.drives);
+    }
+}
+
+impl CongestionController for External {
+    #[inline]
+    fn window(&self) -> &Window {
+        &self.window
+    }
+
+    #[inline]
+    fn window_mut(&mut self) -> &mut Window {
+        &mut self.window
+    }
+
+    fn on_ack(&mut self, sample: &AckSample) {
+        let answer = self.control.on_ack(sample, self.view());
+        self.follow(&answer, sample.may_grow || self.needs.drives);
+    }
+
+    fn on_event(&mut self, now: Time, event: &Event) {
+        let answer = self.control.on_event(now, event, self.view());
+        match event {
+            Event::Congestion(congestion) => self.reduce(congestion, &answer),
+            _ => self.follow(&answer, true),
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        self.needs
+    }
+
+    fn pacing_rate(&self) -> Option<BitRate> {
+        self.pacing_rate
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        self.timeout
+    }
+}
+
+impl Event {
+    /// In a word or two.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Event::Established { .. } => "established",
+            Event::Starts { .. } => "starts",
+            Event::Sent { .. } => "sent",
+            Event::Lost(_) => "lost",
+            Event::Congestion(_) => "congestion",
+            Event::TimedOut => "timed-out",
+            Event::Recovered => "recovered",
+            Event::Undone => "undone",
+            Event::Restarted => "restarted",
+            Event::ProbeAcked { .. } => "probe-acked",
+            Event::Timeout { .. } => "timeout",
+        }
+    }
+}
+
+impl Cause {
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        ["loss", "mark", "timeout"][self as usize]
+    }
+}

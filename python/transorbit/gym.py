@@ -1,0 +1,248 @@
+"""Environments of Gymnasium, for learned policies: a congestion controller and a scheduler.
+
+A step is an interval of simulated time. All that happens in it, happens in the core: the agent's action holds for the
+interval, and what was seen in it comes back at its end. An episode is a run of the scenario, ended by `truncated` at
+its duration; `reset(seed=…)` is the seed of the run, so that the same seed and actions give the same episode.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from transorbit import _core, plugins
+from transorbit.scenario import Scenario
+
+try:
+    import gymnasium
+    import numpy as np
+except ImportError:
+    raise ImportError('transorbit.gym needs gymnasium; it comes with: pip install "transorbit[gym]"') from None
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+__all__ = ["ControllerEnv", "SchedulerEnv"]
+
+_NAME = "transorbit.gym"
+_MOST_SEEDS = 2**31
+_MOST_SEGMENTS = 100_000.0
+_LEAST_BPS, _MOST_BPS = 10_000.0, 10e9
+
+# One download over a bottleneck: as little as there can be to control.
+BOTTLENECK = """
+title    = "One download over a bottleneck"
+duration = "20 s"
+[path]
+kind  = "fixed"
+delay = "20 ms"
+[channel]
+kind = "clear"
+[last_hop]
+rate      = "6 Mbit/s"
+delay     = "0 ms"
+scheduler = { kind = "droptail", buffer = "100 ms" }
+harq      = { kind = "none" }
+[[flows]]
+transport = "tcp"
+traffic   = "bulk"
+[record]
+series = false
+"""
+
+
+class _Env(gymnasium.Env["NDArray[np.float32]", "NDArray[np.float32]"]):
+    """What both have in common: a run that goes on by intervals."""
+
+    def __init__(self, scenario: Scenario, interval_s: float, key: str, kind: str) -> None:
+        if not 1e-6 <= interval_s <= 1e6:
+            raise _core.ScenarioError(f"interval_s: {interval_s!r} was given, seconds from 1e-6 to 1e6 are expected")
+        self._scenario = scenario.replace({key: {"kind": "external", "name": _NAME}, "record.series": False})
+        self._interval = interval_s
+        self._kind = kind
+        self._names = plugins.REGISTRY.names()
+        self._names[kind] = [*self._names[kind], _NAME]
+        self._scenario._core.check(self._names)
+
+    def _begin(self, seed: int | None, policy: object) -> None:
+        """A run of its own; `policy` takes the agent's actions in it."""
+        root = int(self.np_random.integers(_MOST_SEEDS)) if seed is None else seed
+
+        def find(kind: str, name: str) -> object | None:
+            return policy if (kind, name) == (self._kind, _NAME) else plugins.REGISTRY.find(kind, name)
+
+        self._simulation = self._scenario._core.simulation(root, find, self._scenario._plans, self._names)
+        self._end = self._simulation.duration_s - 1e-9
+        self._now = 0.0
+
+    @property
+    def now_s(self) -> float:
+        """The simulated time in seconds."""
+        return self._now
+
+    def summary(self) -> dict[str, Any]:
+        """The numbers of the run up to now, as `Result.summary` has them; ends the episode."""
+        import json
+
+        summary: dict[str, Any] = json.loads(self._simulation.finish(self._now < self._end).summary_json())
+        self._now = self._simulation.duration_s
+        return summary
+
+
+class ControllerEnv(_Env):
+    """A congestion controller: how much may be on its way.
+
+    Observation, of the interval that has passed: mean round-trip time (s; the last one known, where none was measured),
+    shortest round-trip time so far (s), delivered rate (Mbit/s of payload), segments in flight, segments lost.
+
+    Action: a number from -1 to 1, by which window or rate change: to 2^action times what they were.
+
+    Reward: delivered rate in Mbit/s, less `delay_weight` times the queueing delay in seconds (round-trip time less the
+    shortest), less `loss_weight` times the lost share of segments; or what `reward(observation)` says.
+
+    All flows of the first entry of the scenario are steered alike; other entries run what the scenario says.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario | str | Path | None = None,
+        *,
+        interval_s: float = 0.01,
+        steers: str = "window",
+        delay_weight: float = 10.0,
+        loss_weight: float = 10.0,
+        reward: Callable[[NDArray[np.float32]], float] | None = None,
+    ) -> None:
+        """Make the environment.
+
+        Args:
+            scenario: a scenario, or the name or path of one; by default one download over 6 Mbit/s and 40 ms.
+            interval_s: the time of a step in simulated seconds.
+            steers: "window", or "rate": the sender spaces segments at the agent's rate, with a window of two round
+                trips of it.
+            delay_weight: of the reward.
+            loss_weight: of the reward.
+            reward: a reward of one's own.
+
+        Raises:
+            ScenarioError: the scenario is wrong, or an argument.
+        """
+        if steers not in ("window", "rate"):
+            raise _core.ScenarioError(f'steers: {steers!r} was given, "window" or "rate" is expected')
+        super().__init__(_scenario(scenario), interval_s, "flows.0.transport.congestion", "controller")
+        self._paced = steers == "rate"
+        self._weights = delay_weight, loss_weight
+        self._reward = reward
+        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32)
+        self.observation_space = gymnasium.spaces.Box(0.0, np.inf, (5,), np.float32)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        """Begin a run; the window is 10 segments, the rate 1 Mbit/s."""
+        super().reset(seed=seed, options=options)
+        self._steering = _core.Steering(self._paced)
+        self._begin(seed, self._steering)
+        self._window, self._rate = 10.0, 1e6
+        return np.zeros(5, np.float32), {}
+
+    def step(self, action: NDArray[np.float32]) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        """Let an interval pass with another window or rate."""
+        factor = 2.0 ** float(action[0])
+        if self._paced:
+            self._rate = min(max(self._rate * factor, _LEAST_BPS), _MOST_BPS)
+        else:
+            self._window = min(max(self._window * factor, 1.0), _MOST_SEGMENTS)
+        self._now += self._interval
+        rtt, least, bytes_, in_flight, delivered, lost = self._steering.step(
+            self._simulation, self._now, self._window, self._rate
+        )
+        if self._paced:
+            # Two round trips at the rate; 12 kbit is about a segment.
+            self._window = max(2.0 * self._rate * rtt / 12_000.0, 10.0)
+        rate = bytes_ * 8e-6 / self._interval
+        seen = np.array((rtt, least, rate, in_flight, lost), np.float32)
+        if self._reward:
+            reward = float(self._reward(seen))
+        else:
+            share = lost / (delivered + lost) if lost else 0.0
+            reward = rate - self._weights[0] * (rtt - least) - self._weights[1] * share
+        return seen, reward, False, self._now >= self._end, {}
+
+
+class SchedulerEnv(_Env):
+    """A scheduler of the last hop: who is served.
+
+    Observation, four numbers for each user: packets waiting, the wait of the first one (s) and mutual information of a
+    coded bit (0 to 1), as at the last choice of the interval and 0 where nothing waited; Mbit/s begun in the interval.
+
+    Action: a weight for each user, -1 to 1. While it holds, the waiting user of the greatest weight is served first; of
+    equal ones, who has waited longest.
+
+    Reward: Mbit/s begun of all users, less `wait_weight` times the mean wait of the users' first packets in seconds; or
+    what `reward(observation)` says.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario | str | Path = "voip",
+        *,
+        interval_s: float = 0.02,
+        wait_weight: float = 10.0,
+        reward: Callable[[NDArray[np.float32]], float] | None = None,
+    ) -> None:
+        """Make the environment.
+
+        Args:
+            scenario: a scenario, or the name or path of one.
+            interval_s: the time of a step in simulated seconds.
+            wait_weight: of the reward.
+            reward: a reward of one's own.
+
+        Raises:
+            ScenarioError: the scenario is wrong, or an argument.
+        """
+        super().__init__(_scenario(scenario), interval_s, "last_hop.scheduler", "scheduler")
+        self.users = _users(self._scenario)
+        self._weight = wait_weight
+        self._reward = reward
+        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (self.users,), np.float32)
+        self.observation_space = gymnasium.spaces.Box(0.0, np.inf, (4 * self.users,), np.float32)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        """Begin a run."""
+        super().reset(seed=seed, options=options)
+        self._queues = _core.Weights(self.users)
+        self._begin(seed, self._queues)
+        return np.zeros(4 * self.users, np.float32), {}
+
+    def step(self, action: NDArray[np.float32]) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        """Let an interval pass with these weights."""
+        self._now += self._interval
+        users = np.array(self._queues.step(self._simulation, self._now, action.tolist()), np.float64)
+        users[:, 3] *= 8e-6 / self._interval
+        seen = users.astype(np.float32).reshape(-1)
+        if self._reward:
+            reward = float(self._reward(seen))
+        else:
+            reward = float(users[:, 3].sum() - self._weight * users[:, 1].mean())
+        return seen, reward, False, self._now >= self._end, {}
+
+
+def _scenario(given: Scenario | str | Path | None) -> Scenario:
+    if given is None:
+        return Scenario.from_toml(BOTTLENECK)
+    return given if isinstance(given, Scenario) else Scenario.load(given)
+
+
+def _users(scenario: Scenario) -> int:
+    import tomllib
+
+    users = 0
+    for flow in tomllib.loads(scenario.to_toml())["flows"]:
+        users = max(users, flow.get("first_user", users) + flow.get("count", 1))
+    return users

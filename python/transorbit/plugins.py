@@ -1,0 +1,254 @@
+"""A user's own Python in a run: schedulers, congestion controllers and traffic sources, by kind and name.
+
+A class is registered under a name by `transorbit.scheduler`, `transorbit.controller` or `transorbit.source`, in a
+script, a cell of a notebook, or a file that `--plugin` names on the command line. A scenario names it; nothing in a
+scenario, a sweep or a result folder is run. Its source is kept with results and sent to the workers of a cluster as
+text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import linecache
+import re
+import tomllib
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from transorbit import _inputs, _source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+_Factory = TypeVar("_Factory")
+
+
+class Kind(NamedTuple):
+    """A kind of code: how a scenario names it, and how the message of an error calls it."""
+
+    key: str
+    choice: str
+    word: str
+
+
+KINDS = {
+    "scheduler": Kind("last_hop.scheduler", "external", "a scheduler"),
+    "controller": Kind("flows.transport.congestion", "external", "a congestion controller"),
+    "source": Kind("flows.traffic", "script", "a traffic source"),
+}
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """What was registered under a name.
+
+    Attributes:
+        factory: what makes an object of it when called: the class.
+        given: its source, where that is known from the start: the file that registered it, or the caller's text.
+        file: the name of that file, if there is one.
+    """
+
+    kind: str
+    name: str
+    factory: Any
+    given: str | None = None
+    file: str = ""
+
+    def text(self) -> str:
+        """A Python file that registers it, with all of the user's code that it needs.
+
+        Raises:
+            SourceError: the source is not to be had.
+        """
+        if self.given is not None:
+            return self.given
+        return _source.text_of(self.factory, kind=self.kind, name=self.name)
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """A plugin as a task has it: text, or why there is none, and what tells it from other code (empty if nothing)."""
+
+    kind: str
+    name: str
+    text: str | None
+    reason: str
+    fingerprint: str
+
+    def refusal(self) -> str:
+        """Why it cannot be sent."""
+        key, _, word = KINDS[self.kind]
+        return (
+            f'{key}: "{self.name}" is {word} in Python, which cannot be sent to the workers ({self.reason}): '
+            "without dask it runs on the cores of this machine"
+        )
+
+
+class Registry:
+    """What is registered, by kind and name."""
+
+    def __init__(self) -> None:
+        self._plugins: dict[tuple[str, str], Plugin] = {}
+
+    def add(self, plugin: Plugin) -> None:
+        """Take a plugin in the place of an earlier one of its name, as where a cell is run again."""
+        self._plugins[plugin.kind, plugin.name] = plugin
+
+    def get(self, kind: str, name: str) -> Plugin | None:
+        """The plugin of this name."""
+        return self._plugins.get((kind, name))
+
+    def find(self, kind: str, name: str) -> Any | None:
+        """What makes an object of it; None if nobody has registered the name."""
+        plugin = self._plugins.get((kind, name))
+        return plugin.factory if plugin else None
+
+    def names(self) -> dict[str, list[str]]:
+        """The names of each kind, in order."""
+        return {kind: sorted(name for of, name in self._plugins if of == kind) for kind in KINDS}
+
+
+REGISTRY = Registry()
+_INTO: ContextVar[Registry] = ContextVar("into", default=REGISTRY)
+# The text and the name of the file that is being run.
+_FILE: ContextVar[tuple[str, str] | None] = ContextVar("file", default=None)
+
+
+def register(kind: str, name: str, *, source: str | None = None) -> Callable[[_Factory], _Factory]:
+    """What registers a class, or anything that makes an object when called, under a name.
+
+    Args:
+        kind: one of `KINDS`.
+        name: as a scenario gives it.
+        source: the text of a Python file that registers it; by default it is found where the class was defined.
+    """
+
+    def add(factory: _Factory) -> _Factory:
+        text, file = _FILE.get() or (None, "")
+        _INTO.get().add(Plugin(kind, name, factory, source if source is not None else text, file))
+        return factory
+
+    return add
+
+
+@contextmanager
+def running(text: str, file: str) -> Iterator[None]:
+    """While a file is run: what it registers has its text."""
+    token = _FILE.set((text, file))
+    try:
+        yield
+    finally:
+        _FILE.reset(token)
+
+
+def loaded(shipped: Iterable[Shipped]) -> Registry:
+    """A registry of its own with what these texts register: for a worker, which may have tasks of several sweeps.
+
+    Raises:
+        Exception: whatever a text raises.
+    """
+    registry = Registry()
+    token = _INTO.set(registry)
+    try:
+        for each in shipped:
+            assert each.text is not None, "refused before it is sent"
+            file = f"<{each.kind} {each.name} {_sha256(each.text)[:12]}>"
+            linecache.cache[file] = (len(each.text), None, each.text.splitlines(keepends=True), file)
+            with running(each.text, file):
+                exec(compile(each.text, file, "exec"), {"__name__": "transorbit_plugin"})  # noqa: S102 - the client's own
+    finally:
+        _INTO.reset(token)
+    return registry
+
+
+def used(toml: str) -> list[Plugin]:
+    """What a resolved scenario asks for and is registered, in the order of kinds and names."""
+    if '"external"' not in toml and '"script"' not in toml:
+        return []
+    table = tomllib.loads(toml)
+    hop, flows = table.get("last_hop", {}), table.get("flows", [])
+    transports = [part["transport"] for flow in flows for part in (flow, flow.get("pep", {})) if "transport" in part]
+    asked = {
+        "scheduler": [part.get("scheduler") for part in (hop, *hop.get("classes", []))],
+        "controller": [transport.get("congestion") for transport in transports if isinstance(transport, dict)],
+        "source": [flow.get("traffic") for flow in flows],
+    }
+    names = {(kind, name) for kind, choices in asked.items() for each in choices if (name := _named(kind, each))}
+    return [plugin for key in sorted(names) if (plugin := REGISTRY.get(*key))]
+
+
+def _named(kind: str, choice: object) -> str | None:
+    """The name in a table `{ kind = "external", name = … }`."""
+    if isinstance(choice, dict) and choice.get("kind") == KINDS[kind].choice and isinstance(choice.get("name"), str):
+        return str(choice["name"])
+    return None
+
+
+def mentioned(table: object) -> list[Plugin]:
+    """What tables of any shape may ask for, such as the axes of a sweep, and is registered."""
+    names: set[tuple[str, str]] = set()
+
+    def walk(value: object) -> None:
+        if isinstance(value, dict):
+            names.update((kind, name) for kind in KINDS if (name := _named(kind, value)))
+            for item in value.values():
+                walk(item)
+        elif isinstance(value, list):
+            for item in value:
+                walk(item)
+        elif isinstance(value, str) and "{" in value:
+            # A value as `--set` writes it.
+            names.update((kind, name) for kind in KINDS for name in re.findall(r'name *= *["\']([^"\']+)', value))
+
+    walk(table)
+    return [plugin for key in sorted(names) if (plugin := REGISTRY.get(*key))]
+
+
+def shipped(toml: str) -> tuple[Shipped, ...]:
+    """What a resolved scenario asks for, as a task has it."""
+    from transorbit.sweep import code
+
+    sent = []
+    for plugin in used(toml):
+        text, reason = _text(plugin)
+        # The text of a plugin is all of it where it is known from the start; otherwise its values are looked at too.
+        fingerprint = code.fingerprint(plugin.factory) or ""
+        sent.append(Shipped(plugin.kind, plugin.name, text, reason, fingerprint))
+    return tuple(sent)
+
+
+def _text(plugin: Plugin) -> tuple[str | None, str]:
+    try:
+        return plugin.text(), ""
+    except _source.SourceError as error:
+        return None, str(error)
+
+
+def kept(plugins: Iterable[Plugin]) -> tuple[_inputs.Input, ...]:
+    """The sources as a result folder keeps them; one that cannot be had has no contents."""
+    inputs = []
+    for plugin in plugins:
+        text, reason = _text(plugin)
+        contents = f"# The source of this {plugin.kind} could not be kept: {reason}.\n" if text is None else text
+        file = f"{plugin.kind}-{re.sub(r'[^A-Za-z0-9._-]', '_', plugin.name)}.py"
+        data = contents.encode()
+        inputs.append(_inputs.Input(f"{plugin.kind} {plugin.name}", f"plugins/{file}", _sha256(contents), data))
+    return tuple(inputs)
+
+
+def write(plugins: Iterable[Plugin], directory: Path) -> None:
+    """Keep the sources in the folder of a sweep, with their hashes."""
+    import json
+
+    inputs = kept(plugins)
+    if inputs:
+        _inputs.write(inputs, directory)
+        text = json.dumps(_inputs.described(inputs), indent=2) + "\n"
+        (directory / "plugins" / "plugins.json").write_text(text, encoding="utf-8")
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
