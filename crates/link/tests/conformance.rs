@@ -42,6 +42,7 @@ fn queue_json(kind: &str) -> serde_json::Value {
         "pie" => {
             json!({ "kind": kind, "target": "1 ms", "interval": "1 ms", "burst": "2 ms", "alpha": 100, "beta": 100 })
         }
+        "dualpi2" => json!({ "kind": kind, "target": "1 ms", "rtt_max": "2 ms" }),
         "time-limit" => json!({ "kind": kind, "limit": "3 ms" }),
         other => json!({ "kind": other }),
     }

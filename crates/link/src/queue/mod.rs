@@ -4,8 +4,8 @@
 //! and decides; it never changes a packet. A scheduler makes one queue, or one for each user, each with a manager of
 //! its own. A new manager is a file here, a line in the registry, and passes the conformance test of this crate.
 //!
-//! A manager may keep packets in two queues side by side (see [`Lane`]): then it also says which of the two first packets
-//! goes. To a scheduler they are one queue, whose first packet may change when one arrives.
+//! A manager may keep packets in two queues side by side (see [`Lane`]): then it also says which of the two first
+//! packets goes. To a scheduler they are one queue, whose first packet may change when one arrives.
 //!
 //! A mark is the congestion-experienced codepoint of RFC 3168. Only a packet whose transport understands marks is
 //! marked; for others the same decision is a drop.
@@ -17,7 +17,8 @@ use std::collections::VecDeque;
 use rand::Rng;
 use units::{Duration, Ecn, FieldError, Time};
 
-use dual::LowLatency;
+pub use dual::{Heads, Lane};
+use dual::{LowLatency, Packets};
 
 use crate::buffer::{Backlog, Limit, LinkFacts};
 use crate::packet::{DropReason, PacketRef};
@@ -29,6 +30,7 @@ units::registry! {
         "red" => Red(RedConfig) in red,
         "codel" => Codel(CodelConfig) in codel,
         "pie" => Pie(PieConfig) in pie,
+        "dualpi2" => DualPi2(DualPi2Config) in dualpi2,
         "time-limit" => TimeLimit(TimeLimitConfig) in time_limit,
     }
 }
@@ -50,7 +52,8 @@ pub trait Kind {
 
 /// Decides which packets of one queue are marked or dropped although there is room.
 pub trait QueueManager: Send {
-    /// `packet` arrives at a queue with the backlog `waiting`; where there are two, that of its lane. Also called for a packet that then finds no room.
+    /// `packet` arrives at a queue with the backlog `waiting`; where there are two, that of its lane. Also called for a
+    /// packet that then finds no room.
     fn on_arrival(&mut self, now: Time, packet: &PacketRef, waiting: Backlog) -> Decision {
         let _ = (now, packet, waiting);
         Decision::Pass
@@ -90,7 +93,8 @@ pub trait QueueManager: Send {
         heads.older()
     }
 
-    /// Called before a packet arrives, leaves or is dropped at `now`: since the last such event these were the first packets.
+    /// Called before a packet arrives, leaves or is dropped at `now`: since the last such event these were the first
+    /// packets.
     fn on_progress(&mut self, now: Time, heads: Heads) {
         let _ = (now, heads);
     }
@@ -103,35 +107,6 @@ pub trait QueueManager: Send {
     /// The limit on a packet's waiting time, if there is one; constant.
     fn max_wait(&self) -> Option<Duration> {
         None
-    }
-}
-
-/// The two queues of a manager that keeps packets apart (RFC 9332 section 2.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lane {
-    /// The Classic queue, "C".
-    Classic,
-    /// The low-latency queue, "L".
-    LowLatency,
-}
-
-/// When the first packets of two queues arrived; `None` where nothing waits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Heads {
-    /// Of the Classic queue.
-    pub classic: Option<Time>,
-    /// Of the low-latency queue.
-    pub low_latency: Option<Time>,
-}
-
-impl Heads {
-    /// The lane whose first packet came first; the low-latency one if they came together or nothing waits.
-    pub fn older(self) -> Lane {
-        match (self.classic, self.low_latency) {
-            (Some(classic), Some(low)) if classic < low => Lane::Classic,
-            (Some(_), None) => Lane::Classic,
-            _ => Lane::LowLatency,
-        }
     }
 }
 
@@ -153,9 +128,6 @@ impl Decision {
         if ecn && packet.ecn.is_capable() { Decision::Mark } else { Decision::Drop }
     }
 }
-
-/// Packets with the time of their arrival.
-type Packets = VecDeque<(PacketRef, Time)>;
 
 /// A first-in-first-out queue with a limit and, optionally, a manager; or two, which share the limit.
 pub struct Queue {
@@ -376,5 +348,102 @@ impl Queue {
         debug_assert!(packet.ecn.is_capable(), "{packet:?} cannot carry a mark");
         self.marked += u64::from(packet.ecn != Ecn::Ce);
         packet.ecn = Ecn::Ce;
+    }
+}
+
+/// Of a queue whose manager keeps two.
+impl Queue {
+    fn heads(&self) -> Heads {
+        let low = self.low_latency.as_ref().and_then(|low| low.get(0));
+        Heads { classic: self.packets.front().map(|&(_, since)| since), low_latency: low.map(|&(_, since)| since) }
+    }
+
+    /// The lane whose first packet goes next; that of all packets where there is one queue.
+    fn first_lane(&self) -> Lane {
+        let Some(manager) = self.manager.as_ref().filter(|_| self.low_latency.is_some()) else { return Lane::Classic };
+        let heads = self.heads();
+        match (heads.classic, heads.low_latency) {
+            (Some(_), Some(_)) => manager.first(heads),
+            _ => heads.older(),
+        }
+    }
+
+    #[inline(never)]
+    fn dual_head(&self) -> Option<&(PacketRef, Time)> {
+        match self.first_lane() {
+            Lane::Classic => self.packets.front(),
+            Lane::LowLatency => self.low_latency.as_ref()?.get(0),
+        }
+    }
+
+    /// Tells the manager of two queues which packets were first until `now`.
+    #[inline]
+    fn progress(&mut self, now: Time) {
+        if self.low_latency.is_some() {
+            let heads = self.heads();
+            if let Some(manager) = &mut self.manager {
+                manager.on_progress(now, heads);
+            }
+        }
+    }
+
+    /// The backlog of the packet's lane, which is that of all where there is one queue.
+    #[inline]
+    fn beside(&self, packet: &PacketRef) -> Backlog {
+        let Some(low) = &self.low_latency else { return self.backlog() };
+        match self.lane_of(packet) {
+            Lane::Classic => Backlog { packets: self.packets.len(), bytes: self.bytes - low.bytes() },
+            Lane::LowLatency => Backlog { packets: low.len(), bytes: low.bytes() },
+        }
+    }
+
+    fn lane_of(&self, packet: &PacketRef) -> Lane {
+        self.manager.as_ref().map_or(Lane::Classic, |manager| manager.lane(packet))
+    }
+
+    /// Puts a packet that was admitted behind the others of its lane.
+    #[inline(never)]
+    fn add(&mut self, now: Time, packet: PacketRef) {
+        let lane = self.lane_of(&packet);
+        match &mut self.low_latency {
+            Some(low) if lane == Lane::LowLatency => low.push(now, packet),
+            _ => self.packets.push_back((packet, now)),
+        }
+    }
+
+    /// Takes the first packet of a lane out.
+    fn take(&mut self, lane: Lane) -> Option<(PacketRef, Time)> {
+        let taken = match &mut self.low_latency {
+            Some(low) if lane == Lane::LowLatency => low.pop()?,
+            _ => self.packets.pop_front()?,
+        };
+        self.bytes -= u64::from(taken.0.size);
+        Some(taken)
+    }
+
+    #[inline(never)]
+    fn pop_dual(&mut self, now: Time) -> Option<PacketRef> {
+        self.progress(now);
+        let (packet, since) = self.take(self.first_lane())?;
+        self.pop_managed(now, packet, since)
+    }
+
+    /// As [`Queue::expire`], for the first packets of both queues in the order of their time limits.
+    #[cold]
+    fn expire_dual(&mut self, now: Time, limit: Duration) -> bool {
+        let mut last = None;
+        loop {
+            let heads = self.heads();
+            let oldest = heads.classic.into_iter().chain(heads.low_latency).min();
+            let Some(at) = oldest.map(|since| since + limit).filter(|&at| at < now) else { break };
+            self.progress(at);
+            let Some((packet, _)) = self.take(heads.older()) else { break };
+            self.dropped.push_back((packet, DropReason::Timeout));
+            last = Some(at);
+        }
+        if let Some(at) = last {
+            self.note_emptied(at);
+        }
+        last.is_some()
     }
 }
