@@ -121,7 +121,7 @@ impl JsonSchema for EcnMode {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "anyOf": [{ "type": "boolean" }, { "type": "string", "enum": [ACCURATE] }] })
+        schemars::json_schema!({ "anyOf": [{ "type": "boolean" }, { "const": ACCURATE }] })
     }
 }
 
