@@ -18,7 +18,7 @@ from transorbit.plots.models import channel, constellation_delay
 from transorbit.plots.numbers import numbers
 from transorbit.plots.overview import overview
 from transorbit.plots.path import path_delay, return_link, satellite
-from transorbit.plots.run import goodput, harq, queue, window
+from transorbit.plots.run import goodput, harq, queue, queue_delay, window
 from transorbit.plots.sequence import sequence
 from transorbit.plots.style import publish, save, write
 from transorbit.plots.sweep import of_sweep
@@ -90,6 +90,7 @@ __all__ = [
     "plr",
     "publish",
     "queue",
+    "queue_delay",
     "return_link",
     "satellite",
     "save",
