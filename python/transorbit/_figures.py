@@ -42,6 +42,9 @@ OF_SERIES = {
     "satellite": Kind("path", "satellite", "elevation of the serving satellite, and Doppler shift of the carrier"),
     "harq": Kind("run", "harq", "how many transmissions the packets needed, under the channel's attenuation"),
     "queue": Kind("run", "queue", "the queue before the last hop, and the coded rate that leaves it"),
+    "queue-delay": Kind(
+        "run", "queue_delay", "how long each flow's packets waited in the queue; needs record.queue_delays"
+    ),
 }
 #: Those of what the users got.
 OF_USERS = {

@@ -6,6 +6,7 @@ mod decisions;
 mod fifo;
 mod handover;
 mod transit;
+mod waits;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -31,6 +32,7 @@ use fifo::Fifo;
 use handover::Pause;
 pub use handover::Transfer;
 use transit::Transit;
+use waits::Waits;
 
 /// See [`LastHopConfig`].
 ///
@@ -83,6 +85,8 @@ pub struct LastHop {
     counters: Counters,
     /// Takes the place of scheduler and bursts while it is there.
     fifo: Option<Fifo>,
+    /// How long packets wait, if somebody asks.
+    waits: Option<Box<Waits>>,
 }
 
 struct Flight {
@@ -188,6 +192,7 @@ impl LastHop {
             outputs: VecDeque::new(),
             counters: Counters::default(),
             fifo: None,
+            waits: None,
         };
         hop.fifo = Fifo::of(&hop);
         hop
@@ -198,6 +203,24 @@ impl LastHop {
         self.rates = Some(rates);
         // A burst's end is no longer known by its size.
         self.fifo = None;
+    }
+
+    /// From the start of the run on, waits are noted: [`LastHop::poll_wait`] is to be asked after each call. Nothing
+    /// else changes.
+    pub fn note_waits(&mut self) {
+        self.waits = Some(Box::default());
+        self.fifo = None;
+    }
+
+    /// Whether waits are noted.
+    pub fn notes_waits(&self) -> bool {
+        self.waits.is_some()
+    }
+
+    /// The next packet whose first transmission has begun, and how long it had waited for the transmitter.
+    #[inline]
+    pub fn poll_wait(&mut self) -> Option<(PacketRef, Duration)> {
+        self.waits.as_mut()?.poll()
     }
 
     /// A packet arrives at the satellite.
@@ -211,6 +234,9 @@ impl LastHop {
         self.counters.offered_bytes += u64::from(packet.size);
         match self.scheduler.enqueue(now, packet) {
             Ok(()) => {
+                if let Some(waits) = &mut self.waits {
+                    waits.on_arrival(now, &packet);
+                }
                 self.queued += 1;
                 self.counters.queue_packets_max = self.counters.queue_packets_max.max(self.queued);
             }
@@ -444,6 +470,9 @@ impl LastHop {
         self.collect_dropped();
         let Some(packet) = &selected else { return false };
         self.queued -= 1;
+        if let Some(waits) = &mut self.waits {
+            waits.on_start(now, packet);
+        }
         // A packet is numbered when it is first sent, so that a packet dropped in the queue leaves no gap.
         let sequence = self.number(packet.flow);
         let user = packet.user;

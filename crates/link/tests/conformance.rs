@@ -19,9 +19,13 @@ use units::{BitRate, Db, Duration, Time};
 
 const USERS: u32 = 4;
 
-/// Two flows for each user; every other packet can be marked.
+/// Two flows for each user, of which every third is ECT(1); of the others every other packet can be marked.
 fn packet(id: u32, flow: u32, size: u32) -> PacketRef {
-    let ecn = if id.is_multiple_of(2) { Ecn::Ect0 } else { Ecn::NotEct };
+    let ecn = match (flow % 3, id % 2) {
+        (2, _) => Ecn::Ect1,
+        (_, 0) => Ecn::Ect0,
+        _ => Ecn::NotEct,
+    };
     PacketRef { id, flow, user: flow / 2, class: 0, size, ecn }
 }
 
@@ -38,6 +42,7 @@ fn queue_json(kind: &str) -> serde_json::Value {
         "pie" => {
             json!({ "kind": kind, "target": "1 ms", "interval": "1 ms", "burst": "2 ms", "alpha": 100, "beta": 100 })
         }
+        "dualpi2" => json!({ "kind": kind, "target": "1 ms", "rtt_max": "2 ms" }),
         "time-limit" => json!({ "kind": kind, "limit": "3 ms" }),
         other => json!({ "kind": other }),
     }

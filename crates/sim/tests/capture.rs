@@ -220,6 +220,28 @@ fn marks_and_echoes_are_seen_where_they_are_made() {
     assert!(count("sender", echo) > 0 && count("sender", |header| header.tcp.cwr() && !header.tcp.syn()) > 0);
 }
 
+/// RFC 9768: three bits count the marks, and the option of kind 174 their bytes.
+#[test]
+fn accurate_feedback_is_seen_in_bits_and_options() {
+    let marking = ["last_hop.queue=dualpi2", "flows.0.transport.congestion=prague"];
+    let (summary, folder) = captured("accurate", LABORATORY, &[&marking[..], &["duration=5 s"]].concat(), 1);
+    let headers: Vec<Header> = read(&folder, "sender").iter().map(Captured::header).collect();
+    let ace = |header: &Header| [header.tcp.ns(), header.tcp.cwr(), header.tcp.ece()];
+    let syns: Vec<[bool; 3]> = headers.iter().filter(|header| header.tcp.syn()).map(ace).collect();
+    assert_eq!(syns, [[true, true, true], [false, true, false]]);
+    assert!(headers.iter().any(|header| header.is_from_server() && header.ecn == IpEcn::Ect1));
+    let last = headers.iter().rfind(|header| !header.is_from_server()).unwrap();
+    let options = last.tcp.options();
+    let at = options.windows(2).position(|pair| pair == [174, 8]).expect("two counts");
+    let bytes = u32::from_be_bytes([0, options[at + 5], options[at + 6], options[at + 7]]);
+    // All that was marked is a full segment; the last ones are still on their way back.
+    let (marked, mss) = (summary.flows[0].marked_packets, 1448);
+    assert!(marked > 3 && bytes % mss == 0, "{bytes}");
+    assert!((marked - 3..=marked).contains(&u64::from(bytes / mss)), "{bytes} of {marked}");
+    let count = ace(last).iter().fold(0, |count, &bit| count << 1 | u64::from(bit));
+    assert_eq!(count, (5 + u64::from(bytes / mss)) % 8);
+}
+
 #[test]
 fn writing_packets_changes_nothing_and_is_the_same_however_the_run_is_cut() {
     let base = run(LEO, &["duration=10 s"]).summary;

@@ -9,7 +9,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use transport::TcpConfig;
 use transport::{
-    CongestionConfig, CongestionState, Connection, DelayedAck, Dupthresh, Flags, Profile, Settings, State,
+    CongestionConfig, CongestionState, Connection, DelayedAck, Dupthresh, EcnMode, Flags, Profile, Settings, State,
 };
 use units::{Bytes, Duration, Time};
 use util::{End, Fate, MSS, Pair, Sent, at, in_flight, ms, no_sack, settings};
@@ -157,7 +157,7 @@ fn stack() -> impl Strategy<Value = Settings> {
     let congestion = prop::sample::select(CongestionConfig::ALL);
     let receive_buffer = prop_oneof![Just(64u64 << 20), 2_000u64..40_000];
     let delayed = prop_oneof![Just(DelayedAck::Off), Just(DelayedAck::After(ms(40)))];
-    (profile, congestion, any::<[bool; 19]>(), 1u32..6, 1u32..30, delayed, receive_buffer).prop_map(
+    (profile, congestion, any::<[bool; 21]>(), 1u32..6, 1u32..30, delayed, receive_buffer).prop_map(
         |(profile, kind, flips, dupthresh, window, delayed_ack, receive_buffer)| {
             let congestion = serde_json::from_value(serde_json::json!({ "kind": kind })).unwrap();
             let config = TcpConfig { profile, congestion, mss: Some(Bytes::new(MSS)), ..TcpConfig::default() };
@@ -179,13 +179,18 @@ fn stack() -> impl Strategy<Value = Settings> {
                 &mut settings.initial_spreading,
                 &mut settings.cwnd_validation,
                 &mut settings.nagle,
-                &mut settings.ecn,
+                &mut settings.ecn_option,
                 &mut settings.slow_start_after_idle,
                 &mut settings.linux_rtt,
             ];
             for (switch, flip) in switches.into_iter().zip(&flips[1..]) {
                 *switch ^= flip;
             }
+            settings.ecn = match (flips[19], flips[20]) {
+                (false, _) => settings.ecn,
+                (true, false) => EcnMode::Classic,
+                (true, true) => EcnMode::Accurate,
+            };
             if fixed {
                 settings.dupthresh = Dupthresh::Fixed(dupthresh);
             }

@@ -19,7 +19,7 @@ from transorbit.plots.numbers import numbers
 from transorbit.plots.overview import overview
 from transorbit.plots.path import path_delay, return_link, satellite
 from transorbit.plots.rain import rain
-from transorbit.plots.run import goodput, harq, queue, window
+from transorbit.plots.run import goodput, harq, queue, queue_delay, window
 from transorbit.plots.sequence import sequence
 from transorbit.plots.style import publish, save, write
 from transorbit.plots.sweep import of_sweep
@@ -91,6 +91,7 @@ __all__ = [
     "plr",
     "publish",
     "queue",
+    "queue_delay",
     "rain",
     "return_link",
     "satellite",

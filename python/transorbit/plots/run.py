@@ -113,6 +113,23 @@ def queue(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     return fig
 
 
+def queue_delay(result: Result, **look: Unpack[style.Look]) -> Figure | None:
+    """How long each flow's packets waited in the queue of the last hop, on a scale of decades."""
+    if "queue_delay_s" not in result.series.columns:
+        return None
+    # A wait below 10 µs is none to see.
+    waited = pl.col("queue_delay_s").fill_nan(None).mean().clip(lower_bound=1e-5) * 1e3
+    series = _binned(result.series, _BINS, waited).drop_nulls("queue_delay_s")
+    if series.is_empty():
+        return None
+    with figure("Wait in the queue of the last hop", result, look) as (fig, [ax]):
+        _lines(ax, series, "queue_delay_s", result)
+        ax.set_yscale("log")
+        ax.set_ylabel("Wait (ms)")
+        heading.above(ax)
+    return fig
+
+
 def goodput_panel(ax: Axes, result: Result, series: pl.DataFrame | None = None, *, each: bool = False) -> pl.Series:
     """The goodput of all flows together and its mean, perhaps of `each` too; gives what is drawn, in Mbit/s."""
     series = _goodput_series(result) if series is None else series

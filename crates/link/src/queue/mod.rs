@@ -4,13 +4,21 @@
 //! and decides; it never changes a packet. A scheduler makes one queue, or one for each user, each with a manager of
 //! its own. A new manager is a file here, a line in the registry, and passes the conformance test of this crate.
 //!
+//! A manager may keep packets in two queues side by side (see [`Lane`]): then it also says which of the two first
+//! packets goes. To a scheduler they are one queue, whose first packet may change when one arrives.
+//!
 //! A mark is the congestion-experienced codepoint of RFC 3168. Only a packet whose transport understands marks is
 //! marked; for others the same decision is a drop.
+
+mod dual;
 
 use std::collections::VecDeque;
 
 use rand::Rng;
 use units::{Duration, Ecn, FieldError, Time};
+
+pub use dual::{Heads, Lane};
+use dual::{LowLatency, Packets};
 
 use crate::buffer::{Backlog, Limit, LinkFacts};
 use crate::packet::{DropReason, PacketRef};
@@ -22,6 +30,7 @@ units::registry! {
         "red" => Red(RedConfig) in red,
         "codel" => Codel(CodelConfig) in codel,
         "pie" => Pie(PieConfig) in pie,
+        "dualpi2" => DualPi2(DualPi2Config) in dualpi2,
         "time-limit" => TimeLimit(TimeLimitConfig) in time_limit,
     }
 }
@@ -43,14 +52,15 @@ pub trait Kind {
 
 /// Decides which packets of one queue are marked or dropped although there is room.
 pub trait QueueManager: Send {
-    /// `packet` arrives at a queue with the backlog `waiting`. Also called for a packet that then finds no room.
+    /// `packet` arrives at a queue with the backlog `waiting`; where there are two, that of its lane. Also called for a
+    /// packet that then finds no room.
     fn on_arrival(&mut self, now: Time, packet: &PacketRef, waiting: Backlog) -> Decision {
         let _ = (now, packet, waiting);
         Decision::Pass
     }
 
-    /// `packet` leaves after it `waited` so long, with the backlog `left` behind it. If it is dropped, the next one
-    /// follows.
+    /// `packet` leaves after it `waited` so long, with the backlog `left` behind it, where there are two queues in its
+    /// lane. If it is dropped, the next one follows.
     fn on_departure(&mut self, now: Time, packet: &PacketRef, waited: Duration, left: Backlog) -> Decision {
         let _ = (now, packet, waited, left);
         Decision::Pass
@@ -65,6 +75,28 @@ pub trait QueueManager: Send {
     /// The queue is empty and that of another satellite from now on: the manager's state no longer applies.
     fn reset(&mut self, now: Time) {
         let _ = now;
+    }
+
+    /// Whether it keeps packets in two queues side by side; constant. If not, the next three are never called.
+    fn is_dual(&self) -> bool {
+        false
+    }
+
+    /// The queue that `packet` belongs to, when it arrives as when it leaves.
+    fn lane(&self, packet: &PacketRef) -> Lane {
+        let _ = packet;
+        Lane::Classic
+    }
+
+    /// Which of the first packets of the two queues goes next. Changes with departures only.
+    fn first(&self, heads: Heads) -> Lane {
+        heads.older()
+    }
+
+    /// Called before a packet arrives, leaves or is dropped at `now`: since the last such event these were the first
+    /// packets.
+    fn on_progress(&mut self, now: Time, heads: Heads) {
+        let _ = (now, heads);
     }
 
     /// Whether [`QueueManager::on_departure`] may drop; constant.
@@ -97,10 +129,12 @@ impl Decision {
     }
 }
 
-/// A first-in-first-out queue with a limit and, optionally, a manager.
+/// A first-in-first-out queue with a limit and, optionally, a manager; or two, which share the limit.
 pub struct Queue {
-    /// Packets with the time of their arrival.
-    packets: VecDeque<(PacketRef, Time)>,
+    packets: Packets,
+    /// The packets beside those, of a manager that keeps two queues.
+    low_latency: Option<Box<LowLatency>>,
+    /// Of all packets.
     bytes: u64,
     limit: Limit,
     max_wait: Option<Duration>,
@@ -114,6 +148,7 @@ impl Queue {
     pub fn new(limit: Limit, manager: Option<Box<dyn QueueManager>>) -> Queue {
         Queue {
             packets: VecDeque::new(),
+            low_latency: manager.as_ref().filter(|manager| manager.is_dual()).map(|_| Box::default()),
             bytes: 0,
             limit,
             max_wait: manager.as_ref().and_then(|manager| manager.max_wait()),
@@ -149,19 +184,33 @@ impl Queue {
     /// The next packet for [`Queue::pop`].
     #[inline]
     pub fn front(&self) -> Option<&PacketRef> {
-        self.packets.front().map(|(packet, _)| packet)
+        self.head().map(|(packet, _)| packet)
     }
 
     /// When the first packet arrived.
     #[inline]
     pub fn since(&self) -> Option<Time> {
-        self.packets.front().map(|&(_, since)| since)
+        self.head().map(|&(_, since)| since)
+    }
+
+    /// Whether a packet that arrives may go before one that waits.
+    #[inline]
+    pub fn may_overtake(&self) -> bool {
+        self.low_latency.is_some()
+    }
+
+    #[inline]
+    fn head(&self) -> Option<&(PacketRef, Time)> {
+        if self.low_latency.is_some() { self.dual_head() } else { self.packets.front() }
     }
 
     /// Removes the first packet. `None` if there is none, or if the manager has dropped it: then see [`Queue::front`]
     /// again.
     #[inline]
     pub fn pop(&mut self, now: Time) -> Option<PacketRef> {
+        if self.low_latency.is_some() {
+            return self.pop_dual(now);
+        }
         let (packet, since) = self.packets.pop_front()?;
         self.bytes -= u64::from(packet.size);
         if self.manager.is_some() { self.pop_managed(now, packet, since) } else { Some(packet) }
@@ -170,6 +219,9 @@ impl Queue {
     /// Drops the packets that have exceeded the limit on the waiting time; returns whether there were any.
     pub fn expire(&mut self, now: Time) -> bool {
         let Some(limit) = self.max_wait else { return false };
+        if self.low_latency.is_some() {
+            return self.expire_dual(now, limit);
+        }
         let mut last = None;
         while let Some((packet, since)) = self.packets.pop_front_if(|(_, since)| *since + limit < now) {
             self.bytes -= u64::from(packet.size);
@@ -184,8 +236,9 @@ impl Queue {
 
     /// Drops the first packet to make room elsewhere.
     pub fn shed(&mut self, now: Time) {
-        if let Some((packet, _)) = self.packets.pop_front() {
-            self.bytes -= u64::from(packet.size);
+        self.progress(now);
+        let lane = self.first_lane();
+        if let Some((packet, _)) = self.take(lane) {
             self.dropped.push_back((packet, DropReason::Overflow));
             self.note_emptied(now);
         }
@@ -197,12 +250,18 @@ impl Queue {
         if let Some(manager) = &mut self.manager {
             manager.reset(now);
         }
-        self.packets.drain(..).map(|(packet, _)| packet)
+        let beside = self.low_latency.as_mut().map(|low| low.drain()).into_iter().flatten();
+        beside.chain(self.packets.drain(..)).map(|(packet, _)| packet)
     }
 
-    /// The bytes of a packet, by its index from the first.
+    /// The bytes of a packet, by its index from the first; of two queues, those of low latency count first.
     pub fn size_at(&self, place: usize) -> Option<u32> {
-        self.packets.get(place).map(|(packet, _)| packet.size)
+        let beside = self.low_latency.as_ref().map_or(0, |low| low.len());
+        let packet = match place.checked_sub(beside) {
+            Some(place) => self.packets.get(place),
+            None => self.low_latency.as_ref()?.get(place),
+        };
+        packet.map(|(packet, _)| packet.size)
     }
 
     /// A packet that was dropped after it was added.
@@ -223,7 +282,8 @@ impl Queue {
     /// The backlog.
     #[inline]
     pub fn backlog(&self) -> Backlog {
-        Backlog { packets: self.packets.len(), bytes: self.bytes }
+        let beside = self.low_latency.as_ref().map_or(0, |low| low.len());
+        Backlog { packets: self.packets.len() + beside, bytes: self.bytes }
     }
 
     /// The number of packets that this queue has marked.
@@ -237,19 +297,25 @@ impl Queue {
             return Err(DropReason::Overflow);
         }
         self.bytes += u64::from(packet.size);
-        self.packets.push_back((packet, now));
+        if self.low_latency.is_some() {
+            self.add(now, packet);
+        } else {
+            self.packets.push_back((packet, now));
+        }
         Ok(())
     }
 
     // A function of its own, which keeps the common case small.
     #[inline(never)]
     fn push_managed(&mut self, now: Time, mut packet: PacketRef) -> Result<(), DropReason> {
-        let waiting = self.backlog();
+        self.progress(now);
+        let all = self.backlog();
+        let waiting = self.beside(&packet);
         let manager = self.manager.as_mut().expect("asked for by push");
         match manager.on_arrival(now, &packet, waiting) {
             Decision::Drop => return Err(DropReason::Early),
             // A packet that finds no room is dropped, not marked.
-            Decision::Mark if self.limit.admits(waiting, packet.size) => self.mark(&mut packet),
+            Decision::Mark if self.limit.admits(all, packet.size) => self.mark(&mut packet),
             Decision::Mark | Decision::Pass => {}
         }
         self.admit(now, packet)
@@ -257,7 +323,7 @@ impl Queue {
 
     #[inline(never)]
     fn pop_managed(&mut self, now: Time, mut packet: PacketRef, since: Time) -> Option<PacketRef> {
-        let left = self.backlog();
+        let left = self.beside(&packet);
         let manager = self.manager.as_mut().expect("asked for by pop");
         match manager.on_departure(now, &packet, now.since(since), left) {
             Decision::Pass => {}
@@ -272,7 +338,8 @@ impl Queue {
 
     /// Tells the manager if the packet dropped at `at` was the last.
     fn note_emptied(&mut self, at: Time) {
-        if let Some(manager) = self.manager.as_mut().filter(|_| self.packets.is_empty()) {
+        let empty = self.backlog().packets == 0;
+        if let Some(manager) = self.manager.as_mut().filter(|_| empty) {
             manager.on_emptied(at);
         }
     }
@@ -281,5 +348,102 @@ impl Queue {
         debug_assert!(packet.ecn.is_capable(), "{packet:?} cannot carry a mark");
         self.marked += u64::from(packet.ecn != Ecn::Ce);
         packet.ecn = Ecn::Ce;
+    }
+}
+
+/// Of a queue whose manager keeps two.
+impl Queue {
+    fn heads(&self) -> Heads {
+        let low = self.low_latency.as_ref().and_then(|low| low.get(0));
+        Heads { classic: self.packets.front().map(|&(_, since)| since), low_latency: low.map(|&(_, since)| since) }
+    }
+
+    /// The lane whose first packet goes next; that of all packets where there is one queue.
+    fn first_lane(&self) -> Lane {
+        let Some(manager) = self.manager.as_ref().filter(|_| self.low_latency.is_some()) else { return Lane::Classic };
+        let heads = self.heads();
+        match (heads.classic, heads.low_latency) {
+            (Some(_), Some(_)) => manager.first(heads),
+            _ => heads.older(),
+        }
+    }
+
+    #[inline(never)]
+    fn dual_head(&self) -> Option<&(PacketRef, Time)> {
+        match self.first_lane() {
+            Lane::Classic => self.packets.front(),
+            Lane::LowLatency => self.low_latency.as_ref()?.get(0),
+        }
+    }
+
+    /// Tells the manager of two queues which packets were first until `now`.
+    #[inline]
+    fn progress(&mut self, now: Time) {
+        if self.low_latency.is_some() {
+            let heads = self.heads();
+            if let Some(manager) = &mut self.manager {
+                manager.on_progress(now, heads);
+            }
+        }
+    }
+
+    /// The backlog of the packet's lane, which is that of all where there is one queue.
+    #[inline]
+    fn beside(&self, packet: &PacketRef) -> Backlog {
+        let Some(low) = &self.low_latency else { return self.backlog() };
+        match self.lane_of(packet) {
+            Lane::Classic => Backlog { packets: self.packets.len(), bytes: self.bytes - low.bytes() },
+            Lane::LowLatency => Backlog { packets: low.len(), bytes: low.bytes() },
+        }
+    }
+
+    fn lane_of(&self, packet: &PacketRef) -> Lane {
+        self.manager.as_ref().map_or(Lane::Classic, |manager| manager.lane(packet))
+    }
+
+    /// Puts a packet that was admitted behind the others of its lane.
+    #[inline(never)]
+    fn add(&mut self, now: Time, packet: PacketRef) {
+        let lane = self.lane_of(&packet);
+        match &mut self.low_latency {
+            Some(low) if lane == Lane::LowLatency => low.push(now, packet),
+            _ => self.packets.push_back((packet, now)),
+        }
+    }
+
+    /// Takes the first packet of a lane out.
+    fn take(&mut self, lane: Lane) -> Option<(PacketRef, Time)> {
+        let taken = match &mut self.low_latency {
+            Some(low) if lane == Lane::LowLatency => low.pop()?,
+            _ => self.packets.pop_front()?,
+        };
+        self.bytes -= u64::from(taken.0.size);
+        Some(taken)
+    }
+
+    #[inline(never)]
+    fn pop_dual(&mut self, now: Time) -> Option<PacketRef> {
+        self.progress(now);
+        let (packet, since) = self.take(self.first_lane())?;
+        self.pop_managed(now, packet, since)
+    }
+
+    /// As [`Queue::expire`], for the first packets of both queues in the order of their time limits.
+    #[cold]
+    fn expire_dual(&mut self, now: Time, limit: Duration) -> bool {
+        let mut last = None;
+        loop {
+            let heads = self.heads();
+            let oldest = heads.classic.into_iter().chain(heads.low_latency).min();
+            let Some(at) = oldest.map(|since| since + limit).filter(|&at| at < now) else { break };
+            self.progress(at);
+            let Some((packet, _)) = self.take(heads.older()) else { break };
+            self.dropped.push_back((packet, DropReason::Timeout));
+            last = Some(at);
+        }
+        if let Some(at) = last {
+            self.note_emptied(at);
+        }
+        last.is_some()
     }
 }

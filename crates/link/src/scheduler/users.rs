@@ -157,7 +157,7 @@ impl UserQueues {
     pub fn push_to(&mut self, now: Time, place: u32, packet: PacketRef) -> Result<(), DropReason> {
         self.expire(now);
         let queue = &mut self.queues[place as usize];
-        let first = queue.front().is_none();
+        let first = queue.front().is_none() || queue.may_overtake();
         queue.push(now, packet)?;
         self.backlog.packets += 1;
         self.backlog.bytes += u64::from(packet.size);

@@ -308,6 +308,8 @@ fn commands(text: &str) -> Vec<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
+    use transport::EcnMode;
+
     use super::*;
 
     #[test]
@@ -328,11 +330,12 @@ mod tests {
             .run("sysctl -q net.ipv4.tcp_rmem=\"4096 10000 2097152\" net.ipv4.tcp_congestion_control=reno")
             .expect("known");
         let settings = stack.settings(false).expect("options");
-        assert!(!settings.sack && !settings.timestamps && settings.slow_start_after_idle && settings.ecn);
+        assert!(!settings.sack && !settings.timestamps && settings.slow_start_after_idle);
+        assert_eq!(settings.ecn, EcnMode::Classic);
         assert_eq!(settings.receive_buffer.get(), 2_097_152);
         assert_eq!(settings.congestion.kind(), "reno");
         assert_eq!(settings.mss, 1460);
-        assert!(!stack.settings(true).expect("options").ecn);
+        assert_eq!(stack.settings(true).expect("options").ecn, EcnMode::Off);
     }
 
     #[test]

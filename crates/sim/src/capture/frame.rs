@@ -165,6 +165,7 @@ fn tcp_header(from: &Host, to: &Host, way: Way, numbers: &Numbers, segment: &Seg
     (header.fin, header.syn, header.rst) = (has(Flags::FIN), has(Flags::SYN), has(Flags::RST));
     (header.psh, header.ack) = (has(Flags::PSH), has(Flags::ACK));
     (header.ece, header.cwr) = (has(Flags::ECE), has(Flags::CWR));
+    header.ns = has(Flags::AE); // the bit of RFC 3540, which RFC 9768 took over
     if header.ack {
         header.acknowledgment_number = theirs.wrapping_add(segment.ack as u32);
     }
@@ -172,8 +173,19 @@ fn tcp_header(from: &Host, to: &Host, way: Way, numbers: &Numbers, segment: &Seg
     header.window_size = u16::try_from(window).unwrap_or(u16::MAX);
     let (options, count) = options(segment, theirs);
     header.set_options(&options[..count]).expect("no more options than fit a header");
+    if let Some(option) = &segment.accecn {
+        let fields = option.fields().as_flattened();
+        let mut all = header.options.as_slice().to_vec();
+        all.resize(all.len() + option.padded_bytes() as usize - 2 - fields.len(), NOOP);
+        all.extend([option.kind(), 2 + fields.len() as u8]);
+        all.extend(fields);
+        header.set_options_raw(&all).expect("no more options than fit a header");
+    }
     header
 }
+
+/// The option that pads (RFC 9293 section 3.1).
+const NOOP: u8 = 1;
 
 /// The options as Linux pads them, each at a multiple of four bytes.
 fn options(segment: &Segment, theirs: u32) -> ([TcpOptionElement; MOST_OPTIONS], usize) {

@@ -88,6 +88,15 @@ impl Distribution {
             greatest.sort_unstable_by_key(|&micros| Reverse(micros));
             return greatest.get(self.total.checked_sub(rank)? as usize).map(|&micros| u64::from(micros));
         }
+        self.of_rank(rank)
+    }
+
+    /// The greatest delay of the class of the smallest that this share of all do not exceed.
+    pub(crate) fn quantile(&self, share: f64) -> Option<u64> {
+        self.of_rank(((share * self.total as f64).ceil() as u64).max(1))
+    }
+
+    fn of_rank(&self, rank: u64) -> Option<u64> {
         let mut counted = 0;
         let classes = self.counts.iter().zip(self.first..);
         let mut reached = classes.skip_while(|&(&count, _)| {

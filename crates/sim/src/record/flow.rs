@@ -1,7 +1,7 @@
 //! What is noted about one flow while it runs.
 
 use traffic::Listener;
-use units::Time;
+use units::{Duration, Time};
 
 use super::distribution::Distribution;
 use super::drops::{Drops, Loss, Lost};
@@ -21,6 +21,8 @@ pub(crate) struct FlowRecord {
     /// Which kinds of [`access::Access`] its packets used.
     pub(crate) accessed: [bool; 2],
     pub(crate) delay: DelayRecord,
+    /// From the first packet on whose wait in the queue of the last hop is noted.
+    pub(crate) queue: Option<Box<QueueRecord>>,
     pub(crate) window: TimeAverage,
     /// From the first loss or retransmission on.
     spurious: Option<Box<SpuriousCounter>>,
@@ -41,6 +43,7 @@ impl FlowRecord {
             last_delivery: Time::ZERO,
             accessed: [false; 2],
             delay: DelayRecord::default(),
+            queue: None,
             window: TimeAverage::default(),
             spurious: None,
             order: OrderCounter::default(),
@@ -140,6 +143,36 @@ impl DelayRecord {
     pub(crate) fn interarrival_jitter_s(&self) -> Option<f64> {
         let packets = self.packets();
         (packets > 1).then(|| self.interarrival_sum_s / (packets - 1) as f64)
+    }
+}
+
+/// How long packets of a flow waited in the queue of the last hop.
+#[derive(Debug, Default)]
+pub(crate) struct QueueRecord {
+    distribution: Distribution,
+    sum: Duration,
+    last: Duration,
+}
+
+impl QueueRecord {
+    pub(crate) fn add(&mut self, waited: Duration) {
+        self.distribution.add(waited.as_nanos() / 1000);
+        self.sum += waited;
+        self.last = waited;
+    }
+
+    pub(crate) fn mean_s(&self) -> f64 {
+        self.sum.as_secs_f64() / self.distribution.len().max(1) as f64
+    }
+
+    /// The wait that this share of the packets did not exceed, to three digits.
+    pub(crate) fn quantile_s(&self, share: f64) -> Option<f64> {
+        self.distribution.quantile(share).map(|micros| micros as f64 * 1e-6)
+    }
+
+    /// That of the packet that left last.
+    pub(crate) fn last_s(&self) -> f64 {
+        self.last.as_secs_f64()
     }
 }
 

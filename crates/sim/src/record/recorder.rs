@@ -3,7 +3,7 @@
 use access::Access;
 use engine::Digest;
 use traffic::Listener;
-use units::{Ecn, Time};
+use units::{Duration, Ecn, Time};
 
 use super::drops::{Drops, Loss};
 use super::flow::FlowRecord;
@@ -133,6 +133,13 @@ impl Recorder {
     pub(crate) fn downlink_at_satellite(&mut self, now: Time, packet: &Packet) {
         if let Some(taps) = &mut self.taps {
             taps.downlink_at_satellite(now, packet);
+        }
+    }
+
+    /// A packet leaves the queue of the last hop, where it `waited`: of those with data it is noted.
+    pub(crate) fn waited(&mut self, packet: &Packet, waited: Duration) {
+        if counts(packet) {
+            self.flows[packet.flow as usize].queue.get_or_insert_default().add(waited);
         }
     }
 

@@ -19,6 +19,8 @@ pub(crate) struct FlowSample {
     pub(crate) rto_s: f32,
     pub(crate) in_flight_packets: f32,
     pub(crate) attenuation_db: f32,
+    /// NaN where none is known.
+    pub(crate) queue_delay_s: f32,
     pub(crate) delivered_bytes: u64,
     pub(crate) retransmitted_packets: u64,
 }
@@ -43,6 +45,8 @@ pub(crate) struct HopSample {
     /// Packets decoded after more transmissions than that.
     pub(crate) decoded_later: u64,
     pub(crate) harq_failed: u64,
+    /// Whether it is noted how long packets wait in the queue.
+    pub(crate) queue_delays: bool,
     /// How the users see the satellite that serves them.
     pub(crate) look: Option<LookSample>,
     /// The return link, if there is one.
@@ -188,6 +192,7 @@ enum OnlyWith {
     Anything,
     Satellites,
     ReturnLink,
+    QueueDelays,
 }
 
 /// How a column is made of each row.
@@ -206,6 +211,7 @@ impl OnlyWith {
         match self {
             OnlyWith::Anything => true,
             OnlyWith::Satellites => hop.iter().any(|hop| hop.look.is_some()),
+            OnlyWith::QueueDelays => hop.iter().any(|hop| hop.queue_delays),
             OnlyWith::ReturnLink => hop.iter().any(|hop| hop.access.is_some()),
         }
     }
@@ -267,6 +273,11 @@ series_columns! {
         decoded_later = CountBeyond(|row| row.grown(|row| row.hop().decoded_later));
         /// Packets given up in the interval.
         harq_failed = Count(|row| row.grown(|row| row.hop().harq_failed));
+    }
+    QueueDelays {
+        /// How long the packet of the flow that left the queue of the last hop last had waited there; only with
+        /// `record.queue_delays`.
+        "Wait in the queue of the last hop" queue_delay_s = Float(|row| row.flow().queue_delay_s.into());
     }
     Satellites {
         /// How high the users see the satellite that serves them; only where the path knows satellites.

@@ -129,6 +129,8 @@ pub struct RecordConfig {
     #[schemars(range(min = 16, max = 10_000_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub samples: Option<u32>,
+    /// Whether it is noted how long each flow's packets wait in the queue of the last hop.
+    pub queue_delays: bool,
     /// Whether every packet is written into files, one for each place where packets are looked at.
     pub packets: PacketCapture,
 }
@@ -147,7 +149,13 @@ pub enum PacketCapture {
 
 impl Default for RecordConfig {
     fn default() -> Self {
-        RecordConfig { series: true, interval: Duration::from_millis(100), samples: None, packets: PacketCapture::None }
+        RecordConfig {
+            series: true,
+            interval: Duration::from_millis(100),
+            samples: None,
+            queue_delays: false,
+            packets: PacketCapture::None,
+        }
     }
 }
 

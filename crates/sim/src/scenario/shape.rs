@@ -190,10 +190,13 @@ struct Likeness {
     known: usize,
 }
 
-/// In words, if the alternatives are a whole number in a range and a word.
+/// In words, if the alternatives are a whole number in a range, or a switch, and a word.
 fn number_or_word(alternatives: &[Json]) -> Option<String> {
-    let number = alternatives.iter().find(|a| a["type"] == "integer")?;
     let word = alternatives.iter().find_map(|a| a["const"].as_str())?;
+    if alternatives.iter().any(|a| a["type"] == "boolean") {
+        return Some(format!("true, false or \"{word}\""));
+    }
+    let number = alternatives.iter().find(|a| a["type"] == "integer")?;
     Some(format!("a whole number from {} to {} or \"{word}\"", number["minimum"], number["maximum"]))
 }
 

@@ -96,8 +96,13 @@ fn last_hop(plan: &Plan, streams: Streams, choosers: &mut Choosers<'_>) -> Resul
     let users = (0..config.users()).map(u64::from);
     let channels = users.map(|user| plan.model.build(user, &mut channel_streams(streams, user))).collect();
     let mut own = last_hop_streams(streams);
-    LastHop::new(&config.last_hop, plan.hop.clone(), plan.base_rtt, channels, plan.law(), &mut own, choosers)
-        .map_err(|error| error.within("last_hop"))
+    let mut hop =
+        LastHop::new(&config.last_hop, plan.hop.clone(), plan.base_rtt, channels, plan.law(), &mut own, choosers)
+            .map_err(|error| error.within("last_hop"))?;
+    if config.record.queue_delays {
+        hop.note_waits();
+    }
+    Ok(hop)
 }
 
 /// The return link, if the scenario has one.

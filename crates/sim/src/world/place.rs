@@ -180,6 +180,9 @@ impl Place {
     /// The next packet that the last hop delivers to a user. Without one the last hop is scheduled.
     #[inline]
     pub(super) fn poll_last_hop(&mut self, now: Time, ledger: &mut Ledger, schedule: &mut Schedule) -> Option<u32> {
+        while let Some((packet, waited)) = self.last_hop.poll_wait() {
+            ledger.recorder.waited(ledger.packets.get(packet.id), waited);
+        }
         while let Some(output) = self.last_hop.poll_output() {
             match output {
                 link::Output::Delivered(PacketRef { id, ecn, .. }) => {
@@ -253,6 +256,7 @@ impl Place {
             coded_bits: self.last_hop.coded_bits(),
             harq_failed: self.last_hop.harq().failed,
             access: self.return_link.as_ref().map(|link| link.counts(now)),
+            queue_delays: self.last_hop.notes_waits(),
             look,
             ..HopSample::default()
         };

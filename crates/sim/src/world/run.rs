@@ -12,6 +12,7 @@ use super::network::Network;
 use super::proxy::Proxy;
 use super::schedule::{Machine, Schedule};
 use crate::packet::{EndpointId, Way};
+use crate::record::recorder::Recorder;
 use crate::record::series::FlowSample;
 use crate::record::watch::What;
 
@@ -200,13 +201,14 @@ impl World {
 
     fn sample(&mut self, now: Time) {
         let World { network: Network { places, .. }, ledger, flows, kinds, connections, .. } = self;
-        let Some(series) = &mut ledger.recorder.series else { return };
+        let Recorder { series: Some(series), flows: records, .. } = &mut ledger.recorder else { return };
         let hop = places[0].sample(now);
-        let flows = flows.iter().map(|flow| {
+        let flows = flows.iter().zip(records.iter()).map(|(flow, record)| {
             let sample = connections.end(flow.connection, Way::Forward).sample();
             let delivered_bytes = connections.end(flow.connection, Way::Backward).delivered_bytes();
             let place = &mut places[kinds[flow.kind as usize].place as usize];
-            place.attenuate(now, flow.user, FlowSample { delivered_bytes, ..sample })
+            let queue_delay_s = record.queue.as_ref().map_or(f32::NAN, |queue| queue.last_s() as f32);
+            place.attenuate(now, flow.user, FlowSample { delivered_bytes, queue_delay_s, ..sample })
         });
         series.add(now, hop, flows);
         let next = series.next(now);

@@ -375,7 +375,7 @@ impl CongestionController for Bbr {
     }
 
     fn needs(&self) -> Needs {
-        Needs { drives: true, rates: true, ..Needs::default() }
+        Needs { drives: true, rates: true, paces: true, ..Needs::default() }
     }
 
     fn on_ack(&mut self, sample: &AckSample) {

@@ -7,13 +7,14 @@
 
 mod filter;
 mod hystart;
+mod scalable;
 #[cfg(test)]
 mod tests;
 mod window;
 
 pub use external::FindControl;
 pub use hystart::HyStart;
-use units::{BitRate, Duration, FieldError, Time};
+use units::{BitRate, Duration, Ecn, FieldError, Time};
 pub use window::Window;
 
 pub use crate::probes::{ProbeRequest, Spread};
@@ -32,6 +33,8 @@ units::registry! {
         "bbr" => Bbr(BbrConfig) in bbr,
         "bbr3" => Bbr3(Bbr3Config) in bbr3,
         "peach" => Peach(PeachConfig) in peach,
+        "prague" => Prague(PragueConfig) in prague,
+        "dctcp" => Dctcp(DctcpConfig) in dctcp,
         "noordwijk" => Noordwijk(NoordwijkConfig) in noordwijk,
         "external" => External(ExternalConfig) in external,
     }
@@ -69,6 +72,12 @@ pub trait Kind {
     /// `find` knows none.
     fn supply(&mut self, _find: &mut FindControl<'_>) -> Result<(), FieldError> {
         Ok(())
+    }
+
+    /// Of a controller that takes the count of marks ([`AckSample::marked`]) and decides itself on reductions: the
+    /// codepoint of its data. It asks for accurate feedback; without it, marks come as to any other ([`Cause::Mark`]).
+    fn marks(&self) -> Option<Ecn> {
+        None
     }
 
     /// A controller at the start of a connection; what is not given is that of the classic profile.
@@ -134,8 +143,12 @@ pub struct AckSample {
     pub window_limited: bool,
     /// What the sender thinks of the path after this acknowledgment.
     pub state: CongestionState,
-    /// It echoes a congestion mark (RFC 3168 ECE).
+    /// It echoes a congestion mark (RFC 3168 ECE), or tells of one a controller that does not take the count.
     pub ece: bool,
+    /// Segments newly known to be delivered with a congestion mark, as accurate feedback tells (RFC 9768).
+    pub marked: u32,
+    /// Their payload bytes.
+    pub marked_bytes: u64,
     /// Segments are spaced by the sender, not by acknowledgments alone.
     pub paced: bool,
     /// Payload bytes of a full segment.
@@ -259,6 +272,8 @@ pub struct Needs {
     pub rates: bool,
     /// [`Event::Sent`] tells of each segment sent.
     pub sent: bool,
+    /// It sets a rate ([`CongestionController::pacing_rate`]).
+    pub paces: bool,
     /// It keeps time ([`CongestionController::poll_timeout`]).
     pub timer: bool,
     /// It has probes sent ([`CongestionController::poll_probes`]) instead of a slow start.

@@ -10,6 +10,7 @@ mod newreno;
 mod noordwijk;
 mod path;
 mod peach;
+mod prague;
 mod registry;
 mod vegas;
 mod westwood;
@@ -244,6 +245,8 @@ fn sample(now: Time, acked: u32, rtt: Duration) -> AckSample {
         window_limited: true,
         state: CongestionState::Open,
         ece: false,
+        marked: 0,
+        marked_bytes: 0,
         paced: false,
         mss: MSS,
     }

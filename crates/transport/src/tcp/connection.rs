@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use units::{Duration, Ecn, Time};
 
-use super::config::Settings;
+use super::accecn::{AccEcn, ace};
+use super::config::{EcnMode, Settings};
 use super::info::{Counters, Info, State};
 use super::recv::Receiver;
 use super::segment::{Flags, Segment, SynOptions};
@@ -25,8 +26,13 @@ pub struct Connection {
     handshake: Handshake,
     /// Timestamps are in use.
     timestamps: bool,
-    /// Congestion marks are in use (RFC 3168).
-    ecn: bool,
+    /// The feedback of congestion marks in use.
+    ecn: EcnMode,
+    /// Accurate feedback to the peer, if that is in use.
+    accurate: Option<Box<AccEcn>>,
+    /// The codepoint of data, and whether retransmissions have it too.
+    capable: Ecn,
+    capable_again: bool,
     send: Sender,
     recv: Receiver,
     /// There is no connection any more: either side reset it, it was given up, or the last acknowledgment has come.
@@ -64,8 +70,6 @@ struct Handshake {
     /// The timestamp of the first.
     first_stamp: u32,
     peer: Option<SynOptions>,
-    /// The peer's SYN asked for congestion marks, and we do so too.
-    ece: bool,
 }
 
 /// A reset that is to be sent (RFC 9293 section 3.5.2).
@@ -121,10 +125,12 @@ impl Connection {
                 sent_at: now,
                 first_stamp: 0,
                 peer: None,
-                ece: false,
             },
             timestamps: settings.timestamps,
-            ecn: false,
+            ecn: EcnMode::Off,
+            accurate: None,
+            capable: Ecn::NotEct,
+            capable_again: false,
             send: Sender::new(&settings, entropy),
             recv: Receiver::new(&settings),
             gone: false,
@@ -151,6 +157,7 @@ impl Connection {
                     self.handshake.due = true; // our SYN-ACK was lost
                 } else if segment.flags.has(Flags::ACK) && segment.ack >= 1 {
                     self.establish(now, segment);
+                    self.read_handshake_echo(segment);
                     self.handle_established(now, segment);
                 }
             }
@@ -189,7 +196,9 @@ impl Connection {
         if self.gone || matches!(self.state, State::Listen | State::SynSent | State::SynReceived) {
             return self.poll_unsynchronized(now, segment);
         }
-        if !self.recv.ack_alone()
+        // RFC 9768 section 3.2.2.1: the third segment of the handshake goes alone.
+        let echoes = self.accurate.as_ref().is_some_and(|feedback| feedback.handshake.is_some());
+        if !(echoes || self.recv.ack_alone())
             && let Some(outgoing) = self.send.poll(now)
         {
             return Some(self.transmit(now, &outgoing, segment));
@@ -344,6 +353,7 @@ impl Connection {
             reordering_seen: 0,
             total_retransmitted: 0,
             delivered: 0,
+            delivered_marked: 0,
             backoff: 0,
             consecutive_timeouts: 0,
             probes: 0,
@@ -433,6 +443,7 @@ impl Connection {
         if segment.ack > self.send.nxt() {
             return self.recv.acknowledge(); // of something that was never sent: answered, and not looked at further
         }
+        let alert = self.accurate.as_mut().is_some_and(|feedback| feedback.on_segment(segment.ecn, segment.len));
         let ack = Ack {
             seq: segment.seq,
             ack: segment.ack,
@@ -440,7 +451,8 @@ impl Connection {
             sack: &segment.sack,
             echo: segment.timestamps.map(|stamps| stamps.1).filter(|_| self.timestamps),
             bare: segment.end() == segment.seq,
-            ece: segment.flags.has(Flags::ECE),
+            ece: self.ecn == EcnMode::Classic && segment.flags.has(Flags::ECE),
+            marks: self.accurate.as_ref().map(|_| (ace(segment.flags), segment.accecn.as_ref())),
         };
         self.send.handle_ack(now, &ack, &mut self.counters);
         self.send.heard(now);
@@ -451,6 +463,9 @@ impl Connection {
         }
         if segment.len > 0 || segment.flags.has(Flags::FIN) {
             self.recv.handle_data(now, segment, self.send.fin_sent());
+            if alert {
+                self.recv.acknowledge();
+            }
         }
         if self.send.fin_sent() || self.recv.finished() {
             self.follow_teardown();
@@ -518,8 +533,11 @@ impl Connection {
         }
         self.fill(now, segment, seq, flags);
         segment.len = len;
-        if self.ecn && len > 0 && transmission == 0 {
-            segment.ecn = Ecn::Ect0; // RFC 3168 section 6.1.5: not on retransmissions
+        if len > 0 && (transmission == 0 || self.capable_again) {
+            segment.ecn = self.capable; // RFC 3168 section 6.1.5: not on retransmissions; RFC 9331 section 4.1: on all
+        }
+        if let Some(feedback) = &mut self.accurate {
+            segment.flags |= feedback.on_sent(false);
         }
         self.recv.on_acknowledged();
         if len > 0 {
@@ -551,6 +569,10 @@ impl Connection {
         if self.send.sack() {
             self.recv.write_sack(&mut segment.sack);
         }
+        if let Some(feedback) = &mut self.accurate {
+            segment.flags |= feedback.on_sent(segment.sack.is_empty());
+            segment.accecn = feedback.option(segment.option_room());
+        }
         self.recv.on_acknowledged();
         self.counters.segments_sent += 1;
     }
@@ -573,5 +595,6 @@ impl Connection {
         segment.timestamps = if self.timestamps { Some((timestamp(now), self.recv.echo())) } else { None };
         segment.sack.clear();
         segment.syn = None;
+        segment.accecn = None;
     }
 }

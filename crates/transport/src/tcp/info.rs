@@ -60,6 +60,8 @@ pub struct Info {
     pub total_retransmitted: u64,
     /// Segments known to be delivered, the SYN and duplicates that the peer reported included.
     pub delivered: u64,
+    /// Segments known to be delivered with a congestion mark, as accurate feedback tells (RFC 9768 s.cep).
+    pub delivered_marked: u64,
     /// Doublings of the retransmission time-out.
     pub backoff: u32,
     /// Time-outs in a row without progress.

@@ -4,15 +4,18 @@
 //! that never wrap: who exports segments cuts them to 32 bits. There is no urgent data, no simultaneous open and no
 //! TIME-WAIT.
 
+mod accecn;
 mod config;
 mod connection;
 mod info;
+mod option;
 mod recv;
 mod segment;
 mod send;
 
 pub(crate) use config::MAX_WINDOW;
-pub use config::{ByteCounting, DelayedAck, Dupthresh, RtoFloor, Settings, TcpConfig, profile_table};
+pub use config::{ByteCounting, DelayedAck, Dupthresh, EcnMode, RtoFloor, Settings, TcpConfig, profile_table};
 pub use connection::{Connection, Transmit};
 pub use info::{Counters, Info, State};
+pub use option::AccEcnOption;
 pub use segment::{Flags, SackBlocks, Segment, SynOptions};

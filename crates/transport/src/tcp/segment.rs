@@ -5,6 +5,8 @@ use std::ops::{BitOr, BitOrAssign};
 
 use units::Ecn;
 
+use super::option::AccEcnOption;
+
 /// A TCP segment without its payload's bytes, which no model looks at.
 ///
 /// Sequence numbers are offsets in the stream: the SYN is 0, data begin at 1, the FIN comes after the last byte.
@@ -28,6 +30,8 @@ pub struct Segment {
     pub sack: SackBlocks,
     /// Options that only a SYN carries.
     pub syn: Option<SynOptions>,
+    /// AccECN option (RFC 9768 section 3.2.3).
+    pub accecn: Option<AccEcnOption>,
 }
 
 /// Options of a SYN.
@@ -43,6 +47,8 @@ pub struct SynOptions {
 
 /// IPv4 and TCP headers without options.
 const HEADERS: u32 = 20 + 20;
+/// The longest options of a TCP header (RFC 9293 section 3.1).
+const MOST_OPTIONS: u32 = 40;
 
 impl Segment {
     /// Bytes of the IPv4 and TCP headers with options.
@@ -57,7 +63,13 @@ impl Segment {
             let scale = if syn.window_scale.is_some() { 4 } else { 0 };
             4 + scale + if syn.sack_permitted && self.timestamps.is_none() { 4 } else { 0 }
         });
-        HEADERS + timestamps + sack + syn
+        let accecn = self.accecn.map_or(0, |option| option.padded_bytes());
+        HEADERS + timestamps + sack + syn + accecn
+    }
+
+    /// Bytes that the header still has room for.
+    pub fn option_room(&self) -> u32 {
+        (HEADERS + MOST_OPTIONS).saturating_sub(self.header_bytes())
     }
 
     /// Bytes of the whole IP packet.
@@ -99,6 +111,8 @@ impl Flags {
     pub const ECE: Flags = Flags(0x40);
     /// Congestion window reduced (RFC 3168).
     pub const CWR: Flags = Flags(0x80);
+    /// Accurate ECN (RFC 9768): with CWR and ECE a count of marks.
+    pub const AE: Flags = Flags(0x100);
     /// A dummy segment of TCP Peach, or the acknowledgment of one: one of the reserved bits.
     pub const DUMMY: Flags = Flags(0x800);
 

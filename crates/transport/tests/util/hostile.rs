@@ -1,6 +1,6 @@
 //! A connection under a peer that may send anything. Bytes are the script, so that a fuzzer and a property test drive the same.
 
-use transport::{Connection, Flags, Profile, SackBlocks, Segment, Settings, SynOptions, TcpConfig};
+use transport::{Connection, EcnMode, Flags, Profile, SackBlocks, Segment, Settings, SynOptions, TcpConfig};
 use units::{Bytes, Duration, Ecn, Time};
 
 /// Numbers from bytes; zeros when they are used up.
@@ -29,6 +29,8 @@ impl Source<'_> {
         let bits = if self.byte() < 128 { 1 } else { self.byte() };
         let chosen =
             (0..8).filter(|bit| bits >> bit & 1 == 1).fold(Flags::default(), |all, bit| all | flags[bit as usize]);
+        let accurate = chosen.has(Flags::ECE) && self.byte() < 128;
+        let chosen = if accurate { chosen | Flags::AE } else { chosen };
         let mut sack = SackBlocks::default();
         for _ in 0..self.byte() % 5 {
             let (start, end) = (self.offset(una), self.offset(nxt));
@@ -51,6 +53,7 @@ impl Source<'_> {
                 window_scale: (scale < 200).then_some(scale as u8),
                 sack_permitted: self.byte() < 200,
             }),
+            accecn: None,
         }
     }
 
@@ -60,7 +63,8 @@ impl Source<'_> {
         let kind = kinds[self.byte() as usize % kinds.len()];
         let congestion = serde_json::from_value(serde_json::json!({ "kind": kind })).expect("a registered name");
         let config = TcpConfig { profile, congestion, mss: Some(Bytes::new(1000)), ..TcpConfig::default() };
-        Settings { ecn: self.byte() < 128, pacing: self.byte() < 60, ..config.resolve(1500) }
+        let ecn = [EcnMode::Off, EcnMode::Classic, EcnMode::Accurate][self.byte() as usize % 3];
+        Settings { ecn, pacing: self.byte() < 60, ..config.resolve(1500) }
     }
 }
 

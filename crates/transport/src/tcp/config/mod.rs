@@ -8,7 +8,7 @@ mod values;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, FieldError};
-pub use values::{ByteCounting, DelayedAck, Dupthresh, RtoFloor};
+pub use values::{ByteCounting, DelayedAck, Dupthresh, EcnMode, RtoFloor};
 
 use crate::congestion::CongestionConfig;
 use crate::profile::Profile;
@@ -70,6 +70,9 @@ macro_rules! options {
                     Profile::Ns2Linux => NS2_MSS,
                     _ => u64::from(default_packet.saturating_sub(header_bytes(settings.timestamps))),
                 };
+                if self.ecn.is_none() && settings.congestion.entry().marks().is_some() {
+                    settings.ecn = EcnMode::Accurate;
+                }
                 settings.mss = self.mss.map_or(fill, Bytes::get).clamp(MIN_MSS, MAX_MSS) as u32;
                 settings
             }
@@ -169,8 +172,12 @@ options! {
     /// (`tcp_tso_win_divisor`). 0 sends each segment by itself.
     #[schemars(range(max = 1000))]
     offload_divisor: u32 = [0, 0, 0, 3];
-    /// Explicit congestion notification (RFC 3168), if both ends use it.
-    ecn: bool = [false, false, false, false];
+    /// Explicit congestion notification, if both ends use it: `true` is RFC 3168, `"accurate"` counts marks (RFC 9768)
+    /// and is the default of controllers that ask for the count.
+    ecn: EcnMode = [EcnMode::Off, EcnMode::Off, EcnMode::Off, EcnMode::Off];
+    /// With accurate feedback: acknowledgments may carry the option with counts of bytes, which shows how often the
+    /// count in the header has wrapped.
+    ecn_option: bool = [true, true, true, true];
     /// The window starts over after an idle time-out (RFC 5681 section 4.1); in the manner of Linux it halves for each
     /// time-out.
     slow_start_after_idle: bool = [true, true, false, true];

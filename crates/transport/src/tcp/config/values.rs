@@ -63,6 +63,68 @@ impl JsonSchema for DelayedAck {
     }
 }
 
+/// Explicit congestion notification, if both ends use it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EcnMode {
+    /// None.
+    #[default]
+    Off,
+    /// RFC 3168: an acknowledgment echoes that a mark arrived.
+    Classic,
+    /// RFC 9768: acknowledgments count marks; RFC 3168 with a peer that has no more.
+    Accurate,
+}
+
+/// The word for accurate feedback.
+const ACCURATE: &str = "accurate";
+
+impl Serialize for EcnMode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            EcnMode::Off => serializer.serialize_bool(false),
+            EcnMode::Classic => serializer.serialize_bool(true),
+            EcnMode::Accurate => serializer.serialize_str(ACCURATE),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for EcnMode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(EcnModeVisitor)
+    }
+}
+
+struct EcnModeVisitor;
+
+impl serde::de::Visitor<'_> for EcnModeVisitor {
+    type Value = EcnMode;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("true, false or \"accurate\"")
+    }
+
+    fn visit_bool<E: serde::de::Error>(self, on: bool) -> Result<EcnMode, E> {
+        Ok(if on { EcnMode::Classic } else { EcnMode::Off })
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<EcnMode, E> {
+        if text == ACCURATE {
+            return Ok(EcnMode::Accurate);
+        }
+        Err(E::custom(format!("\"{text}\" is not true, false or \"{ACCURATE}\"")))
+    }
+}
+
+impl JsonSchema for EcnMode {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "EcnMode".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "anyOf": [{ "type": "boolean" }, { "const": ACCURATE }] })
+    }
+}
+
 /// Declares an option that is a whole number in a range, or one word.
 macro_rules! number_or_word {
     ($(#[$meta:meta])* $name:ident, $number:ident, $word:ident = $text:literal, $low:literal ..= $high:literal) => {

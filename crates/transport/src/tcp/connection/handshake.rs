@@ -1,7 +1,9 @@
 //! The handshake: what the two SYNs say, and how often they are sent (RFC 9293 section 3.5, RFC 6298 section 5).
 
-use units::{Duration, Time};
+use units::{Duration, Ecn, Time};
 
+use super::super::accecn::{AccEcn, Offer, ace, ace_flags, handshake_ace};
+use super::super::config::EcnMode;
 use super::super::info::State;
 use super::super::segment::{Flags, Segment, SynOptions};
 use super::super::send::{Agreed, echo_age, timestamp};
@@ -22,9 +24,8 @@ impl Connection {
             return self.refuse(segment); // of nothing that was sent
         }
         let Some(options) = segment.syn else { return };
-        // RFC 3168 section 6.1.1: a SYN asks with both bits.
-        self.handshake.ece = self.settings.ecn && segment.flags.has(Flags::ECE) && segment.flags.has(Flags::CWR);
-        self.ecn = self.handshake.ece;
+        // RFC 3168 section 6.1.1: a SYN asks with two bits; RFC 9768 section 3.1.1: with three.
+        self.agree_on_marks(segment, Offer::of_syn(segment.flags));
         self.accept_options(now, segment, options);
         self.send.start_window(segment.seq, 0, segment.window);
         self.state = State::SynReceived;
@@ -42,11 +43,68 @@ impl Connection {
             return;
         }
         let Some(options) = segment.syn.filter(|_| segment.flags.has(Flags::ACK)) else { return };
-        self.ecn = self.settings.ecn && segment.flags.has(Flags::ECE) && !segment.flags.has(Flags::CWR);
+        self.agree_on_marks(segment, Offer::of_syn_ack(segment.flags));
         self.accept_options(now, segment, options);
         self.send.start_window(segment.seq, segment.ack, segment.window);
         self.establish(now, segment);
         self.recv.acknowledge();
+    }
+
+    /// The peer's SYN or SYN-ACK asks for, or agrees to, feedback of marks. Who has asked for accurate feedback and
+    /// hears of RFC 3168 only goes on with that; who has not takes three bits of a SYN for two.
+    fn agree_on_marks(&mut self, segment: &Segment, offer: Offer) {
+        self.ecn = match (self.settings.ecn, offer) {
+            (EcnMode::Off, _) | (_, Offer::None) => EcnMode::Off,
+            (EcnMode::Accurate, Offer::Accurate) => EcnMode::Accurate,
+            (EcnMode::Accurate, Offer::Classic) => EcnMode::Classic,
+            (EcnMode::Classic, _) => {
+                let asks = self.state == State::Listen && segment.flags.has(Flags::CWR);
+                let agrees = self.state == State::SynSent && !segment.flags.has(Flags::CWR);
+                if segment.flags.has(Flags::ECE) && (asks || agrees) { EcnMode::Classic } else { EcnMode::Off }
+            }
+        };
+        if self.ecn == EcnMode::Accurate {
+            let mut feedback = AccEcn::new(segment.ecn, self.settings.ecn_option);
+            feedback.handshake = Some(segment.ecn);
+            self.accurate = Some(Box::new(feedback));
+        }
+        let marks = self.settings.congestion.entry().marks();
+        self.capable = match self.ecn {
+            EcnMode::Off => Ecn::NotEct,
+            EcnMode::Classic => Ecn::Ect0,
+            EcnMode::Accurate => marks.unwrap_or(Ecn::Ect0),
+        };
+        self.capable_again = self.ecn == EcnMode::Accurate && marks.is_some();
+    }
+
+    /// The bits of a SYN or SYN-ACK that ask for feedback of marks or agree to it.
+    fn marks_bits(&self) -> Flags {
+        if self.handshake.peer.is_some() {
+            return match (self.ecn, &self.accurate) {
+                (EcnMode::Off, _) => Flags::default(),
+                (EcnMode::Classic, _) => Flags::ECE,
+                (EcnMode::Accurate, feedback) => {
+                    let echo = feedback.as_ref().and_then(|feedback| feedback.handshake).unwrap_or_default();
+                    ace_flags(handshake_ace(echo))
+                }
+            };
+        }
+        // RFC 9768 section 3.1.4.1: once more after a lost SYN.
+        match (self.settings.ecn, self.handshake.expiries) {
+            (EcnMode::Accurate, 0 | 1) => Flags::AE | Flags::CWR | Flags::ECE,
+            (EcnMode::Classic, 0) => Flags::CWR | Flags::ECE,
+            _ => Flags::default(),
+        }
+    }
+
+    /// The first acknowledgment of our SYN-ACK, if it is bare, echoes its ECN field (RFC 9768 section 3.2.2.1).
+    pub(super) fn read_handshake_echo(&mut self, segment: &Segment) {
+        if let Some(feedback) = &mut self.accurate {
+            feedback.handshake = None;
+            if segment.len == 0 && segment.sack.is_empty() && ace(segment.flags) == handshake_ace(Ecn::Ce) {
+                self.send.on_marked_handshake();
+            }
+        }
     }
 
     /// What the two SYNs agree on.
@@ -58,7 +116,7 @@ impl Connection {
             None => (self.settings.receive_buffer.get().min(UNSCALED), 1),
         };
         let timestamp = segment.timestamps.filter(|_| self.timestamps).map(|stamps| stamps.0);
-        self.recv.open(now, (window, unit), timestamp, self.ecn);
+        self.recv.open(now, (window, unit), timestamp, self.ecn == EcnMode::Classic);
     }
 
     /// RFC 7323 section 2.3: so many that the receive buffer fits 16 bits.
@@ -93,6 +151,7 @@ impl Connection {
                 sack: self.settings.sack && peer.sack_permitted,
                 timestamps: self.timestamps,
                 ecn: self.ecn,
+                syn_marked: self.state == State::SynSent && ace(segment.flags) == handshake_ace(Ecn::Ce),
                 syn_lost,
                 rtt,
             },
@@ -119,12 +178,8 @@ impl Connection {
         let mut flags = Flags::SYN;
         if peer.is_some() {
             flags |= Flags::ACK;
-            if self.handshake.ece {
-                flags |= Flags::ECE;
-            }
-        } else if self.settings.ecn && self.handshake.expiries == 0 {
-            flags |= Flags::ECE | Flags::CWR;
         }
+        flags |= self.marks_bits();
         // A SYN-ACK repeats the options that both want (RFC 7323 sections 2.2 and 3.2); its window is not scaled yet.
         let offer_scale = peer.is_none_or(|peer| peer.window_scale.is_some());
         let mut segment = self.segment(now, 0, flags);
@@ -134,6 +189,9 @@ impl Connection {
             window_scale: offer_scale.then(|| self.window_shift()),
             sack_permitted: self.settings.sack && peer.is_none_or(|peer| peer.sack_permitted),
         });
+        if let Some(feedback) = self.accurate.as_mut().filter(|_| peer.is_some()) {
+            segment.accecn = feedback.option(segment.option_room());
+        }
         if self.handshake.sent == 0 {
             self.send.start_waiting(now);
             self.handshake.first_stamp = timestamp(now);

@@ -13,7 +13,12 @@ impl Connection {
     /// is what is done with any other, less the questions whose answer is known.
     #[inline]
     pub(super) fn handle_plain(&mut self, now: Time, segment: &Segment) -> bool {
-        if self.state != State::Established || self.abandoned || !segment.is_plain() || !self.recv.expects(segment) {
+        if self.state != State::Established
+            || self.abandoned
+            || !segment.is_plain()
+            || self.accurate.is_some()
+            || !self.recv.expects(segment)
+        {
             return false;
         }
         let ack = Ack {
@@ -24,6 +29,7 @@ impl Connection {
             echo: segment.timestamps.map(|stamps| stamps.1).filter(|_| self.timestamps),
             bare: segment.len == 0,
             ece: false,
+            marks: None,
         };
         if !self.send.handle_plain(now, &ack, &mut self.counters) {
             return false;

@@ -8,6 +8,7 @@ use super::{Ack, Sender, TimerKind, is_before, timestamp};
 use crate::congestion::{AckSample, Event, RateSample};
 use crate::state::CongestionState;
 use crate::tcp::SackBlocks;
+use crate::tcp::accecn::Marks;
 use crate::tcp::info::Counters;
 
 /// What an acknowledgment newly says.
@@ -21,6 +22,8 @@ pub(super) struct News {
     pub window_update: bool,
     /// It echoes a congestion mark.
     pub ece: bool,
+    /// Marks that accurate feedback newly tells of.
+    pub marks: Marks,
     /// A block told of data not known to have arrived.
     pub sacked: bool,
     /// It reports a duplicate; of a tail loss probe.
@@ -99,6 +102,7 @@ impl Sender {
             return;
         }
         self.read_advance(now, &before, &mut news, counters);
+        self.read_marks(ack, &before, &mut news);
         if self.settings.rack {
             self.rack.adapt(self.totals.delivered);
         }
@@ -114,6 +118,18 @@ impl Sender {
             self.set_timer(now);
         }
         self.control(now, &before, &news);
+    }
+
+    /// RFC 9768 section 3.2.2.5: the count of marks, of an acknowledgment that makes progress. A controller that does
+    /// not take the count hears of a mark as of RFC 3168's.
+    fn read_marks(&mut self, ack: &Ack, before: &Before, news: &mut News) {
+        let delivered = (self.totals.delivered - before.delivered) as u32;
+        if let (Some(counted), Some((ace, option))) = (&mut self.ecn.counted, ack.marks)
+            && (news.advanced || delivered > 0)
+        {
+            news.marks = counted.on_ack(ace, option, delivered, self.agreed.mss);
+            news.ece |= news.marks.packets > 0 && !self.ecn.scalable;
+        }
     }
 
     /// Takes an acknowledgment without blocks or marks that advances in the open state while nothing is in doubt, or
@@ -195,6 +211,8 @@ impl Sender {
             window_limited: self.usage.is_window_limited(self.control.window()),
             state: CongestionState::Open,
             ece: false,
+            marked: 0,
+            marked_bytes: 0,
             paced: self.is_paced(),
             mss: self.agreed.mss as u32,
         };
@@ -415,7 +433,7 @@ impl Sender {
         let delivered = (self.totals.delivered - before.delivered) as u32;
         let lost = (self.board.lost_total() - before.lost) as u32;
         let rate = self.rate_sample(now, delivered);
-        if delivered == 0 && news.acked == 0 && lost == 0 && !news.ece {
+        if delivered == 0 && news.acked == 0 && lost == 0 && !news.ece && news.marks.packets == 0 {
             return;
         }
         let reducing = self.recovery.in_reduction();
@@ -439,6 +457,8 @@ impl Sender {
             window_limited: self.usage.is_window_limited(self.control.window()),
             state: self.recovery.state,
             ece: news.ece,
+            marked: news.marks.packets,
+            marked_bytes: news.marks.bytes,
             paced: self.is_paced(),
             mss: self.agreed.mss as u32,
         };

@@ -78,7 +78,13 @@ impl Control {
     /// The rate that the controller sets.
     #[inline]
     pub fn pacing_rate(&self) -> Option<BitRate> {
-        if self.needs.rates { self.controller.pacing_rate() } else { None }
+        if self.needs.paces { self.controller.pacing_rate() } else { None }
+    }
+
+    /// Whether the controller sets a rate.
+    #[inline]
+    pub fn paces(&self) -> bool {
+        self.needs.paces
     }
 
     /// Whether a probe is to be sent now; each `true` is one.

@@ -34,8 +34,10 @@ use std::sync::Arc;
 
 use units::{Duration, Time};
 
-use super::config::Settings;
+use super::accecn::Counted;
+use super::config::{EcnMode, Settings};
 use super::info::{Counters, Info};
+use super::option::AccEcnOption;
 use super::segment::{SackBlocks, is_before};
 use crate::congestion::{Event, Window};
 pub(super) use ack::echo_age;
@@ -91,17 +93,24 @@ pub(super) struct Agreed {
     pub mss: u64,
     pub sack: bool,
     pub timestamps: bool,
-    pub ecn: bool,
+    pub ecn: EcnMode,
+    /// Our SYN arrived with a congestion mark, as accurate feedback tells.
+    pub syn_marked: bool,
     /// The SYN was lost: the initial window is one segment (RFC 5681 section 3.1).
     pub syn_lost: bool,
     /// The round-trip time of the handshake, if it tells one.
     pub rtt: Option<Duration>,
 }
 
-/// RFC 3168 at the sender.
+/// RFC 3168 at the sender, or RFC 9768.
 #[derive(Clone, Copy, Debug, Default)]
 struct EcnState {
+    /// RFC 3168 is in use.
     on: bool,
+    /// What accurate feedback has told.
+    counted: Option<Counted>,
+    /// The controller takes the count of marks, and decides itself on reductions.
+    scalable: bool,
     /// The next new segment says that the window was reduced.
     cwr_due: bool,
 }
@@ -129,6 +138,8 @@ pub(super) struct Ack<'a> {
     pub bare: bool,
     /// It echoes a congestion mark.
     pub ece: bool,
+    /// With accurate feedback: the count of marks in the header, and the option.
+    pub marks: Option<(u8, Option<&'a AccEcnOption>)>,
 }
 
 impl Sender {
@@ -138,12 +149,13 @@ impl Sender {
             mss: u64::from(settings.mss),
             sack: settings.sack,
             timestamps: settings.timestamps,
-            ecn: false,
+            ecn: EcnMode::Off,
+            syn_marked: false,
             syn_lost: false,
             rtt: None,
         };
         let control = Control::new(settings, settings.mss, settings.initial_window, entropy);
-        let paced = settings.pacing || settings.initial_spreading || control.wants_rates();
+        let paced = settings.pacing || settings.initial_spreading || control.paces();
         Sender {
             agreed,
             entropy,
@@ -178,7 +190,9 @@ impl Sender {
             self.board = Scoreboard::new(1, agreed.mss, order(&self.settings), self.control.wants_rates());
         }
         self.agreed = *agreed;
-        self.ecn.on = agreed.ecn;
+        self.ecn.on = agreed.ecn == EcnMode::Classic;
+        self.ecn.counted = (agreed.ecn == EcnMode::Accurate).then(|| Counted::new(agreed.syn_marked));
+        self.ecn.scalable = self.ecn.counted.is_some() && self.settings.congestion.entry().marks().is_some();
         self.totals.delivered = 1; // the SYN
         self.wait.stop();
         self.usage.restart(now);
@@ -317,12 +331,20 @@ impl Sender {
         info.reordering_seen = self.reordering.seen();
         info.total_retransmitted = self.totals.retransmitted;
         info.delivered = self.totals.delivered;
+        info.delivered_marked = self.ecn.counted.map_or(0, |counted| counted.total);
         info.backoff = self.rtt.backoff();
         info.consecutive_timeouts = self.timer.timeouts;
         info.probes = self.timer.window_probes;
         info.pacing_rate = self.is_paced().then(|| self.pacing_rate());
         info.unsent_bytes = self.stream.waiting(self.board.nxt());
         info.mss = self.agreed.mss as u32;
+    }
+
+    /// Our SYN-ACK arrived with a congestion mark.
+    pub(super) fn on_marked_handshake(&mut self) {
+        if let Some(counted) = &mut self.ecn.counted {
+            counted.on_marked_handshake();
+        }
     }
 
     /// The congestion window in segments.

@@ -105,8 +105,10 @@ impl Sender {
     pub(super) fn pace(&mut self, now: Time, bytes: u64) {
         if self.is_paced() && (self.is_spreading() || self.board.sent_total() > UNPACED) {
             let rate = self.pacing_rate();
-            let single = self.is_spreading();
-            if self.settings.offload_divisor > 0 && !single {
+            // RFC 9331 section 4.3: bursts of a scalable sender would fill a queue that is to stay empty.
+            let grouped = self.settings.offload_divisor > 0;
+            let single = self.is_spreading() || self.ecn.scalable && !grouped;
+            if grouped && !single {
                 let last = self.group.is_closed();
                 return self.pacing.on_group(now, bytes, rate, last);
             }

@@ -332,7 +332,9 @@ impl Sender {
         if sent == 0 && !self.has_unsent() {
             return;
         }
-        let limited = deferred || self.board.in_flight() >= self.control.window().size;
+        // What a window spread over the round trip holds back, the window holds back.
+        let spread = self.ecn.scalable && self.pacing.wake;
+        let limited = deferred || spread || self.board.in_flight() >= self.control.window().size;
         if sent > 0 || limited {
             self.validate_window(now, limited);
         }
