@@ -38,11 +38,13 @@ OF_SERIES = {
     "satellite": Kind("path", "satellite", "elevation of the serving satellite, and Doppler shift of the carrier"),
     "harq": Kind("run", "harq", "how many transmissions the packets needed, under the channel's attenuation"),
     "queue": Kind("run", "queue", "the queue before the last hop, and the coded rate that leaves it"),
+    "video": Kind("application", "video", "bit rate played, media in the buffer and latency to live of video players"),
 }
 #: Those of what the users got.
 OF_USERS = {
     "goodput-by-user": Kind("users", "goodput_by_user", "the share of the users who got at most a goodput"),
     "voice": Kind("users", "voice", "the score of each voice, the worst first, and the delay and jitter behind it"),
+    "game": Kind("application", "game", "the delays of a game each way and of its response, player by player"),
     "completion": Kind("users", "completion", "the completion times of transfers, by their size"),
 }
 #: Those of a return link.

@@ -204,6 +204,15 @@ def _is_voice(flow: dict[str, Any]) -> bool:
     return flow.get("lost_late") is not None
 
 
+def _is_video(flow: dict[str, Any]) -> bool:
+    return flow.get("rebuffers") is not None
+
+
+def _is(kind: str) -> Callable[[dict[str, Any]], bool]:
+    """Whether a flow has the report of a kind of traffic."""
+    return lambda flow: bool(flow.get(kind))
+
+
 _COLUMNS: list[_Column] = [
     ("flow", lambda flow: f"{flow['id']} {_kind(flow)}", _any),
     ("goodput", lambda flow: rate(flow["goodput_bps"]), _any),
@@ -220,7 +229,17 @@ _COLUMNS: list[_Column] = [
     ("access", lambda flow: flow["access_kind"] or "-", lambda flow: flow["access_kind"] is not None),
     ("first packet", lambda flow: _ms(flow["first_packet_s"]), lambda flow: flow["access_kind"] is not None),
     ("late", lambda flow: str(flow["lost_late"]), _is_voice),
-    ("MOS", lambda flow: _two(flow["mos"]), _is_voice),
+    ("start-up", lambda flow: _seconds(flow["startup_s"]), _is_video),
+    ("stalls", lambda flow: f"{flow['rebuffers']} ({_seconds(flow['rebuffer_s'])})", _is_video),
+    ("bit rate", lambda flow: rate(flow["bitrate_mean_bps"] or 0), _is("video")),
+    ("switches", lambda flow: str(flow["bitrate_switches"]), _is("video")),
+    ("QoE", lambda flow: _two(flow["qoe"]), _is("video")),
+    ("latency", lambda flow: _seconds(flow["latency_mean_s"]), _is("live")),
+    ("95 % latency", lambda flow: _seconds(flow["latency_p95_s"]), _is("live")),
+    ("response 95 %", lambda flow: _ms(flow["response_p95_s"]), _is("game")),
+    ("99 %", lambda flow: _ms(flow["response_p99_s"]), _is("game")),
+    ("late or lost", lambda flow: _percent(flow["late_ratio"]), lambda flow: flow.get("late_ratio") is not None),
+    ("MOS", lambda flow: _two(flow["mos"]), lambda flow: flow.get("mos") is not None),
 ]
 
 
@@ -253,7 +272,23 @@ def _kinds(flows: list[dict[str, Any]]) -> list[str]:
         (
             "MOS min / mean / max",
             lambda own: " / ".join(map(_two, _spread(own["flows"], "mos"))) or "-",
-            lambda own: _is_voice(own["flows"][0]),
+            lambda own: own["flows"][0].get("mos") is not None,
+        ),
+        (
+            "stalls",
+            lambda own: f"{_total(own['flows'], 'rebuffers')} ({sum(_known(own['flows'], 'rebuffer_s')):.3g} s)",
+            lambda own: _is_video(own["flows"][0]),
+        ),
+        ("QoE", lambda own: _two(_average(own["flows"], "qoe")), lambda own: _is("video")(own["flows"][0])),
+        (
+            "latency",
+            lambda own: _seconds(_average(own["flows"], "latency_mean_s")),
+            lambda own: _is("live")(own["flows"][0]),
+        ),
+        (
+            "response 95 %",
+            lambda own: _ms(_average(own["flows"], "response_p95_s")),
+            lambda own: _is("game")(own["flows"][0]),
         ),
     ]
     groups = [{"flows": own} for own in kinds.values()]
@@ -455,6 +490,10 @@ def _percent(share: float | None) -> str:
 
 def _two(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
+
+
+def _seconds(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{seconds:.2f} s"
 
 
 def _ms(seconds: float | None) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from transorbit import _figures
 from transorbit.plots.access import access_times, plr
+from transorbit.plots.application import game, video
 from transorbit.plots.capacity import capacity
 from transorbit.plots.compare import compare_goodput
 from transorbit.plots.constellation import constellation_delays, coverage, passes, world
@@ -78,6 +79,7 @@ __all__ = [
     "course",
     "coverage",
     "draw",
+    "game",
     "goodput",
     "goodput_by_user",
     "harq",
@@ -95,6 +97,7 @@ __all__ = [
     "save",
     "sequence",
     "timeline",
+    "video",
     "voice",
     "window",
     "world",
