@@ -45,11 +45,13 @@ OF_SERIES = {
     "queue-delay": Kind(
         "run", "queue_delay", "how long each flow's packets waited in the queue; needs record.queue_delays"
     ),
+    "video": Kind("application", "video", "bit rate played, media in the buffer and latency to live of video players"),
 }
 #: Those of what the users got.
 OF_USERS = {
     "goodput-by-user": Kind("users", "goodput_by_user", "the share of the users who got at most a goodput"),
     "voice": Kind("users", "voice", "the score of each voice, the worst first, and the delay and jitter behind it"),
+    "game": Kind("application", "game", "the delays of a game each way and of its response, player by player"),
     "completion": Kind("users", "completion", "the completion times of transfers, by their size"),
 }
 #: Those of a return link.

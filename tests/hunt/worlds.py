@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from random import Random
 
 # So that a run takes some milliseconds: what would make it long.
+# Kinds of traffic that a byte stream cannot carry.
+_BY_DATAGRAMS = {"voice", "game"}
 _MOST_COUNT = 12
 _SPANS = ("50 ms", "100 ms", "200 ms", "400 ms")
 _RATES = ("64 kbit/s", "1 Mbit/s", "10 Mbit/s", "50 Mbit/s", "200 Mbit/s")
@@ -132,8 +134,8 @@ class Worlds:
         if value is not None:
             table[name] = value
         if name == "traffic":
-            voice = isinstance(value, dict) and value.get("kind") == "voice"
-            table["transport"] = "udp" if voice else "tcp"
+            datagrams = isinstance(value, dict) and value.get("kind") in _BY_DATAGRAMS
+            table["transport"] = "udp" if datagrams else "tcp"
 
     def _value(self, schema: dict[str, Any], name: str, depth: int) -> Any:
         if depth and self._random.random() < _EDGE:

@@ -4,12 +4,16 @@
 //! at either end of the flow, and it is told which bytes have arrived. A listener rates a voice flow by the packets
 //! that arrive.
 
+mod experience;
+mod quantiles;
 mod random;
 mod size;
+mod stalls;
 
 use rand::Rng;
 use units::{Bytes, Duration, FieldError, Time};
 
+pub use experience::{AppSample, Experience, GameReport, LiveReport, VideoReport};
 pub use size::{Empirical, Exponential, Lognormal, Pareto, Size, SizeDistribution};
 pub use voice::VoiceStream;
 pub use voice::activity::{Activity, Continuous, ExponentialOnOff, ParetoOnOff};
@@ -54,8 +58,30 @@ pub enum Needs {
         /// The largest, with IP and UDP headers, in bytes.
         packet: u32,
     },
+    /// Writes that fit a packet, from the server to the user, in a byte stream or as datagrams; the application at the
+    /// user's end is told of what arrives.
+    Media {
+        /// The largest as a datagram, with IP and UDP headers, in bytes.
+        packet: u32,
+    },
+    /// Datagrams in both directions, of which the application at either end is told.
+    Messages {
+        /// The largest, with IP and UDP headers, in bytes.
+        packet: u32,
+    },
     /// Packets from outside, which need nothing.
     Outside,
+}
+
+impl Needs {
+    /// The largest datagram with its headers, and the option that limits it; `None` where there are none.
+    pub fn packet(self) -> Option<(u32, &'static str)> {
+        match self {
+            Needs::Datagrams { packet } | Needs::Media { packet } => Some((packet, "packet")),
+            Needs::Messages { packet } => Some((packet, "down.size")),
+            Needs::Stream | Needs::Exchange | Needs::Outside => None,
+        }
+    }
 }
 
 /// The most connections of an application: a bit of a word stands for each.
@@ -97,6 +123,11 @@ pub trait Source: Send {
     /// only). Actions in response are due at once: call [`Source::poll_action`] again.
     fn handle_delivered(&mut self, _now: Time, _connection: u32, _end: End, _bytes: u64) {}
 
+    /// Datagram `number`, counted from 0 in the order of the writes of the other end, has reached the application at
+    /// `end`; it was sent at `sent`. Only where applications read datagrams, by their [`Needs`]. Actions in response
+    /// are due at once.
+    fn handle_datagram(&mut self, _now: Time, _connection: u32, _end: End, _number: u64, _sent: Time) {}
+
     /// The times of web pages, requests and responses; `None` for other traffic.
     fn web_times(&self) -> Option<&WebTimes> {
         None
@@ -105,6 +136,17 @@ pub trait Source: Send {
     /// Counts, means and quantiles of these times.
     fn report(&self) -> Option<WebReport> {
         self.web_times().map(WebTimes::report)
+    }
+
+    /// What its user experienced until `now`, of traffic that has a measure of that. `lost`: packets with data from the
+    /// server, and datagrams from the user, that the network lost.
+    fn experience(&self, _now: Time, _lost: [u64; 2]) -> Experience {
+        Experience::default()
+    }
+
+    /// Its state at `now` for time series.
+    fn sample(&self, _now: Time) -> AppSample {
+        AppSample::NONE
     }
 }
 
@@ -130,6 +172,9 @@ units::registry! {
         "web" => Web(Web) in web,
         "packmime" => PackMime(PackMime) in packmime,
         "voice" => Voice(Voice) in voice,
+        "dash" => Dash(Dash) in dash,
+        "live" => Live(Live) in live,
+        "game" => Game(Game) in game,
         "external" => External(External) in external,
         "script" => Script(Script) in script,
     }

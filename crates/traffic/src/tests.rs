@@ -22,6 +22,11 @@ fn example(kind: &str) -> TrafficConfig {
         "web" => TrafficConfig::Web(Web { pages: Some(5), ..Web::default() }),
         "packmime" => TrafficConfig::PackMime(PackMime { persistent: true, ..PackMime::default() }),
         "voice" => TrafficConfig::Voice(Voice { length: Some(Duration::from_secs(5)), ..Voice::default() }),
+        "dash" => {
+            TrafficConfig::Dash(Dash { length: Some(Duration::from_secs(20)), variation: 0.3, ..Dash::default() })
+        }
+        "live" => TrafficConfig::Live(Live { length: Some(Duration::from_secs(5)), gop: Some(12), ..Live::default() }),
+        "game" => TrafficConfig::Game(Game { length: Some(Duration::from_secs(5)), ..Game::default() }),
         "external" => TrafficConfig::External(External::default()),
         "script" => script::tests::example(),
         other => panic!("no example of traffic {other}"),
@@ -89,7 +94,8 @@ fn every_source_acts_only_when_due_opens_first_and_closes_last() {
             assert!(start >= Time::ZERO + OFFSET * u64::from(user + 1), "{kind} starts before its time");
             assert_eq!(source.poll_action(start - Duration::from_nanos(1)), None, "{kind} acts before its start");
             let done = run(&mut *source, Duration::from_millis(100));
-            let opener = if config.entry().needs() == Needs::Exchange { End::User } else { End::Server };
+            let asks = matches!(config.entry().needs(), Needs::Exchange | Needs::Messages { .. });
+            let opener = if asks { End::User } else { End::Server };
             assert_eq!(done[0], (start, Act::on_first(opener, Action::Open)), "{kind}");
             for connection in 0..source.connections() {
                 check_connection(kind, done.iter().map(|(_, act)| *act).filter(|act| act.connection == connection));
@@ -120,7 +126,7 @@ fn the_same_seed_gives_the_same_and_another_one_does_not() {
             done.collect::<Vec<_>>()
         };
         assert_eq!(actions(1), actions(1), "{kind}");
-        let is_random = matches!(*kind, "short-flows" | "web" | "packmime");
+        let is_random = matches!(*kind, "short-flows" | "web" | "packmime" | "dash" | "game");
         assert_eq!(actions(1) != actions(2), is_random, "{kind}");
     }
 }
@@ -132,7 +138,9 @@ fn only_voice_has_a_listener_and_goes_by_datagrams() {
         assert_eq!(config.entry().listener().is_some(), *kind == "voice", "{kind}");
         let needs = match *kind {
             "voice" => Needs::Datagrams { packet: 200 },
-            "web" | "packmime" => Needs::Exchange,
+            "web" | "packmime" | "dash" => Needs::Exchange,
+            "live" => Needs::Media { packet: 1_000 },
+            "game" => Needs::Messages { packet: 120 + 20 * 36 + 28 },
             "external" => Needs::Outside,
             _ => Needs::Stream,
         };
@@ -150,6 +158,13 @@ fn a_scenario_is_read_and_written_back() {
         { "kind": "short-flows", "size": { "kind": "empirical", "sizes": ["1 kB", "1 MB"], "cumulative": [0.5, "100 %"] } },
         { "kind": "web", "objects": { "kind": "constant", "count": 3 }, "main": "20 kB", "requests": "sequential" },
         { "kind": "web", "connections": 6 },
+        { "kind": "dash", "ladder": ["1 Mbit/s", "3 Mbit/s"], "adaptation": { "kind": "rate-based", "segments": 3 },
+          "qoe": { "switching": 0.5, "stalling": 3 } },
+        { "kind": "dash", "adaptation": { "kind": "bola", "low": "8 s" }, "buffer": "30 s", "variation": 0.2 },
+        { "kind": "live", "rate": "2 Mbit/s", "fps": 50, "gop": 25, "chunk": 5, "latency": "3 s",
+          "catch_up": { "kind": "none" } },
+        { "kind": "live", "catch_up": { "kind": "seek", "drift": "1 s" } },
+        { "kind": "game", "down": { "interval": "15625 us", "interval_scale": "0 s" }, "up": { "size": "60 B" } },
         { "kind": "packmime", "rate": 500, "requests": 2000, "request_min": "150 B", "request_max": "650 B", "persistent": true }
     ]"#;
     let read: Vec<TrafficConfig> = serde_json::from_str(text).unwrap();

@@ -25,16 +25,21 @@ _SHOWN_FLOWS = 8
 _SHOWN = (
     "goodput_bps", "rtt_mean_s", "one_way_delay_mean_s", "one_way_delay_p95_s", "sent_packets",
     "retransmitted_packets", "spurious_retransmissions", "dupack_events", "rto_events", "jitter_s", "loss_ratio",
-    "access_kind", "first_packet_s", "lost_late", "mos",
+    "access_kind", "first_packet_s", "lost_late", "startup_s", "rebuffers", "rebuffer_s", "bitrate_mean_bps",
+    "bitrate_switches", "qoe", "latency_mean_s", "latency_p95_s", "response_p95_s", "response_p99_s", "late_ratio", "mos",
 )  # fmt: skip
 _OF_TCP = {"rtt_mean_s", "retransmitted_packets", "spurious_retransmissions", "dupack_events", "rto_events"}
-_OF_VOICE = {"jitter_s", "lost_late", "mos"}
+_OF_VOICE = {"jitter_s", "lost_late"}
 # Of many flows in one line.
 _OF_KINDS = (
     "goodput_bps", "rtt_mean_s", "one_way_delay_mean_s", "one_way_delay_p95_s", "jitter_s", "sent_packets",
-    "retransmitted_packets", "rto_events", "mos",
+    "retransmitted_packets", "rto_events", "rebuffers", "rebuffer_s", "qoe", "latency_mean_s", "response_p95_s", "mos",
 )  # fmt: skip
 _SPREAD = {"goodput_bps", "mos"}
+# Columns that only some kinds of traffic have.
+_OF_SOME = {"access_kind", "mos", *_SHOWN[_SHOWN.index("startup_s") :]}
+# Times that are long: what a player waits.
+_IN_SECONDS = {"startup_s", "rebuffer_s", "latency_mean_s", "latency_p95_s"}
 
 
 @contextmanager
@@ -167,11 +172,13 @@ def cell(name: str, value: Any) -> str:
     unit = _columns.in_words(name)[1]
     if unit == "bit/s":
         return rate(value)
+    if name in _IN_SECONDS:
+        return f"{decimals(value, 2)} s"
     if unit == "s":
         return ms(value)
     if name.endswith("_ratio"):
         return percent(value)
-    return decimals(value, 2) if name == "mos" else number(value) if isinstance(value, float) else str(value)
+    return decimals(value, 2) if name in ("mos", "qoe") else number(value) if isinstance(value, float) else str(value)
 
 
 def _flows(flows: list[Flow]) -> list[str]:
@@ -193,7 +200,9 @@ def _tells(flow: Flow, name: str) -> bool:
         return is_tcp == (name in _OF_TCP)
     if name in _OF_VOICE:
         return _is_voice(flow)
-    return name not in ("access_kind", "first_packet_s") or flow["access_kind"] is not None
+    if name in _OF_SOME:
+        return flow.get(name) is not None
+    return name != "first_packet_s" or flow["access_kind"] is not None
 
 
 def _kinds(flows: list[Flow]) -> list[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from transorbit import _figures
 from transorbit.plots.access import access_times, plr
+from transorbit.plots.application import game, video
 from transorbit.plots.capacity import capacity
 from transorbit.plots.compare import compare_goodput
 from transorbit.plots.constellation import constellation_delays, coverage, passes, world
@@ -79,6 +80,7 @@ __all__ = [
     "course",
     "coverage",
     "draw",
+    "game",
     "goodput",
     "goodput_by_user",
     "harq",
@@ -98,6 +100,7 @@ __all__ = [
     "save",
     "sequence",
     "timeline",
+    "video",
     "voice",
     "window",
     "world",

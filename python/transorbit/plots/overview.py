@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from transorbit.plots import heading, run, style, users
+from transorbit.plots import application, heading, run, style, users
 from transorbit.plots.path import path_panel
 
 if TYPE_CHECKING:
@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 
 
 def overview(result: Result, **look: Unpack[style.Look]) -> Figure | None:
-    """Goodput, round-trip time, queue, delay of the path and HARQ outcome over time, each if it says something.
+    """Goodput, round-trip time, queue, path delay, HARQ outcome and states of applications, each if it says something.
 
     Of a run without series: what its users got.
     """
     if result.series.is_empty():
-        kinds = (users.voice, users.goodput_by_user, users.completion)
+        kinds = (users.voice, application.game, users.goodput_by_user, users.completion)
         return next((drawn for kind in kinds if (drawn := kind(result, **look)) is not None), None)
-    panels = [panel for panel in (_goodput, _round_trip, _queue, _path, _harq) if panel.says_something(result)]
+    known = (_goodput, *_states, _round_trip, _queue, _path, _harq)
+    panels = [panel for panel in known if panel.says_something(result)]
     with run.figure(result.title, result, look, rows=len(panels), height=0.6 + 1.35 * len(panels)) as (fig, axes):
         for panel, ax in zip(panels, axes, strict=True):
             drawn = panel.draw(ax, result)
@@ -71,12 +72,22 @@ def _draw_harq(ax: Axes, result: Result) -> None:
     ax.set_ylabel("Decoded after\n(% of packets)")
 
 
+def _state(state: application.State) -> _Panel:
+    return _Panel(
+        lambda ax, result: application.panel(ax, result, state), lambda result: application.says(result, state)
+    )
+
+
 def _has(column: str) -> Callable[[Result], bool]:
     return lambda result: result.series[column].null_count() < len(result.series)
 
 
 _goodput = _Panel(_draw_goodput, lambda _: True)
 _round_trip = _Panel(_draw_round_trip, _has("srtt_s"))
+_states = [
+    _state(state)
+    for state in (application.BITRATE, application.BUFFER, application.LATENCY, application.DOWN, application.UP)
+]
 _queue = _Panel(_draw_queue, lambda result: bool(result.series["queue_packets"].max()))
 _path = _Panel(_draw_path, lambda result: result.series["path_delay_s"].drop_nulls().n_unique() > 1)
 _harq = _Panel(_draw_harq, lambda result: "decoded_after_2" in result.series.columns)

@@ -52,7 +52,7 @@ def goodput_by_user(result: Result, **look: Unpack[style.Look]) -> Figure | None
 
 def voice(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     """The mean opinion score of each voice, the worst first, and the delay and jitter behind it."""
-    flows = [flow for flow in result.summary["flows"] if flow.get("mos") is not None]
+    flows = [flow for flow in result.summary["flows"] if flow.get("voice")]
     if not flows:
         return None
     flows.sort(key=lambda flow: flow["mos"])

@@ -21,6 +21,7 @@ _ROWS = 1000
 _DRAWINGS = {
     "goodput-by-user": "Goodput of each user, least to most.",
     "voice": "What the listeners heard.",
+    "game": "How long games took to answer.",
     "completion": "How long transfers and pages took.",
     "access-times": "When what was sent over the return link arrived.",
 }
@@ -94,7 +95,16 @@ def _is_tcp(flow: dict[str, Any]) -> bool:
 
 
 def _is_call(flow: dict[str, Any]) -> bool:
-    return flow["mos"] is not None
+    return bool(flow.get("voice"))
+
+
+def _is_video(flow: dict[str, Any]) -> bool:
+    return flow["rebuffers"] is not None
+
+
+def _has(kind: str) -> Callable[[dict[str, Any]], bool]:
+    """Whether a flow has the report of a kind of traffic."""
+    return lambda flow: bool(flow.get(kind))
 
 
 def _has_access(flow: dict[str, Any]) -> bool:
@@ -130,7 +140,18 @@ _COLUMNS: list[_Column] = [
     _of("cwnd_mean_packets", has=_is_tcp),
     _of("jitter_s", "ms", 1e3, has=_is_call),
     _of("lost_late", has=lambda flow: flow["lost_late"] is not None),
-    _of("mos", has=_is_call),
+    _of("startup_s", "s", has=_is_video),
+    _of("rebuffers", has=_is_video),
+    _of("rebuffer_s", "s", has=_is_video),
+    _of("bitrate_mean_bps", "Mbit/s", 1e-6, has=_has("video")),
+    _of("bitrate_switches", has=_has("video")),
+    _of("qoe", has=_has("video")),
+    _of("latency_mean_s", "s", has=_has("live")),
+    _of("latency_p95_s", "s", has=_has("live")),
+    _of("late_ratio", "%", 100, has=lambda flow: flow["late_ratio"] is not None),
+    _of("response_p95_s", "ms", 1e3, has=_has("game")),
+    _of("response_p99_s", "ms", 1e3, has=_has("game")),
+    _of("mos", has=lambda flow: flow["mos"] is not None),
     _of("access_kind", has=_has_access),
     _of("first_packet_s", "s", has=_has_access),
     _of("completion_s", "s", has=lambda flow: flow["completion_s"] is not None),

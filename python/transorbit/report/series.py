@@ -62,6 +62,14 @@ OF_FLOWS = (
     Quantity("srtt_s", "ms", 1e3),
     Quantity("retransmitted_packets", "in an interval", step=True, summed=True),
 )
+# Of applications with a state: only where the run has the column.
+_OF_APPLICATIONS = (
+    Quantity("bitrate_bps", "Mbit/s", 1e-6, step=True),
+    Quantity("buffer_s", "s"),
+    Quantity("latency_s", "s"),
+    Quantity("down_delay_s", "ms", 1e3),
+    Quantity("up_delay_s", "ms", 1e3),
+)
 _OF_USERS = (Quantity("attenuation_db", "dB", floor=None, inverted=True),)
 # Further curves of one flow, in the chart of another column, and whether they are drawn at first.
 _BESIDE = {
@@ -90,7 +98,8 @@ def add(page: Page, result: Result) -> None:
         return
     flows = result.summary["flows"]
     one = series.filter(pl.col("flow") == pl.col("flow").min()).drop("flow")
-    told = [*OF_FLOWS, *(_OF_USERS if one["attenuation_db"].n_unique() > 1 else ())]
+    stated = [quantity for quantity in _OF_APPLICATIONS if quantity.column in series.columns]
+    told = [*OF_FLOWS, *stated, *(_OF_USERS if one["attenuation_db"].n_unique() > 1 else ())]
     told = [quantity for quantity in told if _says_something(series, quantity.column)]
     page.text(
         f"An instant every {_interval_s(one):.4g} s. Drag over a chart to zoom all of them in, double-click to see the "
@@ -349,5 +358,5 @@ def _interval_s(series: pl.DataFrame) -> float:
 
 def flow_name(flow: dict[str, Any]) -> str:
     """The name of a flow."""
-    what = "voice" if flow["mos"] is not None else flow.get("congestion") or flow["transport"]
+    what = flow.get("congestion") or flow["traffic"]
     return f"flow {flow['id']} ({what})"

@@ -67,7 +67,16 @@ def _losses(summary: dict[str, Any]) -> Iterator[Tile]:
 
 def _quality(flows: list[dict[str, Any]]) -> Iterator[Tile]:
     """The quality that users perceive: speech, pages, transfers."""
-    if scores := _known(flows, "mos"):
+    if viewers := [flow for flow in flows if flow["rebuffers"] is not None]:
+        stalled = _known(viewers, "rebuffer_ratio")
+        note = f"{number(sum(flow['rebuffers'] for flow in viewers))} stalls of {number(len(viewers))} viewers"
+        yield Tile("Time in stalls", number(100 * statistics.fmean(stalled), 3) if stalled else "-", "%", note)
+    if latencies := _known(flows, "latency_mean_s"):
+        yield Tile("Latency to live", number(statistics.fmean(latencies), 3), "s", _range(latencies, 1, "s", 3))
+    if responses := _known(flows, "response_p95_s"):
+        note = "95 % of a game's commands" if len(responses) == 1 else "the slowest player, 95 % of the commands"
+        yield Tile("Response of a game", text.ms(max(responses)), "ms", note)
+    if scores := _known([flow for flow in flows if flow.get("voice")], "mos"):
         yield Tile("Speech quality", f"{statistics.fmean(scores):.2f}", "MOS", _range(scores, 1, "", 3))
     pages = [flow["web"] for flow in flows if flow.get("web")]
     if loaded := [web for web in pages if web["load_mean_s"] is not None]:

@@ -15,6 +15,8 @@ pub(crate) struct FlowRecord {
     pub(crate) received_packets: u64,
     lost: Option<Box<Drops>>,
     pub(crate) marked_packets: u64,
+    /// Datagrams that went backward and were lost.
+    pub(crate) lost_backward: u64,
     pub(crate) opened_at: Option<Time>,
     pub(crate) first_delivery: Option<Time>,
     pub(crate) last_delivery: Time,
@@ -38,6 +40,7 @@ impl FlowRecord {
             received_packets: 0,
             lost: None,
             marked_packets: 0,
+            lost_backward: 0,
             opened_at: None,
             first_delivery: None,
             last_delivery: Time::ZERO,

@@ -1,6 +1,6 @@
 //! The columns of flows: name, meaning, label, and how each is made.
 
-use traffic::{VoiceQuality, WebReport};
+use traffic::{Experience, GameReport, LiveReport, VideoReport, VoiceQuality, WebReport};
 use transport::Counters;
 use units::{Duration, Time};
 
@@ -28,6 +28,7 @@ pub(crate) struct FlowFacts<'a> {
     pub(crate) access_kind: Option<String>,
     pub(crate) voice: Option<VoiceQuality>,
     pub(crate) web: Option<WebReport>,
+    pub(crate) experience: Experience,
     pub(crate) pep: Option<PepSummary>,
 }
 
@@ -40,6 +41,18 @@ impl FlowFacts<'_> {
         let lost = self.record.lost_packets();
         let settled = self.record.received_packets + lost;
         (settled > 0).then(|| lost as f64 / settled as f64)
+    }
+
+    /// What the viewer of a video got, adaptive or live.
+    fn viewer<T>(&self, video: fn(&VideoReport) -> T, live: fn(&LiveReport) -> T) -> Option<T> {
+        self.experience.video.as_ref().map(video).or_else(|| self.experience.live.as_ref().map(live))
+    }
+
+    /// The mean opinion score by the model of its kind of traffic.
+    fn mos(&self) -> Option<f64> {
+        let played = self.experience.game.and_then(|game| game.mos);
+        let viewed = self.viewer(|video| video.mos, |live| live.mos).flatten();
+        self.voice.map(|voice| voice.mos).or(viewed).or(played)
     }
 
     /// From its opening to `to`, if both are known.
@@ -149,8 +162,37 @@ flow_columns! {
         /// Packets of a call that arrived after they should have been played; they are not in `loss_ratio`. `null`
         /// where nobody listens.
         "Packets late" lost_late: Option<u64> = |f| Some(f.voice?.late_packets);
-        /// [Mean opinion score](models/voice-quality.md), 1 to 4.5; `null` where nobody listens or nothing was sent.
-        mos: Option<f64> = |f| Some(f.voice?.mos);
+        /// Mean opinion score, 1 to 5 at most: of [voice](models/voice-quality.md) by the E-model, of
+        /// [video](models/video.md) by its stalls, of a [game](models/game.md) by delay and jitter. `null` for other
+        /// traffic, and where nothing was sent or played. Scores of different kinds do not compare.
+        mos: Option<f64> = |f| f.mos();
+        /// Time from the opening of a video's connection to the first picture; `null` without one.
+        "Start-up delay" startup_s: Option<f64> = |f| f.viewer(|video| video.startup_s, |live| live.startup_s)?;
+        /// Times that the picture of a video stood still because the buffer was empty.
+        "Stalls" rebuffers: Option<u64> = |f| f.viewer(|video| video.rebuffers, |live| live.rebuffers);
+        /// For how long in all.
+        "Time in stalls" rebuffer_s: Option<f64> = |f| f.viewer(|video| video.rebuffer_s, |live| live.rebuffer_s);
+        /// Its share of the time from the first picture to the end of the video or the run.
+        "Share of time in stalls" rebuffer_ratio: Option<f64> =
+            |f| f.viewer(|video| video.rebuffer_ratio, |live| live.rebuffer_ratio)?;
+        /// Mean bit rate of what was played of adaptive video.
+        "Bit rate of the video" bitrate_mean_bps: Option<f64> = |f| f.experience.video?.bitrate_mean_bps;
+        /// Changes of that bit rate.
+        "Changes of the bit rate" bitrate_switches: Option<u64> = |f| Some(f.experience.video?.switches);
+        /// Mean quality of experience of a segment of adaptive video, by the linear model of Yin and others (2015).
+        "Quality of experience" qoe: Option<f64> = |f| f.experience.video?.qoe;
+        /// From the capture of a live frame to its showing, mean over the frames shown.
+        "Latency to live" latency_mean_s: Option<f64> = |f| f.experience.live?.latency_mean_s;
+        /// The 95th percentile of it.
+        "Latency to live, 95 %" latency_p95_s: Option<f64> = |f| f.experience.live?.latency_p95_s;
+        /// Of live video, the share of frames that were not there when they were to be shown; of a game, the share of
+        /// updates and commands that arrived later than its `bound` or not at all.
+        "Late or lost" late_ratio: Option<f64> =
+            |f| f.experience.live.map(|live| live.late_ratio).or(f.experience.game.map(|game| game.late_ratio))?;
+        /// Of a game: from sending a command to the first update made with it, the 95th percentile.
+        "Response time, 95 %" response_p95_s: Option<f64> = |f| f.experience.game?.response_p95_s;
+        /// The 99th percentile of it.
+        "Response time, 99 %" response_p99_s: Option<f64> = |f| f.experience.game?.response_p99_s;
         /// How the packets that went up, data or acknowledgments, got at the return link: `dedicated`, a scheme of
         /// random access, or both as `crdsa+dedicated`; `null` without a return link.
         "Access" access_kind: Option<String> = |f| f.access_kind.clone();
@@ -169,6 +211,12 @@ flow_columns! {
         [optional] voice: Option<VoiceQuality> = |f| f.voice;
         /// What web traffic measured; with several connections, at the first flow of an application.
         [optional] web: Option<WebReport> = |f| f.web;
+        /// What the viewer of adaptive video got.
+        [optional] video: Option<VideoReport> = |f| f.experience.video;
+        /// What the viewer of live video got.
+        [optional] live: Option<LiveReport> = |f| f.experience.live;
+        /// What the player of a game got.
+        [optional] game: Option<GameReport> = |f| f.experience.game;
         /// What the [proxy](models/pep.md) did, only for a flow that has one. The other keys of the flow are then those
         /// of the connection from the gateway to the user; goodput is the user's in any case.
         [optional] pep: Option<PepSummary> = |f| f.pep.clone();

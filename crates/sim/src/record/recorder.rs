@@ -164,6 +164,8 @@ impl Recorder {
                 Payload::Udp(_) | Payload::External(_) => None,
             };
             record.on_loss(loss, segment);
+        } else if let (Payload::Udp(_), Way::Backward) = (&packet.payload, packet.way) {
+            self.flows[packet.flow as usize].lost_backward += 1;
         }
     }
 

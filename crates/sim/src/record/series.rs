@@ -1,6 +1,7 @@
 //! Time series: samples of the world at a steady interval, with a bounded memory.
 
 use access::AccessCounts;
+use traffic::AppSample;
 use units::report::Line;
 use units::{Duration, Time};
 
@@ -70,6 +71,8 @@ pub(crate) struct Series {
     hop: Vec<HopSample>,
     /// `flows` samples for each instant.
     samples: Vec<FlowSample>,
+    /// The applications of these flows; empty as long as none has a state.
+    states: Vec<AppSample>,
     flows: usize,
 }
 
@@ -77,17 +80,24 @@ impl Series {
     /// Series of `flows` flows with at most `most` instants; an even number, so that thinning keeps the interval even.
     pub(crate) fn new(interval: Duration, most: usize, flows: usize) -> Series {
         let most = most & !1;
-        Series { interval, most, times: Vec::new(), hop: Vec::new(), samples: Vec::new(), flows }
+        Series { interval, most, times: Vec::new(), hop: Vec::new(), samples: Vec::new(), states: Vec::new(), flows }
     }
 
-    /// Adds one instant: the hop, then each flow in order. Beyond the most, every other instant is dropped.
-    pub(crate) fn add(&mut self, now: Time, hop: HopSample, flows: impl Iterator<Item = FlowSample>) {
+    /// Adds one instant: the hop, then each flow and its application in order. Beyond the most, every other instant is
+    /// dropped.
+    pub(crate) fn add(&mut self, now: Time, hop: HopSample, flows: impl Iterator<Item = (FlowSample, AppSample)>) {
         if self.times.len() >= self.most {
             self.thin_out();
         }
         self.times.push(now);
         self.hop.push(hop);
-        self.samples.extend(flows);
+        for (flow, state) in flows {
+            if state.is_known() || !self.states.is_empty() {
+                self.states.resize(self.samples.len(), AppSample::NONE);
+                self.states.push(state);
+            }
+            self.samples.push(flow);
+        }
         assert_eq!(self.samples.len(), self.times.len() * self.flows, "a sample of each flow at each instant");
     }
 
@@ -102,11 +112,16 @@ impl Series {
         for i in 1..keep {
             self.times[i] = self.times[2 * i];
             self.hop[i] = self.hop[2 * i];
-            self.samples.copy_within(2 * i * self.flows..(2 * i + 1) * self.flows, i * self.flows);
+            let kept = 2 * i * self.flows..(2 * i + 1) * self.flows;
+            self.samples.copy_within(kept.clone(), i * self.flows);
+            if !self.states.is_empty() {
+                self.states.copy_within(kept, i * self.flows);
+            }
         }
         self.times.truncate(keep);
         self.hop.truncate(keep);
         self.samples.truncate(keep * self.flows);
+        self.states.truncate(keep * self.flows);
         self.interval = self.interval * 2;
     }
 
@@ -115,7 +130,7 @@ impl Series {
         let rows = (0..self.times.len()).flat_map(|i| (0..self.flows).map(move |f| Row { series: self, i, f }));
         let mut table = Table::default();
         for SeriesColumn { line, only_with, made } in COLUMNS {
-            if !only_with.holds(&self.hop) {
+            if !only_with.holds(self) {
                 continue;
             }
             match *made {
@@ -147,6 +162,10 @@ struct Row<'a> {
 impl Row<'_> {
     fn flow(&self) -> &FlowSample {
         &self.series.samples[self.i * self.series.flows + self.f]
+    }
+
+    fn state(&self) -> AppSample {
+        self.series.states.get(self.i * self.series.flows + self.f).copied().unwrap_or(AppSample::NONE)
     }
 
     fn hop(&self) -> &HopSample {
@@ -193,6 +212,10 @@ enum OnlyWith {
     Satellites,
     ReturnLink,
     QueueDelays,
+    /// Applications with a state of this kind.
+    Video,
+    LiveVideo,
+    Game,
 }
 
 /// How a column is made of each row.
@@ -207,12 +230,17 @@ enum Made {
 }
 
 impl OnlyWith {
-    fn holds(self, hop: &[HopSample]) -> bool {
+    fn holds(self, series: &Series) -> bool {
+        let hop = &series.hop;
+        let any = |value: fn(&AppSample) -> f32| series.states.iter().any(|state| !value(state).is_nan());
         match self {
             OnlyWith::Anything => true,
             OnlyWith::Satellites => hop.iter().any(|hop| hop.look.is_some()),
             OnlyWith::QueueDelays => hop.iter().any(|hop| hop.queue_delays),
             OnlyWith::ReturnLink => hop.iter().any(|hop| hop.access.is_some()),
+            OnlyWith::Video => any(|sample| sample.buffer_s),
+            OnlyWith::LiveVideo => any(|sample| sample.latency_s),
+            OnlyWith::Game => any(|sample| sample.down_delay_s) || any(|sample| sample.up_delay_s),
         }
     }
 }
@@ -285,6 +313,22 @@ series_columns! {
         /// Doppler shift of the channel's carrier; only where the path knows satellites.
         "Doppler shift of the carrier" doppler_hz = Float(|row| row.look(|look| look.doppler_hz));
     }
+    Video {
+        /// Media in the buffer of a video's player; only with video.
+        "Buffer of the player" buffer_s = Float(|row| row.state().buffer_s.into());
+        /// Bit rate of what adaptive video plays; null while it plays nothing.
+        "Bit rate of the video" bitrate_bps = Float(|row| row.state().bitrate_bps.into());
+    }
+    LiveVideo {
+        /// Latency to live: how old the picture is; only with live video.
+        "Latency to live" latency_s = Float(|row| row.state().latency_s.into());
+    }
+    Game {
+        /// One-way delay of the last update that reached the player of a game; only with games.
+        "Delay of updates" down_delay_s = Float(|row| row.state().down_delay_s.into());
+        /// One-way delay of the last command that reached the server of a game.
+        "Delay of commands" up_delay_s = Float(|row| row.state().up_delay_s.into());
+    }
     ReturnLink {
         /// With a return link: packets sent by random access in the frames that began in the interval.
         random_packets = Count(|row| row.grown(|row| row.access().random_packets));
@@ -336,7 +380,11 @@ mod tests {
         let (mut now, mut step) = (Time::ZERO, 0);
         while now < Time::ZERO + Duration::from_secs(1000) {
             let flow = |f: u64| FlowSample { delivered_bytes: step * (f + 1), ..FlowSample::default() };
-            series.add(now, HopSample { coded_bits: 10 * step, ..HopSample::default() }, (0..2).map(flow));
+            let state = |f| AppSample { buffer_s: (10.0 * now.as_secs_f64()) as f32 * f as f32, ..AppSample::NONE };
+            // The first application has a state after a while only.
+            let states = |f| if step < 100 { AppSample::NONE } else { state(f) };
+            let hop = HopSample { coded_bits: 10 * step, ..HopSample::default() };
+            series.add(now, hop, (0..2).map(|f| (flow(f), states(f))));
             now = series.next(now);
             step += 1;
         }
@@ -348,5 +396,9 @@ mod tests {
         let total: f64 = floats(&table, "goodput_bps").chunks(2).map(|flows| flows[1] * spacing / 8.0).sum();
         let end = series.samples.last().unwrap().delivered_bytes as f64;
         assert!((total - end).abs() < 1e-6, "{total} of {end} bytes");
+        // At each instant the state of that instant, of the second flow.
+        let buffers = floats(&table, "buffer_s").chunks(2).zip(times.chunks(2));
+        assert!(buffers.clone().all(|(own, at)| own[1].is_nan() || (own[1] - 10.0 * at[1]).abs() < 1e-2));
+        assert!(buffers.last().is_some_and(|(own, _)| own[1] > 0.0), "the last is known");
     }
 }

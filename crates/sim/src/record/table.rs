@@ -103,4 +103,11 @@ macro_rules! only_in_json {
         })+
     };
 }
-only_in_json!(traffic::VoiceQuality, traffic::WebReport, PepSummary);
+only_in_json!(
+    traffic::VoiceQuality,
+    traffic::WebReport,
+    traffic::VideoReport,
+    traffic::LiveReport,
+    traffic::GameReport,
+    PepSummary
+);

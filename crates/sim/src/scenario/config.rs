@@ -283,8 +283,10 @@ impl ScenarioConfig {
         let full = transport.entry().full_packet(self.default_packet_bytes());
         let (packet, field, smaller) = match (full, flow.traffic.entry().needs()) {
             (Some((packet, option)), _) => (packet, format!("{path}.{option}"), option),
-            (None, Needs::Datagrams { packet }) => (packet, "traffic.packet".to_owned(), "packet"),
-            (None, _) => return Ok(()),
+            (None, needs) => match needs.packet() {
+                Some((packet, option)) => (packet, format!("traffic.{option}"), option),
+                None => return Ok(()),
+            },
         };
         match self.last_hop.max_packet_bytes() {
             Some(block) if packet > block => {
@@ -338,10 +340,8 @@ impl ScenarioConfig {
     /// The size of a flow's packets over the satellites, with all headers: the largest, where they differ.
     pub fn packet_bytes(&self, flow: &FlowConfig) -> u32 {
         let default = self.default_packet_bytes();
-        match (flow.satellite_transport().entry().full_packet(default), flow.traffic.entry().needs()) {
-            (Some((packet, _)), _) | (None, Needs::Datagrams { packet }) => packet,
-            (None, _) => default,
-        }
+        let full = flow.satellite_transport().entry().full_packet(default);
+        full.or_else(|| flow.traffic.entry().needs().packet()).map_or(default, |(packet, _)| packet)
     }
 
     /// A full packet fills the HARQ block (1,115 B in the papers, also where there is no HARQ).
@@ -352,15 +352,16 @@ impl ScenarioConfig {
 
 /// Whether `transport` can carry what a flow needs.
 fn check_transport(flow: &FlowConfig, transport: &TransportConfig) -> Result<(), ScenarioError> {
-    let needed = match flow.traffic.entry().needs() {
-        Needs::Stream | Needs::Exchange => Service::Stream,
-        Needs::Datagrams { .. } => Service::Datagrams,
-        Needs::Outside => Service::Outside,
+    let needed: &[Service] = match flow.traffic.entry().needs() {
+        Needs::Stream | Needs::Exchange => &[Service::Stream],
+        Needs::Datagrams { .. } | Needs::Messages { .. } => &[Service::Datagrams],
+        Needs::Media { .. } => &[Service::Stream, Service::Datagrams],
+        Needs::Outside => &[Service::Outside],
     };
-    if transport.entry().service() == needed {
+    if needed.contains(&transport.entry().service()) {
         return transport.entry().check();
     }
-    let allowed = TransportConfig::names(|kind| kind.service() == needed);
+    let allowed = TransportConfig::names(|kind| needed.contains(&kind.service()));
     let message = format!("{} cannot carry {}, {allowed} can", transport.kind(), flow.traffic.kind());
     Err(ScenarioError::new("kind", message))
 }

@@ -25,6 +25,8 @@ const KEYS: &[(&str, &str)] = &[
     ("codecs", "flows.0.traffic.codec"),
     ("voice-activities", "flows.0.traffic.activity"),
     ("playout-buffers", "flows.0.traffic.playout"),
+    ("adaptations", "flows.0.traffic.adaptation"),
+    ("catch-up", "flows.0.traffic.catch_up"),
     ("environments", "channel.environment"),
 ];
 

@@ -230,6 +230,9 @@ impl World {
             access_kind: self.access_kind(record.accessed),
             voice: record.listener.as_ref().and_then(|listener| listener.quality(record.lost_packets())),
             web: self.application_of(id, flow).and_then(|application| application.source.report()),
+            experience: self.application_of(id, flow).map_or_else(Default::default, |application| {
+                application.source.experience(self.now, [record.lost_packets(), record.lost_backward])
+            }),
             pep: flow.proxy.map(|proxy| self.summarise_proxy(&self.proxies[proxy as usize])),
         })
     }

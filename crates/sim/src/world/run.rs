@@ -1,7 +1,7 @@
 //! The loop of a run: wakes the machine that is due, and carries what it gives to the next.
 
 use engine::{Livelock, MachineId};
-use traffic::Action;
+use traffic::{Action, AppSample};
 use transport::{Act, Input};
 use units::Time;
 
@@ -11,7 +11,7 @@ use super::ledger::Ledger;
 use super::network::Network;
 use super::proxy::Proxy;
 use super::schedule::{Machine, Schedule};
-use crate::packet::{EndpointId, Way};
+use crate::packet::{EndpointId, Payload, Way};
 use crate::record::recorder::Recorder;
 use crate::record::series::FlowSample;
 use crate::record::watch::What;
@@ -108,11 +108,12 @@ impl World {
 
     /// A packet arrives at the other end of its connection, which answers, and whoever reads there.
     fn arrive(&mut self, now: Time, id: u32) {
-        let payload = self.ledger.packets.get(id).payload;
+        let packet = self.ledger.packets.get(id);
+        let (payload, sent) = (packet.payload, packet.sent);
         let endpoint = self.ledger.deliver(now, id);
         let (reader, advanced) = self.enter(now, endpoint, Input::Packet(&payload));
         match reader {
-            Reader::Application(number) if advanced => self.tell(now, number, endpoint),
+            Reader::Application(number) if advanced => self.tell(now, number, endpoint, &payload, sent),
             Reader::Proxy(number) => self.relay(now, number, endpoint),
             Reader::Outside => self.leave(now, endpoint, &payload),
             Reader::Application(_) | Reader::Sink => {}
@@ -180,12 +181,17 @@ impl World {
         flow.proxy.map_or(flow.connection, |proxy| self.proxies[proxy as usize].terrestrial)
     }
 
-    /// More has arrived for the application at `endpoint`; it may have something to say to that.
-    fn tell(&mut self, now: Time, number: u32, EndpointId { connection, way }: EndpointId) {
+    /// A packet, sent at `sent`, brought more for the application at `endpoint`; it may have something to say to that.
+    fn tell(&mut self, now: Time, number: u32, endpoint: EndpointId, payload: &Payload, sent: Time) {
+        let EndpointId { connection, way } = endpoint;
         let bytes = self.connections.end(connection, way).delivered_bytes();
         let flow = self.connections.site(connection).flow;
         let application = &mut self.applications[number as usize];
-        application.source.handle_delivered(now, flow - application.first_flow, way.sender(), bytes);
+        let (own, end) = (flow - application.first_flow, way.sender());
+        match payload {
+            Payload::Udp(datagram) => application.source.handle_datagram(now, own, end, datagram.number, sent),
+            Payload::Tcp(_) | Payload::External(_) => application.source.handle_delivered(now, own, end, bytes),
+        }
         match application.source.poll_timeout() {
             Some(due) if due <= now => self.act(now, number),
             timeout => self.schedule.wake_at(application.machine, timeout),
@@ -200,15 +206,18 @@ impl World {
     }
 
     fn sample(&mut self, now: Time) {
-        let World { network: Network { places, .. }, ledger, flows, kinds, connections, .. } = self;
+        let World { network: Network { places, .. }, ledger, flows, kinds, connections, applications, .. } = self;
         let Recorder { series: Some(series), flows: records, .. } = &mut ledger.recorder else { return };
         let hop = places[0].sample(now);
-        let flows = flows.iter().zip(records.iter()).map(|(flow, record)| {
+        let flows = flows.iter().zip(records.iter()).enumerate().map(|(id, (flow, record))| {
             let sample = connections.end(flow.connection, Way::Forward).sample();
             let delivered_bytes = connections.end(flow.connection, Way::Backward).delivered_bytes();
             let place = &mut places[kinds[flow.kind as usize].place as usize];
             let queue_delay_s = record.queue.as_ref().map_or(f32::NAN, |queue| queue.last_s() as f32);
-            place.attenuate(now, flow.user, FlowSample { delivered_bytes, queue_delay_s, ..sample })
+            let owner = &applications[flow.application as usize];
+            let is_first = owner.first_flow == id as u32;
+            let application = if is_first { owner.source.sample(now) } else { AppSample::NONE };
+            (place.attenuate(now, flow.user, FlowSample { delivered_bytes, queue_delay_s, ..sample }), application)
         });
         series.add(now, hop, flows);
         let next = series.next(now);

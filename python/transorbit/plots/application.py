@@ -1,0 +1,126 @@
+"""Plots of what applications had over time: a player's buffer, bit rate and latency, a game's delays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+from matplotlib.ticker import MaxNLocator
+
+from transorbit.plots import heading, run, style
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from transorbit.plots.given import Result
+
+# Up to this many flows get a line each; more become a band.
+_LINES = 6
+_BINS = 600
+
+
+class State(NamedTuple):
+    """A column of the series, and how it is drawn."""
+
+    column: str
+    label: str
+    scale: float = 1.0
+    step: bool = False
+
+
+BUFFER = State("buffer_s", "Buffer (s)")
+BITRATE = State("bitrate_bps", "Bit rate played\n(Mbit/s)", 1e-6, step=True)
+LATENCY = State("latency_s", "Latency to live\n(s)")
+DOWN = State("down_delay_s", "Updates\n(ms)", 1e3)
+UP = State("up_delay_s", "Commands\n(ms)", 1e3)
+
+
+def says(result: Result, state: State) -> bool:
+    """Whether a run has such a state."""
+    series = result.series
+    return state.column in series.columns and series[state.column].null_count() < len(series)
+
+
+def video(result: Result, **look: Unpack[style.Look]) -> Figure | None:
+    """What players of video had over time: the bit rate played, the media in the buffer, the latency to live."""
+    states = [state for state in (BITRATE, BUFFER, LATENCY) if says(result, state)]
+    if not states:
+        return None
+    height = 1.5 + 1.4 * len(states)
+    with run.figure("Video", result, look, rows=len(states), height=height) as (fig, axes):
+        for state, ax in zip(states, axes, strict=True):
+            panel(ax, result, state)
+        heading.above(axes[0])
+        fig.note = _experience(result)
+    return fig
+
+
+def game(result: Result, **look: Unpack[style.Look]) -> Figure | None:
+    """The delays of a game, player by player: median, 95th and 99th percentile each way, and of the response."""
+    flows = [flow for flow in result.summary["flows"] if flow.get("game")]
+    flows.sort(key=lambda flow: flow["game"]["response_p95_s"] or float("inf"))
+    if not flows:
+        return None
+    rank = range(1, len(flows) + 1)
+    title = f"Games, player by player{' (stopped early)' if result.partial else ''}"
+    with style.plain(title=title, rows=3, height=5.2, look=look) as (fig, axes):
+        ways = (("down_delay", "Updates\n(ms)"), ("up_delay", "Commands\n(ms)"), ("response", "Response\n(ms)"))
+        for (key, label), ax in zip(ways, axes, strict=True):
+            for place, (share, marker) in enumerate((("p50", "o"), ("p95", "s"), ("p99", "^"))):
+                known = {n: flow["game"][f"{key}_{share}_s"] for n, flow in zip(rank, flows, strict=True)}
+                points = {n: 1e3 * time for n, time in known.items() if time is not None}
+                color = (style.BLUE, style.SKY, style.RED)[place]
+                name = f"{'median' if share == 'p50' else share[1:] + ' %'}"
+                ax.plot([*points], [*points.values()], linestyle="none", marker=marker, color=color, label=name)
+            ax.set_ylabel(label)
+            ax.margins(y=0.15)
+            ax.set_ylim(bottom=0)
+        axes[-1].set_xlabel("Players, the quickest response first")
+        axes[-1].set_xlim(0.5, len(flows) + 0.5)
+        axes[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
+        heading.above(axes[0])
+        late = [flow["late_ratio"] for flow in flows if flow["late_ratio"] is not None]
+        fig.note = f"late or lost: {100 * sum(late) / len(late):.3g} %" if late else ""
+    return fig
+
+
+def panel(ax: Axes, result: Result, state: State) -> None:
+    """A state over time: a line for each flow that has it, or the median and the range of most of them."""
+    value = pl.col(state.column)
+    series = run.bins_of(result.series.drop_nulls(state.column), _BINS)
+    of_bins = series.group_by("flow", "bin", maintain_order=True)
+    one = value.last() if state.step else value.mean()
+    binned = of_bins.agg((one * state.scale).alias("value"))
+    look: dict[str, Any] = {"drawstyle": "steps-post"} if state.step else {}
+    flows = binned["flow"].unique().sort()
+    if len(flows) <= _LINES:
+        names = {flow["id"]: _name(flow) for flow in result.summary["flows"]}
+        for flow in flows:
+            own = binned.filter(pl.col("flow") == flow).sort("bin")
+            ax.plot(own["bin"], own["value"], label=names[flow], **look)
+    else:
+        of_all = pl.col("value")
+        spread = binned.group_by("bin").agg(
+            of_all.median().alias("median"), of_all.quantile(0.1).alias("low"), of_all.quantile(0.9).alias("high")
+        )
+        spread = spread.sort("bin")
+        band: dict[str, Any] = {"color": style.SKY, "alpha": 0.4, "linewidth": 0, "label": "10 to 90 % of flows"}
+        ax.fill_between(spread["bin"], spread["low"], spread["high"], **band)
+        ax.plot(spread["bin"], spread["median"], color=style.BLUE, label="median flow")
+    ax.set_ylabel(state.label)
+    ax.set_ylim(bottom=0)
+
+
+def _name(flow: dict[str, Any]) -> str:
+    return f"flow {flow['id']} ({flow['traffic']}, {flow.get('congestion') or flow['transport']})"
+
+
+def _experience(result: Result) -> str:
+    """Stalls of all viewers together."""
+    flows = [flow for flow in result.summary["flows"] if flow.get("rebuffers") is not None]
+    stalls, stalled_s = sum(flow["rebuffers"] for flow in flows), sum(flow["rebuffer_s"] for flow in flows)
+    viewers = f" of {len(flows)} viewers" if len(flows) > 1 else ""
+    return f"{stalls} stalls{viewers}, {stalled_s:.3g} s in all"
