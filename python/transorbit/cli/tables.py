@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from dataclasses import dataclass
 from io import StringIO
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 # Where nobody looks: no line is broken.
 _ENDLESS = 10_000
 # A heading is not broken into lines shorter than this.
-_SHORT = 12
+_SHORT = 10
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,8 @@ def _plain(text: str) -> Text:
 
 def _folded(head: str, broad: int) -> str:
     """The words of a heading in lines that are no longer than what is below them, or than the longest word."""
-    words = head.split(" ")
+    # A number stays beside its sign.
+    words = re.split(r" (?!%)", head)
     longest = max(broad, min(len(head), _SHORT), *map(len, words))
     lines = [words[0]]
     for word in words[1:]:
