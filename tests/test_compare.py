@@ -94,7 +94,8 @@ def test_the_values_of_an_axis_are_compared_run_by_run(here: Path, command: Call
             runs,
             metric="goodput",
             between="rate",
-            **({"every_pair": True} if against == "all" else {"baseline": 20.0 if against else 10.0}),  # type: ignore[arg-type]
+            every_pair=against == "all",
+            baseline=20.0 if against else 10.0,
         )
         assert found == expected.to_dicts()
     shown = command("compare", "s", "--against", "all").out
