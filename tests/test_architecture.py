@@ -41,7 +41,7 @@ NUMERIC = {"numpy", "scipy", "random", "math", "cmath", "numba", "sgp4"}
 # many digits of it to print.
 MAY = {
     "statistics.py": {"numpy", "scipy", "math"},
-    **{room: {"math"} for room in ("sweep", "reproduce", "report", "cli", "view.py")},
+    **{room: {"math"} for room in ("sweep", "reproduce", "report", "cli", "view.py", "_numbers.py")},
     # A calibration fits a model's parameters to a measurement; the model itself is the core's.
     "trace": {"math"},
 }

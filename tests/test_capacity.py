@@ -102,7 +102,7 @@ def test_the_command_prints_a_table(command: Command, here: Path) -> None:
     done = command("capacity", USERS, *SHORT)
 
     assert (done.code, done.err) == (0, "")
-    assert all(word in done.out for word in ("random", "max-rate", "pf", "limit", "one user"))
+    assert all(word in done.out for word in ("random", "max-rate", "pf", "Limit", "one user"))
     assert {path.name for path in here.iterdir()} == {"scenarios"}, "a folder only with --out"
 
 

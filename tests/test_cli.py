@@ -310,6 +310,46 @@ def test_start_up_imports_nothing_heavy() -> None:
     assert done.stdout.splitlines()[-1] == "set()"
 
 
+@pytest.mark.parametrize("arguments", [["check", "lab-fixed"], ["list"], ["scenarios"], ["init", "lab-fixed"]])
+def test_what_needs_no_table_imports_no_library_of_tables(arguments: list[str], here: Path) -> None:
+    heavy = "{'polars', 'matplotlib', 'numpy', 'scipy', 'duckdb', 'asyncio'}"
+    start = f"import sys; from transorbit.cli.main import run; assert run({arguments}) == 0"
+    script = f"{start}; print({heavy} & set(sys.modules))"
+    python = PROGRAM.with_name("python")
+    done = subprocess.run([python, "-c", script], capture_output=True, text=True, check=True, cwd=here)
+
+    assert done.stdout.splitlines()[-1] == "set()"
+
+
+def test_tables_are_plain_and_whole_in_a_pipe_and_fit_a_terminal(here: Path) -> None:
+    """No colours where nobody sees them, whatever is wished; no number is cut where there is little room."""
+    command = [PROGRAM, "run", "lab-fixed", "--set", "duration=1 s", "--no-plots", "--out", "r"]
+    environment = {**os.environ, "COLUMNS": "40", "FORCE_COLOR": "1", "TERM": "xterm-256color"}
+    piped = subprocess.run(command, cwd=here, env=environment, capture_output=True, text=True, check=True).stdout
+    assert "\x1b" not in piped
+    facts = [line for line in piped.splitlines() if line.startswith("last hop")]
+    assert facts[0].endswith("useful bits per coded bit"), "a line for each fact"
+    row = next(line for line in piped.splitlines() if line.startswith("0 cubic")).split()
+
+    for colour in ("", "1"):
+        ours, theirs = pty.openpty()
+        environment = {**os.environ, "COLUMNS": "40", "NO_COLOR": colour, "TERM": "xterm-256color"}
+        environment.pop("FORCE_COLOR", None)
+        shown = b""
+        with subprocess.Popen(command, cwd=here, env=environment, stdout=theirs, stderr=subprocess.DEVNULL) as process:
+            os.close(theirs)
+            try:
+                while part := os.read(ours, 4096):
+                    shown += part
+            except OSError:
+                os.close(ours)
+        assert process.returncode == 0
+        text = shown.decode()
+        assert ("\x1b[1m" in text) == (not colour)
+        assert all(cell in text for cell in row), "numbers are whole"
+        assert "…" not in text
+
+
 def test_a_reader_that_leaves_early_is_no_error(here: Path) -> None:
     script = f"'{PROGRAM}' channel generate --duration '60 s' | head -n 1"
     done = subprocess.run(

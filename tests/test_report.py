@@ -24,7 +24,7 @@ import wasm
 from conftest import ROOT, Outcome
 from transorbit import report, statistics
 from transorbit.report import series
-from transorbit.report.page import Cell, Chart, Page, Series, Tile, number
+from transorbit.report.page import Cell, Chart, Page, Series, Tile, interval, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -376,7 +376,7 @@ def test_a_sweep_tells_means_intervals_and_failures(results: Path) -> None:
     ) < text.index("Key numbers</h2>")
     row = next(row for row in result.means() if row["metrics"]["goodput_mbps"]["count"] > 1)
     told = row["metrics"]["goodput_mbps"]
-    assert f"{number(told['mean'], 4)} ± {number((told['high'] - told['low']) / 2, 2)}" in text
+    assert interval(told["mean"], told["low"], told["high"]) in text
     assert text.count("&#34;nonsense&#34; is unknown") == 6, "one line for each point that failed"
     for needed in (
         "Rate (Mbit/s)",
@@ -393,8 +393,7 @@ def test_a_sweep_tells_what_an_axis_changes_pair_by_pair(results: Path) -> None:
 
     def told(metric: str, between: str, within: list[str]) -> list[str]:
         found = statistics.compare(ok, metric=metric, between=between, within=within)
-        halves = ((found["high"] - found["low"]) / 2).to_list()
-        return [f"{number(one, 4)} ± {number(half, 2)}" for one, half in zip(found["difference"], halves, strict=True)]
+        return [interval(*row) for row in found.select("difference", "low", "high").rows()]
 
     text = report.of_sweep(result)
     assert "Mean with cubic" in text
@@ -409,6 +408,17 @@ def test_a_sweep_tells_what_an_axis_changes_pair_by_pair(results: Path) -> None:
     chosen = report.of_sweep(result, between="rate")
     assert "Mean with 5<" in chosen
     assert all(one in chosen for one in told("goodput_mbps", "rate", ["variant", "ack"]))
+
+    every = statistics.compare(ok, metric="goodput_mbps", between="rate", within=["variant", "ack"], every_pair=True)
+    levels = len(ok["rate"].unique())
+    assert len(every) == levels * (levels - 1) // 2 * len(ok.select("variant", "ack").unique())
+    against_all = report.of_sweep(result, between="rate", against="all")
+    assert "Mean with that" in against_all
+    assert all(interval(*row) in against_all for row in every.select("difference", "low", "high").rows())
+    last = report.of_sweep(result, between="rate", against="20")
+    assert "Mean with 20<" in last
+    with pytest.raises(to.ScenarioError, match=r"against: '7' is no value of the axis \(it has .*, and all\)"):
+        report.of_sweep(result, between="rate", against="7")
 
 
 def test_differences_are_from_the_first_value_of_the_axis_or_are_not_told(results: Path) -> None:

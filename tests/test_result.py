@@ -123,24 +123,25 @@ def test_every_plot_of_users_draws_even_without_series(mixed: to.Result, tmp_pat
 
 def test_many_flows_are_shown_by_kind(mixed: to.Result) -> None:
     lines = show.summary(mixed).splitlines()
-    kinds = [line.split("  ")[0] for line in lines[4:8]]
+    heads = next(place for place, line in enumerate(lines) if line.startswith("Kind"))
+    kinds = [line.split("  ")[0] for line in lines[heads + 1 : heads + 5]]
 
     assert len(mixed.summary["flows"]) > 11
     assert kinds == ["udp voice", "cubic", "cubic web", "reno"]
-    assert "MOS min / mean / max" in lines[3]
+    assert "MOS" in " ".join(lines[3 : heads + 1])
     assert {line.split("  ")[0] for line in lines} >= {"users", "transfers", "last hop", "path"}
-    assert len(lines) < 20
+    assert len(lines) < 22
 
 
 def test_columns_are_those_of_the_flows_there_are(result: to.Result) -> None:
-    heading = show.summary(result).splitlines()[3]
-    assert "timeouts" in heading
+    heading = "\n".join(show.summary(result).splitlines()[3:6])
+    assert "Timeouts" in heading
     assert "MOS" not in heading
     voice = (
         to.Scenario.from_toml(MIXED).replace({"flows": [{"count": 2, "transport": "udp", "traffic": "voice"}]}).run()
     )
-    heading = show.summary(voice).splitlines()[3]
-    assert "timeouts" not in heading
+    heading = "\n".join(show.summary(voice).splitlines()[3:6])
+    assert "Timeouts" not in heading
     assert "MOS" in heading
 
 

@@ -15,7 +15,11 @@ _ALIKE = 0.5
 def hint(given: str, known: Iterable[str], *, most: int = _MOST) -> str:
     """The end of the message: the names that are most like the given one, or contain it; empty if there is none."""
     names = list(dict.fromkeys(known))
-    near = difflib.get_close_matches(given, names, most, _ALIKE) or [one for one in names if given and given in one]
+    # What differs in its case alone is the nearest.
+    lower = {name.casefold(): name for name in reversed(names)}
+    text = given.casefold()
+    alike = [lower[one] for one in difflib.get_close_matches(text, lower, most, _ALIKE)]
+    near = alike or [one for one in names if text and text in one.casefold()]
     return f"; did you mean {' or '.join(near[:most])}?" if near else ""
 
 

@@ -12,6 +12,7 @@ from cyclopts import App, Parameter
 import transorbit as to
 from transorbit import _folder
 from transorbit._capacity import DEFAULT_USERS
+from transorbit._names import hint
 from transorbit.cli import parse, show
 from transorbit.cli.access import access
 from transorbit.cli.channel import channel
@@ -256,7 +257,7 @@ def list_(
     if registry is not None:
         names = [entry["name"] for entry in registries]
         if registry not in names:
-            raise UsageError(f"list: no registry {registry!r}: one of {', '.join(names)}")
+            raise UsageError(f"list: no registry {registry!r}{hint(registry, names)} (one of {', '.join(names)})")
         registries = [entry for entry in registries if entry["name"] == registry]
     if json_:
         print(json.dumps(registries, indent=2, ensure_ascii=False))

@@ -13,14 +13,18 @@ HELP = examples(
 )
 
 
-def report(directory: Path, /, *, out: Path | None = None, between: str | None = None) -> None:
+def report(
+    directory: Path, /, *, out: Path | None = None, between: str | None = None, against: str | None = None
+) -> None:
     """Write a result or a sweep as one HTML file, which opens without a network: numbers, warnings, charts, provenance.
 
     Args:
         directory: The folder of a result or of a sweep.
         out: The file; by default report.html in that folder.
-        between: Of a sweep: the axis whose values are compared with its first value; by default the first with names.
+        between: Of a sweep: the axis whose values are compared; by default the first with names.
+        against: Of a sweep: the value of that axis that the others are held against; by default the first. With all,
+            each is held against every one before it.
     """
     from transorbit import report as pages
 
-    print(f"Report: {pages.write(directory, out, between=between)}")
+    print(f"Report: {pages.write(directory, out, between=between, against=against)}")

@@ -141,7 +141,7 @@ def registries(registries: list[dict[str, Any]], *, options: bool) -> str:
         if options:
             for entry in registry["entries"]:
                 lines += [f"  {entry['name']}: {_in_a_line(entry['summary'])}"]
-                lines += [f"    {_option(option)}" for option in entry["options"]]
+                lines += facts(map(_option, entry["options"]))
         else:
             entries = ((f"  {entry['name']}", _in_a_line(entry["summary"])) for entry in registry["entries"])
             lines += facts(entries)
@@ -360,9 +360,9 @@ def _plain(value: Any) -> str:
     return number(value, 5) if isinstance(value, float) else str(value)
 
 
-def _option(option: dict[str, Any]) -> str:
+def _option(option: dict[str, Any]) -> Fact:
     default = "" if option.get("default") is None else f" = {option['default']}"
-    return f"{option['name']}{default}: {_in_a_line(str(option.get('description') or ''))}"
+    return f"    {option['name']}{default}", _in_a_line(str(option.get("description") or ""))
 
 
 def _in_a_line(text: str) -> str:

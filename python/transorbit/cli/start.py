@@ -13,6 +13,7 @@ import transorbit as to
 from transorbit import _content, _folder
 from transorbit.cli.common import Force, examples
 from transorbit.cli.errors import UsageError
+from transorbit.cli.tables import facts
 
 INIT_HELP = examples(
     "transorbit scenarios",
@@ -33,8 +34,7 @@ def scenarios(*, json_: Annotated[bool, Parameter(name="--json", negative="")] =
     if json_:
         print(json.dumps(known, indent=2, ensure_ascii=False))
         return
-    broad = max(map(len, known))
-    print("\n".join(f"{name:<{broad}}  {what}" for name, what in known.items()))
+    print("\n".join(facts(known.items())))
     print("\n`transorbit init NAME` writes one into this folder, with comments, to be changed.")
 
 

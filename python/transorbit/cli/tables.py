@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from dataclasses import dataclass
 from io import StringIO
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 # Where nobody looks: no line is broken.
 _ENDLESS = 10_000
 # A heading is not broken into lines shorter than this.
-_SHORT = 12
+_SHORT = 10
+# Words of this length are not broken either.
+_WORD = 24
 
 
 @dataclass(frozen=True)
@@ -42,14 +45,13 @@ def table(columns: Sequence[Column | str], rows: Iterable[Sequence[object]]) -> 
         broad = max((len(row[place]) for row in body), default=0)
         head = _folded(column.head, broad)
         least = max(map(len, head.split("\n")))
-        if not column.words:
-            least = max(least, broad)
+        least = max(least, min(broad, _WORD) if column.words else broad)
         grid.add_column(
             head,
             justify="left" if column.words else "right",
             vertical="top",
             no_wrap=not column.words,
-            min_width=min(least, 24) if column.words else least,
+            min_width=least,
         )
     for row in body:
         grid.add_row(*map(_plain, row))
@@ -84,7 +86,8 @@ def _plain(text: str) -> Text:
 
 def _folded(head: str, broad: int) -> str:
     """The words of a heading in lines that are no longer than what is below them, or than the longest word."""
-    words = head.split(" ")
+    # A number stays beside its sign.
+    words = re.split(r" (?!%)", head)
     longest = max(broad, min(len(head), _SHORT), *map(len, words))
     lines = [words[0]]
     for word in words[1:]:
@@ -105,10 +108,13 @@ def _lines(grid: Table) -> list[str]:
     is_terminal = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     wide = Console().width if is_terminal else _ENDLESS
     styled = is_terminal and not os.environ.get("NO_COLOR")
-    # The environment must not colour what a program reads.
-    console = Console(file=StringIO(), width=wide, force_terminal=styled, no_color=not styled, highlight=False)
-    least = Measurement.get(console, console.options.update(width=wide), grid).minimum
     # Numbers are whole, also where the terminal is too narrow for them.
-    console.print(grid, width=max(wide, least) if is_terminal else None, soft_wrap=False)
+    measuring = Console(file=StringIO(), width=_ENDLESS)
+    least = Measurement.get(measuring, measuring.options, grid).minimum
+    # The environment must not colour what a program reads.
+    console = Console(
+        file=StringIO(), width=max(wide, least), force_terminal=styled, no_color=not styled, highlight=False
+    )
+    console.print(grid)
     text = console.file.getvalue()  # type: ignore[attr-defined]
     return [line.rstrip() for line in text.splitlines()]

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 
 import transorbit as to
+from transorbit import _numbers
 from transorbit.cli import parse
 from transorbit.cli.common import Csv, Plot, Title, Width, check_plot, examples, write_csv, write_plot, write_text
 from transorbit.cli.errors import UsageError
+from transorbit.cli.tables import Column, facts
+from transorbit.cli.tables import table as _table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -64,15 +67,17 @@ def import_(
     table = found.table
     at = table.columns[0]
     lasts = float(table[at].max() or 0.0) - float(table[at].min() or 0.0)  # type: ignore[arg-type]
-    print(f"{file}: {found.kind}, {table.height} rows over {lasts:g} s")
+    print(f"{file}: {found.kind}, {_numbers.counted(table.height, 'row')} over {_numbers.number(lasts)} s")
     for note in found.notes:
         print(f"  {note}")
+    rows = []
     for name in table.columns[1:]:
         values = table[name].drop_nulls()
         empty = table.height - len(values)
-        least, middle, most = (float(values.quantile(share) or 0.0) for share in (0.0, 0.5, 1.0))
-        told = f"median {middle:g}, {least:g} to {most:g}" if len(values) else "nothing"
-        print(f"  {name:<16} {told}" + (f"; {empty} empty" if empty else ""))
+        least, middle, most = (_numbers.number(float(values.quantile(at) or 0.0)) for at in (0.0, 0.5, 1.0))
+        told = f"median {middle}, {least} to {most}" if len(values) else "nothing"
+        rows.append((f"  {name}", told + (f"; {empty} empty" if empty else "")))
+    print("\n".join(facts(rows)))
     if out is None:
         print("nothing written: --out FILE.csv writes the file of a path")
         return
@@ -149,13 +154,17 @@ def show(
 
 
 def _shown(table: pl.DataFrame) -> str:
-    lines = [f"{table.height} instants over {float(table['time_s'].max() or 0.0):g} s"]  # type: ignore[arg-type]
-    lines.append(f"{'':<20}{'least':>10}{'5 %':>10}{'median':>10}{'95 %':>10}{'most':>10}")
-    for row in to.trace.summary(table).iter_rows(named=True):
-        numbers = "".join(f"{row[name]:>10.4g}" for name in ("least", "p5", "median", "p95", "most"))
-        absent = f"  none for {100 * row['absent_share']:.3g} % of the time" if row["absent_share"] else ""
-        lines.append(f"{row['quantity']:<20}{numbers}{absent}")
-    return "\n".join(lines)
+    over = _numbers.number(float(table["time_s"].max() or 0.0))  # type: ignore[arg-type]
+    rows = [
+        [
+            row["quantity"],
+            *(_numbers.number(row[name]) for name in ("least", "p5", "median", "p95", "most")),
+            f"none for {100 * row['absent_share']:.3g} % of the time" if row["absent_share"] else "",
+        ]
+        for row in to.trace.summary(table).iter_rows(named=True)
+    ]
+    heads: list[Column | str] = ["", "least", "5 %", "median", "95 %", "most", Column("", words=True)]
+    return "\n".join([f"{_numbers.counted(table.height, 'instant')} over {over} s", *_table(heads, rows)])
 
 
 def calibrate(
@@ -201,10 +210,11 @@ def calibrate(
         return
     for note in fit.notes:
         print(note)
-    print(f"{'':<26}{'value':>10}   95 % interval")
-    for row in fit.intervals.iter_rows(named=True):
-        interval = f"{row['low']:.4g} to {row['high']:.4g} {row['unit']}".rstrip()
-        print(f"{row['parameter']:<26}{row['value']:>10.4g}   {interval}")
+    rows = [
+        [row["parameter"], *(_numbers.number(row[name]) for name in ("value", "low", "high")), row["unit"]]
+        for row in fit.intervals.iter_rows(named=True)
+    ]
+    print("\n".join(_table(["", "value", "95 % from", "to", Column("unit", words=True)], rows)))
     if out:
         print(f'written: {out}\n  path = {{ kind = "starlink", file = "{out}" }}')
 

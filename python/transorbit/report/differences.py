@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _numbers
-from transorbit.report.page import Cell, Page, number
+from transorbit.report.page import Cell, Page, interval, number
 from transorbit.sweep.differences import ALL, baseline, chosen, compared, independent, numeric
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ def _row(row: Mapping[str, Any], axis: sweeps.Axis, within: Sequence[sweeps.Axis
     if not math.isfinite(difference):
         return [*where, None, None, None, row["count"], "not known"]
     one = number(difference, 4)
-    told = _numbers.interval(difference, row["low"], row["high"]) if row["count"] > 1 else one
+    told = interval(difference, row["low"], row["high"]) if row["count"] > 1 else one
     return [
         *where,
         Cell(number(row["baseline_mean"], 4), sort=row["baseline_mean"]),

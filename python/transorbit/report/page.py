@@ -24,6 +24,8 @@ from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
+from transorbit import _numbers
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -316,6 +318,11 @@ def number(value: float, digits: int = 5) -> str:
     if isinstance(value, int) or abs(value) >= 10**digits:
         return f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}").replace("-", "\N{MINUS SIGN}")
     return f"{value:.{digits}g}".replace("e-0", "e-").replace("-", "\N{MINUS SIGN}")
+
+
+def interval(mean: float, low: float, high: float) -> str:
+    """A mean and its interval for people, in the signs of a page."""
+    return _numbers.interval(mean, low, high).replace("-", "\N{MINUS SIGN}")
 
 
 def _section(heading: str, anchor: str, level: int) -> dict[str, Any]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _numbers
 from transorbit.report import differences, text
-from transorbit.report.page import Axis, Cell, Explorer, Measure, Page, Tile, number
+from transorbit.report.page import Axis, Cell, Explorer, Measure, Page, Tile, interval, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -188,7 +187,7 @@ def _interval(row: _Row, name: str) -> Cell | None:
     if told["count"] < 2:
         return Cell(number(mean, 4), sort=mean, note="one run")
     note = f"{number(told['low'], 5)} to {number(told['high'], 5)}, {_count(told['count'], 'run')}"
-    return Cell(_numbers.interval(mean, told["low"], told["high"]), sort=mean, note=note)
+    return Cell(interval(mean, told["low"], told["high"]), sort=mean, note=note)
 
 
 def _failed(made: Page, result: SweepResult) -> None:

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 def identity(sweep: SweepPlan) -> str:
     """The hash that identifies a sweep in a store."""
     # What is run does not depend on where its files are: the keys of its runs tell what they hold.
-    names = inputs.names(sweep)
-    base = inputs.scenario_text(sweep, names)
-    if base is None:
+    names = inputs.names(sweep.tables)
+    if sweep.base.text is not None:
+        base = inputs.scenario_text(sweep.base.text, names)
+    else:
         # A table comes back from a file in another order.
         base = json.dumps(inputs.renamed(sweep.base.table, names), sort_keys=True, default=str)
     text = sweep.to_toml(scenario="scenario.toml", files="", names=names) + base
@@ -29,7 +30,7 @@ def differences(one: SweepPlan, other: SweepPlan) -> list[str]:
     """The keys in which two sweeps differ; none if they are the same."""
     if identity(one) == identity(other):
         return []
-    first, second = (tomllib.loads(sweep.to_toml(files="", names=inputs.names(sweep))) for sweep in (one, other))
+    first, second = (tomllib.loads(sweep.to_toml(files="", names=inputs.names(sweep.tables))) for sweep in (one, other))
     names = [name for name in {**first, **second} if first.get(name) != second.get(name)]
     # What is left is the order or the text of the scenario.
     return names or ["the text of its scenario, or an order"]

@@ -11,16 +11,13 @@ from transorbit import _files
 from transorbit._inputs import FOLDER, Input
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from transorbit.sweep.plan import SweepPlan
+    from collections.abc import Iterable, Iterator, Mapping
 
 
-def of(sweep: SweepPlan) -> tuple[Input, ...]:
-    """The files that the base scenario, its changes and the axes name."""
-    folder = Path(sweep.base.folder)
+def of(tables: Iterable[Any], folder: Path) -> tuple[Input, ...]:
+    """The files in a folder that the tables of a sweep name: the base scenario, its changes and the axes."""
     found: dict[str, Input] = {}
-    for name in _texts(sweep):
+    for name in _texts(tables):
         try:
             if name in found or not (folder / name).is_file():
                 continue
@@ -33,9 +30,9 @@ def of(sweep: SweepPlan) -> tuple[Input, ...]:
     return tuple(found.values())
 
 
-def names(sweep: SweepPlan) -> dict[str, str]:
+def names(tables: Iterable[Any]) -> dict[str, str]:
     """What stands for each text that leads out of the folder, once there is a copy: a name that does not."""
-    return {text: _inside(text) for text in _texts(sweep) if _files.is_outside(text)}
+    return {text: _inside(text) for text in _texts(tables) if _files.is_outside(text)}
 
 
 def renamed(value: Any, known: Mapping[str, str]) -> Any:
@@ -49,21 +46,20 @@ def renamed(value: Any, known: Mapping[str, str]) -> Any:
     return value
 
 
-def scenario_text(sweep: SweepPlan, known: Mapping[str, str]) -> str | None:
-    """The text of the base scenario with other names, as it was written where none is another."""
-    if sweep.base.text is None or not known:
-        return sweep.base.text
+def scenario_text(text: str, known: Mapping[str, str]) -> str:
+    """The text of a scenario with other names, as it was written where none is another."""
+    if not known:
+        return text
     import tomli_w
 
-    table = tomllib.loads(sweep.base.text)
+    table = tomllib.loads(text)
     other = renamed(table, known)
-    return sweep.base.text if other == table else tomli_w.dumps(other)
+    return text if other == table else tomli_w.dumps(other)
 
 
-def _texts(sweep: SweepPlan) -> Iterator[str]:
-    base = sweep.base.table if sweep.base.text is None else tomllib.loads(sweep.base.text)
-    for part in (base, sweep.settings, sweep.entries, sweep.chosen):
-        yield from (text for _, text in _files.texts("", part))
+def _texts(tables: Iterable[Any]) -> Iterator[str]:
+    for table in tables:
+        yield from (text for _, text in _files.texts("", table))
 
 
 def _inside(name: str) -> str:

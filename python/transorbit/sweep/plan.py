@@ -241,7 +241,13 @@ class SweepPlan:
     @cached_property
     def inputs(self) -> tuple[_inputs.Input, ...]:
         """The files that the scenario, its changes and the axes name, as they are when this is first asked for."""
-        return inputs.of(self)
+        return inputs.of(self.tables, Path(self.base.folder))
+
+    @property
+    def tables(self) -> list[Any]:
+        """All that can name a file: the base scenario, its changes and the axes."""
+        base = self.base.table if self.base.text is None else tomllib.loads(self.base.text)
+        return [base, self.settings, self.entries, self.chosen]
 
     @cached_property
     def changed_inputs(self) -> list[str]:

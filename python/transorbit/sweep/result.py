@@ -246,7 +246,7 @@ def freeze(sweep: SweepPlan, directory: str | Path) -> Path:
     check_folder(directory)
     directory.mkdir(parents=True, exist_ok=True)
     copies = sweep.inputs
-    names = {name: kept for name, kept in inputs.names(sweep).items() if name in {each.file for each in copies}}
+    names = {name: kept for name, kept in inputs.names(sweep.tables).items() if name in {each.file for each in copies}}
     text = sweep.to_toml(
         scenario="scenario.toml" if sweep.base.text is not None else None,
         files=_inputs.FOLDER if copies else "",
@@ -254,8 +254,8 @@ def freeze(sweep: SweepPlan, directory: str | Path) -> Path:
     )
     # First, so that the mark is there before anything else of ours is.
     _write(directory / "sweep.toml", f"{_MARK}: what was run here. It is written anew by each start.\n{text}")
-    if (base := inputs.scenario_text(sweep, names)) is not None:
-        _write(directory / "scenario.toml", base)
+    if sweep.base.text is not None:
+        _write(directory / "scenario.toml", inputs.scenario_text(sweep.base.text, names))
     _keep(copies, directory)
     plugins.write(plugins.mentioned([_files.toml(text), _files.toml(base or "")]), directory)
     return directory

@@ -1,0 +1,103 @@
+"""`transorbit compare`: what differs between runs, and between the values of a sweep's axis."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+import transorbit as to
+from transorbit import _numbers, statistics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Outcome
+
+RUN = ("run", "lab-fixed", "--set", "duration=2 s", "--no-plots", "--quiet")
+SWEEP = """
+scenario = "lab-fixed"
+set = { duration = "1 s", "path.jitter" = { probability = "20 %", extra = "4 ms" } }
+replications = 3
+[[axes]]
+name = "rate"
+key = "last_hop.rate"
+values = ["10 Mbit/s", "20 Mbit/s", "40 Mbit/s"]
+[metrics]
+goodput = { sql = "sum(goodput_bps) / 1e6", unit = "Mbit/s" }
+"""
+
+
+@pytest.fixture
+def three(command: Callable[..., Outcome]) -> list[str]:
+    for name, rate in (("a", "10 Mbps"), ("b", "20 Mbps"), ("c", "40 Mbps")):
+        assert command(*RUN, "--set", f"last_hop.rate={rate}", "--out", name).code == 0
+    return ["a", "b", "c"]
+
+
+def line(out: str, begins: str) -> str:
+    return next(" ".join(each.split()) for each in out.splitlines() if each.startswith(begins))
+
+
+def test_runs_stand_side_by_side_with_their_difference(three: list[str], command: Callable[..., Outcome]) -> None:
+    rates = [to.Result.load(name).goodput_bps for name in three]
+    done = command("compare", "a", "b")
+
+    assert (done.code, done.err) == (0, "")
+    assert line(done.out, "Goodput").startswith(
+        f"Goodput of all flows {_numbers.rate(rates[0])} {_numbers.rate(rates[1])}"
+    )
+    assert f"+{_numbers.rate(rates[1] - rates[0])} (+" in line(done.out, "Goodput")
+    assert "Difference" in done.out
+    assert "e+0" not in done.out
+
+    told = json.loads(command("compare", *three, "--json").out)
+    assert [told[name]["Goodput of all flows"] for name in three] == pytest.approx(rates)
+    assert "b - c" in command("compare", *three, "--against", "c").out
+    heads = command("compare", *three, "--against", "all").out
+    assert all(pair in heads for pair in ("b - a", "c - a", "c - b"))
+
+
+def test_what_cannot_be_compared_is_said(three: list[str], here: Path, command: Callable[..., Outcome]) -> None:
+    (here / "it.sweep.toml").write_text(SWEEP)
+    assert command("sweep", "it.sweep.toml", "--out", "s", "--quiet").code == 0
+    for arguments, said in (
+        (("a",), "a alone: two result folders or more"),
+        (("a", "b", "--against", "x"), "--against: x is none of the folders"),
+        (("a", "b", "--between", "rate"), "--between: is for the folder of a sweep"),
+        (("s", "a"), "one sweep, or two results or more"),
+        (("s", "--between", "rat"), "--between: there is no axis 'rat'; did you mean rate?"),
+        (
+            ("s", "--against", "7"),
+            "--against: '7' is no value of the axis (it has 10 Mbit/s, 20 Mbit/s, 40 Mbit/s, and",
+        ),
+        (("s", "--metric", "Goodput"), "--metric: the sweep has no 'Goodput'; did you mean goodput?"),
+        (("a", "nowhere"), "nowhere"),
+    ):
+        done = command("compare", *arguments)
+        assert (done.code, done.err.count("\n")) == (2, 1), arguments
+        assert said in done.err
+    assert three
+
+
+def test_the_values_of_an_axis_are_compared_run_by_run(here: Path, command: Callable[..., Outcome]) -> None:
+    (here / "it.sweep.toml").write_text(SWEEP)
+    assert command("sweep", "it.sweep.toml", "--out", "s", "--quiet").code == 0
+    runs = to.SweepResult.load("s").runs
+    for against, pairs in ((None, 2), ("20 Mbit/s", 2), ("all", 3)):
+        options = () if against is None else ("--against", against)
+        found = json.loads(command("compare", "s", *options, "--json").out)["goodput"]
+        assert len(found) == pairs
+        expected = statistics.compare(
+            runs,
+            metric="goodput",
+            between="rate",
+            every_pair=against == "all",
+            baseline=20.0 if against else 10.0,
+        )
+        assert found == expected.to_dicts()
+    shown = command("compare", "s", "--against", "all").out
+    assert len([each for each in shown.splitlines() if each.startswith(("20 ", "40 "))]) == 3
+    assert " ± " in shown
