@@ -155,9 +155,10 @@ new Promise((done) => {
 """
 
 
-@pytest.mark.parametrize("width", [1440, 390])
-def test_nothing_moves_while_it_loads(browser: Chromium, served: str, width: int) -> None:
-    visit(browser, served, "#q=reordering", width=width)
+@pytest.mark.parametrize("question", ["reordering", "handover"])
+@pytest.mark.parametrize("width", [1440, 1024, 390])
+def test_nothing_moves_while_it_loads(browser: Chromium, served: str, width: int, question: str) -> None:
+    visit(browser, served, f"#q={question}", width=width)
     shifts = browser.evaluate(SHIFTS)
 
     # A tenth is what a reader is said to notice.
