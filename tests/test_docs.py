@@ -13,6 +13,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import threading
 import tomllib
 from dataclasses import dataclass
 from html.parser import HTMLParser
@@ -22,8 +23,11 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+import chromium
 import transorbit as to
+import wasm
 from conftest import ROOT, Outcome
+from transorbit import view
 from transorbit.cli.app import app
 
 if TYPE_CHECKING:
@@ -296,3 +300,35 @@ def test_search_works_without_a_server(site: Path) -> None:
     index = site / "search.js"
     assert index.is_file()
     assert "Adaptive HARQ" in index.read_text(encoding="utf-8")
+
+
+LIVE = "document.querySelector('iframe')?.contentDocument?.documentElement.dataset.ready === 'true'"
+
+
+def test_the_front_page_shows_the_page_live(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = chromium.find()
+    if program is None:
+        pytest.skip("no Chromium on this machine (Debian: apt-get install chromium)")
+    folder = tmp_path / "site"
+    shutil.copytree(site, folder)
+    monkeypatch.setattr(view, "built", lambda: folder)
+    server = view.Server()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    (tmp_path / "profile").mkdir()
+    browser = chromium.Chromium(program, tmp_path / "profile", *chromium.SOFTWARE_GL)
+    browser.open(f"{server.address}index.html", until="document.querySelector('img.live')?.complete")
+    assert browser.evaluate("document.querySelector('iframe')") is None, "the page is not there: its picture is"
+
+    shutil.copytree(wasm.page(), folder / "page")
+    browser.open("about:blank")
+    browser.open(f"{server.address}index.html", until="document.querySelector('iframe') !== null")
+    browser.evaluate("document.querySelector('iframe').scrollIntoView()")
+    browser.wait(LIVE)
+    assert browser.evaluate("document.querySelector('img.live')") is None
+    assert browser.problems == []
+    browser.open("about:blank")
+    linked = "document.querySelector('a[href$=\"page/index.html\"] > img.live') !== null"
+    browser.open(f"{server.address}index.html", until=linked, width=390)
+    browser.close()
+    server.shutdown()
+    server.server_close()

@@ -33,8 +33,8 @@ def test_series_cover_the_run(result: to.Result) -> None:
 
     assert {
         "time_s", "flow", "cwnd_packets", "ssthresh_packets", "srtt_s", "rto_s", "goodput_bps", "in_flight_packets",
-        "queue_packets", "reordering_packets", "coded_bps", "attenuation_db", "path_delay_s", "decoded_after_1", "decoded_after_2",
-        "decoded_after_3", "decoded_after_4", "harq_failed",
+        "queue_packets", "reordering_packets", "coded_bps", "attenuation_db", "path_delay_s", "decoded_after_1",
+        "decoded_after_2", "decoded_after_3", "decoded_after_4", "harq_failed",
     } <= set(series.columns)  # fmt: skip
     assert series["time_s"].is_sorted()
     assert series["time_s"].max() == pytest.approx(60, abs=1)

@@ -98,6 +98,10 @@ def test_a_sweep_is_told_run_by_run(page: Path, tmp_path: Path) -> None:
     rows = told["sweep"]["rows"]
     assert [(row["point"]["rate"], row["seed"]) for row in rows] == [(10, 1000), (10, 1001), (20, 1000), (20, 1001)]
     assert '"20 Mbit/s"' in rows[2]["toml"]
+    assert told["sweep"]["labels"]["rate"] == "rate (Mbit/s)"
+    shown = to.Scenario.from_toml(rows[2]["toml"]).run(seed=1000)
+    assert shown.series.height > 0, "the page has curves to show"
+    assert 8 * shown.summary["flows"][0]["delivered_bytes"] == pytest.approx(rows[2]["values"]["goodput_mbps"] * 1e6)
 
 
 def test_what_cannot_be_shown_is_told_in_a_line(command: Callable[..., Outcome], page: Path) -> None:

@@ -121,8 +121,9 @@ def in_node(core: Path, scenarios: dict[str, tuple[str, dict[str, bytes]]]) -> d
 # What the page's worker makes of a scenario.
 IN_WORKER = """
 (async ({ toml, files }) => {
-  const bytes = Object.entries(files).map(([name, text]) => [name, Uint8Array.from(atob(text), (one) => one.charCodeAt(0))]);
-  const { summary, tables, took_ms } = await page.app.core.run({ toml, files: Object.fromEntries(bytes), tables: ['series'] });
+  const bytes = (text) => Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+  const given = Object.fromEntries(Object.entries(files).map(([name, text]) => [name, bytes(text)]));
+  const { summary, tables, took_ms } = await page.app.core.run({ toml, files: given, tables: ['series'] });
   return { digest: summary.digest, events: summary.events, series: tables.series.rows, took_s: took_ms / 1000 };
 })
 """

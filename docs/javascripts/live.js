@@ -15,6 +15,9 @@
     frame.title = "Transorbit, running in this page";
     frame.loading = "lazy";
     frame.style.cssText = "display: block; width: 100%; height: min(54rem, 88vh); border: 1px solid #8886; border-radius: 8px";
-    (link ?? picture).replaceWith(frame);
+    const own = document.createElement("a");
+    own.href = frame.src;
+    own.textContent = "Open it in a window of its own";
+    (link ?? picture).replaceWith(frame, own);
   }, () => undefined);
 })();

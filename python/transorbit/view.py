@@ -163,8 +163,10 @@ def _of_sweep(result: SweepResult) -> dict[str, Any]:
     if not rows:
         raise ScenarioError(f"{sweep.title}: no run of the sweep is finished")
     units = {name: metric.unit or "" for name, metric in sweep.metrics.items()}
+    labels = {axis.name: f"{axis.label} ({axis.unit})" if axis.unit else axis.label for axis in sweep.axes}
+    labels |= {name: metric.label or name for name, metric in sweep.metrics.items()}
     first = rows[0]
-    table = {"axes": axes, "rows": rows, "units": units}
+    table = {"axes": axes, "rows": rows, "units": units, "labels": labels}
     return {"title": sweep.title, "toml": first["toml"], "seed": first["seed"], "files": {}, "sweep": table}
 
 

@@ -94,7 +94,7 @@ function theme(button: HTMLElement): void {
 function painted(): Promise<void> {
   // A page in the background paints nothing.
   return new Promise((done) => {
-    setTimeout(done, 250);
+    setTimeout(done, 600);
     requestAnimationFrame(() => setTimeout(done));
   });
 }

@@ -11,7 +11,7 @@ export interface Native {
   files: Files;
   outcome?: Outcome;
   /** Of a sweep: a row for each run. */
-  sweep?: { axes: string[]; rows: { point: Record<string, unknown>; seed: number; toml: string; values: Record<string, number | null> }[]; units: Record<string, string> };
+  sweep?: { axes: string[]; rows: { point: Record<string, unknown>; seed: number; toml: string; values: Record<string, number | null> }[]; units: Record<string, string>; labels: Record<string, string> };
 }
 
 interface Told {
@@ -48,9 +48,9 @@ function table({ numbers, texts, rows }: NonNullable<Told['tables']>[string]): T
 }
 
 /** The runs of a sweep to choose from. */
-export function sweepTable({ axes, rows, units }: NonNullable<Native['sweep']>, chosen: (row: NonNullable<Native['sweep']>['rows'][number]) => void): HTMLElement {
+export function sweepTable({ axes, rows, units, labels }: NonNullable<Native['sweep']>, chosen: (row: NonNullable<Native['sweep']>['rows'][number]) => void): HTMLElement {
   const columns = Object.keys(rows[0]?.values ?? {});
-  const head = h('tr', {}, ...[...axes, 'seed', ...columns].map((name) => h('th', { scope: 'col' }, name)), h('th', { scope: 'col' }, ''));
+  const head = h('tr', {}, ...[...axes, 'seed', ...columns].map((name) => h('th', { scope: 'col' }, labels[name] ?? name)), h('th', { scope: 'col' }, ''));
   const body = rows.map((row) => h(
     'tr', {},
     ...axes.map((axis) => h('th', { scope: 'row' }, String(row.point[axis]))),

@@ -122,8 +122,10 @@ export class Numbers {
       return [h('tr', { className: key.id === metric ? 'asked' : '' }, h('th', { scope: 'row', title: meaning }, key.label), ...cells)];
     });
     this.body.replaceChildren(...rows);
+    // Once both are there: they would move with the table above them.
+    const complete = Object.values(this.store.sides).every(({ outcome }) => outcome);
     const warnings = [...new Set([a, b].flatMap((side) => side?.outcome?.summary.warnings ?? []))];
-    this.warnings.replaceChildren(...warnings.slice(0, 4).map((warning) => h('li', {}, warning)));
+    this.warnings.replaceChildren(...warnings.slice(0, complete ? 4 : 0).map((warning) => h('li', {}, warning)));
     this.seeds.disabled = !a.outcome && !this.running;
   }
 }

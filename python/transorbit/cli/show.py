@@ -26,7 +26,8 @@ _SHOWN = (
     "goodput_bps", "rtt_mean_s", "one_way_delay_mean_s", "one_way_delay_p95_s", "sent_packets",
     "retransmitted_packets", "spurious_retransmissions", "dupack_events", "rto_events", "jitter_s", "loss_ratio",
     "access_kind", "first_packet_s", "lost_late", "startup_s", "rebuffers", "rebuffer_s", "bitrate_mean_bps",
-    "bitrate_switches", "qoe", "latency_mean_s", "latency_p95_s", "response_p95_s", "response_p99_s", "late_ratio", "mos",
+    "bitrate_switches", "qoe", "latency_mean_s", "latency_p95_s", "response_p95_s", "response_p99_s", "late_ratio",
+    "mos",
 )  # fmt: skip
 _OF_TCP = {"rtt_mean_s", "retransmitted_packets", "spurious_retransmissions", "dupack_events", "rto_events"}
 _OF_VOICE = {"jitter_s", "lost_late"}
