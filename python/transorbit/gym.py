@@ -125,7 +125,7 @@ class ControllerEnv(_Env):
             interval_s: the time of a step in simulated seconds.
             steers: "window", or "rate": the sender spaces segments at the agent's rate, with a window of two round
                 trips of it.
-            most_window: the window stays below, in segments: what is far beyond the path costs time and teaches nothing.
+            most_window: the window stays below it, in segments: what is far beyond the path costs time.
             most_rate_bps: so does the rate.
             delay_weight: of the reward.
             loss_weight: of the reward.
