@@ -176,7 +176,8 @@ def loaded(shipped: Iterable[Shipped]) -> Registry:
             file = f"<{each.kind} {each.name} {_sha256(each.text)[:12]}>"
             linecache.cache[file] = (len(each.text), None, each.text.splitlines(keepends=True), file)
             with running(each.text, file):
-                exec(compile(each.text, file, "exec"), {"__name__": "transorbit_plugin"})  # noqa: S102 - the client's own
+                code = compile(each.text, file, "exec")
+                exec(code, {"__name__": "transorbit_plugin"})  # noqa: S102 - the client's own
     finally:
         _INTO.reset(token)
     return registry
