@@ -233,6 +233,7 @@ class Shipped:
 
 def test_a_users_code_is_sent_as_text(workers: Workers) -> None:
     own = {"duration": "1 s", "flows.0.transport.congestion": {"kind": "external", "name": "test-shipped"}}
+    workers.start()
     sweep = small(2, axes=[], set=own)
     there, here = sweep.run(dask=workers.address), sweep.run()
     assert there.runs["status"].unique().to_list() == ["ok"]

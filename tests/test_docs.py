@@ -48,6 +48,7 @@ FOREIGN = {"cargo", "dask", "export", "python", "tshark", "wireshark"}
 # or network namespaces, write into the home folder, or serve the page until they are stopped.
 NOT_RUN = {
     "docs/how-to/cluster.md": 1,
+    "docs/how-to/controller-in-python.md": 1,
     "docs/how-to/editor-and-shell.md": 1,
     "docs/how-to/emulate.md": 1,
     "docs/page.md": 2,

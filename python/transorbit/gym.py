@@ -28,8 +28,9 @@ __all__ = ["ControllerEnv", "SchedulerEnv"]
 
 _NAME = "transorbit.gym"
 _MOST_SEEDS = 2**31
-_MOST_SEGMENTS = 100_000.0
-_LEAST_BPS, _MOST_BPS = 10_000.0, 10e9
+_LEAST_BPS = 10_000.0
+# Bounds of what is observed.
+_MOST = np.float32(1e9)
 
 # One download over a bottleneck: as little as there can be to control.
 BOTTLENECK = """
@@ -111,6 +112,8 @@ class ControllerEnv(_Env):
         *,
         interval_s: float = 0.01,
         steers: str = "window",
+        most_window: float = 1000.0,
+        most_rate_bps: float = 100e6,
         delay_weight: float = 10.0,
         loss_weight: float = 10.0,
         reward: Callable[[NDArray[np.float32]], float] | None = None,
@@ -122,6 +125,8 @@ class ControllerEnv(_Env):
             interval_s: the time of a step in simulated seconds.
             steers: "window", or "rate": the sender spaces segments at the agent's rate, with a window of two round
                 trips of it.
+            most_window: the window stays below it, in segments: what is far beyond the path costs time.
+            most_rate_bps: so does the rate.
             delay_weight: of the reward.
             loss_weight: of the reward.
             reward: a reward of one's own.
@@ -134,9 +139,10 @@ class ControllerEnv(_Env):
         super().__init__(_scenario(scenario), interval_s, "flows.0.transport.congestion", "controller")
         self._paced = steers == "rate"
         self._weights = delay_weight, loss_weight
+        self._most = max(most_window, 1.0), max(most_rate_bps, _LEAST_BPS)
         self._reward = reward
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32)
-        self.observation_space = gymnasium.spaces.Box(0.0, np.inf, (5,), np.float32)
+        self.observation_space = gymnasium.spaces.Box(0.0, _MOST, (5,), np.float32)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -152,16 +158,16 @@ class ControllerEnv(_Env):
         """Let an interval pass with another window or rate."""
         factor = 2.0 ** float(action[0])
         if self._paced:
-            self._rate = min(max(self._rate * factor, _LEAST_BPS), _MOST_BPS)
+            self._rate = min(max(self._rate * factor, _LEAST_BPS), self._most[1])
         else:
-            self._window = min(max(self._window * factor, 1.0), _MOST_SEGMENTS)
+            self._window = min(max(self._window * factor, 1.0), self._most[0])
         self._now += self._interval
         rtt, least, bytes_, in_flight, delivered, lost = self._steering.step(
             self._simulation, self._now, self._window, self._rate
         )
         if self._paced:
             # Two round trips at the rate; 12 kbit is about a segment.
-            self._window = max(2.0 * self._rate * rtt / 12_000.0, 10.0)
+            self._window = min(max(2.0 * self._rate * rtt / 12_000.0, 10.0), self._most[0])
         rate = bytes_ * 8e-6 / self._interval
         seen = np.array((rtt, least, rate, in_flight, lost), np.float32)
         if self._reward:
@@ -209,7 +215,7 @@ class SchedulerEnv(_Env):
         self._weight = wait_weight
         self._reward = reward
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (self.users,), np.float32)
-        self.observation_space = gymnasium.spaces.Box(0.0, np.inf, (4 * self.users,), np.float32)
+        self.observation_space = gymnasium.spaces.Box(0.0, _MOST, (4 * self.users,), np.float32)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

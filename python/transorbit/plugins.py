@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from transorbit import _inputs, _source
+from transorbit._core import ScenarioError, SimulationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -85,6 +86,23 @@ class Shipped:
             f'{key}: "{self.name}" is {word} in Python, which cannot be sent to the workers ({self.reason}): '
             "without dask it runs on the cores of this machine"
         )
+
+
+# Stands with each exception that a user's code raised in a run, or that refuses what it answered.
+NOTE = "in a user's own Python that the scenario names"
+
+
+@contextmanager
+def blamed(plugins: object) -> Iterator[None]:
+    """While the core runs: what a user's code raises says so. `plugins` are those of the run."""
+    try:
+        yield
+    except (ScenarioError, SimulationError, OSError):
+        raise
+    except Exception as error:
+        if plugins:
+            error.add_note(NOTE)
+        raise
 
 
 class Registry:
@@ -158,7 +176,8 @@ def loaded(shipped: Iterable[Shipped]) -> Registry:
             file = f"<{each.kind} {each.name} {_sha256(each.text)[:12]}>"
             linecache.cache[file] = (len(each.text), None, each.text.splitlines(keepends=True), file)
             with running(each.text, file):
-                exec(compile(each.text, file, "exec"), {"__name__": "transorbit_plugin"})  # noqa: S102 - the client's own
+                code = compile(each.text, file, "exec")
+                exec(code, {"__name__": "transorbit_plugin"})  # noqa: S102 - the client's own
     finally:
         _INTO.reset(token)
     return registry

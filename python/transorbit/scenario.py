@@ -160,7 +160,8 @@ class Scenario:
         if watch is not None:
             started.watch(*watch)
         try:
-            _advance(started.simulation, progress)
+            with plugins.blamed(started._plugins):
+                _advance(started.simulation, progress)
         except KeyboardInterrupt:
             raise Interrupted(started.result(partial=True)) from None
         return started.result()
@@ -190,7 +191,8 @@ class Started:
     def __init__(self, scenario: Scenario, seed: int | None = None, scratch: str | Path | None = None) -> None:
         self._at = time.perf_counter()
         own = plugins.REGISTRY
-        self.simulation = scenario._core.simulation(seed, own.find, scenario._plans, own.names())
+        with plugins.blamed(own):
+            self.simulation = scenario._core.simulation(seed, own.find, scenario._plans, own.names())
         # As they are when the run begins: a cell may be run again meanwhile.
         self._plugins = plugins.kept(plugins.used(self.simulation.kept()[0]))
         self._packets: _folder.Scratch | None = None
@@ -206,7 +208,8 @@ class Started:
 
     def result(self, *, partial: bool = False) -> Result:
         """What the run has come to."""
-        record = self.simulation.finish(partial)
+        with plugins.blamed(self._plugins):
+            record = self.simulation.finish(partial)
         toml, kept = self.simulation.kept()
         inputs = _inputs.of_core(kept)
         origin = provenance(toml, self.simulation.seed, time.perf_counter() - self._at, inputs, self._plugins)

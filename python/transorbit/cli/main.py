@@ -49,6 +49,10 @@ def run(arguments: Sequence[str]) -> int:
             return _stop_writing()
         except OSError as error:
             return _refuse(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
+        except Exception as error:
+            if not _is_users(error):
+                raise
+            return _blame(error)
     except KeyboardInterrupt as stop:
         print(f"transorbit: {' '.join(str(stop).split()) or 'stopped; nothing is kept'}", file=sys.stderr)
         return 130
@@ -61,6 +65,24 @@ def _refuse(message: str) -> int:
         told = f"{told[: _LONGEST - _END]} … {told[-_END:]}"
     print(f"transorbit: {told}", file=sys.stderr)
     return 2
+
+
+def _is_users(error: Exception) -> bool:
+    from transorbit.plugins import NOTE
+
+    return NOTE in getattr(error, "__notes__", ())
+
+
+def _blame(error: Exception) -> int:
+    """A user's own code failed: its part of the traceback, and one line."""
+    import traceback
+    from pathlib import Path
+
+    package = str(Path(__file__).parents[1])
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = max((place for place, frame in enumerate(frames) if frame.filename.startswith(package)), default=-1)
+    print("".join(traceback.format_list(frames[ours + 1 :])), end="", file=sys.stderr)
+    return _refuse(f"{type(error).__name__}: {error}")
 
 
 def _stop_writing() -> int:

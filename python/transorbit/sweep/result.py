@@ -257,7 +257,7 @@ def freeze(sweep: SweepPlan, directory: str | Path) -> Path:
     if sweep.base.text is not None:
         _write(directory / "scenario.toml", inputs.scenario_text(sweep.base.text, names))
     _keep(copies, directory)
-    plugins.write(plugins.mentioned([_files.toml(text), _files.toml(base or "")]), directory)
+    plugins.write(plugins.mentioned([_files.toml(text), _files.toml(sweep.base.text or "")]), directory)
     return directory
 
 

@@ -1,0 +1,101 @@
+"""Environments for learned policies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import transorbit as to
+
+gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install 'transorbit[gym]'")
+
+import numpy as np  # noqa: E402
+from gymnasium.utils.env_checker import check_env  # noqa: E402
+
+from transorbit.gym import ControllerEnv, SchedulerEnv  # noqa: E402
+
+
+def few() -> to.Scenario:
+    """Ten calls."""
+    return to.Scenario.load("voip").replace({"flows.0.count": 10, "duration": "4 s", "flows.0.start_spread": "0 s"})
+
+
+def played(env: Any, action: Any, *, seed: int = 1) -> list[Any]:
+    env.reset(seed=seed)
+    seen, over = [], False
+    while not over:
+        observation, reward, _, over, _ = env.step(np.asarray(action, np.float32))
+        seen.append((observation.tolist(), reward))
+    return seen
+
+
+@pytest.mark.parametrize("make", [ControllerEnv, lambda: ControllerEnv(steers="rate"), lambda: SchedulerEnv(few())])
+def test_it_is_what_gymnasium_expects(make: Any) -> None:
+    check_env(make(), skip_render_check=True)
+
+
+@pytest.mark.parametrize(("steers", "action"), [("window", 0.02), ("rate", 0.01)])
+def test_the_same_seed_and_actions_give_the_same_episode(steers: str, action: float) -> None:
+    env = ControllerEnv("starlink", interval_s=0.1, steers=steers, most_window=300, most_rate_bps=20e6)
+    first = played(env, [action])
+    assert len(first) == 1200
+    assert first == played(env, [action])
+    assert first != played(env, [action], seed=2)
+
+
+def test_a_window_fills_the_path_and_then_its_queue() -> None:
+    env = ControllerEnv()
+
+    def at(window: int) -> list[float]:
+        env.reset(seed=1)
+        env.step(np.array([np.log2(window / 10)], np.float32)) if window <= 20 else [
+            env.step(np.array([np.log2(window / 10) / 4], np.float32)) for _ in range(4)
+        ]
+        for _ in range(300):
+            observation, *_ = env.step(np.zeros(1, np.float32))
+        return [float(value) for value in observation]
+
+    # A round trip of 40 ms and 1.5 ms on the link at 6 Mbit/s; packets of 1,115 B hold 1,063 B of payload.
+    small, large = at(8), at(60)
+    assert small[0] == pytest.approx(0.0415, abs=0.001)
+    assert small[0] - small[1] == pytest.approx(0, abs=0.002)
+    assert large[0] == pytest.approx(60 * 1115 * 8 / 6e6, rel=0.03)
+    assert large[2] == pytest.approx(6 * 1063 / 1115, rel=0.15)
+    assert large[3] == pytest.approx(60, abs=2)
+    summary = env.summary()
+    assert summary["flows"][0]["congestion"] == "external"
+    assert summary["flows"][0]["lost_overflow"] == 0
+
+
+def test_losses_are_seen_and_cost_reward() -> None:
+    env = ControllerEnv(most_window=400)
+    seen = played(env, [1.0])
+    assert sum(observation[4] for observation, _ in seen) > 100
+    assert min(reward for _, reward in seen) < 0
+    assert max(observation[3] for observation, _ in seen) <= 401
+
+
+def test_who_has_the_greatest_weight_is_served_first() -> None:
+    overloaded = few().replace({"last_hop.rate": "400 kbit/s", "flows.0.traffic.activity": "continuous"})
+    env = SchedulerEnv(overloaded)
+    weights = np.zeros(10)
+    weights[7] = 1.0
+    waits = (
+        np.array([observation for observation, _ in played(env, weights)]).reshape(-1, 10, 4)[50:, :, 1].mean(axis=0)
+    )
+    assert waits[7] < 0.2 * np.delete(waits, 7).min()
+
+
+def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(to.ScenarioError, match="interval_s"):
+        ControllerEnv(interval_s=0)
+    with pytest.raises(to.ScenarioError, match="steers"):
+        ControllerEnv(steers="delay")
+    with pytest.raises(to.ScenarioError, match="transport"):
+        ControllerEnv("voip")
+
+
+def test_a_reward_of_ones_own() -> None:
+    env = ControllerEnv(reward=lambda observation: float(observation[2]))
+    assert all(reward == pytest.approx(observation[2]) for observation, reward in played(env, [0.0]))
