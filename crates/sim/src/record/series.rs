@@ -382,7 +382,7 @@ mod tests {
             let flow = |f: u64| FlowSample { delivered_bytes: step * (f + 1), ..FlowSample::default() };
             let state = |f| AppSample { buffer_s: (10.0 * now.as_secs_f64()) as f32 * f as f32, ..AppSample::NONE };
             // The first application has a state after a while only.
-            let states = |f| if step < 100 { AppSample::NONE } else { state(f) };
+            let states = |f| if step < 10 { AppSample::NONE } else { state(f) };
             let hop = HopSample { coded_bits: 10 * step, ..HopSample::default() };
             series.add(now, hop, (0..2).map(|f| (flow(f), states(f))));
             now = series.next(now);
