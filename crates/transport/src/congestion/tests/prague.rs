@@ -46,7 +46,8 @@ fn rounds(
     rtt: Duration,
     fractions: impl IntoIterator<Item = f64>,
 ) -> Vec<u32> {
-    Rounds::NEW.run(controller, rtt, fractions)
+    let mut clock = Rounds::NEW;
+    clock.run(controller, rtt, fractions)
 }
 
 fn calm(mut controller: impl CongestionController, window: u32) -> impl CongestionController {
