@@ -415,6 +415,8 @@ const NONE: AckSample = AckSample {
     window_limited: false,
     state: sim::CongestionState::Open,
     ece: false,
+    marked: 0,
+    marked_bytes: 0,
     paced: false,
     mss: 0,
 };
@@ -447,6 +449,7 @@ impl Controller {
             drives: set("drives")?,
             rates: set("rates")? || pacing_rate.is_some(),
             sent: set("sent")?,
+            paces: pacing_rate.is_some(),
             timer: poll_timeout.is_some(),
             probes: false,
         };

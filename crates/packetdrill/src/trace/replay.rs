@@ -363,6 +363,7 @@ impl<'a> Replay<'a> {
                 .take(4)
                 .collect::<SackBlocks>(),
             syn,
+            ..Segment::default()
         }
     }
 
