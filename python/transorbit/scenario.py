@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _content, _core, _files, _folder, _inputs, schedulers
+from transorbit import _content, _core, _files, _folder, _inputs, _notebook, schedulers
 from transorbit.result import Result, provenance
 
 if TYPE_CHECKING:
@@ -139,7 +139,8 @@ class Scenario:
 
         Args:
             seed: replaces the scenario's own.
-            progress: called repeatedly with the share of the simulated time that has passed, 0 to 1.
+            progress: called repeatedly with the share of the simulated time that has passed, 0 to 1; by default a
+                notebook has a bar.
             scratch: where the packets of a scenario with `record.packets` are written until the result is saved: on the
                 disk of the result, ideally. By default the system's folder for temporary files.
 
@@ -152,10 +153,13 @@ class Scenario:
             raise _core.ScenarioError(f"seed: {seed} was given, a whole number from 0 to {2**63 - 1} is expected")
         started = Started(self, seed, scratch)
         try:
-            _advance(started.simulation, progress)
+            _advance(started.simulation, progress or _notebook.bar())
         except KeyboardInterrupt:
             raise Interrupted(started.result(partial=True)) from None
         return started.result()
+
+    def _repr_html_(self) -> str:
+        return _notebook.of_scenario(self)
 
     def __repr__(self) -> str:
         try:

@@ -49,6 +49,11 @@
       fill: series.fill ? pale(stroke, 0.35) : undefined,
       points: { show: false },
       value: (_, value) => shown(value),
+      // What a drawing of it needs to know.
+      paint: series.color === null ? "ink" : `c${(series.color ?? 0) % 7}`,
+      area: series.fill ? "zero" : series.band || series.below ? "below" : null,
+      opacity: series.fill ? 0.35 : series.below ? 0.5 : 0.2,
+      pale: series.faint || series.band, dashed: series.dash, stepped: series.step, stacked: series.below,
     };
     if (series.step) made.paths = uPlot.paths.stepped({ align: -1 });
     if (series.below) made.value = (u, value, index, at) => {
@@ -138,6 +143,8 @@
       const colors = curves.map((curve) => color(`c${(curve ?? 0) % 7}`));
       const told = (one) => (one ? `${shown(one[0])} (${shown(one[1])} to ${shown(one[2])})` : "–");
       const few = xs.length <= 14;
+      chart.bars = grid;
+      chart.measure = measures[state.measure].label;
       chart.data = [xs, ...grid.map((row) => row.map((one) => (one ? one[0] : null)))];
       return {
         scales: {
@@ -158,6 +165,7 @@
         series: [{ label: axes[state.x].label, value: (_, value) => shown(value) }, ...curves.map((curve, index) => ({
           label: curve === null ? measures[state.measure].label : `${axes[state.by].label} ${axes[state.by].values[curve]}`,
           stroke: colors[index], width: 1.6, spanGaps: true,
+          paint: `c${(curve ?? 0) % 7}`, dashed: (curve ?? 0) >= 7,
           dash: (curve ?? 0) >= 7 ? [6, 4] : undefined,
           points: { show: true, size: 6, fill: colors[index] },
           value: (_, value, __, at) => (at == null ? "–" : told(grid[index][at])),
@@ -233,6 +241,7 @@
     // Within reach of the browser's console, and of tests.
     chart.element.plot = chart.plot;
     label(chart);
+    charts_to_keep.touch(chart);
     if (chart.zoom) chart.plot.setScale("x", chart.zoom);
     chart.zoom = null;
   }
@@ -259,7 +268,10 @@
     const chart = spec.explorer ? explorer(spec, element) : { spec, element };
     build(chart);
     charts.push(chart);
+    charts_to_keep.of_chart(chart);
+    element.chart = chart;
   }
+  for (const figure of document.querySelectorAll("figure")) charts_to_keep.of_drawing(figure, page.numbers[Number(figure.dataset.numbers)]);
   const resize = () => {
     for (const chart of charts) {
       const width = chart.element.clientWidth;
@@ -311,6 +323,20 @@
       table.tBodies[0].append(...rows.map(([, row]) => row));
     });
   }
+
+  // What is beyond the edge of a table is told.
+  const beyond = () => {
+    for (const box of document.querySelectorAll(".scroll")) {
+      const told = box.nextElementSibling?.classList.contains("goes-on") ? box.nextElementSibling : null;
+      if (box.scrollWidth <= box.clientWidth + 1) { told?.remove(); continue; }
+      if (told) continue;
+      const note = document.createElement("p");
+      [note.className, note.textContent] = ["goes-on", "The table goes on to the right: it can be moved."];
+      box.after(note);
+    }
+  };
+  beyond();
+  addEventListener("resize", beyond);
 
   for (const bar of document.querySelectorAll(".filters")) {
     const table = bar.nextElementSibling.querySelector("table");
