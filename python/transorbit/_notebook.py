@@ -5,15 +5,11 @@ from __future__ import annotations
 import sys
 import time
 from html import escape
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from transorbit.result import Result
-    from transorbit.scenario import Scenario
-    from transorbit.sweep.result import SweepResult
-    from transorbit.sweep.run import Progress
 
 # More rows are no glance.
 _ROWS = 10
@@ -52,7 +48,7 @@ class Bar:
         else:
             self._handle.update(bar)
 
-    def of_sweep(self, progress: Progress) -> None:
+    def of_sweep(self, progress: Any) -> None:
         """Show how many runs of a sweep are there."""
         total = max(progress.total, 1)
         self(progress.done / total, f"{progress.done} of {progress.total} runs")
@@ -75,19 +71,18 @@ def bar() -> Bar | None:
     return Bar(sys.modules["IPython"].display.display)
 
 
-def of_result(result: Result) -> str:
+def of_result(result: Any) -> str:
     """A run at a glance: its key numbers."""
-    from transorbit.report import tiles
-
+    tiles = import_module("transorbit.report.tiles")
     summary = result.summary
     rows = [(tile.label, f"{tile.value} {tile.unit}".strip(), tile.note) for tile in tiles.of(result)]
     stopped = ", stopped before its end" if result.partial else ""
     head = f"seed {summary['seed']}, {summary['simulated_s']:g} s simulated{stopped}, digest {summary['digest']}"
     warned = "".join(f"<p>Warning: {escape(line)}</p>" for line in summary["warnings"])
-    return f"<p><b>{escape(result.title or 'A run')}</b><br>{escape(head)}</p>{warned}{_table((), rows)}"
+    return f"<p><b>{escape(result.title or 'A run')}</b><br>{escape(head)}</p>\n{warned}{_table((), rows)}"
 
 
-def of_scenario(scenario: Scenario) -> str:
+def of_scenario(scenario: Any) -> str:
     """A scenario: its title, and with every default filled in when it is opened."""
     from transorbit._core import ScenarioError
 
@@ -98,7 +93,7 @@ def of_scenario(scenario: Scenario) -> str:
     return f"<details><summary><b>{escape(title or 'A scenario')}</b></summary><pre>{escape(text)}</pre></details>"
 
 
-def of_sweep(result: SweepResult) -> str:
+def of_sweep(result: Any) -> str:
     """A sweep: the means of its metrics at each point."""
     names = list(result.metrics)
     header = [axis.name for axis in result.axes] + ["runs"] + [metric.title for metric in result.metrics.values()]
@@ -109,7 +104,7 @@ def of_sweep(result: SweepResult) -> str:
         rows.append([*(str(point[axis.name]) for axis in result.axes), str(point["runs"]), *map(_interval, values)])
     more = f"<p>The first {_ROWS} of {len(means)} points.</p>" if len(means) > _ROWS else ""
     lacks = f"<p>Warning: {escape(result.incomplete)}</p>" if result.incomplete else ""
-    return f"<p><b>{escape(result.title or 'A sweep')}</b></p>{lacks}{_table(header, rows)}{more}"
+    return f"<p><b>{escape(result.title or 'A sweep')}</b></p>\n{lacks}{_table(header, rows)}{more}"
 
 
 def _interval(one: dict[str, Any] | None) -> str:
@@ -125,5 +120,6 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     def line(cells: Sequence[str], tag: str) -> str:
         return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
-    head = f"<thead>{line(header, 'th')}</thead>" if header else ""
-    return f"<table>{head}<tbody>{''.join(line(row, 'td') for row in rows)}</tbody></table>"
+    head = [f"<thead>{line(header, 'th')}</thead>"] if header else []
+    lines = [line(row, "td") for row in rows]
+    return "\n".join(["<table>", *head, "<tbody>", *lines, "</tbody>", "</table>"])

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from transorbit.plots.table import Spec
+    from transorbit.plots.spec import Spec
 
 # Lines with more points have a band instead of error bars.
 _ERROR_BARS = 16

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from transorbit.result import Result
+    from transorbit.plots.given import Result
 
 _BINS = 300
 # More than a satellite turns in a second, seen from below.
