@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from transorbit.plots.table import Spec
+    from transorbit.plots.spec import Spec
 
 # Lines with more points have a band instead of error bars.
 _ERROR_BARS = 16
@@ -39,6 +39,8 @@ _PUBLISHED: Any = {"linestyle": (0, (3, 2)), "linewidth": 0.9, "markerfacecolor"
 # Cells of a heat map that have room for their number.
 _CELLS_WITH_NUMBERS = 12
 _COLORS = "cividis"
+# On a cell, which has its colour on a dark page too: none of those that a report turns round there.
+_ON_DARK, _ON_LIGHT = "#fefefe", "#212121"
 
 
 @dataclass
@@ -380,7 +382,7 @@ def _write_cells(
             if ours is None:
                 continue
             text = _short(ours) if theirs is None else f"{_short(ours)}\n({_short(theirs)})"
-            color = "white" if colors(ours) < 0.55 else style.BLACK
+            color = _ON_DARK if colors(ours) < 0.55 else _ON_LIGHT
             size = heading.text_size("xtick.labelsize")
             ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", color=color, fontsize=size)
 
