@@ -103,7 +103,7 @@ proptest! {
     /// What is sent is received or lost, and quantiles rise.
     #[test]
     fn nothing_appears_or_vanishes(seed in 0u64..1_000, period in 2u64..20, spread in 1u64..200) {
-        let delay = |_, number: u64| (number % period != 0).then(|| 20 + number * 7919 % spread);
+        let delay = |_, number: u64| (!number.is_multiple_of(period)).then(|| 20 + number * 7919 % spread);
         let game = Game { length: Some(Duration::from_secs(4)), ..Game::default() };
         let (source, report) = play(&game, seed, delay);
         prop_assert_eq!(source.written, [report.down_sent, report.up_sent]);
