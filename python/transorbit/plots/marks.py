@@ -331,7 +331,8 @@ def _horizontal(ax: Axes, p: Panels, values: list[Any], at: dict[Any, float], *,
 
 def hides_x(ax: Axes) -> bool:
     """Whether the panel below shows the same axis."""
-    return not ax.get_subplotspec().is_last_row() and not ax.xaxis.get_tick_params().get("labelbottom", True)  # type: ignore[union-attr]
+    place: Any = ax.get_subplotspec()
+    return not place.is_last_row() and not ax.xaxis.get_tick_params().get("labelbottom", True)
 
 
 def _vertical(ax: Axes, p: Panels, label: str, *, from_zero: bool = False) -> None:
