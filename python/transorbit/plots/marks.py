@@ -231,7 +231,8 @@ def note(spec: Spec, points: pl.DataFrame) -> str:
     """What is drawn, in a line: of how many runs, and with which interval."""
     if spec.kind == "cdf" or points.is_empty():
         return ""
-    least, most = (int(of) for of in (points[spec.stats[3]].min(), points[spec.stats[3]].max()))  # type: ignore[arg-type]
+    counts = sorted(points[spec.stats[3]])
+    least, most = counts[0], counts[-1]
     what = {"bars": "Bars: ", "heatmap": "Cells: ", "tradeoff": "Points: "}.get(spec.kind, "")
     if most == 1:
         return f"{what}one run each" if spec.kind == "bars" else ""
@@ -330,7 +331,8 @@ def _horizontal(ax: Axes, p: Panels, values: list[Any], at: dict[Any, float], *,
 
 def hides_x(ax: Axes) -> bool:
     """Whether the panel below shows the same axis."""
-    return not ax.get_subplotspec().is_last_row() and not ax.xaxis.get_tick_params().get("labelbottom", True)  # type: ignore[union-attr]
+    place: Any = ax.get_subplotspec()
+    return not place.is_last_row() and not ax.xaxis.get_tick_params().get("labelbottom", True)
 
 
 def _vertical(ax: Axes, p: Panels, label: str, *, from_zero: bool = False) -> None:
