@@ -19,7 +19,8 @@ SYNC := $(UV) sync --frozen --inexact
 PAGE ?= page
 WASM := wasm32-unknown-unknown
 
-.PHONY: help setup demo test hunt package audit bench page page-check page-charts validation cross-validation reference docs pictures format clean
+.PHONY: help setup demo test hunt package audit bench page page-check page-charts validation cross-validation \
+	reference notebooks docs pictures format clean
 
 help: ## List what there is to make
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|' 2>/dev/null \
@@ -100,6 +101,9 @@ validation: setup ## Hold TCP's goodput against a Linux kernel, ns-2 and ns-3
 
 reference: setup ## Write docs/reference from the program
 	$(BIN)/python -m transorbit._reference docs/reference
+
+notebooks: setup ## Execute docs/notebooks, and write what they show into them and their pages
+	$(BIN)/python tests/notebooks.py
 
 docs: setup ## Build the documentation into site/; site/index.html opens without a server
 	$(SYNC) --group docs

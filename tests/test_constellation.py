@@ -582,8 +582,8 @@ def test_maps_have_a_legend_and_links_that_can_be_told_apart(command: Command) -
     few, many = (to.constellation.world(name, track_s=600.0, tracks=[0]) for name in ("leo-66", "starlink-shell-1"))
 
     def legend(chart: to.constellation.Map, **options: Any) -> set[str]:
-        [ax] = plots.world(chart, **options).axes
-        return {text.get_text() for text in ax.get_legend().get_texts()}  # type: ignore[union-attr]
+        [drawn] = plots.world(chart, **options).legends
+        return {text.get_text() for text in drawn.get_texts()}
 
     assert legend(few) == {"satellite", "ground track", "footprint", "link"}
     assert legend(few, links=False, footprints=False) == {"satellite", "ground track"}

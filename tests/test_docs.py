@@ -86,7 +86,15 @@ def project(here: Path) -> Path:
     return here
 
 
-@each_page
+# A page of a notebook is one program, which `test_notebooks.py` executes.
+each_example = pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if page.parent.name != "notebooks"],
+    ids=lambda page: page.relative_to(ROOT).as_posix(),
+)
+
+
+@each_example
 def test_examples_do_what_they_say(page: Path, project: Path, command: Callable[..., Outcome]) -> None:
     outcome = Outcome(0, "", "")
     for block in blocks(page):

@@ -14,6 +14,7 @@ from functools import cache
 from html.parser import HTMLParser
 from importlib import resources
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
 
 import polars as pl
 import pytest
@@ -229,7 +230,7 @@ def test_a_report_needs_nothing_else(written: Callable[[str], Path], name: str) 
     assert (data_type, code_type) == ("application/json", None)
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     assert f"script-src 'sha256-{digest}'" in links.policy, "the browser would refuse our own script"
-    assert set(json.loads(data)) == {"columns", "charts"}
+    assert set(json.loads(data)) == {"columns", "charts", "numbers"}
     assert (ROOT / "python/transorbit/report/assets/uPlot.LICENSE").read_text() in code
     assert len(text.encode()) < MOST_BYTES
 
@@ -706,6 +707,124 @@ def test_the_reader_of_a_sweep_chooses_what_is_drawn(show: Callable[..., Chromiu
     choose(2, 2)
     assert browser.evaluate(labels) == ["Ack yes", "Ack no", "Rate (Mbit/s)"]
     assert browser.evaluate(COLOURED)[0] > 50
+
+
+# ---- what a reader takes along
+
+
+def is_svg(text: str) -> bool:
+    return ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"  # noqa: S314 - our own
+
+
+# Presses a button of the menu in a figure, and takes what the browser would write.
+SAVED = """(async () => {
+  const figure = %s;
+  const made = URL.createObjectURL;
+  let kept;
+  URL.createObjectURL = (blob) => { kept = blob; return "data:,"; };
+  [...figure.querySelectorAll(".menu button")].find((one) => one.textContent === "%s").click();
+  while (!kept) await new Promise((done) => setTimeout(done, 20));
+  URL.createObjectURL = made;
+  return [kept.type, kept.size, kept.type === "image/png" ? "" : await kept.text()];
+})()"""
+
+
+def saved(browser: Chromium, figure: str, kind: str) -> Any:
+    return browser.evaluate(SAVED % (figure, kind))
+
+
+def chart(title: str) -> str:
+    return f"""[...document.querySelectorAll("[data-chart]")].find(
+      (one) => one.querySelector("h3").textContent.startsWith({json.dumps(title)}))"""
+
+
+def test_a_chart_is_saved_as_it_is_shown(show: Callable[..., Chromium], results: Path) -> None:
+    browser = show("one")
+    _, _, text = saved(browser, chart("Congestion window"), "CSV")
+    header, *lines = text.splitlines()
+    assert header == "Time (s),flow 0 (cubic) (packets),slow-start threshold (packets)"
+    window = to.Result.load(results / "one").series["cwnd_packets"]
+    assert len(lines) == len(window)
+    assert [float(line.split(",")[1]) for line in lines[:20]] == pytest.approx(window[:20].to_list(), rel=1e-4)
+
+    _, _, drawn = saved(browser, chart("Congestion window"), "SVG")
+    assert is_svg(drawn)
+    assert {"Congestion window, packets", "flow 0 (cubic)", "Time (s)"} <= set(re.findall(">([^<>]+)</text>", drawn))
+    assert "light-dark" not in drawn
+    assert "var(" not in drawn
+    kind, size, _ = saved(browser, chart("Congestion window"), "PNG")
+    assert kind == "image/png"
+    assert size > 10_000
+
+
+def test_shares_are_saved_each_by_itself(show: Callable[..., Chromium]) -> None:
+    lines = saved(show("one"), chart("Transmissions of a packet"), "CSV")[2].splitlines()
+    sums = [sum(map(float, line.split(",")[1:])) for line in lines[2:] if ",," not in line]
+    assert sums
+    assert sums == pytest.approx([100.0] * len(sums), abs=0.01)
+
+
+def test_the_intervals_of_a_sweep_are_saved(show: Callable[..., Chromium]) -> None:
+    header = saved(show("sweep"), "document.querySelector('[data-chart]')", "CSV")[2].splitlines()[0]
+    assert header.startswith('Rate (Mbit/s),Variant cubic,"Variant cubic, low","Variant cubic, high",Variant newreno,')
+
+
+def test_drawings_are_saved_and_follow_the_theme(show: Callable[..., Chromium]) -> None:
+    browser = show("many", dark=True)
+    assert browser.evaluate("document.querySelectorAll('figure[data-numbers]').length") > 0
+    card = "getComputedStyle(document.querySelector('.paper')).backgroundColor"
+    page = browser.evaluate(card)
+    assert max(map(int, re.findall(r"\d+", page)[:3])) < 100, "no white card on a dark page"
+    background = "getComputedStyle(document.querySelector('.paper [id$=patch_1] path')).fill"
+    assert browser.evaluate(background) == page
+    figure = "document.querySelector('figure[data-numbers]')"
+    _, _, drawn = saved(browser, figure, "SVG")
+    assert is_svg(drawn)
+    assert "var(" not in drawn
+    assert "#ffffff" in drawn, "paper is white"
+    assert saved(browser, figure, "PNG")[1] > 10_000
+    assert saved(browser, figure, "CSV")[2].startswith("panel,series,x,y\n")
+
+
+def test_fingers_zoom_and_a_double_tap_shows_all(show: Callable[..., Chromium]) -> None:
+    browser = show("one", width=390)
+    whole = browser.evaluate(RANGES)
+    browser.evaluate("""(() => {
+      const over = document.querySelector('[data-chart] .u-over');
+      const { left, top, width } = over.getBoundingClientRect();
+      const finger = (identifier, share) => new Touch({
+        identifier, target: over, clientX: left + share * width, clientY: top + 20 });
+      window.fingers = (kind, ...shares) => over.dispatchEvent(new TouchEvent(kind, {
+        touches: shares.map((share, number) => finger(number, share)), cancelable: true, bubbles: true }));
+      fingers('touchstart', 0.4, 0.6);
+      fingers('touchmove', 0.2, 0.8);
+    })()""")
+    apart = browser.evaluate(RANGES)
+    assert apart[0] == pytest.approx([20.0, 40.0], abs=0.5), "what was under the fingers is there still"
+    assert all(range_ == pytest.approx(apart[0]) for range_ in apart), "in all charts"
+    browser.evaluate("fingers('touchend'); fingers('touchstart', 0.5); fingers('touchmove', 0.25); fingers('touchend')")
+    assert browser.evaluate(RANGES)[0] == pytest.approx([25.0, 45.0], abs=0.5), "one finger moves"
+    browser.evaluate("fingers('touchstart', 0.5); fingers('touchend'); fingers('touchstart', 0.5); fingers('touchend')")
+    browser.wait(f"JSON.stringify({RANGES}) === '{json.dumps(whole, separators=(',', ':'))}'")
+
+
+def test_charts_lead_to_their_definitions(show: Callable[..., Chromium]) -> None:
+    browser = show("one")
+    links = browser.evaluate("[...document.querySelectorAll('a.what')].map((link) => link.getAttribute('href'))")
+    assert {"#definition-goodput_bps", "#definition-cwnd_packets", "#definition-queue_packets"} <= set(links)
+    assert browser.evaluate(f"{json.dumps(links)}.every((link) => document.querySelector(link) !== null)")
+    told = browser.evaluate("document.querySelector('#definition-goodput_bps dd').textContent")
+    assert len(told) > 20
+
+
+@pytest.mark.parametrize("name", ["one", "few", "many", "return-link", "train"])
+def test_the_flows_are_not_cut_on_a_desk(show: Callable[..., Chromium], name: str) -> None:
+    boxes = "[...document.querySelectorAll('.scroll')].map((box) => box.scrollWidth - box.clientWidth)"
+    assert max(show(name, width=1280).evaluate(boxes)) <= 1
+
+
+def test_what_is_cut_on_a_phone_is_told(show: Callable[..., Chromium]) -> None:
+    assert show("one", width=390).evaluate("document.querySelectorAll('.goes-on').length") >= 1
 
 
 def test_rows_of_a_table_can_be_filtered(browser: Chromium, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _core, _figures, _folder, _inputs
+from transorbit import _convert, _core, _figures, _folder, _inputs, _notebook
 from transorbit._frame import frame
 
 if TYPE_CHECKING:
@@ -196,6 +196,26 @@ class Result:
             raise ValueError(f"{name}: the run has nothing to show in this plot")
         return figure
 
+    def to_pandas(self, table: str = "series") -> Any:
+        """A table as a `pandas.DataFrame`: "series" or "flows".
+
+        Raises:
+            ValueError: there is no such table.
+            ImportError: pandas is not installed.
+        """
+        if table not in {"series", "flows"}:
+            raise ValueError(f'table: {table!r} was given, "series" or "flows" is expected')
+        return _convert.to_pandas(self.series if table == "series" else self.flows)
+
+    def to_xarray(self) -> Any:
+        """The series as an `xarray.Dataset` over `time_s` and `flow`; labels and units are attributes.
+
+        Raises:
+            ImportError: xarray is not installed.
+        """
+        origin = {"title": self.title, "seed": self.summary["seed"], "digest": self.summary["digest"]}
+        return _convert.to_xarray(self.series, ("time_s", "flow"), origin)
+
     def save(self, directory: str | Path, *, plots: bool | None = None) -> Path:
         """Write the result folder: scenario, inputs, summary, tables, packets, provenance and plots.
 
@@ -245,6 +265,9 @@ class Result:
                 for name, figure in figures.items():
                     plots.write(figure, fresh / name)
         return directory
+
+    def _repr_html_(self) -> str:
+        return _notebook.of_result(self)
 
     def __repr__(self) -> str:
         marks = ", partial" if self.partial else ""

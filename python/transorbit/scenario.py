@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _content, _core, _files, _folder, _inputs, plugins
+from transorbit import _content, _core, _files, _folder, _inputs, _notebook, plugins
 from transorbit.result import Result, provenance
 
 if TYPE_CHECKING:
@@ -141,7 +141,8 @@ class Scenario:
 
         Args:
             seed: replaces the scenario's own.
-            progress: called repeatedly with the share of the simulated time that has passed, 0 to 1.
+            progress: called repeatedly with the share of the simulated time that has passed, 0 to 1; by default a
+                notebook has a bar.
             scratch: where the packets of a scenario with `record.packets` are written until the result is saved: on the
                 disk of the result, ideally. By default the system's folder for temporary files.
             watch: keeps `Result.events`, and as `Result.packets` those that are sent from the first second on and
@@ -161,10 +162,13 @@ class Scenario:
             started.watch(*watch)
         try:
             with plugins.blamed(started._plugins):
-                _advance(started.simulation, progress)
+                _advance(started.simulation, progress or _notebook.bar())
         except KeyboardInterrupt:
             raise Interrupted(started.result(partial=True)) from None
         return started.result()
+
+    def _repr_html_(self) -> str:
+        return _notebook.of_scenario(self)
 
     def __repr__(self) -> str:
         try:

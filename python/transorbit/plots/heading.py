@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -26,6 +27,7 @@ _LINE, _ROOM = 1.5, 0.7
 _HANDLE, _AFTER_HANDLE, _BETWEEN = 1.4, 0.5, 1.2
 _LONG_HANDLE = 2.4
 _POINTS_PER_IN = 72
+_NOTEBOOK_DPI, _NOTEBOOK_COLOURS = 100, 64
 # Legend, ticks and the name of the horizontal axis take this much of a panel's height; no name is broken finer.
 _AROUND_PANEL_IN, _LEAST_NAME_IN = 0.9, 1.1
 
@@ -38,6 +40,16 @@ class Chart(Figure):
     below_title: float = 1.0
     #: A line that belongs to the title.
     note: str = ""
+
+    def _repr_png_(self) -> bytes:
+        """What a notebook shows, without any of its magic; with few colours, for notebooks are kept with it."""
+        from PIL import Image
+
+        with io.BytesIO() as file, io.BytesIO() as small:
+            self.savefig(file, format="png", dpi=_NOTEBOOK_DPI)
+            picture = Image.open(file).convert("RGB").quantize(_NOTEBOOK_COLOURS, dither=Image.Dither.NONE)
+            picture.save(small, format="png", optimize=True)
+            return small.getvalue()
 
     def draw(self, renderer: Any) -> None:
         """Draw it; what users write is text, and a dollar in it begins no formula."""

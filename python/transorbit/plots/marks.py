@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from transorbit.plots.table import Spec
+    from transorbit.plots.spec import Spec
 
 # Lines with more points have a band instead of error bars.
 _ERROR_BARS = 16
@@ -39,6 +39,8 @@ _PUBLISHED: Any = {"linestyle": (0, (3, 2)), "linewidth": 0.9, "markerfacecolor"
 # Cells of a heat map that have room for their number.
 _CELLS_WITH_NUMBERS = 12
 _COLORS = "cividis"
+# On a cell, which has its colour on a dark page too: none of those that a report turns round there.
+_ON_DARK, _ON_LIGHT = "#fefefe", "#212121"
 
 
 @dataclass
@@ -229,7 +231,8 @@ def note(spec: Spec, points: pl.DataFrame) -> str:
     """What is drawn, in a line: of how many runs, and with which interval."""
     if spec.kind == "cdf" or points.is_empty():
         return ""
-    least, most = (int(of) for of in (points[spec.stats[3]].min(), points[spec.stats[3]].max()))  # type: ignore[arg-type]
+    counts = sorted(points[spec.stats[3]])
+    least, most = counts[0], counts[-1]
     what = {"bars": "Bars: ", "heatmap": "Cells: ", "tradeoff": "Points: "}.get(spec.kind, "")
     if most == 1:
         return f"{what}one run each" if spec.kind == "bars" else ""
@@ -328,7 +331,8 @@ def _horizontal(ax: Axes, p: Panels, values: list[Any], at: dict[Any, float], *,
 
 def hides_x(ax: Axes) -> bool:
     """Whether the panel below shows the same axis."""
-    return not ax.get_subplotspec().is_last_row() and not ax.xaxis.get_tick_params().get("labelbottom", True)  # type: ignore[union-attr]
+    place: Any = ax.get_subplotspec()
+    return not place.is_last_row() and not ax.xaxis.get_tick_params().get("labelbottom", True)
 
 
 def _vertical(ax: Axes, p: Panels, label: str, *, from_zero: bool = False) -> None:
@@ -380,7 +384,7 @@ def _write_cells(
             if ours is None:
                 continue
             text = _short(ours) if theirs is None else f"{_short(ours)}\n({_short(theirs)})"
-            color = "white" if colors(ours) < 0.55 else style.BLACK
+            color = _ON_DARK if colors(ours) < 0.55 else _ON_LIGHT
             size = heading.text_size("xtick.labelsize")
             ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", color=color, fontsize=size)
 

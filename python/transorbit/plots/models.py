@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -17,6 +16,8 @@ _EVENTS = (
     ("user-handover", style.ORANGE, "user handover"),
     ("gateway-handover", style.GREY, "gateway handover"),
 )
+# Interrupts a line.
+_GAP = float("nan")
 # More of a kind would hide the delay.
 _MOST_MARKED = 50
 
@@ -56,9 +57,9 @@ def unjoined(delay: pl.DataFrame) -> tuple[list[float], list[float]]:
     for time, value, event in delay.select("time_s", "one_way_delay_s", "event").iter_rows():
         if event and times:
             times.append(time)
-            values.append(math.nan)
+            values.append(_GAP)
         times.append(time)
-        values.append(math.nan if value is None else 1e3 * value)
+        values.append(_GAP if value is None else 1e3 * value)
     return times, values
 
 

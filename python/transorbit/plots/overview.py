@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from transorbit.result import Result
+    from transorbit.plots.given import Result
 
 
 def overview(result: Result, **look: Unpack[style.Look]) -> Figure | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from transorbit._jumps import DRIFT_S_PER_S, JITTERS, jumps
 from transorbit.plots import heading, style
 from transorbit.plots.run import bins_of, figure, first_flow
 
@@ -15,15 +16,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from transorbit.result import Result
+    from transorbit.plots.given import Result
 
 _BINS = 300
-# More than a satellite's motion makes of a sample: twice its speed over ground and link, and a degree and a half a
-# second, seen from below.
-_DRIFT_S_PER_S, _TURN_DEG_PER_S = 1e-4, 1.5
+# More than a satellite turns in a second, seen from below.
+_TURN_DEG_PER_S = 1.5
 _DASHED = (0, (3, 2))
-# A delay that jumps at more than this share of its samples jitters.
-_JITTERS = 0.1
 _JITTER_BINS = 120
 
 
@@ -46,17 +44,17 @@ def path_panel(ax: Axes, result: Result) -> None:
     series = first_flow(result).drop_nulls("path_delay_s")
     series = series.with_columns(pl.col("path_delay_s") * 1e3)
     ax.set_ylabel("Delay (ms)")
-    if len(_jumps(series, "path_delay_s", _DRIFT_S_PER_S * 1e3)) > _JITTERS * len(series):
+    if len(jumps(series, "path_delay_s", DRIFT_S_PER_S * 1e3)) > JITTERS * len(series):
         _range(ax, series)
         return
-    _broken(ax, series, "path_delay_s", _DRIFT_S_PER_S * 1e3, style.BLUE)
+    _broken(ax, series, "path_delay_s", DRIFT_S_PER_S * 1e3, style.BLUE)
     delay = series["path_delay_s"]
     low, high = float(delay.min()), float(delay.max())  # type: ignore[arg-type]
     room = max(0.12 * (high - low), 1.0)
     ax.set_ylim(max(low - room, 0), high + room)
-    others = _jumps(series, "path_delay_s", _DRIFT_S_PER_S * 1e3)
+    others = jumps(series, "path_delay_s", DRIFT_S_PER_S * 1e3)
     if "elevation_deg" in series.columns:
-        of_users = _jumps(series, "elevation_deg", _TURN_DEG_PER_S)
+        of_users = jumps(series, "elevation_deg", _TURN_DEG_PER_S)
         _mark(ax, of_users, style.ORANGE, "handover of the users")
         others = [time for time in others if time not in of_users]
     _mark(ax, others, style.GREY, "other route, or handover of the gateway")
@@ -81,7 +79,7 @@ def satellite(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     has_carrier = series["doppler_hz"].null_count() < len(series)
     rows = 2 if has_carrier else 1
     with figure("The satellite that serves the users", result, look, rows=rows, height=2.2 * rows + 0.4) as (fig, axes):
-        handovers = _jumps(series, "elevation_deg", _TURN_DEG_PER_S)
+        handovers = jumps(series, "elevation_deg", _TURN_DEG_PER_S)
         _broken(axes[0], series, "elevation_deg", _TURN_DEG_PER_S, style.BLUE)
         axes[0].set_ylabel("Elevation (deg)")
         axes[0].set_ylim(0, 90)
@@ -142,16 +140,9 @@ def return_link(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     return fig
 
 
-def _jumps(series: pl.DataFrame, column: str, per_s: float) -> list[float]:
-    """The instants since whose predecessor a column changed by more than it drifts."""
-    step = series.select("time_s", by=pl.col(column).diff().abs(), after=pl.col("time_s").diff())
-    return step.filter(pl.col("by") > per_s * pl.col("after") + per_s / 10)["time_s"].to_list()
-
-
 def _broken(ax: Axes, series: pl.DataFrame, column: str, per_s: float, color: str) -> None:
     """A line that is interrupted where the column jumps."""
-    jumps = _jumps(series, column, per_s)
-    value = pl.when(pl.col("time_s").is_in(jumps)).then(None).otherwise(pl.col(column))
+    value = pl.when(pl.col("time_s").is_in(jumps(series, column, per_s))).then(None).otherwise(pl.col(column))
     ax.plot(series["time_s"], series.select(value).to_series(), color=color)
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from transorbit._core import ScenarioError
-from transorbit.plots import marks, style, table
+from transorbit.plots import marks, style
+from transorbit.plots import spec as columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +23,7 @@ _KINDS = ("lines", "bars", "cdf")
 
 
 def draw(
-    spec: table.Spec,
+    spec: columns.Spec,
     metrics: Sequence[str],
     frame: pl.DataFrame,
     *,
@@ -39,11 +40,11 @@ def draw(
         raise ScenarioError(f"y: several metrics are for {', '.join(_KINDS)}, not for a {spec.kind}")
     specs = [replace(spec, y=metric) for metric in metrics]
     for one in specs:
-        table.check(one, frame, None)
-    points = [table.summary(one, frame) for one in specs]
+        columns.check(one, frame, None)
+    points = [columns.summary(one, frame) for one in specs]
     if all(one.is_empty() for one in points):
         raise ScenarioError(f"{', '.join(metrics)}: no run has a value in these columns")
-    levels = table.levels(spec.panels, frame) if spec.panels else [None]
+    levels = columns.levels(spec.panels, frame) if spec.panels else [None]
     beside = max(min(len(levels), int(width / _PANEL_IN)), 1)
     # Panels that have no room beside each other go on below, metric by metric.
     deep = -(-len(levels) // beside)
@@ -52,7 +53,7 @@ def draw(
     note = "" if title == "" else marks.note(specs[0], points[0])
     with style.grid(deep * len(metrics), beside, title=title, note=note, **size, **shared) as (fig, rows):
         for number, (one, means) in enumerate(zip(specs, points, strict=True)):
-            cells = table.shown(rows[deep * number : deep * (number + 1)], len(levels))
+            cells = columns.shown(rows[deep * number : deep * (number + 1)], len(levels))
             _share(cells, across=spec.kind == "cdf")
             panels = _panels(fig, one, frame, dict(zip(levels, cells, strict=True)), first=number == 0)
             marks.DRAW[spec.kind](panels, means, None)
@@ -72,13 +73,15 @@ def _share(cells: Sequence[Axes], *, across: bool) -> None:
             ax.tick_params(labelleft=False)
 
 
-def _panels(figure: Any, spec: table.Spec, frame: pl.DataFrame, axes: dict[Any, Axes], *, first: bool) -> marks.Panels:
+def _panels(
+    figure: Any, spec: columns.Spec, frame: pl.DataFrame, axes: dict[Any, Axes], *, first: bool
+) -> marks.Panels:
     """The panels of one metric; the first one's bring the figure's legend."""
-    order = {key: table.levels(key, frame) for key in spec.keys}
-    return marks.Panels(figure, axes, spec, order, not table.is_negative(frame, spec.y), has_legend=first)
+    order = {key: columns.levels(key, frame) for key in spec.keys}
+    return marks.Panels(figure, axes, spec, order, not columns.is_negative(frame, spec.y), has_legend=first)
 
 
-def together(specs: Sequence[table.Spec], points: Sequence[pl.DataFrame], names: Mapping[str, str]) -> pl.DataFrame:
+def together(specs: Sequence[columns.Spec], points: Sequence[pl.DataFrame], names: Mapping[str, str]) -> pl.DataFrame:
     """The numbers of all metrics in one table, with a column that tells which."""
     tables = []
     for spec, means in zip(specs, points, strict=True):

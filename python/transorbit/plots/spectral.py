@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from transorbit._core import ScenarioError
-from transorbit.plots import several, style, table
+from transorbit.plots import several, style
+from transorbit.plots import spec as columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +49,7 @@ def spectral_efficiency(
     if _EFFICIENCY not in frame.columns or frame[_EFFICIENCY].drop_nulls().is_empty():
         raise ScenarioError("spectral-efficiency: no run has a last hop that counts its coded bits")
     named = {**(labels or {}), **metrics}
-    spec = table.Spec(kind="lines", x=x, y=_EFFICIENCY, by=by, panels=panels, labels=named, log=log)
+    spec = columns.Spec(kind="lines", x=x, y=_EFFICIENCY, by=by, panels=panels, labels=named, log=log)
     figure = several.draw(spec, list(metrics), frame, title=title, width=width)
     first_row = [ax for ax in figure.axes if ax.get_subplotspec().is_first_row()]  # type: ignore[union-attr]
     with style.like(figure):

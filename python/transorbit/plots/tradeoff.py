@@ -9,8 +9,9 @@ import polars as pl
 from matplotlib.lines import Line2D
 
 from transorbit._core import ScenarioError
-from transorbit.plots import heading, marks, scales, style, table
+from transorbit.plots import heading, marks, scales, style
 from transorbit.plots import labels as naming
+from transorbit.plots import spec as columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +22,7 @@ _X = ("x_mean", "x_low", "x_high")
 
 
 def draw(
-    spec: table.Spec, frame: pl.DataFrame, *, title: str | None, width: float, height: float | None = None
+    spec: columns.Spec, frame: pl.DataFrame, *, title: str | None, width: float, height: float | None = None
 ) -> Figure:
     """The mean of `spec.y` over that of `spec.x`, with Student's interval of each by itself.
 
@@ -33,30 +34,30 @@ def draw(
     points = summary(spec, frame)
     if points.is_empty():
         raise ScenarioError(f"{spec.y}, {spec.x}: no run has a value in both columns")
-    order = {name: table.levels(name, frame) for name in spec.keys}
+    order = {name: columns.levels(name, frame) for name in spec.keys}
     panels = order[spec.panels] if spec.panels else [None]
-    beside = table.beside_in(width, len(panels))
+    beside = columns.beside_in(width, len(panels))
     rows = -(-len(panels) // beside)
-    size = {"width": width, "height": height or table.height_of("lines", rows, width / beside)}
+    size = {"width": width, "height": height or columns.height_of("lines", rows, width / beside)}
     below = [_joined(spec, order), "" if title == "" else marks.note(spec, points)]
     note = ". ".join(text for text in below if text)
     with style.grid(rows, beside, title=title, note=note, sharex=True, sharey=True, **size) as (fig, axes):
-        cells = table.shown(axes, len(panels))
+        cells = columns.shown(axes, len(panels))
         drawn = marks.Panels(fig, dict(zip(panels, cells, strict=True)), spec, order, nonnegative=True)
         _points(drawn, points)
         for ax in cells:
-            _limit(ax, x=not table.is_negative(frame, str(spec.x)), y=not table.is_negative(frame, spec.y))
+            _limit(ax, x=not columns.is_negative(frame, str(spec.x)), y=not columns.is_negative(frame, spec.y))
         marks.name_panels(drawn)
         fig.numbers = points
     return fig
 
 
-def summary(spec: table.Spec, frame: pl.DataFrame) -> pl.DataFrame:
+def summary(spec: columns.Spec, frame: pl.DataFrame) -> pl.DataFrame:
     """A row for each point: its keys, mean, interval and count of `y`, and mean and interval of `x`."""
     x = str(spec.x)
     known = frame.with_columns(pl.col(x).cast(pl.Float64)).drop_nulls([x, spec.y])
-    ours = table.summary(spec, known)
-    theirs = table.summary(replace(spec, y=x), known)
+    ours = columns.summary(spec, known)
+    theirs = columns.summary(replace(spec, y=x), known)
     names = dict(zip(replace(spec, y=x).stats, (*_X, "\0count"), strict=True))
     other = theirs.rename(names).drop("\0count")
     return ours.join(other, on=spec.keys, nulls_equal=True) if spec.keys else ours.hstack(other)
@@ -108,7 +109,7 @@ def _limit(ax: Axes, *, x: bool, y: bool) -> None:
         ax.set_ylim(bottom=0)
 
 
-def _joined(spec: table.Spec, order: dict[str, list[Any]]) -> str:
+def _joined(spec: columns.Spec, order: dict[str, list[Any]]) -> str:
     """Along what the points are joined, and where the line begins."""
     if not spec.along or len(order[spec.along]) < 2:
         return ""

@@ -119,6 +119,7 @@ class Chart:
         floor: Where the axis begins at least, None to fit it to the values.
         inverted: The axis points down.
         note: A line below the title.
+        href: Where what it shows is defined.
     """
 
     title: str
@@ -130,6 +131,7 @@ class Chart:
     floor: float | None = 0.0
     inverted: bool = False
     note: str = ""
+    href: str = ""
 
 
 @dataclass(frozen=True)
@@ -179,6 +181,7 @@ class Page:
         self._columns: dict[str, int] = {}
         self._specs: list[dict[str, Any]] = []
         self._figures = 0
+        self._numbers: dict[str, int] = {}
 
     def section(self, heading: str, *, level: int = 2, anchor: str = "", note: str = "") -> None:
         """Begin a section; those of level 2 are in the menu at the top, and level 3 is part of the one before.
@@ -246,13 +249,16 @@ class Page:
         """Text to copy, in a fixed width; `folded` shows the label alone until it is opened."""
         self._add("code", text=text, label=label, folded=folded)
 
-    def figure(self, svg: str, caption: str = "") -> None:
-        """A drawing, such as matplotlib writes it; it is part of the page as it is and must come from ourselves."""
+    def figure(self, svg: str, caption: str = "", *, numbers: str = "") -> None:
+        """A drawing, such as matplotlib writes it; it is part of the page as it is and must come from ourselves.
+
+        Its colours become those of the page's theme. `numbers` are what it shows, as CSV for the reader to save.
+        """
         from markupsafe import Markup
 
         self._figures += 1
-        drawing = Markup(_inline(svg, f"f{self._figures}"))  # noqa: S704
-        self._add("figure", svg=drawing, caption=caption)
+        drawing = Markup(_themed(_inline(svg, f"f{self._figures}")))  # noqa: S704
+        self._add("figure", svg=drawing, caption=caption, index=self._numbers.setdefault(numbers, len(self._numbers)))
 
     def selector(self, label: str, choices: Sequence[str], chosen: str) -> None:
         """A list to choose from, for the charts that have `choices`; there can be one on a page."""
@@ -267,6 +273,10 @@ class Page:
         self._specs.append(spec)
         self._add("chart", index=len(self._specs) - 1)
 
+    def definitions(self, entries: Sequence[tuple[str, str, str]]) -> None:
+        """What names mean: name, label and meaning of each; `#definition-NAME` leads to one."""
+        self._add("definitions", entries=list(entries))
+
     def explorer(self, explorer: Explorer) -> None:
         """See `Explorer`."""
         self._specs.append({"explorer": _rounded(asdict(explorer))})
@@ -278,7 +288,8 @@ class Page:
 
         script = _script()
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-        data = f'{{"columns":[{",".join(self._columns)}],"charts":{_json(self._specs)}}}'
+        numbers = _json(list(self._numbers))
+        data = f'{{"columns":[{",".join(self._columns)}],"charts":{_json(self._specs)},"numbers":{numbers}}}'
         sections = [section for section in self._sections if section["heading"] or section["blocks"]]
         return _template().render(
             **self._head,
@@ -371,6 +382,28 @@ def _inline(svg: str, prefix: str) -> str:
     body = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', body)
     body = re.sub(r'href="#([^"]+)"', rf'href="#{prefix}-\1"', body)
     return re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", body).strip()
+
+
+# The colours of the figures' style, and what they are called in the page, which has them for light and dark.
+_THEME = {
+    "#ffffff": "card",
+    "#222222": "ink",
+    "#000000": "ink",
+    "#555555": "soft",
+    "#777777": "soft",
+    "#e3e3e3": "grid",
+    "#0072b2": "c0",
+    "#e69f00": "c1",
+    "#009e73": "c2",
+    "#d55e00": "c3",
+    "#cc79a7": "c4",
+    "#56b4e9": "c5",
+}
+
+
+def _themed(svg: str) -> str:
+    """A drawing in the colours of the page."""
+    return re.sub("|".join(_THEME), lambda found: f"var(--{_THEME[found[0].lower()]})", svg, flags=re.IGNORECASE)
 
 
 @cache

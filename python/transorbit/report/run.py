@@ -34,7 +34,7 @@ def page(result: Result) -> str:
         result.title or "A run without a title",
         f"Seed {summary['seed']}, {summary['simulated_s']:g} s simulated"
         + (" (stopped before its end)" if result.partial else ""),
-        footer=f"Transorbit {result.provenance['transorbit']}; definitions of all numbers: docs/definitions.md.",
+        footer=f"Transorbit {result.provenance['transorbit']}",
     )
     stopped = [f"the run was stopped at {summary['simulated_s']:g} s, before its end"] if result.partial else []
     made.warnings([*stopped, *summary["warnings"]])
@@ -50,9 +50,21 @@ def page(result: Result) -> str:
     made.section("Scenario")
     made.code(result.scenario_toml, label="The scenario with every default filled in (TOML)", folded=True)
     made.code(_again(result), label="Save it as scenario.toml, and this runs it again, to the same digest:")
+    made.section("Definitions", note="What the charts and the columns of the flows are.")
+    made.definitions(_definitions(result))
     made.section("Provenance")
     made.pairs([("Digest", summary["digest"]), ("Events", summary["events"]), *text.provenance(result.provenance)])
     return made.html()
+
+
+def _definitions(result: Result) -> list[tuple[str, str, str]]:
+    """Name, label and meaning of the columns of flows and series that the run has."""
+    lines = {line["name"]: line for line in [*_columns.of("series"), *_columns.of("flows")]}
+    has = {"decoded_after_n" if name.startswith("decoded_after_") else name for name in result.series.columns}
+    flows: list[dict[str, Any]] = result.summary["flows"]
+    has |= {name for flow in flows for name, value in flow.items() if value is not None}
+    told = sorted(name for name in lines if name in has)
+    return [(name, _columns.label(name), lines[name]["meaning"].replace("`", "")) for name in told]
 
 
 def _again(result: Result) -> str:
@@ -75,11 +87,11 @@ def _drawings(made: Page, result: Result) -> None:
         from transorbit import plots
 
         drawn = ((plots.draw(name, result), caption) for name, caption in _DRAWINGS.items())
-        figures = [(text.svg(figure), caption) for figure, caption in drawn if figure is not None]
+        figures = [(figure, caption) for figure, caption in drawn if figure is not None]
     if figures:
         made.section("Users")
-        for drawing, caption in figures:
-            made.figure(drawing, caption)
+        for figure, caption in figures:
+            made.figure(text.svg(figure), caption, numbers=text.numbers(figure))
 
 
 # Columns of the table of flows: heading, value, and which flows have it.
@@ -164,7 +176,7 @@ _COLUMNS: list[_Column] = [
 
 
 def _flows(made: Page, flows: list[dict[str, Any]]) -> None:
-    made.section("Flows")
+    made.section("Flows", note="A click on a heading sorts; what the columns mean stands under Definitions.")
     unit, bps = text.unit(statistics.fmean(flow["goodput_bps"] for flow in flows) if flows else 0.0)
     goodput = _of("goodput_bps", unit, 1 / bps)
     columns = [column for column in (*_WHO, goodput, *_COLUMNS) if any(column[2](flow) for flow in flows)]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _columns
+from transorbit import _jumps as jumps
 from transorbit.report import text
 from transorbit.report.page import Chart, Series
 
@@ -103,7 +104,8 @@ def add(page: Page, result: Result) -> None:
     told = [quantity for quantity in told if _says_something(series, quantity.column)]
     page.text(
         f"An instant every {_interval_s(one):.4g} s. Drag over a chart to zoom all of them in, double-click to see the "
-        "whole run again, and click on a name in a legend to hide or show its curve.",
+        "whole run again, and click on a name in a legend to hide or show its curve. With fingers: two zoom, one "
+        "moves, a double tap shows all. SVG, PNG and CSV save a chart as it is shown.",
         kind="muted",
     )
     if len(flows) > EACH:
@@ -179,6 +181,8 @@ def _shared(one: pl.DataFrame, quantities: list[Quantity]) -> Iterator[Chart]:
     for quantity in quantities:
         if quantity.column in one.columns and _says_something(one, quantity.column, varies=quantity in OF_PATH):
             table = one.select("time_s", _scaled(quantity).alias("value"))
+            if quantity.column == "path_delay_s":
+                table = table.with_columns(value=jumps.unjoined(one, quantity.column, table["value"]))
             if quantity.averaged:
                 table = table.with_columns(_averaged("value", len(one)))
             table = _within({"": table}, _VALUES // 20)[""]
@@ -246,6 +250,7 @@ def _chart(quantity: Quantity, table: pl.DataFrame, curves: list[Series], series
         floor=quantity.floor,
         inverted=quantity.inverted,
         note=note,
+        href=f"#definition-{quantity.column}",
     )
 
 

@@ -112,8 +112,8 @@ def _charts(made: Page, result: SweepResult, rows: list[_Row]) -> None:
         made.text(f"{axis.label} goes with {other.label}: each of its values stands for one of these.", kind="muted")
     if numeric:
         made.explorer(_explorer(result, axes, names, rows))
-    for drawing, caption in drawings:
-        made.figure(drawing, caption)
+    for drawing, caption, numbers in drawings:
+        made.figure(drawing, caption, numbers=numbers)
 
 
 def _explorer(result: SweepResult, axes: list[sweeps.Axis], names: list[str], rows: list[_Row]) -> Explorer:
@@ -131,7 +131,7 @@ def _explorer(result: SweepResult, axes: list[sweeps.Axis], names: list[str], ro
     )
 
 
-def _drawings(result: SweepResult, axes: list[sweeps.Axis], names: list[str]) -> Iterator[tuple[str, str]]:
+def _drawings(result: SweepResult, axes: list[sweeps.Axis], names: list[str]) -> Iterator[tuple[str, str, str]]:
     """Bars where no axis is a number, a map where two are."""
     numeric = [axis for axis in axes if differences.numeric(axis)]
     size = 1
@@ -146,7 +146,7 @@ def _drawings(result: SweepResult, axes: list[sweeps.Axis], names: list[str]) ->
         yield from (_drawing("heatmap", result, ordered, name) for name in names[:_FIGURES])
 
 
-def _drawing(kind: str, result: SweepResult, axes: list[sweeps.Axis], name: str) -> tuple[str, str]:
+def _drawing(kind: str, result: SweepResult, axes: list[sweeps.Axis], name: str) -> tuple[str, str, str]:
     import polars as pl
 
     from transorbit import plots
@@ -155,7 +155,7 @@ def _drawing(kind: str, result: SweepResult, axes: list[sweeps.Axis], name: str)
     labels = {axis.name: differences.title(axis) for axis in axes} | {name: result.metrics[name].title}
     frame = result.runs.filter(pl.col("status") == "ok")
     figure = plots.of_table(kind, frame, y=name, labels=labels, **columns)
-    return text.svg(figure), result.metrics[name].title
+    return text.svg(figure), result.metrics[name].title, text.numbers(figure)
 
 
 def _means(made: Page, result: SweepResult, rows: list[_Row]) -> None:

@@ -50,6 +50,13 @@ def provenance(told: dict[str, Any]) -> list[tuple[str, object]]:
     return known + [(key, value) for key, value in told.items() if key not in _PROVENANCE]
 
 
+def numbers(figure: Figure) -> str:
+    """What a figure shows, as CSV."""
+    from transorbit import plots
+
+    return plots.numbers(figure).write_csv()
+
+
 def svg(figure: Figure) -> str:
     """A figure of matplotlib as text; the same figure gives the same."""
     import tempfile

@@ -77,7 +77,9 @@ def _item(page: Page, outcome: Outcome, done: Reproduction) -> None:
         _comparison(page, comparison)
     for number, path in enumerate(outcome.figures):
         published = "; published values hollow or dashed" if outcome.published else ""
-        page.figure(path.read_text(encoding="utf-8"), f"{item.name}, plot {number + 1}{published}")
+        table = path.with_suffix(".csv")
+        numbers = table.read_text(encoding="utf-8") if table.is_file() else ""
+        page.figure(path.read_text(encoding="utf-8"), f"{item.name}, plot {number + 1}{published}", numbers=numbers)
     if outcome.judgements:
         _claims(page, outcome.judgements)
     quick = " --quick" if done.quick else ""

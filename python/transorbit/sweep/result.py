@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _core, _files, _folder, _inputs, plugins
+from transorbit import _convert, _core, _files, _folder, _inputs, _notebook, plugins
 from transorbit._core import ScenarioError
 from transorbit.sweep import inputs, sql, tables
 from transorbit.sweep.identity import differences, identity
@@ -208,6 +208,38 @@ class SweepResult:
         from transorbit import plots
 
         return plots.of_sweep(kind, self, **options)
+
+    def to_pandas(self, table: str = "runs") -> Any:
+        """A table as a `pandas.DataFrame`: "runs" or "flows".
+
+        Raises:
+            ValueError: there is no such table.
+            ImportError: pandas is not installed.
+        """
+        if table not in {"runs", "flows"}:
+            raise ValueError(f'table: {table!r} was given, "runs" or "flows" is expected')
+        return _convert.to_pandas(self.runs if table == "runs" else self.flows)
+
+    def to_xarray(self) -> Any:
+        """The metrics as an `xarray.Dataset` over the axes and `replication`; NaN where there is no run.
+
+        Axes that advance together are one dimension, `point`.
+
+        Raises:
+            ImportError: xarray is not installed.
+        """
+        names = [axis.name for axis in self.axes]
+        size = math.prod(len(axis.values) for axis in self.axes)
+        dims = [*names, "replication"] if size == len(self.sweep.points) else ["point", "replication"]
+        table = self.runs.select(*dims, *(name for name in self.metrics if name not in dims))
+        made = _convert.to_xarray(table, dims, {"title": self.title})
+        for name, metric in self.metrics.items():
+            if name in made:
+                made[name].attrs = {"long_name": metric.label} | ({"units": metric.unit} if metric.unit else {})
+        return made
+
+    def _repr_html_(self) -> str:
+        return _notebook.of_sweep(self)
 
     def save(self, directory: str | Path) -> Path:
         """Write a folder: the sweep and its scenario, and the tables as Parquet, which DuckDB, polars and pandas open.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _core
+from transorbit import _core, _notebook
 from transorbit._core import ScenarioError
 from transorbit.sweep.plan import SweepPlan
 from transorbit.sweep.queue import compute
@@ -42,7 +42,7 @@ class Sweep(SweepPlan):
             jobs: threads, by default as many as there are cores. Runs do not hold on to Python meanwhile.
             dask: address of a Dask scheduler, or a `distributed.Client`: run there instead.
             store: a file that keeps every outcome as it comes; several sweeps may share it. By default nothing is kept.
-            progress: called after each run.
+            progress: called after each run; by default a notebook has a bar.
 
         Raises:
             ScenarioError: the sweep is wrong, a metric cannot be computed, or Dask's workers run other code.
@@ -53,7 +53,8 @@ class Sweep(SweepPlan):
         try:
             plans = _core.Plans()
             pool = _pool(jobs, dask, plans)
-            runs = Runs(self, kept, progress, plans)
+            bar = None if progress else _notebook.bar()
+            runs = Runs(self, kept, bar.of_sweep if bar else progress, plans)
             try:
                 compute([runs], pool)
             except KeyboardInterrupt:

@@ -7,8 +7,10 @@ import { shown } from '../numbers';
 import { at, headed, type Curves } from './curves';
 import { Legend } from './legend';
 import { axes, bands, mark, RIGHT, scales, series, whiskers } from './options';
+import { saving } from './menu';
 import { palette } from './palette';
 import { csv, png, svg } from './save';
+import { touch } from './touch';
 
 export interface Hooks {
   /** The user has dragged over a part of the axis. */
@@ -47,9 +49,7 @@ export class Chart {
     this.cursor = uPlot.sync(cursor);
     this.area = h('div', { className: 'area', tabIndex: 0, role: 'img' });
     this.area.style.height = `${height}px`;
-    const menu = h('details', { className: 'menu' });
-    const by = (kind: 'PNG' | 'SVG' | 'CSV') => h('button', { type: 'button', onclick: () => void this.save(kind).then(() => (menu.open = false)) }, kind);
-    menu.append(h('summary', { 'aria-label': 'Save this chart', title: 'Save this chart' }, '⋯'), h('div', {}, by('PNG'), by('SVG'), by('CSV')));
+    const menu = saving('Save this chart', ['PNG', 'SVG', 'CSV'], (kind) => this.save(kind));
     this.element = h('figure', { className: 'chart' }, h('figcaption', {}, this.caption, this.legend.element, menu), this.area);
     this.area.addEventListener('keydown', (event) => this.key(event));
     this.area.addEventListener('dblclick', () => hooks.onAll());
@@ -60,7 +60,7 @@ export class Chart {
   /** Shows these curves between two instants. */
   show(curves: Curves, [from, to]: [number, number]): void {
     this.curves = curves;
-    this.caption.textContent = headed(curves);
+    this.caption.replaceChildren(headed(curves), curves.href ? h('a', { className: 'what', href: curves.href }, 'definition') : '');
     this.element.dataset.chart = curves.id;
     this.area.setAttribute('aria-label', this.described());
     const names = JSON.stringify([curves.lines.map(({ values, intervals, ...line }) => [line, Boolean(values && intervals)]), curves.unit, curves.axis, curves.floor, palette().text]);
@@ -147,6 +147,7 @@ export class Chart {
   }
 
   private listen(plot: uPlot): void {
+    touch(plot, this.hooks);
     plot.over.addEventListener('click', () => {
       const { left } = plot.cursor;
       if (left !== undefined && left >= 0 && plot.select.width < 3) this.hooks.onTime(plot.posToVal(left, 'x'));
@@ -206,7 +207,7 @@ export class Chart {
     const { curves, plot } = this;
     if (!curves || !plot) return;
     const name = `transorbit-${curves.id}.${kind.toLowerCase()}`;
-    if (kind === 'CSV') return download(name, csv(curves), 'text/csv');
+    if (kind === 'CSV') return download(name, csv(curves, plot), 'text/csv');
     if (kind === 'SVG') return download(name, svg(curves, plot), 'image/svg+xml');
     const picture = await png(curves, plot);
     if (picture) download(name, picture);

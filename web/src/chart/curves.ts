@@ -38,6 +38,8 @@ export interface Curves {
   x: ArrayLike<number>;
   lines: Line[];
   note?: string;
+  /** Where the reader finds what it shows defined. */
+  href?: string;
   /** Of what the values stand over; by default seconds. */
   axis?: Axis;
   /** Where the vertical axis begins at least: by default 0; null where the values begin. */

@@ -8,10 +8,19 @@ import { ofCurve, palette } from './palette';
 /** Room for title and legend above a saved chart. */
 const HEAD = 40;
 
-export function csv(curves: Curves): string {
-  const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
-  const head = [curves.axis ? quoted(curves.axis.label) : 'time_s', ...curves.lines.map(({ label }) => quoted(label))];
-  const rows = Array.from({ length: curves.x.length }, (_, place) => [curves.x[place], ...curves.lines.map((_, line) => at(curves, line, place) ?? '')]);
+/** The lines whole, of a plot those that are visible; those with intervals are followed by their ends. */
+export function csv(curves: Curves, plot?: uPlot): string {
+  const quoted = (text: string) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const unit = curves.unit && curves.unit !== 's' ? ` (${curves.unit})` : '';
+  const columns = curves.lines.flatMap((line, index) => {
+    if (plot && !plot.series[index + 1]?.show) return [];
+    const name = line.label + unit;
+    const end = (which: 0 | 1) => (place: number) => line.intervals?.[place]?.[which] ?? null;
+    const ends = line.intervals ? [{ name: `${name}, low`, value: end(0) }, { name: `${name}, high`, value: end(1) }] : [];
+    return [{ name, value: (place: number) => at(curves, index, place) }, ...ends];
+  });
+  const head = [curves.axis?.label ?? 'time_s', ...columns.map(({ name }) => name)].map(quoted);
+  const rows = Array.from({ length: curves.x.length }, (_, place) => [curves.x[place], ...columns.map(({ value }) => value(place) ?? '')]);
   return [...[head, ...rows].map((row) => row.join(',')), ''].join('\n');
 }
 

@@ -92,7 +92,7 @@ export class Charts {
     const chosen = this.choice === undefined ? undefined : spec.choices[this.choice];
     if (chosen !== undefined) lines.push({ label: this.choice ?? '', values: columns[chosen] ?? [], colour: 3 });
     return {
-      id: spec.title.toLowerCase().replace(/[^a-z0-9]+/g, '-'), title: spec.title, unit: spec.unit, note: spec.note, axis: { label: spec.x_label },
+      id: spec.title.toLowerCase().replace(/[^a-z0-9]+/g, '-'), title: spec.title, unit: spec.unit, note: spec.note, href: spec.href, axis: { label: spec.x_label },
       x: (columns[spec.x] ?? []) as number[], lines, floor: spec.floor, inverted: spec.inverted,
     };
   }

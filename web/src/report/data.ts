@@ -18,6 +18,7 @@ export interface ChartSpec {
   title: string;
   unit: string;
   note: string;
+  href?: string;
   x: number;
   x_label: string;
   floor: number | null;
@@ -37,4 +38,6 @@ export interface ExplorerSpec {
 export interface Data {
   columns: (number | null)[][];
   charts: (ChartSpec | { explorer: ExplorerSpec })[];
+  /** What drawings show, as CSV; empty for nothing. */
+  numbers: string[];
 }

@@ -2,7 +2,8 @@
 import { byId } from '../dom';
 import { Charts } from './charts';
 import type { Data } from './data';
-import { copying, filters, sortable } from './tables';
+import { drawings } from './drawings';
+import { beyond, copying, filters, sortable } from './tables';
 
 const { body, documentElement: root } = document;
 const note = (text: string) => (body.dataset.errors = [body.dataset.errors, text].filter(Boolean).join('\n'));
@@ -31,6 +32,9 @@ byId('theme').addEventListener('click', () => {
 sortable();
 filters();
 copying();
+drawings(data.numbers);
+beyond();
+addEventListener('resize', beyond);
 
 // What a test reads: how many charts there are, and how many have been drawn.
 body.dataset.charts = String(charts.all.length);

@@ -91,3 +91,12 @@ export function copying(): void {
     });
   }
 }
+
+/** What is beyond the edge of a table is told. */
+export function beyond(): void {
+  for (const box of document.querySelectorAll('.scroll')) {
+    const told = box.nextElementSibling?.classList.contains('goes-on') ? box.nextElementSibling : null;
+    if (box.scrollWidth <= box.clientWidth + 1) told?.remove();
+    else if (!told) box.after(h('p', { className: 'goes-on' }, 'The table goes on to the right: it can be moved.'));
+  }
+}

@@ -117,16 +117,19 @@ def delay(
             )
         write_text(text, trace)
     if plot:
-        from transorbit import plots
+        write_plot(_figure(name, traces, look), plot)
 
-        [first, *others] = traces
-        if others:
-            figure = plots.constellation_delays(traces, **{"title": f"One-way delays over {name}"} | look)
-        else:
-            table = traces[first]
-            note = ", ".join([*_changes(table), *_outage(table)])
-            figure = plots.constellation_delay(table, **{"title": f"{name}, {first}", "note": note} | look)
-        write_plot(figure, plot)
+
+def _figure(name: str, traces: dict[str, pl.DataFrame], look: dict[str, Any]) -> Any:
+    """The delays of several pairs, or of one with what happened on it."""
+    from transorbit import plots
+
+    [first, *others] = traces
+    if others:
+        return plots.constellation_delays(traces, **{"title": f"One-way delays over {name}"} | look)
+    table = traces[first]
+    usual = {"title": f"{name}, {first}", "note": ", ".join([*_changes(table), *_outage(table)])}
+    return plots.constellation_delay(table, **usual | look)
 
 
 def _pairs_of(ones: list[str], others: list[str]) -> list[tuple[str, str]]:
