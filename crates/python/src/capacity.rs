@@ -4,8 +4,9 @@ use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
 
+use crate::find::Finder;
 use crate::refused::refused;
-use crate::script::{Finder, Raised};
+use crate::script::Raised;
 
 /// A study. Threads may share it: their calls wait for each other.
 #[pyclass(module = "transorbit._core", frozen)]

@@ -5,14 +5,13 @@ use std::sync::Arc;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyTuple};
-use sim::congestion::external::{Answer, Control, MOST_SEGMENTS, MakeControl, View};
-use sim::congestion::{self, AckSample, Needs, Start};
+use sim::congestion::{self, AckSample, Answer, Control, MOST_SEGMENTS, MakeControl, Needs, Start, View};
 use units::{BitRate, Duration, Time};
 
 use crate::script::{Raised, shortened};
 
-/// An acknowledgment that brought news, as a controller in Python sees it. Counts are in segments, times in seconds. One
-/// object for all samples of a connection: what is to be kept is to be copied.
+/// An acknowledgment that brought news, as a controller in Python sees it. Counts are in segments, times in seconds.
+/// One object for all samples of a connection: what is to be kept is to be copied.
 #[pyclass(module = "transorbit")]
 pub(crate) struct Ack {
     sample: AckSample,
@@ -206,8 +205,8 @@ impl Ack {
     }
 }
 
-/// What else happens to a sender, as a controller in Python sees it: `kind` says what, and which of the other attributes
-/// are not None. One object for all events of a connection.
+/// What else happens to a sender, as a controller in Python sees it: `kind` says what, and which of the other
+/// attributes are not None. One object for all events of a connection.
 #[pyclass(module = "transorbit")]
 pub(crate) struct Event {
     now: Time,

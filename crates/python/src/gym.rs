@@ -5,8 +5,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
-use sim::congestion::external::{Answer, Control, View};
-use sim::congestion::{AckSample, Event, Needs, Start};
+use sim::congestion::{AckSample, Answer, Control, Event, Needs, Start, View};
 use sim::{Choose, QueueState};
 use units::{BitRate, Time};
 

@@ -6,6 +6,7 @@ mod capacity;
 mod controller;
 #[cfg(target_os = "linux")]
 mod emulation;
+mod find;
 mod gym;
 mod plans;
 mod refused;

@@ -7,9 +7,10 @@ use sim::{FileSource, TableReader};
 use units::{Duration, Quantity};
 
 use crate::capacity::Capacity;
+use crate::find::{self, Finder, Names};
 use crate::plans::{Kept, Plans, kept, plan};
 use crate::refused::refused;
-use crate::script::{self, Finder, Names, Raised};
+use crate::script::Raised;
 use crate::simulation::Simulation;
 
 /// The table of a Parquet file as comma-separated text: the package reads it with a library that it has anyway.
@@ -136,7 +137,7 @@ impl Scenario {
 impl Scenario {
     /// The scenario whose plan knows this code, or asks for none.
     fn knowing(&self, registered: Option<Names>) -> sim::Scenario {
-        registered.map_or_else(|| self.inner.clone(), |names| self.inner.with_registered(script::registered(names)))
+        registered.map_or_else(|| self.inner.clone(), |names| self.inner.with_registered(find::registered(names)))
     }
 }
 

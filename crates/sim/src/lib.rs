@@ -29,9 +29,8 @@ pub use scenario::{
     Scenario, ScenarioConfig, ScenarioError, channel_from_json, constellation_from_json, positive, registries, schema,
 };
 pub use simulation::{RunError, Simulation};
-pub use traffic::script::{Acts, MakeProgram, Program, ProgramStart, Service};
 /// The ends of a flow, and what a traffic source from elsewhere implements.
-pub use traffic::{Act, Action, End};
+pub use traffic::{Act, Action, Acts, End, MakeProgram, Program, ProgramStart, Service};
 pub use transport::CongestionState;
 /// What a congestion controller from elsewhere implements, and what it is shown.
 pub use transport::congestion;

@@ -1,17 +1,18 @@
 //! A source that calls a user's code: a script, or code outside of this crate.
 //!
-//! A [`Program`] is told the time and what has arrived, and acts by [`Acts`], which refuses what an application cannot do: to write
-//! before it opens, or after it closes.
+//! A [`Program`] is told the time and what has arrived, and acts by [`Acts`], which refuses what an application cannot
+//! do: to write before it opens, or after it closes.
 
-use std::collections::VecDeque;
 use std::fmt;
-use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, FieldError, IPV4_UDP_HEADER_BYTES, Time, plugin};
 
-use crate::{Act, Action, End, Kind, MOST_CONNECTIONS, MakeRng, Needs, Source, UserSource, of_each_user};
+use crate::{
+    Act, Acts, End, FindProgram, Kind, MOST_CONNECTIONS, MakeProgram, MakeRng, Needs, Program, ProgramStart, Service,
+    Source, UserSource, of_each_user,
+};
 
 /// What a script writes: a class that it has registered acts for each user.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,8 +22,8 @@ pub struct Script {
     pub name: String,
     /// When it is asked first, from the start of the run.
     pub start: Duration,
-    /// What it needs: `"stream"`, bytes from the server to the user; `"exchange"`, bytes both ways, of whose arrival it is told;
-    /// `"datagrams"`, packets of UDP from the server to the user.
+    /// What it needs: `"stream"`, bytes from the server to the user; `"exchange"`, bytes both ways, of whose arrival it
+    /// is told; `"datagrams"`, packets of UDP from the server to the user.
     pub service: Service,
     /// The most connections that it opens, each a flow; 1 to 64.
     #[schemars(range(min = 1, max = 64))]
@@ -34,25 +35,6 @@ pub struct Script {
     #[schemars(skip)]
     maker: Supplied,
 }
-
-/// The transport service of a script's source.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Service {
-    /// A byte stream from the server to the user.
-    #[default]
-    Stream,
-    /// A byte stream in both directions, of whose arrivals it is told.
-    Exchange,
-    /// Datagrams from the server to the user.
-    Datagrams,
-}
-
-/// Makes a user's program for each user of an entry.
-pub type MakeProgram = Arc<dyn Fn(&ProgramStart) -> Box<dyn Program> + Send + Sync>;
-
-/// Finds what makes the programs of a name.
-pub type FindProgram<'a> = dyn FnMut(&str) -> Option<MakeProgram> + 'a;
 
 /// No part of the configuration's value: two are equal that name the same.
 #[derive(Clone, Default)]
@@ -84,6 +66,11 @@ impl Default for Script {
 }
 
 impl Script {
+    /// The source of this name, with the defaults.
+    pub fn named(name: &str) -> Script {
+        Script { name: name.to_owned(), ..Script::default() }
+    }
+
     fn largest_datagram(&self) -> u64 {
         self.packet.get().saturating_sub(u64::from(IPV4_UDP_HEADER_BYTES))
     }
@@ -138,106 +125,6 @@ impl Kind for Script {
     }
 }
 
-/// What a program is made for.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ProgramStart {
-    /// The user's number within the entry.
-    pub user: u32,
-    /// When it is asked first.
-    pub start: Time,
-    /// The length of the run.
-    pub duration: Duration,
-    /// A number of the user's own random stream.
-    pub entropy: u64,
-}
-
-/// A user's source.
-pub trait Program: Send {
-    /// The time that it asked for is there: it acts, and says when to be asked again.
-    fn on_timeout(&mut self, now: Time, acts: &mut Acts) -> Option<Time>;
-
-    /// The application at `end` of a connection has received `bytes` in order since the connection began ([`Service::Exchange`]
-    /// only). `Some` moves the time of the next [`Program::on_timeout`].
-    fn on_delivered(&mut self, now: Time, connection: u32, end: End, bytes: u64, acts: &mut Acts) -> Option<Time>;
-}
-
-/// The acts of a program that are due, and what it may do.
-#[derive(Clone, Debug)]
-pub struct Acts {
-    service: Service,
-    largest_datagram: u64,
-    connections: Vec<Connection>,
-    waiting: VecDeque<Act>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Connection {
-    open: bool,
-    /// By end: nothing more is written.
-    closed: [bool; 2],
-    written: u64,
-}
-
-/// The most bytes of one connection.
-const MOST_BYTES: u64 = 1 << 50;
-
-impl Acts {
-    /// Of a program that has done nothing yet.
-    pub fn new(service: Service, connections: u32, largest_datagram: u64) -> Acts {
-        let connections = vec![Connection::default(); connections as usize];
-        Acts { service, largest_datagram, connections, waiting: VecDeque::new() }
-    }
-
-    /// What the source needs of its transport.
-    pub fn service(&self) -> Service {
-        self.service
-    }
-
-    /// Takes an act, which is due at once.
-    ///
-    /// # Errors
-    /// An application cannot do that: why, in a line.
-    pub fn push(&mut self, act: Act) -> Result<(), String> {
-        let (service, count) = (self.service, self.connections.len());
-        let Some(connection) = self.connections.get_mut(act.connection as usize) else {
-            return Err(format!(
-                "connection {} of {count}: `connections` of the scenario says how many",
-                act.connection
-            ));
-        };
-        let end = act.end as usize;
-        if act.end == End::User && service != Service::Exchange {
-            return Err("the user's end acts only with service = \"exchange\"".to_owned());
-        }
-        match act.action {
-            Action::Open if connection.open => return Err(format!("connection {} is open", act.connection)),
-            Action::Open => connection.open = true,
-            _ if !connection.open => return Err(format!("connection {} is not open yet", act.connection)),
-            _ if connection.closed[end] => return Err(format!("connection {} is closed at this end", act.connection)),
-            Action::Close => connection.closed[end] = true,
-            Action::WriteForEver if service == Service::Datagrams => {
-                return Err("datagrams have an end: write one after the other".to_owned());
-            }
-            Action::WriteForEver => connection.written = MOST_BYTES,
-            Action::Write(bytes) => {
-                let most = if service == Service::Datagrams { self.largest_datagram } else { MOST_BYTES };
-                if bytes.get() == 0 || bytes.get() > most {
-                    return Err(format!("{} B are not from 1 to {most} B", bytes.get()));
-                }
-                if connection.written >= MOST_BYTES && service != Service::Datagrams {
-                    return Err(format!(
-                        "connection {} writes for ever, or has written all that it can",
-                        act.connection
-                    ));
-                }
-                connection.written = (connection.written + bytes.get()).min(MOST_BYTES);
-            }
-        }
-        self.waiting.push_back(act);
-        Ok(())
-    }
-}
-
 struct ScriptSource {
     program: Box<dyn Program>,
     acts: Acts,
@@ -278,47 +165,15 @@ impl Source for ScriptSource {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
-    use crate::TrafficConfig;
-    use crate::tests::{entry_streams, run};
-
-    /// Three writes, a second apart.
-    struct Three {
-        start: Time,
-        left: u32,
-    }
-
-    impl Program for Three {
-        fn on_timeout(&mut self, now: Time, acts: &mut Acts) -> Option<Time> {
-            let mut act = |action| acts.push(Act::on_first(End::Server, action)).unwrap();
-            if now == self.start {
-                act(Action::Open);
-            }
-            act(Action::Write(Bytes::new(1000)));
-            self.left -= 1;
-            if self.left == 0 {
-                act(Action::Close);
-            }
-            (self.left > 0).then(|| now + Duration::from_secs(1))
-        }
-
-        fn on_delivered(&mut self, _: Time, _: u32, _: End, _: u64, _: &mut Acts) -> Option<Time> {
-            None
-        }
-    }
-
-    pub(crate) fn example() -> TrafficConfig {
-        let mut config = TrafficConfig::Script(Script { name: "three".to_owned(), ..Script::default() });
-        let make: MakeProgram = Arc::new(|given: &ProgramStart| Box::new(Three { start: given.start, left: 3 }));
-        config.entry_mut().supply(&mut |name| (name == "three").then(|| Arc::clone(&make))).unwrap();
-        config
-    }
+    use crate::tests::{entry_streams, run, scripted};
+    use crate::{Action, MOST_BYTES};
 
     #[test]
     fn it_acts_when_it_asked_to() {
         let offsets = [Duration::from_secs(2)];
-        let mut built = example().entry().build(&offsets, Duration::from_secs(9), &mut entry_streams(1));
+        let mut built = scripted().entry().build(&offsets, Duration::from_secs(9), &mut entry_streams(1));
         let done = run(&mut *built[0].source, Duration::from_millis(1));
         let seconds: Vec<f64> = done.iter().map(|(at, _)| at.as_secs_f64()).collect();
         assert_eq!(seconds, [2.0, 2.0, 3.0, 4.0, 4.0]);

@@ -28,9 +28,41 @@ fn example(kind: &str) -> TrafficConfig {
         "live" => TrafficConfig::Live(Live { length: Some(Duration::from_secs(5)), gop: Some(12), ..Live::default() }),
         "game" => TrafficConfig::Game(Game { length: Some(Duration::from_secs(5)), ..Game::default() }),
         "external" => TrafficConfig::External(External::default()),
-        "script" => script::tests::example(),
+        "script" => scripted(),
         other => panic!("no example of traffic {other}"),
     }
+}
+
+/// Three writes, a second apart.
+struct Three {
+    start: Time,
+    left: u32,
+}
+
+impl Program for Three {
+    fn on_timeout(&mut self, now: Time, acts: &mut Acts) -> Option<Time> {
+        let mut act = |action| acts.push(Act::on_first(End::Server, action)).unwrap();
+        if now == self.start {
+            act(Action::Open);
+        }
+        act(Action::Write(Bytes::new(1000)));
+        self.left -= 1;
+        if self.left == 0 {
+            act(Action::Close);
+        }
+        (self.left > 0).then(|| now + Duration::from_secs(1))
+    }
+
+    fn on_delivered(&mut self, _: Time, _: u32, _: End, _: u64, _: &mut Acts) -> Option<Time> {
+        None
+    }
+}
+
+pub(crate) fn scripted() -> TrafficConfig {
+    let mut config = TrafficConfig::Script(Script::named("three"));
+    let make: MakeProgram = Arc::new(|given: &ProgramStart| Box::new(Three { start: given.start, left: 3 }));
+    config.entry_mut().supply(&mut |name| (name == "three").then(|| Arc::clone(&make))).unwrap();
+    config
 }
 
 const OFFSET: Duration = Duration::from_secs(2);

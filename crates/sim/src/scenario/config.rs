@@ -12,7 +12,7 @@ use traffic::{Needs, TrafficConfig};
 use transport::{Service, TransportConfig};
 use units::{Duration, FieldError as ScenarioError};
 
-use super::Registered;
+use super::registered::Registered;
 
 /// A scenario with every default filled in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

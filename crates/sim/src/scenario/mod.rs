@@ -8,6 +8,7 @@ mod config;
 mod definitions;
 mod edit;
 mod pca;
+mod registered;
 mod registries;
 mod shape;
 
@@ -23,20 +24,11 @@ pub use config::{FlowConfig, FlowDirection, PacketCapture, PepConfig, RecordConf
 /// What is wrong with a scenario: the dotted path of one field, what was given, what is allowed.
 pub use units::FieldError as ScenarioError;
 
+pub use registered::Registered;
+
 pub use choice::{Choice, ChoiceOption, Registry};
 use definitions::schema_with_definitions;
 pub use registries::{registries, schema};
-
-/// The names that scripts have registered.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Registered {
-    /// Of schedulers.
-    pub schedulers: Vec<String>,
-    /// Of congestion controllers.
-    pub controllers: Vec<String>,
-    /// Of traffic sources.
-    pub sources: Vec<String>,
-}
 
 /// A scenario that can be edited: TOML tables, not yet checked.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,8 +1,8 @@
 //! Code from elsewhere that a scenario names: of schedulers, congestion controllers and traffic sources.
 
 use link::Choose;
-use traffic::script::MakeProgram;
-use transport::congestion::external::MakeControl;
+use traffic::MakeProgram;
+use transport::congestion::MakeControl;
 
 /// Finds code from elsewhere by the name that a scenario gives.
 pub trait Scripts {

@@ -1,17 +1,20 @@
 //! A controller that calls a user's code: a script, or code outside of this crate.
 //!
-//! It keeps the [`Window`], in whole segments as the sender counts them and as the number that the code has given, and calls a
-//! [`Control`] for each sample and event. What a window may not do is held here, whatever the code says: a controller that
-//! does not drive moves it by no acknowledgment in recovery, and no threshold is above what it reduces from.
+//! It keeps the [`Window`], in whole segments as the sender counts them and as the number that the code has given, and
+//! calls a [`Control`] for each sample and event. What a window may not do is held here, whatever the code says: a
+//! controller that does not drive moves it by no acknowledgment in recovery, and no threshold is above what it reduces
+//! from.
 
 use std::fmt;
-use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, FieldError, Time, plugin};
 
-use super::{AckSample, Cause, Congestion, CongestionController, Event, Growth, Kind, Needs, Start, Window, share};
+use super::{
+    AckSample, Answer, Congestion, CongestionController, Control, Event, FindControl, Growth, Kind, MOST_SEGMENTS,
+    MakeControl, Needs, Start, View, Window, share,
+};
 
 /// A controller that a script has registered.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -24,12 +27,6 @@ pub struct ExternalConfig {
     #[schemars(skip)]
     maker: Supplied,
 }
-
-/// Makes a user's controller at the start of a connection.
-pub type MakeControl = Arc<dyn Fn(&Start) -> Box<dyn Control> + Send + Sync>;
-
-/// Finds what makes the controller of a name.
-pub type FindControl<'a> = dyn FnMut(&str) -> Option<MakeControl> + 'a;
 
 /// No part of the configuration's value: two are equal that name the same.
 #[derive(Clone, Default)]
@@ -80,44 +77,6 @@ impl Kind for ExternalConfig {
         Box::new(External::new(make(&start), start))
     }
 }
-
-/// A user's controller.
-pub trait Control: Send {
-    /// What it needs of the sender: asked once. [`Needs::probes`] is not for it.
-    fn needs(&self) -> Needs;
-
-    /// An acknowledgment with news.
-    fn on_ack(&mut self, sample: &AckSample, view: View) -> Answer;
-
-    /// Something else happened. At [`Event::Congestion`] the answer's threshold is where the window is to go; without one it is
-    /// half (RFC 5681 section 3.1).
-    fn on_event(&mut self, now: Time, event: &Event, view: View) -> Answer;
-}
-
-/// The window as a user's controller sees it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct View {
-    /// The window in segments: what was answered last, with its fraction, unless the sender has moved it since.
-    pub window: f64,
-    /// The slow start threshold in segments; infinite while there is none.
-    pub threshold: f64,
-}
-
-/// What a user's controller says.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Answer {
-    /// The window in segments, at least 1; the sender uses the whole ones. `None` leaves it.
-    pub window: Option<f64>,
-    /// The slow start threshold in segments, at least 2. `None` leaves it.
-    pub threshold: Option<f64>,
-    /// See [`CongestionController::pacing_rate`]; for those that ask for rates.
-    pub pacing_rate: Option<BitRate>,
-    /// See [`CongestionController::poll_timeout`].
-    pub timeout: Option<Time>,
-}
-
-/// The largest window, in segments: more than any path holds.
-pub const MOST_SEGMENTS: f64 = 1e9;
 
 /// See [`ExternalConfig`].
 pub struct External {
@@ -207,31 +166,5 @@ impl CongestionController for External {
 
     fn poll_timeout(&self) -> Option<Time> {
         self.timeout
-    }
-}
-
-impl Event {
-    /// In a word or two.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Event::Established { .. } => "established",
-            Event::Starts { .. } => "starts",
-            Event::Sent { .. } => "sent",
-            Event::Lost(_) => "lost",
-            Event::Congestion(_) => "congestion",
-            Event::TimedOut => "timed-out",
-            Event::Recovered => "recovered",
-            Event::Undone => "undone",
-            Event::Restarted => "restarted",
-            Event::ProbeAcked { .. } => "probe-acked",
-            Event::Timeout { .. } => "timeout",
-        }
-    }
-}
-
-impl Cause {
-    /// In a word.
-    pub fn name(self) -> &'static str {
-        ["loss", "mark", "timeout"][self as usize]
     }
 }

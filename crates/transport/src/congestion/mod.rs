@@ -12,7 +12,8 @@ mod scalable;
 mod tests;
 mod window;
 
-pub use external::FindControl;
+use std::sync::Arc;
+
 pub use hystart::HyStart;
 use units::{BitRate, Duration, Ecn, FieldError, Time};
 pub use window::Window;
@@ -332,6 +333,76 @@ impl Start {
     /// The window at the start.
     pub fn window(&self) -> Window {
         Window::new(self.window, self.counting_limit)
+    }
+}
+
+/// Makes a user's controller at the start of a connection.
+pub type MakeControl = Arc<dyn Fn(&Start) -> Box<dyn Control> + Send + Sync>;
+
+/// Finds what makes the controller of a name.
+pub type FindControl<'a> = dyn FnMut(&str) -> Option<MakeControl> + 'a;
+
+/// A user's controller.
+pub trait Control: Send {
+    /// What it needs of the sender: asked once. [`Needs::probes`] is not for it.
+    fn needs(&self) -> Needs;
+
+    /// An acknowledgment with news.
+    fn on_ack(&mut self, sample: &AckSample, view: View) -> Answer;
+
+    /// Something else happened. At [`Event::Congestion`] the answer's threshold is where the window goes.
+    /// Without one it is half (RFC 5681 section 3.1).
+    fn on_event(&mut self, now: Time, event: &Event, view: View) -> Answer;
+}
+
+/// The window as a user's controller sees it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct View {
+    /// The window in segments: what was answered last, with its fraction, unless the sender has moved it since.
+    pub window: f64,
+    /// The slow start threshold in segments; infinite while there is none.
+    pub threshold: f64,
+}
+
+/// What a user's controller says.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// The window in segments, at least 1; the sender uses the whole ones. `None` leaves it.
+    pub window: Option<f64>,
+    /// The slow start threshold in segments, at least 2. `None` leaves it.
+    pub threshold: Option<f64>,
+    /// See [`CongestionController::pacing_rate`]; for those that ask for rates.
+    pub pacing_rate: Option<BitRate>,
+    /// See [`CongestionController::poll_timeout`].
+    pub timeout: Option<Time>,
+}
+
+/// The largest window, in segments: more than any path holds.
+pub const MOST_SEGMENTS: f64 = 1e9;
+
+impl Event {
+    /// In a word or two.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Event::Established { .. } => "established",
+            Event::Starts { .. } => "starts",
+            Event::Sent { .. } => "sent",
+            Event::Lost(_) => "lost",
+            Event::Congestion(_) => "congestion",
+            Event::TimedOut => "timed-out",
+            Event::Recovered => "recovered",
+            Event::Undone => "undone",
+            Event::Restarted => "restarted",
+            Event::ProbeAcked { .. } => "probe-acked",
+            Event::Timeout { .. } => "timeout",
+        }
+    }
+}
+
+impl Cause {
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        ["loss", "mark", "timeout"][self as usize]
     }
 }
 

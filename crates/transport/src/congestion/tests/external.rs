@@ -2,34 +2,9 @@
 
 use std::sync::Arc;
 
-use super::super::external::{Answer, Control, External, ExternalConfig, MakeControl, View};
+use super::super::external::{External, ExternalConfig};
+use super::super::{Answer, Control, MakeControl, View};
 use super::*;
-
-/// NewReno by numbers with fractions, as a script would write it.
-struct Halving;
-
-impl Control for Halving {
-    fn needs(&self) -> Needs {
-        Needs::default()
-    }
-
-    fn on_ack(&mut self, sample: &AckSample, view: View) -> Answer {
-        if !sample.may_grow || !sample.window_limited {
-            return Answer::default();
-        }
-        let acked = f64::from(sample.delivered);
-        let growth = if view.window < view.threshold { acked } else { acked / view.window };
-        Answer { window: Some(view.window + growth), ..Answer::default() }
-    }
-
-    fn on_event(&mut self, _now: Time, _event: &Event, _view: View) -> Answer {
-        Answer::default()
-    }
-}
-
-pub(super) fn find(name: &str) -> Option<MakeControl> {
-    (name == "test").then(|| Arc::new(|_: &Start| Box::new(Halving) as Box<dyn Control>) as MakeControl)
-}
 
 /// Says always the same.
 struct Says(Answer, Needs);
