@@ -213,7 +213,7 @@ fn prague_reduces_by_the_fraction_of_marks() {
         let mut data = 0u32;
         wire.run(at(10_000), |client, segment| {
             data += u32::from(client && segment.len > 0);
-            if client && segment.len > 0 && data % every == 0 {
+            if client && segment.len > 0 && data.is_multiple_of(every) {
                 segment.ecn = Ecn::Ce;
             }
             true
