@@ -93,10 +93,7 @@ validation: setup ## Judge every claim of the papers, and write the tables and f
 		PYTHONPATH=papers $(BIN)/python papers/$$script.py || exit 1; done
 	$(BIN)/transorbit reproduce --docs docs/validation
 
-cross-page-check: setup page ## Run every scenario natively, in Node and in Chromium: digests, speed, size, load time, frames a second
-	PYTHONPATH=tests $(BIN)/python tests/page_check.py
-
-validation: setup ## Hold TCP's goodput against a Linux kernel, ns-2 and ns-3
+cross-validation: setup ## Hold TCP's goodput against a Linux kernel, ns-2 and ns-3
 	$(BIN)/python validation/cross_validation.py
 
 reference: setup ## Write docs/reference from the program

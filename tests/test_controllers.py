@@ -263,6 +263,12 @@ def test_a_source_is_kept_with_its_hash_and_never_run(tmp_path: Path, command: C
     assert [each.contents for each in result.plugins] == [file.read_bytes()]
     listed = json.loads((out / "provenance.json").read_text())["plugins"]
     assert (listed[0]["kept"], listed[0]["sha256"]) == ("plugins/controller-test-kept.py", result.plugins[0].sha256)
+    again = command("run", str(LEO), "--set", "duration=3 s", "--plugin", str(file), "--set", own, "--out", str(out))
+    assert again.code == 0, again.err
+    file.write_text(file.read_text().replace("1 /", "2 /"))
+    other = command("run", str(LEO), "--set", "duration=3 s", "--plugin", str(file), "--set", own, "--out", str(out))
+    assert other.code == 2, "it is the result of other code"
+    assert to.Result.load(out).provenance["plugins"] == listed
     plugins.REGISTRY._plugins.pop(("controller", "test-kept"))
     refused = command("run", str(out / "scenario.toml"), "--json")
     assert refused.code == 2

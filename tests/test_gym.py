@@ -68,6 +68,14 @@ def test_a_window_fills_the_path_and_then_its_queue() -> None:
     assert summary["flows"][0]["lost_overflow"] == 0
 
 
+def test_a_rate_below_the_links_is_what_arrives() -> None:
+    env = ControllerEnv(steers="rate", most_rate_bps=20e6)
+    env.reset(seed=1)
+    rates = [env.step(np.zeros(1, np.float32))[0][2] for _ in range(100)]
+    # 1 Mbit/s of packets; the window of ten segments alone would let 2 Mbit/s through.
+    assert 0.9 < np.mean(rates[20:]) < 1.01
+
+
 def test_losses_are_seen_and_cost_reward() -> None:
     env = ControllerEnv(most_window=400)
     seen = played(env, [1.0])

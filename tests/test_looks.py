@@ -29,14 +29,18 @@ SHORT: dict[str, dict[str, Any]] = {
     "bottleneck-100": {"duration": "10 s"},
     "dvbrcs2-transfer": {},
     "dvbrcs2-web": {"flows.0.count": 200},
+    "game": {"duration": "10 s"},
     "geo-dvbrcs2": {"duration": "20 s"},
+    "l4s": {"duration": "10 s"},
     "lab-fixed": {"duration": "20 s"},
     # With a handover of the users, and one of the gateway.
     "leo-tcp": {"record.packets": "pcapng", "duration": "150 s", "path.start": "400 s"},
     "leo-train": {"duration": "60 s"},
+    "live": {"duration": "20 s"},
     "million-flows": {"flows.0.count": 200, "flows.1.count": 200, "flows.2.count": 10},
     "starlink": {"duration": "20 s"},
     "tcp-users": {"duration": "20 s"},
+    "video": {"duration": "20 s"},
     "voip": {"duration": "20 s"},
 }
 LABELS = {"snr": "Es/N0 (dB)", "policy": "Scheduler of the last hop", "one_way_delay_s": "One-way delay (s)"}

@@ -190,7 +190,7 @@ def test_charts_are_saved(browser: Chromium, served: str, tmp_path: Path) -> Non
     paths = re.findall(r'<path d="([^"]*)"', (tmp_path / "transorbit-rtt.svg").read_text())
     assert max(map(len, paths)) > 1000
     rows = (tmp_path / "transorbit-rtt.csv").read_text().splitlines()
-    assert rows[0].startswith('time_s,"A: smoothed"')
+    assert rows[0].startswith("time_s,A: smoothed")
     series = to.Scenario.load(ROOT / "scenarios/lab-fixed.toml").run().series
     assert len(rows) == series.height + 1
     assert float(rows[100].split(",")[1]) == pytest.approx(series["srtt_s"][99])

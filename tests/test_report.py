@@ -777,6 +777,9 @@ def test_drawings_are_saved_and_follow_the_theme(show: Callable[..., Chromium]) 
     assert max(map(int, re.findall(r"\d+", page)[:3])) < 100, "no white card on a dark page"
     background = "getComputedStyle(document.querySelector('.paper [id$=patch_1] path')).fill"
     assert browser.evaluate(background) == page
+    names = set(re.findall(r"var\(--([a-z0-9]+)\)", browser.evaluate("document.querySelector('.paper').innerHTML")))
+    style = "getComputedStyle(document.documentElement).getPropertyValue('--%s')"
+    assert all(browser.evaluate(style % name) for name in names), "each colour of a drawing is one of the page"
     figure = "document.querySelector('figure[data-numbers]')"
     _, _, drawn = saved(browser, figure, "SVG")
     assert is_svg(drawn)

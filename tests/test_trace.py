@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import transorbit as to
+from conftest import ROOT
 
 if TYPE_CHECKING:
     from conftest import Command
@@ -212,3 +213,38 @@ def test_seeds_have_courses_of_their_own_and_one_seed_always_the_same() -> None:
     buffer = io.BytesIO()
     first.write_parquet(buffer)
     assert to.trace.csv_of_parquet(buffer.getvalue()).startswith(b"time_s,rtt_ms\n")
+
+
+def test_columns_may_have_other_names(tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text("when,ping avg\n0,40\n1,50\n")
+    columns = {"time_s": "when", "rtt_ms": "ping avg"}
+    lab = to.Scenario.load(ROOT / "scenarios/lab-fixed.toml").replace({"duration": "1 s"})
+    path = {"kind": "trace", "file": str(tmp_path / "mine.csv"), "columns": columns}
+    assert lab.replace({"path": path}).run().summary["path"]["one_way_delay_min_s"] == pytest.approx(0.020)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("time_s,rtt_ms\n0,40\nx,41\n2,40\n", 'line 3, column "time_s"'),
+        ("time_s,rtt_s\n0,45000\n1,45000\n", "45000"),
+        ("time_s,rtt_ms,loss_percent\n0,40,120\n1,40,0\n", "120"),
+    ],
+)
+def test_import_refuses_what_no_run_takes(command: Command, here: Path, text: str, says: str) -> None:
+    (here / "mine.csv").write_text(text)
+    done = command("trace", "import", "mine.csv", "--out", "path.csv")
+    assert done.code == 2
+    assert says in done.err
+    assert done.err.count("\n") == 1
+    assert not (here / "path.csv").exists()
+
+
+def test_import_replaces_nothing(command: Command, here: Path) -> None:
+    (here / "mine.csv").write_text("time_s,rtt_ms\n0,40\n1,41\n")
+    before = (here / "mine.csv").read_bytes()
+    done = command("trace", "import", "mine.csv", "--out", "mine.csv")
+    assert (done.code, (here / "mine.csv").read_bytes()) == (2, before)
+    assert "--force" in done.err
+    assert command("trace", "import", "mine.csv", "--out", "mine.csv", "--force").code == 0
+    assert command("trace", "import", "mine.csv", "--out", "path.txt").code == 2

@@ -19,7 +19,8 @@ def run(lab: to.Scenario, **transport: object) -> dict[str, object]:
     return flow
 
 
-@pytest.mark.parametrize("congestion", REGISTRIES["congestion"])
+# A controller in Python has tests of its own.
+@pytest.mark.parametrize("congestion", [name for name in REGISTRIES["congestion"] if name != "external"])
 @pytest.mark.parametrize("profile", REGISTRIES["profiles"])
 def test_every_controller_runs_in_every_profile(lab: to.Scenario, profile: str, congestion: str) -> None:
     flow = run(lab, profile=profile, congestion=congestion)

@@ -98,7 +98,7 @@ def check_replaceable(directory: Path, kind: Kind = RESULT) -> None:
             for entry in (top, *(top.rglob("*") if top.is_dir() else ()))
         }
         plots = {f"plots/{name}" for name in _plots()} if "plots" in kind.may_hold else set()
-        copies = {"inputs", *_inputs.recorded(directory)}
+        copies = {key for kind in ("inputs", "plugins") for key in (kind, *_inputs.recorded(directory, kind))}
         if foreign := sorted(inside - kind.may_hold - plots - copies):
             raise FileExistsError(
                 f"{directory}: holds {foreign[0]}, which is no part of a {kind.name}; choose another folder"
@@ -161,8 +161,10 @@ def is_of(directory: Path, provenance: Mapping[str, object], key: str = "scenari
     if not file.is_file():
         return True
     try:
-        return bool(json.loads(file.read_text(encoding="utf-8"))[key] == provenance[key])
-    except (ValueError, KeyError, TypeError):
+        there = json.loads(file.read_text(encoding="utf-8"))
+        own = [each["sha256"] for each in there.get("plugins", [])]
+        return bool(there[key] == provenance[key] and own == provenance.get("plugins", []))
+    except (ValueError, KeyError, TypeError, AttributeError):
         return False
 
 
@@ -231,8 +233,8 @@ def put_back(directory: Path) -> None:
         if "lock" not in names or names == {"lock"} or names - _PARTS:
             continue
         with lock.open("r+") as file:
-            if not _locked(file):
-                # Somebody is at it.
+            if not _locked(file, without=False):
+                # Somebody is at it, or may be.
                 continue
             if old.is_dir() and new.is_dir():
                 if directory.exists():
@@ -243,17 +245,17 @@ def put_back(directory: Path) -> None:
             shutil.rmtree(work, ignore_errors=True)
 
 
-def _locked(file: TextIO) -> bool:
-    """Whether the lock of a file is ours now; it goes with the process. Without such locks nobody else has it."""
+def _locked(file: TextIO, *, without: bool = True) -> bool:
+    """Whether the lock of a file is ours now; it goes with the process. `without`: the answer without such locks."""
     try:
         import fcntl
     except ImportError:
-        return True
+        return without
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:
         # A file system without locks.
-        return True
+        return without
     return True

@@ -69,11 +69,11 @@ def read(provenance: dict[str, Any], folder: Path, key: str = "inputs") -> tuple
     )
 
 
-def recorded(folder: Path) -> dict[str, str]:
+def recorded(folder: Path, key: str = "inputs") -> dict[str, str]:
     """The SHA-256 of each copy in a folder when it became a result folder, by name; empty for other folders."""
     try:
-        listed = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))["inputs"]
-        return {_name(each["kept"]): str(each["sha256"]) for each in listed}
+        listed = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))[key]
+        return {_name(str(each["kept"]), key): str(each["sha256"]) for each in listed}
     except (OSError, ValueError, KeyError, TypeError):
         return {}
 

@@ -15,6 +15,7 @@ import tomllib
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from transorbit import _inputs, _source
@@ -22,7 +23,6 @@ from transorbit._core import ScenarioError, SimulationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
 
 _Factory = TypeVar("_Factory")
 
@@ -252,17 +252,27 @@ def kept(plugins: Iterable[Plugin]) -> tuple[_inputs.Input, ...]:
     for plugin in plugins:
         text, reason = _text(plugin)
         contents = f"# The source of this {plugin.kind} could not be kept: {reason}.\n" if text is None else text
-        file = f"{plugin.kind}-{re.sub(r'[^A-Za-z0-9._-]', '_', plugin.name)}.py"
+        plain = re.sub(r"[^a-z0-9._-]", "_", plugin.name)
+        # Two names may not share a file, on no disk.
+        told = plain if plain == plugin.name else f"{plain}-{_sha256(plugin.name)[:8]}"
+        file = f"{plugin.kind}-{told}.py"
         data = contents.encode()
         inputs.append(_inputs.Input(f"{plugin.kind} {plugin.name}", f"plugins/{file}", _sha256(contents), data))
     return tuple(inputs)
 
 
 def write(plugins: Iterable[Plugin], directory: Path) -> None:
-    """Keep the sources in the folder of a sweep, with their hashes."""
+    """Keep the sources in the folder of a sweep, with their hashes; those of another sweep go, unless changed."""
     import json
 
     inputs = kept(plugins)
+    listed = directory / "plugins" / "plugins.json"
+    if listed.is_file() and not listed.parent.is_symlink():
+        for each in json.loads(listed.read_text(encoding="utf-8")):
+            file = listed.parent / Path(str(each["kept"])).name
+            if file.is_file() and hashlib.sha256(file.read_bytes()).hexdigest() == each["sha256"]:
+                file.unlink()
+        listed.unlink()
     if inputs:
         _inputs.write(inputs, directory)
         text = json.dumps(_inputs.described(inputs), indent=2) + "\n"

@@ -116,13 +116,14 @@ class Scenario:
         return self._core.resolved_toml(self._plans)
 
     def identity(self, seed: int | None = None) -> dict[str, object]:
-        """What tells a result of this scenario from others, as its provenance has it: the hash of scenario and seed.
+        """What tells a result of this scenario from others: hashes of scenario and seed, and of the user's code.
 
         Raises:
             ScenarioError: the scenario is wrong.
         """
         toml, _ = self._core.kept(seed, self._plans)
-        return {"scenario_sha256": hashlib.sha256(toml.encode()).hexdigest()}
+        own = [each.sha256 for each in plugins.kept(plugins.used(toml))]
+        return {"scenario_sha256": hashlib.sha256(toml.encode()).hexdigest(), "plugins": own}
 
     def run(
         self,

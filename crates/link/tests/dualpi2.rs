@@ -218,7 +218,8 @@ fn options_that_cannot_be_are_refused() {
         config.check(Duration::from_millis(20), 1).expect_err("refused").to_string()
     };
     for (queue, words) in [
-        (json!({ "kind": "dualpi2", "target": "0 s" }), "queue.target: must be more than 0 s"),
+        (json!({ "kind": "dualpi2", "target": "0 s" }), "queue.target: 0 s given, at least 100 us needed"),
+        (json!({ "kind": "dualpi2", "rtt_max": "2 ns" }), "queue.rtt_max: 2 ns given, at least 1 ms needed"),
         (json!({ "kind": "dualpi2", "coupling": 0 }), "queue.coupling: 0 given, 1 to 100 allowed"),
         (json!({ "kind": "dualpi2", "mark_all": "1 us" }), "at least mark_from"),
         (json!({ "kind": "dualpi2", "classic_share": 0 }), "0.01 to 0.99 allowed"),

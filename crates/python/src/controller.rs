@@ -353,7 +353,7 @@ pub(crate) fn maker(factory: Py<PyAny>, raised: Raised) -> MakeControl {
         let made = raised.guard(None, |py| {
             let object = factory.bind(py).call0()?;
             if let Ok(steering) = object.cast::<crate::gym::Steering>() {
-                return Ok(Some(steering.get().control(start)));
+                return Ok(Some(steering.get().control()));
             }
             Ok(Some(Box::new(Controller::new(&object, start, raised.clone())?) as Box<dyn Control>))
         });

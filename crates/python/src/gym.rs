@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
-use sim::congestion::{AckSample, Answer, Control, Event, Needs, Start, View};
+use sim::congestion::{AckSample, Answer, Control, Event, Needs, View};
 use sim::{Choose, QueueState};
 use units::{BitRate, Time};
 
@@ -20,12 +20,12 @@ struct Shared {
     acks: u32,
     rtt_sum_s: f64,
     delivered: u64,
+    delivered_bytes: u64,
     lost: u64,
     /// At the last acknowledgment.
     rtt_s: f64,
     min_rtt_s: f64,
     in_flight: u32,
-    mss: u32,
 }
 
 /// A controller that an agent steers: every end of every flow that names it has the same window and rate.
@@ -69,20 +69,19 @@ impl Steering {
             shared.window = window;
             shared.pacing_rate = self.paced.then(|| BitRate::from_bps((rate_bps as u64).max(1)));
             (shared.acks, shared.rtt_sum_s, shared.delivered, shared.lost) = (0, 0.0, 0, 0);
+            shared.delivered_bytes = 0;
         }
         simulation.with(py, |run| run.advance(until)).map_err(broken)?;
         let mut shared = locked(&self.shared);
         if shared.acks > 0 {
             shared.rtt_s = shared.rtt_sum_s / f64::from(shared.acks);
         }
-        let bytes = shared.delivered * u64::from(shared.mss);
-        Ok((shared.rtt_s, shared.min_rtt_s, bytes, shared.in_flight, shared.delivered, shared.lost))
+        Ok((shared.rtt_s, shared.min_rtt_s, shared.delivered_bytes, shared.in_flight, shared.delivered, shared.lost))
     }
 }
 
 impl Steering {
-    pub(crate) fn control(&self, start: &Start) -> Box<dyn Control> {
-        locked(&self.shared).mss = start.mss;
+    pub(crate) fn control(&self) -> Box<dyn Control> {
         Box::new(Steered { shared: Arc::clone(&self.shared), paced: self.paced })
     }
 }
@@ -100,12 +99,13 @@ impl Steered {
 
 impl Control for Steered {
     fn needs(&self) -> Needs {
-        Needs { drives: true, rates: self.paced, ..Needs::default() }
+        Needs { drives: true, rates: self.paced, paces: self.paced, ..Needs::default() }
     }
 
     fn on_ack(&mut self, sample: &AckSample, _view: View) -> Answer {
         let mut shared = locked(&self.shared);
         shared.delivered += u64::from(sample.delivered);
+        shared.delivered_bytes += u64::from(sample.delivered) * u64::from(sample.mss);
         shared.lost += u64::from(sample.lost);
         shared.in_flight = sample.in_flight;
         shared.min_rtt_s = sample.min_rtt.as_secs_f64();
@@ -166,6 +166,7 @@ impl Weights {
             let mut queues = locked(&self.shared);
             queues.weights.iter_mut().zip(weights).for_each(|(own, given)| *own = given);
             queues.served_bytes.fill(0);
+            queues.seen.fill(None);
         }
         simulation.with(py, |run| run.advance(until)).map_err(broken)?;
         let queues = locked(&self.shared);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -44,12 +45,19 @@ CALIBRATE_HELP = examples(
     help_epilogue=examples(
         "transorbit trace import ping.log --out path.csv",
         "transorbit trace import iperf3.json --out rates.csv",
-        "transorbit trace import home.down --up home.up --step '10 ms' --out rates.csv",
+        "transorbit trace import home.down --up home.up --step '10 ms' --out home.csv",
         "transorbit trace import mine.csv --column time_s=when --column rtt_ms='ping avg' --out path.parquet",
     ),
 )
 def import_(
-    file: Path, /, *, up: Path | None = None, column: Columns = None, step: str = "10 ms", out: Path | None = None
+    file: Path,
+    /,
+    *,
+    up: Path | None = None,
+    column: Columns = None,
+    step: str = "10 ms",
+    out: Path | None = None,
+    force: bool = False,
 ) -> None:
     """Turn a measurement into the file of a path, and print what was understood of it.
 
@@ -62,7 +70,12 @@ def import_(
         up: The trace of mahimahi for the other direction.
         step: The time in which mahimahi's packets are counted, and between probes of a ping without timestamps.
         out: Where the path goes: .csv or .parquet; by default nothing is written.
+        force: Replace a file that is there.
     """
+    if out is not None and out.suffix not in (".csv", ".parquet"):
+        raise UsageError(f"--out: {out}: the name of a path's file ends with .csv or .parquet")
+    if out is not None and out.exists() and not force:
+        raise UsageError(f"--out: {out} is there already: choose another name, or --force")
     found = to.trace.read(file, up=up, columns=_columns(column), step_s=parse.seconds("--step", step))
     table = found.table
     at = table.columns[0]
@@ -78,11 +91,25 @@ def import_(
         told = f"median {middle}, {least} to {most}" if len(values) else "nothing"
         rows.append((f"  {name}", told + (f"; {empty} empty" if empty else "")))
     print("\n".join(facts(rows)))
+    _check(found, file)
     if out is None:
         print("nothing written: --out FILE.csv writes the file of a path")
         return
     to.trace.write(found, out)
     print(f"written: {out}\n  path = {_as_path(table, out)}")
+
+
+def _check(found: to.trace.Measurement, file: Path) -> None:
+    """Refuse what no run would take, with the line of the table as it would be written."""
+    delays = [name for name in found.table.columns if "rtt" in name or "delay" in name]
+    path: dict[str, Any] = {"kind": "trace", "file": "path.csv"} | ({} if delays else {"delay": "20 ms"})
+    with tempfile.TemporaryDirectory() as folder:
+        to.trace.write(found, Path(folder) / "path.csv")
+        try:
+            to.trace.course(path, base_dir=folder)
+        except to.ScenarioError as error:
+            told = str(error).removeprefix("path.file: ").replace(str(Path(folder) / "path.csv"), str(file))
+            raise to.ScenarioError(f"{file}: {told.removeprefix(f'{file}: ').removeprefix('path.csv: ')}") from None
 
 
 def _as_path(table: pl.DataFrame, out: Path) -> str:

@@ -266,7 +266,7 @@ class Page:
 
     def chart(self, chart: Chart) -> None:
         """Curves with a cursor; dragging zooms in, a double click shows all, a click on the legend hides a curve."""
-        spec = {key: getattr(chart, key) for key in ("title", "unit", "note", "x_label", "floor", "inverted")}
+        spec = {key: getattr(chart, key) for key in ("title", "unit", "note", "href", "x_label", "floor", "inverted")}
         spec["x"] = self._column(chart.x, digits=_DIGITS_X)
         spec["series"] = [_drop_defaults(series) | {"y": self._column(series.values)} for series in chart.series]
         spec["choices"] = {name: self._column(values) for name, values in chart.choices.items()}

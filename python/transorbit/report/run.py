@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 import tomllib
 from typing import TYPE_CHECKING, Any
@@ -64,7 +65,7 @@ def _definitions(result: Result) -> list[tuple[str, str, str]]:
     flows: list[dict[str, Any]] = result.summary["flows"]
     has |= {name for flow in flows for name, value in flow.items() if value is not None}
     told = sorted(name for name in lines if name in has)
-    return [(name, _columns.label(name), lines[name]["meaning"].replace("`", "")) for name in told]
+    return [(name, _columns.label(name), _plain(lines[name]["meaning"])) for name in told]
 
 
 def _again(result: Result) -> str:
@@ -191,3 +192,8 @@ def _flows(made: Page, flows: list[dict[str, Any]]) -> None:
 
 def _rounded(value: object) -> object:
     return Cell(number(value, 4), sort=float(f"{value:.6g}")) if isinstance(value, float) else value
+
+
+def _plain(text: str) -> str:
+    """A meaning without its marks: code, and links to the documentation."""
+    return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text).replace("`", "")

@@ -295,6 +295,8 @@ def freeze(sweep: SweepPlan, directory: str | Path) -> Path:
 
 def _keep(copies: Sequence[_inputs.Input], directory: Path) -> None:
     """Put the copies of inputs into the folder; those of another sweep go, unless somebody has changed them."""
+    if (directory / _inputs.FOLDER).is_symlink():
+        raise FileExistsError(f"{directory / _inputs.FOLDER}: is a link; choose another folder")
     before = _inputs.recorded(directory)
     kept = {each.kept for each in copies}
     for each in copies:
@@ -390,8 +392,10 @@ def frozen(directory: Path) -> SweepPlan:
         raise ScenarioError(f"{directory}: is not the folder of a sweep: it has no sweep.toml")
     file = directory / "sweep.toml"
     try:
-        # Nothing is read of the inputs here. Folders of earlier versions say where they were.
-        return SweepPlan.from_dict(_files.toml(_files.read_text(file)), base_dir=directory, confined=True, files=True)
+        table = _files.toml(_files.read_text(file))
+        if _files.is_outside(str(table.get("files", ""))):
+            raise ScenarioError(f"files: {table['files']!r} leads out of the folder")
+        return SweepPlan.from_dict(table, base_dir=directory, confined=True, files=True)
     except ScenarioError as error:
         raise ScenarioError(f"{file}: {str(error).removeprefix(f'{file}: ')}") from None
 

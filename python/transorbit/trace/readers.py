@@ -267,6 +267,9 @@ _QUANTITY = re.compile(
     r"_(s|ms|us|ns|bps|kbps|mbps|gbps|percent)"
 )
 
+# Names of delays that lack a unit.
+_WITHOUT_UNIT = {"rtt", "delay", "one_way_delay", "latency"}
+
 
 def _csv(name: str, text: str, columns: Mapping[str, str]) -> Measurement:
     try:
@@ -312,6 +315,11 @@ def _table(name: str, table: pl.DataFrame, columns: Mapping[str, str], kind: str
     if rest:
         shown = ", ".join(rest[:6])
         notes.append(f"left out: {shown}" + (f" and {len(rest) - 6} more" if len(rest) > 6 else ""))
+        notes += [
+            f"{each} has no unit: --column {each}_ms={each}, if it is in milliseconds"
+            for each in rest
+            if each.strip().lower() in _WITHOUT_UNIT
+        ]
     return Measurement(kind, result, notes)
 
 
@@ -323,12 +331,21 @@ def _time(name: str, table: pl.DataFrame, given: str | None) -> tuple[list[float
         raise ScenarioError(f"{name}: line 1: no column tells the time, {wanted}: give one, as --column time_s=NAME")
     column = table[at]
     if column.dtype == pl.String:
-        dates = column.str.replace("T", " ").str.replace(r"(Z|[+-]\d\d:?\d\d)$", "").str.to_datetime(strict=False)
-        if wrong := dates.is_null().arg_max() if dates.null_count() else None:
+        numbers = column.cast(pl.Float64, strict=False)
+        plain = column.str.replace("T", " ").str.replace(r"(Z|[+-]\d\d:?\d\d)$", "")
+        try:
+            dates = plain.str.to_datetime(strict=False)
+        except pl.exceptions.ComputeError:
+            # No row looks like a date.
+            dates = pl.Series(at, [None] * len(column), dtype=pl.Datetime("us"))
+        # What most rows are; one that is not is named.
+        read = numbers if numbers.null_count() <= dates.null_count() else dates
+        if read.null_count():
+            wrong = int(read.is_null().arg_max() or 0)
             raise ScenarioError(
                 f'{name}: line {wrong + 2}, column "{at}": {column[wrong]!r} is neither seconds nor a date'
             )
-        column = dates
+        column = read
     if column.dtype.is_temporal():
         return (column.dt.epoch("us") / 1e6).to_list(), at
     unit = next((factor for unit, factor in (("_ms", 1e-3), ("_us", 1e-6), ("_ns", 1e-9)) if at.endswith(unit)), 1.0)

@@ -16,7 +16,8 @@ export function touch(plot: uPlot, { onWindow, onAll }: Acts): void {
   const logarithmic = plot.scales.x?.distr === 3;
   const [to, back] = logarithmic ? [Math.log, Math.exp] : [(value: number) => value, (value: number) => value];
   let held: number[] = [];
-  let tapped = 0;
+  let tapped = -Infinity;
+  let moved = false;
   const window = (): [number, number] => [to(plot.scales.x?.min ?? 0), to(plot.scales.x?.max ?? 1)];
   const whole = (): [number, number] => [to(plot.data[0][0] ?? 0), to(plot.data[0].at(-1) ?? 1)];
   const places = ({ touches }: TouchEvent) => [...touches].map(({ clientX }) => clientX - over.getBoundingClientRect().left);
@@ -28,9 +29,11 @@ export function touch(plot: uPlot, { onWindow, onAll }: Acts): void {
   over.addEventListener('touchstart', (event) => {
     if (event.touches.length > 2) return;
     held = values(event);
+    moved = false;
     if (event.touches.length === 2) event.preventDefault();
   }, { passive: false });
   over.addEventListener('touchmove', (event) => {
+    moved = true;
     const fingers = places(event);
     const [[min, max], [first, last]] = [window(), whole()];
     const isZoomed = min > first || max < last;
@@ -52,8 +55,9 @@ export function touch(plot: uPlot, { onWindow, onAll }: Acts): void {
       held = values(event);
       return;
     }
-    const again = held.length === 1 && event.timeStamp - tapped < DOUBLE;
-    tapped = held.length === 1 ? event.timeStamp : 0;
+    const isTap = held.length === 1 && !moved;
+    const again = isTap && event.timeStamp - tapped < DOUBLE;
+    tapped = isTap ? event.timeStamp : -Infinity;
     held = [];
     if (again) onAll();
   });

@@ -88,9 +88,9 @@ impl Default for DualPi2Config {
 
 impl Kind for DualPi2Config {
     fn check(&self, _link: &LinkFacts) -> Result<(), FieldError> {
-        let positive = [("target", self.target), ("rtt_max", self.rtt_max)];
-        if let Some((field, _)) = positive.into_iter().find(|(_, value)| value.is_zero()) {
-            return Err(FieldError::new(field, "must be more than 0 s"));
+        let least = [("target", self.target, LEAST_TARGET), ("rtt_max", self.rtt_max, LEAST_RTT_MAX)];
+        if let Some((field, value, least)) = least.into_iter().find(|(_, value, least)| value < least) {
+            return Err(FieldError::new(field, format!("{value} given, at least {least} needed")));
         }
         if !(1.0..=100.0).contains(&self.coupling) {
             return Err(FieldError::new("coupling", format!("{} given, 1 to 100 allowed", self.coupling)));
@@ -115,6 +115,10 @@ impl Kind for DualPi2Config {
         Ok(Some(Box::new(DualPi2::new(self.clone()))))
     }
 }
+
+/// The base probability is computed every `target`, or more often for a short `rtt_max`: no more often than this asks.
+const LEAST_TARGET: Duration = Duration::from_micros(100);
+const LEAST_RTT_MAX: Duration = Duration::from_millis(1);
 
 /// The bytes of the packet that the credit of an idle queue is counted in.
 const FULL_PACKET: f64 = 1500.0;

@@ -134,13 +134,13 @@ flow_columns! {
         "Packets marked" marked_packets: u64 = |f| f.record.marked_packets;
         /// Mean time that its packets with data waited in the queue of the last hop before they were first sent; only
         /// with `record.queue_delays`.
-        [optional] "Mean wait in the queue" queue_delay_mean_s: Option<f64> =
+        "Mean wait in the queue" queue_delay_mean_s: Option<f64> =
             |f| f.record.queue.as_ref().map(|queue| queue.mean_s());
         /// The median of it.
-        [optional] "Wait in the queue, median" queue_delay_p50_s: Option<f64> =
+        "Wait in the queue, median" queue_delay_p50_s: Option<f64> =
             |f| f.record.queue.as_ref()?.quantile_s(0.5);
         /// The 99th percentile of it.
-        [optional] "Wait in the queue, 99 %" queue_delay_p99_s: Option<f64> =
+        "Wait in the queue, 99 %" queue_delay_p99_s: Option<f64> =
             |f| f.record.queue.as_ref()?.quantile_s(0.99);
         /// Mean of the round-trip times that the sender measured.
         "Mean RTT" rtt_mean_s: Option<f64> = |f| mean_s(f.counters.rtt_sum, f.counters.rtt_samples);

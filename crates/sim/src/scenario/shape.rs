@@ -90,6 +90,10 @@ impl Shape<'_> {
         for (key, value) in table.iter_mut() {
             match properties.get(key) {
                 Some(schema) => self.check(value, schema, &join(path, key))?,
+                // A table whose keys are names of the user's.
+                None if schema["additionalProperties"].is_object() => {
+                    self.check(value, &schema["additionalProperties"], &join(path, key))?;
+                }
                 None => {
                     let names: Vec<&str> = properties.keys().map(String::as_str).collect();
                     return Err(unknown(&join(path, key), "is an unknown key", key, &names));
