@@ -24,7 +24,7 @@ trace = App(
     name="trace",
     help="Measured paths: read somebody's measurement, look at it.",
     help_epilogue=examples(
-        "transorbit trace import ping.log --out path.csv",
+        "transorbit trace import ping.log --out pings.csv",
         "transorbit trace show path.csv",
     ),
 )
@@ -43,7 +43,7 @@ CALIBRATE_HELP = examples(
 @trace.command(
     name="import",
     help_epilogue=examples(
-        "transorbit trace import ping.log --out path.csv",
+        "transorbit trace import ping.log --out pings.csv",
         "transorbit trace import iperf3.json --out rates.csv",
         "transorbit trace import home.down --up home.up --step '10 ms' --out home.csv",
         "transorbit trace import mine.csv --column time_s=when --column rtt_ms='ping avg' --out path.parquet",
