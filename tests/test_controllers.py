@@ -336,3 +336,49 @@ def test_the_example_holds_its_window_where_the_path_changes() -> None:
     }
     for instant in (27.0, 42.0):
         assert windows[instant] == windows[round(instant + 0.4, 1)]
+
+
+class Scalable:
+    """Prague's idea in a few lines: the window falls by half the fraction of marks, once a round trip."""
+
+    marked = marked_bytes = 0
+
+    def on_start(self, connection: to.Connection) -> None:  # noqa: ARG002
+        self.alpha, self.seen, self.of, self.until = 1.0, 0, 0, 0
+
+    def on_ack(self, ack: to.Ack) -> float | tuple[float, float] | None:
+        cls = type(self)
+        cls.marked, cls.marked_bytes = cls.marked + ack.marked, cls.marked_bytes + ack.marked_bytes
+        self.seen, self.of = self.seen + ack.marked, self.of + ack.delivered
+        if ack.una >= self.until and self.of:
+            self.alpha += (self.seen / self.of - self.alpha) / 16
+            reduced = ack.window * (1 - self.alpha / 2) if self.seen else None
+            self.seen, self.of, self.until = 0, 0, ack.nxt
+            if reduced is not None:
+                return reduced, reduced
+        if not ack.may_grow:
+            return None
+        return ack.window + ack.delivered * (1 if ack.window < ack.threshold else 1 / ack.window)
+
+
+@pytest.mark.parametrize("marks", ["ect1", "ect0", None])
+def test_a_controller_that_takes_the_count_of_marks_decides_on_reductions(marks: str | None) -> None:
+    class Counts(Scalable):
+        pass
+
+    to.controller("test-scalable")(Counts)
+    own = {"kind": "external", "name": "test-scalable"} | ({"marks": marks} if marks else {})
+    scenario = to.Scenario.load("l4s").replace({"duration": "20 s", "flows.0.transport.congestion": own})
+    flow = scenario.run().summary["flows"][0]
+    # What reached the receiver with a mark is told to the sender, but for the last round trip; without `marks` the
+    # connection does not ask for accurate feedback, and its data may not be marked.
+    assert (flow["marked_packets"] > 100) == (marks is not None)
+    assert 0 <= flow["marked_packets"] - Counts.marked <= 200
+    assert (Counts.marked_bytes > 1000 * Counts.marked) == (marks is not None)
+
+
+def test_a_codepoint_that_is_none_is_refused() -> None:
+    own = {"kind": "external", "name": "test-newreno", "marks": "ce"}
+    scenario = to.Scenario.load("l4s").replace({"flows.0.transport.congestion": own})
+    with pytest.raises(to.ScenarioError, match="ect0"):
+        scenario.check()

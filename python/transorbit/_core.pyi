@@ -240,6 +240,14 @@ class Ack:
         """It echoes a congestion mark (RFC 3168)."""
 
     @property
+    def marked(self) -> int:
+        """Segments newly known to be delivered with a congestion mark, as accurate feedback tells (RFC 9768)."""
+
+    @property
+    def marked_bytes(self) -> int:
+        """Their payload bytes."""
+
+    @property
     def paced(self) -> bool:
         """Segments are spaced by the sender, not by acknowledgments alone."""
 

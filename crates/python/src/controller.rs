@@ -188,6 +188,18 @@ impl Ack {
         self.sample.ece
     }
 
+    /// Segments newly known to be delivered with a congestion mark, as accurate feedback tells (RFC 9768).
+    #[getter]
+    fn marked(&self) -> u32 {
+        self.sample.marked
+    }
+
+    /// Their payload bytes.
+    #[getter]
+    fn marked_bytes(&self) -> u64 {
+        self.sample.marked_bytes
+    }
+
     /// Segments are spaced by the sender, not by acknowledgments alone.
     #[getter]
     fn paced(&self) -> bool {

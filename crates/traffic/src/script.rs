@@ -3,11 +3,10 @@
 //! A [`Program`] is told the time and what has arrived, and acts by [`Acts`], which refuses what an application cannot
 //! do: to write before it opens, or after it closes.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Duration, FieldError, IPV4_UDP_HEADER_BYTES, Time, plugin};
+use units::plugin::{self, Supplied};
+use units::{Bytes, Duration, FieldError, IPV4_UDP_HEADER_BYTES, Time};
 
 use crate::{
     Act, Acts, End, FindProgram, Kind, MOST_CONNECTIONS, MakeProgram, MakeRng, Needs, Program, ProgramStart, Service,
@@ -33,23 +32,7 @@ pub struct Script {
     /// What makes it; [`Kind::supply`] puts it here.
     #[serde(skip)]
     #[schemars(skip)]
-    maker: Supplied,
-}
-
-/// No part of the configuration's value: two are equal that name the same.
-#[derive(Clone, Default)]
-struct Supplied(Option<MakeProgram>);
-
-impl PartialEq for Supplied {
-    fn eq(&self, _other: &Supplied) -> bool {
-        true
-    }
-}
-
-impl fmt::Debug for Supplied {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "supplied" } else { "not supplied" })
-    }
+    maker: Supplied<MakeProgram>,
 }
 
 impl Default for Script {
@@ -91,7 +74,7 @@ impl Kind for Script {
     }
 
     fn build(&self, offsets: &[Duration], duration: Duration, streams: &mut MakeRng) -> Vec<UserSource> {
-        let make = self.maker.0.as_ref().expect("a world supplies what its scenario names");
+        let make = self.maker.get();
         let mut user = 0;
         of_each_user(offsets, streams, |offset, own| {
             let start = Time::ZERO + self.start + offset;
@@ -120,8 +103,7 @@ impl Kind for Script {
     }
 
     fn supply(&mut self, find: &mut FindProgram<'_>) -> Result<(), FieldError> {
-        self.maker = Supplied(Some(find(&self.name).ok_or_else(|| plugin::unknown("source", &self.name, &[]))?));
-        Ok(())
+        self.maker.supply("source", &self.name, find)
     }
 }
 

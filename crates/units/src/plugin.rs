@@ -1,6 +1,50 @@
-//! Names of what a script registers: how they are refused.
+//! What a script registers: how its names are refused, and how a configuration carries what makes it.
+
+use std::fmt;
 
 use crate::FieldError;
+
+/// What makes the objects that a configuration names, put there before a world is built. It is no part of the
+/// configuration's value: two are equal that name the same.
+#[derive(Clone)]
+pub struct Supplied<T>(Option<T>);
+
+impl<T> Supplied<T> {
+    /// Takes what `find` knows under the name.
+    ///
+    /// # Errors
+    /// It knows none.
+    pub fn supply(&mut self, what: &str, name: &str, find: &mut dyn FnMut(&str) -> Option<T>) -> Result<(), FieldError> {
+        self.0 = Some(find(name).ok_or_else(|| unknown(what, name, &[]))?);
+        Ok(())
+    }
+
+    /// What was supplied.
+    ///
+    /// # Panics
+    /// Nothing was.
+    pub fn get(&self) -> &T {
+        self.0.as_ref().expect("a world supplies what its scenario names")
+    }
+}
+
+impl<T> Default for Supplied<T> {
+    fn default() -> Supplied<T> {
+        Supplied(None)
+    }
+}
+
+impl<T> PartialEq for Supplied<T> {
+    fn eq(&self, _other: &Supplied<T>) -> bool {
+        true
+    }
+}
+
+impl<T> fmt::Debug for Supplied<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "supplied" } else { "not supplied" })
+    }
+}
 
 /// Refuses a name that is not given.
 ///

@@ -5,11 +5,10 @@
 //! controller that does not drive moves it by no acknowledgment in recovery, and no threshold is above what it reduces
 //! from.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{BitRate, FieldError, Time, plugin};
+use units::plugin::{self, Supplied};
+use units::{BitRate, Ecn, FieldError, Time};
 
 use super::{
     AckSample, Answer, Congestion, CongestionController, Control, Event, FindControl, Growth, Kind, MOST_SEGMENTS,
@@ -22,32 +21,30 @@ use super::{
 pub struct ExternalConfig {
     /// The name under which the script has registered its controller.
     pub name: String,
+    /// Of a controller that takes the count of congestion marks and decides itself on reductions (`ack.marked`): the
+    /// codepoint of its data, `"ect0"` as DCTCP has it or `"ect1"` as L4S. Not given: a mark is a reduction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub marks: Option<Codepoint>,
     /// What makes it; [`Kind::supply`] puts it here.
     #[serde(skip)]
     #[schemars(skip)]
-    maker: Supplied,
+    maker: Supplied<MakeControl>,
 }
 
-/// No part of the configuration's value: two are equal that name the same.
-#[derive(Clone, Default)]
-struct Supplied(Option<MakeControl>);
-
-impl PartialEq for Supplied {
-    fn eq(&self, _other: &Supplied) -> bool {
-        true
-    }
-}
-
-impl fmt::Debug for Supplied {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "supplied" } else { "not supplied" })
-    }
+/// Of a transport that congestion marks may be put on (RFC 3168 section 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Codepoint {
+    /// ECT(0).
+    Ect0,
+    /// ECT(1): of scalable controllers (RFC 9331).
+    Ect1,
 }
 
 impl ExternalConfig {
     /// The controller of this name.
     pub fn named(name: &str) -> ExternalConfig {
-        ExternalConfig { name: name.to_owned(), maker: Supplied::default() }
+        ExternalConfig { name: name.to_owned(), ..ExternalConfig::default() }
     }
 }
 
@@ -61,8 +58,7 @@ impl Kind for ExternalConfig {
     }
 
     fn supply(&mut self, find: &mut FindControl<'_>) -> Result<(), FieldError> {
-        self.maker = Supplied(Some(find(&self.name).ok_or_else(|| plugin::unknown("controller", &self.name, &[]))?));
-        Ok(())
+        self.maker.supply("controller", &self.name, find)
     }
 
     /// Nothing is promised.
@@ -70,10 +66,17 @@ impl Kind for ExternalConfig {
         Growth::Delay
     }
 
+    fn marks(&self) -> Option<Ecn> {
+        self.marks.map(|codepoint| match codepoint {
+            Codepoint::Ect0 => Ecn::Ect0,
+            Codepoint::Ect1 => Ecn::Ect1,
+        })
+    }
+
     /// # Panics
     /// It was not supplied.
     fn build(&self, start: Start) -> Box<dyn CongestionController> {
-        let make = self.maker.0.as_ref().expect("a world supplies what its scenario names");
+        let make = self.maker.get();
         Box::new(External::new(make(&start), start))
     }
 }
