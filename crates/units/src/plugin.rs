@@ -14,7 +14,12 @@ impl<T> Supplied<T> {
     ///
     /// # Errors
     /// It knows none.
-    pub fn supply(&mut self, what: &str, name: &str, find: &mut dyn FnMut(&str) -> Option<T>) -> Result<(), FieldError> {
+    pub fn supply(
+        &mut self,
+        what: &str,
+        name: &str,
+        find: &mut dyn FnMut(&str) -> Option<T>,
+    ) -> Result<(), FieldError> {
         self.0 = Some(find(name).ok_or_else(|| unknown(what, name, &[]))?);
         Ok(())
     }
