@@ -77,6 +77,28 @@ def test_a_lost_probe_is_an_outage_of_its_own_time(tmp_path: Path) -> None:
     assert table["unix_time_s"][4] - table["unix_time_s"][3] == pytest.approx(0.1, abs=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("last_lines", "step_s", "interval_s"),
+    [
+        (
+            "\n--- 127.0.0.1 ping statistics ---\n3 packets transmitted, 3 received, 0% packet loss, time 400ms\n",
+            None,
+            0.2,
+        ),
+        ("", None, 1.0),
+        ("", 0.05, 0.05),
+    ],
+    ids=["its last lines tell", "its own interval", "as it is said"],
+)
+def test_probes_of_a_ping_without_timestamps_are_apart_by_its_interval(
+    tmp_path: Path, last_lines: str, step_s: float | None, interval_s: float
+) -> None:
+    lines = [f"64 bytes from 127.0.0.1: icmp_seq={number} ttl=64 time=40.0 ms" for number in (1, 2, 3)]
+    (tmp_path / "ping.log").write_text("\n".join(lines) + "\n" + last_lines)
+    times = to.trace.read(tmp_path / "ping.log", step_s=step_s).table["time_s"].to_list()
+    assert times == pytest.approx([0.0, interval_s, 2 * interval_s])
+
+
 def test_import_prints_what_it_understood_and_writes_a_path(command: Command, here: Path) -> None:
     Path("ping.log").write_text(PING)
     done = command("trace", "import", "ping.log", "--out", "path.csv")

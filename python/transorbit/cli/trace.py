@@ -55,7 +55,7 @@ def import_(
     *,
     up: Path | None = None,
     column: Columns = None,
-    step: str = "10 ms",
+    step: str | None = None,
     out: Path | None = None,
     force: bool = False,
 ) -> None:
@@ -68,7 +68,8 @@ def import_(
     Args:
         file: The measurement; its contents tell which of these it is.
         up: The trace of mahimahi for the other direction.
-        step: The time in which mahimahi's packets are counted, and between probes of a ping without timestamps.
+        step: The time in which mahimahi's packets are counted, by default 10 ms; and between the probes of a ping
+            without timestamps, by default what its last lines tell, or 1 s.
         out: Where the path goes: .csv or .parquet; by default nothing is written.
         force: Replace a file that is there.
     """
@@ -76,7 +77,7 @@ def import_(
         raise UsageError(f"--out: {out}: the name of a path's file ends with .csv or .parquet")
     if out is not None and out.exists() and not force:
         raise UsageError(f"--out: {out} is there already: choose another name, or --force")
-    found = to.trace.read(file, up=up, columns=_columns(column), step_s=parse.seconds("--step", step))
+    found = to.trace.read(file, up=up, columns=_columns(column), step_s=parse.seconds("--step", step) if step else None)
     table = found.table
     at = table.columns[0]
     lasts = float(table[at].max() or 0.0) - float(table[at].min() or 0.0)  # type: ignore[arg-type]

@@ -31,7 +31,11 @@ def __getattr__(name: str) -> Any:
 
 
 def read(
-    path: str | Path, *, up: str | Path | None = None, columns: Mapping[str, str] | None = None, step_s: float = 0.01
+    path: str | Path,
+    *,
+    up: str | Path | None = None,
+    columns: Mapping[str, str] | None = None,
+    step_s: float | None = None,
 ) -> Measurement:
     """Read somebody's measurement, whatever program wrote it; its contents tell which.
 
@@ -43,7 +47,8 @@ def read(
         path: the file.
         up: mahimahi's trace of the other direction.
         columns: what the columns of a table are, as `{"rtt_ms": "ping_avg"}`, where its header says it otherwise.
-        step_s: the time in which mahimahi's packets are counted, and between probes of a ping without timestamps.
+        step_s: the time in which mahimahi's packets are counted, by default 10 ms; and between the probes of a ping
+            without timestamps, by default what its last lines tell, or 1 s.
 
     Raises:
         ScenarioError: the file is none of these, or a line of it is wrong.

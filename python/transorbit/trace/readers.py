@@ -37,7 +37,7 @@ class Measurement:
     notes: list[str] = field(default_factory=list)
 
 
-def read(name: str, contents: bytes, columns: Mapping[str, str], step_s: float) -> Measurement:
+def read(name: str, contents: bytes, columns: Mapping[str, str], step_s: float | None) -> Measurement:
     """Read a file by what it holds.
 
     Raises:
@@ -63,7 +63,7 @@ def _is_json(lines: list[str]) -> bool:
     return lines[0].lstrip().startswith("{")
 
 
-def _json(name: str, text: str, _: float) -> Measurement:
+def _json(name: str, text: str, _: float | None) -> Measurement:
     try:
         content = json.loads(text)
     except ValueError:
@@ -123,16 +123,29 @@ def _iperf3(content: dict[str, Any]) -> Measurement:
     return Measurement("a result of iperf3", _timed(times, columns), notes)
 
 
-_PING = re.compile(r"icmp_seq=(\d+)")
+_PING = re.compile(r"\b(?:icmp_)?seq=(\d+)")
 _PING_TIME = re.compile(r"time=([\d.]+) ?ms")
 _PING_STAMP = re.compile(r"^\[([\d.]+)\]")
+_PING_TOTAL = re.compile(r"^(\d+) packets transmitted.* time (\d+) ?ms")
+_PING_INTERVAL_S = 1.0
+_MAHIMAHI_STEP_S = 0.01
 
 
 def _is_ping(lines: list[str]) -> bool:
     return any(_PING.search(line) for line in lines[:20])
 
 
-def _ping(name: str, text: str, step_s: float) -> Measurement:
+def _ping_interval(text: str, step_s: float | None) -> tuple[float, str]:
+    """The time between probes without timestamps, and how it is known."""
+    if step_s is not None:
+        return step_s, "--step"
+    for line in reversed(text.splitlines()):
+        if (total := _PING_TOTAL.match(line)) and int(total[1]) > 1:
+            return int(total[2]) / 1e3 / (int(total[1]) - 1), "by its last lines"
+    return _PING_INTERVAL_S, "ping's own interval; --step says another"
+
+
+def _ping(name: str, text: str, step_s: float | None) -> Measurement:
     """Iputils' ping, also with -D and -O: a lost probe was sent evenly between its neighbours."""
     probes: dict[int, tuple[float | None, float]] = {}
     latest, stamped = 0, False
@@ -160,9 +173,10 @@ def _ping(name: str, text: str, step_s: float) -> Measurement:
     if stamped:
         table = table.with_columns(sent=pl.col("sent").interpolate_by("number"))
     else:
-        table = table.with_columns(sent=(pl.col("number") - first) * step_s)
+        interval_s, known = _ping_interval(text, step_s)
+        table = table.with_columns(sent=(pl.col("number") - first) * interval_s)
     lost = table["rtt_ms"].null_count()
-    when = "timestamps of -D" if stamped else f"no timestamps: a probe every {step_s:g} s (--step)"
+    when = "timestamps of -D" if stamped else f"no timestamps: a probe every {interval_s:.4g} s ({known})"
     notes = [f"time= is the round trip; {when}", f"{lost} of {table.height} probes without an answer: outages"]
     return Measurement("a log of ping", _timed(table["sent"].to_list(), {"rtt_ms": table["rtt_ms"].to_list()}), notes)
 
@@ -182,7 +196,7 @@ def _is_mahimahi(lines: list[str]) -> bool:
     return times == sorted(times)
 
 
-def _mahimahi(name: str, text: str, step_s: float) -> Measurement:
+def _mahimahi(name: str, text: str, step_s: float | None) -> Measurement:
     """Mahimahi's packet-delivery traces: each line is the millisecond at which a packet of 1500 B may leave."""
     times: list[int] = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -194,7 +208,7 @@ def _mahimahi(name: str, text: str, step_s: float) -> Measurement:
             )
         times.append(int(line))
     period = max(times[-1], 1)
-    bins = max(round(period / 1e3 / step_s), 1)
+    bins = max(round(period / 1e3 / (step_s or _MAHIMAHI_STEP_S)), 1)
     width = period / bins
     counts = [0] * bins
     for at in times:
@@ -214,7 +228,7 @@ def _is_probes(lines: list[str]) -> bool:
     return bool(rows) and all(len(row) == 3 and row[0] > _CALENDAR_S for row in rows or [])
 
 
-def _probes(name: str, text: str, _: float) -> Measurement:
+def _probes(name: str, text: str, _: float | None) -> Measurement:
     """Rows without a header, as LENS has them: time since 1970, number of the probe, round trip in ms (-1: lost)."""
     times, rtt = [], []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -240,7 +254,7 @@ def _is_hypatia(lines: list[str]) -> bool:
     return bool(rows) and all(len(row) == 2 for row in rows or []) and max(max(row) for row in rows or []) > 1e6
 
 
-def _hypatia(_name: str, text: str, _: float) -> Measurement:
+def _hypatia(_name: str, text: str, _: float | None) -> Measurement:
     """Hypatia's `networkx_rtt_…txt`: rows `time_ns,rtt_ns`, 0 for no route."""
     rows = [[float(cell) for cell in line.split(",")] for line in text.splitlines() if line.strip()]
     rtt = [rtt / 1e6 if rtt > 0 else None for _, rtt in rows]
@@ -248,7 +262,7 @@ def _hypatia(_name: str, text: str, _: float) -> Measurement:
     return Measurement("round trips of Hypatia", _timed([at / 1e9 for at, _ in rows], {"rtt_ms": rtt}), notes)
 
 
-_FORMATS: list[tuple[Callable[[list[str]], bool], Callable[[str, str, float], Measurement]]] = [
+_FORMATS: list[tuple[Callable[[list[str]], bool], Callable[[str, str, float | None], Measurement]]] = [
     (_is_json, _json),
     (_is_ping, _ping),
     (_is_mahimahi, _mahimahi),
