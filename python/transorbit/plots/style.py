@@ -164,7 +164,8 @@ def _save_png(figure: Figure, path: Path) -> None:
     canvas, dpi = figure.canvas, figure.dpi
     try:
         figure.dpi = parameters["savefig.dpi"]
-        FigureCanvasAgg(figure).print_png(path, pil_kwargs={"compress_level": _COMPRESSION})
+        agg: Any = FigureCanvasAgg(figure)
+        agg.print_png(path, pil_kwargs={"compress_level": _COMPRESSION})
     finally:
         figure.dpi = dpi
         figure.set_canvas(canvas)

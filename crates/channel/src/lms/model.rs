@@ -181,6 +181,10 @@ impl<S: Site> ChannelModel for FadingModel<S> {
     fn speed_mps(&self) -> Option<f64> {
         Some(self.motion.speed_mps)
     }
+
+    fn user_bytes(&self) -> u64 {
+        2048 + self.multipath.user_bytes()
+    }
 }
 
 struct FadingChannel<S: Site, L> {

@@ -60,6 +60,10 @@ impl Kind for ExternalConfig {
         plugin::check_registered("controller", &self.name, registered)
     }
 
+    fn name(&self) -> Option<&str> {
+        Some(&self.name)
+    }
+
     fn supply(&mut self, find: &mut FindControl<'_>) -> Result<(), FieldError> {
         self.maker = Supplied(Some(find(&self.name).ok_or_else(|| plugin::unknown("controller", &self.name, &[]))?));
         Ok(())
