@@ -65,11 +65,8 @@ hunt: setup ## Random worlds, damaged files, kills, full disks: SECONDS=600; ROU
 package: setup ## Build wheel and source distribution, install both elsewhere, and run the commands of README.md there
 	$(BIN)/python tests/package.py
 
-audit: setup ## Hold the lock files against the advisories: needs cargo-deny, and the databases in reach
-	cargo deny --locked check
-	mkdir -p .cache
-	$(UV) export --frozen --all-groups --all-extras --no-emit-project --format requirements-txt --quiet > .cache/audit.txt
-	$(UV) tool run pip-audit@2.10.1 --requirement .cache/audit.txt --require-hashes --disable-pip --strict
+audit: setup ## Hold the lock files against the advisories: cargo-deny and pip-audit, as far as they are in reach
+	$(BIN)/python tests/audit.py
 
 bench: setup ## Measure the speed of the core and write benches/RESULTS.md
 	$(BIN)/python benches/measure.py

@@ -17,6 +17,7 @@ import pytest
 
 import transorbit as to
 from conftest import PROGRAM, Outcome
+from transorbit.cli import tables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -348,6 +349,22 @@ def test_tables_are_plain_and_whole_in_a_pipe_and_fit_a_terminal(here: Path) -> 
         assert ("\x1b[1m" in text) == (not colour)
         assert all(cell in text for cell in row), "numbers are whole"
         assert "…" not in text
+
+
+def test_a_table_is_no_broader_than_its_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    heads = [tables.Column("Policy", words=True), *(f"Column {number}" for number in range(12))]
+    rows = [["max-rate", *("12.5 Mbit/s" for _ in range(12))], ["pf", *(str(number) for number in range(12))]]
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert max(map(len, tables.table(heads, rows))) > 120, "nobody looks"
+    monkeypatch.setattr(tables, "_is_terminal", lambda: True)
+
+    lines = tables.table(heads, rows)
+
+    assert max(map(len, lines)) <= 80
+    assert sum(line.startswith("max-rate") for line in lines) == lines.count("") + 1 > 1
+    cells = " ".join(line.removeprefix("pf") for line in lines if line.startswith("pf")).split()
+    assert cells == [str(number) for number in range(12)]
 
 
 def test_a_reader_that_leaves_early_is_no_error(here: Path) -> None:

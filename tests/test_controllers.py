@@ -11,7 +11,7 @@ import pytest
 
 import transorbit as to
 from conftest import ROOT, Outcome
-from transorbit import _source, plugins
+from transorbit import _source, plugins, report
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -263,6 +263,8 @@ def test_a_source_is_kept_with_its_hash_and_never_run(tmp_path: Path, command: C
     assert [each.contents for each in result.plugins] == [file.read_bytes()]
     listed = json.loads((out / "provenance.json").read_text())["plugins"]
     assert (listed[0]["kept"], listed[0]["sha256"]) == ("plugins/controller-test-kept.py", result.plugins[0].sha256)
+    assert result.summary["flows"][0]["congestion"] == "test-kept"
+    assert "--seed 1 --plugin plugins/controller-test-kept.py" in report.of_result(result)
     again = command("run", str(LEO), "--set", "duration=3 s", "--plugin", str(file), "--set", own, "--out", str(out))
     assert again.code == 0, again.err
     file.write_text(file.read_text().replace("1 /", "2 /"))
@@ -273,6 +275,7 @@ def test_a_source_is_kept_with_its_hash_and_never_run(tmp_path: Path, command: C
     refused = command("run", str(out / "scenario.toml"), "--json")
     assert refused.code == 2
     assert "no script has registered a controller" in refused.err
+    assert "--plugin FILE" in refused.err
     again = command("run", str(out / "scenario.toml"), "--plugin", str(out / listed[0]["kept"]), "--json")
     assert json.loads(again.out)["digest"] == result.summary["digest"]
 
@@ -301,6 +304,21 @@ def test_a_class_of_a_notebook_cell_works_and_its_source_stands_for_itself() -> 
     assert elsewhere.find("controller", "test-cell") is not space["Cell"]
     plugins.REGISTRY.add(plugins.Plugin("controller", "test-cell", elsewhere.find("controller", "test-cell")))
     assert over("test-cell").run().summary["digest"] == result.summary["digest"]
+
+
+def test_what_a_function_names_itself_is_not_looked_up_around_it() -> None:
+    cell = (
+        "table = object()\nSTEP = 2.0\n"
+        "class Own:\n    def on_ack(self, ack):\n        table = STEP\n        return ack.window + table\n"
+    )
+    linecache.cache["<own>"] = (len(cell), None, cell.splitlines(keepends=True), "<own>")
+    space: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(cell, "<own>", "exec"), space)  # noqa: S102 - written above
+
+    text = _source.text_of(space["Own"], kind="controller", name="own")
+
+    assert "STEP = 2.0" in text
+    assert "object" not in text
 
 
 def test_a_source_that_cannot_be_had_says_why() -> None:

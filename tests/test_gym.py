@@ -64,7 +64,7 @@ def test_a_window_fills_the_path_and_then_its_queue() -> None:
     assert large[2] == pytest.approx(6 * 1063 / 1115, rel=0.15)
     assert large[3] == pytest.approx(60, abs=2)
     summary = env.summary()
-    assert summary["flows"][0]["congestion"] == "external"
+    assert summary["flows"][0]["congestion"] == "transorbit.gym"
     assert summary["flows"][0]["lost_overflow"] == 0
 
 
@@ -107,3 +107,24 @@ def test_what_cannot_be_is_refused() -> None:
 def test_a_reward_of_ones_own() -> None:
     env = ControllerEnv(reward=lambda observation: float(observation[2]))
     assert all(reward == pytest.approx(observation[2]) for observation, reward in played(env, [0.0]))
+
+
+@pytest.mark.parametrize("make", [ControllerEnv, lambda: SchedulerEnv(few())])
+def test_a_step_without_an_episode_or_with_what_is_no_action_says_so(make: Any) -> None:
+    env = make()
+    zero = np.zeros(env.action_space.shape, np.float32)
+    with pytest.raises(gymnasium.error.ResetNeeded, match=r"there is no episode yet: call reset\(\) first"):
+        env.step(zero)
+    env.reset(seed=1)
+    with pytest.raises(to.ScenarioError, match=r"nan.* was given, finite numbers are expected"):
+        env.step(zero + np.float32("nan"))
+    with pytest.raises(to.ScenarioError, match=r"an array of shape \(99,\) was given"):
+        env.step(np.zeros(99, np.float32))
+    now = env.now_s
+    env.step(zero)
+    assert env.now_s > now == 0.0
+    env.summary()
+    with pytest.raises(gymnasium.error.ResetNeeded, match="the episode is at its end"):
+        env.step(zero)
+    env.reset(seed=1)
+    env.step(zero)

@@ -22,6 +22,7 @@ import pytest
 from conftest import PROGRAM, Outcome
 from test_emulate import LACKS
 from transorbit import view
+from transorbit.cli import common
 from transorbit.cli.app import app
 
 if TYPE_CHECKING:
@@ -52,6 +53,15 @@ def test_every_command_has_examples_of_its_own() -> None:
         own = [example for example in found if example.startswith(f"transorbit {name}".removesuffix(" transorbit"))]
         assert own, name
     assert "transorbit" in PAGES
+
+
+def test_examples_fit_a_terminal_and_go_on_with_a_backslash() -> None:
+    told = common.examples("transorbit a --first 'one two' " + "--other " * 20)
+
+    lines = told.splitlines()[1:]
+    assert max(map(len, lines)) < 80
+    assert [line.endswith(" \\") for line in lines] == [True] * (len(lines) - 1) + [False]
+    assert shlex.split(told.partition("\n")[2]) == ["transorbit", "a", "--first", "one two", *["--other"] * 20]
 
 
 @pytest.mark.parametrize("name", PAGES)

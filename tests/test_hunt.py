@@ -45,6 +45,17 @@ def test_damaged_files_are_refused_in_a_line_or_run() -> None:
     assert min(told[cases.RAN], told[cases.REFUSED]) > 10, told
 
 
+def test_a_million_users_are_refused_where_their_channels_would_not_fit() -> None:
+    # Channels with fading of 34 GB; and players of a game, which a run has room for.
+    assert cases.mutant(5004948) == cases.REFUSED
+    assert cases.mutant(5001720) == cases.RAN
+
+
+def test_a_user_who_is_too_fast_for_samples_of_the_fading_is_refused() -> None:
+    # 10^9 km/h at 2 GHz.
+    assert cases.mutant(6002416) == cases.REFUSED
+
+
 def test_a_sweep_that_is_killed_loses_no_run(tmp_path: Path) -> None:
     sweep, random = killing.Killed(tmp_path), Random(1)
 

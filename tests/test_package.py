@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import audit
 import package
 from conftest import ROOT
 from transorbit import _content, view
@@ -133,3 +134,16 @@ def test_the_commands_of_the_readme_run_in_an_empty_folder(here: Path, command: 
         quick = [] if arguments[1] not in {"run", "capacity"} else ["--set", "duration=2 s"]
         done = command(*arguments[1:], *quick)
         assert done.code == 0, f"{arguments}: {done.err}"
+
+
+def test_an_audit_tells_advisories_and_passes_where_there_is_nobody_to_ask(capsys: pytest.CaptureFixture[str]) -> None:
+    clean = {"name": "fine", "version": "1.0", "vulns": []}
+    bad = {"name": "old", "version": "0.1", "vulns": [{"id": "PYSEC-2026-1"}]}
+    unknown = {"name": "ours", "skip_reason": "Dependency not found on PyPI"}
+
+    assert audit.judged([clean]) == 0
+    assert audit.judged([clean, bad]) == 1
+    assert "old 0.1: PYSEC-2026-1" in capsys.readouterr().err
+    assert audit.judged([clean, unknown]) == 1
+    assert audit.judged([unknown, unknown]) == 0
+    assert "skipped: PyPI's advisories are out of reach" in capsys.readouterr().err

@@ -45,16 +45,22 @@ def test_each_scenario_can_be_begun_with(name: str, here: Path, command: Callabl
 
 @pytest.mark.usefixtures("here")
 def test_init_writes_over_nothing(command: Callable[..., Outcome]) -> None:
-    assert command("init").code == 0
-    assert command("init").code == 0
+    assert command("init", "leo-tcp").code == 0
+    assert command("init", "leo-tcp").code == 0
     Path("leo-tcp.toml").write_text("mine")
 
-    refused = command("init")
+    refused = command("init", "leo-tcp")
 
     assert (refused.code, refused.err.count("\n")) == (2, 1)
     assert Path("leo-tcp.toml").read_text() == "mine"
-    assert command("init", "--force").code == 0
+    assert command("init", "leo-tcp", "--force").code == 0
     assert "is no scenario of transorbit; did you mean leo-tcp" in command("init", "leo-tpc").err
+
+
+def test_init_without_a_name_lists_them_and_writes_nothing(here: Path, command: Callable[..., Outcome]) -> None:
+    before = sorted(here.iterdir())
+    assert command("init").out == command("scenarios").out
+    assert sorted(here.iterdir()) == before
 
 
 def test_shells_complete_the_commands() -> None:

@@ -270,3 +270,17 @@ def test_import_replaces_nothing(command: Command, here: Path) -> None:
     assert "--force" in done.err
     assert command("trace", "import", "mine.csv", "--out", "mine.csv", "--force").code == 0
     assert command("trace", "import", "mine.csv", "--out", "path.txt").code == 2
+
+
+def test_show_takes_the_names_of_columns_and_the_median_is_between_two(command: Command, here: Path) -> None:
+    (here / "mine.csv").write_text("when,ping avg\n0,10\n1,20\n2,30\n3,80\n")
+    names = ("--column", "time_s=when", "--column", "rtt_ms=ping avg")
+
+    told = command("trace", "import", "mine.csv", *names)
+    shown = command("trace", "show", "mine.csv", *names)
+
+    assert "median 25, 10 to 80" in told.out, told
+    assert shown.code == 0, shown.err
+    assert "round trip (ms)" in shown.out
+    assert "80" in shown.out
+    assert "--column" in command("trace", "show", "--path", '{kind="starlink"}', *names).err

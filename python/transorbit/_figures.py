@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from matplotlib.figure import Figure
 
@@ -79,6 +81,30 @@ OF_SWEEP = {
 def plots() -> Any:
     """The package that draws, `transorbit.plots`; this imports matplotlib."""
     return import_module("transorbit.plots")
+
+
+@contextmanager
+def imported_meanwhile(*, wanted: bool) -> Iterator[None]:
+    """Import what draws in a thread while a run goes on: the core holds on to Python between its steps only.
+
+    It has ended before anybody else imports or uses the same: no thread sees half a module.
+    """
+
+    def imports() -> None:
+        # Whoever draws meets what is wrong with it again, and tells.
+        with suppress(Exception):
+            import_module("matplotlib.backends.backend_agg")
+            plots()
+
+    if not wanted:
+        yield
+        return
+    thread = threading.Thread(target=imports)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
 
 
 def load(kinds: Mapping[str, Kind]) -> dict[str, Callable[..., Figure | None]]:

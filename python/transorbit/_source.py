@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import linecache
+import symtable
 import sys
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -65,7 +66,7 @@ class _Writer:
         if self._first is None:
             self._first = node
         scope = functions[0].__globals__
-        for name in sorted({each.id for each in ast.walk(node) if isinstance(each, ast.Name)}):
+        for name in sorted(_global_names(text)):
             if name in scope and name not in self._seen and getattr(builtins, name, scope) is not scope[name]:
                 self._need(name, scope[name])
         self.parts += ["", "", text] if self.parts else [text]
@@ -83,6 +84,21 @@ class _Writer:
             self.define(value)
         else:
             raise SourceError(f"{name} is {type(value).__name__}, which no text stands for")
+
+
+def _global_names(text: str) -> set[str]:
+    """The names in a definition that are not its own: what a function assigns or takes is not what surrounds it."""
+    found: set[str] = set()
+    tables = [symtable.symtable(text, "<definition>", "exec")]
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        # At the top everything but the definition itself is looked up around it: decorators, bases, defaults.
+        is_top = table.get_type() == "module"
+        found |= {
+            each.get_name() for each in table.get_symbols() if each.is_global() or (is_top and each.is_referenced())
+        }
+    return found
 
 
 def _import(module: str, name: str) -> str:

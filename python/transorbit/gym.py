@@ -66,6 +66,9 @@ class _Env(gymnasium.Env["NDArray[np.float32]", "NDArray[np.float32]"]):
         self._names = plugins.REGISTRY.names()
         self._names[kind] = [*self._names[kind], _NAME]
         self._scenario._core.check(self._names)
+        self._simulation: _core.Simulation | None = None
+        # Before the first episode as after one.
+        self._now, self._end = 0.0, 0.0
 
     def _begin(self, seed: int | None, policy: object) -> None:
         """A run of its own; `policy` takes the agent's actions in it."""
@@ -78,6 +81,19 @@ class _Env(gymnasium.Env["NDArray[np.float32]", "NDArray[np.float32]"]):
         self._end = self._simulation.duration_s - 1e-9
         self._now = 0.0
 
+    def _checked(self, action: object) -> list[float]:
+        """The numbers of an action, for a run that goes on."""
+        if self._now >= self._end:
+            told = "the episode is at its end" if self._simulation else "there is no episode yet"
+            raise gymnasium.error.ResetNeeded(f"step: {told}: call reset() first")
+        numbers = np.asarray(action, np.float64)
+        if numbers.shape != self.action_space.shape:
+            wanted = f"{self.action_space.shape} is expected"
+            raise _core.ScenarioError(f"action: an array of shape {numbers.shape} was given, {wanted}")
+        if not np.isfinite(numbers).all():
+            raise _core.ScenarioError(f"action: {numbers.tolist()} was given, finite numbers are expected")
+        return [float(number) for number in numbers]
+
     @property
     def now_s(self) -> float:
         """The simulated time in seconds."""
@@ -87,6 +103,8 @@ class _Env(gymnasium.Env["NDArray[np.float32]", "NDArray[np.float32]"]):
         """The numbers of the run up to now, as `Result.summary` has them; ends the episode."""
         import json
 
+        if self._simulation is None:
+            raise gymnasium.error.ResetNeeded("summary: there is no episode yet: call reset() first")
         summary: dict[str, Any] = json.loads(self._simulation.finish(self._now < self._end).summary_json())
         self._now = self._simulation.duration_s
         return summary
@@ -156,11 +174,12 @@ class ControllerEnv(_Env):
 
     def step(self, action: NDArray[np.float32]) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Let an interval pass with another window or rate."""
-        factor = 2.0 ** float(action[0])
+        factor = 2.0 ** min(max(self._checked(action)[0], -1.0), 1.0)
         if self._paced:
             self._rate = min(max(self._rate * factor, _LEAST_BPS), self._most[1])
         else:
             self._window = min(max(self._window * factor, 1.0), self._most[0])
+        assert self._simulation
         self._now += self._interval
         rtt, least, bytes_, in_flight, delivered, lost = self._steering.step(
             self._simulation, self._now, self._window, self._rate
@@ -228,8 +247,10 @@ class SchedulerEnv(_Env):
 
     def step(self, action: NDArray[np.float32]) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Let an interval pass with these weights."""
+        weights = self._checked(action)
+        assert self._simulation
         self._now += self._interval
-        users = np.array(self._queues.step(self._simulation, self._now, action.tolist()), np.float64)
+        users = np.array(self._queues.step(self._simulation, self._now, weights), np.float64)
         users[:, 3] *= 8e-6 / self._interval
         seen = users.astype(np.float32).reshape(-1)
         if self._reward:

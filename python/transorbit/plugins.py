@@ -208,6 +208,17 @@ def _named(kind: str, choice: object) -> str | None:
 
 def mentioned(table: object) -> list[Plugin]:
     """What tables of any shape may ask for, such as the axes of a sweep, and is registered."""
+    return [plugin for key in _mentioned(table) if (plugin := REGISTRY.get(*key))]
+
+
+def options(table: object) -> str:
+    """The options by which a command runs what a result folder has kept of these tables' plugins."""
+    files = (_file(kind, name) for kind, name in _mentioned(table))
+    return "".join(f" --plugin {file}" for file in files)
+
+
+def _mentioned(table: object) -> list[tuple[str, str]]:
+    """Kinds and names in tables of any shape."""
     names: set[tuple[str, str]] = set()
 
     def walk(value: object) -> None:
@@ -220,10 +231,11 @@ def mentioned(table: object) -> list[Plugin]:
                 walk(item)
         elif isinstance(value, str) and "{" in value:
             # A value as `--set` writes it.
-            names.update((kind, name) for kind in KINDS for name in re.findall(r'name *= *["\']([^"\']+)', value))
+            found = ((kind, name) for kind in KINDS for name in re.findall(r'name *= *["\']([^"\']+)', value))
+            names.update(key for key in found if REGISTRY.get(*key))
 
     walk(table)
-    return [plugin for key in sorted(names) if (plugin := REGISTRY.get(*key))]
+    return sorted(names)
 
 
 def shipped(toml: str) -> tuple[Shipped, ...]:
@@ -252,13 +264,17 @@ def kept(plugins: Iterable[Plugin]) -> tuple[_inputs.Input, ...]:
     for plugin in plugins:
         text, reason = _text(plugin)
         contents = f"# The source of this {plugin.kind} could not be kept: {reason}.\n" if text is None else text
-        plain = re.sub(r"[^a-z0-9._-]", "_", plugin.name)
-        # Two names may not share a file, on no disk.
-        told = plain if plain == plugin.name else f"{plain}-{_sha256(plugin.name)[:8]}"
-        file = f"{plugin.kind}-{told}.py"
-        data = contents.encode()
-        inputs.append(_inputs.Input(f"{plugin.kind} {plugin.name}", f"plugins/{file}", _sha256(contents), data))
+        file, data = _file(plugin.kind, plugin.name), contents.encode()
+        inputs.append(_inputs.Input(f"{plugin.kind} {plugin.name}", file, _sha256(contents), data))
     return tuple(inputs)
+
+
+def _file(kind: str, name: str) -> str:
+    """Where a result folder keeps a source."""
+    plain = re.sub(r"[^a-z0-9._-]", "_", name)
+    # Two names may not share a file, on no disk.
+    told = plain if plain == name else f"{plain}-{_sha256(name)[:8]}"
+    return f"plugins/{kind}-{told}.py"
 
 
 def write(plugins: Iterable[Plugin], directory: Path) -> None:

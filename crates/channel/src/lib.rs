@@ -167,6 +167,11 @@ pub trait ChannelModel: Send + Sync + fmt::Debug {
     fn speed_mps(&self) -> Option<f64> {
         None
     }
+
+    /// The memory that the channel of a user takes, about: bytes.
+    fn user_bytes(&self) -> u64 {
+        512
+    }
 }
 
 /// Makes the random generator of a purpose ("states", "shadowing", "multipath", "erasures", and the same with "law-" in

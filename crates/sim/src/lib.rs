@@ -19,7 +19,7 @@ pub use link::{Choose, QueueState};
 pub use offers::{LoggedOffer, ReplayError};
 pub use plan::inputs::KeptInput;
 pub use plan::plans::Plans;
-pub use plan::{Plan, channel_streams, draw_law, load_channel};
+pub use plan::{Plan, channel_streams, check_users, draw_law, load_channel};
 pub use record::{
     CAUSES, Cause, ChannelSummary, Column, Conservation, FlowSummary, Lost, PathSummary, PepSummary, Record, Summary,
     Table, UsersSummary, columns,

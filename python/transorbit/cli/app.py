@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 
 import transorbit as to
-from transorbit import _folder
+from transorbit import _figures, _folder
 from transorbit._capacity import DEFAULT_USERS
 from transorbit._names import hint
 from transorbit.cli import parse, show
@@ -133,7 +133,8 @@ def run(
         print("transorbit: without --out there is no folder for the packets; none are written", file=sys.stderr)
         ready = ready.set("record.packets=none")
     above = directory.absolute().parent if directory else None
-    result, stopped = _run(ready, root, bar=not quiet, scratch=above)
+    with _figures.imported_meanwhile(wanted=directory is not None and plots is not False):
+        result, stopped = _run(ready, root, bar=not quiet, scratch=above)
     if json_:
         print(json.dumps(result.summary, indent=2, ensure_ascii=False), flush=True)
     elif not quiet:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -51,9 +52,26 @@ Title = Annotated[
 ]
 
 
+# What the core says of a name in a scenario that nobody has registered.
+_UNREGISTERED = "no script has registered"
+# Characters of a line of an example: with what stands around it, as many as a terminal has at least.
+_EXAMPLE = 72
+
+
 def examples(*commands: str) -> str:
-    """The end of a command's help."""
-    return "\n".join(["Examples:", *(f"    {command}" for command in commands)])
+    """The end of a command's help; what is longer than a line goes on as a shell reads it."""
+    return "\n".join(["Examples:", *(f"    {_broken(command)}" for command in commands)])
+
+
+def _broken(command: str) -> str:
+    """The command in lines of a terminal, each but the last with a backslash at its end."""
+    lines = [""]
+    # What stands in quotes, or behind an option, is not parted from it.
+    for part in re.findall(r"""(?:--?[\w-]+ (?!-))?(?:[^\s"']|"[^"]*"|'[^']*')+""", command.replace("\\\n", " ")):
+        if lines[-1] and len(lines[-1]) + 1 + len(part) > _EXAMPLE:
+            lines.append("    ")
+        lines[-1] += part if not lines[-1].strip() else f" {part}"
+    return " \\\n    ".join(lines)
 
 
 def load(path: Path, settings: list[str] | None, *, outside: bool = False) -> to.Scenario:
@@ -61,9 +79,11 @@ def load(path: Path, settings: list[str] | None, *, outside: bool = False) -> to
     try:
         scenario = to.Scenario.load(path, outside=outside).set(*(settings or []))
         scenario.check()
-    except to.ScenarioError:
+    except to.ScenarioError as error:
         if "scenario" in keys(path):
             raise UsageError(f"{path}: this is a sweep: transorbit sweep {path}") from None
+        if _UNREGISTERED in str(error):
+            raise UsageError(f"{error}; --plugin FILE runs the Python file that registers it") from None
         raise
     return scenario
 

@@ -38,14 +38,17 @@ def scenarios(*, json_: Annotated[bool, Parameter(name="--json", negative="")] =
     print("\n`transorbit init NAME` writes one into this folder, with comments, to be changed.")
 
 
-def init(name: str = "leo-tcp", /, *, out: Path = Path(), force: Force = False) -> None:
+def init(name: str | None = None, /, *, out: Path = Path(), force: Force = False) -> None:
     """Write a scenario with comments into this folder, to be changed, and the schema by which editors complete it.
 
     Args:
-        name: A name of `transorbit scenarios`.
+        name: A name of `transorbit scenarios`; without one they are listed, and nothing is written.
         out: Another folder.
         force: Replace files of the same names.
     """
+    if name is None:
+        scenarios()
+        return
     source = _content.scenario(name)
     files = {file.name: _own(file) for file in (source, *_content.needed(source))}
     if any(_has_schema(file) for file in files):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from rich.console import JustifyMethod
     from rich.table import Table
     from rich.text import Text
 
@@ -21,6 +22,8 @@ _ENDLESS = 10_000
 _SHORT = 10
 # Words of this length are not broken either.
 _WORD = 24
+# Characters between two columns.
+_GAP = 2
 
 
 @dataclass(frozen=True)
@@ -37,25 +40,45 @@ class Column:
 
 
 def table(columns: Sequence[Column | str], rows: Iterable[Sequence[object]]) -> list[str]:
-    """The lines of a table. A column given as text is one of numbers, but the first holds words."""
+    """The lines of a table. A column given as text is one of numbers, but the first holds words.
+
+    Columns for which a terminal has no room stand in a table below, beside the first column.
+    """
     named = [one if isinstance(one, Column) else Column(one, words=place == 0) for place, one in enumerate(columns)]
     body = [[str(cell) for cell in row] for row in rows]
-    grid = _grid(header=any(column.head for column in named))
-    for place, column in enumerate(named):
-        broad = max((len(row[place]) for row in body), default=0)
-        head = _folded(column.head, broad)
-        least = max(map(len, head.split("\n")))
-        least = max(least, min(broad, _WORD) if column.words else broad)
-        grid.add_column(
-            head,
-            justify="left" if column.words else "right",
-            vertical="top",
-            no_wrap=not column.words,
-            min_width=least,
-        )
-    for row in body:
-        grid.add_row(*map(_plain, row))
-    return _lines(grid)
+    fitted = [_fitted(column, [row[place] for row in body]) for place, column in enumerate(named)]
+    lines: list[str] = []
+    for part in _parts([least for _, least in fitted], _room()):
+        grid = _grid(header=any(named[place].head for place in part))
+        for place in part:
+            head, least = fitted[place]
+            words = named[place].words
+            justify: JustifyMethod = "left" if words else "right"
+            grid.add_column(head, justify=justify, vertical="top", no_wrap=not words, min_width=least)
+        for row in body:
+            grid.add_row(*(_plain(row[place]) for place in part))
+        lines += [*([""] if lines else []), *_lines(grid)]
+    return lines
+
+
+def _fitted(column: Column, cells: Sequence[str]) -> tuple[str, int]:
+    """A heading in lines that suit what is below it, and how broad the column is at least."""
+    broad = max(map(len, cells), default=0)
+    head = _folded(column.head, broad)
+    return head, max(*map(len, head.split("\n")), min(broad, _WORD) if column.words else broad)
+
+
+def _parts(widths: Sequence[int], room: int) -> list[list[int]]:
+    """The places of columns of which so many characters have room beside each other, each time after the first."""
+    parts = [[0]]
+    used = widths[0]
+    for place, width in enumerate(widths[1:], start=1):
+        if used + _GAP + width > room and len(parts[-1]) > 1:
+            parts.append([0])
+            used = widths[0]
+        parts[-1].append(place)
+        used += _GAP + width
+    return parts
 
 
 def facts(named: Iterable[tuple[str, str]]) -> list[str]:
@@ -74,7 +97,7 @@ def facts(named: Iterable[tuple[str, str]]) -> list[str]:
 def _grid(*, header: bool) -> Table:
     from rich.table import Table
 
-    return Table(box=None, show_header=header, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    return Table(box=None, show_header=header, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
 
 
 def _plain(text: str) -> Text:
@@ -105,16 +128,25 @@ def _lines(grid: Table) -> list[str]:
     # Words of a fold stand at the bottom, over their numbers.
     for column in grid.columns:
         column.header = _plain(str(column.header))
-    is_terminal = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-    wide = Console().width if is_terminal else _ENDLESS
-    styled = is_terminal and not os.environ.get("NO_COLOR")
+    styled = _is_terminal() and not os.environ.get("NO_COLOR")
     # Numbers are whole, also where the terminal is too narrow for them.
     measuring = Console(file=StringIO(), width=_ENDLESS)
     least = Measurement.get(measuring, measuring.options, grid).minimum
     # The environment must not colour what a program reads.
     console = Console(
-        file=StringIO(), width=max(wide, least), force_terminal=styled, no_color=not styled, highlight=False
+        file=StringIO(), width=max(_room(), least), force_terminal=styled, no_color=not styled, highlight=False
     )
     console.print(grid)
     text = console.file.getvalue()  # type: ignore[attr-defined]
     return [line.rstrip() for line in text.splitlines()]
+
+
+def _is_terminal() -> bool:
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _room() -> int:
+    """Characters that a line has."""
+    from rich.console import Console
+
+    return Console().width if _is_terminal() else _ENDLESS

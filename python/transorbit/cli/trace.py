@@ -88,7 +88,7 @@ def import_(
     for name in table.columns[1:]:
         values = table[name].drop_nulls()
         empty = table.height - len(values)
-        least, middle, most = (_numbers.number(float(values.quantile(at) or 0.0)) for at in (0.0, 0.5, 1.0))
+        least, middle, most = (_numbers.number(_quantile(values, share)) for share in (0.0, 0.5, 1.0))
         told = f"median {middle}, {least} to {most}" if len(values) else "nothing"
         rows.append((f"  {name}", told + (f"; {empty} empty" if empty else "")))
     print("\n".join(facts(rows)))
@@ -98,6 +98,11 @@ def import_(
         return
     to.trace.write(found, out)
     print(f"written: {out}\n  path = {_as_path(table, out)}")
+
+
+def _quantile(values: pl.Series, share: float) -> float:
+    """Between the two in the middle, of an even count."""
+    return float(values.quantile(share, "linear") or 0.0)
 
 
 def _check(found: to.trace.Measurement, file: Path) -> None:
@@ -139,6 +144,7 @@ def _columns(given: list[str] | None) -> dict[str, str]:
     help_epilogue=examples(
         "transorbit trace show path.csv",
         "transorbit trace show path.csv --plot path.svg",
+        "transorbit trace show mine.csv --column time_s=when --column rtt_ms='ping avg'",
         "transorbit trace show ping.log --path '{ format = \"ping\" }' --csv points.csv",
         "transorbit trace show --path '{ kind = \"starlink\" }' --duration '10 min' --plot starlink.svg",
     )
@@ -148,6 +154,7 @@ def show(
     /,
     *,
     path: str | None = None,
+    column: Columns = None,
     duration: str | None = None,
     seed: str = "1",
     csv: Csv = None,
@@ -164,14 +171,16 @@ def show(
         seed: Of the run, for a path that chance makes.
     """
     look = check_plot(plot, width, title)
+    if column and file is None:
+        raise UsageError("--column: names a column of the file, and none is given")
     asked: dict[str, Any] = parse.choice("--path", path) if path else {}  # type: ignore[assignment]
     if file is not None:
-        asked = {"kind": "trace", "file": str(file), **asked}
+        columns = {"columns": _columns(column)} if column else {}
+        asked = {"kind": "trace", "file": str(file), **columns, **asked}
     if not isinstance(asked, dict) or "kind" not in asked:
         raise UsageError("give the file of a path, or --path with its kind")
-    table = to.trace.course(
-        asked, duration_s=None if duration is None else parse.seconds("--duration", duration), seed=parse.seed(seed)
-    )
+    seconds = None if duration is None else parse.seconds("--duration", duration)
+    table = to.trace.course(asked, duration_s=seconds, seed=parse.seed(seed))
     write_csv(table, csv)
     if csv != Path("-"):
         print(_shown(table))

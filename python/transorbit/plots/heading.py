@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
-from matplotlib.text import Text
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import LogFormatter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     import polars as pl
     from matplotlib.artist import Artist
@@ -30,6 +29,8 @@ _POINTS_PER_IN = 72
 _NOTEBOOK_DPI, _NOTEBOOK_COLOURS = 100, 64
 # Legend, ticks and the name of the horizontal axis take this much of a panel's height; no name is broken finer.
 _AROUND_PANEL_IN, _LEAST_NAME_IN = 0.9, 1.1
+#: Parameters of matplotlib for text: it is no formula.
+TEXT: Any = {"text.parse_math": False}
 
 
 class Chart(Figure):
@@ -52,23 +53,17 @@ class Chart(Figure):
             return small.getvalue()
 
     def draw(self, renderer: Any) -> None:
-        """Draw it; what users write is text, and a dollar in it begins no formula."""
-        for text in _written(self):
-            text.set_parse_math(False)
-        super().draw(renderer)
-
-
-def _written(fig: Figure) -> Iterator[Text]:
-    """All text but the numbers at logarithmic axes, which are formulas."""
-    numbers: set[Artist] = set()
-    for ax in fig.axes:
-        # Settles the limits: a logarithmic axis has no ticks before.
-        ax.viewLim  # noqa: B018
-        for axis in (ax.xaxis, ax.yaxis):
+        """Draw it; what users write is text, and a dollar in it begins no formula, but at a logarithmic axis."""
+        for axis in (axis for ax in self.axes for axis in (ax.xaxis, ax.yaxis)):
             if isinstance(axis.get_major_formatter(), LogFormatter):
-                ticks = (*axis.get_major_ticks(), *axis.get_minor_ticks())
-                numbers |= {label for tick in ticks for label in (tick.label1, tick.label2)}
-    return (text for text in fig.findobj(Text) if isinstance(text, Text) and text not in numbers)
+                # Settles the limits: a logarithmic axis has no ticks before.
+                axis.axes.viewLim  # noqa: B018
+                for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
+                    tick.label1.set_parse_math(True)
+                    tick.label2.set_parse_math(True)
+        # Of ticks that are made while it is drawn.
+        with mpl.rc_context(TEXT):
+            super().draw(renderer)
 
 
 def width_in(text: str, size: float, *, bold: bool = False) -> float:

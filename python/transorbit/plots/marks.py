@@ -133,7 +133,8 @@ def bars(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:
     slot = _BAR_WIDTH / len(p.by())
     part = 1.0 if theirs is None else 0.55
     for ax, panel, index, by in p.each():
-        left = -_BAR_WIDTH / 2 + index * slot
+        # What is left of its place lies at both sides of a bar.
+        left = -_BAR_WIDTH / 2 + (index + 0.03) * slot
         own = _placed(p.rows(ours, panel, by), x, at)
         middle, bottom, top = (own[name] / unit for name in (mean, low, high))
         ax.bar(own["\0at"] + left, middle, slot * part * 0.94, align="edge", **_fill(index))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from transorbit import _numbers
 from transorbit.plots import heading, style
 
 if TYPE_CHECKING:
@@ -140,7 +141,9 @@ def goodput_panel(ax: Axes, result: Result, series: pl.DataFrame | None = None, 
         ax.plot(total["time_s"], total["goodput_bps"], color=style.BLACK if each else style.BLUE, label=label)
     if each:
         _lines(ax, series, "goodput_bps", result)
-    ax.axhline(mean, color=style.GREY, linewidth=0.9, linestyle=(0, (4, 3)), label=f"mean {mean:.3g} Mbit/s")
+    ax.axhline(
+        mean, color=style.GREY, linewidth=0.9, linestyle=(0, (4, 3)), label=f"mean {_numbers.number(mean, 3)} Mbit/s"
+    )
     ax.set_ylim(bottom=0)
     return total["goodput_bps"]
 

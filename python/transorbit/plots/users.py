@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.ticker import MaxNLocator
 
+from transorbit import _numbers
 from transorbit.plots import heading, style
 from transorbit.plots.scales import plain
 
@@ -38,7 +39,9 @@ def goodput_by_user(result: Result, **look: Unpack[style.Look]) -> Figure | None
     with style.plain(title=_title("Goodput by user", result), look=look) as (fig, [ax]):
         _cdf(ax, [value / scale for value in kbps])
         mean = users["goodput_mean_bps"] / 1e3 / scale
-        ax.axvline(mean, color=style.GREY, linewidth=0.9, linestyle=_DASHED, label=f"mean {mean:.3g} {unit}")
+        ax.axvline(
+            mean, color=style.GREY, linewidth=0.9, linestyle=_DASHED, label=f"mean {_numbers.number(mean, 3)} {unit}"
+        )
         ax.set_xlabel(f"Goodput ({unit})")
         ax.set_ylabel("Users with at most this (%)")
         _horizontal(ax, [value / scale for value in kbps])

@@ -112,7 +112,9 @@ def packets(made: Page, conservation: dict[str, Any]) -> None:
     created = conservation["created"]
     fates = [("delivered", conservation["delivered"])]
     causes, drops = _columns.causes(), conservation["dropped_by_reason"].items()
-    fates += [(f"dropped: {causes[reason]['words']}", count) for reason, count in drops if count]
+    fates += [
+        (f"dropped: {causes[reason]['words'].removeprefix('dropped ')}", count) for reason, count in drops if count
+    ]
     fates.append(("under way at the end", conservation["in_flight"]))
     rows: list[list[object]] = [[name, count, _share(count, created)] for name, count in fates]
     rows.append([Cell("created"), created, _share(created, created)])

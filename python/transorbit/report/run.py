@@ -7,7 +7,7 @@ import statistics
 import tomllib
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _columns
+from transorbit import _columns, plugins
 from transorbit.report import averages, network, series, text, tiles
 from transorbit.report.page import Cell, Page, number
 
@@ -70,15 +70,8 @@ def _definitions(result: Result) -> list[tuple[str, str, str]]:
 
 def _again(result: Result) -> str:
     """The command that gives the same result."""
-    command = f"transorbit run scenario.toml --seed {result.summary['seed']}"
-    scheduler = tomllib.loads(result.scenario_toml).get("last_hop", {}).get("scheduler", {})
-    kind = scheduler.get("kind") if isinstance(scheduler, dict) else scheduler
-    from transorbit.scenario import registries
-
-    ours = {
-        entry["name"] for registry in registries() if registry["name"] == "schedulers" for entry in registry["entries"]
-    }
-    return command if kind is None or kind in ours else f"{command} --plugin SCHEDULER.py"
+    options = plugins.options(tomllib.loads(result.scenario_toml))
+    return f"transorbit run scenario.toml --seed {result.summary['seed']}{options}"
 
 
 def _drawings(made: Page, result: Result) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from transorbit import plugins
 from transorbit.report import differences, text
 from transorbit.report.page import Axis, Cell, Explorer, Measure, Page, Tile, interval, number
 
@@ -220,7 +222,8 @@ def _scenario(made: Page, result: SweepResult) -> None:
     if base is not None:
         made.code(base, label="Its scenario (TOML)", folded=True)
     files = "sweep.toml" if base is None else "sweep.toml and scenario.toml"
-    made.code("transorbit sweep sweep.toml", label=f"Save this as {files}, and this runs it again:")
+    own = plugins.options([tomllib.loads(result.sweep.to_toml()), tomllib.loads(base or "")])
+    made.code(f"transorbit sweep sweep.toml{own}", label=f"Save this as {files}, and this runs it again:")
 
 
 def _provenance(result: SweepResult) -> Iterator[tuple[str, object]]:

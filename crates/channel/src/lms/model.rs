@@ -181,6 +181,10 @@ impl<S: Site> ChannelModel for FadingModel<S> {
     fn speed_mps(&self) -> Option<f64> {
         Some(self.motion.speed_mps)
     }
+
+    fn user_bytes(&self) -> u64 {
+        2048 + self.multipath.user_bytes()
+    }
 }
 
 struct FadingChannel<S: Site, L> {
@@ -231,6 +235,9 @@ impl<S: Site, L: Level> Channel for FadingChannel<S, L> {
     }
 }
 
+/// Of which a period has eight samples a nanosecond apart.
+const MOST_DOPPLER_HZ: f64 = 125e6;
+
 impl Motion {
     /// The motion of a user; the sampling interval is checked if given and chosen if not.
     pub(crate) fn new(
@@ -242,6 +249,11 @@ impl Motion {
             return Err(FieldError::new("speed", format!("{speed} is out of range: must be more than 0 km/h")));
         }
         let doppler_hz = speed.as_mps() * carrier.as_hz() / SPEED_OF_LIGHT_MPS;
+        if doppler_hz > MOST_DOPPLER_HZ {
+            let [doppler, most] = [doppler_hz, MOST_DOPPLER_HZ].map(Frequency::from_hz);
+            let message = format!("{speed} at {carrier} is a Doppler shift of {doppler}: at most {most} are sampled");
+            return Err(FieldError::new("speed", message));
+        }
         // Whole nanoseconds; between 4 and 10 000 samples for a Doppler period.
         let bound = |samples: f64| Duration::from_secs_f64((1.0 / (samples * doppler_hz)).clamp(1e-9, 1e9));
         let (shortest, longest) = (bound(10_000.0), bound(4.0));

@@ -49,6 +49,11 @@ impl BandTables {
         BandTables { fft: InverseFft::new(block), block, below, above, band, weights }
     }
 
+    /// What a user holds: half a block of complex numbers, and half of the one before.
+    pub(crate) fn user_bytes(&self) -> u64 {
+        (self.block * size_of::<[f64; 2]>()) as u64
+    }
+
     fn draws(&self) -> usize {
         2 * (self.below.len() + self.above.len())
     }

@@ -23,6 +23,25 @@ pub fn load_channel(
     config.entry().load(files, geometry).map_err(|error| error.within("channel"))
 }
 
+/// What the channels of all users may take together: bytes.
+const MOST_CHANNEL_BYTES: u64 = 4 << 30;
+
+/// Checks that so many users' channels fit the memory.
+///
+/// # Errors
+/// They do not.
+pub fn check_users(model: &dyn ChannelModel, users: u32) -> Result<(), ScenarioError> {
+    let (each, most) = (model.user_bytes(), MOST_CHANNEL_BYTES / model.user_bytes());
+    if u64::from(users) <= most {
+        return Ok(());
+    }
+    let message = format!(
+        "{users} users have one of their own, each of {} KiB of memory: at most {most} users of such a channel are possible",
+        each / 1024
+    );
+    Err(ScenarioError::new("channel", message))
+}
+
 /// Random streams for one channel.
 pub fn channel_streams(streams: Streams, user: u64) -> impl FnMut(&'static str) -> Box<dyn Rng + Send> {
     move |purpose| Box::new(streams.stream(&format!("channel.{purpose}"), user))

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use access::{AccessConfig, AccessPlan};
 use channel::propagation;
-pub use channel::{channel_streams, load_channel};
+pub use channel::{channel_streams, check_users, load_channel};
 pub(crate) use flows::{FlowPlan, PepPlan};
 use flows::{flow_plans, padding_warnings};
 pub use law::draw_law;
@@ -53,6 +53,7 @@ impl Plan {
         let (path, path_warnings) = PathPlan::new(&config.path, config.duration, &mut files)?;
         let of_rate = follow_rate(&mut config, &path)?;
         let model = load_channel(&config.channel, &mut files, path.geometry().as_ref())?;
+        check_users(model.as_ref(), config.users())?;
         let hop = propagation(&config, &path)?;
         let base_rtt = (path.mean(config.duration) + hop.mean()) * 2;
         config.last_hop.check(base_rtt, config.users() as usize).map_err(|error| error.within("last_hop"))?;

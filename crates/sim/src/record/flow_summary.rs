@@ -16,7 +16,7 @@ pub(crate) struct FlowFacts<'a> {
     pub(crate) upward: bool,
     pub(crate) traffic: &'static str,
     pub(crate) transport: &'static str,
-    pub(crate) congestion: Option<&'static str>,
+    pub(crate) congestion: Option<&'a str>,
     pub(crate) record: &'a FlowRecord,
     /// Of the end that sends the data.
     pub(crate) counters: Counters,
@@ -104,7 +104,7 @@ flow_columns! {
         traffic: String = |f| f.traffic.to_owned();
         /// `tcp` or `udp`.
         transport: String = |f| f.transport.to_owned();
-        /// The congestion controller; `null` for `udp`.
+        /// The congestion controller, one of the user's own by its name; `null` for `udp`.
         "Congestion controller" congestion: Option<String> = |f| f.congestion.map(str::to_owned);
         /// Data that the receiving application got, in order and once (of UDP: what arrived), divided by the time from
         /// the opening of the flow to the end of the run (or to the last delivery of a finished transfer or call).

@@ -19,7 +19,7 @@ pub(super) struct Proxy {
     /// The connection between the server and the gateway.
     pub(super) terrestrial: u32,
     /// The congestion controller there.
-    pub(super) congestion: &'static str,
+    pub(super) congestion: Box<str>,
     /// The connection between the gateway and the user.
     satellite: u32,
     /// Bytes handed on to the user's connection, and bytes of them that the user has acknowledged.
@@ -32,10 +32,10 @@ pub(super) struct Proxy {
 
 impl Proxy {
     /// A proxy between two connections at rest.
-    pub(super) fn new(terrestrial: u32, congestion: &'static str, satellite: u32) -> Proxy {
+    pub(super) fn new(terrestrial: u32, congestion: &str, satellite: u32) -> Proxy {
         Proxy {
             terrestrial,
-            congestion,
+            congestion: congestion.into(),
             satellite,
             relayed: 0,
             released: 0,

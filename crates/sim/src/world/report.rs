@@ -240,7 +240,7 @@ impl World {
     fn summarise_proxy(&self, proxy: &Proxy) -> PepSummary {
         let counters = self.connections.end(proxy.terrestrial, Way::Forward).protocol().counters();
         PepSummary {
-            congestion: proxy.congestion.to_owned(),
+            congestion: proxy.congestion.to_string(),
             sent_packets: counters.data_segments_sent,
             retransmitted_packets: counters.retransmitted_segments,
             rto_events: counters.rto_events,

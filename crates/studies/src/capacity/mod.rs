@@ -22,8 +22,8 @@ use link::scheduler::max_rate::MaxRateConfig;
 use link::{Choose, LastHop, LastHopConfig, LastHopReport, LawRequest, QueueConfig, SchedulerConfig};
 use serde::Serialize;
 use sim::{
-    Choosers, Plan, Scenario, ScenarioConfig, ScenarioError, UsersSummary, channel_streams, draw_law, last_hop_streams,
-    positive,
+    Choosers, Plan, Scenario, ScenarioConfig, ScenarioError, UsersSummary, channel_streams, check_users, draw_law,
+    last_hop_streams, positive,
 };
 use units::{Duration, Time};
 
@@ -166,6 +166,7 @@ impl CapacityStudy {
         let seed = options.seed.unwrap_or(config.seed);
         let cases = cases(scenario, config, options)?;
         for case in &cases {
+            check_users(plan.model.as_ref(), case.users)?;
             case.last_hop.check(BASE_RTT, case.users as usize).map_err(|error| error.within("last_hop"))?;
         }
         let one = LawRequest { transmissions: 1, spacing: config.last_hop.feedback_rtt(plan.hop.mean()) };

@@ -57,6 +57,10 @@ impl Kind for ExternalConfig {
         plugin::check_registered("controller", &self.name, registered)
     }
 
+    fn name(&self) -> Option<&str> {
+        Some(&self.name)
+    }
+
     fn supply(&mut self, find: &mut FindControl<'_>) -> Result<(), FieldError> {
         self.maker.supply("controller", &self.name, find)
     }

@@ -67,6 +67,11 @@ pub trait Kind {
         Ok(())
     }
 
+    /// Its name, where it is not that of its kind.
+    fn name(&self) -> Option<&str> {
+        None
+    }
+
     /// Takes what makes the controllers of the code that it names, if any: to be called before [`Kind::build`].
     ///
     /// # Errors

@@ -87,7 +87,7 @@ pub enum Service {
 /// A transport with nothing left open, for the flows of an entry of a scenario.
 pub trait Transport: Debug + Send + Sync {
     /// The name of its congestion controller; `None` if it has none.
-    fn congestion(&self) -> Option<&'static str> {
+    fn congestion(&self) -> Option<&str> {
         None
     }
 

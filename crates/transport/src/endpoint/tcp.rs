@@ -43,8 +43,9 @@ struct Tcp {
 }
 
 impl Transport for Tcp {
-    fn congestion(&self) -> Option<&'static str> {
-        Some(self.settings.congestion.kind())
+    fn congestion(&self) -> Option<&str> {
+        let congestion = &self.settings.congestion;
+        Some(congestion.entry().name().unwrap_or(congestion.kind()))
     }
 
     fn supplied(&self, find: &mut FindControl<'_>) -> Result<Option<Arc<dyn Transport>>, FieldError> {
