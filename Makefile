@@ -89,6 +89,7 @@ validation: setup ## Judge every claim of the papers, and write the tables and f
 	for script in tauran-2018/constellation_pictures tauran-2018/beyond_chapter_6 kuhn-2015/beyond; do \
 		PYTHONPATH=papers $(BIN)/python papers/$$script.py || exit 1; done
 	$(BIN)/transorbit reproduce --docs docs/validation
+	PYTHONPATH=papers $(BIN)/python papers/readme.py
 
 cross-validation: setup ## Hold TCP's goodput against a Linux kernel, ns-2 and ns-3
 	$(BIN)/python validation/cross_validation.py

@@ -11,8 +11,9 @@ import pytest
 
 import transorbit as to
 from transorbit.reproduce import claims, figures, items
-from transorbit.reproduce.items import Claim, Predicate
+from transorbit.reproduce.items import Claim
 from transorbit.reproduce.tables import Tables
+from transorbit.reproduce.tolerance import Predicate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +35,7 @@ def tables(values: Sequence[float | None], **columns: list[Any]) -> Tables:
 
 
 def claim(statistic: str, predicate: Predicate = ABOVE_ZERO, **options: Any) -> Claim:
-    return Claim(name="c", says="It is so", statistic=statistic, predicate=predicate, **options)
+    return Claim(name="c", kind="direction", says="It is so", statistic=statistic, predicate=predicate, **options)
 
 
 # ---- predicates and verdicts

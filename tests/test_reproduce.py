@@ -16,7 +16,7 @@ import transorbit as to
 from conftest import ROOT, Outcome
 from transorbit.report.page import MISSING
 from transorbit.reproduce import figures, items, page, reproduce, run, study, table
-from transorbit.reproduce.items import Predicate
+from transorbit.reproduce.tolerance import Predicate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +45,7 @@ def item(tmp_path: Path, text: str, name: str = "table-1") -> Path:
 
 
 STUDY = 'title = "One"\n[study]\nfunction = "studies:one"\n'
-CLAIM = '[[claims]]\nname = "first"\nsays = "It is so"\nstatistic = "avg(x)"\nabove = 0\n'
+CLAIM = '[[claims]]\nname = "first"\nkind = "direction"\nsays = "It is so"\nstatistic = "avg(x)"\nabove = 0\n'
 
 
 @pytest.mark.parametrize(
@@ -62,6 +62,30 @@ CLAIM = '[[claims]]\nname = "first"\nsays = "It is so"\nstatistic = "avg(x)"\nab
             "statistic: must be one expression",
         ),
         (STUDY + CLAIM + CLAIM, 'claim "first": the name is given twice'),
+        (STUDY + CLAIM.replace('kind = "direction"\n', ""), 'claim "first": kind: is missing'),
+        (STUDY + CLAIM.replace('"direction"', '"sign"'), "kind: 'sign' was given, one of arithmetic, direction, "),
+        (STUDY + CLAIM.replace("above = 0", "above = 0.2"), "above 0.2 is a limit that the paper does not name: say"),
+        (
+            STUDY + CLAIM.replace("above = 0", "between = [0.7, 1.3]\npaper_value = 1.00"),
+            "between 0.7 and 1.3 is wider than what is published, 0.995 to 1.005 with its rounding: say why in reason",
+        ),
+        (STUDY + CLAIM.replace('"direction"', '"number"'), "above 0 is no tolerance around a number: say why"),
+        (STUDY + CLAIM + 'repeats = "table-1#first"\n', "repeats: table-1#first: PAPER/ITEM#CLAIM is expected"),
+        (STUDY + CLAIM + 'repeats = "some-2020/table-2#first"\n', "no such item; did you mean some-2020/table-1?"),
+        (STUDY + CLAIM + 'repeats = "some-2020/table-1#first"\n', "no such claim of some-2020/table-1"),
+        (
+            STUDY
+            + CLAIM
+            + 'repeats = "some-2020/table-1#second"\n'
+            + CLAIM.replace("first", "second")
+            + 'repeats = "some-2020/table-1#first"\n',
+            "that repeats some-2020/table-1#first: name the first of them",
+        ),
+        (STUDY + CLAIM + 'cells = { value = "x", of = ["y"] }\n', "statistic: the cells give it"),
+        (
+            STUDY + CLAIM.replace('statistic = "avg(x)"\nabove = 0', 'cells = { value = "x", of = ["y"] }'),
+            "cells: the item has no published values",
+        ),
         (STUDY + CLAIM + 'test = "pooled "\n', "test: 'pooled ' was given, one of paired, pooled is expected"),
         (STUDY + CLAIM + 'from = "nothing"\n', "from: 'nothing' was given, one of flows, published, results"),
         (STUDY + CLAIM + 'for_each = "snr"\n', "for_each: 'snr' was given, a list of names is expected"),
@@ -134,7 +158,8 @@ def test_the_records_have_these_keys_and_verdicts(done: Any) -> None:
     records = json.loads((done.out / "reproduction.json").read_text())
 
     assert records == done.records
-    keys = ["paper", "item", "claim", "verdict", "paper_value", "our_value", "interval", "note"]
+    keys = ["paper", "item", "name", "kind", "claim", "verdict", "paper_value", "our_value", "interval", "note"]
+    keys += ["reason", "repeats"]
     assert all(list(record) == keys for record in records)
     assert [(record["item"], record["verdict"]) for record in records] == [
         ("figure-1", "holds"),
@@ -251,7 +276,10 @@ def test_the_table_of_the_documentation(done: Any, tmp_path: Path) -> None:
     page = (tmp_path / "docs/reproduction.md").read_text()
     assert "5 claims: 2 hold, 2 hold weakly, 1 does not hold." in page
     assert f"Transorbit {to.__version__}, root seed 1, full." in page
-    assert "| **does not hold** | figure-1 | Losses raise the goodput |" in page
+    assert "| **does not hold** | direction | figure-1 | Losses raise the goodput | - | above 0 Mbit/s |" in page
+    assert "0 of 3 directions and 2 of 2 thresholds that the papers state hold." in page
+    assert "| threshold | above or below a number that the sentence names | 2 | 0 | 0 |" in page
+    assert "Tolerance: More than a tenth." in page
     assert "[the investigation](chapter-4.md#what-differs-and-why)" in page
     assert "](figures/lab-2026/figure-1-1.svg)" not in page, "plots are not in the repository"
     assert "](figures/lab-2026/figure-1-1.svg)" in (tmp_path / "docs/figures.md").read_text()

@@ -19,8 +19,9 @@ from transorbit.reproduce.tables import columns, quoted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from transorbit.reproduce.items import Claim, Predicate
+    from transorbit.reproduce.items import Claim
     from transorbit.reproduce.tables import Tables
+    from transorbit.reproduce.tolerance import Predicate
 
 HOLDS, WEAKLY, DOES_NOT, ERROR = "holds", "holds weakly", "does not hold", "error"
 #: From the best to the worst.

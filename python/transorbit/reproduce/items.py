@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from transorbit._core import ScenarioError
 from transorbit._names import hint_or_all
-from transorbit.reproduce import fields
+from transorbit.reproduce import cells, fields, tolerance
+from transorbit.reproduce.tolerance import Predicate
 from transorbit.sweep import sql
 
 if TYPE_CHECKING:
@@ -28,40 +29,24 @@ _ITEM_KEYS = ("title", "where", "description", "like", "claims", *_INHERITED)
 _QUICK_KEYS = ("replications", "set", "only", "most", "leave_out")
 _PLOT_KEYS = ("kind", "x", "y", "by", "panels", "from", "title", "log", "share", "height")
 _CLAIM_KEYS = (
-    *("name", "says", "where", "statistic", "unit", "above", "below", "between", "paper_value"),
-    *("for_each", "test", "note", "investigation", "from"),
+    *("name", "kind", "says", "where", "statistic", "unit", "above", "below", "between", "paper_value", "reason"),
+    *("for_each", "test", "note", "investigation", "from", "repeats", "cells"),
 )
 
 
 @dataclass(frozen=True)
-class Predicate:
-    """The condition of a claim on its statistic: above a bound, below one, or between two (both included)."""
-
-    low: float | None
-    high: float | None
-    closed: bool = False
-
-    def holds(self, value: float) -> bool:
-        """Whether the value is one that the claim allows."""
-        return self.margin(value) > 0 or (self.closed and self.margin(value) == 0)
-
-    def margin(self, value: float) -> float:
-        """How far inside the value is; negative outside."""
-        above = float("inf") if self.low is None else value - self.low
-        below = float("inf") if self.high is None else self.high - value
-        return min(above, below)
-
-    def __str__(self) -> str:
-        if self.closed:
-            return f"between {self.low:g} and {self.high:g}"
-        return f"below {self.high:g}" if self.low is None else f"above {self.low:g}"
-
-
-@dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper, and the statistic over our results by which it is judged."""
+    """A sentence of a paper, and the statistic over our results by which it is judged.
+
+    Attributes:
+        kind: one of `tolerance.KINDS`.
+        reason: why the predicate is wider than what is published; empty if it is not.
+        repeats: the claim, PAPER/ITEM#NAME, that is of the same sentence; both are counted as one.
+        only_where: of a cell of a table, which rows of `results` it is about.
+    """
 
     name: str
+    kind: str
     says: str
     statistic: str
     predicate: Predicate
@@ -73,6 +58,9 @@ class Claim:
     note: str = ""
     investigation: str = ""
     table: str = "results"
+    reason: str = ""
+    repeats: str = ""
+    only_where: str = ""
 
 
 @dataclass(frozen=True)
@@ -208,8 +196,39 @@ class _Reader:
             table=_table(sections, path, {"results", "flows", *views}),
             views=views,
             labels=fields.texts(sections, "labels", path),
-            claims=_claims(raw, path, {*TABLES, *views}),
+            claims=self._claims(raw, path, {*TABLES, *views}, published and published["sql"], origins),
         )
+
+    def _claims(
+        self, raw: Mapping[str, Any], path: Path, tables: set[str], published: str | None, origins: Mapping[str, Path]
+    ) -> tuple[Claim, ...]:
+        listed = raw.get("claims", [])
+        if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+            raise ScenarioError(f"{path}: claims: one [[claims]] for each claim is expected")
+        folder = origins.get("published", path).parent
+        claims = _claims(
+            [one for given in listed for one in cells.spread(given, published, folder, path)], path, tables
+        )
+        for claim in claims:
+            if claim.repeats:
+                self._repeated(claim, path)
+        return claims
+
+    def _repeated(self, claim: Claim, path: Path) -> None:
+        """Refuse a claim that repeats one that is not there, or that itself repeats another."""
+        at = f'{path}: claim "{claim.name}": repeats: {claim.repeats}'
+        item, _, name = claim.repeats.partition("#")
+        other = self._folder / f"{item}.toml"
+        if item.count("/") != 1 or not name:
+            raise ScenarioError(f"{at}: PAPER/ITEM#CLAIM is expected")
+        if not other.is_file():
+            raise ScenarioError(f"{at}: no such item{hint_or_all(item, self._names())}")
+        theirs = {one.get("name"): one for one in self._read(other).get("claims", []) if isinstance(one, dict)}
+        if name not in theirs or (other == path and name == claim.name):
+            others = [str(one) for one in theirs if other != path or one != claim.name]
+            raise ScenarioError(f"{at}: no such claim of {item}{hint_or_all(name, others)}")
+        if "repeats" in theirs[name]:
+            raise ScenarioError(f"{at}: that repeats {theirs[name]['repeats']}: name the first of them")
 
     def _sections(self, path: Path, seen: tuple[Path, ...]) -> tuple[dict[str, Any], dict[str, Path]]:
         """The sections that an item has or inherits, and the file that each was written in."""
@@ -225,19 +244,26 @@ class _Reader:
         if other in (*seen, path):
             raise ScenarioError(f"{path}: like: {like}: items that are like each other")
         if not other.is_file():
-            names = [f"{file.parent.name}/{file.stem}" for file in self._folder.glob("*/*.toml")]
-            names = [name for name in names if not name.endswith("/paper")]
-            raise ScenarioError(f"{path}: like: {like}: no such item{hint_or_all(like, names)}")
+            raise ScenarioError(f"{path}: like: {like}: no such item{hint_or_all(like, self._names())}")
         theirs, where = self._sections(other, (*seen, path))
         # An item's own sweep is not computed by the other's function, nor the other way round.
         own = {"sweep", "study"} & sections.keys()
         theirs = {name: value for name, value in theirs.items() if not (own and name in {"sweep", "study"})}
         return theirs | sections, where | origins
 
+    def _names(self) -> list[str]:
+        names = [f"{file.parent.name}/{file.stem}" for file in self._folder.glob("*/*.toml")]
+        return [name for name in names if not name.endswith("/paper")]
+
     def _read(self, path: Path) -> dict[str, Any]:
         if path not in self._raw:
             try:
-                self._raw[path] = tomllib.loads(path.read_text(encoding="utf-8"))
+                text = path.read_text(encoding="utf-8")
+                raw = tomllib.loads(text)
+                if "claims" in raw:
+                    # Of what is published, the digits count, too: 1.40 is not 1.4.
+                    raw["claims"] = tomllib.loads(text, parse_float=tolerance.Printed)["claims"]
+                self._raw[path] = raw
             except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
                 raise ScenarioError(f"{path}: {error}") from None
         return self._raw[path]
@@ -293,10 +319,7 @@ def _table(sections: Mapping[str, Any], path: Path, tables: set[str]) -> Mapping
     return raw
 
 
-def _claims(raw: Mapping[str, Any], path: Path, tables: set[str]) -> tuple[Claim, ...]:
-    listed = raw.get("claims", [])
-    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
-        raise ScenarioError(f"{path}: claims: one [[claims]] for each claim is expected")
+def _claims(listed: list[dict[str, Any]], path: Path, tables: set[str]) -> tuple[Claim, ...]:
     claims: dict[str, Claim] = {}
     for index, one in enumerate(listed):
         claim = _claim(one, path, f"claims.{index}", tables)
@@ -306,23 +329,36 @@ def _claims(raw: Mapping[str, Any], path: Path, tables: set[str]) -> tuple[Claim
     return tuple(claims.values())
 
 
-def _claim(raw: Mapping[str, Any], path: Path, at: str, tables: set[str]) -> Claim:
+def _claim(raw: dict[str, Any], path: Path, at: str, tables: set[str]) -> Claim:
     name = fields.text(raw, "name", path, at=f"{at}.")
     at = f'claim "{name}": '
+    only_where = raw.pop("only_where", "")
     fields.known(raw, _CLAIM_KEYS, path, at)
     statistic = fields.text(raw, "statistic", path, at=at)
     sql.check(statistic, what=f"{path}: {at}statistic")
     paper_value = raw.get("paper_value")
     if not isinstance(paper_value, str | int | float | None):
         raise ScenarioError(f"{path}: {at}paper_value: a number or a text is expected")
+    says = fields.text(raw, "says", path, at=at)
+    fields.text(raw, "kind", path, at=at)
+    kind = fields.one_of(raw["kind"], tolerance.KINDS, f"{path}: {at}kind")
+    predicate = _predicate(raw, f"{path}: {at}")
+    reason = fields.text(raw, "reason", path, "", at=at)
+    wider = tolerance.unexplained(kind, predicate, paper_value, says)
+    if wider and not reason:
+        raise ScenarioError(f"{path}: {at}{wider}: say why in reason")
     return Claim(
         name=name,
-        says=fields.text(raw, "says", path, at=at),
+        kind=kind,
+        says=says,
         statistic=statistic,
-        predicate=_predicate(raw, f"{path}: {at}"),
+        predicate=predicate,
         where=fields.text(raw, "where", path, "", at=at),
         unit=fields.text(raw, "unit", path, "", at=at),
-        paper_value=paper_value,
+        paper_value=float(paper_value) if isinstance(paper_value, float) else paper_value,
+        reason=reason,
+        repeats=fields.text(raw, "repeats", path, "", at=at),
+        only_where=only_where,
         for_each=tuple(fields.names(raw, "for_each", path, at=at)),
         test=fields.one_of(raw.get("test", "paired"), TESTS, f"{path}: {at}test"),
         note=fields.text(raw, "note", path, "", at=at),
@@ -338,7 +374,7 @@ def _predicate(raw: Mapping[str, Any], at: str) -> Predicate:
         raise ScenarioError(f"{at}{what}: one of above, below and between is expected")
     name = given[0]
     bounds = raw[name] if name == "between" else [raw[name]]
-    numbers = isinstance(bounds, list) and all(type(bound) in (int, float) for bound in bounds)
+    numbers = isinstance(bounds, list) and all(type(bound) in (int, float, tolerance.Printed) for bound in bounds)
     if not numbers or len(bounds) != (2 if name == "between" else 1) or sorted(bounds) != bounds:
         expected = "[LOW, HIGH]" if name == "between" else "a number"
         raise ScenarioError(f"{at}{name}: {raw[name]!r} was given, {expected} is expected")

@@ -47,6 +47,7 @@ def _summary(page: Page, done: Reproduction) -> None:
         + [Tile(verdict.capitalize(), str(count), kind=_KINDS[verdict]) for verdict, count in counts.items()]
     )
     page.text(_HOW)
+    _by_kind(page, table.by_kind(done.papers))
     page.warnings(done.problems, heading="Not judged")
     page.section("All claims")
     rows = [
@@ -54,7 +55,8 @@ def _summary(page: Page, done: Reproduction) -> None:
             _verdict(judgement),
             paper.short,
             Cell(outcome.item.name, href=f"#{_anchor(outcome.item)}"),
-            Cell(judgement.claim.says, note=judgement.note),
+            Cell(judgement.claim.says, note=table.remark(judgement)),
+            judgement.claim.kind,
             _minus(table.paper_value(judgement)),
             _minus(table.value(judgement)),
         ]
@@ -62,7 +64,15 @@ def _summary(page: Page, done: Reproduction) -> None:
         for outcome in outcomes
         for judgement in outcome.judgements
     ]
-    page.table(["Verdict", "Paper", "Item", "Claim", "Paper's value", "Ours, 95 % interval"], rows, filters=[0, 1])
+    header = ["Verdict", "Paper", "Item", "Claim", "Kind", "Paper's value", "Ours, 95 % interval"]
+    page.table(header, rows, filters=[0, 1, 4])
+
+
+def _by_kind(page: Page, counts: dict[str, dict[str, int]]) -> None:
+    if counts:
+        page.text(f"{table.by_kind_in_words(counts)} A sentence of several papers counts once here.")
+        header, *rows = table.kinds(counts)
+        page.table(header, rows, whole=True)
 
 
 def _item(page: Page, outcome: Outcome, done: Reproduction) -> None:
@@ -105,6 +115,7 @@ def _claims(page: Page, judgements: Sequence[Judgement]) -> None:
         [
             _verdict(judgement),
             Cell(judgement.claim.says, below=_remark(judgement)),
+            judgement.claim.kind,
             judgement.claim.where or None,
             _minus(f"{judgement.claim.predicate} {judgement.claim.unit}".rstrip()),
             _minus(table.paper_value(judgement)),
@@ -112,7 +123,8 @@ def _claims(page: Page, judgements: Sequence[Judgement]) -> None:
         ]
         for judgement in judgements
     ]
-    page.table(["Verdict", "Claim", "Where", "Expected", "Paper's value", "Ours, 95 % interval"], rows, whole=True)
+    header = ["Verdict", "Claim", "Kind", "Where", "Expected", "Paper's value", "Ours, 95 % interval"]
+    page.table(header, rows, whole=True)
 
 
 def _comparison(page: Page, comparison: figures.Comparison) -> None:
@@ -166,7 +178,7 @@ def _verdict(judgement: Judgement) -> Cell:
 
 def _remark(judgement: Judgement) -> str:
     where = judgement.claim.investigation
-    return f"{judgement.note} {f'See docs/validation/{where}.' if where else ''}".strip()
+    return f"{table.remark(judgement)} {f'See docs/validation/{where}.' if where else ''}".strip()
 
 
 def _anchor(item: Item) -> str:

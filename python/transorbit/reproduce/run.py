@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from transorbit.reproduce.claims import Judgement
     from transorbit.reproduce.figures import Comparison
-    from transorbit.reproduce.items import Item, Paper
+    from transorbit.reproduce.items import Claim, Item, Paper
     from transorbit.sweep.run import Progress
     from transorbit.sweep.tables import Member
 
@@ -229,7 +229,7 @@ class Runner:
                 problems.append(f"table: {type(error).__name__}: {' '.join(str(error).split())}")
             return Outcome(
                 item=item,
-                judgements=tuple(claims.judge(claim, data) for claim in item.claims),
+                judgements=tuple(claims.judge(claim, data) for claim in self._computed(item, data)),
                 comparisons=tuple(compared),
                 figures=tuple(drawn),
                 problems=tuple(problems),
@@ -238,6 +238,12 @@ class Runner:
             )
         finally:
             data.close()
+
+    def _computed(self, item: Item, data: tables.Tables) -> list[Claim]:
+        """The claims whose rows are there: a quick reproduction leaves out cells of tables."""
+        if not self._quick:
+            return list(item.claims)
+        return [claim for claim in item.claims if not claim.only_where or data.count(claim.table, claim.only_where)]
 
 
 class _Once:

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from transorbit.reproduce import claims
+from transorbit.reproduce.tolerance import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,7 +35,7 @@ def terminal(papers: Papers, *, width: int | None, colour: bool) -> str:
         rows = [_cells(outcome, judgement) for outcome in outcomes for judgement in outcome.judgements]
         if rows:
             lines += [heading(paper), *_aligned(rows, width=width, colour=colour), ""]
-    return "\n".join([*lines, counted(verdicts(papers))])
+    return "\n".join([*lines, counted(verdicts(papers)), by_kind_in_words(by_kind(papers))]).rstrip()
 
 
 def markdown(papers: Papers, provenance: str) -> str:
@@ -46,7 +47,12 @@ def markdown(papers: Papers, provenance: str) -> str:
         "",
         f"{counted(verdicts(papers))} {provenance}",
         "",
-        "What the verdicts mean is in [how claims are judged](../reproduce.md#how-a-claim-is-judged).",
+        by_kind_in_words(by_kind(papers)),
+        "",
+        *_rows(kinds(by_kind(papers))),
+        "",
+        "What verdicts, kinds and tolerances mean is in [how claims are",
+        "judged](../reproduce.md#how-a-claim-is-judged).",
         "The plots are not in the repository: `make validation` draws them and writes the page `figures.md` beside",
         "this one, which shows all of them; `make docs` then takes it into the site.",
         "",
@@ -57,12 +63,14 @@ def markdown(papers: Papers, provenance: str) -> str:
             for judgement in outcome.judgements:
                 verdict, item, says, paper_value, ours = map(_escaped, _cells(outcome, judgement))
                 bold = verdict if judgement.verdict == claims.HOLDS else f"**{verdict}**"
-                rows.append([bold, item, says, paper_value, ours, _escaped(_remarks(judgement))])
+                expected = f"{judgement.claim.predicate} {judgement.claim.unit}".rstrip()
+                kind = judgement.claim.kind
+                rows.append([bold, kind, item, says, paper_value, expected, ours, _escaped(_remarks(judgement))])
         if not rows:
             continue
         lines += [f"## {heading(paper)}", ""]
-        header = ["Verdict", "Item", "Claim", "Paper", "Ours (95 % interval)", "Remarks"]
-        lines += ["| " + " | ".join(row) + " |" for row in [header, ["---"] * len(header), *rows]]
+        header = ["Verdict", "Kind", "Item", "Claim", "Paper", "Expected", "Ours (95 % interval)", "Remarks"]
+        lines += _rows([header, *rows])
         lines.append("")
     return "\n".join(lines)
 
@@ -82,12 +90,16 @@ def records(papers: Papers) -> list[dict[str, Any]]:
         {
             "paper": paper.key,
             "item": outcome.item.name,
+            "name": judgement.claim.name,
+            "kind": judgement.claim.kind,
             "claim": judgement.claim.says,
             "verdict": judgement.verdict,
             "paper_value": judgement.claim.paper_value,
             "our_value": judgement.interval.mean if judgement.interval else None,
             "interval": [judgement.interval.low, judgement.interval.high] if judgement.interval else [None, None],
             "note": judgement.note,
+            "reason": judgement.claim.reason,
+            "repeats": judgement.claim.repeats,
         }
         for paper, outcomes in papers
         for outcome in outcomes
@@ -113,6 +125,53 @@ def verdicts(papers: Papers) -> dict[str, int]:
     """How many claims have each verdict, the best first; those that none has are left out."""
     found = [judgement.verdict for _, outcomes in papers for outcome in outcomes for judgement in outcome.judgements]
     return {verdict: found.count(verdict) for verdict in claims.VERDICTS if verdict in found}
+
+
+def by_kind(papers: Papers) -> dict[str, dict[str, int]]:
+    """How many sentences of each kind have each verdict; a sentence that several claims are of counts once."""
+    found: dict[str, Judgement] = {}
+    for paper, outcomes in papers:
+        for outcome in outcomes:
+            for judgement in outcome.judgements:
+                own = f"{paper.key}/{outcome.item.name}#{judgement.claim.name}"
+                if not judgement.claim.repeats:
+                    found[own] = judgement
+                elif judgement.claim.repeats not in found:
+                    found[judgement.claim.repeats] = judgement
+    counts: dict[str, dict[str, int]] = {kind: {} for kind in KINDS}
+    for judgement in found.values():
+        of_kind = counts[judgement.claim.kind]
+        of_kind[judgement.verdict] = of_kind.get(judgement.verdict, 0) + 1
+    return {kind: of_kind for kind, of_kind in counts.items() if of_kind}
+
+
+def by_kind_in_words(counts: dict[str, dict[str, int]]) -> str:
+    """In a sentence, how many of each kind hold; those that hold weakly do not count."""
+    of = {kind: (counts[kind].get(claims.HOLDS, 0), sum(counts[kind].values())) for kind in counts}
+    parts = []
+    said = [
+        f"{of[kind][0]} of {plural(of[kind][1], kind)}" for kind in ("direction", "threshold", "number") if kind in of
+    ]
+    if said:
+        parts.append(f"{_and(said)} that the papers state hold")
+    if "arithmetic" in of:
+        parts.append("{} of {} that follow from parameters alone".format(*of["arithmetic"]))
+    if "investigation" in of:
+        parts.append("{} of {} under other parameters than the papers'".format(*of["investigation"]))
+    return f"{'; '.join(parts)}." if parts else ""
+
+
+def _and(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def kinds(counts: dict[str, dict[str, int]]) -> list[list[str]]:
+    """A table of the counts by kind, its header first."""
+    shown = [verdict for verdict in claims.VERDICTS if any(verdict in of_kind for of_kind in counts.values())]
+    rows = [["Kind", "What it is", *(verdict.capitalize() for verdict in shown)]]
+    return rows + [
+        [kind, KINDS[kind], *(str(of_kind.get(verdict, 0)) for verdict in shown)] for kind, of_kind in counts.items()
+    ]
 
 
 def counted(counts: dict[str, int]) -> str:
@@ -143,6 +202,14 @@ def value(judgement: Judgement) -> str:
     return f"{text} {unit}".rstrip()
 
 
+def remark(judgement: Judgement) -> str:
+    """The note, then the tolerance's reason, and of which claim it is a repeat."""
+    claim = judgement.claim
+    reason = f"Tolerance: {claim.reason}" if claim.reason else ""
+    repeats = f"The sentence is that of {claim.repeats}, and counted there." if claim.repeats else ""
+    return " ".join(part for part in (judgement.note, reason, repeats) if part)
+
+
 def paper_value(judgement: Judgement) -> str:
     """The paper's value with its unit; a dash where there is none."""
     given = judgement.claim.paper_value
@@ -165,6 +232,12 @@ def number(given: float) -> str:
 def plural(count: int, noun: str) -> str:
     """`1 claim`, `2 claims`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _rows(rows: Sequence[Sequence[str]]) -> list[str]:
+    """A table in Markdown; the first row is its header."""
+    lines = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
+    return ["| " + " | ".join(line) + " |" for line in lines]
 
 
 def _cells(outcome: Outcome, judgement: Judgement) -> list[str]:
@@ -200,7 +273,7 @@ def _pictures(outcome: Outcome) -> list[str]:
 def _remarks(judgement: Judgement) -> str:
     page = judgement.claim.investigation
     link = f" See [the investigation]({page})." if page else ""
-    return (judgement.note + link).strip()
+    return (remark(judgement) + link).strip()
 
 
 def _escaped(text: str) -> str:

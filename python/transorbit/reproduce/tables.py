@@ -93,6 +93,11 @@ class Tables:
         except duckdb.Error as error:
             raise ScenarioError(sql.told(error)) from None
 
+    def count(self, name: str, where: str) -> int:
+        """How many rows of a table or view a condition is true of, over all seeds."""
+        ((found,),) = self.query(f"SELECT count(*) FROM {quoted(name)} WHERE {where}")  # noqa: S608 - quoted
+        return int(found)
+
     def frame(self, name: str) -> pl.DataFrame:
         """A table or view, over all seeds.
 
