@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use transport::{Connection, Info, Segment, Settings, SynOptions};
+use transport::{Connection, Cookie, Info, PeerMemory, Segment, Settings, State, SynOptions};
 use units::{Duration, Time};
 
 /// A segment that was sent.
@@ -45,6 +45,40 @@ impl Host {
         let mut host = Host::new(Connection::connect(settings, now, ENTROPY));
         host.collect(now);
         host
+    }
+
+    /// A connection that sends a SYN at once, with as many of `bytes` bytes as go with it: all are written, or only
+    /// those (`at_once`). Returns how many go with the SYN too.
+    pub fn fast(settings: Arc<Settings>, now: Time, memory: PeerMemory, bytes: u64, at_once: bool) -> (Host, u64) {
+        let mut connection = Connection::connect(settings, now, ENTROPY);
+        connection.recall(memory);
+        let first = bytes.min(connection.syn_room().into());
+        connection.write(now, if at_once { first } else { bytes });
+        let mut host = Host::new(connection);
+        host.collect(now);
+        (host, first)
+    }
+
+    /// The cookie that a peer of a listening connection gets.
+    pub fn give(&mut self, cookie: Cookie) {
+        self.connection.give(cookie);
+    }
+
+    /// Nothing is known of the peer any more.
+    pub fn forget(&mut self) {
+        self.connection.recall(PeerMemory::default());
+    }
+
+    /// What is known of the peer, if Fast Open is in use.
+    pub fn memory(&self) -> Option<PeerMemory> {
+        self.connection.memory()
+    }
+
+    /// Whether the application can use the connection.
+    pub fn is_open(&self) -> bool {
+        let state = self.connection.state();
+        let opening = matches!(state, State::Listen | State::SynSent | State::SynReceived);
+        !opening || self.connection.is_usable()
     }
 
     fn new(mut connection: Connection) -> Host {
@@ -114,6 +148,12 @@ impl Host {
     /// The application writes with `MSG_MORE`.
     pub fn write_more(&mut self, now: Time, bytes: u64) {
         self.connection.write_more(now, bytes);
+        self.collect(now);
+    }
+
+    /// The application writes with `MSG_EOR`.
+    pub fn write_record(&mut self, now: Time, bytes: u64) {
+        self.connection.write_record(now, bytes);
         self.collect(now);
     }
 

@@ -41,7 +41,7 @@ pub(crate) enum Route {
 }
 
 /// A way within a flow: from the server to the user, or back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Way {
     Forward,
     Backward,

@@ -19,7 +19,8 @@ pub use external::ExternalPacket;
 pub use profile::Profile;
 pub use state::CongestionState;
 pub use tcp::{
-    AccEcnOption, ByteCounting, Connection, Counters, DelayedAck, Dupthresh, EcnMode, Flags, Info, RtoFloor,
-    SackBlocks, Segment, Settings, State, SynOptions, Transmit, profile_table,
+    AccEcnOption, ByteCounting, Connection, Cookie, Counters, DelayedAck, Dupthresh, EcnMode, FastOpenMode,
+    FastOpenOption, Flags, Info, PeerMemory, RtoFloor, SackBlocks, Segment, Settings, State, SynOptions, Transmit,
+    profile_table,
 };
 pub use udp::{Datagram, UdpSender};

@@ -19,10 +19,16 @@ fn options_are_what_both_want() {
         pair.client.write(pair.now, 10_000);
         pair.run_until(at(1000));
         let (syn, reply) = (pair.log[0].transmit.segment, pair.log[1].transmit.segment);
-        assert_eq!(syn.syn.unwrap(), SynOptions { mss: 1412, window_scale: Some(11), sack_permitted: true });
+        assert_eq!(
+            syn.syn.unwrap(),
+            SynOptions { mss: 1412, window_scale: Some(11), sack_permitted: true, fast_open: None }
+        );
         assert_eq!((syn.window, syn.timestamps.is_some()), (65_535, true));
         let server_mss = mss as u16 + if timestamps { 12 } else { 0 };
-        assert_eq!(reply.syn.unwrap(), SynOptions { mss: server_mss, window_scale: Some(11), sack_permitted: sack });
+        assert_eq!(
+            reply.syn.unwrap(),
+            SynOptions { mss: server_mss, window_scale: Some(11), sack_permitted: sack, fast_open: None }
+        );
         assert_eq!(reply.timestamps.is_some(), timestamps);
         let first = pair.data().next().unwrap().transmit.segment;
         assert_eq!((first.seq, first.len), (1, mss));
@@ -36,7 +42,7 @@ fn a_window_without_scaling_is_65535() {
     let mut script = Script::sender(settings(), ms(100), 1_000_000);
     assert_eq!(script.count(), 10);
     let mut server = Connection::listen(settings(), 0);
-    let options = SynOptions { mss: 1460, window_scale: None, sack_permitted: false };
+    let options = SynOptions { mss: 1460, window_scale: None, sack_permitted: false, fast_open: None };
     let syn = Segment { flags: Flags::SYN, window: 65_535, syn: Some(options), ..Segment::default() };
     server.handle_segment(Time::ZERO, &syn);
     let reply = server.poll_transmit(Time::ZERO).unwrap().segment;
@@ -88,7 +94,7 @@ fn a_lost_syn_ack_and_a_lost_third_segment_are_repaired() {
 fn a_syn_ack_sent_twice_measures_nothing() {
     for syns in [1, 2] {
         let mut server = Connection::listen(settings(), 0);
-        let options = SynOptions { mss: 1460, window_scale: None, sack_permitted: true };
+        let options = SynOptions { mss: 1460, window_scale: None, sack_permitted: true, fast_open: None };
         let syn = Segment { flags: Flags::SYN, window: 65_535, syn: Some(options), ..Segment::default() };
         for number in 0..syns {
             server.handle_segment(at(10 * number), &syn);

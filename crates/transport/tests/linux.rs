@@ -82,7 +82,7 @@ fn a_single_segment_waits_for_a_second_one() {
 /// The server's end after a handshake of 100 ms, with no quick acknowledgments left but the first.
 fn receiver() -> Connection {
     let mut server = Connection::listen(Settings { quick_acks: 1, ..linux() }, 0);
-    let options = SynOptions { mss: 1460, window_scale: Some(7), sack_permitted: true };
+    let options = SynOptions { mss: 1460, window_scale: Some(7), sack_permitted: true, fast_open: None };
     let syn = Segment { flags: Flags::SYN, window: 65_535, syn: Some(options), ..Segment::default() };
     server.handle_segment(Time::ZERO, &syn);
     server.poll_transmit(Time::ZERO).expect("a SYN-ACK");

@@ -109,10 +109,10 @@ impl<'a> Parser<'a> {
 
     /// `a <= b < c` holds if each of its comparisons does.
     fn comparison(&mut self) -> Result<Value, Problem> {
-        let mut left = self.sum()?;
+        let mut left = self.bits()?;
         let mut holds = None;
         while let Some(sign) = COMPARISONS.into_iter().find(|sign| self.accept(sign)) {
-            let right = self.sum()?;
+            let right = self.bits()?;
             let order = if matches!(sign, "==" | "!=") && mixed(&left, &right) { None } else { left.compare(&right)? };
             let this = match sign {
                 "==" => order == Some(Ordering::Equal),
@@ -126,6 +126,18 @@ impl<'a> Parser<'a> {
             left = right;
         }
         Ok(holds.map_or(left, Value::from_truth))
+    }
+
+    fn bits(&mut self) -> Result<Value, Problem> {
+        let mut value = self.sum()?;
+        while self.accept("&") {
+            let right = self.sum()?;
+            value = match (value, right) {
+                (Value::Int(left), Value::Int(right)) => Value::Int(left & right),
+                _ => return Err(Problem::Wrong("expected whole numbers beside `&`".into())),
+            };
+        }
+        Ok(value)
     }
 
     fn sum(&mut self) -> Result<Value, Problem> {

@@ -3,20 +3,22 @@
 use transport::State;
 use units::Time;
 
-use super::sockets::{Blocked, Role, Socket, Wait};
+use super::sockets::{Blocked, Role, Socket, Wait, WriteEnd};
 use super::stop::{Stop, fail, skip};
 use super::{Runner, Stack};
 use crate::host::Host;
 use crate::script::{Call, Event, Expr, Packet};
 
 /// The return value of a call, and the name of the error.
-type Returned = (i64, Option<&'static str>);
+pub(super) type Returned = (i64, Option<&'static str>);
 
 /// O_RDWR and O_NONBLOCK as numbers.
 const READ_WRITE: i64 = 0x2;
 const NONBLOCK: i64 = 0x800;
 /// Flags of `send`, `sendto` and `sendmsg`.
-const WRITE_FLAGS: [&str; 3] = ["MSG_NOSIGNAL", "MSG_DONTWAIT", "MSG_MORE"];
+const WRITE_FLAGS: [&str; 6] = ["MSG_NOSIGNAL", "MSG_DONTWAIT", "MSG_MORE", "MSG_EOR", "MSG_FASTOPEN", "MSG_ZEROCOPY"];
+/// MSG_FASTOPEN as a number.
+const FASTOPEN: i64 = 0x2000_0000;
 
 impl Runner {
     pub(super) fn call(&mut self, call: &Call, event: &Event) -> Result<(), Stop> {
@@ -25,8 +27,11 @@ impl Runner {
             "socket" => return self.socket(call),
             "bind" => return returns(call, (0, None)),
             "listen" => return self.listen(call),
-            "accept" | "accept4" => Wait::Accept,
+            "accept" | "accept4" => Wait::Accept { fd: if let Expr::Int(fd) = call.result { Some(fd) } else { None } },
             "connect" => {
+                if let Some(returned) = self.connect_fast(call)? {
+                    return returns(call, returned);
+                }
                 self.connect(call)?;
                 Wait::Connect
             }
@@ -38,6 +43,10 @@ impl Runner {
                 let fd = self.descriptor(call)?;
                 Wait::Read { fd, most: number(call, 2)? as u64 }
             }
+            "recvmsg" => match self.receive(call)? {
+                Ok(wait) => wait,
+                Err(returned) => return returns(call, returned),
+            },
             "poll" => self.poll(call)?,
             "close" => return self.close(call),
             "shutdown" => return self.shutdown(call),
@@ -113,18 +122,18 @@ impl Runner {
         let now = self.clock.now;
         let failed = self.failure().is_some();
         let state = self.host.as_ref().map(|host| host.info().state);
-        let open = !matches!(state, None | Some(State::Listen | State::SynSent | State::SynReceived));
+        let open = self.host.as_ref().is_some_and(Host::is_open);
         match wait {
-            Wait::Accept if open && !self.accepted => {
+            Wait::Opened { .. } if failed => Ok(Some((-1, self.take_failure()))),
+            Wait::Opened { total } if open => Ok(Some((*total as i64, None))),
+            Wait::Opened { .. } => Ok(None),
+            Wait::Accept { fd } if open && !self.accepted => {
                 self.accepted = true;
-                let fd = self.free_descriptor();
+                let fd = self.accept(*fd);
                 Ok(Some((fd, None)))
             }
-            Wait::Accept => Ok(None),
-            Wait::Connect if failed => {
-                let refused = Some("ECONNREFUSED").filter(|_| self.reset);
-                Ok(Some((-1, self.take_failure().map(|failure| refused.unwrap_or(failure)))))
-            }
+            Wait::Accept { .. } => Ok(None),
+            Wait::Connect if failed => Ok(Some((-1, self.take_failure()))),
             Wait::Connect => Ok(open.then_some((0, None))),
             Wait::Read { fd, most } => {
                 let socket = self.sockets.get(fd).cloned().unwrap_or_default();
@@ -137,11 +146,25 @@ impl Runner {
                 }
                 Ok((peer_finished(state) || socket.no_more_reads).then_some((0, None)))
             }
-            Wait::Write { fd, left, total, more } => {
+            Wait::Receive { fd, most, after } => {
+                let (fd, after) = (*fd, *after);
+                let returned = self.try_wait(&mut Wait::Read { fd, most: *most })?;
+                let left = self.left_to_read();
+                match (after, &returned) {
+                    (Some(expected), Some((bytes, None))) if *bytes > 0 && expected != left => {
+                        fail(format!("expected TCP_CM_INQ {expected}, found {left}"))
+                    }
+                    _ => Ok(returned),
+                }
+            }
+            Wait::Write { fd, left, total, end } => {
                 if failed {
                     return Ok(Some((-1, Some(self.take_failure().unwrap_or("EPIPE")))));
                 }
                 let Some(host) = self.host.as_mut() else { return Ok(Some((-1, Some("EPIPE")))) };
+                if !open {
+                    return Ok(None);
+                }
                 let Some(socket) = self.sockets.get_mut(fd) else { return Ok(Some((-1, Some("EBADF")))) };
                 let waiting = socket.written.saturating_sub(host.acknowledged());
                 let room = socket.send_buffer.map_or(u64::MAX, |buffer| buffer.saturating_sub(waiting));
@@ -149,10 +172,10 @@ impl Runner {
                 if taken > 0 {
                     socket.written += taken;
                     *left -= taken;
-                    if *more {
-                        host.write_more(now, taken);
-                    } else {
-                        host.write(now, taken);
+                    match end {
+                        WriteEnd::More => host.write_more(now, taken),
+                        WriteEnd::Record if *left == 0 => host.write_record(now, taken),
+                        _ => host.write(now, taken),
                     }
                 }
                 Ok((*left == 0).then_some((*total as i64, None)))
@@ -164,7 +187,7 @@ impl Runner {
                     return Ok(until.is_some_and(|until| until <= now).then_some((0, None)));
                 }
                 match expected {
-                    Some(expected) if expected != ready => {
+                    Some(expected) if !is_permutation(&expected, &ready) => {
                         fail(format!("expected the events {}, found {}", expected.join("|"), ready.join("|")))
                     }
                     _ => Ok(Some((1, None))),
@@ -175,19 +198,23 @@ impl Runner {
 
     /// The events of `poll` for a descriptor, in the order of their names.
     fn ready(&self, fd: i64) -> Vec<String> {
-        let Some(host) = &self.host else { return Vec::new() };
         let socket = self.sockets.get(&fd).cloned().unwrap_or_default();
+        if socket.role == Role::Deferred {
+            return vec!["POLLOUT".into()]; // what is written opens it
+        }
+        let Some(host) = &self.host else { return Vec::new() };
         let state = host.info().state;
-        let open = !matches!(state, State::Listen | State::SynSent | State::SynReceived);
+        let open = host.is_open();
         let events = if socket.role == Role::Listening {
-            [("POLLIN", open && !self.accepted), ("POLLOUT", false), ("POLLHUP", false), ("POLLRDHUP", false)]
+            vec![("POLLIN", open && !self.accepted)]
         } else {
             let finished = peer_finished(Some(state));
             let room =
                 socket.send_buffer.is_none_or(|buffer| socket.written.saturating_sub(host.acknowledged()) < buffer);
-            [
+            vec![
                 ("POLLIN", host.readable() > 0 || finished),
-                ("POLLOUT", open && room && self.failure().is_none()),
+                ("POLLOUT", open && room || self.failure().is_some()),
+                ("POLLERR", self.failure().is_some()),
                 ("POLLHUP", self.failure().is_some() || state == State::Closed),
                 ("POLLRDHUP", finished),
             ]
@@ -195,9 +222,12 @@ impl Runner {
         events.into_iter().filter(|(_, ready)| *ready).map(|(name, _)| name.to_owned()).collect()
     }
 
-    /// A new descriptor for the accepted connection, with the options of the listening socket.
-    fn free_descriptor(&mut self) -> i64 {
-        let fd = (3..).find(|fd| !self.sockets.contains_key(fd)).unwrap_or(3);
+    /// A new descriptor for the accepted connection, with the options of the listening socket. A script may give it
+    /// any number that is not the socket's which listens.
+    fn accept(&mut self, named: Option<i64>) -> i64 {
+        let listens = |fd: &i64| self.sockets.get(fd).is_some_and(|socket| socket.role == Role::Listening);
+        let named = named.filter(|fd| *fd > 2 && !listens(fd));
+        let fd = named.or_else(|| (3..).find(|fd| !self.sockets.contains_key(fd))).unwrap_or(3);
         let listener = self.listener().cloned().unwrap_or_default();
         self.sockets.insert(fd, Socket { role: Role::Connected, nonblocking: false, ..listener });
         fd
@@ -211,6 +241,7 @@ impl Runner {
     fn failure(&self) -> Option<&'static str> {
         let timed_out = self.host.as_ref().is_some_and(Host::timed_out);
         match (self.reset, timed_out) {
+            (true, _) if self.refused => Some("ECONNREFUSED"),
             (true, _) => Some("ECONNRESET"),
             (_, true) => Some("ETIMEDOUT"),
             _ => None,
@@ -248,15 +279,16 @@ impl Runner {
 
     pub(super) fn open_passively(&mut self) -> Result<(), Stop> {
         let socket = self.listener().cloned().unwrap_or_default();
-        let settings = self.stack_of(&socket).settings(false).map_err(Stop::Fail)?;
+        let fast = self.stack.fast_open.for_server(socket.fast);
+        let settings = self.stack_of(&socket).settings(false, fast).map_err(Stop::Fail)?;
         let mut host = Host::passive(settings);
+        host.give(self.cookies.of_peer(self.stack.fast_open.key));
         socket.configure(&mut host, self.clock.now);
-        self.host = Some(host);
-        (self.accepted, self.reset, self.told) = (false, false, false);
+        self.replace(host);
         Ok(())
     }
 
-    fn stack_of(&self, socket: &Socket) -> Stack {
+    pub(super) fn stack_of(&self, socket: &Socket) -> Stack {
         socket.max_segment.map_or_else(|| self.stack.clone(), |bytes| self.stack.with_segments(bytes))
     }
 
@@ -280,21 +312,27 @@ impl Runner {
         }
         socket.role = Role::Connected;
         let socket = socket.clone();
-        let settings = self.stack_of(&socket).settings(true).map_err(Stop::Fail)?;
+        let settings = self.stack_of(&socket).settings(true, false).map_err(Stop::Fail)?;
         let mut host = Host::active(settings, now);
         socket.configure(&mut host, now);
-        self.host = Some(host);
-        (self.accepted, self.reset, self.told) = (true, false, false);
+        self.replace(host);
+        self.accepted = true;
         Ok(())
     }
 
     fn write(&mut self, call: &Call) -> Result<Result<Wait, Returned>, Stop> {
         let fd = self.descriptor(call)?;
         let (total, flags) = match call.name.as_str() {
+            "sendmsg" if matches!(call.args.get(1), Some(Expr::Struct(members)) if members.iter().any(|(name, _)| name == "msg_control")) =>
+            {
+                return skip("msg_control");
+            }
             "sendmsg" => (message_bytes(call)?, call.args.get(2)),
             _ => (number(call, 2)?, call.args.get(3)),
         };
+        let mut opens = matches!(flags, Some(Expr::Int(bits)) if bits & FASTOPEN != 0);
         let flags = if let Some(Expr::Symbols(flags)) = flags { flags.as_slice() } else { &[] };
+        opens |= flags.iter().any(|flag| flag == "MSG_FASTOPEN");
         if let Some(flag) = flags.iter().find(|flag| !WRITE_FLAGS.contains(&flag.as_str())) {
             return skip(format!("flag {flag}"));
         }
@@ -306,8 +344,27 @@ impl Runner {
             return Ok(Err((-1, Some("EPIPE"))));
         }
         let total = u64::try_from(total).map_err(|_| Stop::Fail(format!("expected bytes to write, found {total}")))?;
-        let more = flags.iter().any(|flag| flag == "MSG_MORE");
-        Ok(Ok(Wait::Write { fd, left: total, total, more }))
+        let has = |name: &str| flags.iter().any(|flag| flag == name);
+        let end = match (has("MSG_MORE"), has("MSG_EOR")) {
+            (_, true) => WriteEnd::Record,
+            (true, _) => WriteEnd::More,
+            _ => WriteEnd::Nothing,
+        };
+        let uncopied = socket.zero_copy && has("MSG_ZEROCOPY");
+        let at_once = socket.nonblocking || flags.iter().any(|flag| flag == "MSG_DONTWAIT");
+        if uncopied {
+            socket.uncopied.push(socket.written + total);
+        }
+        let role = socket.role;
+        let opening = self.host.as_ref().is_some_and(|host| host.info().state == State::SynSent);
+        match role {
+            Role::Fresh if opens => return self.send_fast(fd, total, at_once),
+            Role::Deferred => return self.send_fast(fd, total, at_once),
+            Role::Connected if opens && opening => return Ok(Err((-1, Some("EALREADY")))),
+            Role::Connected if at_once && opening => return Ok(Err((-1, Some("EAGAIN")))),
+            _ => {}
+        }
+        Ok(Ok(Wait::Write { fd, left: total, total, end }))
     }
 
     fn poll(&mut self, call: &Call) -> Result<Wait, Stop> {
@@ -334,10 +391,12 @@ impl Runner {
         let now = self.clock.now;
         let socket = self.socket_mut(fd)?;
         let (connected, resets) = (socket.role == Role::Connected, socket.resets);
+        let listening = socket.role == Role::Listening;
         socket.role = Role::Closed;
         socket.no_more_writes = true;
+        let waits = listening && !self.accepted && self.host.as_ref().is_some_and(Host::is_open);
         match &mut self.host {
-            Some(host) if connected && resets => host.abort(now),
+            Some(host) if connected && resets || waits => host.abort(now),
             Some(host) if connected => host.abandon(now),
             _ => {}
         }
@@ -413,8 +472,12 @@ impl Runner {
     }
 }
 
+fn is_permutation(one: &[String], other: &[String]) -> bool {
+    one.len() == other.len() && one.iter().all(|name| other.contains(name))
+}
+
 /// Whether the peer has sent its FIN.
-fn peer_finished(state: Option<State>) -> bool {
+pub(super) fn peer_finished(state: Option<State>) -> bool {
     matches!(state, Some(State::CloseWait | State::Closing | State::LastAck | State::Closed))
 }
 
@@ -426,9 +489,7 @@ pub(super) fn returns(call: &Call, (result, error): Returned) -> Result<(), Stop
     };
     let right = match call.result {
         Expr::Whatever => true,
-        Expr::Int(expected) => {
-            expected == result && (call.errno.as_deref() == error || call.errno.is_none() && result != -1)
-        }
+        Expr::Int(expected) => expected == result && (call.errno.is_none() || call.errno.as_deref() == error),
         _ => return fail(format!("expected a number as the result of {}", call.name)),
     };
     if right {
@@ -443,11 +504,8 @@ pub(super) fn returns(call: &Call, (result, error): Returned) -> Result<(), Stop
 }
 
 /// Bytes of all parts of the message of `sendmsg`.
-fn message_bytes(call: &Call) -> Result<i64, Stop> {
+pub(super) fn message_bytes(call: &Call) -> Result<i64, Stop> {
     let Some(Expr::Struct(members)) = call.args.get(1) else { return fail("expected a message in sendmsg") };
-    if members.iter().any(|(name, _)| name == "msg_control") {
-        return skip("msg_control");
-    }
     let parts = members.iter().find(|(name, _)| name == "msg_iov");
     let Some((_, Expr::List(parts))) = parts else { return fail("expected a list msg_iov in sendmsg") };
     let bytes = |part: &Expr| match part {
@@ -465,6 +523,14 @@ fn number(call: &Call, at: usize) -> Result<i64, Stop> {
     match call.args.get(at) {
         Some(Expr::Int(number)) => Ok(*number),
         _ => fail(format!("expected a number as argument {} of {}", at + 1, call.name)),
+    }
+}
+
+/// The number of a member.
+pub(super) fn number_in(members: &[(String, Expr)], name: &str) -> Result<i64, Stop> {
+    match members.iter().find(|(member, _)| member == name) {
+        Some((_, Expr::Int(number))) => Ok(*number),
+        _ => fail(format!("expected a number {name}")),
     }
 }
 

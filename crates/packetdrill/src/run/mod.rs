@@ -5,6 +5,8 @@
 
 mod calls;
 mod clock;
+mod fast_open;
+mod messages;
 mod names;
 mod options;
 mod packets;
@@ -16,10 +18,12 @@ mod sysctl;
 use std::collections::BTreeMap;
 
 use clock::Clock;
+use fast_open::Cookies;
 use sockets::{Blocked, Socket};
 use stamps::Stamps;
 use stop::{Stop, skip};
 pub use sysctl::Stack;
+use transport::PeerMemory;
 use units::{Duration, Time};
 
 use crate::assertions::Statements;
@@ -39,7 +43,8 @@ pub struct Options {
 }
 
 /// Names of the options that a file, or the command line, may have.
-pub const OPTIONS: [&str; 18] = [
+pub const OPTIONS: [&str; 19] = [
+    "tcp_ts_ecr_scaled",
     "tolerance_usecs",
     "tolerance_percent",
     "mss",
@@ -99,10 +104,16 @@ struct Runner {
     data_received: Time,
     /// Whether the application has accepted the connection.
     accepted: bool,
-    /// Whether the peer has reset it.
+    /// Whether the peer has reset it, and before it was open.
     reset: bool,
+    refused: bool,
     /// Whether the application was told the error of the connection.
     told: bool,
+    /// What is known of the peer from earlier connections.
+    memory: PeerMemory,
+    cookies: Cookies,
+    /// The initial sequence number that the script gives the peer.
+    peers_start: Option<u64>,
 }
 
 impl Runner {
@@ -119,7 +130,11 @@ impl Runner {
             data_received: Time::ZERO,
             accepted: false,
             reset: false,
+            refused: false,
             told: false,
+            memory: PeerMemory::default(),
+            cookies: Cookies::default(),
+            peers_start: None,
         }
     }
 
@@ -160,6 +175,8 @@ impl Runner {
                 let tick = number("microseconds")?.min(1_000_000);
                 self.rules.stamp_tick = (tick > 0).then_some(Duration::from_micros(tick));
             }
+            "local_ip" => self.cookies.local = option.value.parse().ok(),
+            "remote_ip" => self.cookies.remote = option.value.parse().ok(),
             "strict_segments" => self.rules.strict_segments = true,
             "define" => {}
             "ip_version" if option.value.starts_with("ipv4") || option.value == "ipv6" => {}
@@ -202,7 +219,13 @@ impl Runner {
             return Ok(()); // a command that cleans up
         }
         result.map_err(Stop::Skip)?;
-        if self.host.is_some() && stack != self.stack {
+        if text.contains("tcp_metrics flush") {
+            self.memory = PeerMemory::default();
+            if let Some(host) = &mut self.host {
+                host.forget();
+            }
+        }
+        if self.host.is_some() && !stack.differs_for_new_only(&self.stack) {
             return skip(format!("command while a connection is open: {}", text.trim()));
         }
         self.stack = stack;

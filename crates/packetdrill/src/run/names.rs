@@ -26,8 +26,12 @@ impl Runner {
 /// The kernel's value of an infinite slow start threshold.
 const NO_THRESHOLD: i64 = 0x7fff_ffff;
 
+/// The bit of `tcpi_options` for data of a SYN that were taken.
+const SYN_DATA: i64 = 32;
+
 /// Constants that scripts compare with.
-const CONSTANTS: [(&str, i64); 16] = [
+const CONSTANTS: [(&str, i64); 17] = [
+    ("TCPI_OPT_SYN_DATA", SYN_DATA),
     ("TCP_CA_Open", 0),
     ("TCP_CA_Disorder", 1),
     ("TCP_CA_CWR", 2),
@@ -103,6 +107,14 @@ impl Snapshot {
             "snd_mss" => info.mss.into(),
             "advmss" => self.advertised_mss.into(),
             "notsent_bytes" => count(info.unsent_bytes),
+            // Of its bits only this one is known here.
+            "options" => {
+                if info.syn_data {
+                    SYN_DATA
+                } else {
+                    0
+                }
+            }
             "last_data_recv" => (self.since_data.as_nanos() / 1_000_000) as i64,
             _ => return None,
         })

@@ -14,10 +14,10 @@ use crate::script::{Call, Expr};
 const SEGMENTS: std::ops::RangeInclusive<i64> = 88..=32_767;
 const DEFAULT_SEGMENT: i64 = 536;
 /// The errors of a connection, with the numbers of `SO_ERROR`.
-const FAILURES: [(&str, i64); 2] = [("ECONNRESET", 104), ("ETIMEDOUT", 110)];
+const FAILURES: [(&str, i64); 3] = [("ECONNRESET", 104), ("ETIMEDOUT", 110), ("ECONNREFUSED", 111)];
 /// Socket options without effect here.
-const WITHOUT_EFFECT: [&str; 7] =
-    ["SO_REUSEADDR", "SO_REUSEPORT", "SO_PRIORITY", "IP_TOS", "IPV6_TCLASS", "IP_MTU_DISCOVER", "IP_TTL"];
+const WITHOUT_EFFECT: [&str; 8] =
+    ["SO_MARK", "SO_REUSEADDR", "SO_REUSEPORT", "SO_PRIORITY", "IP_TOS", "IPV6_TCLASS", "IP_MTU_DISCOVER", "IP_TTL"];
 
 impl Runner {
     pub(super) fn set_option(&mut self, call: &Call) -> Result<(), Stop> {
@@ -46,6 +46,28 @@ impl Runner {
                 self.socket_mut(fd)?.user_timeout = timeout;
                 self.on_connection(fd, |host| host.set_user_timeout(timeout))?;
             }
+            "TCP_FASTOPEN" | "TCP_FASTOPEN_CONNECT" => {
+                let on = listed(call, 3)? > 0;
+                if option == "TCP_FASTOPEN_CONNECT" && !self.stack.fast_open.for_clients() {
+                    return returns(call, (-1, Some("EOPNOTSUPP")));
+                }
+                self.set_fast(fd, on)?;
+            }
+            "TCP_FASTOPEN_KEY" => {
+                let Some(Expr::Text(key)) = call.args.get(3) else {
+                    return fail("expected a text for TCP_FASTOPEN_KEY");
+                };
+                let bytes: Vec<u8> = key.chars().map(|byte| byte as u32 as u8).collect();
+                let Ok(bytes) = <[u8; 16]>::try_from(bytes) else { return returns(call, (-1, Some("EINVAL"))) };
+                let [first, second] =
+                    [0, 8].map(|at| bytes[at..at + 8].iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte)));
+                self.stack.fast_open.key = (first, second);
+                if self.socket_mut(fd)?.role == Role::Listening {
+                    self.open_passively()?;
+                }
+            }
+            "SO_ZEROCOPY" => self.socket_mut(fd)?.zero_copy = listed(call, 3)? != 0,
+            "TCP_INQ" => self.socket_mut(fd)?.tells_left = listed(call, 3)? != 0,
             "SO_LINGER" => self.socket_mut(fd)?.resets = resets_on_close(call)?,
             "TCP_CONGESTION" if self.host.is_none() => {
                 let Some(Expr::Text(name)) = call.args.get(3) else {
@@ -76,7 +98,7 @@ impl Runner {
         let stands = match self.socket_mut(fd)?.role {
             Role::Connected => true,
             Role::Listening => !self.accepted,
-            Role::Fresh | Role::Closed => false,
+            Role::Fresh | Role::Deferred | Role::Closed => false,
         };
         if let Some(host) = self.host.as_mut().filter(|_| stands) {
             act(host);

@@ -5,6 +5,7 @@ use units::{Duration, Ecn, Time};
 
 use super::Runner;
 use super::clock::{TimeRange, seconds};
+use super::fast_open::Cookies;
 use super::stamps::Stamps;
 use super::stop::{Stop, fail, skip};
 use crate::host::{Host, Sent};
@@ -20,7 +21,7 @@ impl Runner {
         if self.rules.strict
             && let Some(sent) = host.peek_sent()
         {
-            let text = describe(sent, host.our_shift());
+            let text = describe(sent, host.our_shift(), &self.cookies);
             return fail(format!(
                 "a packet arrives, and what was sent at {} is not expected: {text}",
                 seconds(sent.at)
@@ -31,11 +32,17 @@ impl Runner {
         if packet.len > 0 || open {
             self.data_received = now;
         }
-        let whole = segment(packet, host.peers_shift(), &self.stamps)?;
+        let opening = host.info().state == State::SynSent;
+        if packet.flags.syn {
+            self.peers_start = Some(packet.seq);
+        }
+        let whole = segment(packet, host.peers_shift(), &self.stamps, &mut self.cookies)?;
         for part in parts(whole, self.rules.mss) {
             host.inject(now, &part);
         }
-        self.reset |= packet.flags.rst && host.info().state == State::Closed;
+        let reset = packet.flags.rst && host.info().state == State::Closed;
+        self.reset |= reset;
+        self.refused |= reset && opening;
         self.try_blocked()
     }
 
@@ -61,7 +68,7 @@ impl Runner {
 
     fn difference(&self, what: &str, packet: &Packet, sent: &Sent) -> String {
         let shift = self.host.as_ref().map_or(0, Host::our_shift);
-        let sent_text = describe(sent, shift);
+        let sent_text = describe(sent, shift, &self.cookies);
         format!("{what} differ: expected {}, sent was {sent_text} at {}", text_of(packet), seconds(sent.at))
     }
 
@@ -73,11 +80,14 @@ impl Runner {
             flags.psh = packet.flags.psh;
         }
         let ack = segment.flags.has(Flags::ACK).then_some(segment.ack);
+        // A SYN has its numbers as they are, all others count from those of the SYNs.
+        let start = self.peers_start.filter(|_| packet.flags.syn).unwrap_or(0);
+        let wanted = packet.ack.map(|ack| ack.saturating_sub(start));
         let different = [
             ("flags", flags != packet.flags),
-            ("sequence numbers", segment.seq != packet.seq),
+            ("sequence numbers", !packet.flags.syn && segment.seq != packet.seq),
             ("lengths", segment.len != packet.len),
-            ("acknowledgment numbers", ack != packet.ack),
+            ("acknowledgment numbers", ack != wanted),
             ("windows", packet.window.is_some_and(|window| window != raw_window(segment, shift))),
             ("marks of the IP header", !packet.ecn.is_none_or(|ecn| fits(ecn, segment.ecn))),
         ];
@@ -87,7 +97,7 @@ impl Runner {
         let OptionList::These(expected) = &packet.options else {
             return Ok(());
         };
-        let real = options_of(segment);
+        let real = options_of(segment, &self.cookies);
         // Timestamps are compared by the time since the first one.
         let same = expected.len() == real.len()
             && expected.iter().zip(&real).all(|(a, b)| match (a, b) {
@@ -127,9 +137,9 @@ impl Runner {
 const STAMP_TICK: Duration = Duration::from_millis(1);
 
 /// The segment of an inbound packet.
-fn segment(packet: &Packet, shift: u8, stamps: &Stamps) -> Result<Segment, Stop> {
+fn segment(packet: &Packet, shift: u8, stamps: &Stamps, cookies: &mut Cookies) -> Result<Segment, Stop> {
     let mut segment = Segment {
-        seq: packet.seq,
+        seq: if packet.flags.syn { 0 } else { packet.seq },
         ack: packet.ack.unwrap_or(0),
         len: packet.len,
         flags: bits(packet.flags),
@@ -144,18 +154,21 @@ fn segment(packet: &Packet, shift: u8, stamps: &Stamps) -> Result<Segment, Stop>
         return Ok(segment);
     };
     // RFC 9293 section 3.7.1: the defaults of missing options.
-    let mut syn = SynOptions { mss: 536, window_scale: None, sack_permitted: false };
+    let mut syn = SynOptions { mss: 536, window_scale: None, sack_permitted: false, fast_open: None };
     for option in options {
         match option {
             TcpOption::Mss(mss) => syn.mss = *mss,
             TcpOption::WindowScale(shift) => syn.window_scale = Some(*shift),
             TcpOption::SackPermitted => syn.sack_permitted = true,
             TcpOption::Nop | TcpOption::Eol => {}
+            TcpOption::FastOpen(digits) => syn.fast_open = Some(cookies.option(digits, false)),
+            TcpOption::FastOpenExperimental(digits) => syn.fast_open = Some(cookies.option(digits, true)),
             TcpOption::Sack(blocks) => segment.sack = blocks.iter().copied().collect::<SackBlocks>(),
             TcpOption::Timestamps(value, echo) => {
                 let echo = match (stamps.real.get(echo), echo) {
                     (Some(real), _) => *real,
                     (None, 0) => 0,
+                    (None, _) if packet.flags.syn && !packet.flags.ack => 0, // it answers nothing
                     (None, _) => return fail(format!("the echoed timestamp {echo} was never sent")),
                 };
                 segment.timestamps = Some((*value, echo));
@@ -238,7 +251,7 @@ fn raw_window(segment: &Segment, shift: u8) -> u32 {
 }
 
 /// The options of a segment in the order and with the padding of Linux.
-fn options_of(segment: &Segment) -> Vec<TcpOption> {
+fn options_of(segment: &Segment, cookies: &Cookies) -> Vec<TcpOption> {
     use TcpOption::{Mss, Nop, Sack, SackPermitted, Timestamps, WindowScale};
     let mut options = Vec::new();
     let stamps = segment.timestamps.map(|(value, echo)| Timestamps(value, echo));
@@ -254,6 +267,11 @@ fn options_of(segment: &Segment) -> Vec<TcpOption> {
             if let Some(shift) = syn.window_scale {
                 options.extend([Nop, WindowScale(shift)]);
             }
+            if let Some(option) = syn.fast_open {
+                options.push(cookies.written(option));
+                let bytes: usize = options.iter().map(TcpOption::bytes).sum();
+                options.resize(options.len() + bytes.next_multiple_of(4) - bytes, Nop);
+            }
         }
         (None, Some(stamps)) => options.extend([Nop, Nop, stamps]),
         (None, None) => {}
@@ -265,7 +283,7 @@ fn options_of(segment: &Segment) -> Vec<TcpOption> {
 }
 
 /// A segment in the notation of scripts.
-pub(super) fn describe(sent: &Sent, shift: u8) -> String {
+pub(super) fn describe(sent: &Sent, shift: u8, cookies: &Cookies) -> String {
     let segment = &sent.segment;
     let packet = Packet {
         ecn: (segment.ecn != Ecn::NotEct).then_some(IpEcn::Is(segment.ecn)),
@@ -274,7 +292,7 @@ pub(super) fn describe(sent: &Sent, shift: u8) -> String {
         len: segment.len,
         ack: segment.flags.has(Flags::ACK).then_some(segment.ack),
         window: Some(raw_window(segment, shift)),
-        options: OptionList::These(options_of(segment)),
+        options: OptionList::These(options_of(segment, cookies)),
     };
     text_of(&packet)
 }
@@ -327,6 +345,8 @@ fn option_text(option: &TcpOption) -> String {
         TcpOption::SackPermitted => "sackOK".into(),
         TcpOption::Nop => "nop".into(),
         TcpOption::Eol => "eol".into(),
+        TcpOption::FastOpen(digits) => format!("FO {digits}").trim_end().into(),
+        TcpOption::FastOpenExperimental(digits) => format!("FOEXP {digits}").trim_end().into(),
         TcpOption::Timestamps(value, echo) => format!("TS val {value} ecr {echo}"),
         TcpOption::Sack(blocks) => {
             let blocks: Vec<String> = blocks.iter().map(|(start, end)| format!("{start}:{end}")).collect();

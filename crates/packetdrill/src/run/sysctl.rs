@@ -22,7 +22,7 @@ const RECEIVE_BUFFER: i64 = 6_291_456;
 const PRESET_RECEIVE_BUFFER: i64 = 15 << 20;
 
 /// Settings without effect here: their object is not modelled, or every script has the default.
-const WITHOUT_EFFECT: [&str; 29] = [
+const WITHOUT_EFFECT: [&str; 28] = [
     "tcp_wmem",
     "tcp_syn_retries",
     "tcp_synack_retries",
@@ -30,8 +30,7 @@ const WITHOUT_EFFECT: [&str; 29] = [
     "tcp_retries2",
     "tcp_min_tso_segs",
     "tcp_tso_rtt_log",
-    "tcp_fastopen",
-    "tcp_fastopen_key",
+    "tcp_fastopen_blackhole_timeout_sec",
     "tcp_syncookies",
     "tcp_no_metrics_save",
     "tcp_pacing_ss_ratio",
@@ -74,6 +73,32 @@ pub struct Stack {
     table: toml::Table,
     /// `tcp_ecn`: 0 never, 1 request and accept, 2 accept only.
     ecn: u8,
+    /// `tcp_fastopen` and `tcp_fastopen_key`
+    pub fast_open: FastOpenRules,
+}
+
+/// What the machine lets its sockets do with TCP Fast Open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FastOpenRules {
+    bits: i64,
+    /// The key of cookies as two numbers.
+    pub key: (u64, u64),
+}
+
+impl FastOpenRules {
+    /// Clients may send data in a SYN.
+    pub fn for_clients(self) -> bool {
+        self.bits & 1 != 0
+    }
+
+    /// A socket that listens takes them, if it was asked to (`asked`) or every one does.
+    pub fn for_server(self, asked: bool) -> bool {
+        self.bits & 2 != 0 && (asked || self.bits & 0x400 != 0)
+    }
+
+    fn mode(self, active: bool) -> &'static str {
+        if self.bits & if active { 4 } else { 0x200 } != 0 { "no-cookie" } else { "" }
+    }
 }
 
 /// A command that options cannot express.
@@ -88,7 +113,7 @@ impl Stack {
         table.insert("receive_buffer".into(), bytes(RECEIVE_BUFFER));
         // Scripts show groups of segments as one, however large.
         table.insert("offload_divisor".into(), Value::Integer(0));
-        Stack { table, ecn: 2 }
+        Stack { table, ecn: 2, fast_open: FastOpenRules { bits: 1, key: (0, 0) } }
     }
 
     /// Sets an option of the scenario's table.
@@ -104,12 +129,19 @@ impl Stack {
         stack
     }
 
-    /// The options of a connection that opens (`active`) or listens.
+    /// The options of a connection that opens (`active`) or listens, with TCP Fast Open if it is `fast`.
     ///
     /// # Errors
     /// The option that is wrong, and why.
-    pub fn settings(&self, active: bool) -> Result<Arc<Settings>, String> {
+    pub fn settings(&self, active: bool, fast: bool) -> Result<Arc<Settings>, String> {
         let mut table = self.table.clone();
+        if fast {
+            let mode = match self.fast_open.mode(active) {
+                "" => Value::Boolean(true),
+                word => Value::String(word.into()),
+            };
+            table.insert("fast_open".into(), mode);
+        }
         let ecn = if active { self.ecn == 1 } else { self.ecn > 0 };
         table.entry("ecn").or_insert(Value::Boolean(ecn));
         // A kernel accepts them without SACK and ignores them; a scenario refuses them.
@@ -172,6 +204,20 @@ impl Stack {
         self.set("cwnd_validation", Value::Boolean(false));
         self.set("receive_buffer", bytes(PRESET_RECEIVE_BUFFER));
         self.ecn = 0;
+        self.fast_open =
+            FastOpenRules { bits: 0x70403, key: cookie_key("a1a1a1a1-b2b2b2b2-c3c3c3c3-d4d4d4d4").unwrap_or((0, 0)) };
+    }
+
+    /// Whether both differ only in what new connections are told.
+    pub fn differs_for_new_only(&self, other: &Stack) -> bool {
+        let live = |stack: &Stack| {
+            let mut table = stack.table.clone();
+            for name in ["timestamps", "sack"] {
+                table.remove(name);
+            }
+            table
+        };
+        live(self) == live(other)
     }
 
     /// `sysctl KEY=VALUE`.
@@ -214,6 +260,11 @@ impl Stack {
                     value.split_whitespace().nth(2).and_then(|most| most.parse().ok()).ok_or_else(unsupported)?;
                 self.set("receive_buffer", bytes(most));
             }
+            "tcp_fastopen" => {
+                let bits = value.strip_prefix("0x").and_then(|digits| i64::from_str_radix(digits, 16).ok());
+                self.fast_open.bits = bits.map_or_else(number, Ok)?;
+            }
+            "tcp_fastopen_key" => self.fast_open.key = cookie_key(value).ok_or_else(unsupported)?,
             "tcp_ecn" => match number()? {
                 ecn @ 0..=2 => self.ecn = ecn as u8,
                 _ => return Err(unsupported()),
@@ -256,6 +307,14 @@ impl Stack {
     }
 }
 
+/// The key of cookies, four numbers of eight hexadecimal digits, as the two that they are hashed with.
+fn cookie_key(text: &str) -> Option<(u64, u64)> {
+    let first = text.split(',').next()?;
+    let words = first.split('-').map(|word| u64::from_str_radix(word, 16).ok()).collect::<Option<Vec<_>>>()?;
+    let [a, b, c, d] = words.try_into().ok()?;
+    Some((b << 32 | a, d << 32 | c))
+}
+
 fn bytes(number: i64) -> Value {
     Value::String(format!("{number} B"))
 }
@@ -287,6 +346,7 @@ fn commands(text: &str) -> Vec<Vec<String>> {
                 Some(escaped) => word.get_or_insert_default().push(escaped),
             },
             '#' if word.is_none() => while letters.next_if(|letter| *letter != '\n').is_some() {},
+            '&' if word.as_deref().is_some_and(|word| word.ends_with('>')) => word.get_or_insert_default().push(letter),
             '\n' | ';' | '&' | '|' => {
                 words.extend(word.take());
                 if !words.is_empty() {
@@ -329,13 +389,13 @@ mod tests {
         stack
             .run("sysctl -q net.ipv4.tcp_rmem=\"4096 10000 2097152\" net.ipv4.tcp_congestion_control=reno")
             .expect("known");
-        let settings = stack.settings(false).expect("options");
+        let settings = stack.settings(false, false).expect("options");
         assert!(!settings.sack && !settings.timestamps && settings.slow_start_after_idle);
         assert_eq!(settings.ecn, EcnMode::Classic);
         assert_eq!(settings.receive_buffer.get(), 2_097_152);
         assert_eq!(settings.congestion.kind(), "reno");
         assert_eq!(settings.mss, 1460);
-        assert_eq!(stack.settings(true).expect("options").ecn, EcnMode::Off);
+        assert_eq!(stack.settings(true, false).expect("options").ecn, EcnMode::Off);
     }
 
     #[test]
@@ -344,9 +404,9 @@ mod tests {
         stack
             .run("sysctl -q transorbit.profile=classic transorbit.initial_window=3 'transorbit.delayed_ack=\"100 ms\"'")
             .expect("known");
-        assert_eq!(stack.settings(true).expect("options").initial_window, 3);
+        assert_eq!(stack.settings(true, false).expect("options").initial_window, 3);
         stack.run("sysctl -q transorbit.no_such=1").expect("is read later");
-        assert!(stack.settings(true).expect_err("no such option").contains("no_such"));
+        assert!(stack.settings(true, false).expect_err("no such option").contains("no_such"));
     }
 
     #[test]

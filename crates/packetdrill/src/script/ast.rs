@@ -129,6 +129,10 @@ pub enum TcpOption {
     Sack(Vec<(u64, u64)>),
     /// `TS val V ecr E`
     Timestamps(u32, u32),
+    /// `FO cookie`, in hexadecimal digits; without any it is a request.
+    FastOpen(String),
+    /// `FOEXP cookie`: the same in the shared experimental option.
+    FastOpenExperimental(String),
 }
 
 impl TcpOption {
@@ -141,6 +145,8 @@ impl TcpOption {
             TcpOption::Nop | TcpOption::Eol => 1,
             TcpOption::Sack(blocks) => 2 + 8 * blocks.len(),
             TcpOption::Timestamps(..) => 10,
+            TcpOption::FastOpen(cookie) => 2 + cookie.len() / 2,
+            TcpOption::FastOpenExperimental(cookie) => 4 + cookie.len() / 2,
         }
     }
 }

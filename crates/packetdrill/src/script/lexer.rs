@@ -174,8 +174,22 @@ impl<'a> Lexer<'a> {
         self.take(1);
         let mut text = String::new();
         let mut escaped = false;
+        let mut hexadecimal = String::new();
         for (at, c) in self.rest.char_indices() {
             match c {
+                // `\x1f`: a byte in two digits
+                'x' if escaped && hexadecimal.is_empty() => hexadecimal.push('x'),
+                _ if escaped && !hexadecimal.is_empty() => {
+                    hexadecimal.push(c);
+                    if hexadecimal.len() == 3 {
+                        let Ok(byte) = u8::from_str_radix(&hexadecimal[1..], 16) else {
+                            return self.error("expected two hexadecimal digits after `\\x`");
+                        };
+                        text.push(char::from(byte));
+                        hexadecimal.clear();
+                        escaped = false;
+                    }
+                }
                 _ if escaped => {
                     text.push(match c {
                         'n' => '\n',
@@ -212,6 +226,11 @@ impl<'a> Lexer<'a> {
             let len = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
             if len == 0 { 0 } else { 1 + len }
         });
+        // A cookie in hexadecimal digits: letters among them, or zeros before them.
+        let run = self.rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(self.rest.len());
+        if fraction == 0 && (run > whole || whole > 1 && self.rest.starts_with('0')) {
+            return Ok(Kind::Word(self.take(run).to_owned()));
+        }
         let text = self.take(whole + fraction);
         if fraction > 0 {
             return match text.parse() {

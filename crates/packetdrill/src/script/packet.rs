@@ -13,7 +13,7 @@ const OTHER_PROTOCOLS: [&str; 10] =
 /// The most bytes of options in a header.
 const OPTION_BYTES: usize = 40;
 /// Options of extensions that the transport does not have.
-const OTHER_OPTIONS: [&str; 8] = ["FO", "FOEXP", "md5", "ECN", "fast_open", "mp_capable", "mp_join", "dss"];
+const OTHER_OPTIONS: [&str; 6] = ["md5", "ECN", "fast_open", "mp_capable", "mp_join", "dss"];
 
 /// A packet that arrives: window and options are required.
 pub(super) fn inbound(parser: &mut Parser) -> Result<Packet, ScriptError> {
@@ -203,7 +203,23 @@ fn option(parser: &mut Parser) -> Result<TcpOption, ScriptError> {
             }
             TcpOption::Timestamps(value, parser.number("a timestamp", number)? as u32)
         }
+        "FO" => TcpOption::FastOpen(cookie(parser)?),
+        "FOEXP" => TcpOption::FastOpenExperimental(cookie(parser)?),
         other if OTHER_OPTIONS.contains(&other) => return parser.unsupported(format!("option {other}")),
         other => return parser.error(format!("expected mss, wscale, sackOK, nop, eol, sack or TS, found `{other}`")),
     })
+}
+
+/// The hexadecimal digits of a cookie, if any follow.
+fn cookie(parser: &mut Parser) -> Result<String, ScriptError> {
+    let digits = match parser.peek() {
+        Kind::Int(number) => number.to_string(),
+        Kind::Word(digits) => digits.clone(),
+        _ => return Ok(String::new()),
+    };
+    if digits.len() % 2 != 0 || digits.len() > 36 || !digits.chars().all(|digit| digit.is_ascii_hexdigit()) {
+        return parser.expected("a cookie of hexadecimal digits, two for each byte");
+    }
+    parser.advance();
+    Ok(digits)
 }

@@ -115,7 +115,7 @@ impl<'a> Replay<'a> {
         }
         stack.assign("net.ipv4.tcp_congestion_control", &header.cc)?;
         stack.set("timer_tick", toml::Value::String(TICK.into()));
-        let host = Host::passive(stack.settings(false)?);
+        let host = Host::passive(stack.settings(false, false)?);
         // The handshake took as long as the kernel measured.
         let measured = recording.lines.iter().find_map(|line| match &line.what {
             What::Info(info) => Some(info.rtt),
@@ -337,6 +337,7 @@ impl<'a> Replay<'a> {
             mss: self.header.mss,
             window_scale: Some(PEER_SHIFT),
             sack_permitted: self.header.sack != 0,
+            fast_open: None,
         });
         let shift = if syn.is_some() { 0 } else { self.host.peers_shift() };
         // The timestamp of a SYN is not recorded; that of the first acknowledgment shows that the peer uses timestamps.

@@ -5,7 +5,7 @@ use etherparse::{
     EtherType, Ethernet2Header, IpDscp, IpEcn, IpFragOffset, IpNumber, Ipv4Header, Ipv4Options, TcpHeader,
     TcpOptionElement, UdpHeader,
 };
-use transport::{Datagram, ExternalPacket, Flags, Segment};
+use transport::{Datagram, ExternalPacket, FastOpenOption, Flags, Segment};
 use units::Ecn;
 
 use crate::packet::Way;
@@ -181,7 +181,25 @@ fn tcp_header(from: &Host, to: &Host, way: Way, numbers: &Numbers, segment: &Seg
         all.extend(fields);
         header.set_options_raw(&all).expect("no more options than fit a header");
     }
+    if let Some(option) = segment.syn.and_then(|syn| syn.fast_open) {
+        let mut all = header.options.as_slice().to_vec();
+        let end = all.len() + option.padded_bytes() as usize;
+        all.extend(fast_open(option));
+        all.resize(end, NOOP);
+        header.set_options_raw(&all).expect("no more options than fit a header");
+    }
     header
+}
+
+/// RFC 7413 section 4.1.1, or RFC 6994 with the number of Fast Open.
+fn fast_open(option: FastOpenOption) -> Vec<u8> {
+    let kind: &[u8] = if option.experimental { &[254, 0, 0xf9, 0x89] } else { &[34, 0] };
+    let mut bytes = kind.to_vec();
+    if let Some(cookie) = option.cookie {
+        bytes.extend(cookie.name.to_be_bytes().into_iter().cycle().take(usize::from(cookie.bytes)));
+    }
+    bytes[1] = bytes.len() as u8;
+    bytes
 }
 
 /// The option that pads (RFC 9293 section 3.1).

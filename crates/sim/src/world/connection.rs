@@ -1,5 +1,7 @@
 //! Connections and their endpoints, whatever the transport: where they stand in the network, and who reads from them.
 
+use std::collections::BTreeMap;
+
 use engine::MachineId;
 use transport::{Act, Input, Transport, Wake};
 use units::Time;
@@ -42,7 +44,14 @@ pub(super) enum Reader {
 
 /// All connections of a world.
 #[derive(Default)]
-pub(super) struct Connections(Vec<Connection>);
+pub(super) struct Connections {
+    all: Vec<Connection>,
+    /// Of two hosts, by the one that opens: the connections that may know something of the other.
+    known: BTreeMap<Hosts, Vec<u32>>,
+}
+
+/// Two hosts, in the order of who opens a connection: a user and a server, or a server and the gateway of a place.
+type Hosts = (Way, bool, u32);
 
 impl Connections {
     /// Adds a connection at rest. `readers`: of the end whose packets go forward, and of the other.
@@ -59,34 +68,55 @@ impl Connections {
             let protocol = transport.end(entropy[way as usize], holds_reads);
             Endpoint { protocol, reader, machine: None, delivered_bytes: 0, acknowledged_bytes: 0 }
         };
-        self.0.push(Connection { site, ends: [end(Way::Forward), end(Way::Backward)] });
-        self.0.len() as u32 - 1
+        self.all.push(Connection { site, ends: [end(Way::Forward), end(Way::Backward)] });
+        self.all.len() as u32 - 1
     }
 
     /// The class of service of the packets that a connection sends from now on.
     pub(super) fn set_class(&mut self, connection: u32, class: u32) {
-        self.0[connection as usize].site.class = class;
+        self.all[connection as usize].site.class = class;
     }
 
     #[inline]
     pub(super) fn site(&self, connection: u32) -> &Site {
-        &self.0[connection as usize].site
+        &self.all[connection as usize].site
     }
 
     #[inline]
     pub(super) fn end(&self, connection: u32, way: Way) -> &Endpoint {
-        &self.0[connection as usize].ends[way as usize]
+        &self.all[connection as usize].ends[way as usize]
     }
 
     /// Opens a connection from the end whose packets go `way`.
     pub(super) fn open(&mut self, now: Time, connection: u32, way: Way) {
         self.act(now, EndpointId { connection, way }, Act::Open);
         self.act(now, EndpointId { connection, way: way.back() }, Act::Accept);
+        self.recall(connection, way);
+    }
+
+    /// The end that opens is told what its host knows of the other from the newest connection that knows something.
+    fn recall(&mut self, connection: u32, way: Way) {
+        let Connection { site, ends } = &self.all[connection as usize];
+        if ends[way as usize].protocol.memory().is_none() {
+            return;
+        }
+        let terrestrial = site.route(way) == Route::Terrestrial;
+        let hosts = (way, terrestrial, if terrestrial { site.place } else { site.user });
+        let earlier = self.known.entry(hosts).or_default();
+        let protocol = |connection: u32| &self.all[connection as usize].ends[way as usize].protocol;
+        let memory = |&connection: &u32| protocol(connection).memory().filter(|memory| memory.has_cookie());
+        let known = earlier.iter().rposition(|connection| memory(connection).is_some());
+        let told = known.and_then(|at| memory(&earlier[at]));
+        earlier.drain(..known.unwrap_or(0));
+        earlier.push(connection);
+        if let Some(told) = told {
+            self.all[connection as usize].ends[way as usize].protocol.recall(told);
+        }
     }
 
     /// An application acts at an endpoint, which is to be entered then.
     pub(super) fn act(&mut self, now: Time, id: EndpointId, act: Act) {
-        self.0[id.connection as usize].ends[id.way as usize].protocol.act(now, act);
+        self.all[id.connection as usize].ends[id.way as usize].protocol.act(now, act);
     }
 
     /// Enters an endpoint, and sends what it has to send: who reads there, and whether more has arrived in order than
@@ -102,7 +132,7 @@ impl Connections {
         schedule: &mut Schedule,
     ) -> (Reader, bool) {
         let EndpointId { connection, way } = id;
-        let Connection { site, ends: [server, user] } = &mut self.0[connection as usize];
+        let Connection { site, ends: [server, user] } = &mut self.all[connection as usize];
         let (end, peer) = if way == Way::Forward { (server, user) } else { (user, server) };
         let route = site.route(way);
         let mut sent = false;

@@ -26,7 +26,7 @@ use units::{Bytes, Ecn, FieldError, Time};
 
 use crate::congestion::FindControl;
 use crate::external::ExternalPacket;
-use crate::tcp::{Counters, Flags, Info, Segment};
+use crate::tcp::{Counters, Flags, Info, PeerMemory, Segment};
 use crate::udp::Datagram;
 
 units::registry! {
@@ -282,6 +282,14 @@ impl Told {
 pub trait Endpoint: Send {
     /// The application does something. It takes effect with the next [`Endpoint::handle`].
     fn act(&mut self, now: Time, act: Act);
+
+    /// What its host keeps of the other from earlier connections: told between [`Act::Open`] and what is sent first.
+    fn recall(&mut self, _memory: PeerMemory) {}
+
+    /// What its host is to keep of the other for later connections, if it keeps anything.
+    fn memory(&self) -> Option<PeerMemory> {
+        None
+    }
 
     /// Something happens. Every packet to be sent now is handed to `send`, with the number of times that its data were
     /// sent before.

@@ -8,7 +8,7 @@ use units::{Bytes, FieldError, Time};
 use super::{Act, Answer, Endpoint, Input, Kind, Payload, Service, Told, Transport, Wake};
 use crate::congestion::FindControl;
 pub use crate::tcp::TcpConfig;
-use crate::tcp::{Connection, Counters, Info, MAX_WINDOW, Segment, Settings, State};
+use crate::tcp::{Connection, Counters, Info, MAX_WINDOW, PeerMemory, Segment, Settings, State};
 
 impl Kind for TcpConfig {
     fn check(&self) -> Result<(), FieldError> {
@@ -128,6 +128,16 @@ impl Endpoint for TcpEnd {
                 debug_assert_eq!(got, bytes.get(), "an application reads what is there");
             }
         }
+    }
+
+    fn recall(&mut self, memory: PeerMemory) {
+        if let Some(connection) = self.connection.as_deref_mut() {
+            connection.recall(memory);
+        }
+    }
+
+    fn memory(&self) -> Option<PeerMemory> {
+        self.connection.as_ref()?.memory()
     }
 
     fn handle(&mut self, now: Time, input: Input<'_>, send: &mut dyn FnMut(&Payload, u32)) -> Answer {

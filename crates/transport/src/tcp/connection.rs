@@ -4,15 +4,19 @@
 //! connection woken at `poll_timeout`. Simplified, beside what the module says: a connection never gives up
 //! retransmitting unless its application sets a user timeout.
 
+mod early;
 mod handshake;
 mod plain;
+mod reset;
 
 use std::sync::Arc;
 
 use units::{Duration, Ecn, Time};
 
+use self::reset::Reset;
 use super::accecn::{AccEcn, ace};
 use super::config::{EcnMode, Settings};
+use super::fast_open::FastOpen;
 use super::info::{Counters, Info, State};
 use super::recv::Receiver;
 use super::segment::{Flags, Segment, SynOptions};
@@ -35,6 +39,8 @@ pub struct Connection {
     capable_again: bool,
     send: Sender,
     recv: Receiver,
+    /// TCP Fast Open, if it is in use.
+    fast_open: Option<Box<FastOpen>>,
     /// There is no connection any more: either side reset it, it was given up, or the last acknowledgment has come.
     gone: bool,
     /// The user timeout ended it.
@@ -61,6 +67,8 @@ pub struct Transmit {
 struct Handshake {
     /// It is to be sent (again).
     due: bool,
+    /// Our SYN-ACK is not acknowledged, and data may go nevertheless (TCP Fast Open).
+    early: bool,
     timer: Time,
     /// Expiries of the timer.
     expiries: u32,
@@ -72,46 +80,21 @@ struct Handshake {
     peer: Option<SynOptions>,
 }
 
-/// A reset that is to be sent (RFC 9293 section 3.5.2).
-#[derive(Clone, Copy, Debug)]
-enum Reset {
-    /// The application ends the connection.
-    Abort,
-    /// The answer to a segment that has no place here: at the offset that it acknowledges, or acknowledging it.
-    To { seq: u64, ack: Option<u64> },
-}
-
 impl Connection {
     /// Opens a connection: a SYN goes out first. `entropy` is a number that differs between the connections of a run,
     /// for controllers with a random phase.
     pub fn connect(settings: impl Into<Arc<Settings>>, now: Time, entropy: u64) -> Connection {
         let mut connection = Connection::new(settings.into(), State::SynSent, now, entropy);
+        connection.fast_open = Connection::fast_open(connection.settings.fast_open, connection.advertised_mss());
         connection.handshake.due = true;
         connection
     }
 
     /// Waits for a connection.
     pub fn listen(settings: impl Into<Arc<Settings>>, entropy: u64) -> Connection {
-        Connection::new(settings.into(), State::Listen, Time::ZERO, entropy)
-    }
-
-    /// Both ends of a connection that was opened just before `now`, the end that connected first. The handshake took no
-    /// time, was never on the way, and gave no measurement of the round trip.
-    pub fn pair(settings: impl Into<Arc<Settings>>, now: Time, entropy: [u64; 2]) -> [Connection; 2] {
-        let settings = settings.into();
-        let mut ends =
-            [Connection::connect(Arc::clone(&settings), now, entropy[0]), Connection::listen(settings, entropy[1])];
-        for step in 0..3 {
-            let [one, other] = &mut ends;
-            let (from, to) = if step % 2 == 0 { (one, other) } else { (other, one) };
-            let transmit = from.poll_transmit(now).expect("a handshake has three segments");
-            from.handshake.sent += 1; // as after a repetition: Karn's rule keeps its time out of the estimate
-            to.handle_segment(now, &transmit.segment);
-        }
-        for end in &mut ends {
-            end.counters = Counters::default();
-        }
-        ends
+        let mut connection = Connection::new(settings.into(), State::Listen, Time::ZERO, entropy);
+        connection.fast_open = Connection::fast_open(connection.settings.fast_open, connection.advertised_mss());
+        connection
     }
 
     fn new(settings: Arc<Settings>, state: State, now: Time, entropy: u64) -> Connection {
@@ -119,6 +102,7 @@ impl Connection {
             state,
             handshake: Handshake {
                 due: false,
+                early: false,
                 timer: Time::MAX,
                 expiries: 0,
                 sent: 0,
@@ -133,6 +117,7 @@ impl Connection {
             capable_again: false,
             send: Sender::new(&settings, entropy),
             recv: Receiver::new(&settings),
+            fast_open: None,
             gone: false,
             timed_out: false,
             abandoned: false,
@@ -155,6 +140,8 @@ impl Connection {
             State::SynReceived => {
                 if segment.flags.has(Flags::SYN) {
                     self.handshake.due = true; // our SYN-ACK was lost
+                } else if self.handshake.early && segment.flags.has(Flags::RST) {
+                    self.handle_established(now, segment);
                 } else if segment.flags.has(Flags::ACK) && segment.ack >= 1 {
                     self.establish(now, segment);
                     self.read_handshake_echo(segment);
@@ -194,7 +181,10 @@ impl Connection {
     #[inline]
     pub fn poll_segment(&mut self, now: Time, segment: &mut Segment) -> Option<u32> {
         if self.gone || matches!(self.state, State::Listen | State::SynSent | State::SynReceived) {
-            return self.poll_unsynchronized(now, segment);
+            let polled = self.poll_unsynchronized(now, segment);
+            if polled.is_some() || !self.handshake.early || self.gone {
+                return polled;
+            }
         }
         // RFC 9768 section 3.2.2.1: the third segment of the handshake goes alone.
         let echoes = self.accurate.as_ref().is_some_and(|feedback| feedback.handshake.is_some());
@@ -252,6 +242,12 @@ impl Connection {
     pub fn write_more(&mut self, now: Time, bytes: u64) {
         self.send.write(now, bytes);
         self.send.expect_more();
+    }
+
+    /// The application has `bytes` more, with which a record ends (`MSG_EOR`): no segment has data of two.
+    pub fn write_record(&mut self, now: Time, bytes: u64) {
+        self.send.write(now, bytes);
+        self.send.end_record();
     }
 
     /// The application never runs out of data.
@@ -364,6 +360,7 @@ impl Connection {
             pacing_rate: None,
             unsent_bytes: 0,
             mss: 0,
+            syn_data: self.opened_fast(),
         };
         self.send.describe(&mut info);
         info
@@ -402,29 +399,6 @@ impl Connection {
         if !self.gone {
             self.send.check();
         }
-    }
-
-    /// A segment that has no place here: the peer is told (RFC 9293 section 3.5.2), but a reset is never answered.
-    #[cold]
-    fn refuse(&mut self, segment: &Segment) {
-        let flags = segment.flags;
-        self.reset_due = match () {
-            () if flags.has(Flags::RST) => None,
-            () if flags.has(Flags::ACK) => Some(Reset::To { seq: segment.ack, ack: None }),
-            () => Some(Reset::To { seq: 0, ack: Some(segment.end()) }),
-        };
-    }
-
-    fn poll_reset(&mut self, now: Time) -> Option<Transmit> {
-        let segment = match self.reset_due.take()? {
-            Reset::Abort => self.segment(now, self.send.nxt(), Flags::RST | Flags::ACK),
-            Reset::To { seq, ack: None } => Segment { seq, flags: Flags::RST, ..Segment::default() },
-            Reset::To { seq, ack: Some(ack) } => {
-                Segment { seq, ack, flags: Flags::RST | Flags::ACK, ..Segment::default() }
-            }
-        };
-        self.counters.segments_sent += 1;
-        Some(Transmit { segment, transmission: 0 })
     }
 
     fn handle_established(&mut self, now: Time, segment: &Segment) {
@@ -500,6 +474,9 @@ impl Connection {
     /// The state follows from which FINs were sent, received and acknowledged.
     #[cold]
     fn follow_teardown(&mut self) {
+        if self.handshake.early {
+            return; // as Linux: first the handshake ends
+        }
         let before = self.state;
         self.state = match (self.send.fin_sent(), self.send.fin_acknowledged(), self.recv.finished()) {
             (false, _, false) => State::Established,

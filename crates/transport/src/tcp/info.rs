@@ -82,6 +82,8 @@ pub struct Info {
     pub unsent_bytes: u64,
     /// Payload bytes of a full segment.
     pub mss: u32,
+    /// Data of the SYN were taken (TCP Fast Open).
+    pub syn_data: bool,
 }
 
 /// What has happened on a connection.

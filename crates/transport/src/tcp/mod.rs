@@ -7,6 +7,7 @@
 mod accecn;
 mod config;
 mod connection;
+mod fast_open;
 mod info;
 mod option;
 mod recv;
@@ -14,8 +15,11 @@ mod segment;
 mod send;
 
 pub(crate) use config::MAX_WINDOW;
-pub use config::{ByteCounting, DelayedAck, Dupthresh, EcnMode, RtoFloor, Settings, TcpConfig, profile_table};
+pub use config::{
+    ByteCounting, DelayedAck, Dupthresh, EcnMode, FastOpenMode, RtoFloor, Settings, TcpConfig, profile_table,
+};
 pub use connection::{Connection, Transmit};
+pub use fast_open::{Cookie, FastOpenOption, PeerMemory};
 pub use info::{Counters, Info, State};
 pub use option::AccEcnOption;
 pub use segment::{Flags, SackBlocks, Segment, SynOptions};

@@ -55,7 +55,7 @@ pub(super) struct Receiver {
     acked: u64,
     /// The window offered with it.
     offered: u64,
-    last_arrival: Option<Time>,
+    pub(super) last_arrival: Option<Time>,
     /// A pause of the peer after which its window may be small again.
     long_pause: Duration,
     /// TS.Recent and when it was set, if timestamps are in use.

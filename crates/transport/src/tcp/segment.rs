@@ -5,11 +5,13 @@ use std::ops::{BitOr, BitOrAssign};
 
 use units::Ecn;
 
+use super::fast_open::FastOpenOption;
 use super::option::AccEcnOption;
 
 /// A TCP segment without its payload's bytes, which no model looks at.
 ///
-/// Sequence numbers are offsets in the stream: the SYN is 0, data begin at 1, the FIN comes after the last byte.
+/// Sequence numbers are offsets in the stream: the SYN is 0, data begin at 1, the FIN comes after the last byte. The
+/// data of a SYN (TCP Fast Open) begin after it, at 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
     /// Offset of the first byte (or of the SYN or FIN).
@@ -43,6 +45,8 @@ pub struct SynOptions {
     pub window_scale: Option<u8>,
     /// SACK permitted (RFC 2018 section 2).
     pub sack_permitted: bool,
+    /// TCP Fast Open (RFC 7413 section 4.1.1).
+    pub fast_open: Option<FastOpenOption>,
 }
 
 /// IPv4 and TCP headers without options.
@@ -61,7 +65,8 @@ impl Segment {
         };
         let syn = self.syn.map_or(0, |syn| {
             let scale = if syn.window_scale.is_some() { 4 } else { 0 };
-            4 + scale + if syn.sack_permitted && self.timestamps.is_none() { 4 } else { 0 }
+            let fast_open = syn.fast_open.map_or(0, |option| option.padded_bytes());
+            4 + scale + fast_open + if syn.sack_permitted && self.timestamps.is_none() { 4 } else { 0 }
         });
         let accecn = self.accecn.map_or(0, |option| option.padded_bytes());
         HEADERS + timestamps + sack + syn + accecn

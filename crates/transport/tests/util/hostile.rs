@@ -52,6 +52,7 @@ impl Source<'_> {
                 mss: (self.byte() * 40) as u16,
                 window_scale: (scale < 200).then_some(scale as u8),
                 sack_permitted: self.byte() < 200,
+                fast_open: None,
             }),
             accecn: None,
         }

@@ -63,7 +63,7 @@ impl Script {
         let timestamps = settings.timestamps;
         let stamps = timestamps.then_some((0, 0));
         let mut connection = Connection::listen(settings, 0);
-        let options = SynOptions { mss: 1460, window_scale: Some(7), sack_permitted: true };
+        let options = SynOptions { mss: 1460, window_scale: Some(7), sack_permitted: true, fast_open: None };
         let syn =
             Segment { flags: Flags::SYN, window: 65_535, syn: Some(options), timestamps: stamps, ..Segment::default() };
         connection.handle_segment(Time::ZERO, &syn);
@@ -152,7 +152,7 @@ pub fn in_flight(info: &Info) -> u32 {
 
 /// The SYN-ACK of a peer with a large window.
 pub fn syn_ack(sack: bool, timestamps: Option<(u32, u32)>) -> Segment {
-    let options = SynOptions { mss: 1460, window_scale: Some(10), sack_permitted: sack };
+    let options = SynOptions { mss: 1460, window_scale: Some(10), sack_permitted: sack, fast_open: None };
     Segment {
         ack: 1,
         flags: Flags::SYN | Flags::ACK,

@@ -8,7 +8,7 @@ mod values;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, FieldError};
-pub use values::{ByteCounting, DelayedAck, Dupthresh, EcnMode, RtoFloor};
+pub use values::{ByteCounting, DelayedAck, Dupthresh, EcnMode, FastOpenMode, RtoFloor};
 
 use crate::congestion::CongestionConfig;
 use crate::profile::Profile;
@@ -124,6 +124,10 @@ options! {
     /// makes the initial window a segment (RFC 5681 section 3.1), the time-out for data 3 s (RFC 6298 (5.7)), and the
     /// time between SYNs doubles.
     linux_handshake: bool = [false, false, false, true];
+    /// TCP Fast Open (RFC 7413): data go with the SYN, and are answered with the SYN-ACK, to a host that has given a
+    /// cookie. With `true` the first connection of a host to another asks for one, with `"cached"` it has one from an
+    /// earlier visit, and `"no-cookie"` needs none. As in Linux a SYN is sent again without data.
+    fast_open: FastOpenMode = [FastOpenMode::Off, FastOpenMode::Off, FastOpenMode::Off, FastOpenMode::Off];
     /// Selective acknowledgments (RFC 2018); without them loss recovery is NewReno's (RFC 6582).
     sack: bool = [true, true, true, true];
     /// Duplicate SACK (RFC 2883): the receiver reports duplicates, and the sender undoes a reduction when every
@@ -289,6 +293,7 @@ impl TcpConfig {
             ("dsack", self.dsack, "sack", settings.sack),
             ("fack", self.fack, "sack", settings.sack),
             ("eifel", self.eifel, "timestamps", settings.timestamps),
+            ("fast_open", self.fast_open.map(|mode| mode != FastOpenMode::Off), "handshake", settings.handshake),
         ];
         let without = needs.into_iter().filter(|(_, given, _, there)| *given == Some(true) && !there);
         let idle = self.fack == Some(true) && settings.rack;

@@ -125,6 +125,73 @@ impl JsonSchema for EcnMode {
     }
 }
 
+/// TCP Fast Open (RFC 7413).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FastOpenMode {
+    /// None.
+    #[default]
+    Off,
+    /// The first connection to a host asks for a cookie, the next ones show it.
+    Cookie,
+    /// As from an earlier visit, the first one has a cookie too.
+    Cached,
+    /// Data go and are taken without cookies.
+    Bare,
+}
+
+/// The words for the latter two.
+const CACHED: &str = "cached";
+const BARE: &str = "no-cookie";
+
+impl Serialize for FastOpenMode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            FastOpenMode::Off => serializer.serialize_bool(false),
+            FastOpenMode::Cookie => serializer.serialize_bool(true),
+            FastOpenMode::Cached => serializer.serialize_str(CACHED),
+            FastOpenMode::Bare => serializer.serialize_str(BARE),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for FastOpenMode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(FastOpenModeVisitor)
+    }
+}
+
+struct FastOpenModeVisitor;
+
+impl serde::de::Visitor<'_> for FastOpenModeVisitor {
+    type Value = FastOpenMode;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "true, false, \"{CACHED}\" or \"{BARE}\"")
+    }
+
+    fn visit_bool<E: serde::de::Error>(self, on: bool) -> Result<FastOpenMode, E> {
+        Ok(if on { FastOpenMode::Cookie } else { FastOpenMode::Off })
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<FastOpenMode, E> {
+        match text {
+            CACHED => Ok(FastOpenMode::Cached),
+            BARE => Ok(FastOpenMode::Bare),
+            _ => Err(E::custom(format!("\"{text}\" is not true, false, \"{CACHED}\" or \"{BARE}\""))),
+        }
+    }
+}
+
+impl JsonSchema for FastOpenMode {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "FastOpenMode".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "anyOf": [{ "type": "boolean" }, { "const": CACHED }, { "const": BARE }] })
+    }
+}
+
 /// Declares an option that is a whole number in a range, or one word.
 macro_rules! number_or_word {
     ($(#[$meta:meta])* $name:ident, $number:ident, $word:ident = $text:literal, $low:literal ..= $high:literal) => {

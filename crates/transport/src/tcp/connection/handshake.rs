@@ -1,10 +1,12 @@
 //! The handshake: what the two SYNs say, and how often they are sent (RFC 9293 section 3.5, RFC 6298 section 5).
 
+use std::sync::Arc;
+
 use units::{Duration, Ecn, Time};
 
 use super::super::accecn::{AccEcn, Offer, ace, ace_flags, handshake_ace};
-use super::super::config::EcnMode;
-use super::super::info::State;
+use super::super::config::{EcnMode, Settings};
+use super::super::info::{Counters, State};
 use super::super::segment::{Flags, Segment, SynOptions};
 use super::super::send::{Agreed, echo_age, timestamp};
 use super::{Connection, Transmit};
@@ -19,6 +21,25 @@ const UNSCALED: u64 = 65_535;
 const TIMESTAMPS: u32 = 12;
 
 impl Connection {
+    /// Both ends of a connection that was opened just before `now`, the end that connected first. The handshake took no
+    /// time, was never on the way, and gave no measurement of the round trip.
+    pub fn pair(settings: impl Into<Arc<Settings>>, now: Time, entropy: [u64; 2]) -> [Connection; 2] {
+        let settings = settings.into();
+        let mut ends =
+            [Connection::connect(Arc::clone(&settings), now, entropy[0]), Connection::listen(settings, entropy[1])];
+        for step in 0..3 {
+            let [one, other] = &mut ends;
+            let (from, to) = if step % 2 == 0 { (one, other) } else { (other, one) };
+            let transmit = from.poll_transmit(now).expect("a handshake has three segments");
+            from.handshake.sent += 1; // as after a repetition: Karn's rule keeps its time out of the estimate
+            to.handle_segment(now, &transmit.segment);
+        }
+        for end in &mut ends {
+            end.counters = Counters::default();
+        }
+        ends
+    }
+
     pub(super) fn handle_syn(&mut self, now: Time, segment: &Segment) {
         if segment.flags.has(Flags::RST) || segment.flags.has(Flags::ACK) {
             return self.refuse(segment); // of nothing that was sent
@@ -30,10 +51,12 @@ impl Connection {
         self.send.start_window(segment.seq, 0, segment.window);
         self.state = State::SynReceived;
         self.handshake.due = true;
+        self.admit_early(now, segment, options);
     }
 
     pub(super) fn handle_syn_ack(&mut self, now: Time, segment: &Segment) {
-        if segment.flags.has(Flags::ACK) && segment.ack != 1 {
+        let sent = 1 + self.syn_data();
+        if segment.flags.has(Flags::ACK) && !(1..=sent).contains(&segment.ack) {
             return self.refuse(segment);
         }
         if segment.flags.has(Flags::RST) {
@@ -48,6 +71,7 @@ impl Connection {
         self.send.start_window(segment.seq, segment.ack, segment.window);
         self.establish(now, segment);
         self.recv.acknowledge();
+        self.follow_fast_open(now, segment, options);
     }
 
     /// The peer's SYN or SYN-ACK asks for, or agrees to, feedback of marks. Who has asked for accurate feedback and
@@ -129,21 +153,46 @@ impl Connection {
     /// Our SYN is acknowledged by `segment`.
     pub(super) fn establish(&mut self, now: Time, segment: &Segment) {
         let Some(peer) = self.handshake.peer else { return };
+        let rtt = self.handshake_rtt(now, segment);
+        if std::mem::take(&mut self.handshake.early) {
+            self.send.confirm(now, rtt, self.handshake.expiries > 0);
+        } else {
+            self.open_sender(now, segment, peer, rtt);
+        }
+        if self.handshake.expiries > 0 && rtt.is_none() {
+            self.send.rtt().restart(RTO_AFTER_SYN_LOSS);
+        }
+        self.recv.establish(self.send.rtt().rto(), rtt);
+        self.handshake.timer = Time::MAX;
+        self.handshake.due = false;
+        self.state = State::Established;
+    }
+
+    /// The time between our SYN and `segment`, which acknowledges it. Karn: which of several SYNs was answered is not
+    /// known, unless by its timestamp.
+    fn handshake_rtt(&self, now: Time, segment: &Segment) -> Option<Duration> {
+        match self.handshake.sent {
+            1 => Some(now.since(self.handshake.sent_at)),
+            _ => self.handshake_echo(segment).and_then(|echo| echo_age(now, echo)),
+        }
+    }
+
+    /// The timestamp that the answer to our SYN echoes, where Linux looks at it.
+    fn handshake_echo(&self, segment: &Segment) -> Option<u32> {
+        let looks = self.timestamps && self.settings.linux_handshake;
+        segment.timestamps.map(|stamps| stamps.1).filter(|&echo| looks && echo != 0)
+    }
+
+    /// What was agreed on goes to the send half.
+    pub(super) fn open_sender(&mut self, now: Time, segment: &Segment, peer: SynOptions, rtt: Option<Duration>) {
         // A segment takes up the room that the timestamps would have had, if the peer does not want them.
         let (own, options) = if self.timestamps { (self.settings.mss, TIMESTAMPS) } else { (self.advertised_mss(), 0) };
         let mss = u32::from(peer.mss).saturating_sub(options).min(own).max(1);
-        let linux = self.settings.linux_handshake;
-        let echo = segment.timestamps.map(|stamps| stamps.1).filter(|&echo| self.timestamps && linux && echo != 0);
         // Linux takes one lost SYN for the fault of the short time-out, and none for lost that a timestamp shows to
         // have arrived.
-        let forgiven = if linux { 1 } else { 0 };
-        let arrived = echo.is_some_and(|echo| echo == self.handshake.first_stamp);
+        let forgiven = if self.settings.linux_handshake { 1 } else { 0 };
+        let arrived = self.handshake_echo(segment).is_some_and(|echo| echo == self.handshake.first_stamp);
         let syn_lost = self.handshake.expiries > forgiven && !arrived;
-        // Karn: which of several SYNs was answered is not known, unless by its timestamp.
-        let rtt = match self.handshake.sent {
-            1 => Some(now.since(self.handshake.sent_at)),
-            _ => echo.and_then(|echo| echo_age(now, echo)),
-        };
         self.send.open(
             now,
             &Agreed {
@@ -154,15 +203,11 @@ impl Connection {
                 syn_marked: self.state == State::SynSent && ace(segment.flags) == handshake_ace(Ecn::Ce),
                 syn_lost,
                 rtt,
+                una: if self.state == State::SynSent { segment.ack } else { 1 },
+                syn_end: 1 + self.syn_data(),
+                early: self.handshake.early,
             },
         );
-        if self.handshake.expiries > 0 && rtt.is_none() {
-            self.send.rtt().restart(RTO_AFTER_SYN_LOSS);
-        }
-        self.recv.establish(self.send.rtt().rto(), rtt);
-        self.handshake.timer = Time::MAX;
-        self.handshake.due = false;
-        self.state = State::Established;
     }
 
     /// RFC 6691: timestamps do not count.
@@ -188,7 +233,14 @@ impl Connection {
             mss: self.advertised_mss().min(65_535) as u16,
             window_scale: offer_scale.then(|| self.window_shift()),
             sack_permitted: self.settings.sack && peer.is_none_or(|peer| peer.sack_permitted),
+            fast_open: None,
         });
+        if self.handshake.sent == 0 {
+            self.fill_fast_open(&mut segment);
+        }
+        if self.handshake.early {
+            self.recv.on_acknowledged();
+        }
         if let Some(feedback) = self.accurate.as_mut().filter(|_| peer.is_some()) {
             segment.accecn = feedback.option(segment.option_room());
         }

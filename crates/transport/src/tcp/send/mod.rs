@@ -30,6 +30,7 @@ mod undo;
 mod usage;
 mod wait;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use units::{Duration, Time};
@@ -65,6 +66,8 @@ pub(super) struct Sender {
     agreed: Agreed,
     entropy: u64,
     stream: Stream,
+    /// Offsets after which the application wants a segment to end (`MSG_EOR`), those not reached yet.
+    records: VecDeque<u64>,
     peer: PeerWindow,
     board: Scoreboard,
     rtt: Rtt,
@@ -100,6 +103,11 @@ pub(super) struct Agreed {
     pub syn_lost: bool,
     /// The round-trip time of the handshake, if it tells one.
     pub rtt: Option<Duration>,
+    /// What the answer to our SYN acknowledges up to, and the offset after the data that our SYN carried.
+    pub una: u64,
+    pub syn_end: u64,
+    /// Data may go before our SYN-ACK is acknowledged (TCP Fast Open).
+    pub early: bool,
 }
 
 /// RFC 3168 at the sender, or RFC 9768.
@@ -153,6 +161,9 @@ impl Sender {
             syn_marked: false,
             syn_lost: false,
             rtt: None,
+            una: 1,
+            syn_end: 1,
+            early: false,
         };
         let control = Control::new(settings, settings.mss, settings.initial_window, entropy);
         let paced = settings.pacing || settings.initial_spreading || control.paces();
@@ -160,6 +171,7 @@ impl Sender {
             agreed,
             entropy,
             stream: Stream::new(settings.nagle),
+            records: VecDeque::new(),
             peer: PeerWindow::new(),
             board: Scoreboard::new(1, agreed.mss, order(settings), control.wants_rates()),
             rtt: Rtt::new(settings),
@@ -189,18 +201,67 @@ impl Sender {
             self.control = Control::new(&self.settings, agreed.mss as u32, self.initial_window(), self.entropy);
             self.board = Scoreboard::new(1, agreed.mss, order(&self.settings), self.control.wants_rates());
         }
+        if agreed.una > 1 {
+            self.board = Scoreboard::new(agreed.una, agreed.mss, order(&self.settings), self.control.wants_rates());
+        }
         self.agreed = *agreed;
         self.ecn.on = agreed.ecn == EcnMode::Classic;
         self.ecn.counted = (agreed.ecn == EcnMode::Accurate).then(|| Counted::new(agreed.syn_marked));
         self.ecn.scalable = self.ecn.counted.is_some() && self.settings.congestion.entry().marks().is_some();
-        self.totals.delivered = 1; // the SYN
+        self.totals.delivered = u64::from(!agreed.early); // the SYN
         self.wait.stop();
         self.usage.restart(now);
         if let Some(rtt) = agreed.rtt {
             self.rtt.note_min(now, rtt);
-            self.rtt.measured(rtt, 1, 1);
+            self.rtt.measured(rtt, agreed.una, agreed.una);
         }
         self.control.tell(now, &Event::Established { srtt: self.rtt.srtt() });
+        if agreed.una < agreed.syn_end {
+            self.repeat_syn_data(now);
+        }
+    }
+
+    /// Our SYN-ACK is acknowledged, and data may have gone with it. If it was sent `again`, the first one was lost and
+    /// the peer had no connection to take data.
+    pub(super) fn confirm(&mut self, now: Time, rtt: Option<Duration>, again: bool) {
+        self.agreed.early = false;
+        self.totals.delivered += 1;
+        if let Some(rtt) = rtt {
+            self.rtt.note_min(now, rtt);
+            self.rtt.measured(rtt, self.board.una(), self.board.nxt());
+        }
+        if again {
+            self.repeat_early(now);
+        }
+        if self.board.outstanding() {
+            self.rearm_rto(now);
+        }
+    }
+
+    /// Data of our SYN that were not taken go again at once, which is no sign of congestion
+    /// (`tcp_non_congestion_loss_retransmit`).
+    fn repeat_syn_data(&mut self, now: Time) {
+        while self.board.nxt() < self.agreed.syn_end {
+            let len = (self.agreed.syn_end - self.board.nxt()).min(self.agreed.mss);
+            let in_flight = self.board.in_flight();
+            let slot = self.board.send(now, len, false, self.totals.delivered);
+            if slot.end() >= self.stream.end() {
+                self.board.push_last();
+            }
+            if self.sampler.is_some() {
+                self.keep_state(now, self.board.numbers().end - 1, in_flight, in_flight == 0);
+            }
+        }
+        for number in self.board.numbers() {
+            self.lose(now, number);
+        }
+        self.recovery.await_loss(self.board.nxt());
+        self.start_rto(now);
+    }
+
+    /// Bytes that were written and not sent.
+    pub(super) fn unsent(&self) -> u64 {
+        self.stream.waiting(self.board.nxt())
     }
 
     /// A lost SYN makes the initial window one segment (RFC 5681 section 3.1).
@@ -231,6 +292,11 @@ impl Sender {
     /// More follows what was written last: what does not fill a segment waits for it, until the peer is heard.
     pub(super) fn expect_more(&mut self) {
         self.stream.expect_more();
+    }
+
+    /// A record ends with what was written last: no segment has data of two.
+    pub(super) fn end_record(&mut self) {
+        self.records.push_back(self.stream.end());
     }
 
     fn restart_after_idle(&mut self, now: Time) {

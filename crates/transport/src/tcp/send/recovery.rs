@@ -74,6 +74,13 @@ impl Recovery {
         }
     }
 
+    /// What was lost before `high_seq` is repaired, as after a time-out.
+    pub fn await_loss(&mut self, high_seq: u64) {
+        self.state = CongestionState::Loss;
+        self.high_seq = high_seq;
+        self.rexmit = Rexmit::Lost;
+    }
+
     /// Whether a reduction is under way, so that the controller does not open the window.
     #[inline]
     pub fn in_reduction(&self) -> bool {
@@ -343,6 +350,15 @@ impl Sender {
         self.recovery.rexmit = Rexmit::Lost;
         self.rtt.back_off();
         self.start_rto(now);
+    }
+
+    /// What was sent with a SYN-ACK that was lost is lost too.
+    pub(super) fn repeat_early(&mut self, now: Time) {
+        if self.board.outstanding() {
+            self.enter_loss(now);
+            self.recovery.frto = false;
+            self.recovery.rexmit = Rexmit::Lost;
+        }
     }
 
     fn enter_loss(&mut self, now: Time) {

@@ -91,6 +91,7 @@ impl Sender {
         }
         match self.timer.kind {
             TimerKind::None => {}
+            TimerKind::Retransmission if self.agreed.early => self.start_rto(now), // the SYN-ACK goes again, and alone
             TimerKind::Retransmission => self.expire(now, counters),
             TimerKind::Probe => self.probe_tail(now),
             TimerKind::Reordering => self.expire_reordering(now),
@@ -150,7 +151,7 @@ impl Sender {
     /// starts anew now.
     pub(super) fn schedule_probe(&mut self, now: Time, advancing: bool) -> bool {
         let calm = matches!(self.recovery.state, CongestionState::Open | CongestionState::Cwr);
-        if !self.agreed.sack || !calm {
+        if !self.agreed.sack || !calm || self.agreed.early {
             return false;
         }
         let Some(front) = self.board.front() else { return false };

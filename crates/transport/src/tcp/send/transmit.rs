@@ -176,6 +176,11 @@ impl Sender {
             return (fin && self.peer.edge() > nxt).then(|| self.send(now, 0, true, false));
         }
         let mut len = waiting.min(self.agreed.mss);
+        let full = len;
+        if !self.records.is_empty() {
+            len = len.min(self.left_of_record(nxt));
+        }
+        let ends_record = len < full; // what follows it is there already
         let usable = self.peer.usable(nxt);
         let grouped = self.settings.offload_divisor > 0;
         if usable < len {
@@ -192,7 +197,7 @@ impl Sender {
         }
         let fin = self.stream.wants_fin() && len == waiting && usable > len;
         // A probe, and the new data of F-RTO, do not wait for more to come.
-        let probing = self.usage.probing || self.recovery.rexmit == Rexmit::New;
+        let probing = self.usage.probing || self.recovery.rexmit == Rexmit::New || ends_record;
         if len < self.agreed.mss && !fin && !self.timer.cut && !probing && self.stream.holds_small(&self.board) {
             self.start_persist(now); // as in Linux: nothing is held back for longer than a time-out
             return None;
@@ -200,6 +205,15 @@ impl Sender {
         self.timer.cut = false;
         let push = grouped && self.join_group(len, waiting - len, usable - len);
         Some(self.send(now, len, fin, push))
+    }
+
+    /// Bytes from `nxt` to the end of a record.
+    #[cold]
+    fn left_of_record(&mut self, nxt: u64) -> u64 {
+        while self.records.front().is_some_and(|end| *end <= nxt) {
+            self.records.pop_front();
+        }
+        self.records.front().map_or(u64::MAX, |end| end - nxt)
     }
 
     /// Sends `len` bytes of new data, and the FIN after them if `fin`; `push` if they end a group.
@@ -237,7 +251,7 @@ impl Sender {
 
     /// Keeps what a rate is later measured from.
     #[cold]
-    fn keep_state(&mut self, now: Time, number: u64, in_flight: u32, idle: bool) {
+    pub(super) fn keep_state(&mut self, now: Time, number: u64, in_flight: u32, idle: bool) {
         let Some(sampler) = &mut self.sampler else { return };
         let state = sampler.on_send(now, in_flight, idle, self.totals.delivered, self.board.lost_total());
         self.board.keep_state(number, state);

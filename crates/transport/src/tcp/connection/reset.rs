@@ -1,0 +1,40 @@
+//! Resets (RFC 9293 section 3.5.2).
+
+use units::Time;
+
+use super::super::segment::{Flags, Segment};
+use super::{Connection, Transmit};
+
+/// A reset that is to be sent (RFC 9293 section 3.5.2).
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Reset {
+    /// The application ends the connection.
+    Abort,
+    /// The answer to a segment that has no place here: at the offset that it acknowledges, or acknowledging it.
+    To { seq: u64, ack: Option<u64> },
+}
+
+impl Connection {
+    /// A segment that has no place here: the peer is told (RFC 9293 section 3.5.2), but a reset is never answered.
+    #[cold]
+    pub(super) fn refuse(&mut self, segment: &Segment) {
+        let flags = segment.flags;
+        self.reset_due = match () {
+            () if flags.has(Flags::RST) => None,
+            () if flags.has(Flags::ACK) => Some(Reset::To { seq: segment.ack, ack: None }),
+            () => Some(Reset::To { seq: 0, ack: Some(segment.end()) }),
+        };
+    }
+
+    pub(super) fn poll_reset(&mut self, now: Time) -> Option<Transmit> {
+        let segment = match self.reset_due.take()? {
+            Reset::Abort => self.segment(now, self.send.nxt(), Flags::RST | Flags::ACK),
+            Reset::To { seq, ack: None } => Segment { seq, flags: Flags::RST, ..Segment::default() },
+            Reset::To { seq, ack: Some(ack) } => {
+                Segment { seq, ack, flags: Flags::RST | Flags::ACK, ..Segment::default() }
+            }
+        };
+        self.counters.segments_sent += 1;
+        Some(Transmit { segment, transmission: 0 })
+    }
+}
