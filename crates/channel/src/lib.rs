@@ -4,7 +4,7 @@
 //! A scenario names a channel ([`ChannelConfig`]); loading it reads its files and finds its parameters
 //! ([`ChannelModel`]); each user gets an instance with random streams of its own ([`Channel`]).
 //! [`ChannelModel::transmission_law`] gives a link the law of its transmissions' mutual information; [`measure`] and
-//! [`generate`] give statistics and series.
+//! [`generate`] give statistics and series. [`Held`] says how a series goes on between bursts.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use units::{Db, Duration, FieldError, Files, Frequency, Time};
 
 pub mod code;
 mod geometry;
+mod held;
 mod level;
 mod link_budget;
 mod normal;
@@ -25,6 +26,7 @@ mod steps;
 mod testing;
 
 pub use geometry::Geometry;
+pub use held::Held;
 pub use link_budget::LinkBudget;
 pub use rain::{FixedRain, Rain, RainByElevation};
 pub use stats::{ChannelStats, FadeStats, Fading, Lag, Percentile, Row, StateShare, generate, measure};
@@ -141,6 +143,11 @@ pub trait ChannelModel: Send + Sync + fmt::Debug {
     /// All parameters of the law besides the arguments, as text: models with the same text have the same law. `None` if
     /// the law is not worth caching, or its parameters have no short text.
     fn law_identity(&self) -> Option<String> {
+        None
+    }
+
+    /// The same channel as it goes on with the clock, where bursts take it further ([`Held`]).
+    fn over_time(&self) -> Option<&dyn ChannelModel> {
         None
     }
 

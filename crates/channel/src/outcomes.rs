@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Db, Duration, FieldError, Files, RowError, Time, read_text};
 
+use crate::held::Held;
 use crate::steps::Series;
 use crate::{CLEAR, Channel, ChannelModel, ERASED, Geometry, Kind, MakeRng, TransmissionLaw};
 
@@ -29,6 +30,9 @@ pub struct Outcomes {
     /// zero all users meet the same decisions.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub offset: Duration,
+    /// How the series goes on between packets; by default with the clock.
+    #[serde(default, skip_serializing_if = "Held::is_time")]
+    pub held: Held,
 }
 
 fn is_zero(offset: &Duration) -> bool {
@@ -65,7 +69,7 @@ impl Kind for Outcomes {
         if self.file.is_empty() {
             return Err(FieldError::new("file", "the name is empty: give the path of a CSV file"));
         }
-        Ok(())
+        self.held.check(false)
     }
 
     fn load(
@@ -75,7 +79,8 @@ impl Kind for Outcomes {
     ) -> Result<Box<dyn ChannelModel>, FieldError> {
         self.check()?;
         let text = read_text(files, &self.file).map_err(|error| FieldError::in_file("file", &self.file, error))?;
-        Ok(Box::new(OutcomesModel { series: Arc::new(self.series(&text)?), offset: self.offset }))
+        let model = OutcomesModel { series: Arc::new(self.series(&text)?), offset: self.offset };
+        Ok(self.held.read(Box::new(model)))
     }
 
     fn files_mut(&mut self) -> Vec<&mut String> {
@@ -163,7 +168,7 @@ mod tests {
     const ROWS: &str = "time_s,transmissions\n0,1\n0.001,3\n0.002,0\n0.003,1\n";
 
     fn outcomes(period: Option<Duration>, offset: Duration) -> Outcomes {
-        Outcomes { file: "link.csv".into(), period, offset }
+        Outcomes { file: "link.csv".into(), period, offset, held: Held::Time }
     }
 
     fn load(text: &str, outcomes: &Outcomes) -> Result<Box<dyn ChannelModel>, FieldError> {

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Angle, Db, Duration, FieldError, Frequency, OrOrbit, Speed};
 
+use crate::held::Held;
 use crate::link_budget::LinkBudget;
 use crate::lms::{Course, Fading, Loo, Motion, Published, REFERENCE_SNR, Site, Track, default_reference_snr};
 use crate::normal::Normals;
@@ -38,6 +39,9 @@ pub struct P681 {
     /// most 10 ms: 1 ms at 60 km/h and 2.2 GHz.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampling_interval: Option<Duration>,
+    /// How the series goes on between bursts; by default with the clock.
+    #[serde(skip_serializing_if = "Held::is_time")]
+    pub held: Held,
 }
 
 /// Surroundings of the user, as P.681-11 names them.
@@ -79,6 +83,7 @@ impl Default for P681 {
             link_budget: None,
             carrier: Frequency::from_hz(2.2e9),
             sampling_interval: None,
+            held: Held::Time,
         }
     }
 }
@@ -103,6 +108,10 @@ impl Fading for P681 {
 
     fn elevation(&self) -> OrOrbit<Angle> {
         self.elevation
+    }
+
+    fn held(&self) -> Held {
+        self.held
     }
 
     fn line_of_sight(&self) -> (Option<Db>, Option<&LinkBudget>) {

@@ -22,7 +22,7 @@ pub struct Row {
 
 /// The series of the channel of user 0 over `duration`, a row each `step` (by default the sampling interval of the channel, or 1 ms).
 ///
-/// A `trace` channel reads the times and attenuations.
+/// A `trace` channel reads the times and attenuations. The series goes with the clock, however bursts go on in it.
 pub fn generate(
     model: &dyn ChannelModel,
     duration: Duration,
@@ -44,6 +44,7 @@ fn instants(
     step: Option<Duration>,
     streams: &mut MakeRng<'_>,
 ) -> impl Iterator<Item = (Time, Db, Observation)> + use<> {
+    let model = model.over_time().unwrap_or(model);
     let step = step_of(model, step);
     let mut channel = model.build(0, streams);
     (0..duration.as_nanos().div_ceil(step.as_nanos())).map(move |index| {

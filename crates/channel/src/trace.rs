@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Db, Duration, FieldError, Files, RowError, Time, read_text};
 
+use crate::held::Held;
 use crate::steps::Series;
 use crate::{Channel, ChannelModel, ERASED, Geometry, Kind, MakeRng, TransmissionLaw, qpsk};
 
@@ -25,6 +26,9 @@ pub struct Trace {
     /// Es/N0 where the attenuation is 0 dB.
     #[serde(default = "ten_db")]
     pub reference_snr: Db,
+    /// How the series goes on between bursts; by default with the clock.
+    #[serde(default, skip_serializing_if = "Held::is_time")]
+    pub held: Held,
 }
 
 fn is_zero(offset: &Duration) -> bool {
@@ -40,7 +44,7 @@ impl Kind for Trace {
         if self.file.is_empty() {
             return Err(FieldError::new("file", "the name is empty: give the path of a CSV file".to_owned()));
         }
-        Ok(())
+        self.held.check(false)
     }
 
     fn load(
@@ -51,7 +55,8 @@ impl Kind for Trace {
         self.check()?;
         let series = read_text(files, &self.file).and_then(|text| parse(&text));
         let series = series.map_err(|error| FieldError::in_file("file", &self.file, error))?;
-        Ok(Box::new(TraceModel { series: Arc::new(series), offset: self.offset, reference_snr: self.reference_snr }))
+        let model = TraceModel { series: Arc::new(series), offset: self.offset, reference_snr: self.reference_snr };
+        Ok(self.held.read(Box::new(model)))
     }
 
     fn files_mut(&mut self) -> Vec<&mut String> {
@@ -204,7 +209,12 @@ mod tests {
 
     #[test]
     fn a_file_that_cannot_be_read_is_named() {
-        let config = Trace { file: "no/such.csv".into(), offset: Duration::ZERO, reference_snr: Db::new(10.0) };
+        let config = Trace {
+            file: "no/such.csv".into(),
+            offset: Duration::ZERO,
+            reference_snr: Db::new(10.0),
+            held: Held::Time,
+        };
         let error = config.load(&mut units::MemoryFiles::new(), None).unwrap_err();
         assert_eq!(error.field, "file");
         assert!(error.message.starts_with("no/such.csv: cannot be read"), "{error}");

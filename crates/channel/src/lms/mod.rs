@@ -29,6 +29,7 @@ use self::parameters::ParameterSet;
 pub(crate) use self::series::Motion;
 use self::states::MarkovTrack;
 pub(crate) use self::states::Track;
+use crate::held::Held;
 use crate::link_budget::LinkBudget;
 
 /// Land mobile satellite fading: three shadowing states, Loo's law within, by Pérez-Fontán's published parameters.
@@ -56,6 +57,9 @@ pub struct Lms {
     /// most 10 ms: 1 ms at 60 km/h and 2.2 GHz.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampling_interval: Option<Duration>,
+    /// How the series goes on between bursts; by default with the clock.
+    #[serde(skip_serializing_if = "Held::is_time")]
+    pub held: Held,
 }
 
 impl Default for Lms {
@@ -68,6 +72,7 @@ impl Default for Lms {
             link_budget: None,
             carrier: Frequency::from_hz(2.2e9),
             sampling_interval: None,
+            held: Held::Time,
         }
     }
 }
@@ -117,6 +122,10 @@ impl Fading for Lms {
 
     fn elevation(&self) -> OrOrbit<Angle> {
         self.elevation
+    }
+
+    fn held(&self) -> Held {
+        self.held
     }
 
     fn line_of_sight(&self) -> (Option<Db>, Option<&LinkBudget>) {

@@ -12,6 +12,7 @@ use super::multipath::{BandTables, Multipath};
 use super::series::{Motion, Sample, Series};
 use super::shadowing::Shadowing;
 use super::states::Track;
+use crate::held::Held;
 use crate::level::{Cursor, Level, LineOfSight, Sight, Snr};
 use crate::link_budget::{LinkBudget, SPEED_OF_LIGHT_MPS};
 use crate::normal::Normals;
@@ -39,6 +40,7 @@ pub(crate) trait Fading {
     fn motion(&self) -> Result<Motion, FieldError>;
     fn carrier(&self) -> Frequency;
     fn elevation(&self) -> OrOrbit<Angle>;
+    fn held(&self) -> Held;
     /// Es/N0, or the link budget from which it is computed.
     fn line_of_sight(&self) -> (Option<Db>, Option<&LinkBudget>);
     fn link_budget_mut(&mut self) -> Option<&mut LinkBudget>;
@@ -53,7 +55,8 @@ impl<F: Fading> Kind for F {
     fn check(&self) -> Result<(), FieldError> {
         self.published().check(self.elevation())?;
         self.motion()?;
-        self.sight().check()
+        self.sight().check()?;
+        self.held().check(self.sight().follows_orbit())
     }
 
     fn load(
@@ -65,7 +68,7 @@ impl<F: Fading> Kind for F {
         let (published, motion) = (self.published(), self.motion()?);
         let sight = self.sight().load(files, geometry)?;
         let course = published.course(self.elevation(), sight.geometry.as_deref(), motion.speed_mps)?;
-        Ok(Box::new(FadingModel::new(course, motion, sight, Fading::carrier(self))))
+        Ok(self.held().read(Box::new(FadingModel::new(course, motion, sight, Fading::carrier(self)))))
     }
 
     fn follows_orbit(&self) -> bool {
