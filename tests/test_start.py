@@ -57,6 +57,14 @@ def test_init_writes_over_nothing(command: Callable[..., Outcome]) -> None:
     assert "is no scenario of transorbit; did you mean leo-tcp" in command("init", "leo-tpc").err
 
 
+def test_init_takes_another_name_or_folder(here: Path, command: Callable[..., Outcome]) -> None:
+    assert command("init", "leo-tcp", "--out", "sub/mine.toml").code == 0
+    assert sorted(file.name for file in (here / "sub").iterdir()) == ["mine.toml", "transorbit.schema.json"]
+    assert command("check", "sub/mine.toml").code == 0
+    assert command("init", "leo-tcp", "--out", "other").code == 0
+    assert (here / "other/leo-tcp.toml").read_text() == (here / "sub/mine.toml").read_text()
+
+
 def test_init_without_a_name_lists_them_and_writes_nothing(here: Path, command: Callable[..., Outcome]) -> None:
     before = sorted(here.iterdir())
     assert command("init").out == command("scenarios").out

@@ -43,7 +43,7 @@ def init(name: str | None = None, /, *, out: Path = Path(), force: Force = False
 
     Args:
         name: A name of `transorbit scenarios`; without one they are listed, and nothing is written.
-        out: Another folder.
+        out: Another folder, or another name that ends with .toml.
         force: Replace files of the same names.
     """
     if name is None:
@@ -53,18 +53,20 @@ def init(name: str | None = None, /, *, out: Path = Path(), force: Force = False
     files = {file.name: _own(file) for file in (source, *_content.needed(source))}
     if any(_has_schema(file) for file in files):
         files[_SCHEMA] = json.dumps(to.schema(), indent=2, ensure_ascii=False) + "\n"
-    targets = {out / file: text for file, text in files.items()}
+    own = out.name if out.suffix == ".toml" else source.name
+    out = out.parent if out.suffix == ".toml" else out
+    targets = {out / (own if file == source.name else file): text for file, text in files.items()}
     for target, text in targets.items():
         _folder.check_file(target)
         # The schema is ours: another version of it is replaced.
         is_other = target.is_file() and target.name != _SCHEMA and target.read_text(encoding="utf-8") != text
         if is_other and not force:
-            raise UsageError(f"init: {target} is there already; another folder is given by --out, --force replaces it")
+            raise UsageError(f"init: {target} is there already; another folder or name is given by --out, --force replaces it")
     out.mkdir(parents=True, exist_ok=True)
     for target, text in targets.items():
         target.write_text(text, encoding="utf-8")
         print(f"Written: {target}")
-    print(f"Try: transorbit {'sweep' if source.name.endswith('.sweep.toml') else 'run'} {out / source.name}")
+    print(f"Try: transorbit {'sweep' if source.name.endswith('.sweep.toml') else 'run'} {out / own}")
 
 
 def _own(file: Path) -> str:
