@@ -716,3 +716,12 @@ def test_mistakes_are_told_in_one_line(
     assert done.out == ""
     assert message in done.err
     assert done.err.count("\n") == 1
+
+
+def test_bars_of_one_group_stand_over_their_category(table: pl.DataFrame) -> None:
+    one = table.filter(pl.col("policy") == table["policy"][0])
+
+    bars = plots.of_table("bars", one, x="snr", y="goodput_bps").axes[0].containers[0]
+
+    centers = [bar.get_x() + bar.get_width() / 2 for bar in bars]
+    assert centers == pytest.approx([*range(len(centers))], abs=1e-9)

@@ -232,12 +232,13 @@ def capacity(
         'transorbit check leo-tcp --set channel.reference_snr="7 dB" --set last_hop.scheduler=pf',
     )
 )
-def check(scenario: Path, /, *, set_: Settings = None, outside: Outside = False) -> None:
+def check(scenario: Path, /, *, set_: Settings = None, outside: Outside = False, plugin: Plugins = None) -> None:
     """Validate a scenario and print it with every default filled in.
 
     Args:
         scenario: A scenario file.
     """
+    run_plugins(plugin)
     ready = load(scenario, set_, outside=outside)
     print(ready.to_toml(), end="")
 

@@ -27,8 +27,7 @@ _ChannelOption = Annotated[str | None, Parameter(help="As in the scenario's [cha
 
 @channel.command(
     help_epilogue=examples(
-        'transorbit channel generate --environment suburban --speed "30 km/h" \\',
-        '    --duration "60 s" --csv fading.csv',
+        'transorbit channel generate --environment suburban --speed "30 km/h" --duration "60 s" --csv fading.csv',
     )
 )
 def generate(
@@ -128,8 +127,8 @@ def stats(
 @channel.command(
     help_epilogue=examples(
         'transorbit channel rain --at 43.6,1.4 --carrier "20 GHz" --exceeded "0.1 %" --csv rain.csv',
-        'transorbit channel rain --at 3.1,101.7 --carrier "12 GHz" --exceeded "0.01 %" --polarisation vertical \\',
-        "    --elevations 10,20,30,60,90 --plot rain.svg",
+        'transorbit channel rain --at 3.1,101.7 --carrier "12 GHz" --exceeded "0.01 %" --polarisation vertical '
+        "--elevations 10,20,30,60,90 --plot rain.svg",
     )
 )
 def rain(

@@ -52,8 +52,6 @@ Title = Annotated[
 ]
 
 
-# What the core says of a name in a scenario that nobody has registered.
-_UNREGISTERED = "no script has registered"
 # Characters of a line of an example: with what stands around it, as many as a terminal has at least.
 _EXAMPLE = 72
 
@@ -79,11 +77,9 @@ def load(path: Path, settings: list[str] | None, *, outside: bool = False) -> to
     try:
         scenario = to.Scenario.load(path, outside=outside).set(*(settings or []))
         scenario.check()
-    except to.ScenarioError as error:
+    except to.ScenarioError:
         if "scenario" in keys(path):
             raise UsageError(f"{path}: this is a sweep: transorbit sweep {path}") from None
-        if _UNREGISTERED in str(error):
-            raise UsageError(f"{error}; --plugin FILE runs the Python file that registers it") from None
         raise
     return scenario
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 # Characters of a message, and of its end, where a longer one is cut.
 _LONGEST, _END = 1000, 200
+# What the core says of a name in a scenario that nobody has registered, and what helps.
+_UNREGISTERED, _PLUGIN = "no script has registered", "; --plugin FILE runs the Python file that registers it"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -41,7 +43,7 @@ def run(arguments: Sequence[str]) -> int:
             sys.stdout.flush()
             return code if isinstance(code, int) else 0
         except (ScenarioError, UsageError, CycloptsError) as error:
-            return _refuse(str(error))
+            return _refuse(f"{error}{_PLUGIN if _UNREGISTERED in str(error) else ''}")
         except SimulationError as error:
             _refuse(f"a defect of the simulator, please report it with the scenario: {error}")
             return 1

@@ -35,7 +35,7 @@ def scenarios(*, json_: Annotated[bool, Parameter(name="--json", negative="")] =
         print(json.dumps(known, indent=2, ensure_ascii=False))
         return
     print("\n".join(facts(known.items())))
-    print("\n`transorbit init NAME` writes one into this folder, with comments, to be changed.")
+    print("\n`transorbit init NAME` writes one here, with comments, to be changed.")
 
 
 def init(name: str | None = None, /, *, out: Path = Path(), force: Force = False) -> None:

@@ -37,7 +37,7 @@ FILE = Path(__file__).with_name("transorbit.mplstyle")
 # A figure that is narrower stands in a column, all of whose text has the size of the column's.
 _COLUMN_IN = 5.0
 _COLUMN_TEXT = 8
-# Of pictures: the default's half of the time, for a tenth of the bytes.
+# Of pictures: a third less time than the default's, for 7 % more bytes.
 _COMPRESSION = 3
 _SIZES = ("font.size", "figure.titlesize", "axes.titlesize", "axes.labelsize", "xtick.labelsize", "ytick.labelsize")
 

@@ -26,15 +26,15 @@ Places = Annotated[list[str], Parameter(allow_leading_hyphen=True, negative="")]
 
 @constellation.command(
     help_epilogue=examples(
-        "transorbit constellation delay leo-66 --from 43.6,1.4 --to -36.9,174.8 \\",
-        '    --duration "1 h" --step "1 s" --csv delay.csv --plot delay.svg',
+        "transorbit constellation delay leo-66 --from 43.6,1.4 --to -36.9,174.8 "
+        '--duration "1 h" --step "1 s" --csv delay.csv --plot delay.svg',
         "transorbit constellation delay leo-66 --from 43.6,1.4 --to -36.9,174.8 --to 40.7,-74 --plot delays.svg",
-        "transorbit constellation delay iridium-next --stations towns.csv --from Toulouse --to Nairobi \\",
-        "    --handover shortest-path --csv delay.csv",
-        "transorbit constellation delay starlink-shell-1 --from 48.8,2.3 --to 45.8,4.9 \\",
-        '    --handover \'{ kind = "fixed-epochs", every = "15 s" }\' --plot delay.svg',
-        "transorbit constellation delay starlink-shell-1 --from 48.8,2.3 --to 45.8,4.9 --handover highest \\",
-        '    --carrier "12 GHz" --csv doppler.csv --trace delay.txt --format milliseconds',
+        "transorbit constellation delay iridium-next --stations towns.csv --from Toulouse --to Nairobi "
+        "--handover shortest-path --csv delay.csv",
+        "transorbit constellation delay starlink-shell-1 --from 48.8,2.3 --to 45.8,4.9 "
+        '--handover \'{ kind = "fixed-epochs", every = "15 s" }\' --plot delay.svg',
+        "transorbit constellation delay starlink-shell-1 --from 48.8,2.3 --to 45.8,4.9 --handover highest "
+        '--carrier "12 GHz" --csv doppler.csv --trace delay.txt --format milliseconds',
     )
 )
 def delay(

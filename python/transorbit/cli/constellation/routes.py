@@ -29,8 +29,8 @@ _MOST_CSV_ROWS = 1_000_000
 
 @constellation.command(
     help_epilogue=examples(
-        "transorbit constellation routes starlink-shell-1 --stations towns.csv \\",
-        '    --duration "5 s" --step "1 s" --out results/routes',
+        "transorbit constellation routes starlink-shell-1 --stations towns.csv "
+        '--duration "5 s" --step "1 s" --out results/routes',
         'transorbit constellation routes leo-66 --stations towns.csv --duration "1 min" --step "1 s" --csv -',
     )
 )
