@@ -157,6 +157,23 @@ def test_a_sentence_of_how_much_is_not_judged_by_its_sign_alone() -> None:
     assert {line.partition(": ")[0] for line in lenient} == SAID_OF_SOMETHING_ELSE
 
 
+def test_the_sentence_of_the_table_goes_into_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "papers"))
+    readme = importlib.import_module("readme")
+    monkeypatch.setattr(readme, "DOCS", tmp_path)
+    counts = {"direction": {"holds": 3, "holds weakly": 1}, "number": {"holds": 1}, "arithmetic": {"holds": 2}}
+    sentence = table.by_kind_in_words(counts)
+    assert sentence == (
+        "3 of 4 directions and 1 of 1 number that the papers state hold; 2 of 2 that follow from parameters alone."
+    )
+    (tmp_path / "reproduction.md").write_text(f"# Claims\n\n7 claims: 6 hold.\n\n{sentence}\n")
+
+    written = readme.written((ROOT / "README.md").read_text())
+
+    assert sentence in " ".join(written.split())
+    assert readme.written(written) == written, "and again"
+
+
 @pytest.mark.xfail(
     strict=True, reason="the table of the documentation is older than kinds: `make validation` writes it"
 )

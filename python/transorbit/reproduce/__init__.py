@@ -64,7 +64,7 @@ class Reproduction:
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """One for each claim, with the keys paper, item, claim, verdict, paper_value, our_value, interval and note."""
+        """One for each claim, with the keys that docs/reproduce.md lists."""
         return table.records(self.papers)
 
     @property
