@@ -5,6 +5,7 @@
 
 mod linux;
 mod rfc9438;
+mod version21;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ use units::{FieldError, Time};
 
 use self::linux::Linux;
 use self::rfc9438::Rfc9438;
+use self::version21::Version21;
 use super::hystart::SlowStart;
 use super::{AckSample, CongestionController, Event, HyStart, Kind, Profile, Start, Window, check_beta, share};
 
@@ -31,7 +33,9 @@ pub struct CubicConfig {
     /// Whether the window grows at least as Reno's would (section 4.3).
     pub reno_friendly: bool,
     /// Whose arithmetic: `"rfc9438"` follows the curve in real numbers; `"linux"` counts whole segments, and looks at the curve when
-    /// the window has moved or 1/32 s has passed. By default the first; profiles `linux` and `ns2-linux` have the second.
+    /// the window has moved or 1/32 s has passed; `"linux-2.6.22"` is CUBIC 2.1, which limits the growth by the round-trip time and
+    /// measures how many segments an acknowledgment answers. By default the first; profile `linux` has the second, `ns2-linux` the
+    /// third.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<CubicRule>,
     /// When slow start ends before the first loss. By default `"none"`; profile `linux` has `"hystart"`.
@@ -47,6 +51,9 @@ pub enum CubicRule {
     Rfc9438,
     /// That of Linux.
     Linux,
+    /// That of Linux 2.6.22, which ns-2 has: CUBIC 2.1.
+    #[serde(rename = "linux-2.6.22")]
+    Version21,
 }
 
 impl Default for CubicConfig {
@@ -66,7 +73,7 @@ impl Kind for CubicConfig {
     fn resolve(&mut self, profile: Profile) {
         let (beta, rule, hystart) = match profile {
             Profile::Classic | Profile::Fack => (0.7, CubicRule::Rfc9438, HyStart::None),
-            Profile::Ns2Linux => (819.0 / 1024.0, CubicRule::Linux, HyStart::None),
+            Profile::Ns2Linux => (819.0 / 1024.0, CubicRule::Version21, HyStart::None),
             Profile::Linux => (717.0 / 1024.0, CubicRule::Linux, HyStart::HyStart),
         };
         self.beta.get_or_insert(beta);
@@ -101,6 +108,7 @@ pub struct Cubic {
 enum Growth {
     Rfc9438(Rfc9438),
     Linux(Linux),
+    Version21(Version21),
 }
 
 impl Cubic {
@@ -119,6 +127,7 @@ impl Cubic {
             growth: match rule {
                 CubicRule::Rfc9438 => Growth::Rfc9438(Rfc9438::new(constants)),
                 CubicRule::Linux => Growth::Linux(Linux::new(constants)),
+                CubicRule::Version21 => Growth::Version21(Version21::new(constants, start.timestamps)),
             },
             slow_start: SlowStart::new(config.hystart.unwrap_or_default()),
         }
@@ -141,6 +150,7 @@ impl Cubic {
         match &mut self.growth {
             Growth::Rfc9438(rule) => rule.grow(&mut self.window, acked, sample),
             Growth::Linux(rule) => rule.grow(&mut self.window, acked, sample),
+            Growth::Version21(_) => (),
         }
     }
 
@@ -148,7 +158,7 @@ impl Cubic {
     pub(super) fn curve(&self) -> Option<(f64, impl Fn(f64) -> f64 + use<>)> {
         match &self.growth {
             Growth::Rfc9438(rule) => rule.curve(),
-            Growth::Linux(_) => None,
+            Growth::Linux(_) | Growth::Version21(_) => None,
         }
     }
 }
@@ -162,11 +172,20 @@ impl CongestionController for Cubic {
         &mut self.window
     }
 
+    /// Version 2.1 leaves nothing of a recovery's end to the sender: the window is at the threshold.
+    fn floor(&self) -> u32 {
+        self.window.threshold
+    }
+
     fn on_ack(&mut self, sample: &AckSample) {
+        if let Growth::Version21(rule) = &mut self.growth {
+            return rule.on_ack(&mut self.window, sample);
+        }
         // Round-trip times just after a recovery are those of its bursts (Linux).
         let fresh = match &mut self.growth {
             Growth::Rfc9438(_) => true,
             Growth::Linux(rule) => rule.measure(sample),
+            Growth::Version21(_) => false,
         };
         if fresh {
             self.slow_start.measure(&mut self.window, sample);
@@ -183,6 +202,7 @@ impl CongestionController for Cubic {
                 match &mut self.growth {
                     Growth::Rfc9438(rule) => rule.reduce(&self.window),
                     Growth::Linux(rule) => rule.reduce(&self.window),
+                    Growth::Version21(rule) => rule.reduce(&self.window),
                 }
                 self.window.threshold = share(congestion.from, self.beta);
             }
@@ -192,6 +212,7 @@ impl CongestionController for Cubic {
         match &mut self.growth {
             Growth::Rfc9438(rule) => rule.on_event(event),
             Growth::Linux(rule) => rule.on_event(now, event),
+            Growth::Version21(rule) => rule.on_event(event),
         }
     }
 }

@@ -14,7 +14,9 @@ mod segment;
 mod send;
 
 pub(crate) use config::MAX_WINDOW;
-pub use config::{ByteCounting, DelayedAck, Dupthresh, EcnMode, RtoFloor, Settings, TcpConfig, profile_table};
+pub use config::{
+    AvoidanceCounts, ByteCounting, DelayedAck, Dupthresh, EcnMode, RtoFloor, RtoRestart, Settings, TcpConfig, profile_table,
+};
 pub use connection::{Connection, Transmit};
 pub use info::{Counters, Info, State};
 pub use option::AccEcnOption;

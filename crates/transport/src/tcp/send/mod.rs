@@ -10,6 +10,7 @@ mod ack;
 mod check;
 mod control;
 mod group;
+mod ns2;
 mod pacing;
 mod peer;
 mod prr;
@@ -43,6 +44,7 @@ use crate::congestion::{Event, Window};
 pub(super) use ack::echo_age;
 use control::Control;
 use group::Group;
+use ns2::Ns2;
 use pacing::Pacing;
 use peer::PeerWindow;
 use prr::Prr;
@@ -84,6 +86,8 @@ pub(super) struct Sender {
     timer: Timer,
     wait: Wait,
     totals: Totals,
+    /// Recovery by ns-2's rules.
+    ns2: Option<Box<Ns2>>,
 }
 
 /// What a connection's both ends agreed on, and what follows from it.
@@ -178,6 +182,7 @@ impl Sender {
             timer: Timer::default(),
             wait: Wait::new(),
             totals: Totals::default(),
+            ns2: None,
             settings: Arc::clone(settings),
         }
     }
@@ -193,6 +198,8 @@ impl Sender {
         self.ecn.on = agreed.ecn == EcnMode::Classic;
         self.ecn.counted = (agreed.ecn == EcnMode::Accurate).then(|| Counted::new(agreed.syn_marked));
         self.ecn.scalable = self.ecn.counted.is_some() && self.settings.congestion.entry().marks().is_some();
+        let as_ns2 = agreed.sack && self.settings.recovers_as_ns2() && !self.control.drives();
+        self.ns2 = as_ns2.then(Box::default);
         self.totals.delivered = 1; // the SYN
         self.wait.stop();
         self.usage.restart(now);
@@ -241,6 +248,11 @@ impl Sender {
         }
         let halvings = ((idle.as_nanos() - 1) / rto.as_nanos().max(1)).min(31);
         let (threshold, initial) = (self.threshold_now(), self.initial_window());
+        if self.ns2.is_some() {
+            let window = self.control.window_mut();
+            window.size = window.size.min(initial);
+            return;
+        }
         let window = self.control.window_mut();
         window.threshold = threshold;
         window.size = (window.size >> halvings).max(initial.min(window.size));
@@ -365,7 +377,7 @@ impl Sender {
 
 /// Whose order of sending tells of losses.
 fn order(settings: &Settings) -> Order {
-    match (settings.rack, settings.fack) {
+    match (settings.rack, settings.fack && !settings.recovers_as_ns2()) {
         (true, _) => Order::Sent,
         (false, true) => Order::Resent,
         (false, false) => Order::Unknown,
