@@ -42,6 +42,8 @@ pub(super) struct Receiver {
     /// The application answers what it gets: acknowledgments can ride on its data.
     answers: bool,
     dsack: bool,
+    /// The most blocks in an acknowledgment.
+    blocks: usize,
     /// The duplicate to report with the next acknowledgment.
     duplicate: Option<(u64, u64)>,
     ecn: bool,
@@ -106,6 +108,7 @@ impl Receiver {
             answers: false,
             quick_acks: settings.quick_acks,
             dsack: settings.dsack,
+            blocks: if settings.recovers_as_ns2() { SackBlocks::MAX - 1 } else { SackBlocks::MAX },
             duplicate: None,
             ecn: false,
             echo_mark: false,
@@ -540,7 +543,7 @@ impl Receiver {
     pub(super) fn write_sack(&self, sack: &mut SackBlocks) {
         let recent = self.recent.as_ref().map_or(&[][..], |recent| recent.as_slice());
         if self.duplicate.is_some() || !recent.is_empty() {
-            let room = if self.ts_recent.is_some() { SackBlocks::MAX - 1 } else { SackBlocks::MAX };
+            let room = if self.ts_recent.is_some() { self.blocks.min(SackBlocks::MAX - 1) } else { self.blocks };
             let blocks = self.duplicate.into_iter().chain(recent.iter().copied());
             blocks.take(room).for_each(|(start, end)| sack.push(start, end));
         }

@@ -165,7 +165,7 @@ impl Sender {
             entropy,
             stream: Stream::new(settings.nagle),
             peer: PeerWindow::new(),
-            board: Scoreboard::new(1, agreed.mss, order(settings), control.wants_rates()),
+            board: Scoreboard::new(1, agreed.mss, order(settings, &control), control.wants_rates()),
             rtt: Rtt::new(settings),
             rack: Rack::new(),
             sampler: control.wants_rates().then(|| Box::new(RateSampler::new())),
@@ -192,7 +192,7 @@ impl Sender {
         if agreed.mss != self.agreed.mss || agreed.syn_lost && self.settings.initial_window != 1 {
             self.agreed = *agreed;
             self.control = Control::new(&self.settings, agreed.mss as u32, self.initial_window(), self.entropy);
-            self.board = Scoreboard::new(1, agreed.mss, order(&self.settings), self.control.wants_rates());
+            self.board = Scoreboard::new(1, agreed.mss, order(&self.settings, &self.control), self.control.wants_rates());
         }
         self.agreed = *agreed;
         self.ecn.on = agreed.ecn == EcnMode::Classic;
@@ -376,8 +376,9 @@ impl Sender {
 }
 
 /// Whose order of sending tells of losses.
-fn order(settings: &Settings) -> Order {
-    match (settings.rack, settings.fack && !settings.recovers_as_ns2()) {
+fn order(settings: &Settings, control: &Control) -> Order {
+    let as_ns2 = settings.recovers_as_ns2() && !control.drives();
+    match (settings.rack, settings.fack && !as_ns2) {
         (true, _) => Order::Sent,
         (false, true) => Order::Resent,
         (false, false) => Order::Unknown,
