@@ -5,13 +5,14 @@
 //! cargo run --release -p transorbit-transport --example lateness -- replay CC OUTCOMES BUFFER DELACK_MS SECONDS [OPTION…]
 //! ```
 //!
-//! `late` is a fixed path of 50 Mbit/s with a queue of 448 packets on which a share of the packets is lost and another comes late.
-//! `replay` is a path of 68 ms, 28 Mbit/s and a link that decodes a packet after the transmission that OUTCOMES names for the
-//! millisecond in which it is sent (a digit each, 0 for never), 10 ms for the first and 20 ms for each further one, and tells of
-//! a failure after 60 ms more. BUFFER is 0 for none, 1 to put what arrived in the order of sending and 2 in the order of the
-//! segments, when it is let go by the next failure of whatever packet. An OPTION is a line of the transport, such as `timestamps=true`.
-//! Prints goodput in Mbit/s, time-outs, retransmissions, the mean window in segments, the mean smoothed round-trip time in
-//! ms, reductions (time-outs included), spurious retransmissions, and the mean retransmission time-out in s.
+//! `late` is a fixed path of 50 Mbit/s with a queue of 448 packets on which a share of the packets is lost and
+//! another comes late. `replay` is a path of 68 ms, 28 Mbit/s and a link that decodes a packet after the transmission
+//! that OUTCOMES names for the millisecond in which it is sent (a digit each, 0 for never), 10 ms for the first and
+//! 20 ms for each further one, and tells of a failure after 60 ms more. BUFFER is 0 for none, 1 to put what arrived
+//! in the order of sending and 2 in the order of the segments, when it is let go by the next failure of whatever
+//! packet. An OPTION is a line of the transport, such as `timestamps=true`. Prints goodput in Mbit/s, time-outs,
+//! retransmissions, the mean window in segments, the mean smoothed round-trip time in ms, reductions (time-outs
+//! included), spurious retransmissions, and the mean retransmission time-out in s.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -21,51 +22,55 @@ use units::{BitRate, Duration, Time};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    println!("{}", transfer(&arguments).map(|number| format!("{number:.4}")).join(","));
+}
+
+/// What the program prints for its arguments.
+pub fn transfer(arguments: &[String]) -> [f64; 8] {
     let number = |i: usize| arguments[i].parse::<f64>().expect("a number");
     let ms = |i: usize| Duration::from_secs_f64(number(i) / 1e3);
-    let (link, delay, back, delayed_ack, seconds, rest) = if arguments[0] == "late" {
+    let late = arguments[0] == "late";
+    let (link, delay, owd, back, delayed_ack, seconds, rest) = if late {
         let link = Link::Late { loss: number(3), late: number(4), by: ms(5), state: number(7) as u64 };
         let owd = ms(2) / 2;
-        (link, Duration::ZERO, owd, number(6), number(8), 9)
+        (link, Duration::ZERO, owd, owd, number(6), number(8), 9)
     } else {
-        let outcomes: Vec<u8> = std::fs::read(&arguments[2]).expect("the outcomes").iter().map(|b| b - b'0').collect();
+        let text = std::fs::read(&arguments[2]).expect("the outcomes");
+        let outcomes = text.iter().filter(|byte| byte.is_ascii_digit()).map(|byte| byte - b'0').collect();
         let link = Link::Harq { outcomes, buffer: number(3) as u8 };
-        (link, Duration::from_millis(68), Duration::from_millis(78), number(4), number(5), 6)
+        (link, Duration::from_millis(68), Duration::ZERO, Duration::from_millis(78), number(4), number(5), 6)
     };
-    let options = arguments[rest..].join("\n");
     let delayed_ack = if delayed_ack > 0.0 { format!("'{delayed_ack} ms'") } else { "false".to_owned() };
-    let text = format!(
-        "profile = 'ns2-linux'\nhandshake = false\nmss = '1000 B'\ncongestion = {{ kind = '{}' }}\ndelayed_ack = {delayed_ack}\n{options}",
-        arguments[1]
-    );
+    let control = format!("{{ kind = '{}' }}", arguments[1]);
+    let fixed = "profile = 'ns2-linux'\nhandshake = false\nmss = '1000 B'";
+    let options = arguments[rest..].join("\n");
+    let text = format!("{fixed}\ncongestion = {control}\ndelayed_ack = {delayed_ack}\n{options}");
     let config: TcpConfig = toml::from_str(&text).expect("options");
     config.check().expect("options");
     let [client, server] = Connection::pair(config.resolve(1500), Time::ZERO, [1, 2]);
-    let (rate, queue) = if matches!(link, Link::Late { .. }) { (50, 448) } else { (28, 1000) };
-    let owd = if matches!(link, Link::Late { .. }) { back } else { Duration::ZERO };
-    // The offset of the first byte, or the number of the first packet.
-    let expected = u64::from(matches!(link, Link::Harq { buffer: 2, .. }));
+    let (mbps, queue) = if late { (50, 448) } else { (28, 1000) };
     let mut run = Run {
         client,
         server,
+        // The offset of the first byte, or the number of the first packet.
+        expected: u64::from(matches!(link, Link::Harq { buffer: 2, .. })),
         link,
         delay,
         owd,
         back,
-        rate: BitRate::from_bps(rate * 1_000_000),
+        rate: BitRate::from_bps(mbps * 1_000_000),
         queue,
         free: Time::ZERO,
         events: BinaryHeap::new(),
         segments: BTreeMap::new(),
         number: 0,
         taken: 0,
-        expected,
         held: BTreeMap::new(),
         got: BTreeSet::new(),
         spurious: 0,
     };
     run.client.write_for_ever(Time::ZERO);
-    println!("{}", run.run(Time::from_secs_f64(seconds)));
+    run.run(Time::from_secs_f64(seconds))
 }
 
 /// What happens to a packet behind the queue.
@@ -82,7 +87,10 @@ enum What {
     /// A packet leaves the queue for the link.
     Leaves,
     /// Its decoding succeeded or failed.
-    Decided { number: u64, decoded: bool },
+    Decided {
+        number: u64,
+        decoded: bool,
+    },
     /// It is at the receiver.
     Arrives,
     /// An acknowledgment is at the sender.
@@ -111,14 +119,15 @@ struct Run {
     spurious: u64,
 }
 
+/// How often the window is looked at.
+const STEP: Duration = Duration::from_millis(100);
 /// Packets that the reordering buffer holds.
 const HELD: usize = 125;
 
 impl Run {
-    fn run(&mut self, end: Time) -> String {
-        let (mut windows, mut srtt, mut rto, mut samples) = (0.0, 0.0, 0.0, 0);
-        let step = Duration::from_millis(100);
-        self.push(Time::ZERO + step, None, What::Sample);
+    fn run(&mut self, end: Time) -> [f64; 8] {
+        let mut sums = [0.0; 4];
+        self.push(Time::ZERO + STEP, None, What::Sample);
         self.pump(Time::ZERO);
         loop {
             let timers = [self.client.poll_timeout(), self.server.poll_timeout()];
@@ -133,33 +142,26 @@ impl Run {
                 self.server.handle_timeout(now);
             } else {
                 let Reverse((_, id, what)) = self.events.pop().expect("an event");
-                let segment = self.segments.remove(&id);
+                let segment = self.segments.remove(&id).unwrap_or_default();
                 if what == What::Sample {
                     let info = self.client.info();
-                    windows += f64::from(info.window);
-                    srtt += info.srtt.map_or(0.0, Duration::as_secs_f64);
-                    rto += info.rto.as_secs_f64();
-                    samples += 1;
-                    self.push(now + step, None, What::Sample);
+                    let srtt = info.srtt.map_or(0.0, Duration::as_secs_f64);
+                    let sample = [1.0, f64::from(info.window), srtt * 1e3, info.rto.as_secs_f64()];
+                    sums = std::array::from_fn(|i| sums[i] + sample[i]);
+                    self.push(now + STEP, None, What::Sample);
                 } else {
-                    self.handle(now, what, segment.unwrap_or_default());
+                    self.handle(now, what, segment);
                 }
             }
             self.pump(now);
         }
         let counters = self.client.counters();
-        let samples = f64::from(samples.max(1));
-        format!(
-            "{:.4},{},{},{:.3},{:.2},{},{},{:.4}",
-            (self.client.info().una - 1) as f64 * 8e-6 / end.as_secs_f64(),
-            counters.rto_events,
-            counters.retransmitted_segments,
-            windows / samples,
-            srtt / samples * 1e3,
-            counters.dupack_events + counters.rto_events,
-            self.spurious,
-            rto / samples
-        )
+        let goodput = (self.client.info().una - 1) as f64 * 8e-6 / end.as_secs_f64();
+        let reductions = counters.dupack_events + counters.rto_events;
+        let counts =
+            [counters.rto_events, counters.retransmitted_segments, reductions, self.spurious].map(|n| n as f64);
+        let [window, srtt, rto] = [1, 2, 3].map(|i| sums[i] / sums[0].max(1.0));
+        [goodput, counts[0], counts[1], window, srtt, counts[2], counts[3], rto]
     }
 
     fn push(&mut self, at: Time, segment: Option<Segment>, what: What) {

@@ -19,7 +19,7 @@ pub use external::ExternalPacket;
 pub use profile::Profile;
 pub use state::CongestionState;
 pub use tcp::{
-    AccEcnOption, AvoidanceCounts, ByteCounting, Connection, Counters, DelayedAck, Dupthresh, EcnMode, Flags, Info, RtoFloor,
-    RtoRestart, SackBlocks, Segment, Settings, State, SynOptions, Transmit, profile_table,
+    AccEcnOption, AvoidanceCounts, ByteCounting, Connection, Counters, DelayedAck, Dupthresh, EcnMode, Flags, Info,
+    RtoFloor, RtoRestart, SackBlocks, Segment, Settings, State, SynOptions, Transmit, profile_table,
 };
 pub use udp::{Datagram, UdpSender};

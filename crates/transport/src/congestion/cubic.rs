@@ -3,6 +3,7 @@
 //! The two rules of growth share the curve, its constants and fast convergence; they differ in arithmetic, and in what is as fast
 //! as Reno: the RFC takes alpha to 1 once the window is that of before the loss, Linux does not.
 
+mod constants;
 mod linux;
 mod rfc9438;
 mod version21;
@@ -11,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{FieldError, Time};
 
+use self::constants::Constants;
 use self::linux::Linux;
 use self::rfc9438::Rfc9438;
 use self::version21::Version21;
@@ -33,9 +35,9 @@ pub struct CubicConfig {
     /// Whether the window grows at least as Reno's would (section 4.3).
     pub reno_friendly: bool,
     /// Whose arithmetic: `"rfc9438"` follows the curve in real numbers; `"linux"` counts whole segments, and looks at the curve when
-    /// the window has moved or 1/32 s has passed; `"linux-2.6.22"` is CUBIC 2.1, which limits the growth by the round-trip time and
-    /// measures how many segments an acknowledgment answers. By default the first; profile `linux` has the second, `ns2-linux` the
-    /// third.
+    /// the window has moved or 1/32 s has passed; `"linux-2.6.22"` is CUBIC 2.1, which counts acknowledgments, knows how
+    /// many segments one of them answers, and grows by at most 16 segments in 100 ms. By default the first; profile
+    /// `linux` has the second, `ns2-linux` the third.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<CubicRule>,
     /// When slow start ends before the first loss. By default `"none"`; profile `linux` has `"hystart"`.
@@ -84,15 +86,6 @@ impl Kind for CubicConfig {
     fn build(&self, start: Start) -> Box<dyn CongestionController> {
         Box::new(Cubic::new(self, start))
     }
-}
-
-/// The constants of the curve.
-#[derive(Clone, Copy, Debug)]
-struct Constants {
-    c: f64,
-    beta: f64,
-    fast_convergence: bool,
-    reno_friendly: bool,
 }
 
 /// The CUBIC controller.
@@ -214,12 +207,5 @@ impl CongestionController for Cubic {
             Growth::Linux(rule) => rule.on_event(now, event),
             Growth::Version21(rule) => rule.on_event(event),
         }
-    }
-}
-
-impl Constants {
-    /// Section 4.7: W_max after a loss at the window `cwnd`.
-    fn plateau(&self, cwnd: f64, w_max: f64) -> f64 {
-        if self.fast_convergence && cwnd < w_max { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd }
     }
 }

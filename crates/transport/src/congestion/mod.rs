@@ -300,7 +300,8 @@ pub trait CongestionController: Send {
         Needs::default()
     }
 
-    /// The window in a recovery of Linux 2.6.22, below which only the rate is halved: half the threshold, as Reno has it.
+    /// The window in a recovery of Linux 2.6.22, where a ceiling beside it halves the rate: half the threshold, as Reno
+    /// has it.
     fn floor(&self) -> u32 {
         (self.window().threshold / 2).max(1)
     }

@@ -25,7 +25,8 @@ impl Window {
     /// The threshold before the first reduction.
     pub const NO_THRESHOLD: u32 = u32::MAX;
 
-    /// A window at the start of a connection; `limit` is L of RFC 3465, or [`u32::MAX`] to count all that is acknowledged.
+    /// A window at the start of a connection; `limit` is L of RFC 3465, or [`u32::MAX`] to count all that is
+    /// acknowledged.
     pub fn new(size: u32, limit: u32) -> Window {
         Window {
             size: size.max(1),
@@ -63,7 +64,8 @@ impl Window {
         self.counted = self.counted.saturating_add(acked);
     }
 
-    /// Slow start of Linux 2.6.22, which goes on at the threshold: one segment for an acknowledgment. Whether it was slow start.
+    /// Slow start of Linux 2.6.22, which goes on at the threshold: one segment for an acknowledgment. Whether it was
+    /// slow start.
     #[inline]
     pub fn open_slowly(&mut self) -> bool {
         let slow = self.size <= self.threshold;
@@ -74,7 +76,8 @@ impl Window {
         slow
     }
 
-    /// Congestion avoidance of Linux 2.6.22: a segment for a window of what was counted, at most one for an acknowledgment.
+    /// Congestion avoidance of Linux 2.6.22: a segment for a window of what was counted, at most one for an
+    /// acknowledgment.
     #[inline]
     pub fn open(&mut self) {
         if self.counted >= self.size {
@@ -89,8 +92,8 @@ impl Window {
         self.size < self.threshold
     }
 
-    /// RFC 5681 section 3.1, equation (2), with the limit L of RFC 3465 section 2.2. The window stops at the threshold, and the
-    /// acknowledged segments it had no use for are returned: they count for congestion avoidance.
+    /// RFC 5681 section 3.1, equation (2), with the limit L of RFC 3465 section 2.2. The window stops at the
+    /// threshold, and the acknowledged segments it had no use for are returned: they count for congestion avoidance.
     #[inline]
     pub fn slow_start(&mut self, acked: u32) -> u32 {
         let growth = self.countable(acked).min(self.threshold - self.size);
@@ -115,8 +118,8 @@ impl Window {
         self.after_timeout = false;
     }
 
-    /// Additive increase: one segment more for each `per` acknowledged (RFC 5681 section 3.1 and RFC 3465 section 2.1 for `per`
-    /// the window).
+    /// Additive increase: one segment more for each `per` acknowledged (RFC 5681 section 3.1 and RFC 3465 section 2.1
+    /// for `per` the window).
     #[inline]
     pub fn add_one_per(&mut self, per: u32, acked: u32) {
         let acked = if self.by_acknowledgment { acked.min(1) } else { acked };

@@ -15,7 +15,8 @@ mod send;
 
 pub(crate) use config::MAX_WINDOW;
 pub use config::{
-    AvoidanceCounts, ByteCounting, DelayedAck, Dupthresh, EcnMode, RtoFloor, RtoRestart, Settings, TcpConfig, profile_table,
+    AvoidanceCounts, ByteCounting, DelayedAck, Dupthresh, EcnMode, RtoFloor, RtoRestart, Settings, TcpConfig,
+    profile_table,
 };
 pub use connection::{Connection, Transmit};
 pub use info::{Counters, Info, State};

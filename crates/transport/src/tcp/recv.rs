@@ -22,7 +22,7 @@ pub(super) struct Receiver {
     recent: Option<Box<SackBlocks>>,
     /// Offset of the FIN, once seen.
     fin: Option<u64>,
-    /// Bytes of the receive buffer, which of their bits the window's scale can tell, and the right edge of the window offered.
+    /// The receive buffer, which bits of its size the window's scale can tell, and the right edge of the window offered.
     buffer: u64,
     scale: u64,
     edge: u64,
@@ -36,13 +36,12 @@ pub(super) struct Receiver {
     /// Segments since the last acknowledgment after which no more may come soon: small ones, and those with PSH; two
     /// are enough.
     pushed: u8,
-    /// Acknowledgments that still go at once.
+    /// Acknowledgments that still go at once, and how many did at the start.
     quick: u32,
     quick_acks: u32,
     /// The application answers what it gets: acknowledgments can ride on its data.
     answers: bool,
     dsack: bool,
-    /// The most blocks in an acknowledgment.
     blocks: usize,
     /// The duplicate to report with the next acknowledgment.
     duplicate: Option<(u64, u64)>,
@@ -85,6 +84,10 @@ const PAWS_IDLE: Duration = Duration::from_secs(24 * 24 * 3600);
 
 impl Receiver {
     pub(super) fn new(settings: &Settings) -> Receiver {
+        let delayed_ack = match settings.delayed_ack {
+            DelayedAck::Off => None,
+            DelayedAck::After(delay) => Some(delay),
+        };
         Receiver {
             next: 0,
             ranges: VecDeque::new(),
@@ -94,14 +97,8 @@ impl Receiver {
             scale: u64::MAX,
             edge: 0,
             read: None,
-            delayed_ack: match settings.delayed_ack {
-                DelayedAck::Off => None,
-                DelayedAck::After(delay) => Some(delay),
-            },
-            patience: match settings.delayed_ack {
-                DelayedAck::Off => Duration::ZERO,
-                DelayedAck::After(delay) => delay,
-            },
+            delayed_ack,
+            patience: delayed_ack.unwrap_or(Duration::ZERO),
             rtt: None,
             pushed: 0,
             quick: settings.quick_acks,

@@ -1,10 +1,11 @@
-//! CUBIC 2.1, of Linux 2.6.22 and ns-2. It counts acknowledgments, and divides by how many segments one of them answers; its
-//! growth is limited to 16 segments in 100 ms; a time-out makes it forget everything. Windows are whole segments, times milliseconds.
+//! CUBIC 2.1, of Linux 2.6.22 and ns-2. It counts acknowledgments, and divides by how many segments one of them
+//! answers; its growth is limited to 16 segments in 100 ms; a time-out makes it forget everything. Windows are whole
+//! segments, times milliseconds.
 
 use units::{Duration, Time};
 
 use super::super::{AckSample, Event, Window};
-use super::Constants;
+use super::constants::Constants;
 use crate::state::CongestionState;
 
 /// 1/32 s, in milliseconds: how long the step holds while the window stays.
@@ -61,15 +62,7 @@ struct Stage {
 
 impl Memory {
     fn new() -> Memory {
-        Memory {
-            per: 0,
-            w_max: 0,
-            lost_before: false,
-            updated: (0, 0),
-            shortest: 0,
-            stage: None,
-            answered: AT_FIRST,
-        }
+        Memory { per: 0, w_max: 0, lost_before: false, updated: (0, 0), shortest: 0, stage: None, answered: AT_FIRST }
     }
 }
 

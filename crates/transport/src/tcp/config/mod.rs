@@ -235,7 +235,8 @@ const MAX_MSS: u64 = 65_535 - (HEADERS + TIMESTAMPS) as u64;
 pub const MAX_WINDOW: u64 = 65_535 << 14;
 
 impl Settings {
-    /// Whether losses are found and repaired by ns-2's own rules: the profile is its, and no option asks for another way.
+    /// Whether losses are found and repaired by ns-2's own rules: the profile is its, and no option asks for another
+    /// way.
     pub(in crate::tcp) fn recovers_as_ns2(&self) -> bool {
         let asked = self.rack || self.tlp || self.prr || self.frto || self.eifel || self.dsack;
         let counts = matches!(self.dupthresh, Dupthresh::Fixed(_)) && self.ecn == EcnMode::Off;

@@ -11,6 +11,7 @@ mod check;
 mod control;
 mod group;
 mod ns2;
+mod ns2_rtt;
 mod pacing;
 mod peer;
 mod prr;
@@ -192,7 +193,8 @@ impl Sender {
         if agreed.mss != self.agreed.mss || agreed.syn_lost && self.settings.initial_window != 1 {
             self.agreed = *agreed;
             self.control = Control::new(&self.settings, agreed.mss as u32, self.initial_window(), self.entropy);
-            self.board = Scoreboard::new(1, agreed.mss, order(&self.settings, &self.control), self.control.wants_rates());
+            self.board =
+                Scoreboard::new(1, agreed.mss, order(&self.settings, &self.control), self.control.wants_rates());
         }
         self.agreed = *agreed;
         self.ecn.on = agreed.ecn == EcnMode::Classic;

@@ -1,11 +1,12 @@
 //! Loss recovery of ns-2.35's TCP-Linux, in our words: what the profile `ns2-linux` has beside its options.
 //!
-//! Blocks tell how far data have arrived. A segment is lost when one `dupthresh` beyond it has arrived, a retransmission when
-//! something sent for the first time after it has, or when of the retransmissions one so many later is answered. Nothing is kept
-//! beyond a recovery: what blocks had told is forgotten, and told again by the acknowledgments that follow, three blocks at a time;
-//! what these do not repeat may be taken for lost though it has arrived. In a recovery the window is at its floor at once, and a
-//! ceiling that falls by one for each segment sent halves the rate. A retransmission that is lost after a time-out begins another
-//! recovery. An acknowledgment that was overtaken is not looked at.
+//! Blocks tell how far data have arrived. A segment is lost when one `dupthresh` beyond it has arrived, a
+//! retransmission when something sent for the first time after it has, or when of the retransmissions one so many
+//! later is answered. Nothing is kept beyond a recovery: what blocks had told is forgotten, and told again by the
+//! acknowledgments that follow, three blocks at a time; what these do not repeat may be taken for lost though it has
+//! arrived. In a recovery the window is at its floor at once, and a ceiling that falls by one for each segment sent
+//! halves the rate. A retransmission that is lost after a time-out begins another recovery. An acknowledgment that
+//! was overtaken is not looked at.
 //!
 //! Reno's and CUBIC's windows are as in Linux 2.6.22 ([`crate::congestion::Window::open`], CUBIC 2.1).
 
@@ -175,8 +176,8 @@ impl Sender {
         told
     }
 
-    /// Goes through the slots below the highest that has arrived, in order: those that a block covers have arrived, others may be
-    /// lost.
+    /// Goes through the slots below the highest that has arrived, in order: those that a block covers have arrived,
+    /// others may be lost.
     fn read_blocks_as_ns2(&mut self, now: Time, ack: &Ack, told: &mut Told) {
         let Dupthresh::Fixed(distance) = self.settings.dupthresh else { return };
         let Some(mut ns2) = self.ns2.take() else { return };
@@ -223,8 +224,8 @@ impl Sender {
         self.ns2 = Some(ns2);
     }
 
-    /// With timestamps every acknowledgment tells a round-trip time, otherwise that of the segment that is timed. The latter alone
-    /// ends the back-off.
+    /// With timestamps every acknowledgment tells a round-trip time, otherwise that of the segment that is timed. The
+    /// latter alone ends the back-off.
     fn measure_as_ns2(&mut self, now: Time, ack: &Ack, counters: &mut Counters) {
         let una = self.board.una();
         let Some(ns2) = &mut self.ns2 else { return };
@@ -313,51 +314,6 @@ impl Sender {
         }
         if let Some(ns2) = &mut self.ns2 {
             ns2.forget();
-        }
-    }
-}
-
-/// The estimator of ns-2, in ticks of its clock. Deviations upwards count a quarter, those downwards an eighth of a quarter, but a
-/// deviation that is smaller than the smoothed one takes the difference off it at every measurement.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Ns2Estimator {
-    tick: Duration,
-    /// Eight times the smoothed round-trip time, four times the deviation.
-    srtt8: i64,
-    deviation4: i64,
-}
-
-/// The back-off from which on the smoothed round-trip time is no longer believed.
-const DOUBTFUL: u32 = 4;
-
-impl Ns2Estimator {
-    pub fn new(tick: Duration) -> Ns2Estimator {
-        Ns2Estimator { tick: tick.max(Duration::from_micros(1)), srtt8: 0, deviation4: 0 }
-    }
-
-    /// The smoothed round-trip time and its deviation after a measurement.
-    pub fn measured(&mut self, rtt: Duration) -> (Duration, Duration) {
-        let ticks = ((rtt.as_nanos() + self.tick.as_nanos() / 2) / self.tick.as_nanos()).max(1) as i64;
-        if self.srtt8 == 0 {
-            (self.srtt8, self.deviation4) = (ticks * 8, ticks * 2);
-        } else {
-            let error = ticks - (self.srtt8 >> 3);
-            self.srtt8 = (self.srtt8 + error).max(1);
-            let change = error.abs() - (self.deviation4 >> 2);
-            self.deviation4 += if error < 0 && change > 0 { change >> 3 } else { change };
-        }
-        (self.eighths(self.srtt8), self.eighths(2 * self.deviation4))
-    }
-
-    fn eighths(&self, of_ticks: i64) -> Duration {
-        Duration::from_nanos(of_ticks.max(0) as u64 * self.tick.as_nanos() / 8)
-    }
-
-    /// The timer expired for the `backoff`th time in a row.
-    pub fn back_off(&mut self, backoff: u32) {
-        if backoff >= DOUBTFUL {
-            self.deviation4 += self.srtt8 >> 3;
-            self.srtt8 = 0;
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use units::{Duration, Time};
 
-use super::ns2::Ns2Estimator;
+use super::ns2_rtt::Ns2Estimator;
 use crate::tcp::config::{RtoFloor, Settings};
 
 /// The estimator.
