@@ -20,6 +20,7 @@ assert spec is not None
 assert spec.loader is not None
 xv = importlib.util.module_from_spec(spec)
 sys.modules[spec.name] = xv
+sys.path.insert(0, str(SCRIPT.parent))
 spec.loader.exec_module(xv)
 
 CELLS = {(c.bottleneck, c.cc, c.rtt_ms, c.loss_pct): c for c in xv.grid()}

@@ -1,10 +1,11 @@
 """Goodput over a grid of loss and round-trip time, beside a live Linux kernel, ns-2 and ns-3.
 
-Run with `make cross-validation`. Every cell is a bulk transfer of 30 s, as often as the kernel ran it, with the losses
-that the kernel met: the n-th data packet is lost if splitmix64(seed + n * 0x9E3779B97F4A7C15) < p * 2^64, seeds from 1.
-Prints the verdicts, writes the tables of docs/validation/cross-validation.md, and ends with status 1 if another cell
-fails than those known to.
+Run with `make cross-validation`. Every cell of the grid is a bulk transfer of 30 s, as often as the kernel ran it, with
+the losses that the kernel met: the n-th data packet is lost if splitmix64(seed + n * 0x9E3779B97F4A7C15) < p * 2^64,
+seeds from 1. Prints the verdicts, writes the tables of docs/validation/cross-validation.md, and ends with status 1 if
+another cell fails than those known to.
 ns-2 and ns-3 run where they are installed (Debian: ns2, libns3-dev); what they gave is kept in other_simulators.csv.
+The profile `ns2-linux` is held against more of ns-2 by ns2_linux.py.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import ns2_linux
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -39,6 +42,8 @@ END = "<!-- end of the tables -->"
 OPEN = {("none", "cubic", 80, 3.0), ("none", "reno", 200, 3.0), ("none", "cubic", 200, 3.0)}
 
 SECONDS = 30
+# The profile as ns2_goodput.tcl sets ns-2.
+AS_NS2 = ("ns2-linux", "timestamps=true", "delayed_ack='40 ms'", "initial_window=10", "max_rto='120 s'")
 # More data packets than any transfer of the grid has: 30 s at 20 Mbit/s are 50,000.
 MOST_PACKETS = 200_000
 
@@ -49,16 +54,20 @@ def main() -> int:
     parser.add_argument("--recorded", action="store_true", help="do not run ns-2 and ns-3, show what they gave last")
     recorded = parser.parse_args().recorded
     cells = grid()
-    program = build()
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    program, lateness = build(), build("lateness")
+    with ThreadPoolExecutor(os.cpu_count()) as pool, tempfile.TemporaryDirectory() as folder:
         ours = dict(zip(cells, pool.map(lambda cell: run_ours(program, cell), cells), strict=True))
-        as_ns2 = dict(zip(cells, pool.map(lambda cell: run_ours(program, cell, "ns2-linux"), cells), strict=True))
+        as_ns2 = dict(zip(cells, pool.map(lambda cell: run_ours(program, cell, *AS_NS2), cells), strict=True))
+        compared = ns2_linux.late_cells(pool, lateness, output)
+        compared += ns2_linux.replayed_cells(pool, lateness, output, Path(folder))
         if not recorded:
             record_others(pool, cells)
     others = read_others()
+    compared += lossy_cells(as_ns2, others)
     verdicts = {cell: verdict(cell, ours[cell]) for cell in cells}
-    write_page(kernel_table(verdicts, ours), others_table(ours, as_ns2, others))
-    return report(verdicts, ours)
+    write_page(kernel_table(verdicts, ours), others_table(ours, as_ns2, others), ns2_linux.table(compared))
+    follows = ns2_linux.report(compared)
+    return max(report(verdicts, ours), int(not follows))
 
 
 # The grid and its verdict
@@ -186,20 +195,20 @@ def verdict(cell: Cell, ours: Measured) -> Verdict:
 # Our runs
 
 
-def build(release: bool = True) -> Path:
-    """The program of crates/transport/examples/goodput.rs."""
-    command = ["cargo", "build", "--quiet", "--locked", "--package", "transorbit-transport", "--example", "goodput"]
+def build(name: str = "goodput", *, release: bool = True) -> Path:
+    """A program of crates/transport/examples."""
+    command = ["cargo", "build", "--quiet", "--locked", "--package", "transorbit-transport", "--example", name]
     command += ["--message-format", "json"] + ["--release"] * release
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603 - no user input
     messages = [json.loads(line) for line in done.stdout.splitlines()]
-    made = [message["executable"] for message in messages if message.get("target", {}).get("name") == "goodput"]
+    made = [message["executable"] for message in messages if message.get("target", {}).get("name") == name]
     return Path(made[-1])
 
 
-def run_ours(program: Path, cell: Cell, profile: str = "linux") -> Measured:
+def run_ours(program: Path, cell: Cell, profile: str = "linux", *options: str) -> Measured:
     """Our means over the kernel's seeds."""
     arguments = [cell.cc, cell.rtt_ms, cell.loss_pct, cell.mbps]
-    lines = [output(program, *arguments, seed, SECONDS, profile) for seed in cell.seeds]
+    lines = [output(program, *arguments, seed, SECONDS, profile, *options) for seed in cell.seeds]
     return mean(line.split(",")[:6] for line in lines)
 
 
@@ -361,6 +370,13 @@ def read_others() -> dict[str, Recorded]:
     return found
 
 
+def lossy_cells(as_ns2: dict[Cell, Measured], others: dict[str, Recorded]) -> list[ns2_linux.Compared]:
+    """Our `ns2-linux` beside what ns-2 gave last."""
+    theirs = others["ns-2"].means if "ns-2" in others else {}
+    cells = ((cell, tuple(str(getattr(cell, name)) for name in KEY), mine) for cell, mine in as_ns2.items())
+    return [ns2_linux.lossy_cell(key, mine.goodput, theirs[key].goodput) for _, key, mine in cells if key in theirs]
+
+
 # Tables
 
 
@@ -412,11 +428,12 @@ def beside(value: float, kernel: float) -> str:
     return f"{value:.3f} ({100 * (value / kernel - 1):+.0f} %)"
 
 
-def write_page(kernel: list[str], others: list[str]) -> None:
+def write_page(kernel: list[str], others: list[str], as_ns2: list[str]) -> None:
     """Put the tables between the page's markers."""
     before, rest = PAGE.read_text().split(BEGIN)
     _, after = rest.split(END)
     tables = ["## Beside the kernel", "", *kernel, "", "## Beside ns-2 and ns-3", "", *others]
+    tables += ["", "## `ns2-linux` beside ns-2", "", *as_ns2]
     PAGE.write_text(before + BEGIN + "\n\n" + "\n".join(tables) + "\n\n" + END + after)
 
 

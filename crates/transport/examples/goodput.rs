@@ -1,5 +1,6 @@
 //! Goodput of one bulk transfer over a path with random loss, to be held against a live kernel:
-//! `goodput CONGESTION RTT_MS LOSS_PERCENT BOTTLENECK_MBPS SEED [SECONDS] [PROFILE]`, where a bottleneck of 0 is none.
+//! `goodput CONGESTION RTT_MS LOSS_PERCENT BOTTLENECK_MBPS SEED [SECONDS] [PROFILE [OPTION…]]`, where a bottleneck of 0 is
+//! none and an OPTION is a line of the transport.
 //!
 //! The n-th data packet (of 1000 bytes and more) is lost if splitmix64(seed + n * 0x9E3779B97F4A7C15) < p * 2^64, so that any tool
 //! can replay the same losses. The bottleneck has a drop-tail queue of a bandwidth-delay product. Prints one line of CSV: goodput in
@@ -7,8 +8,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use transport::{CongestionConfig, Connection, Profile, Segment, TcpConfig, Transmit};
-use units::{BitRate, Bytes, Duration, Time};
+use transport::{Connection, Segment, TcpConfig, Transmit};
+use units::{BitRate, Duration, Time};
 
 /// Payload of a full segment: 1500 bytes without 40 of headers and 12 of timestamps.
 const MSS: u64 = 1448;
@@ -19,14 +20,11 @@ fn main() {
     let (rtt, loss, bottleneck, seed) = (number(1) * 1e-3, number(2) / 100.0, number(3) * 1e6, number(4) as u64);
     let seconds = if arguments.len() > 5 { number(5) } else { 30.0 };
     let profile = arguments.get(6).map_or("linux", String::as_str);
-    let congestion: CongestionConfig =
-        serde_json::from_value(serde_json::json!({ "kind": arguments[0] })).expect("a congestion controller");
-    let config = TcpConfig {
-        congestion,
-        profile: Profile::ALL.into_iter().find(|p| p.name() == profile).expect("a profile"),
-        mss: Some(Bytes::new(MSS)),
-        ..TcpConfig::default()
-    };
+    let options = arguments.get(7..).unwrap_or_default().join("\n");
+    let congestion = format!("{{ kind = '{}' }}", arguments[0]);
+    let given = format!("profile = '{profile}'\nmss = '{MSS} B'\ncongestion = {congestion}\n{options}");
+    let config: TcpConfig = toml::from_str(&given).expect("options of the transport");
+    config.check().expect("options of the transport");
     let run = Run::new(&config, rtt, loss, bottleneck, seed).until(Time::from_secs_f64(seconds));
     println!("{run}");
 }

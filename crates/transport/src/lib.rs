@@ -19,8 +19,8 @@ pub use external::ExternalPacket;
 pub use profile::Profile;
 pub use state::CongestionState;
 pub use tcp::{
-    AccEcnOption, ByteCounting, Connection, Cookie, Counters, DelayedAck, Dupthresh, EcnMode, FastOpenMode,
-    FastOpenOption, Flags, Info, PeerMemory, RtoFloor, SackBlocks, Segment, Settings, State, SynOptions, Transmit,
-    profile_table,
+    AccEcnOption, AvoidanceCounts, ByteCounting, Connection, Cookie, Counters, DelayedAck, Dupthresh, EcnMode,
+    FastOpenMode, FastOpenOption, Flags, Info, PeerMemory, RtoFloor, RtoRestart, SackBlocks, Segment, Settings, State,
+    SynOptions, Transmit, profile_table,
 };
 pub use udp::{Datagram, UdpSender};

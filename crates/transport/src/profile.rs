@@ -14,8 +14,9 @@ pub enum Profile {
     Classic,
     /// As `classic` with forward acknowledgment: what lies three segments below the highest one acknowledged is lost.
     Fack,
-    /// What the papers ran, ns-2.35 with TCP-Linux: forward acknowledgment with a fixed threshold of 3, no reordering estimate,
-    /// D-SACK ignored, an initial window of 2, a floor of 200 ms under the whole retransmission time-out, CUBIC with beta 0.8.
+    /// What the papers ran, ns-2.35's TCP-Linux: a segment is lost when one four beyond it has arrived, recovery forgets
+    /// what blocks told when it ends, the retransmission timer starts anew at every acknowledgment, an estimator whose
+    /// variance falls at each, no timestamps, D-SACK ignored, an initial window of 2, CUBIC 2.1.
     Ns2Linux,
     /// Linux 6.18: RACK-TLP, proportional rate reduction, F-RTO, Eifel and D-SACK undo, adaptive reordering degree, 40 ms delayed
     /// acknowledgments after 16 quick ones, window validation, restart after idle.

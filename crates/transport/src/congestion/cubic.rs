@@ -3,15 +3,19 @@
 //! The two rules of growth share the curve, its constants and fast convergence; they differ in arithmetic, and in what is as fast
 //! as Reno: the RFC takes alpha to 1 once the window is that of before the loss, Linux does not.
 
+mod constants;
 mod linux;
 mod rfc9438;
+mod version21;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{FieldError, Time};
 
+use self::constants::Constants;
 use self::linux::Linux;
 use self::rfc9438::Rfc9438;
+use self::version21::Version21;
 use super::hystart::SlowStart;
 use super::{AckSample, CongestionController, Event, HyStart, Kind, Profile, Start, Window, check_beta, share};
 
@@ -31,7 +35,9 @@ pub struct CubicConfig {
     /// Whether the window grows at least as Reno's would (section 4.3).
     pub reno_friendly: bool,
     /// Whose arithmetic: `"rfc9438"` follows the curve in real numbers; `"linux"` counts whole segments, and looks at the curve when
-    /// the window has moved or 1/32 s has passed. By default the first; profiles `linux` and `ns2-linux` have the second.
+    /// the window has moved or 1/32 s has passed; `"linux-2.6.22"` is CUBIC 2.1, which counts acknowledgments, knows how
+    /// many segments one of them answers, and grows by at most 16 segments in 100 ms. By default the first; profile
+    /// `linux` has the second, `ns2-linux` the third.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<CubicRule>,
     /// When slow start ends before the first loss. By default `"none"`; profile `linux` has `"hystart"`.
@@ -47,6 +53,9 @@ pub enum CubicRule {
     Rfc9438,
     /// That of Linux.
     Linux,
+    /// That of Linux 2.6.22, which ns-2 has: CUBIC 2.1.
+    #[serde(rename = "linux-2.6.22")]
+    Version21,
 }
 
 impl Default for CubicConfig {
@@ -66,7 +75,7 @@ impl Kind for CubicConfig {
     fn resolve(&mut self, profile: Profile) {
         let (beta, rule, hystart) = match profile {
             Profile::Classic | Profile::Fack => (0.7, CubicRule::Rfc9438, HyStart::None),
-            Profile::Ns2Linux => (819.0 / 1024.0, CubicRule::Linux, HyStart::None),
+            Profile::Ns2Linux => (819.0 / 1024.0, CubicRule::Version21, HyStart::None),
             Profile::Linux => (717.0 / 1024.0, CubicRule::Linux, HyStart::HyStart),
         };
         self.beta.get_or_insert(beta);
@@ -77,15 +86,6 @@ impl Kind for CubicConfig {
     fn build(&self, start: Start) -> Box<dyn CongestionController> {
         Box::new(Cubic::new(self, start))
     }
-}
-
-/// The constants of the curve.
-#[derive(Clone, Copy, Debug)]
-struct Constants {
-    c: f64,
-    beta: f64,
-    fast_convergence: bool,
-    reno_friendly: bool,
 }
 
 /// The CUBIC controller.
@@ -101,6 +101,7 @@ pub struct Cubic {
 enum Growth {
     Rfc9438(Rfc9438),
     Linux(Linux),
+    Version21(Version21),
 }
 
 impl Cubic {
@@ -119,6 +120,7 @@ impl Cubic {
             growth: match rule {
                 CubicRule::Rfc9438 => Growth::Rfc9438(Rfc9438::new(constants)),
                 CubicRule::Linux => Growth::Linux(Linux::new(constants)),
+                CubicRule::Version21 => Growth::Version21(Version21::new(constants, start.timestamps)),
             },
             slow_start: SlowStart::new(config.hystart.unwrap_or_default()),
         }
@@ -141,6 +143,7 @@ impl Cubic {
         match &mut self.growth {
             Growth::Rfc9438(rule) => rule.grow(&mut self.window, acked, sample),
             Growth::Linux(rule) => rule.grow(&mut self.window, acked, sample),
+            Growth::Version21(_) => (),
         }
     }
 
@@ -148,7 +151,7 @@ impl Cubic {
     pub(super) fn curve(&self) -> Option<(f64, impl Fn(f64) -> f64 + use<>)> {
         match &self.growth {
             Growth::Rfc9438(rule) => rule.curve(),
-            Growth::Linux(_) => None,
+            Growth::Linux(_) | Growth::Version21(_) => None,
         }
     }
 }
@@ -162,11 +165,20 @@ impl CongestionController for Cubic {
         &mut self.window
     }
 
+    /// Version 2.1 leaves nothing of a recovery's end to the sender: the window is at the threshold.
+    fn floor(&self) -> u32 {
+        self.window.threshold
+    }
+
     fn on_ack(&mut self, sample: &AckSample) {
+        if let Growth::Version21(rule) = &mut self.growth {
+            return rule.on_ack(&mut self.window, sample);
+        }
         // Round-trip times just after a recovery are those of its bursts (Linux).
         let fresh = match &mut self.growth {
             Growth::Rfc9438(_) => true,
             Growth::Linux(rule) => rule.measure(sample),
+            Growth::Version21(_) => false,
         };
         if fresh {
             self.slow_start.measure(&mut self.window, sample);
@@ -183,6 +195,7 @@ impl CongestionController for Cubic {
                 match &mut self.growth {
                     Growth::Rfc9438(rule) => rule.reduce(&self.window),
                     Growth::Linux(rule) => rule.reduce(&self.window),
+                    Growth::Version21(rule) => rule.reduce(&self.window),
                 }
                 self.window.threshold = share(congestion.from, self.beta);
             }
@@ -192,13 +205,7 @@ impl CongestionController for Cubic {
         match &mut self.growth {
             Growth::Rfc9438(rule) => rule.on_event(event),
             Growth::Linux(rule) => rule.on_event(now, event),
+            Growth::Version21(rule) => rule.on_event(event),
         }
-    }
-}
-
-impl Constants {
-    /// Section 4.7: W_max after a loss at the window `cwnd`.
-    fn plateau(&self, cwnd: f64, w_max: f64) -> f64 {
-        if self.fast_convergence && cwnd < w_max { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd }
     }
 }

@@ -305,6 +305,12 @@ pub trait CongestionController: Send {
         Needs::default()
     }
 
+    /// The window in a recovery of Linux 2.6.22, where a ceiling beside it halves the rate: half the threshold, as Reno
+    /// has it.
+    fn floor(&self) -> u32 {
+        (self.window().threshold / 2).max(1)
+    }
+
     /// The rate to space segments at, for a controller that sets one; the sender then paces whatever the profile says.
     fn pacing_rate(&self) -> Option<BitRate> {
         None
@@ -332,12 +338,19 @@ pub struct Start {
     pub counting_limit: u32,
     /// A number that differs between connections of one run, for controllers with a random phase.
     pub entropy: u64,
+    /// Congestion avoidance counts acknowledgments (RFC 5681 equation (3)), not what they acknowledge (RFC 3465).
+    pub by_acknowledgment: bool,
+    /// The window opens by the rules of Linux 2.6.22, as ns-2 has them.
+    pub of_2007: bool,
+    /// Round-trip times are those of echoed timestamps.
+    pub timestamps: bool,
 }
 
 impl Start {
     /// The window at the start.
     pub fn window(&self) -> Window {
-        Window::new(self.window, self.counting_limit)
+        let window = Window::new(self.window, self.counting_limit);
+        window.by_acknowledgment(self.by_acknowledgment).of_2007(self.of_2007)
     }
 }
 

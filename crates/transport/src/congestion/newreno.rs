@@ -69,8 +69,14 @@ impl CongestionController for NewReno {
 
     fn on_ack(&mut self, sample: &AckSample) {
         self.slow_start.measure(&mut self.window, sample);
+        if self.window.is_of_2007() {
+            self.window.count(sample.acked);
+        }
         if !sample.may_grow || !sample.window_limited {
             return;
+        }
+        if self.window.is_of_2007() {
+            return grow(&mut self.window, sample.acked);
         }
         let mut acked = sample.delivered;
         if self.window.in_slow_start() {
@@ -93,6 +99,12 @@ impl CongestionController for NewReno {
 
 /// What RFC 5681 does when an acknowledgment may open the window: for controllers that fall back to it.
 pub(super) fn grow(window: &mut Window, acked: u32) {
+    if window.is_of_2007() {
+        if !window.open_slowly() {
+            window.open();
+        }
+        return;
+    }
     let left = if window.in_slow_start() { window.slow_start(acked) } else { acked };
     if left > 0 {
         window.add_one_per(window.size, left);

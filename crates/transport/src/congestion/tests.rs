@@ -256,7 +256,15 @@ fn sample(now: Time, acked: u32, rtt: Duration) -> AckSample {
 }
 
 fn start(window: u32) -> Start {
-    Start { mss: MSS, window, counting_limit: u32::MAX, entropy: 1 }
+    Start {
+        mss: MSS,
+        window,
+        counting_limit: u32::MAX,
+        entropy: 1,
+        by_acknowledgment: false,
+        of_2007: false,
+        timestamps: true,
+    }
 }
 
 /// Refuses a configuration by this field.

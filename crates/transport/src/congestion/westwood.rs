@@ -104,6 +104,10 @@ impl CongestionController for Westwood {
         &mut self.window
     }
 
+    fn floor(&self) -> u32 {
+        self.window.threshold
+    }
+
     fn on_ack(&mut self, sample: &AckSample) {
         self.measure(sample);
         if sample.may_grow && sample.window_limited {

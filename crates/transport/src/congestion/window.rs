@@ -15,13 +15,18 @@ pub struct Window {
     limit: u32,
     /// L is one segment (RFC 3465 section 2.3) until the slow start after a timeout ends.
     after_timeout: bool,
+    /// Congestion avoidance counts acknowledgments, not what they acknowledge.
+    by_acknowledgment: bool,
+    /// Whose rule [`Window::open`] is.
+    old: bool,
 }
 
 impl Window {
     /// The threshold before the first reduction.
     pub const NO_THRESHOLD: u32 = u32::MAX;
 
-    /// A window at the start of a connection; `limit` is L of RFC 3465, or [`u32::MAX`] to count all that is acknowledged.
+    /// A window at the start of a connection; `limit` is L of RFC 3465, or [`u32::MAX`] to count all that is
+    /// acknowledged.
     pub fn new(size: u32, limit: u32) -> Window {
         Window {
             size: size.max(1),
@@ -30,6 +35,54 @@ impl Window {
             counted: 0,
             limit,
             after_timeout: false,
+            by_acknowledgment: false,
+            old: false,
+        }
+    }
+
+    /// Congestion avoidance counts acknowledgments (RFC 5681 equation (3)).
+    #[must_use]
+    pub fn by_acknowledgment(self, by_acknowledgment: bool) -> Window {
+        Window { by_acknowledgment, ..self }
+    }
+
+    /// The rules are those of Linux 2.6.22, if `old`.
+    #[must_use]
+    pub fn of_2007(self, old: bool) -> Window {
+        Window { old, ..self }
+    }
+
+    /// Whether the rules are those of Linux 2.6.22.
+    #[inline]
+    pub fn is_of_2007(&self) -> bool {
+        self.old
+    }
+
+    /// Linux 2.6.22 counts what is acknowledged in a recovery too, towards the window after it.
+    #[inline]
+    pub fn count(&mut self, acked: u32) {
+        self.counted = self.counted.saturating_add(acked);
+    }
+
+    /// Slow start of Linux 2.6.22, which goes on at the threshold: one segment for an acknowledgment. Whether it was
+    /// slow start.
+    #[inline]
+    pub fn open_slowly(&mut self) -> bool {
+        let slow = self.size <= self.threshold;
+        if slow {
+            self.counted = 0;
+            self.grow(1);
+        }
+        slow
+    }
+
+    /// Congestion avoidance of Linux 2.6.22: a segment for a window of what was counted, at most one for an
+    /// acknowledgment.
+    #[inline]
+    pub fn open(&mut self) {
+        if self.counted >= self.size {
+            self.counted -= self.size;
+            self.grow(1);
         }
     }
 
@@ -39,8 +92,8 @@ impl Window {
         self.size < self.threshold
     }
 
-    /// RFC 5681 section 3.1, equation (2), with the limit L of RFC 3465 section 2.2. The window stops at the threshold, and the
-    /// acknowledged segments it had no use for are returned: they count for congestion avoidance.
+    /// RFC 5681 section 3.1, equation (2), with the limit L of RFC 3465 section 2.2. The window stops at the
+    /// threshold, and the acknowledged segments it had no use for are returned: they count for congestion avoidance.
     #[inline]
     pub fn slow_start(&mut self, acked: u32) -> u32 {
         let growth = self.countable(acked).min(self.threshold - self.size);
@@ -65,10 +118,11 @@ impl Window {
         self.after_timeout = false;
     }
 
-    /// Additive increase: one segment more for each `per` acknowledged (RFC 5681 section 3.1 and RFC 3465 section 2.1 for `per`
-    /// the window).
+    /// Additive increase: one segment more for each `per` acknowledged (RFC 5681 section 3.1 and RFC 3465 section 2.1
+    /// for `per` the window).
     #[inline]
     pub fn add_one_per(&mut self, per: u32, acked: u32) {
+        let acked = if self.by_acknowledgment { acked.min(1) } else { acked };
         // What was counted towards a window that has become smaller opens it by one segment only.
         if self.counted >= per {
             self.counted = 0;

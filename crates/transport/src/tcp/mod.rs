@@ -16,7 +16,8 @@ mod send;
 
 pub(crate) use config::MAX_WINDOW;
 pub use config::{
-    ByteCounting, DelayedAck, Dupthresh, EcnMode, FastOpenMode, RtoFloor, Settings, TcpConfig, profile_table,
+    AvoidanceCounts, ByteCounting, DelayedAck, Dupthresh, EcnMode, FastOpenMode, RtoFloor, RtoRestart, Settings,
+    TcpConfig, profile_table,
 };
 pub use connection::{Connection, Transmit};
 pub use fast_open::{Cookie, FastOpenOption, PeerMemory};

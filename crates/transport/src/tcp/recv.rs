@@ -22,7 +22,7 @@ pub(super) struct Receiver {
     recent: Option<Box<SackBlocks>>,
     /// Offset of the FIN, once seen.
     fin: Option<u64>,
-    /// Bytes of the receive buffer, which of their bits the window's scale can tell, and the right edge of the window offered.
+    /// The receive buffer, which bits of its size the window's scale can tell, and the right edge of the window offered.
     buffer: u64,
     scale: u64,
     edge: u64,
@@ -36,12 +36,13 @@ pub(super) struct Receiver {
     /// Segments since the last acknowledgment after which no more may come soon: small ones, and those with PSH; two
     /// are enough.
     pushed: u8,
-    /// Acknowledgments that still go at once.
+    /// Acknowledgments that still go at once, and how many did at the start.
     quick: u32,
     quick_acks: u32,
     /// The application answers what it gets: acknowledgments can ride on its data.
     answers: bool,
     dsack: bool,
+    blocks: usize,
     /// The duplicate to report with the next acknowledgment.
     duplicate: Option<(u64, u64)>,
     ecn: bool,
@@ -83,6 +84,10 @@ const PAWS_IDLE: Duration = Duration::from_secs(24 * 24 * 3600);
 
 impl Receiver {
     pub(super) fn new(settings: &Settings) -> Receiver {
+        let delayed_ack = match settings.delayed_ack {
+            DelayedAck::Off => None,
+            DelayedAck::After(delay) => Some(delay),
+        };
         Receiver {
             next: 0,
             ranges: VecDeque::new(),
@@ -92,20 +97,15 @@ impl Receiver {
             scale: u64::MAX,
             edge: 0,
             read: None,
-            delayed_ack: match settings.delayed_ack {
-                DelayedAck::Off => None,
-                DelayedAck::After(delay) => Some(delay),
-            },
-            patience: match settings.delayed_ack {
-                DelayedAck::Off => Duration::ZERO,
-                DelayedAck::After(delay) => delay,
-            },
+            delayed_ack,
+            patience: delayed_ack.unwrap_or(Duration::ZERO),
             rtt: None,
             pushed: 0,
             quick: settings.quick_acks,
             answers: false,
             quick_acks: settings.quick_acks,
             dsack: settings.dsack,
+            blocks: if settings.recovers_as_ns2() { SackBlocks::MAX - 1 } else { SackBlocks::MAX },
             duplicate: None,
             ecn: false,
             echo_mark: false,
@@ -540,7 +540,7 @@ impl Receiver {
     pub(super) fn write_sack(&self, sack: &mut SackBlocks) {
         let recent = self.recent.as_ref().map_or(&[][..], |recent| recent.as_slice());
         if self.duplicate.is_some() || !recent.is_empty() {
-            let room = if self.ts_recent.is_some() { SackBlocks::MAX - 1 } else { SackBlocks::MAX };
+            let room = if self.ts_recent.is_some() { self.blocks.min(SackBlocks::MAX - 1) } else { self.blocks };
             let blocks = self.duplicate.into_iter().chain(recent.iter().copied());
             blocks.take(room).for_each(|(start, end)| sack.push(start, end));
         }

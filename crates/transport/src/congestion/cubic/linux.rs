@@ -4,7 +4,7 @@
 use units::{Duration, Time};
 
 use super::super::{AckSample, Event, Window};
-use super::Constants;
+use super::constants::Constants;
 
 /// The kernel's clock, with HZ = 250.
 const TICK: Duration = Duration::from_millis(4);

@@ -3,7 +3,7 @@
 use units::{Duration, Time};
 
 use super::super::{AckSample, Event, Window};
-use super::Constants;
+use super::constants::Constants;
 
 /// Windows are in segments.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ mod values;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, FieldError};
-pub use values::{ByteCounting, DelayedAck, Dupthresh, EcnMode, FastOpenMode, RtoFloor};
+pub use values::{AvoidanceCounts, ByteCounting, DelayedAck, Dupthresh, EcnMode, FastOpenMode, RtoFloor, RtoRestart};
 
 use crate::congestion::CongestionConfig;
 use crate::profile::Profile;
@@ -51,6 +51,8 @@ macro_rules! options {
         pub struct Settings {
             /// The congestion controller.
             pub congestion: CongestionConfig,
+            /// The stack whose rules apply where no option says otherwise.
+            pub profile: Profile,
             /// Payload bytes of a full segment.
             pub mss: u32,
             $($(#[doc = $doc])* pub $name: $type,)+
@@ -63,6 +65,7 @@ macro_rules! options {
                 let column = self.profile as usize;
                 let mut settings = Settings {
                     congestion: self.congestion.resolved(self.profile),
+                    profile: self.profile,
                     mss: 0,
                     $($name: self.$name.unwrap_or_else(|| [$classic, $fack, $ns2, $linux][column]),)+
                 };
@@ -134,10 +137,10 @@ options! {
     /// retransmission of it turns out to be one (RFC 3708).
     dsack: bool = [false, false, false, true];
     /// Timestamps option (RFC 7323), 12 bytes in every segment.
-    timestamps: bool = [true, true, true, true];
+    timestamps: bool = [true, true, false, true];
     /// Duplicate acknowledgments, or as many segments selectively acknowledged above one, that are taken for a loss;
     /// `"adaptive"` begins with 3 and grows with the reordering that is seen, as in Linux.
-    dupthresh: Dupthresh = [Dupthresh::Fixed(3), Dupthresh::Fixed(3), Dupthresh::Fixed(3), Dupthresh::Adaptive];
+    dupthresh: Dupthresh = [Dupthresh::Fixed(3), Dupthresh::Fixed(3), Dupthresh::Fixed(4), Dupthresh::Adaptive];
     /// Forward acknowledgment: what lies `dupthresh` segments below the highest one selectively acknowledged is lost,
     /// however many arrived in between. Assumes a path without reordering.
     fack: bool = [false, true, true, false];
@@ -149,7 +152,7 @@ options! {
     tlp: bool = [false, false, false, true];
     /// Proportional rate reduction (RFC 6937, RFC 9937): a reduction is spread over a round trip. Without it the window
     /// is at the slow start threshold at once.
-    prr: bool = [false, false, true, true];
+    prr: bool = [false, false, false, true];
     /// F-RTO (RFC 5682): after a time-out new data are sent before more is retransmitted, and the time-out is undone if
     /// the originals turn out to have arrived.
     frto: bool = [false, false, false, true];
@@ -163,6 +166,12 @@ options! {
     /// Segments that one acknowledgment may count for in slow start (RFC 3465 L); `"all"` counts what it acknowledges.
     /// After a time-out a number counts one only.
     abc: ByteCounting = [ByteCounting::AtMost(1), ByteCounting::AtMost(1), ByteCounting::AtMost(1), ByteCounting::All];
+    /// What opens the window in congestion avoidance, for controllers that add a segment for each window: the
+    /// `"bytes"` acknowledged (RFC 3465 section 2.1, which RFC 5681 section 3.1 recommends), or so many
+    /// `"acknowledgments"` (RFC 5681 equation (3)), of which delayed ones bring half as many.
+    avoidance_counts: AvoidanceCounts = [
+        AvoidanceCounts::Bytes, AvoidanceCounts::Bytes, AvoidanceCounts::Bytes, AvoidanceCounts::Bytes,
+    ];
     /// Congestion window at the start, in segments (RFC 6928).
     #[schemars(range(min = 1, max = 10_000))]
     initial_window: u32 = [10, 10, 2, 10];
@@ -184,7 +193,7 @@ options! {
     ecn_option: bool = [true, true, true, true];
     /// The window starts over after an idle time-out (RFC 5681 section 4.1); in the manner of Linux it halves for each
     /// time-out.
-    slow_start_after_idle: bool = [true, true, false, true];
+    slow_start_after_idle: bool = [true, true, true, true];
     /// The window shrinks towards what is used while the application sends less than it allows (RFC 7661, as in Linux).
     cwnd_validation: bool = [false, false, false, true];
     /// Whether acknowledgments wait for a second segment, and how long at most; `true` is 40 ms. With `quick_acks` it
@@ -201,14 +210,17 @@ options! {
     /// What it is a floor of: the `"variance"` term, as in Linux, or the `"total"`, as in RFC 6298 and ns-2.
     rto_floor: RtoFloor = [RtoFloor::Variance, RtoFloor::Variance, RtoFloor::Total, RtoFloor::Variance];
     /// The longest retransmission time-out.
-    max_rto: Duration = [ms(60_000), ms(60_000), ms(120_000), ms(120_000)];
+    max_rto: Duration = [ms(60_000), ms(60_000), ms(60_000), ms(120_000)];
+    /// When the retransmission timer starts anew: when `"new-data"` are acknowledged (RFC 6298 (5.3)), or at
+    /// `"every-ack"`, so that it does not expire while duplicates come.
+    rto_restart: RtoRestart = [RtoRestart::NewData, RtoRestart::NewData, RtoRestart::EveryAck, RtoRestart::NewData];
     /// The retransmission time-out before the first measurement.
     initial_rto: Duration = [ms(1_000), ms(1_000), ms(3_000), ms(1_000)];
     /// The clock tick to which timers are rounded up (RFC 6298 G); 4 ms is a Linux with HZ = 250, 0 rounds nothing.
-    timer_tick: Duration = [ms(0), ms(0), ms(10), ms(4)];
+    timer_tick: Duration = [ms(0), ms(0), ms(1), ms(4)];
     /// Filter falling deviations of the round-trip time eight times slower and let its variation fall once a window
     /// only, as Linux does, so that a shorter path does not make the time-out longer.
-    linux_rtt: bool = [false, false, true, true];
+    linux_rtt: bool = [false, false, false, true];
     /// Receive buffer, which is the window offered to the sender.
     receive_buffer: Bytes = [Bytes::new(64 << 20), Bytes::new(64 << 20), Bytes::new(64 << 20), Bytes::new(64 << 20)];
 }
@@ -225,6 +237,16 @@ const MIN_MSS: u64 = 16;
 const MAX_MSS: u64 = 65_535 - (HEADERS + TIMESTAMPS) as u64;
 /// 65,535 bytes scaled by the largest shift of RFC 7323 section 2.3.
 pub const MAX_WINDOW: u64 = 65_535 << 14;
+
+impl Settings {
+    /// Whether losses are found and repaired by ns-2's own rules: the profile is its, and no option asks for another
+    /// way.
+    pub(in crate::tcp) fn recovers_as_ns2(&self) -> bool {
+        let asked = self.rack || self.tlp || self.prr || self.frto || self.eifel || self.dsack;
+        let counts = matches!(self.dupthresh, Dupthresh::Fixed(_)) && self.ecn == EcnMode::Off;
+        self.profile == Profile::Ns2Linux && self.sack && self.fack && counts && !asked
+    }
+}
 
 impl TcpConfig {
     /// Refuses values that no connection can work with.

@@ -285,6 +285,27 @@ number_or_word! {
     ByteCounting, AtMost, All = "all", 1..=1024
 }
 
+/// What opens the window in congestion avoidance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AvoidanceCounts {
+    /// A segment for each window of bytes acknowledged (RFC 3465 section 2.1).
+    #[default]
+    Bytes,
+    /// A segment for each window of acknowledgments, whatever they acknowledge (RFC 5681 equation (3)).
+    Acknowledgments,
+}
+
+/// When the retransmission timer starts anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RtoRestart {
+    /// When an acknowledgment tells of new data (RFC 6298 (5.3)).
+    NewData,
+    /// At every acknowledgment, as in ns-2.
+    EveryAck,
+}
+
 /// Where `min_rto` is a floor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -9,6 +9,7 @@ use crate::congestion::{AckSample, Event, RateSample};
 use crate::state::CongestionState;
 use crate::tcp::SackBlocks;
 use crate::tcp::accecn::Marks;
+use crate::tcp::config::RtoRestart;
 use crate::tcp::info::Counters;
 
 /// What an acknowledgment newly says.
@@ -69,6 +70,9 @@ impl Sender {
     /// An acknowledgment, of nothing beyond SND.NXT.
     pub(in crate::tcp) fn handle_ack(&mut self, now: Time, ack: &Ack, counters: &mut Counters) {
         let una = self.board.una();
+        if self.ns2.is_some() {
+            return self.handle_as_ns2(now, ack, counters);
+        }
         if ack.ack < una {
             return self.handle_old_ack(now, ack);
         }
@@ -114,7 +118,7 @@ impl Sender {
         } else {
             self.recovery.rexmit = Rexmit::None;
         }
-        if news.set_timer {
+        if news.set_timer || self.settings.rto_restart == RtoRestart::EveryAck {
             self.set_timer(now);
         }
         self.control(now, &before, &news);
@@ -144,6 +148,7 @@ impl Sender {
             && ack.ack <= self.board.nxt()
             && self.recovery.state == CongestionState::Open
             && self.tail.high.is_none()
+            && self.ns2.is_none()
             && self.board.is_plain_up_to(ack.ack)
         {
             self.advance(now, ack, counters);
@@ -233,7 +238,7 @@ impl Sender {
 
     /// The state before the acknowledgment at hand is read.
     #[inline]
-    fn before(&self) -> Before {
+    pub(super) fn before(&self) -> Before {
         let una = self.board.una();
         Before {
             una,
@@ -247,7 +252,7 @@ impl Sender {
 
     /// RFC 9293 section 3.10.7.4: the window is taken from the newest segment. Whether it changed.
     #[inline]
-    fn update_window(&mut self, now: Time, ack: &Ack) -> bool {
+    pub(super) fn update_window(&mut self, now: Time, ack: &Ack) -> bool {
         let Some(changed) = self.peer.update(ack.seq, ack.ack, ack.window) else { return false };
         if self.timer.kind == TimerKind::Persist {
             self.follow_persist(now);
@@ -349,7 +354,7 @@ impl Sender {
 
     /// Slot `number` is known to be delivered for the first time; `tells` if RACK may judge others by it.
     #[inline]
-    fn note_delivered(&mut self, now: Time, number: u64, slot: &Slot, tells: bool) {
+    pub(super) fn note_delivered(&mut self, now: Time, number: u64, slot: &Slot, tells: bool) {
         if self.settings.rack {
             self.rack.note_prior(slot);
             if tells {
@@ -469,7 +474,7 @@ impl Sender {
     }
 
     #[inline]
-    fn rate_sample(&mut self, now: Time, delivered: u32) -> Option<RateSample> {
+    pub(super) fn rate_sample(&mut self, now: Time, delivered: u32) -> Option<RateSample> {
         self.rack.forget_prior();
         let sampler = self.sampler.as_mut()?;
         sampler.sample(now, self.totals.delivered, self.board.lost_total(), delivered > 0, self.rtt.min())
@@ -493,9 +498,9 @@ impl Sender {
 pub(super) struct Before {
     pub una: u64,
     out: u32,
-    in_flight: u32,
-    delivered: u64,
-    lost: u64,
+    pub in_flight: u32,
+    pub delivered: u64,
+    pub lost: u64,
     /// Offset after the highest byte known to have arrived.
     forward: u64,
 }

@@ -4,7 +4,7 @@ use units::{BitRate, Time};
 
 use crate::congestion::{AckSample, CongestionController, Event, Needs, Start, Window};
 use crate::probes::Probes;
-use crate::tcp::config::{ByteCounting, Settings};
+use crate::tcp::config::{AvoidanceCounts, ByteCounting, Settings};
 
 pub(super) struct Control {
     controller: Box<dyn CongestionController>,
@@ -18,8 +18,15 @@ impl Control {
             ByteCounting::AtMost(segments) => segments,
             ByteCounting::All => u32::MAX,
         };
-        let controller =
-            settings.congestion.entry().build(Start { mss, window: initial_window, counting_limit, entropy });
+        let controller = settings.congestion.entry().build(Start {
+            mss,
+            window: initial_window,
+            counting_limit,
+            entropy,
+            by_acknowledgment: settings.avoidance_counts == AvoidanceCounts::Acknowledgments,
+            of_2007: settings.recovers_as_ns2(),
+            timestamps: settings.timestamps,
+        });
         Control { needs: controller.needs(), controller, probes: Probes::default() }
     }
 
@@ -55,6 +62,11 @@ impl Control {
     #[inline]
     pub fn wants_sent(&self) -> bool {
         self.needs.sent
+    }
+
+    /// The window in a recovery of Linux 2.6.22.
+    pub fn floor(&self) -> u32 {
+        self.controller.floor()
     }
 
     pub fn tell(&mut self, now: Time, event: &Event) {

@@ -10,6 +10,8 @@ mod ack;
 mod check;
 mod control;
 mod group;
+mod ns2;
+mod ns2_rtt;
 mod pacing;
 mod peer;
 mod prr;
@@ -44,6 +46,7 @@ use crate::congestion::{Event, Window};
 pub(super) use ack::echo_age;
 use control::Control;
 use group::Group;
+use ns2::Ns2;
 use pacing::Pacing;
 use peer::PeerWindow;
 use prr::Prr;
@@ -87,6 +90,8 @@ pub(super) struct Sender {
     timer: Timer,
     wait: Wait,
     totals: Totals,
+    /// Recovery by ns-2's rules.
+    ns2: Option<Box<Ns2>>,
 }
 
 /// What a connection's both ends agreed on, and what follows from it.
@@ -173,7 +178,7 @@ impl Sender {
             stream: Stream::new(settings.nagle),
             records: VecDeque::new(),
             peer: PeerWindow::new(),
-            board: Scoreboard::new(1, agreed.mss, order(settings), control.wants_rates()),
+            board: Scoreboard::new(1, agreed.mss, order(settings, &control), control.wants_rates()),
             rtt: Rtt::new(settings),
             rack: Rack::new(),
             sampler: control.wants_rates().then(|| Box::new(RateSampler::new())),
@@ -190,6 +195,7 @@ impl Sender {
             timer: Timer::default(),
             wait: Wait::new(),
             totals: Totals::default(),
+            ns2: None,
             settings: Arc::clone(settings),
         }
     }
@@ -199,15 +205,23 @@ impl Sender {
         if agreed.mss != self.agreed.mss || agreed.syn_lost && self.settings.initial_window != 1 {
             self.agreed = *agreed;
             self.control = Control::new(&self.settings, agreed.mss as u32, self.initial_window(), self.entropy);
-            self.board = Scoreboard::new(1, agreed.mss, order(&self.settings), self.control.wants_rates());
+            self.board =
+                Scoreboard::new(1, agreed.mss, order(&self.settings, &self.control), self.control.wants_rates());
         }
         if agreed.una > 1 {
-            self.board = Scoreboard::new(agreed.una, agreed.mss, order(&self.settings), self.control.wants_rates());
+            self.board = Scoreboard::new(
+                agreed.una,
+                agreed.mss,
+                order(&self.settings, &self.control),
+                self.control.wants_rates(),
+            );
         }
         self.agreed = *agreed;
         self.ecn.on = agreed.ecn == EcnMode::Classic;
         self.ecn.counted = (agreed.ecn == EcnMode::Accurate).then(|| Counted::new(agreed.syn_marked));
         self.ecn.scalable = self.ecn.counted.is_some() && self.settings.congestion.entry().marks().is_some();
+        let as_ns2 = agreed.sack && self.settings.recovers_as_ns2() && !self.control.drives();
+        self.ns2 = as_ns2.then(Box::default);
         self.totals.delivered = u64::from(!agreed.early); // the SYN
         self.wait.stop();
         self.usage.restart(now);
@@ -307,6 +321,11 @@ impl Sender {
         }
         let halvings = ((idle.as_nanos() - 1) / rto.as_nanos().max(1)).min(31);
         let (threshold, initial) = (self.threshold_now(), self.initial_window());
+        if self.ns2.is_some() {
+            let window = self.control.window_mut();
+            window.size = window.size.min(initial);
+            return;
+        }
         let window = self.control.window_mut();
         window.threshold = threshold;
         window.size = (window.size >> halvings).max(initial.min(window.size));
@@ -430,8 +449,9 @@ impl Sender {
 }
 
 /// Whose order of sending tells of losses.
-fn order(settings: &Settings) -> Order {
-    match (settings.rack, settings.fack) {
+fn order(settings: &Settings, control: &Control) -> Order {
+    let as_ns2 = settings.recovers_as_ns2() && !control.drives();
+    match (settings.rack, settings.fack && !as_ns2) {
         (true, _) => Order::Sent,
         (false, true) => Order::Resent,
         (false, false) => Order::Unknown,

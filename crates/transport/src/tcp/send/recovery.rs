@@ -342,6 +342,9 @@ impl Sender {
             return;
         }
         counters.rto_events += 1;
+        if self.ns2.is_some() {
+            return self.expire_as_ns2(now);
+        }
         self.enter_loss(now);
         if self.peer.edge() > self.board.una() {
             self.timer.timeouts += 1; // a peer that has closed its window is there: as Linux, no time-out in a row

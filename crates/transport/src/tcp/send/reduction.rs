@@ -82,7 +82,7 @@ impl Sender {
         self.control.tell(now, &Event::TimedOut);
     }
 
-    fn congestion(&self, now: Time, cause: Cause) -> Congestion {
+    pub(super) fn congestion(&self, now: Time, cause: Cause) -> Congestion {
         // RFC 5681 equation (4) reduces from FlightSize: what limited transmit sent beyond the window does not count.
         let from = if self.settings.reduce_in_flight {
             self.board.out().min(self.control.window().size.max(if self.recovery.in_reduction() {

@@ -2,12 +2,14 @@
 
 use units::{Duration, Time};
 
+use super::ns2_rtt::Ns2Estimator;
 use crate::tcp::config::{RtoFloor, Settings};
 
 /// The estimator.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tcp) struct Rtt {
     linux: Option<LinuxEstimator>,
+    ns2: Option<Ns2Estimator>,
     floor: RtoFloor,
     min_rto: Duration,
     max_rto: Duration,
@@ -28,6 +30,7 @@ impl Rtt {
     pub(in crate::tcp) fn new(settings: &Settings) -> Rtt {
         Rtt {
             linux: settings.linux_rtt.then(LinuxEstimator::default),
+            ns2: (settings.recovers_as_ns2() && !settings.linux_rtt).then(|| Ns2Estimator::new(settings.timer_tick)),
             floor: settings.rto_floor,
             min_rto: settings.min_rto,
             max_rto: settings.max_rto,
@@ -56,6 +59,13 @@ impl Rtt {
     pub(in crate::tcp) fn measured(&mut self, rtt: Duration, una: u64, nxt: u64) {
         let rtt = rtt.max(TINY);
         let floor = if self.floor == RtoFloor::Variance { self.min_rto } else { Duration::ZERO };
+        if let Some(estimator) = &mut self.ns2 {
+            (self.srtt, self.rttvar) = estimator.measured(rtt);
+            let rto = self.srtt + (self.rttvar * 4).max(floor);
+            let least = if self.floor == RtoFloor::Total { self.min_rto } else { Duration::ZERO };
+            self.base_rto = round_down(rto, self.tick).max(least).min(self.max_rto);
+            return;
+        }
         let variance = match &mut self.linux {
             Some(estimator) => {
                 estimator.measured(micros(rtt), micros(floor), una, nxt);
@@ -90,6 +100,9 @@ impl Rtt {
     /// The timer expired: the next one waits twice as long (RFC 6298 (5.5)).
     pub(in crate::tcp) fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(16);
+        if let Some(estimator) = &mut self.ns2 {
+            estimator.back_off(self.backoff);
+        }
     }
 
     /// What the back-off waited for came (RFC 9293 section 3.8.6.1: a window probe was answered).
@@ -149,6 +162,11 @@ pub(super) fn round_up(duration: Duration, tick: Duration) -> Duration {
         return duration;
     }
     Duration::from_nanos(duration.as_nanos().div_ceil(tick.as_nanos()) * tick.as_nanos())
+}
+
+/// `duration` in whole ticks.
+fn round_down(duration: Duration, tick: Duration) -> Duration {
+    Duration::from_nanos(duration.as_nanos() - duration.as_nanos().checked_rem(tick.as_nanos()).unwrap_or(0))
 }
 
 /// The estimator of Linux, in microseconds. It differs from RFC 6298 in two ways: a deviation that falls below the smoothed one

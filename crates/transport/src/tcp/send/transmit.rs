@@ -129,7 +129,7 @@ impl Sender {
         } else {
             self.board.in_flight()
         };
-        on_their_way < self.control.window().size
+        on_their_way < self.control.window().size.max(self.ns2.as_ref().map_or(0, |ns2| ns2.ceiling()))
     }
 
     #[cold]
@@ -238,6 +238,7 @@ impl Sender {
             self.stream.on_small_sent(slot.end());
         }
         self.usage.burst += 1;
+        self.note_sent_as_ns2(now, Some(slot.end()));
         if self.recovery.in_reduction() {
             self.prr.on_sent();
         }
@@ -275,6 +276,7 @@ impl Sender {
             self.keep_state(now, number, in_flight, idle);
         }
         self.totals.retransmitted += 1;
+        self.note_resent_as_ns2(now, number);
         if why != Why::TailProbe {
             self.undo.on_retransmission(now);
             if self.recovery.in_reduction() {
@@ -311,6 +313,7 @@ impl Sender {
             || !self.agreed.sack
             || self.settings.rack
             || self.settings.prr
+            || self.ns2.is_some()
         {
             return None;
         }
