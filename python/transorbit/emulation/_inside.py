@@ -28,6 +28,7 @@ from pathlib import Path
 
 _NEWNS, _NEWUSER, _NEWPID, _NEWNET = 0x0002_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000
 _MS_BIND, _MS_REC, _MS_PRIVATE = 1 << 12, 1 << 14, 1 << 18
+_MNT_DETACH = 2
 _PR_SET_PDEATHSIG = 1
 _TUNSETIFF, _TUNSETOFFLOAD = 0x4004_54CA, 0x4004_54D0
 _IFF_TUN, _IFF_NO_PI, _IFF_VNET_HDR, _IFF_UP = 0x0001, 0x1000, 0x4000, 0x1
@@ -158,15 +159,20 @@ def make_device(addresses: list[str], mtu: int) -> int:
     return device
 
 
-def name_hosts(hosts: dict[str, list[str]], folder: str) -> None:
-    """Puts names before those of /etc/hosts, for this mount namespace alone."""
+def name_hosts(hosts: dict[str, list[str]]) -> None:
+    """Puts names before those of /etc/hosts, for this mount namespace alone.
+
+    The file is in a file system of its own, which goes with the namespace: nothing is left however this ends.
+    """
     call("mount", b"none", b"/", None, _MS_REC | _MS_PRIVATE, None)
+    if not Path("/etc/hosts").exists():
+        return
     lines = [f"{address}\t{name}" for name, addresses in hosts.items() for address in addresses]
     text = "\n".join([*lines, read("/etc/hosts")])
-    file = Path(folder) / "hosts"
-    file.write_text(text, encoding="utf-8")
-    if Path("/etc/hosts").exists():
-        call("mount", bytes(file), b"/etc/hosts", None, _MS_BIND, None)
+    call("mount", b"none", b"/tmp", b"tmpfs", 0, None)
+    write("/tmp/hosts", text)  # noqa: S108 - in the file system above
+    call("mount", b"/tmp/hosts", b"/etc/hosts", None, _MS_BIND, None)
+    call("umount2", b"/tmp", _MNT_DETACH)
 
 
 def start(command: list[str], namespace: int, environment: dict[str, str], quiet: bool = False) -> int:
@@ -226,7 +232,7 @@ class Inside:
             device = make_device(place["addresses"], int(self.task["mtu"]))  # type: ignore[call-overload]
             socket.send_fds(self.devices, [b"d"], [device])
             os.close(device)
-        name_hosts(self.task["hosts"], str(self.task["folder"]))  # type: ignore[arg-type]
+        name_hosts(self.task["hosts"])  # type: ignore[arg-type]
         listeners = self.listeners()
         socket.send_fds(self.control, [b'{"ready": true}\n'], listeners)
         for listener in listeners:

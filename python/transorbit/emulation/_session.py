@@ -11,7 +11,6 @@ import socket
 import struct
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -99,21 +98,20 @@ def emulate(
     targets = [_target(service) for service in serve]
     classes = _classes(ready, dscp or {})
     emulation = _core.Emulation()
-    with tempfile.TemporaryDirectory(prefix="transorbit-") as folder:
-        task = _task(users, mtu, list(command), at, server, [port for port, _ in targets], folder)
-        with _process(emulation, task) as (process, control, listeners):
-            hosts = [[str(address.ip) for address in _addresses(place + 2, mtu)] for place in range(len(users))]
-            flows = [number for number, _ in users]
-            try:
-                emulation.receive(list(zip(hosts, flows, strict=True)), classes, spin_s)
-            except OSError as error:
-                raise EmulationError(f"the devices did not come: {error}") from None
-            relay = Relay(listeners, [target for _, target in targets]) if listeners else None
-            control.sendall(b"g")
-            code = _carry(emulation, simulation, process)
-            unread = _unread(control)
-            if relay:
-                relay.close()
+    task = _task(users, mtu, list(command), at, server, [port for port, _ in targets])
+    with _process(emulation, task) as (process, control, listeners):
+        hosts = [[str(address.ip) for address in _addresses(place + 2, mtu)] for place in range(len(users))]
+        flows = [number for number, _ in users]
+        try:
+            emulation.receive(list(zip(hosts, flows, strict=True)), classes, spin_s)
+        except OSError as error:
+            raise EmulationError(f"the devices did not come: {error}") from None
+        relay = Relay(listeners, [target for _, target in targets]) if listeners else None
+        control.sendall(b"g")
+        code = _carry(emulation, simulation, process)
+        unread = _unread(control)
+        if relay:
+            relay.close()
     result = started.result()
     if mtu < _SMALLEST_IPV6:
         result.summary["warnings"].append(
@@ -192,7 +190,6 @@ def _task(
     at: str,
     server: str | None,
     ports: list[int],
-    folder: str,
 ) -> dict[str, Any]:
     names = [f"user-{user}" for _, user in users]
     allowed = {"server": ["server"], "user": names[:1], "users": names, **{name: [name] for name in names}}
@@ -208,7 +205,6 @@ def _task(
         "at": allowed[at],
         "server": ["/bin/sh", "-c", server] if server else None,
         "ports": ports,
-        "folder": folder,
     }
 
 
