@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import polars as pl
@@ -125,33 +128,70 @@ def test_the_exit_code_is_that_of_the_command_wherever_it_runs(scenario: Path) -
     assert "no-such-program" in missing.stderr
 
 
+KILLS = 20
+
+
 @here_only
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_nothing_is_left_when_it_is_killed(scenario: Path, number: signal.Signals) -> None:
-    mark = f"transorbit-{os.getpid()}-{number}"
-    command = [PROGRAM, "emulate", scenario.name, "--quiet", "--", "sh", "-c", f"sleep 30 & echo {mark}; sleep 30"]
-    process = subprocess.Popen(command, cwd=scenario.parent, stdout=subprocess.PIPE, text=True)
-    assert process.stdout
-    assert process.stdout.readline().strip() == mark
-    process.send_signal(number)
-    process.wait(timeout=20)
-    process.stdout.close()
+def test_nothing_is_left_when_it_or_its_command_is_killed_at_any_instant(scenario: Path) -> None:
+    chance = random.Random(17)
+    mark = f"TRANSORBIT_TEST={os.getpid()}-{chance.random()}"
+    name, value = mark.split("=")
+    routes, devices = Path("/proc/net/route").read_text(), _devices()
+    scratch = scenario.parent / "scratch"
+    scratch.mkdir()
+    sleeper = "trap '' INT; echo runs; sleep 60 & sleep 60"
+    command = [PROGRAM, "emulate", scenario.name, "--quiet", "--server", "sleep 60", "--", "sh", "-c", sleeper]
+
+    def kill(number: int, wait_s: float, signal_number: signal.Signals) -> None:
+        begins, at_command = number % 4 == 0, number % 2 == 1
+        own = {**os.environ, name: f"{value}-{number};", "TMPDIR": str(scratch)}
+        process = subprocess.Popen(
+            command, cwd=scenario.parent, env=own, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        assert process.stdout
+        if not begins:
+            assert process.stdout.readline() == b"runs\n"
+        time.sleep(wait_s)
+        for aim in _marked(f"{mark}-{number};", b"TRANSORBIT_PLACE") if at_command else [process.pid]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(aim, signal_number)
+        # A command that does not heed the signal goes on: then its end is ours to ask for.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=1)
+        if process.poll() is None:
+            process.terminate()
+        process.wait(timeout=20)
+        process.stdout.close()
+
+    kinds = [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]
+    # Some while it begins, the others once the command runs.
+    tasks = [(n, chance.uniform(0.05, 3.0 if n % 4 == 0 else 0.5), kinds[n % 3]) for n in range(KILLS)]
+    with ThreadPoolExecutor(KILLS // 2) as pool:
+        list(pool.map(lambda task: kill(*task), tasks))
     until = time.monotonic() + 5
-    while _running(mark) and time.monotonic() < until:
+    while _marked(mark) and time.monotonic() < until:
         time.sleep(0.05)
 
-    assert not _running(mark)
+    assert _marked(mark) == [], "a process is left, and with it its namespaces and devices"
+    assert Path("/proc/net/route").read_text() == routes
+    assert _devices() == devices
+    assert list(scratch.iterdir()) == []
 
 
-def _running(mark: str) -> list[str]:
+def _devices() -> list[str]:
+    return [line.split(":")[0].strip() for line in Path("/proc/net/dev").read_text().splitlines()[2:]]
+
+
+def _marked(mark: str, also: bytes = b"") -> list[int]:
+    """Processes in whose environment this stands: it is handed on to all that they start."""
     found = []
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
+    for file in Path("/proc").glob("[0-9]*/environ"):
         try:
             text = file.read_bytes()
         except OSError:
             continue
-        if mark.encode() in text and b"emulate" not in text:
-            found.append(file.parent.name)
+        if mark.encode() in text and also in text:
+            found.append(int(file.parent.name))
     return found
 
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 use std::time::Instant;
 
 use hdrhistogram::Histogram;
@@ -14,11 +15,12 @@ use units::{Duration, Ecn, Time};
 
 use crate::address::{Addresses, IpHeader};
 use crate::device::{Device, Side};
+use crate::offload::{Frame, Joined, Packet};
 
-/// Packets that are read from a device before the others have their turn.
+/// Reads from a device before the others have their turn.
 const BATCH: usize = 32;
-/// The longest packet that a device hands over.
-const LONGEST: usize = 65_535;
+/// More than a device hands over at once.
+const LONGEST: usize = 1 << 17;
 /// Bytes of a packet that captures show.
 const SHOWN: usize = 80;
 
@@ -47,33 +49,39 @@ pub struct Measured {
     pub lost: u64,
     /// Packets for an address that nobody has, without an IP header, or too long for the last hop.
     pub refused: u64,
+    /// Packets to all who listen (multicast), which hosts send by themselves: there is no way for them.
+    pub multicast: u64,
     /// Packets that a device did not take.
     pub untaken: u64,
-    /// How late packets left, in nanoseconds after their time: median, 95 %, 99 %, 99.9 % and most.
+    /// How late packets were handed to a device, in nanoseconds after their time: median, 95 %, 99 %, 99.9 % and most.
     pub late_ns: [u64; 5],
 }
 
 /// A running emulation: what stands between the devices and a [`Simulation`], which is handed in at each call.
 pub struct Session {
-    devices: Vec<Device>,
+    devices: Arc<[Device]>,
     addresses: Addresses,
     /// The device of each flow's user, by its place.
     users: BTreeMap<u32, usize>,
     /// Waiting less than this is done by looking at the clock.
     spin: Duration,
     start: Option<Instant>,
-    /// The bytes of the packets under way, by ticket.
-    kept: Vec<Vec<u8>>,
+    /// The packets under way, by ticket.
+    kept: Vec<Packet>,
     free: Vec<u32>,
+    /// What is read.
     buffer: Box<[u8]>,
+    /// What is about to be written, and to which device.
+    joined: Joined,
+    to: usize,
     log: Vec<u8>,
     measured: Measured,
     late: Histogram<u32>,
 }
 
 impl Session {
-    /// `devices`: that of the servers first; `addresses`: of the users. Waits shorter than `spin` are spent looking at the
-    /// clock, which is more exact than sleeping.
+    /// `devices`: that of the servers first; `addresses`: of the users. Waits shorter than `spin` are spent looking at
+    /// the clock, which is more exact than sleeping.
     ///
     /// # Panics
     /// If the first device is not that of the servers.
@@ -82,7 +90,7 @@ impl Session {
         let users = (0..).zip(&devices).filter_map(|(place, device)| Some((device.side().flow()?, place))).collect();
         let late = Histogram::new_with_bounds(1, 60_000_000_000, 3).expect("bounds of a histogram");
         Session {
-            devices,
+            devices: devices.into(),
             addresses,
             users,
             spin,
@@ -90,13 +98,16 @@ impl Session {
             kept: Vec::new(),
             free: Vec::new(),
             buffer: vec![0; LONGEST].into_boxed_slice(),
+            joined: Joined::default(),
+            to: 0,
             log: Vec::new(),
             measured: Measured::default(),
             late,
         }
     }
 
-    /// Runs `simulation` until the end of its scenario, or until one of `stops` can be read. Whether the end is reached.
+    /// Runs `simulation` until the end of its scenario, or until one of `stops` can be read. Whether the end is
+    /// reached.
     ///
     /// # Errors
     /// A device fails, or the run does.
@@ -104,6 +115,9 @@ impl Session {
     pub fn run(&mut self, simulation: &mut Simulation, stops: &[BorrowedFd<'_>]) -> Result<bool, EmulationError> {
         let start = *self.start.get_or_insert_with(Instant::now);
         let end = Time::ZERO + simulation.duration();
+        let devices = Arc::clone(&self.devices);
+        let watched = devices.iter().map(AsFd::as_fd).chain(stops.iter().copied());
+        let mut fds: Vec<PollFd<'_>> = watched.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
         loop {
             let now = since(start).min(end);
             simulation.advance(now)?;
@@ -113,33 +127,32 @@ impl Session {
             }
             let next = simulation.poll_timeout().unwrap_or(end).min(end);
             let wait = next.since(since(start).min(next));
-            let timeout = wait.as_nanos().saturating_sub(self.spin.as_nanos());
-            let ready = self.wait(timeout, stops)?;
-            if ready.stop {
+            self.wait(wait, &mut fds)?;
+            let ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
+            if fds[devices.len()..].iter().any(ready) {
                 return Ok(false);
             }
-            for device in ready.devices {
+            for device in (0..devices.len()).filter(|&device| ready(&fds[device])) {
                 self.take(simulation, device, start, end)?;
             }
         }
     }
 
-    /// Waits until a device or a stop can be read, at most for `timeout` nanoseconds.
-    fn wait(&self, timeout: u64, stops: &[BorrowedFd<'_>]) -> io::Result<Ready> {
-        let devices = self.devices.iter().map(AsFd::as_fd);
-        let mut fds: Vec<PollFd<'_>> =
-            devices.chain(stops.iter().copied()).map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
-        let timeout = Timespec { tv_sec: (timeout / 1_000_000_000) as i64, tv_nsec: (timeout % 1_000_000_000) as i64 };
-        match poll(&mut fds, Some(&timeout)) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
+    /// Waits until one of `fds` can be read, at most for `wait`, less what is spent looking at the clock.
+    fn wait(&self, wait: Duration, fds: &mut [PollFd<'_>]) -> io::Result<()> {
+        let nanos = wait.as_nanos().saturating_sub(self.spin.as_nanos());
+        let timeout = Timespec { tv_sec: (nanos / 1_000_000_000) as i64, tv_nsec: (nanos % 1_000_000_000) as i64 };
+        match poll(fds, Some(&timeout)) {
+            Ok(_) => Ok(()),
+            Err(Errno::INTR) => {
+                fds.iter_mut().for_each(PollFd::clear_revents);
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
         }
-        let (devices, stops) = fds.split_at(self.devices.len());
-        let devices = (0..).zip(devices).filter(|(_, fd)| !fd.revents().is_empty()).map(|(device, _)| device).collect();
-        Ok(Ready { devices, stop: stops.iter().any(|fd| !fd.revents().is_empty()) })
     }
 
-    /// Reads packets from a device into the world.
+    /// Reads from a device into the world. What is due meanwhile leaves.
     fn take(
         &mut self,
         simulation: &mut Simulation,
@@ -147,49 +160,75 @@ impl Session {
         start: Instant,
         end: Time,
     ) -> Result<(), EmulationError> {
-        for _ in 0..BATCH {
-            let read = match rustix::io::read(&self.devices[device], &mut self.buffer[..]) {
-                Ok(read) => read,
-                Err(Errno::AGAIN | Errno::INTR) => break,
-                Err(error) => return Err(io::Error::from(error).into()),
-            };
-            let now = since(start);
-            if now >= end {
-                break;
+        let from = self.devices[device].side().end();
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let taken = (|| {
+            for _ in 0..BATCH {
+                let read = match rustix::io::read(&self.devices[device], &mut buffer[..]) {
+                    Ok(read) => read,
+                    Err(Errno::AGAIN | Errno::INTR) => break,
+                    Err(error) => return Err(io::Error::from(error).into()),
+                };
+                let now = since(start);
+                if now >= end {
+                    break;
+                }
+                simulation.advance(now)?;
+                self.release(simulation, start);
+                match Frame::read(&buffer[..read]) {
+                    Some(frame) => self.enter(simulation, now, from, &frame),
+                    None => self.measured.refused += 1,
+                }
             }
-            simulation.advance(now)?;
-            if self.enter(simulation, now, self.devices[device].side().end(), read).is_none() {
-                self.measured.refused += 1;
-            }
-        }
-        Ok(())
+            Ok(())
+        })();
+        self.buffer = buffer;
+        taken
     }
 
-    /// Offers the packet in the buffer; `None` if it cannot enter.
-    fn enter(&mut self, simulation: &mut Simulation, now: Time, from: End, bytes: usize) -> Option<()> {
-        let header = IpHeader::read(&self.buffer[..bytes])?;
-        let user = match from {
+    /// Offers the packets of a frame, one after the other.
+    fn enter(&mut self, simulation: &mut Simulation, now: Time, from: End, frame: &Frame<'_>) {
+        for number in 0..frame.packets() {
+            let ticket = self.free.pop().unwrap_or_else(|| {
+                self.kept.push(Packet::default());
+                self.kept.len() as u32 - 1
+            });
+            let mut packet = std::mem::take(&mut self.kept[ticket as usize]);
+            frame.write(number, &mut packet);
+            if !self.offer(simulation, now, from, ticket, &packet.bytes) {
+                self.free.push(ticket);
+            }
+            self.kept[ticket as usize] = packet;
+        }
+    }
+
+    /// Offers a packet: whether it has entered.
+    fn offer(&mut self, simulation: &mut Simulation, now: Time, from: End, ticket: u32, packet: &[u8]) -> bool {
+        let header = IpHeader::read(packet);
+        if header.is_some_and(|header| header.destination.is_multicast()) {
+            self.measured.multicast += 1;
+            return false;
+        }
+        let user = |header: IpHeader| match from {
             End::Server => header.destination,
             End::User => header.source,
         };
-        let flow = self.addresses.flow(user)?;
-        let ticket = self.free.pop().unwrap_or_else(|| {
-            self.kept.push(Vec::new());
-            self.kept.len() as u32 - 1
+        let known = header.and_then(|header| Some((header, self.addresses.flow(user(header))?)));
+        let entered = known.and_then(|(header, flow)| {
+            let class = self.addresses.class(header.dscp);
+            let offer = LoggedOffer { at: now, flow, from, bytes: packet.len() as u32, ecn: header.ecn, class };
+            let shown = &packet[..packet.len().min(SHOWN)];
+            simulation.offer(&Offer { ticket, header: shown, ..offer.offer() }).ok()?;
+            Some(offer)
         });
-        let class = self.addresses.class(header.dscp);
-        let offer = LoggedOffer { at: now, flow, from, bytes: bytes as u32, ecn: header.ecn, class };
-        let shown = &self.buffer[..bytes.min(SHOWN)];
-        if simulation.offer(&Offer { ticket, header: shown, ..offer.offer() }).is_err() {
-            self.free.push(ticket);
-            return None;
+        match entered {
+            Some(offer) => {
+                self.log.extend_from_slice(&offer.to_bytes());
+                self.measured.entered[from as usize] += 1;
+            }
+            None => self.measured.refused += 1,
         }
-        let kept = &mut self.kept[ticket as usize];
-        kept.clear();
-        kept.extend_from_slice(&self.buffer[..bytes]);
-        self.log.extend_from_slice(&offer.to_bytes());
-        self.measured.entered[from as usize] += 1;
-        Some(())
+        entered.is_some()
     }
 
     /// Writes what has left the world to the devices.
@@ -200,19 +239,36 @@ impl Session {
                 self.measured.lost += 1;
                 continue;
             };
-            let packet = &mut self.kept[ticket as usize];
-            if ecn == Ecn::Ce {
-                IpHeader::mark(packet);
-            }
             let device = match from {
                 End::Server => self.users[&flow],
                 End::User => 0,
             };
-            match rustix::io::write(&self.devices[device], packet) {
-                Ok(_) => self.measured.left[from as usize] += 1,
-                Err(_) => self.measured.untaken += 1,
+            if device != self.to {
+                self.write();
+                self.to = device;
+            }
+            if ecn == Ecn::Ce {
+                IpHeader::mark(&mut self.kept[ticket as usize].bytes);
+            }
+            if !self.joined.push(&self.kept[ticket as usize]) {
+                self.write();
+                self.joined.push(&self.kept[ticket as usize]);
             }
             self.late.saturating_record(since(start).since(at).as_nanos());
+        }
+        self.write();
+    }
+
+    /// Writes what is joined to its device.
+    fn write(&mut self) {
+        let device = &self.devices[self.to];
+        let left = &mut self.measured.left[1 - device.side().end() as usize];
+        let (frame, packets) = self.joined.take();
+        if packets > 0 {
+            match rustix::io::write(device, frame) {
+                Ok(_) => *left += packets,
+                Err(_) => self.measured.untaken += packets,
+            }
         }
     }
 
@@ -226,12 +282,6 @@ impl Session {
         let late_ns = [0.5, 0.95, 0.99, 0.999, 1.0].map(|share| self.late.value_at_quantile(share));
         Measured { late_ns, ..self.measured.clone() }
     }
-}
-
-/// What can be read.
-struct Ready {
-    devices: Vec<usize>,
-    stop: bool,
 }
 
 /// The time that has passed, as the simulation counts it.

@@ -26,6 +26,7 @@ use crate::report::{HarqReport, LastHopReport, ReorderingReport, per_second};
 use crate::scheduler::classes::Classes;
 use crate::scheduler::external::Choose;
 use crate::scheduler::{Parts, Scheduler, SchedulerConfig, View};
+use crate::segmentation::Segmentation;
 pub use config::{LastHopConfig, LawRequest};
 use counters::Counters;
 use fifo::Fifo;
@@ -53,6 +54,8 @@ pub struct LastHop {
     channels: Vec<Box<dyn Channel>>,
     decisions: decisions::Decisions,
     reordering: Reordering,
+    /// Between scheduler and scheme, and behind the reordering buffer, if packets are cut.
+    segmentation: Option<Box<Segmentation>>,
     /// The number of the next packet of each flow.
     numbering: Vec<u64>,
     /// Packets in the scheduler.
@@ -149,6 +152,8 @@ impl LastHop {
         let mut hop =
             LastHop::from_parts(config.mean_rate(), propagation, scheduler, harq, reordering, estimates, channels);
         hop.feedback_delay = config.harq.entry().feedback_delay().or(hop.feedback_delay);
+        let cutting = config.segmentation.as_ref().zip(config.harq.entry().max_packet_bytes());
+        hop.segmentation = cutting.map(|(cutting, block)| Box::new(Segmentation::new(cutting, block)));
         Ok(hop)
     }
 
@@ -177,6 +182,7 @@ impl LastHop {
             decisions: decisions::Decisions::of(&channels),
             channels,
             reordering,
+            segmentation: None,
             numbering: Vec::new(),
             queued: 0,
             free_at: Time::ZERO,
@@ -259,7 +265,7 @@ impl LastHop {
         // Packets arrived before the last one was dropped.
         let output = match self.poll_fifo() {
             Some(packet) => Output::Delivered(packet),
-            None => self.outputs.pop_front()?,
+            None => self.next_output()?,
         };
         self.counters.on_output(&output);
         Some(output)
@@ -303,7 +309,10 @@ impl LastHop {
 
     /// Packets that came in and were not polled as an output.
     pub fn in_flight(&self) -> usize {
-        self.queued + self.harq.undecided() + self.reordering.stored() + self.outputs.len()
+        match &self.segmentation {
+            Some(segmentation) => self.queued + segmentation.in_flight(&self.outputs),
+            None => self.queued + self.harq.undecided() + self.reordering.stored() + self.outputs.len(),
+        }
     }
 
     /// The packets that wait for the transmitter.
@@ -343,7 +352,8 @@ impl LastHop {
             None => unsent.as_secs_f64() * self.rate.as_bps() as f64,
         };
         let coded_bits = (counters.coded_bits as f64 - unsent_bits).max(0.0);
-        let useful_bits = self.harq.counters().useful_bits as f64;
+        let segmentation = self.segmentation.as_ref().map(|segmentation| segmentation.counters());
+        let useful_bits = segmentation.map_or(self.harq.counters().useful_bits, |counters| counters.useful_bits) as f64;
         LastHopReport {
             offered_packets: counters.offered_packets,
             offered_bytes: counters.offered_bytes,
@@ -353,6 +363,7 @@ impl LastHop {
             handovers: counters.handovers,
             marked_packets: self.scheduler.marked(),
             overruled_choices: Some(self.scheduler.overruled()).filter(|&choices| choices > 0),
+            cut_packets: segmentation.map(|counters| counters.cut_packets),
             in_flight: self.in_flight(),
             queue_packets_max: counters.queue_packets_max,
             coded_bps: per_second(coded_bits, elapsed),
@@ -439,10 +450,10 @@ impl LastHop {
     fn transmit(&mut self, now: Time) {
         while self.free_at <= now {
             // Repetitions go before new packets.
-            let sent = if self.repeats { self.repeat(now) } else { self.queued > 0 && self.start_new(now) };
+            let sent = if self.repeats { self.repeat(now) } else { self.pending() && self.start_new(now) };
             if !sent {
                 self.looks_at = Time::MAX; // until a packet arrives, or feedback frees a process
-                if self.queued > 0 {
+                if self.pending() {
                     self.stalled_since = self.stalled_since.min(now);
                 }
                 return;
@@ -452,7 +463,7 @@ impl LastHop {
                 self.stalled_since = Time::MAX;
             }
         }
-        self.looks_at = if self.queued > 0 || self.repeats { self.free_at } else { Time::MAX };
+        self.looks_at = if self.pending() || self.repeats { self.free_at } else { Time::MAX };
     }
 
     fn repeat(&mut self, now: Time) -> bool {
@@ -465,6 +476,16 @@ impl LastHop {
     }
 
     fn start_new(&mut self, now: Time) -> bool {
+        // What is begun goes on before anything else begins.
+        if let Some(segmentation) = &mut self.segmentation
+            && let Some(fragment) = segmentation.next(|user| self.harq.may_start(user))
+        {
+            self.start(now, &fragment);
+            return true;
+        }
+        if self.queued == 0 {
+            return false;
+        }
         let mut view = View::new(now, self.harq.as_ref(), &mut self.estimates, &mut self.channels);
         let selected = self.scheduler.select(now, &mut view);
         self.collect_dropped();
@@ -473,6 +494,14 @@ impl LastHop {
         if let Some(waits) = &mut self.waits {
             waits.on_start(now, packet);
         }
+        let fragment = self.segmentation.as_mut().map(|segmentation| segmentation.begin(*packet));
+        self.start(now, fragment.as_ref().unwrap_or(packet));
+        true
+    }
+
+    /// Begins a packet, or a fragment of one.
+    #[inline]
+    fn start(&mut self, now: Time, packet: &PacketRef) {
         // A packet is numbered when it is first sent, so that a packet dropped in the queue leaves no gap.
         let sequence = self.number(packet.flow);
         let user = packet.user;
@@ -481,7 +510,23 @@ impl LastHop {
         self.repeats = self.harq.has_burst();
         self.decisions.decide(now, packet, sequence, self.channels[user as usize].as_mut());
         self.send(now, coded, packet, sequence);
-        true
+    }
+
+    /// Whether something waits for its first transmission.
+    #[inline]
+    fn pending(&self) -> bool {
+        self.queued > 0 || self.segmentation.as_ref().is_some_and(|segmentation| segmentation.is_cutting())
+    }
+
+    /// The next packet behind the reordering buffer, put together where it was cut.
+    #[inline]
+    fn next_output(&mut self) -> Option<Output> {
+        let Some(segmentation) = &mut self.segmentation else { return self.outputs.pop_front() };
+        loop {
+            if let Some(whole) = segmentation.merge(self.outputs.pop_front()?) {
+                return Some(whole);
+            }
+        }
     }
 
     #[inline]

@@ -23,6 +23,7 @@ pub mod queue;
 pub mod reordering;
 mod report;
 pub mod scheduler;
+pub mod segmentation;
 
 pub use buffer::{Backlog, Buffer, Limit, LinkFacts};
 pub use estimate::{EstimateConfig, Estimates};
@@ -35,4 +36,5 @@ pub use reordering::ReorderingConfig;
 pub use report::{HarqReport, LastHopReport, ReorderingReport};
 pub use scheduler::external::{Choose, QueueState};
 pub use scheduler::{Scheduler, SchedulerConfig};
+pub use segmentation::SegmentationConfig;
 pub use units::Ecn;

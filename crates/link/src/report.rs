@@ -25,6 +25,9 @@ units::report! {
         marked_packets: u64,
         /// Choices of a scheduler in Python that could not be followed; only if there were any.
         [optional] overruled_choices: Option<u64>,
+        /// Packets that were cut into fragments, each a block; only with `last_hop.segmentation`. What HARQ and the
+        /// reordering buffers count are fragments then.
+        [optional] cut_packets: Option<u64>,
         /// Packets still inside at the end.
         in_flight: usize,
         /// The most packets that waited in the queue.
@@ -37,8 +40,8 @@ units::report! {
         spectral_efficiency: Option<f64>,
         /// Share of the time in which the link was sending.
         utilisation: f64,
-        /// Share of the time in which it rested although packets waited, because the reliability scheme had no process free for
-        /// them.
+        /// Share of the time in which it rested although packets waited, because the reliability scheme had no process
+        /// free for them.
         stalled_ratio: f64,
         /// What HARQ did.
         harq: HarqReport,

@@ -367,3 +367,52 @@ fn resting_while_packets_wait_is_told() {
     // 40 packets in turn; between two of them 20 ms for the answer.
     assert!(stalled(1) > 0.8, "{}", stalled(1));
 }
+
+/// GSE: 1,500 B are two fragments of a block of 1,115 B, and both have to arrive.
+#[test]
+fn a_packet_longer_than_a_block_is_cut_and_put_together() {
+    let settings = json!({
+        "rate": "8.92 Mbit/s", "delay": "10 ms", "segmentation": {},
+        "harq": { "kind": "fec", "code_rate": 0.5, "threshold": 1.0, "padding": true },
+    });
+    assert_eq!(config(settings.clone()).max_packet_bytes(), None);
+    // Two blocks of 17,840 coded bits, 2 ms each.
+    let mut run = Run::of(settings.clone(), vec![Scripted::constant(CLEAR)], None);
+    run.offer(ms(0), packet(1, 1500));
+    run.offer(ms(0), packet(2, 40));
+    run.finish();
+    let (first, second) = (Output::Delivered(packet(1, 1500)), Output::Delivered(packet(2, 40)));
+    assert_eq!(run.log, [(ms(14), first), (ms(16), second)]);
+    let report = run.hop.report(Duration::from_secs(1));
+    assert_eq!((report.cut_packets, report.harq.started), (Some(1), 3));
+    assert_eq!(report.useful_bps, 8.0 * 1540.0);
+    for place in 0..2 {
+        let mut answers = [CLEAR; 2];
+        answers[place] = ERASED;
+        let mut run = Run::of(settings.clone(), vec![Scripted::new(&answers, CLEAR).0], None);
+        run.offer(ms(0), packet(1, 1500));
+        run.finish();
+        assert_eq!(run.log, [(ms(14), Output::Dropped(packet(1, 1500), DropReason::Harq))], "fragment {place} is lost");
+    }
+}
+
+#[test]
+fn a_segmentation_without_blocks_or_room_is_refused() {
+    let refusal = |harq: serde_json::Value, segmentation: serde_json::Value| {
+        let settings = json!({ "rate": "1 Mbit/s", "delay": "10 ms", "harq": harq, "segmentation": segmentation });
+        config(settings).check(Duration::from_millis(160), 1).unwrap_err().to_string()
+    };
+    let fec = |block: &str| json!({ "kind": "fec", "block": block });
+    assert_eq!(
+        refusal(json!({ "kind": "none" }), json!({})),
+        "segmentation: given, but harq none has no blocks that packets could be too long for: leave this out"
+    );
+    assert_eq!(
+        refusal(fec("50 B"), json!({ "fragment": "60 B" })),
+        "segmentation.fragment: 60 B was given, which leaves no room in a block of 50 B"
+    );
+    assert_eq!(
+        refusal(fec("500 B"), json!({ "datagram": "65 B" })),
+        "segmentation.datagram: 65 B was given, at most 64 B is allowed"
+    );
+}

@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use units::Duration;
 
 use crate::simulation::{Simulation, broken};
+use crate::table::ArrowTable;
 
 /// Packets read from devices, carried by a run, and written to devices when their time has come.
 #[pyclass(module = "transorbit._core", frozen)]
@@ -46,9 +47,9 @@ impl Emulation {
         self.wake.as_raw_fd()
     }
 
-    /// Takes the devices from the other process, which has the descriptor now: the servers', and one for each of `users`: its
-    /// addresses and its flow. `classes`: code points and the class of the last hop of each. Waits shorter than `spin_s` are
-    /// spent looking at the clock.
+    /// Takes the devices from the other process, which has the descriptor now: the servers', and one for each of
+    /// `users`: its addresses and its flow. `classes`: code points and the class of the last hop of each. Waits shorter
+    /// than `spin_s` are spent looking at the clock.
     fn receive(
         &self,
         py: Python<'_>,
@@ -66,7 +67,8 @@ impl Emulation {
         Ok(())
     }
 
-    /// Runs until the end of the scenario, until the other process ends, or until it is woken: whether the end is reached.
+    /// Runs until the end of the scenario, until the other process ends, or until it is woken: whether the end is
+    /// reached.
     fn run(&self, py: Python<'_>, simulation: &Simulation) -> PyResult<bool> {
         use std::io::Read;
         use std::os::fd::AsFd;
@@ -83,10 +85,10 @@ impl Emulation {
         })
     }
 
-    /// The offers since the last call, as `Simulation.replay` takes them.
-    fn take_log(&self) -> Vec<u8> {
+    /// The offers since the last call: a row for each, with the numbers of its line in the log.
+    fn take_offers(&self) -> ArrowTable {
         let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        session.as_mut().map_or_else(Vec::new, Session::take_log)
+        sim::offers_table(&session.as_mut().map_or_else(Vec::new, Session::take_log)).into()
     }
 
     /// What was counted and measured so far, as JSON.

@@ -16,7 +16,7 @@ mod world;
 pub use files::{FileSource, InputFile, InputFiles, TableReader};
 /// What a scheduler from elsewhere implements, and what it is shown.
 pub use link::{Choose, QueueState};
-pub use offers::{LoggedOffer, ReplayError};
+pub use offers::{LoggedOffer, ReplayError, offers_table};
 pub use plan::inputs::KeptInput;
 pub use plan::plans::Plans;
 pub use plan::{Plan, channel_streams, check_users, draw_law, load_channel};

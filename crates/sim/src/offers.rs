@@ -3,6 +3,7 @@
 use traffic::End;
 use units::{Ecn, Time};
 
+use crate::record::Table;
 use crate::simulation::{RunError, Simulation};
 use crate::world::{Offer, OfferError};
 
@@ -85,6 +86,24 @@ impl LoggedOffer {
             ecn: *ECN.get(usize::from(line[21]))?,
         })
     }
+}
+
+/// A log as a table: a column for each part of a line, as [`LoggedOffer::to_bytes`] has them.
+pub fn offers_table(log: &[u8]) -> Table {
+    let lines = log.as_chunks::<LINE>().0;
+    let word = |at: usize| {
+        lines
+            .iter()
+            .map(move |line| u64::from(u32::from_le_bytes([line[at], line[at + 1], line[at + 2], line[at + 3]])))
+    };
+    let mut table = Table::default();
+    table.count("time_ns", word(0).zip(word(4)).map(|(low, high)| high << 32 | low));
+    table.count("flow", word(8));
+    table.count("bytes", word(12));
+    table.count("class", word(16));
+    table.count("from", lines.iter().map(|line| u64::from(line[20])));
+    table.count("ecn", lines.iter().map(|line| u64::from(line[21])));
+    table
 }
 
 impl Simulation {

@@ -1,7 +1,7 @@
 //! Packets from outside: what is offered leaves once, and a log of the offers gives the same run again.
 
 use proptest::prelude::*;
-use sim::{Departure, End, Fate, Offer, OfferError, Scenario, Simulation};
+use sim::{Departure, End, Fate, LoggedOffer, Offer, OfferError, ReplayError, Scenario, Simulation, offers_table};
 use units::{Ecn, Time};
 
 /// A faded last hop with HARQ and simulated cross traffic; `access`: a return link.
@@ -36,20 +36,13 @@ fn scenario(access: bool) -> Scenario {
     Scenario::from_toml(&text, std::path::Path::new(".")).expect("a scenario")
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Logged {
-    at: Time,
-    flow: u32,
-    from: End,
-    bytes: u32,
-    class: Option<u32>,
-}
-
-fn log() -> impl Strategy<Value = Vec<Logged>> {
+fn log() -> impl Strategy<Value = Vec<LoggedOffer>> {
     let from = prop_oneof![Just(End::Server), Just(End::User)];
     let class = prop_oneof![Just(None), Just(Some(0))];
-    let one = (0u64..3_000_000_000, 0u32..2, from, 20u32..1100, class)
-        .prop_map(|(at, flow, from, bytes, class)| Logged { at: Time::from_nanos(at), flow, from, bytes, class });
+    let ecn = prop::sample::select(vec![Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce]);
+    let one = (0u64..3_000_000_000, 0u32..2, from, 20u32..1100, ecn, class).prop_map(
+        |(at, flow, from, bytes, ecn, class)| LoggedOffer { at: Time::from_nanos(at), flow, from, bytes, ecn, class },
+    );
     prop::collection::vec(one, 0..300).prop_map(|mut log| {
         log.sort_by_key(|logged| logged.at);
         log
@@ -57,7 +50,7 @@ fn log() -> impl Strategy<Value = Vec<Logged>> {
 }
 
 /// Runs a log; `steps`: instants at which the run stops without need.
-fn replay(scenario: &Scenario, log: &[Logged], steps: &[u64]) -> (String, Vec<Departure>) {
+fn offer_all(scenario: &Scenario, log: &[LoggedOffer], steps: &[u64]) -> (String, Vec<Departure>) {
     let mut simulation = Simulation::new(scenario, None).expect("a world");
     let mut departures = Vec::new();
     let mut steps = steps.iter().map(|&step| Time::from_nanos(step)).peekable();
@@ -67,9 +60,7 @@ fn replay(scenario: &Scenario, log: &[Logged], steps: &[u64]) -> (String, Vec<De
             departures.extend(std::iter::from_fn(|| simulation.poll_departure()));
         }
         simulation.advance(logged.at).expect("time moves");
-        let Logged { flow, from, bytes, class, .. } = *logged;
-        let offer = Offer { flow, from, bytes, ecn: Ecn::Ect0, class, ticket, header: &[] };
-        simulation.offer(&offer).expect("it fits");
+        simulation.offer(&Offer { ticket, ..logged.offer() }).expect("it fits");
     }
     simulation.advance(Time::MAX).expect("time moves");
     departures.extend(std::iter::from_fn(|| simulation.poll_departure()));
@@ -86,9 +77,18 @@ proptest! {
     ) {
         steps.sort_unstable();
         let scenario = scenario(access);
-        let (digest, departures) = replay(&scenario, &log, &[]);
-        let (stepped, same) = replay(&scenario, &log, &steps);
-        prop_assert_eq!(digest, stepped);
+        let (digest, departures) = offer_all(&scenario, &log, &[]);
+        let (stepped, same) = offer_all(&scenario, &log, &steps);
+        prop_assert_eq!(&digest, &stepped);
+        // The log as bytes, from which another world makes the same run.
+        let bytes: Vec<u8> = log.iter().flat_map(LoggedOffer::to_bytes).collect();
+        let lines = bytes.as_chunks().0;
+        prop_assert_eq!(&lines.iter().map(LoggedOffer::from_bytes).collect::<Option<Vec<_>>>(), &Some(log.clone()));
+        prop_assert_eq!(offers_table(&bytes).rows(), log.len());
+        let mut again = Simulation::new(&scenario, None).expect("a world");
+        again.replay(&bytes).expect("its own log");
+        again.advance(Time::MAX).expect("time moves");
+        prop_assert_eq!(&digest, &again.finish(false).expect("packets are conserved").summary.digest);
         prop_assert_eq!(&departures, &same);
         prop_assert!(departures.is_sorted_by_key(|departure| departure.at));
         let mut tickets: Vec<u32> = departures.iter().map(|departure| departure.ticket).collect();
@@ -119,4 +119,20 @@ fn a_packet_that_cannot_enter_is_refused_and_says_why() {
     assert_eq!(simulation.poll_departure(), None);
     let flow = &simulation.finish(false).expect("packets are conserved").summary.flows[0];
     assert_eq!((flow.transport.as_str(), flow.traffic.as_str()), ("external", "external"));
+}
+
+#[test]
+fn what_is_no_log_of_the_scenario_is_refused_with_its_line() {
+    let refusal = |log: &[u8]| Simulation::new(&scenario(false), None).expect("a world").replay(log);
+    let at = |millis: u64, flow: u32| {
+        let (at, from) = (Time::from_nanos(millis * 1_000_000), End::Server);
+        LoggedOffer { at, flow, from, bytes: 100, ecn: Ecn::NotEct, class: None }.to_bytes()
+    };
+    assert_eq!(refusal(&[at(1, 0), at(2, 1)].concat()), Ok(()));
+    assert_eq!(refusal(&[at(2, 0), at(1, 0)].concat()), Err(ReplayError::TimeRunsBack(1)));
+    assert_eq!(refusal(&at(1, 2)), Err(ReplayError::Refused(0, OfferError::NotExternal(2))));
+    assert_eq!(refusal(&at(1, 0)[1..]), Err(ReplayError::NotALog(0)));
+    let mut no_end = at(1, 0);
+    no_end[20] = 2;
+    assert_eq!(refusal(&no_end), Err(ReplayError::NotALog(0)));
 }

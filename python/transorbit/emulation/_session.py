@@ -11,7 +11,6 @@ import socket
 import struct
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
 NETWORK = ipaddress.ip_network("10.66.0.0/16")
 NETWORK6 = ipaddress.ip_network("fd66::/64")
+_SMALLEST_IPV4 = 68  # RFC 791 section 3.2
 _SMALLEST_IPV6 = 1280  # RFC 8200 section 5
 _ETHERNET = 1500
 _MOST_USERS = 200
@@ -94,27 +94,32 @@ def emulate(
     started = Started(ready, seed, scratch)
     simulation = started.simulation
     users = _users(simulation)
-    mtu = min(_ETHERNET, simulation.longest_packet)
+    mtu = _mtu(simulation)
     targets = [_target(service) for service in serve]
     classes = _classes(ready, dscp or {})
     emulation = _core.Emulation()
-    with tempfile.TemporaryDirectory(prefix="transorbit-") as folder:
-        task = _task(users, mtu, list(command), at, server, [port for port, _ in targets], folder)
-        with _process(emulation, task) as (process, control, listeners):
-            hosts = [[str(address.ip) for address in _addresses(place + 2, mtu)] for place in range(len(users))]
-            flows = [number for number, _ in users]
-            try:
-                emulation.receive(list(zip(hosts, flows, strict=True)), classes, spin_s)
-            except OSError as error:
-                raise EmulationError(f"the devices did not come: {error}") from None
-            relay = Relay(listeners, [target for _, target in targets]) if listeners else None
-            control.sendall(b"g")
-            code, log = _carry(emulation, simulation, process)
-            if relay:
-                relay.close()
+    task = _task(users, mtu, list(command), at, server, [port for port, _ in targets])
+    with _process(emulation, task) as (process, control, listeners):
+        hosts = [[str(address.ip) for address in _addresses(place + 2, mtu)] for place in range(len(users))]
+        flows = [number for number, _ in users]
+        try:
+            emulation.receive(list(zip(hosts, flows, strict=True)), classes, spin_s)
+        except OSError as error:
+            raise EmulationError(f"the devices did not come: {error}") from None
+        relay = Relay(listeners, [target for _, target in targets]) if listeners else None
+        control.sendall(b"g")
+        code = _carry(emulation, simulation, process)
+        unread = _unread(control)
+        if relay:
+            relay.close()
     result = started.result()
-    _measured(result, json.loads(emulation.measured_json()))
-    result.offers = _offers(log)
+    if mtu < _SMALLEST_IPV6:
+        result.summary["warnings"].append(
+            f"the programs had IPv4 only: packets of at most {mtu} B fit the HARQ block, and IPv6 needs "
+            f"{_SMALLEST_IPV6} B (RFC 8200); last_hop.segmentation cuts packets"
+        )
+    _measured(result, {**json.loads(emulation.measured_json()), "unread": unread})
+    result.offers = _offers(emulation)
     return Emulated(code, result)
 
 
@@ -162,6 +167,16 @@ def _users(simulation: _core.Simulation) -> list[tuple[int, int]]:
     return users
 
 
+def _mtu(simulation: _core.Simulation) -> int:
+    longest = simulation.longest_packet
+    if longest < _SMALLEST_IPV4:
+        raise _core.ScenarioError(
+            f"last_hop.harq.block: packets of at most {longest} B fit, IPv4 needs {_SMALLEST_IPV4} B (RFC 791): a "
+            "larger block carries them, or last_hop.segmentation = {}, which cuts packets"
+        )
+    return min(_ETHERNET, longest)
+
+
 def _addresses(number: int, mtu: int) -> list[Any]:
     """Of a host, with the length of the network's prefix."""
     networks: list[Any] = [NETWORK, NETWORK6] if mtu >= _SMALLEST_IPV6 else [NETWORK]
@@ -175,7 +190,6 @@ def _task(
     at: str,
     server: str | None,
     ports: list[int],
-    folder: str,
 ) -> dict[str, Any]:
     names = [f"user-{user}" for _, user in users]
     allowed = {"server": ["server"], "user": names[:1], "users": names, **{name: [name] for name in names}}
@@ -191,7 +205,6 @@ def _task(
         "at": allowed[at],
         "server": ["/bin/sh", "-c", server] if server else None,
         "ports": ports,
-        "folder": folder,
     }
 
 
@@ -242,10 +255,8 @@ def _process(
             process.wait()
 
 
-def _carry(
-    emulation: _core.Emulation, simulation: _core.Simulation, process: subprocess.Popen[bytes]
-) -> tuple[int, bytes]:
-    """Runs the world until the command has ended: its exit code, and the log."""
+def _carry(emulation: _core.Emulation, simulation: _core.Simulation, process: subprocess.Popen[bytes]) -> int:
+    """Runs the world until the command has ended: its exit code."""
     asked: list[int] = []
     caught = (signal.SIGINT, signal.SIGTERM)
     handlers = {number: signal.signal(number, lambda got, _: asked.append(got)) for number in caught}
@@ -262,7 +273,7 @@ def _carry(
                 file=sys.stderr,
             )
             _stop(process)
-        return (process.wait() if not over else 124), emulation.take_log()
+        return 124 if over else process.wait()
     finally:
         signal.set_wakeup_fd(before)
         for number, handler in handlers.items():
@@ -289,6 +300,16 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
+def _unread(control: socket.socket) -> int:
+    """Packets that found no room at a device; 0 if the processes inside were killed before they could tell."""
+    control.setblocking(False)
+    try:
+        line = control.recv(1024)
+    except OSError:
+        return 0
+    return int(json.loads(line)["unread"]) if line.endswith(b"\n") else 0
+
+
 def _measured(result: Result, measured: dict[str, Any]) -> None:
     """Puts what the clock showed into the summary, with a warning where it could matter."""
     median, p95, p99, p999, most = (nanos / 1e9 for nanos in measured.pop("late_ns"))
@@ -299,31 +320,34 @@ def _measured(result: Result, measured: dict[str, Any]) -> None:
             f"one packet of a hundred left {p99 * 1e3:.1f} ms or more after its time: the machine was too busy, so "
             "delays and rates are the machine's too"
         )
-    if measured["refused"] or measured["untaken"]:
-        result.summary["warnings"].append(
-            f"{measured['refused']} packets were for nobody or too long and {measured['untaken']} were not taken by a "
-            "device; neither is counted as lost"
-        )
+    uncounted = {
+        "refused": "were for nobody or too long",
+        "unread": "found no room at a device, because the machine was too busy",
+        "untaken": "were not taken by a device",
+    }
+    if told := [f"{measured[name]} packets {what}" for name, what in uncounted.items() if measured[name]]:
+        result.summary["warnings"].append(f"{', '.join(told)}: not counted as lost")
 
 
-def _offers(log: bytes) -> pl.DataFrame:
+def _offers(emulation: _core.Emulation) -> pl.DataFrame:
     """The log as a table."""
     import polars as pl
 
-    rows = [
-        (at, flow, size, None if group == _NO_CLASS else group, _ENDS[end], _MARKS[mark])
-        for at, flow, size, group, end, mark in _OFFER.iter_unpack(log)
-    ]
-    schema: dict[str, Any] = {
-        "time_ns": pl.UInt64, "flow": pl.UInt32, "bytes": pl.UInt32, "class": pl.UInt32,
-        "from": pl.Enum(_ENDS), "ecn": pl.Enum(_MARKS),
-    }  # fmt: skip
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    def names(column: str, kinds: tuple[str, ...]) -> pl.Expr:
+        return pl.col(column).replace_strict(dict(enumerate(kinds)), return_dtype=pl.Enum(kinds))
+
+    return pl.DataFrame(emulation.take_offers()).with_columns(
+        pl.col("flow", "bytes").cast(pl.UInt32),
+        pl.col("class").replace(_NO_CLASS, None).cast(pl.UInt32),
+        names("from", _ENDS),
+        names("ecn", _MARKS),
+    )
 
 
 def _log(offers: pl.DataFrame) -> bytes:
     """The table as a log."""
-    return b"".join(
-        _OFFER.pack(at, flow, size, _NO_CLASS if group is None else group, _ENDS.index(end), _MARKS.index(mark))
-        for at, flow, size, group, end, mark in offers.iter_rows()
-    )
+    lines = bytearray()
+    for at, flow, size, group, end, mark in offers.iter_rows():
+        group = _NO_CLASS if group is None else group
+        lines += _OFFER.pack(at, flow, size, group, _ENDS.index(end), _MARKS.index(mark))
+    return bytes(lines)

@@ -11,6 +11,7 @@ use crate::queue::QueueConfig;
 use crate::reordering::ReorderingConfig;
 use crate::scheduler::SchedulerConfig;
 use crate::scheduler::classes::ClassConfig;
+use crate::segmentation::SegmentationConfig;
 
 /// The last hop: a shared downlink from one satellite to its users.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -41,6 +42,9 @@ pub struct LastHopConfig {
     /// The reliability scheme against a bad channel.
     #[serde(default)]
     pub harq: HarqConfig,
+    /// Cutting of packets that are longer than a block of the reliability scheme; without it they are refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segmentation: Option<SegmentationConfig>,
     /// The buffer that restores the order of packets after repetitions.
     #[serde(default)]
     pub reordering: ReorderingConfig,
@@ -77,7 +81,9 @@ impl LastHopConfig {
             check_managers(&class.scheduler, &class.queue).map_err(|error| error.within(&section))?;
         }
         self.estimate.check().map_err(|error| error.within("estimate"))?;
-        self.harq.entry().check().map_err(|error| error.within("harq"))
+        self.harq.entry().check().map_err(|error| error.within("harq"))?;
+        let block = self.harq.entry().max_packet_bytes();
+        self.segmentation.as_ref().map_or(Ok(()), |segmentation| segmentation.check(block, self.harq.kind()))
     }
 
     /// Checks the names of users' schedulers, of which there are those `registered`.
@@ -122,7 +128,19 @@ impl LastHopConfig {
     /// The largest packet that the last hop can carry; `None` without a limit. Offering a larger one is a bug of the
     /// caller.
     pub fn max_packet_bytes(&self) -> Option<u32> {
-        self.harq.entry().max_packet_bytes()
+        if self.segmentation.is_some() { None } else { self.harq.entry().max_packet_bytes() }
+    }
+
+    /// The information that an ideal code needs to decode a packet, in bits, with all fragments: see
+    /// [`crate::harq::Kind::information_bits`].
+    pub fn information_bits(&self, packet_bytes: u32) -> f64 {
+        let harq = self.harq.entry();
+        match (&self.segmentation, harq.max_packet_bytes()) {
+            (Some(segmentation), Some(block)) => {
+                segmentation.fragments(packet_bytes, block).map(|size| harq.information_bits(size)).sum()
+            }
+            _ => harq.information_bits(packet_bytes),
+        }
     }
 }
 

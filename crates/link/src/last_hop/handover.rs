@@ -158,6 +158,9 @@ impl LastHop {
         let begun = undecided.into_iter().map(|(packet, _)| packet);
         let dropped = |packet: PacketRef| Output::Dropped(packet, DropReason::Handover);
         self.outputs.extend(begun.chain(waiting).map(dropped));
+        if let Some(segmentation) = &mut self.segmentation {
+            segmentation.give_up(DropReason::Handover, &mut self.outputs);
+        }
         self.reordering.begin_at(now, &self.numbering, &mut self.outputs);
         self.estimates.forget(self.pause.until);
     }

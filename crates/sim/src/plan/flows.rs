@@ -42,10 +42,9 @@ pub(super) fn flow_plans(config: &ScenarioConfig, base_rtt: Duration) -> Result<
 
 /// Which flows' packets are mostly padding on the last hop: what they cost then is not what they carry.
 pub(super) fn padding_warnings(config: &ScenarioConfig) -> Vec<String> {
-    let harq = config.last_hop.harq.entry();
     let warning = |(i, flow): (usize, &FlowConfig)| {
         let (packet, what) = downlink_packet(config, flow)?;
-        let (carried, sent) = (f64::from(packet) * 8.0, harq.information_bits(packet));
+        let (carried, sent) = (f64::from(packet) * 8.0, config.last_hop.information_bits(packet));
         (carried < 0.5 * sent).then(|| {
             let (block, share) = (sent / 8.0, 100.0 * (1.0 - carried / sent));
             format!(

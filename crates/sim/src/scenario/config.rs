@@ -291,7 +291,8 @@ impl ScenarioConfig {
         match self.last_hop.max_packet_bytes() {
             Some(block) if packet > block => {
                 let message = format!(
-                    "a full packet of {packet} B with its headers does not fit the HARQ block of {block} B: use a smaller {smaller}"
+                    "a full packet of {packet} B with its headers does not fit the HARQ block of {block} B: use a smaller \
+                     {smaller}, or last_hop.segmentation = {{}}, which cuts packets"
                 );
                 Err(ScenarioError::new(field, message))
             }
@@ -344,9 +345,11 @@ impl ScenarioConfig {
         full.or_else(|| flow.traffic.entry().needs().packet()).map_or(default, |(packet, _)| packet)
     }
 
-    /// A full packet fills the HARQ block (1,115 B in the papers, also where there is no HARQ).
+    /// A full packet fills the HARQ block (1,115 B in the papers, also where there is no HARQ). Where packets are cut it is that
+    /// of Ethernet.
     pub fn default_packet_bytes(&self) -> u32 {
-        self.last_hop.max_packet_bytes().unwrap_or(1_115)
+        let uncut = if self.last_hop.segmentation.is_some() { 1_500 } else { 1_115 };
+        self.last_hop.max_packet_bytes().unwrap_or(uncut)
     }
 }
 

@@ -177,7 +177,7 @@ impl CapacityStudy {
             seed,
             duration: options.duration,
             packet_bytes,
-            information_bits: config.last_hop.harq.entry().information_bits(packet_bytes) as u64,
+            information_bits: config.last_hop.information_bits(packet_bytes) as u64,
             information,
             cases,
             running: None,
