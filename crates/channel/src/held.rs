@@ -15,15 +15,18 @@ use crate::{Channel, ChannelModel, MakeRng, Observation, TransmissionLaw};
 pub enum Held {
     /// With the clock.
     #[default]
+    #[schemars(title = "time")]
     Time,
     /// By a step with each burst, as a program does that reads one line of a file for each packet of the link: the
     /// fades are held while nothing is sent. Of the channel `outcomes`: with each packet.
+    #[schemars(title = "burst")]
     Burst {
         /// How much later in the series the next burst is, whenever it is sent; more than zero, at most an hour.
         step: Duration,
     },
     /// With the clock within a block of time; the next block begins a step later in the series. A step of far more than
     /// the fades' length makes blocks independent.
+    #[schemars(title = "block")]
     Block {
         /// Length of a block, more than zero.
         length: Duration,
@@ -149,7 +152,6 @@ impl HeldChannel {
         place
     }
 }
-
 
 impl Channel for HeldChannel {
     fn burst_snr(&mut self, now: Time) -> Db {
