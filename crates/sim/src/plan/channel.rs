@@ -36,7 +36,8 @@ pub fn check_users(model: &dyn ChannelModel, users: u32) -> Result<(), ScenarioE
         return Ok(());
     }
     let message = format!(
-        "{users} users have one of their own, each of {} KiB of memory: at most {most} users of such a channel are possible",
+        "{users} users have one of their own, each of {} KiB of memory: at most {most} users of such a channel are \
+         possible",
         each / 1024
     );
     Err(ScenarioError::new("channel", message))
