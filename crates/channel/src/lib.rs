@@ -4,7 +4,7 @@
 //! A scenario names a channel ([`ChannelConfig`]); loading it reads its files and finds its parameters
 //! ([`ChannelModel`]); each user gets an instance with random streams of its own ([`Channel`]).
 //! [`ChannelModel::transmission_law`] gives a link the law of its transmissions' mutual information; [`measure`] and
-//! [`generate`] give statistics and series. [`Held`] says how a series goes on between bursts.
+//! [`generate`] give statistics and series. A channel's `held` says how its series goes on.
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,7 +26,6 @@ mod steps;
 mod testing;
 
 pub use geometry::Geometry;
-pub use held::Held;
 pub use link_budget::LinkBudget;
 pub use rain::{FixedRain, Rain, RainByElevation};
 pub use stats::{ChannelStats, FadeStats, Fading, Lag, Percentile, Row, StateShare, generate, measure};
@@ -146,7 +145,7 @@ pub trait ChannelModel: Send + Sync + fmt::Debug {
         None
     }
 
-    /// The same channel as it goes on with the clock, where bursts take it further ([`Held`]).
+    /// The same channel as it goes on with the clock, where bursts take it further (`held`).
     fn over_time(&self) -> Option<&dyn ChannelModel> {
         None
     }

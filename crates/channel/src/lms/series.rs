@@ -9,8 +9,8 @@ use super::parameters::Loo;
 use super::shadowing::Shadowing;
 use super::states::Track;
 
-/// The Doppler shift of the direct ray over the largest possible. Any value up to 1 is possible, depending on the direction of
-/// the satellite; the multipath has no preferred phase, so the law of the attenuation hardly depends on it.
+/// The Doppler shift of the direct ray over the largest possible. Any value up to 1 is possible, depending on the
+/// direction of the satellite; the multipath has no preferred phase, so the law of the attenuation hardly depends on it.
 pub(crate) const DIRECT_DOPPLER: f64 = 0.5;
 
 /// A user's motion, and the sampling interval.
