@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import math
 import statistics
 import tempfile
 from pathlib import Path
@@ -112,7 +113,7 @@ def mean(runs: Runs, cell: Cell, figure: str) -> float:
 
 def rms(values: Sequence[float]) -> float:
     """Root of the mean of the squares."""
-    return statistics.fmean(value * value for value in values) ** 0.5
+    return math.sqrt(statistics.fmean(value * value for value in values))
 
 
 def close(runs: Runs, thesis: Mapping[Cell, dict[str, float]], cell: Cell, figure: str) -> bool:
@@ -127,7 +128,8 @@ def correlation(readings: Mapping[str, Runs], cells: Sequence[Cell]) -> np.ndarr
     for runs in readings.values():
         values = np.array([[row[SUCCESS] for row in runs[cell]] for cell in cells])
         parts.append((values - values.mean(axis=1, keepdims=True)) / values.std(axis=1, ddof=1, keepdims=True))
-    return np.corrcoef(np.concatenate(parts, axis=1))
+    together: np.ndarray = np.corrcoef(np.concatenate(parts, axis=1))
+    return together
 
 
 def likelihood(
