@@ -75,3 +75,24 @@ def test_the_table_of_profiles_is_listed() -> None:
     page = (ROOT / "docs/reference/profiles.md").read_text()
 
     assert "| option | `classic` | `fack` | `ns2-linux` | `linux` | what it does |" in page
+
+
+def page_time(lab: to.Scenario, fast_open: object, connections: int = 1) -> float:
+    """The time from a click to the last byte of a page with four objects, over 250 ms each way."""
+    page = {"kind": "web", "pages": 1, "main": "10 kB", "objects": {"kind": "constant", "count": 4}}
+    keys = {"path.delay": "240 ms", "flows.0.traffic": {**page, "embedded": "1 kB", "connections": connections}}
+    transport = {"kind": "tcp", "profile": "linux", "fast_open": fast_open}
+    flow = lab.replace({**keys, "flows.0.transport": transport}).run().summary["flows"][0]
+    return float(flow["web"]["load_mean_s"])
+
+
+def test_fast_open_saves_a_round_trip(lab: to.Scenario) -> None:
+    without, asks, cached = (page_time(lab, value) for value in (False, True, "cached"))
+
+    assert asks == pytest.approx(without, abs=1e-4), "the first connection has no cookie yet"
+    assert without - cached == pytest.approx(0.5, abs=0.01)
+    assert page_time(lab, "no-cookie") == pytest.approx(cached, abs=1e-4)
+
+
+def test_later_connections_have_the_cookie_of_the_first(lab: to.Scenario) -> None:
+    assert page_time(lab, False, 2) - page_time(lab, True, 2) == pytest.approx(0.5, abs=0.01)

@@ -15,8 +15,8 @@ struct Visit {
     client: Connection,
     server: Connection,
     now: Time,
-    /// Segments under way, with when they arrive; the client's first.
-    under_way: Vec<(Time, bool, Segment)>,
+    /// Segments on their way, with when they arrive, and whether they go to the server.
+    packets: Vec<(Time, bool, Segment)>,
     /// The number of the client's segments, and the server's, that is lost.
     lost: [Option<u32>; 2],
     sent: [Vec<String>; 2],
@@ -36,7 +36,7 @@ impl Visit {
             client,
             server,
             now: Time::ZERO,
-            under_way: Vec::new(),
+            packets: Vec::new(),
             lost: [None; 2],
             sent: Default::default(),
             answered: false,
@@ -58,7 +58,7 @@ impl Visit {
                 let number = self.sent[side].len() as u32;
                 self.sent[side].push(text);
                 if self.lost[side] != Some(number) {
-                    self.under_way.push((self.now + ms(50), side == 0, segment));
+                    self.packets.push((self.now + ms(50), side == 0, segment));
                 }
             }
         }
@@ -69,13 +69,13 @@ impl Visit {
         self.collect();
         while self.client.delivered_bytes() < response {
             let timers = [self.client.poll_timeout(), self.server.poll_timeout()];
-            let arrival = self.under_way.iter().map(|(at, ..)| *at).min();
+            let arrival = self.packets.iter().map(|(at, ..)| *at).min();
             let next = timers.into_iter().flatten().chain(arrival).min().expect("something is to come");
             assert!(next < at(60_000), "no answer: {:?}", self.sent);
             self.now = next;
             if arrival == Some(next) {
-                let at = self.under_way.iter().position(|(at, ..)| *at == next).expect("the earliest");
-                let (_, to_server, segment) = self.under_way.remove(at);
+                let at = self.packets.iter().position(|(at, ..)| *at == next).expect("the earliest");
+                let (_, to_server, segment) = self.packets.remove(at);
                 if to_server { &mut self.server } else { &mut self.client }.handle_segment(next, &segment);
             }
             for end in [&mut self.client, &mut self.server] {
@@ -175,10 +175,10 @@ fn a_close_before_the_handshake_is_over_is_followed_by_it() {
     visit.server.close();
     visit.client.close();
     visit.collect();
-    while let Some(at) = visit.under_way.iter().map(|(at, ..)| *at).min() {
+    while let Some(at) = visit.packets.iter().map(|(at, ..)| *at).min() {
         visit.now = at;
-        let index = visit.under_way.iter().position(|(other, ..)| *other == at).expect("the earliest");
-        let (_, to_server, segment) = visit.under_way.remove(index);
+        let index = visit.packets.iter().position(|(other, ..)| *other == at).expect("the earliest");
+        let (_, to_server, segment) = visit.packets.remove(index);
         if to_server { &mut visit.server } else { &mut visit.client }.handle_segment(at, &segment);
         visit.collect();
     }

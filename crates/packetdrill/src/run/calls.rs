@@ -118,7 +118,7 @@ impl Runner {
         Ok(())
     }
 
-    fn try_wait(&mut self, wait: &mut Wait) -> Result<Option<Returned>, Stop> {
+    pub(super) fn try_wait(&mut self, wait: &mut Wait) -> Result<Option<Returned>, Stop> {
         let now = self.clock.now;
         let failed = self.failure().is_some();
         let state = self.host.as_ref().map(|host| host.info().state);
@@ -146,17 +146,7 @@ impl Runner {
                 }
                 Ok((peer_finished(state) || socket.no_more_reads).then_some((0, None)))
             }
-            Wait::Receive { fd, most, after } => {
-                let (fd, after) = (*fd, *after);
-                let returned = self.try_wait(&mut Wait::Read { fd, most: *most })?;
-                let left = self.left_to_read();
-                match (after, &returned) {
-                    (Some(expected), Some((bytes, None))) if *bytes > 0 && expected != left => {
-                        fail(format!("expected TCP_CM_INQ {expected}, found {left}"))
-                    }
-                    _ => Ok(returned),
-                }
-            }
+            Wait::Receive { fd, most, after } => self.try_receive(*fd, *most, *after),
             Wait::Write { fd, left, total, end } => {
                 if failed {
                     return Ok(Some((-1, Some(self.take_failure().unwrap_or("EPIPE")))));
@@ -323,10 +313,7 @@ impl Runner {
     fn write(&mut self, call: &Call) -> Result<Result<Wait, Returned>, Stop> {
         let fd = self.descriptor(call)?;
         let (total, flags) = match call.name.as_str() {
-            "sendmsg" if matches!(call.args.get(1), Some(Expr::Struct(members)) if members.iter().any(|(name, _)| name == "msg_control")) =>
-            {
-                return skip("msg_control");
-            }
+            "sendmsg" if has_control(call) => return skip("msg_control"),
             "sendmsg" => (message_bytes(call)?, call.args.get(2)),
             _ => (number(call, 2)?, call.args.get(3)),
         };
@@ -352,7 +339,7 @@ impl Runner {
         };
         let uncopied = socket.zero_copy && has("MSG_ZEROCOPY");
         let at_once = socket.nonblocking || flags.iter().any(|flag| flag == "MSG_DONTWAIT");
-        if uncopied {
+        if uncopied && (opens || socket.role == Role::Connected) {
             socket.uncopied.push(socket.written + total);
         }
         let role = socket.role;
@@ -501,6 +488,12 @@ pub(super) fn returns(call: &Call, (result, error): Returned) -> Result<(), Stop
         _ => "a number".into(),
     };
     fail(format!("expected {} to return {expected}, it returned {found}", call.name))
+}
+
+/// Whether a message says something beside its data.
+fn has_control(call: &Call) -> bool {
+    let Some(Expr::Struct(members)) = call.args.get(1) else { return false };
+    members.iter().any(|(name, _)| name == "msg_control")
 }
 
 /// Bytes of all parts of the message of `sendmsg`.

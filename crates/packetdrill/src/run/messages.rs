@@ -29,6 +29,18 @@ impl Runner {
         Ok(Ok(Wait::Receive { fd, most, after }))
     }
 
+    /// Reads, and compares what is left with what the script says is told beside.
+    pub(super) fn try_receive(&mut self, fd: i64, most: u64, after: Option<i64>) -> Result<Option<Returned>, Stop> {
+        let returned = self.try_wait(&mut Wait::Read { fd, most })?;
+        let left = self.left_to_read();
+        match (after, &returned) {
+            (Some(expected), Some((bytes, None))) if *bytes > 0 && expected != left => {
+                fail(format!("expected TCP_CM_INQ {expected}, found {left}"))
+            }
+            _ => Ok(returned),
+        }
+    }
+
     /// What is left to read after a read, as `TCP_INQ` counts it: a FIN is one more (`tcp_inq_hint`).
     pub(super) fn left_to_read(&self) -> i64 {
         let Some(host) = &self.host else { return 0 };

@@ -5,6 +5,7 @@
 
 mod calls;
 mod clock;
+mod cookies;
 mod fast_open;
 mod messages;
 mod names;
@@ -18,7 +19,7 @@ mod sysctl;
 use std::collections::BTreeMap;
 
 use clock::Clock;
-use fast_open::Cookies;
+use cookies::Cookies;
 use sockets::{Blocked, Socket};
 use stamps::Stamps;
 use stop::{Stop, skip};

@@ -54,17 +54,8 @@ impl Runner {
                 self.set_fast(fd, on)?;
             }
             "TCP_FASTOPEN_KEY" => {
-                let Some(Expr::Text(key)) = call.args.get(3) else {
-                    return fail("expected a text for TCP_FASTOPEN_KEY");
-                };
-                let bytes: Vec<u8> = key.chars().map(|byte| byte as u32 as u8).collect();
-                let Ok(bytes) = <[u8; 16]>::try_from(bytes) else { return returns(call, (-1, Some("EINVAL"))) };
-                let [first, second] =
-                    [0, 8].map(|at| bytes[at..at + 8].iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte)));
-                self.stack.fast_open.key = (first, second);
-                if self.socket_mut(fd)?.role == Role::Listening {
-                    self.open_passively()?;
-                }
+                let returned = self.set_fast_key(call, fd)?;
+                return returns(call, returned);
             }
             "SO_ZEROCOPY" => self.socket_mut(fd)?.zero_copy = listed(call, 3)? != 0,
             "TCP_INQ" => self.socket_mut(fd)?.tells_left = listed(call, 3)? != 0,

@@ -5,7 +5,7 @@ use units::{Duration, Ecn, Time};
 
 use super::Runner;
 use super::clock::{TimeRange, seconds};
-use super::fast_open::Cookies;
+use super::cookies::Cookies;
 use super::stamps::Stamps;
 use super::stop::{Stop, fail, skip};
 use crate::host::{Host, Sent};

@@ -312,7 +312,7 @@ fn cookie_key(text: &str) -> Option<(u64, u64)> {
     let first = text.split(',').next()?;
     let words = first.split('-').map(|word| u64::from_str_radix(word, 16).ok()).collect::<Option<Vec<_>>>()?;
     let [a, b, c, d] = words.try_into().ok()?;
-    Some((b << 32 | a, d << 32 | c))
+    Some(((b << 32) | a, (d << 32) | c))
 }
 
 fn bytes(number: i64) -> Value {

@@ -176,13 +176,42 @@ fn what_is_not_covered_is_skipped_by_name() {
     );
     skips("+0 ioctl(4, SIOCATMARK, [0]) = 0", "ioctl SIOCATMARK (line 8)");
     skips(
-        "+0 `sysctl -q net.ipv4.tcp_sack=0`\n+0 %{ }%",
-        "command while a connection is open: sysctl -q net.ipv4.tcp_sack=0 (line 8)",
+        "+0 `sysctl -q net.ipv4.tcp_frto=0`\n+0 %{ }%",
+        "command while a connection is open: sysctl -q net.ipv4.tcp_frto=0 (line 8)",
     );
     let text = format!("--ip_version=ipv4_mapped\n{OPEN}");
     assert_eq!(run(&text, &Options::default()), Verdict::Pass);
     let text = format!("--foo=1\n{OPEN}");
     assert_eq!(run(&text, &Options::default()), Verdict::Skip("option --foo (line 1)".into()));
+}
+
+const SEND: &str = "+0 setsockopt(4, SOL_SOCKET, SO_ZEROCOPY, [1], 4) = 0\n+0 send(4, ..., 1000, MSG_ZEROCOPY) = 1000\n\
+    +0 send(4, ..., 1000, MSG_ZEROCOPY) = 1000\n+.1 < . 1:1(0) ack ACKED win 1000\n";
+const NEWS: &str = "+0 recvmsg(4, {msg_name(...)=..., msg_iov(1)=[{...,0}], msg_flags=MSG_ERRQUEUE, \
+    msg_control=[{cmsg_level=SOL_IP, cmsg_data={ee_errno=0, ee_info=0, ee_data=LAST}}]}, MSG_ERRQUEUE) = RESULT";
+
+#[test]
+fn sends_without_a_copy_are_told_of_when_they_are_acknowledged() {
+    let text = |acked: &str, last: &str, result: &str| {
+        format!("{SEND}{NEWS}").replace("ACKED", acked).replace("LAST", last).replace("RESULT", result)
+    };
+    holds(&text("1001", "0", "0"));
+    holds(&text("2001", "1", "0"));
+    holds(&text("1000", "0", "-1 EAGAIN (none)"));
+    fails(&text("2001", "0", "0"), 12, "expected ee_data 0, found 1");
+}
+
+#[test]
+fn what_is_left_to_read_is_told_with_what_is_read() {
+    let read = |left: u32| {
+        format!(
+            "+0 setsockopt(4, SOL_TCP, TCP_INQ, [1], 4) = 0\n+0 < . 1:901(900) ack 1 win 1000\n\
+             +0 recvmsg(4, {{msg_name(...)=..., msg_iov(1)=[{{..., 200}}], msg_flags=0, \
+             msg_control=[{{cmsg_type=TCP_CM_INQ, cmsg_data={left}}}]}}, 0) = 200"
+        )
+    };
+    holds(&read(700));
+    fails(&read(701), 10, "expected TCP_CM_INQ 701, found 700");
 }
 
 #[test]

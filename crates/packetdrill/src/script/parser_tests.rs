@@ -79,6 +79,15 @@ fn packets_have_flags_numbers_and_options() {
 }
 
 #[test]
+fn cookies_keep_their_zeros() {
+    for digits in ["", "00112233", "11223344", "3021b9d889017eeb", "abcd1234", "00000000"] {
+        let syn = packet(&format!("0 < S 0:0(0) win 5 <mss 1000,FOEXP {digits}>"));
+        let OptionList::These(options) = &syn.options else { panic!() };
+        assert_eq!(options[1], TcpOption::FastOpenExperimental(digits.into()));
+    }
+}
+
+#[test]
 fn calls_have_arguments_of_all_shapes() {
     let call = call(
         "+0 sendmsg(4, {msg_name(...)=..., msg_iov(2)=[{..., 40}, {..., 2}], msg_flags=0}, MSG_MORE|MSG_EOR) = -1 \
@@ -153,7 +162,7 @@ fn constructs_that_are_not_covered_are_named() {
     for (text, construct) in [
         ("0 > udp (5)", "udp packet"),
         ("0 < icmp unreachable", "icmp packet"),
-        ("0 > S 0:0(0) <FO 1234>", "option FO"),
+        ("0 > S 0:0(0) <md5 1234>", "option md5"),
         ("0 > . 1:1(0) ack 1 urg 5", "urgent data"),
         ("0 > A. 1:1(0) ack 1", "accurate ECN"),
     ] {

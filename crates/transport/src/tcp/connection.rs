@@ -13,7 +13,6 @@ use std::sync::Arc;
 
 use units::{Duration, Ecn, Time};
 
-use self::reset::Reset;
 use super::accecn::{AccEcn, ace};
 use super::config::{EcnMode, Settings};
 use super::fast_open::FastOpen;
@@ -78,6 +77,15 @@ struct Handshake {
     /// The timestamp of the first.
     first_stamp: u32,
     peer: Option<SynOptions>,
+}
+
+/// A reset that is to be sent (RFC 9293 section 3.5.2).
+#[derive(Clone, Copy, Debug)]
+enum Reset {
+    /// The application ends the connection.
+    Abort,
+    /// The answer to a segment that has no place here: at the offset that it acknowledges, or acknowledging it.
+    To { seq: u64, ack: Option<u64> },
 }
 
 impl Connection {

@@ -3,16 +3,7 @@
 use units::Time;
 
 use super::super::segment::{Flags, Segment};
-use super::{Connection, Transmit};
-
-/// A reset that is to be sent (RFC 9293 section 3.5.2).
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Reset {
-    /// The application ends the connection.
-    Abort,
-    /// The answer to a segment that has no place here: at the offset that it acknowledges, or acknowledging it.
-    To { seq: u64, ack: Option<u64> },
-}
+use super::{Connection, Reset, Transmit};
 
 impl Connection {
     /// A segment that has no place here: the peer is told (RFC 9293 section 3.5.2), but a reset is never answered.

@@ -204,7 +204,7 @@ impl Sender {
         }
         self.timer.cut = false;
         let push = grouped && self.join_group(len, waiting - len, usable - len);
-        Some(self.send(now, len, fin, push))
+        Some(self.send(now, len, fin, push || ends_record))
     }
 
     /// Bytes from `nxt` to the end of a record.
