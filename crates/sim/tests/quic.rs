@@ -153,7 +153,9 @@ fn a_voice_goes_by_datagrams() {
     let voice = "flows.0.traffic={kind=\"voice\"}";
     let flow = |transport: &str| run(LABORATORY, &[voice, transport, "duration=30 s"]).summary.flows[0].clone();
     let (quic, udp) = (flow("flows.0.transport={kind=\"quic\", datagrams=true}"), flow("flows.0.transport=udp"));
-    assert_eq!(quic.received_packets, udp.received_packets);
+    // Those that were written before the handshake was over share packets.
+    assert_eq!(quic.delivered_bytes, udp.delivered_bytes);
+    assert!((0..10).contains(&(udp.received_packets - quic.received_packets)), "{quic:?}");
     assert!((quic.mos.unwrap() - udp.mos.unwrap()).abs() < 0.05, "{:?} {:?}", quic.voice, udp.voice);
     assert_eq!((quic.retransmitted_packets, quic.lost_late), (0, udp.lost_late));
 }
@@ -180,7 +182,11 @@ fn wrong_options_are_refused_by_name() {
             "noq has CUBIC and NewReno",
         ),
         ("flows.0.transport={kind=\"quic\", datagrams=true}", "flows.0.transport.kind", "cannot carry bulk"),
-        ("flows.0.pep={delay=\"10 ms\", transport={kind=\"quic\"}}", "flows.0.pep", "quic"),
+        (
+            "flows.0.pep={delay=\"10 ms\", transport={kind=\"quic\"}}",
+            "flows.0.pep.transport.kind",
+            "a proxy cannot relay over quic, over tcp it can",
+        ),
     ];
     for (edit, field, says) in refused {
         let error = scenario(LABORATORY, &[edit]).check().expect_err(edit).to_string();
@@ -189,21 +195,24 @@ fn wrong_options_are_refused_by_name() {
 }
 
 /// Head-of-line blocking: over one byte stream a lost packet holds up every object behind it, over streams of their own
-/// only its own. Both have the same transport and controller, and requests all at once.
+/// only its own. Both have the same transport, and a window that lets a page of 40 objects go at once.
 #[test]
 fn a_loss_holds_up_one_object_and_not_those_behind_it() {
-    let web = |requests: &str| {
+    let responses = |requests: &str| {
         let traffic = format!(
             "flows.0.traffic={{kind=\"web\", requests=\"{requests}\", main=\"1 kB\", embedded=\"1 kB\", \
-             objects={{kind=\"constant\", count=20}}, reading=\"100 ms\", parsing=\"10 ms\"}}"
+             objects={{kind=\"constant\", count=40}}, pages=1, parsing=\"10 ms\"}}"
         );
-        let edits = [QUIC, &traffic, "channel={kind=\"bernoulli\", loss=\"2 %\"}", "duration=300 s"];
-        run(LABORATORY, &edits).summary.flows[0].web.unwrap()
+        let quic = "flows.0.transport={kind=\"quic\", initial_window=200, pacing=false}";
+        let users = ["flows.0.count=100", "flows.0.start_spread=40 s", "duration=60 s", "last_hop.rate=100 Mbit/s"];
+        let edits = [&[quic, &traffic, "channel={kind=\"bernoulli\", loss=\"2 %\"}"], &users[..]].concat();
+        let flows = run(LABORATORY, &edits).summary.flows;
+        let times = flows.iter().map(|flow| flow.web.unwrap());
+        assert!(times.clone().all(|web| web.pages == 1 && web.responses == 41));
+        times.map(|web| web.response_mean_s.unwrap()).sum::<f64>() / flows.len() as f64
     };
-    let (streams, one) = (web("multiplexed"), web("pipelined"));
-    assert!(streams.pages > 400 && one.pages > 400, "{streams:?} {one:?}");
-    let (free, held) = (streams.response_mean_s.unwrap(), one.response_mean_s.unwrap());
-    assert!(free < 0.95 * held, "{free} {held}");
+    let (free, held) = (responses("multiplexed"), responses("pipelined"));
+    assert!(free < 0.9 * held, "{free} {held}");
     let error = scenario(LABORATORY, &["flows.0.traffic={kind=\"web\", requests=\"multiplexed\"}"]).check();
     let error = error.unwrap_err().to_string();
     assert!(error.contains("tcp cannot carry web, quic can"), "{error}");

@@ -263,6 +263,11 @@ impl ScenarioConfig {
         }
         let Some(transport) = &pep.transport else { return self.check_packet(flow, &flow.transport, "transport") };
         check_transport(flow, transport).map_err(|error| error.within("pep.transport"))?;
+        if !transport.entry().tells_acknowledged() {
+            let allowed = TransportConfig::names(|kind| kind.tells_acknowledged());
+            let message = format!("a proxy cannot relay over {}, over {allowed} it can", transport.kind());
+            return Err(ScenarioError::new("pep.transport.kind", message));
+        }
         self.check_packet(flow, transport, "pep.transport")
     }
 

@@ -54,6 +54,11 @@ pub trait Kind {
     /// What it offers to applications.
     fn services(&self) -> &'static [Service];
 
+    /// Whether a sender tells what the other end has received in order ([`Answer::acknowledged`]), as a proxy asks.
+    fn tells_acknowledged(&self) -> bool {
+        false
+    }
+
     /// Bytes of the smallest full packet that it can work with.
     fn least_packet(&self) -> u32 {
         0

@@ -19,6 +19,10 @@ impl Kind for TcpConfig {
         &[Service::Stream]
     }
 
+    fn tells_acknowledged(&self) -> bool {
+        true
+    }
+
     fn full_packet(&self, default_packet: u32) -> Option<(u32, &'static str)> {
         Some((self.packet_bytes(default_packet), "mss"))
     }
