@@ -72,10 +72,10 @@ def page() -> Path:
 
 @cache
 def scenarios() -> dict[str, tuple[str, dict[str, bytes]]]:
-    """Every scenario of the project, shortened; and one that names a file."""
+    """Every scenario of the project but those of QUIC, which a page has not, shortened; and one that names a file."""
     found = {}
     for path in sorted((ROOT / "scenarios").glob("*.toml")):
-        if path.name.endswith(".sweep.toml"):
+        if path.name.endswith(".sweep.toml") or path.name.startswith("quic"):
             continue
         text = path.read_text()
         duration = DURATIONS.get(path.stem, "2 s" if path.stem == "million-flows" else "20 s")

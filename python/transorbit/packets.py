@@ -29,8 +29,10 @@ _IP = struct.Struct("!15xB2xH3xB2x4s4sHH")
 _IP_END = 34
 # From the start of TCP's header: both numbers, offset, flags and window.
 _HEADER = struct.Struct("!4xIIBBH")
-_TCP = 6
-_PROTOCOLS = {_TCP: "tcp", 17: "udp"}
+_TCP, _UDP = 6, 17
+_PROTOCOLS = {_TCP: "tcp", _UDP: "udp"}
+# Ethernet, IPv4 and UDP: of QUIC's packets more is captured than that.
+_UDP_HEADERS = _IP_END + 8
 _FIN, _SYN, _RST, _ACK = 1, 2, 4, 16
 # TCP's options (RFC 9293 section 3.1, RFC 7323, RFC 2018).
 _END, _NOTHING, _WINDOW_SCALE, _SACK = 0, 1, 3, 5
@@ -125,7 +127,7 @@ def _packet(at: int, wire: int, frame: bytes, scales: Scales) -> tuple[Any, ...]
         identification,
         service & 3,
         wire,
-        wire - len(frame),
+        wire - (_UDP_HEADERS if protocol == _UDP else len(frame)),
     )
     if protocol != _TCP:
         return (*row, *(None,) * 7, ())

@@ -27,11 +27,11 @@ export const QUESTIONS = questions as unknown as Question[];
 const texts = import.meta.glob<string>('../../scenarios/*.toml', { query: '?raw', import: 'default', eager: true });
 const tables = import.meta.glob<string>('../../scenarios/*.csv', { query: '?raw', import: 'default', eager: true });
 
-/** The project's scenarios by name; those of a sweep, and a million flows, are not for a page. */
+/** The project's scenarios by name; those of a sweep, a million flows, and QUIC, are not for a page. */
 export const SCENARIOS = new Map(
   Object.entries(texts)
     .map(([path, text]): [string, string] => [path.replace(/^.*\//, '').replace('.toml', ''), text])
-    .filter(([name]) => !name.endsWith('.sweep') && name !== 'million-flows'),
+    .filter(([name]) => !name.endsWith('.sweep') && name !== 'million-flows' && !name.startsWith('quic')),
 );
 
 /** The files that they name. */

@@ -6,7 +6,7 @@ pub(crate) use transport::Payload;
 use units::Time;
 
 /// A packet between the two endpoints of a connection.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Packet {
     pub(crate) payload: Payload,
     pub(crate) sent: Time,
@@ -114,6 +114,7 @@ impl Packet {
                 offset.saturating_sub(1) / u64::from(payload_bytes)
             }
             Payload::Udp(datagram) => datagram.number,
+            Payload::Quic(packet) => packet.number,
             Payload::External(packet) => packet.number,
         }
     }
@@ -126,6 +127,7 @@ pub(crate) fn digest_word(payload: &Payload, way: Way) -> u64 {
         (Payload::Tcp(segment), Way::Forward) => segment.seq,
         (Payload::Tcp(segment), Way::Backward) => !segment.ack,
         (Payload::Udp(datagram), _) => datagram.number,
+        (Payload::Quic(packet), _) => packet.number,
         (Payload::External(packet), _) => packet.number,
     }
 }
@@ -165,6 +167,12 @@ impl Packets {
     #[inline]
     pub(crate) fn get_mut(&mut self, id: u32) -> &mut Packet {
         &mut self.slots[id as usize]
+    }
+
+    /// What a packet carries, which has arrived: nobody asks for it again.
+    #[inline]
+    pub(crate) fn take_payload(&mut self, id: u32) -> Payload {
+        std::mem::replace(&mut self.slots[id as usize].payload, Packet::NONE.payload)
     }
 
     /// A packet is no longer under way: it has arrived or is lost.

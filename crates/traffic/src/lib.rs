@@ -44,6 +44,13 @@ pub enum Action {
     Open,
     /// Writes this many bytes. For datagrams: one datagram with this payload.
     Write(Bytes),
+    /// Writes all that a stream of many carries this way ([`Needs::Streams`]). The user numbers them from 0.
+    WriteStream {
+        /// The stream.
+        stream: u32,
+        /// How much.
+        bytes: Bytes,
+    },
     /// Writes without end.
     WriteForEver,
     /// Closes: nothing more is written.
@@ -58,6 +65,9 @@ pub enum Needs {
     /// A byte stream in both directions: the bytes that arrive at one end determine what the other end writes
     /// ([`Source::handle_delivered`]).
     Exchange,
+    /// Many byte streams in both directions side by side, of whose arrivals it is told one by one
+    /// ([`Source::handle_stream`]).
+    Streams,
     /// Datagrams: each write arrives whole and on its own, or not at all.
     Datagrams {
         /// The largest, with IP and UDP headers, in bytes.
@@ -84,7 +94,7 @@ impl Needs {
         match self {
             Needs::Datagrams { packet } | Needs::Media { packet } => Some((packet, "packet")),
             Needs::Messages { packet } => Some((packet, "down.size")),
-            Needs::Stream | Needs::Exchange | Needs::Outside => None,
+            Needs::Stream | Needs::Exchange | Needs::Streams | Needs::Outside => None,
         }
     }
 }
@@ -127,6 +137,10 @@ pub trait Source: Send {
     /// The application at `end` of a connection has received `bytes` in order since the connection began (byte streams
     /// only). Actions in response are due at once: call [`Source::poll_action`] again.
     fn handle_delivered(&mut self, _now: Time, _connection: u32, _end: End, _bytes: u64) {}
+
+    /// The application at `end` of a connection has received `bytes` in order on a stream of many since it began.
+    /// Actions in response are due at once.
+    fn handle_stream(&mut self, _now: Time, _connection: u32, _end: End, _stream: u32, _bytes: u64) {}
 
     /// Datagram `number`, counted from 0 in the order of the writes of the other end, has reached the application at
     /// `end`; it was sent at `sent`. Only where applications read datagrams, by their [`Needs`]. Actions in response
@@ -251,6 +265,7 @@ impl Acts {
             _ if !connection.open => return Err(format!("connection {} is not open yet", act.connection)),
             _ if connection.closed[end] => return Err(format!("connection {} is closed at this end", act.connection)),
             Action::Close => connection.closed[end] = true,
+            Action::WriteStream { .. } => return Err("a script's streams are connections".to_owned()),
             Action::WriteForEver if service == Service::Datagrams => {
                 return Err("datagrams have an end: write one after the other".to_owned());
             }

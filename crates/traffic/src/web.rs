@@ -8,7 +8,7 @@
 mod objects;
 mod report;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use rand::Rng;
 use schemars::JsonSchema;
@@ -62,6 +62,9 @@ pub enum Requests {
     /// Each after the response before, as over HTTP/1.1: one round trip for each. Of several connections, the first
     /// idle one takes the next.
     Sequential,
+    /// All at once, each on a stream of its own, as over HTTP/3: what one response loses holds no other up. Needs a
+    /// transport with streams and one connection.
+    Multiplexed,
 }
 
 impl Default for Web {
@@ -102,6 +105,10 @@ impl Kind for Web {
             let reason = format!("{} was given: must be from 1 to {MOST_CONNECTIONS}", self.connections);
             return Err(FieldError::new("connections", reason));
         }
+        if self.requests == Requests::Multiplexed && self.connections != 1 {
+            let reason = format!("{} was given: multiplexed requests go over 1 connection", self.connections);
+            return Err(FieldError::new("connections", reason));
+        }
         if self.reading.is_zero() && self.pages.is_none() {
             return Err(FieldError::new("reading", "0 s was given: must be more than 0 unless `pages` is given"));
         }
@@ -119,7 +126,7 @@ impl Kind for Web {
     }
 
     fn needs(&self) -> Needs {
-        Needs::Exchange
+        if self.requests == Requests::Multiplexed { Needs::Streams } else { Needs::Exchange }
     }
 }
 
@@ -136,6 +143,8 @@ impl Web {
             wake: Some(Time::ZERO + self.start + offset),
             connections: (0..self.connections).map(|_| Connection::default()).collect(),
             acts: VecDeque::new(),
+            streams: BTreeMap::new(),
+            opened_streams: 0,
             due: Time::ZERO,
             left: 0,
             outstanding: 0,
@@ -183,6 +192,9 @@ pub(crate) struct WebSource {
     outstanding: u64,
     clicked: Time,
     times: WebTimes,
+    /// Multiplexed requests whose response is not complete, by their streams; whether the server has answered.
+    streams: BTreeMap<u32, (Request, bool)>,
+    opened_streams: u32,
 }
 
 #[derive(Default)]
@@ -223,8 +235,31 @@ impl Source for WebSource {
 
     fn handle_delivered(&mut self, now: Time, connection: u32, end: End, bytes: u64) {
         match end {
+            _ if self.config.requests == Requests::Multiplexed => {} // each stream by itself
             End::Server => self.handle_requests(now, connection, bytes),
             End::User => self.handle_objects(now, connection, bytes),
+        }
+    }
+
+    fn handle_stream(&mut self, now: Time, _connection: u32, end: End, stream: u32, bytes: u64) {
+        let Some((request, answered)) = self.streams.get_mut(&stream) else { return };
+        match end {
+            End::Server if bytes >= self.config.request.get() && !*answered => {
+                *answered = true;
+                self.times.requests.push(now.since(request.asked));
+                let action = Action::WriteStream { stream, bytes: request.object };
+                self.acts.push_back(Act::on_first(End::Server, action));
+                self.due = now;
+            }
+            End::User if bytes >= request.object.get() => {
+                self.times.responses.push(now.since(request.asked));
+                self.streams.remove(&stream);
+                self.outstanding -= 1;
+                if self.outstanding == 0 {
+                    self.handle_complete(now);
+                }
+            }
+            End::Server | End::User => {}
         }
     }
 
@@ -304,7 +339,7 @@ impl WebSource {
     fn request_objects(&mut self, now: Time) {
         let connections = u64::from(self.config.connections);
         let at_once = match self.config.requests {
-            Requests::Pipelined => self.left,
+            Requests::Pipelined | Requests::Multiplexed => self.left,
             Requests::Sequential => self.left.min(connections),
         };
         for object in 0..at_once {
@@ -326,8 +361,15 @@ impl WebSource {
             connection.is_open = true;
             act(Action::Open);
         }
-        act(Action::Write(self.config.request));
-        connection.waiting.push_back(Request { asked: now, object });
+        if self.config.requests == Requests::Multiplexed {
+            let stream = self.opened_streams;
+            act(Action::WriteStream { stream, bytes: self.config.request });
+            self.streams.insert(stream, (Request { asked: now, object }, false));
+            self.opened_streams += 1;
+        } else {
+            act(Action::Write(self.config.request));
+            connection.waiting.push_back(Request { asked: now, object });
+        }
         self.outstanding += 1;
         self.due = now;
     }
@@ -346,6 +388,9 @@ impl WebSource {
 
     /// Closes all open connections, the user's end first.
     fn close(&mut self, now: Time) {
+        if self.config.requests == Requests::Multiplexed {
+            return; // each stream has been closed with its last byte
+        }
         for (connection, _) in (0..).zip(&self.connections).filter(|(_, connection)| connection.is_open) {
             let close = |end| Act { connection, end, action: Action::Close };
             self.acts.extend([End::User, End::Server].map(close));

@@ -86,7 +86,7 @@ impl End {
             *sent += 1;
             if *one_in == 0 || !sent.is_multiple_of(*one_in) {
                 *free = (*free).max(now) + Duration::from_micros(10);
-                pipe.push_back((*free + Duration::from_millis(20), *payload));
+                pipe.push_back((*free + Duration::from_millis(20), payload.clone()));
             }
         });
         self.delivered = answer.delivered;

@@ -6,17 +6,20 @@ mod endpoint;
 mod external;
 mod probes;
 mod profile;
+mod quic;
 mod state;
 mod tcp;
 mod udp;
 
 pub use congestion::{CongestionConfig, CongestionController, NewRenoConfig};
 pub use endpoint::external::{ExternalConfig, ExternalEnd};
+pub use endpoint::quic::QuicConfig;
 pub use endpoint::tcp::{TcpConfig, TcpEnd};
 pub use endpoint::udp::{UdpConfig, UdpEnd};
-pub use endpoint::{Act, Answer, Endpoint, Input, Payload, Service, Transport, TransportConfig, Wake};
+pub use endpoint::{Act, Answer, Endpoint, Input, Kind, Payload, Service, Transport, TransportConfig, Wake};
 pub use external::ExternalPacket;
 pub use profile::Profile;
+pub use quic::{Content, Controllers, HandshakeMode, QuicPacket};
 pub use state::CongestionState;
 pub use tcp::{
     AccEcnOption, AvoidanceCounts, ByteCounting, Connection, Cookie, Counters, DelayedAck, Dupthresh, EcnMode,

@@ -5,7 +5,7 @@ use etherparse::{
     EtherType, Ethernet2Header, IpDscp, IpEcn, IpFragOffset, IpNumber, Ipv4Header, Ipv4Options, TcpHeader,
     TcpOptionElement, UdpHeader,
 };
-use transport::{Datagram, ExternalPacket, FastOpenOption, Flags, Segment};
+use transport::{Datagram, ExternalPacket, FastOpenOption, Flags, QuicPacket, Segment};
 use units::Ecn;
 
 use crate::packet::Way;
@@ -111,6 +111,18 @@ impl Frame {
         let sum = pseudo_header(from, to, IpNumber::UDP, length).add_slice(&udp.to_bytes());
         udp.checksum = sum.to_ones_complement_with_no_zero().to_be();
         Frame::new(from, to, &ip, &udp.to_bytes(), datagram.len)
+    }
+
+    /// The headers of a packet of QUIC, and as much of its bytes as fits beside them.
+    pub(super) fn quic(from: &Host, to: &Host, number: u32, packet: &QuicPacket) -> Frame {
+        let ip = ipv4_header(from, to, number, IpNumber::UDP, packet.ecn, packet.wire_bytes());
+        let length = (UdpHeader::LEN + packet.bytes.len()) as u16;
+        let mut udp = UdpHeader { source_port: from.port, destination_port: to.port, length, checksum: 0 };
+        let sum = pseudo_header(from, to, IpNumber::UDP, length).add_slice(&udp.to_bytes()).add_slice(&packet.bytes);
+        udp.checksum = sum.to_ones_complement_with_no_zero().to_be();
+        let kept = packet.bytes.len().min(Frame::MOST - Ethernet2Header::LEN - Ipv4Header::MIN_LEN - UdpHeader::LEN);
+        let (kept, cut) = packet.bytes.split_at(kept);
+        Frame::new(from, to, &ip, &[&udp.to_bytes(), kept].concat(), cut.len() as u32)
     }
 
     /// The headers of a packet from outside: its first bytes as they came, or those of a datagram of its size.

@@ -188,6 +188,7 @@ impl FlowHosts {
         let segment = match &packet.payload {
             Payload::Tcp(segment) => segment,
             Payload::Udp(datagram) => return Frame::udp(from, to, packet.number, datagram),
+            Payload::Quic(quic) => return Frame::quic(from, to, packet.number, quic),
             Payload::External(external) => {
                 let kept = headers.get(&external.ticket).map_or(&[][..], |kept| kept);
                 return Frame::external(from, to, packet.number, external, kept);

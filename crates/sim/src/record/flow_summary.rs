@@ -102,9 +102,9 @@ flow_columns! {
         direction: &'static str = |f| if f.upward { "up" } else { "down" };
         /// What it carries: the kind of `flows.N.traffic`.
         traffic: String = |f| f.traffic.to_owned();
-        /// `tcp` or `udp`.
+        /// The kind of its transport over the satellites: `tcp`, `udp`, `quic` or `external`.
         transport: String = |f| f.transport.to_owned();
-        /// The congestion controller, one of the user's own by its name; `null` for `udp`.
+        /// The congestion controller, one of the user's own by its name; `null` for `udp` and `external`.
         "Congestion controller" congestion: Option<String> = |f| f.congestion.map(str::to_owned);
         /// Data that the receiving application got, in order and once (of UDP: what arrived), divided by the time from
         /// the opening of the flow to the end of the run (or to the last delivery of a finished transfer or call).
@@ -115,12 +115,13 @@ flow_columns! {
         /// Packets with data that arrived at the receiver, duplicates and late ones included, whether or not the
         /// receiver could use them.
         "Packets received" received_packets: u64 = |f| f.record.received_packets;
-        /// Packets with data (or the final FIN) sent again, for whatever reason; a repeated SYN does not count.
+        /// Packets with data (or the final FIN) sent again, for whatever reason; a repeated SYN does not count. Of
+        /// QUIC, packets whose first data had been sent before.
         "Packets sent again" retransmitted_packets: u64 = |f| f.counters.retransmitted_segments;
         /// Times the sender entered fast retransmit: the third duplicate acknowledgment, or as many segments
-        /// selectively acknowledged (RFC 6675).
+        /// selectively acknowledged (RFC 6675). Of QUIC, reductions for a loss (RFC 9002 section 7.3.2).
         "Fast retransmits" dupack_events: u64 = |f| f.counters.dupack_events;
-        /// Expiries of the retransmission timer.
+        /// Expiries of the retransmission timer; of QUIC, times of persistent congestion (RFC 9002 section 7.6).
         "Timeouts" rto_events: u64 = |f| f.counters.rto_events;
         /// Retransmitted segments of which an earlier copy had been, or was later, received: nothing had been lost,
         /// only late.

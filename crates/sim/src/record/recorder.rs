@@ -3,6 +3,7 @@
 use access::Access;
 use engine::Digest;
 use traffic::Listener;
+use transport::Content;
 use units::{Duration, Ecn, Time};
 
 use super::drops::{Drops, Loss};
@@ -161,11 +162,20 @@ impl Recorder {
             let record = &mut self.flows[packet.flow as usize];
             let segment = match &packet.payload {
                 Payload::Tcp(segment) => Some((segment.seq, packet.copy)),
+                Payload::Quic(quic) => match quic.content {
+                    Content::Stream(place) => Some((place, packet.copy)),
+                    Content::None | Content::Datagrams { .. } => None,
+                },
                 Payload::Udp(_) | Payload::External(_) => None,
             };
             record.on_loss(loss, segment);
-        } else if let (Payload::Udp(_), Way::Backward) = (&packet.payload, packet.way) {
-            self.flows[packet.flow as usize].lost_backward += 1;
+        } else if packet.way == Way::Backward {
+            let datagrams = match &packet.payload {
+                Payload::Udp(_) => 1,
+                Payload::Quic(quic) => quic.datagrams().count() as u64,
+                Payload::Tcp(_) | Payload::External(_) => 0,
+            };
+            self.flows[packet.flow as usize].lost_backward += datagrams;
         }
     }
 
@@ -184,6 +194,13 @@ impl Recorder {
                     record.on_segment(segment.seq, packet.copy);
                 }
                 Payload::External(external) => record.order.on_datagram(external.number),
+                Payload::Quic(quic) => {
+                    record.order.on_datagram(quic.number);
+                    record.on_segment(quic.sequence(), packet.copy);
+                    if let Some(listener) = &mut record.listener {
+                        quic.datagrams().for_each(|number| listener.handle_packet(number, packet.sent, now));
+                    }
+                }
                 Payload::Udp(datagram) => {
                     record.order.on_datagram(datagram.number);
                     if let Some(listener) = &mut record.listener {

@@ -256,13 +256,18 @@ impl ScenarioConfig {
                 "relays from the server down to the user, and the data of this flow go up",
             ));
         }
-        if flow.traffic.entry().needs() == Needs::Exchange {
+        if matches!(flow.traffic.entry().needs(), Needs::Exchange | Needs::Streams) {
             let message =
                 format!("relays from the server to the user only, and {} goes both ways", flow.traffic.kind());
             return Err(ScenarioError::new("pep", message));
         }
         let Some(transport) = &pep.transport else { return self.check_packet(flow, &flow.transport, "transport") };
         check_transport(flow, transport).map_err(|error| error.within("pep.transport"))?;
+        if !transport.entry().tells_acknowledged() {
+            let allowed = TransportConfig::names(|kind| kind.tells_acknowledged());
+            let message = format!("a proxy cannot relay over {}, over {allowed} it can", transport.kind());
+            return Err(ScenarioError::new("pep.transport.kind", message));
+        }
         self.check_packet(flow, transport, "pep.transport")
     }
 
@@ -281,6 +286,15 @@ impl ScenarioConfig {
     /// Whether the packets of `transport`, which stands at `path`, fit the last hop.
     fn check_packet(&self, flow: &FlowConfig, transport: &TransportConfig, path: &str) -> Result<(), ScenarioError> {
         let full = transport.entry().full_packet(self.default_packet_bytes());
+        if let Some((datagram, option)) = flow.traffic.entry().needs().packet()
+            && let Some(most) = transport.entry().largest_datagram(self.default_packet_bytes())
+            && datagram > most
+        {
+            let kind = transport.kind();
+            let message =
+                format!("a datagram of {datagram} B with UDP's headers does not fit those of {kind}: {most} B do");
+            return Err(ScenarioError::new(format!("traffic.{option}"), message));
+        }
         let (packet, field, smaller) = match (full, flow.traffic.entry().needs()) {
             (Some((packet, option)), _) => (packet, format!("{path}.{option}"), option),
             (None, needs) => match needs.packet() {
@@ -289,6 +303,15 @@ impl ScenarioConfig {
             },
         };
         match self.last_hop.max_packet_bytes() {
+            Some(block) if transport.entry().least_packet() > block => {
+                let least = transport.entry().least_packet();
+                let message = format!(
+                    "{} has full packets of {least} B at least, which do not fit the HARQ block of {block} B: use a \
+                     larger last_hop.harq.block",
+                    transport.kind()
+                );
+                Err(ScenarioError::new(field, message))
+            }
             Some(block) if packet > block => {
                 let message = format!(
                     "a full packet of {packet} B with its headers does not fit the HARQ block of {block} B: use a smaller \
@@ -357,14 +380,16 @@ impl ScenarioConfig {
 fn check_transport(flow: &FlowConfig, transport: &TransportConfig) -> Result<(), ScenarioError> {
     let needed: &[Service] = match flow.traffic.entry().needs() {
         Needs::Stream | Needs::Exchange => &[Service::Stream],
+        Needs::Streams => &[Service::Streams],
         Needs::Datagrams { .. } | Needs::Messages { .. } => &[Service::Datagrams],
         Needs::Media { .. } => &[Service::Stream, Service::Datagrams],
         Needs::Outside => &[Service::Outside],
     };
-    if needed.contains(&transport.entry().service()) {
+    let carries = |kind: &dyn transport::Kind| kind.services().iter().any(|service| needed.contains(service));
+    if carries(transport.entry()) {
         return transport.entry().check();
     }
-    let allowed = TransportConfig::names(|kind| needed.contains(&kind.service()));
+    let allowed = TransportConfig::names(carries);
     let message = format!("{} cannot carry {}, {allowed} can", transport.kind(), flow.traffic.kind());
     Err(ScenarioError::new("kind", message))
 }

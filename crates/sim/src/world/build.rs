@@ -164,7 +164,9 @@ fn flows(
             let machine = schedule.add(Machine::Application(number));
             made.applications.push(Application { source, machine, first_flow });
             let reader = match entry.traffic.entry().needs() {
-                Needs::Exchange | Needs::Media { .. } | Needs::Messages { .. } => Reader::Application(number),
+                Needs::Exchange | Needs::Streams | Needs::Media { .. } | Needs::Messages { .. } => {
+                    Reader::Application(number)
+                }
                 Needs::Outside => Reader::Outside,
                 Needs::Stream | Needs::Datagrams { .. } => Reader::Sink,
             };

@@ -119,6 +119,11 @@ impl Connections {
         self.all[id.connection as usize].ends[id.way as usize].protocol.act(now, act);
     }
 
+    /// The next stream on which more has arrived at an endpoint, and how much in all.
+    pub(super) fn poll_stream(&mut self, id: EndpointId) -> Option<(u32, u64)> {
+        self.all[id.connection as usize].ends[id.way as usize].protocol.poll_stream()
+    }
+
     /// Enters an endpoint, and sends what it has to send: who reads there, and whether more has arrived in order than
     /// before.
     #[inline]
@@ -142,7 +147,7 @@ impl Connections {
             let (bytes, word) = (payload.wire_bytes(), digest_word(payload, way));
             let id = packets.send(
                 Packet {
-                    payload: *payload,
+                    payload: payload.clone(),
                     sent: now,
                     flow,
                     user,

@@ -1,7 +1,7 @@
 //! The packets of a run from their making to their end, each change told to the recorder.
 
 use super::departure::Departures;
-use crate::packet::{EndpointId, Packet, Packets};
+use crate::packet::{EndpointId, Packet, Packets, Payload};
 use crate::record::drops::Loss;
 use crate::record::recorder::Recorder;
 use units::{Ecn, Time};
@@ -27,14 +27,15 @@ impl Ledger {
         id
     }
 
-    /// A packet arrives at the other end of its connection: the endpoint there.
+    /// A packet arrives at the other end of its connection: the endpoint there, and what it carries.
     #[inline]
-    pub(super) fn deliver(&mut self, now: Time, id: u32) -> EndpointId {
+    pub(super) fn deliver(&mut self, now: Time, id: u32) -> (EndpointId, Payload) {
         let packet = self.packets.get(id);
         let endpoint = EndpointId { connection: packet.connection, way: packet.way.back() };
         self.recorder.delivered(now, packet);
+        let payload = self.packets.take_payload(id);
         self.packets.release(id);
-        endpoint
+        (endpoint, payload)
     }
 
     /// A packet is lost.

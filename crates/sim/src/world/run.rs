@@ -108,9 +108,8 @@ impl World {
 
     /// A packet arrives at the other end of its connection, which answers, and whoever reads there.
     fn arrive(&mut self, now: Time, id: u32) {
-        let packet = self.ledger.packets.get(id);
-        let (payload, sent) = (packet.payload, packet.sent);
-        let endpoint = self.ledger.deliver(now, id);
+        let sent = self.ledger.packets.get(id).sent;
+        let (endpoint, payload) = self.ledger.deliver(now, id);
         let (reader, advanced) = self.enter(now, endpoint, Input::Packet(&payload));
         match reader {
             Reader::Application(number) if advanced => self.tell(now, number, endpoint, &payload, sent),
@@ -169,6 +168,7 @@ impl World {
         let act = match act.action {
             Action::Open => return self.connections.open(now, connection, way),
             Action::Write(bytes) => Act::Write(bytes),
+            Action::WriteStream { stream, bytes } => Act::WriteStream { stream, bytes },
             Action::WriteForEver => Act::WriteForEver,
             Action::Close => Act::Close,
         };
@@ -190,6 +190,17 @@ impl World {
         let (own, end) = (flow - application.first_flow, way.sender());
         match payload {
             Payload::Udp(datagram) => application.source.handle_datagram(now, own, end, datagram.number, sent),
+            Payload::Quic(packet) if !packet.datagrams().is_empty() => {
+                for number in packet.datagrams() {
+                    application.source.handle_datagram(now, own, end, number, sent);
+                }
+            }
+            Payload::Quic(_) => {
+                application.source.handle_delivered(now, own, end, bytes);
+                while let Some((stream, bytes)) = self.connections.poll_stream(endpoint) {
+                    application.source.handle_stream(now, own, end, stream, bytes);
+                }
+            }
             Payload::Tcp(_) | Payload::External(_) => application.source.handle_delivered(now, own, end, bytes),
         }
         match application.source.poll_timeout() {

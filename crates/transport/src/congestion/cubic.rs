@@ -17,7 +17,9 @@ use self::linux::Linux;
 use self::rfc9438::Rfc9438;
 use self::version21::Version21;
 use super::hystart::SlowStart;
-use super::{AckSample, CongestionController, Event, HyStart, Kind, Profile, Start, Window, check_beta, share};
+use super::{
+    AckSample, CongestionController, Event, HyStart, Kind, Profile, Standard, Start, Window, check_beta, share,
+};
 
 /// A window that grows as a cubic of the time since the last loss, at least as fast as Reno's (RFC 9438).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -81,6 +83,10 @@ impl Kind for CubicConfig {
         self.beta.get_or_insert(beta);
         self.rule.get_or_insert(rule);
         self.hystart.get_or_insert(hystart);
+    }
+
+    fn standard(&self) -> Option<Standard> {
+        Some(Standard::Cubic)
     }
 
     fn build(&self, start: Start) -> Box<dyn CongestionController> {

@@ -86,8 +86,27 @@ pub trait Kind {
         None
     }
 
+    /// Whether it has dummy segments sent ([`Needs::probes`]), which not every transport has.
+    fn sends_probes(&self) -> bool {
+        false
+    }
+
+    /// Which of the standard algorithms it is, if it is one that libraries have too.
+    fn standard(&self) -> Option<Standard> {
+        None
+    }
+
     /// A controller at the start of a connection; what is not given is that of the classic profile.
     fn build(&self, start: Start) -> Box<dyn CongestionController>;
+}
+
+/// The algorithms that libraries of transports have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standard {
+    /// RFC 5681, with the recovery of its transport.
+    NewReno,
+    /// RFC 9438.
+    Cubic,
 }
 
 /// How a window moves between losses, unless the controller drives: the conformance test holds each kind to it.

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use units::{FieldError, Time};
 
 use super::hystart::SlowStart;
-use super::{AckSample, CongestionController, Event, HyStart, Kind, Profile, Start, Window, check_beta, share};
+use super::{
+    AckSample, CongestionController, Event, HyStart, Kind, Profile, Standard, Start, Window, check_beta, share,
+};
 
 /// Slow start, one segment more per round trip, half the window on loss (RFC 5681).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -32,6 +34,10 @@ impl Kind for NewRenoConfig {
 
     fn resolve(&mut self, _profile: Profile) {
         self.hystart.get_or_insert(HyStart::None);
+    }
+
+    fn standard(&self) -> Option<Standard> {
+        Some(Standard::NewReno)
     }
 
     fn build(&self, start: Start) -> Box<dyn CongestionController> {

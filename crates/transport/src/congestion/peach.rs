@@ -39,6 +39,10 @@ impl Kind for PeachConfig {
         Ok(())
     }
 
+    fn sends_probes(&self) -> bool {
+        true
+    }
+
     fn build(&self, start: Start) -> Box<dyn CongestionController> {
         Box::new(Peach::new(self, start))
     }

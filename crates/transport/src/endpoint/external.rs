@@ -16,8 +16,8 @@ use crate::tcp::{Counters, Info};
 pub struct ExternalConfig {}
 
 impl Kind for ExternalConfig {
-    fn service(&self) -> Service {
-        Service::Outside
+    fn services(&self) -> &'static [Service] {
+        &[Service::Outside]
     }
 
     fn build(&self, _default_packet: u32) -> Arc<dyn Transport> {
@@ -48,7 +48,8 @@ impl Endpoint for ExternalEnd {
                 self.next += 1;
             }
             // What else happens at its end is not known here.
-            Act::Open | Act::Accept | Act::Write(_) | Act::WriteForEver | Act::Close | Act::Read(_) => {}
+            Act::Open | Act::Accept | Act::Write(_) | Act::WriteStream { .. } => {}
+            Act::WriteForEver | Act::Close | Act::Read(_) => {}
         }
     }
 
@@ -102,7 +103,7 @@ mod tests {
             server.act(Time::ZERO, Act::Offer { bytes, ticket, ecn: Ecn::Ect0 });
         }
         let mut sent = Vec::new();
-        server.handle(Time::ZERO, Input::Acted, &mut |payload, copy| sent.push((*payload, copy)));
+        server.handle(Time::ZERO, Input::Acted, &mut |payload, copy| sent.push((payload.clone(), copy)));
         let numbers: Vec<_> =
             sent.iter().map(|(payload, copy)| (payload.sequence(), payload.wire_bytes(), *copy)).collect();
         assert_eq!(numbers, [(0, 1500, 0), (1, 40, 0)]);

@@ -26,6 +26,7 @@ use units::{Bytes, Ecn, FieldError, Time};
 
 use crate::congestion::FindControl;
 use crate::external::ExternalPacket;
+use crate::quic::QuicPacket;
 use crate::tcp::{Counters, Flags, Info, PeerMemory, Segment};
 use crate::udp::Datagram;
 
@@ -34,6 +35,7 @@ units::registry! {
     pub enum TransportConfig: dyn Kind {
         "tcp" => Tcp(TcpConfig) in tcp,
         "udp" => Udp(UdpConfig) in udp,
+        "quic" => Quic(QuicConfig) in quic,
         "external" => External(ExternalConfig) in external,
     }
 }
@@ -50,11 +52,26 @@ pub trait Kind {
     }
 
     /// What it offers to applications.
-    fn service(&self) -> Service;
+    fn services(&self) -> &'static [Service];
+
+    /// Whether a sender tells what the other end has received in order ([`Answer::acknowledged`]), as a proxy asks.
+    fn tells_acknowledged(&self) -> bool {
+        false
+    }
+
+    /// Bytes of the smallest full packet that it can work with.
+    fn least_packet(&self) -> u32 {
+        0
+    }
 
     /// Bytes of its full packet, with all headers, and the option that limits them; `None` where each datagram of the
     /// application is a packet.
     fn full_packet(&self, _default_packet: u32) -> Option<(u32, &'static str)> {
+        None
+    }
+
+    /// Bytes that the largest datagram of an application would have as one of UDP, if it goes within full packets.
+    fn largest_datagram(&self, _default_packet: u32) -> Option<u32> {
         None
     }
 
@@ -78,6 +95,8 @@ pub trait Kind {
 pub enum Service {
     /// A byte stream in each direction.
     Stream,
+    /// Many of them side by side: what one loses holds no other up.
+    Streams,
     /// Datagrams: each arrives whole and on its own, or not at all.
     Datagrams,
     /// The packets of applications that are not part of the run.
@@ -131,12 +150,14 @@ impl TransportConfig {
 }
 
 /// What an IP packet carries, by the transport that made it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Payload {
     /// A TCP segment.
     Tcp(Segment),
     /// A UDP datagram.
     Udp(Datagram),
+    /// A UDP datagram of QUIC.
+    Quic(QuicPacket),
     /// A packet whose bytes are kept outside.
     External(ExternalPacket),
 }
@@ -148,6 +169,7 @@ impl Payload {
         match self {
             Payload::Tcp(segment) => segment.wire_bytes(),
             Payload::Udp(datagram) => datagram.wire_bytes(),
+            Payload::Quic(packet) => packet.wire_bytes(),
             Payload::External(packet) => packet.bytes,
         }
     }
@@ -158,6 +180,7 @@ impl Payload {
         match self {
             Payload::Tcp(segment) => segment.len > 0 && !segment.flags.has(Flags::DUMMY),
             Payload::Udp(_) | Payload::External(_) => true,
+            Payload::Quic(packet) => packet.has_data(),
         }
     }
 
@@ -167,6 +190,7 @@ impl Payload {
         match self {
             Payload::Tcp(segment) => segment.seq,
             Payload::Udp(datagram) => datagram.number,
+            Payload::Quic(packet) => packet.sequence(),
             Payload::External(packet) => packet.number,
         }
     }
@@ -177,6 +201,7 @@ impl Payload {
         match self {
             Payload::Tcp(segment) => segment.ecn,
             Payload::Udp(_) => Ecn::NotEct,
+            Payload::Quic(packet) => packet.ecn,
             Payload::External(packet) => packet.ecn,
         }
     }
@@ -189,6 +214,7 @@ impl Payload {
     pub fn set_ecn(&mut self, ecn: Ecn) {
         match self {
             Payload::Tcp(segment) => segment.ecn = ecn,
+            Payload::Quic(packet) => packet.ecn = ecn,
             Payload::External(packet) => packet.ecn = ecn,
             Payload::Udp(_) => unreachable!("a datagram cannot be marked"),
         }
@@ -204,6 +230,14 @@ pub enum Act {
     Accept,
     /// Has this much more to send; a datagram has this many bytes of payload.
     Write(Bytes),
+    /// Has this to send on a stream of many, and nothing more there. The end that opens the connection numbers them
+    /// from 0, each with the first write on it.
+    WriteStream {
+        /// The stream.
+        stream: u32,
+        /// How much.
+        bytes: Bytes,
+    },
     /// Never runs out of data.
     WriteForEver,
     /// Has written all.
@@ -306,6 +340,12 @@ pub trait Endpoint: Send {
 
     /// Whether this end is done sending: the other end has confirmed that all has arrived, or no more datagrams follow.
     fn has_finished(&self) -> bool;
+
+    /// The next stream of many on which more has arrived in order since it was asked last, and all bytes that have
+    /// arrived there.
+    fn poll_stream(&mut self) -> Option<(u32, u64)> {
+        None
+    }
 
     /// What this end has counted.
     fn counters(&self) -> Counters;

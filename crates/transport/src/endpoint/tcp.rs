@@ -15,8 +15,12 @@ impl Kind for TcpConfig {
         TcpConfig::check(self)
     }
 
-    fn service(&self) -> Service {
-        Service::Stream
+    fn services(&self) -> &'static [Service] {
+        &[Service::Stream]
+    }
+
+    fn tells_acknowledged(&self) -> bool {
+        true
     }
 
     fn full_packet(&self, default_packet: u32) -> Option<(u32, &'static str)> {
@@ -120,6 +124,7 @@ impl Endpoint for TcpEnd {
         let connection = self.connection.as_deref_mut().expect("an application opens first");
         match act {
             Act::Open | Act::Accept | Act::Offer { .. } => {}
+            Act::WriteStream { .. } => unreachable!("a scenario refuses many streams over one"),
             Act::Write(bytes) => connection.write(now, bytes.get()),
             Act::WriteForEver => connection.write_for_ever(now),
             Act::Close => connection.close(),

@@ -10,8 +10,8 @@ pub use crate::udp::UdpConfig;
 use crate::udp::UdpSender;
 
 impl Kind for UdpConfig {
-    fn service(&self) -> Service {
-        Service::Datagrams
+    fn services(&self) -> &'static [Service] {
+        &[Service::Datagrams]
     }
 
     fn build(&self, _default_packet: u32) -> Arc<dyn Transport> {
@@ -40,7 +40,12 @@ impl Endpoint for UdpEnd {
             Act::Write(bytes) => self.sender.write(bytes),
             Act::Close => self.finished = true,
             // Nothing is opened, everything that arrives is read, and a scenario refuses endless data.
-            Act::Open | Act::Accept | Act::WriteForEver | Act::Read(_) | Act::Offer { .. } => {}
+            Act::Open
+            | Act::Accept
+            | Act::WriteForEver
+            | Act::WriteStream { .. }
+            | Act::Read(_)
+            | Act::Offer { .. } => {}
         }
     }
 
@@ -94,7 +99,7 @@ mod tests {
         server.act(Time::ZERO, Act::Write(Bytes::new(172)));
         server.act(Time::ZERO, Act::Write(Bytes::new(20)));
         server.act(Time::ZERO, Act::Close);
-        server.handle(Time::ZERO, Input::Acted, &mut |payload, copy| sent.push((*payload, copy)));
+        server.handle(Time::ZERO, Input::Acted, &mut |payload, copy| sent.push((payload.clone(), copy)));
         assert_eq!(
             sent.iter().map(|(payload, copy)| (payload.wire_bytes(), *copy)).collect::<Vec<_>>(),
             [(200, 0), (48, 0)]

@@ -1,0 +1,219 @@
+//! QUIC in a scenario: what it delivers, how it begins, what it records.
+
+mod util;
+
+use sim::{FlowSummary, Record};
+use util::{LABORATORY, LEO, run, run_in_pieces, scenario};
+
+const QUIC: &str = "flows.0.transport=quic";
+
+fn quic(edits: &[&str]) -> Record {
+    run(LABORATORY, &[&[QUIC], edits].concat())
+}
+
+fn flow(edits: &[&str]) -> FlowSummary {
+    quic(edits).summary.flows[0].clone()
+}
+
+#[test]
+fn it_fills_a_clear_link_as_tcp_does() {
+    let (quic, tcp) = (flow(&[]), run(LABORATORY, &[]).summary.flows[0].clone());
+    // Of 10 Mbit/s: 1,174 of the 1,228 bytes of a packet.
+    assert!(quic.goodput_bps > 0.90 * 10e6 && quic.goodput_bps < 10e6 * 1174.0 / 1228.0, "{quic:?}");
+    assert!((quic.goodput_bps / tcp.goodput_bps - 1.0).abs() < 0.1, "{} {}", quic.goodput_bps, tcp.goodput_bps);
+    assert_eq!((quic.transport.as_str(), quic.congestion.as_deref()), ("quic", Some("cubic")));
+    // The round trip has 80 ms and a queue of as much at most.
+    assert!((0.080..0.170).contains(&quic.rtt_mean_s.unwrap()), "{quic:?}");
+    assert!(quic.cwnd_mean_packets.unwrap() > 80.0);
+}
+
+#[test]
+fn a_run_is_a_function_of_scenario_and_seed() {
+    let lossy = ["channel={kind=\"bernoulli\", loss=\"1 %\"}", "flows.0.count=3"];
+    let first = quic(&lossy).summary;
+    let thread = std::thread::spawn(move || quic(&lossy).summary);
+    assert_eq!(thread.join().unwrap(), first);
+    assert_eq!(run_in_pieces(LABORATORY, &[&[QUIC], &lossy[..]].concat(), 37).summary, first);
+    assert_eq!(quic(&[lossy[0], lossy[1], "record.series=false"]).summary, first);
+    assert_ne!(quic(&[lossy[0], lossy[1], "seed=2"]).summary.digest, first.digest);
+}
+
+#[test]
+fn a_finite_transfer_is_delivered_to_the_byte_and_closed() {
+    let size = "flows.0.traffic={kind=\"bulk\", size=\"1 MB\"}";
+    for (channel, loses) in [("clear", false), ("{kind=\"bernoulli\", loss=\"3 %\"}", true)] {
+        let summary = quic(&[size, &format!("channel={channel}"), "flows.0.count=3"]).summary;
+        for flow in &summary.flows {
+            assert_eq!(flow.delivered_bytes, 1_000_000);
+            assert!(flow.completion_s.is_some(), "{flow:?}");
+            let lost = (flow.loss_ratio.unwrap() * flow.sent_packets as f64).round() as u64;
+            assert!(lost > 0 || !loses, "{flow:?}");
+            assert!(flow.retransmitted_packets >= lost / 2, "{flow:?}");
+            // Loss is told by order, and here nothing overtakes: only probes of the tail can be in vain.
+            assert!(flow.spurious_retransmissions <= 3, "{flow:?}");
+        }
+        assert_eq!(summary.conservation.in_flight, 0);
+    }
+}
+
+/// One way takes 40 ms. The handshake takes a round trip before data; a client that resumes sends them at once.
+#[test]
+fn data_leave_after_a_round_trip_or_at_once() {
+    let first = |mode: &str| {
+        let handshake = format!("flows.0.transport.handshake={mode}");
+        flow(&[&handshake, "flows.0.transport.pacing=false"]).first_packet_s.unwrap()
+    };
+    let (one, zero) = (first("1-rtt"), first("0-rtt"));
+    assert!((0.120..0.135).contains(&one), "{one}");
+    assert!((0.040..0.050).contains(&zero), "{zero}");
+}
+
+#[test]
+fn every_controller_carries_it() {
+    for kind in transport::CongestionConfig::ALL {
+        let edits = [format!("flows.0.transport.congestion={kind}"), "duration=10 s".to_owned()];
+        let edits = [QUIC, &edits[0], &edits[1]];
+        match *kind {
+            // Its code comes from a script.
+            "external" => continue,
+            "peach" => {
+                let error = scenario(LABORATORY, &edits).check().unwrap_err().to_string();
+                assert!(error.starts_with("flows.0.transport.congestion: peach has dummy segments sent"), "{error}");
+            }
+            _ => {
+                let flow = run(LABORATORY, &edits).summary.flows[0].clone();
+                assert!(flow.goodput_bps > 5e6, "{kind}: {flow:?}");
+                assert_eq!(flow.congestion.as_deref(), Some(*kind));
+            }
+        }
+    }
+}
+
+/// The library's CUBIC and NewReno beside ours, on a link with a short queue.
+#[test]
+fn the_librarys_controllers_do_what_ours_do() {
+    for kind in ["cubic", "newreno"] {
+        let goodput = |whose: &str| {
+            let edits =
+                [format!("flows.0.transport={{kind=\"quic\", congestion=\"{kind}\", controllers=\"{whose}\"}}")];
+            run(LABORATORY, &[&edits[0], "duration=60 s"]).summary.flows[0].goodput_bps
+        };
+        let (own, noq) = (goodput("own"), goodput("noq"));
+        assert!((own / noq - 1.0).abs() < 0.1, "{kind}: {own:.0} and {noq:.0} bit/s");
+    }
+}
+
+#[test]
+fn fewer_acknowledgments_are_sent_where_asked() {
+    let packets = |every: u32| {
+        let record = quic(&[&format!("flows.0.transport.ack_every={every}")]);
+        let flow = &record.summary.flows[0];
+        (record.summary.conservation.created - flow.sent_packets) as f64 / flow.received_packets as f64
+    };
+    let shares = [1, 2, 10].map(packets);
+    let expected = [1.0, 0.5, 0.1];
+    for (share, expected) in shares.into_iter().zip(expected) {
+        assert!((0.9 * expected..1.35 * expected).contains(&share), "{shares:?}");
+    }
+}
+
+/// Of 43 packets at once the link lets one go each millisecond: the mean waits 21 ms, unless the pacer spreads them.
+#[test]
+fn pacing_and_the_initial_window_are_options() {
+    let size = "flows.0.traffic={kind=\"bulk\", size=\"50 kB\"}";
+    let of = |options: &str| flow(&[size, &format!("flows.0.transport={{kind=\"quic\", {options}}}")]);
+    let (paced, unpaced) = (of("initial_window=60"), of("initial_window=60, pacing=false"));
+    let waits = |flow: &FlowSummary| flow.one_way_delay_mean_s.unwrap() - 0.041;
+    assert!(waits(&paced) < 0.003, "{paced:?}");
+    assert!((0.018..0.025).contains(&waits(&unpaced)), "{unpaced:?}");
+    let ten = of("initial_window=10, pacing=false");
+    // Two round trips more: 10, 20 and 13 packets.
+    let longer = ten.completion_s.unwrap() - unpaced.completion_s.unwrap();
+    assert!((0.1..0.17).contains(&longer), "{ten:?} {unpaced:?}");
+}
+
+#[test]
+fn marks_slow_the_sender_without_a_loss() {
+    let queue = "last_hop.queue={kind=\"droptail\", mark_above=\"20 ms\"}";
+    let room = "last_hop.scheduler.buffer=4 bdp";
+    for kind in ["cubic", "newreno", "dctcp", "prague"] {
+        let transport = format!("flows.0.transport={{kind=\"quic\", ecn=true, congestion=\"{kind}\"}}");
+        let summary = run(LABORATORY, &[&transport, queue, room, "duration=60 s"]).summary;
+        let flow = &summary.flows[0];
+        assert!(flow.marked_packets > 0, "{kind}: {flow:?}");
+        assert_eq!((flow.retransmitted_packets, summary.conservation.dropped), (0, 0), "{kind}: {flow:?}");
+        assert!(flow.goodput_bps > 5e6, "{kind}: {flow:?}");
+    }
+    let without = run(LABORATORY, &[QUIC, queue, room]).summary;
+    assert_eq!(without.flows[0].marked_packets, 0);
+}
+
+#[test]
+fn a_voice_goes_by_datagrams() {
+    let voice = "flows.0.traffic={kind=\"voice\"}";
+    let flow = |transport: &str| run(LABORATORY, &[voice, transport, "duration=30 s"]).summary.flows[0].clone();
+    let (quic, udp) = (flow("flows.0.transport={kind=\"quic\", datagrams=true}"), flow("flows.0.transport=udp"));
+    // Those that were written before the handshake was over share packets.
+    assert_eq!(quic.delivered_bytes, udp.delivered_bytes);
+    assert!((0..10).contains(&(udp.received_packets - quic.received_packets)), "{quic:?}");
+    assert!((quic.mos.unwrap() - udp.mos.unwrap()).abs() < 0.05, "{:?} {:?}", quic.voice, udp.voice);
+    assert_eq!((quic.retransmitted_packets, quic.lost_late), (0, udp.lost_late));
+}
+
+#[test]
+fn the_last_hop_with_harq_carries_it_where_the_blocks_are_large_enough() {
+    let error = scenario(LEO, &[QUIC]).check().unwrap_err().to_string();
+    assert!(error.starts_with("flows.0.transport.packet: ") && error.contains("1228 B"), "{error}");
+    assert!(error.contains("last_hop.harq.block"), "{error}");
+}
+
+#[test]
+fn wrong_options_are_refused_by_name() {
+    let refused = [
+        ("flows.0.transport={kind=\"quik\"}", "flows.0.transport.kind", "did you mean \"quic\"?"),
+        ("flows.0.transport={kind=\"quic\", pacin=true}", "flows.0.transport.pacin", "did you mean \"pacing\"?"),
+        ("flows.0.transport={kind=\"quic\", packet=\"1000 B\"}", "flows.0.transport.packet", "from 1228 B"),
+        ("flows.0.transport={kind=\"quic\", handshake=\"2-rtt\"}", "flows.0.transport.handshake", "1-rtt"),
+        ("flows.0.transport={kind=\"quic\", ack_every=0}", "flows.0.transport.ack_every", "1"),
+        ("flows.0.transport={kind=\"quic\", max_ack_delay=\"0 s\"}", "flows.0.transport.max_ack_delay", "1 ms"),
+        (
+            "flows.0.transport={kind=\"quic\", controllers=\"noq\", congestion=\"bbr\"}",
+            "flows.0.transport.controllers",
+            "noq has CUBIC and NewReno",
+        ),
+        ("flows.0.transport={kind=\"quic\", datagrams=true}", "flows.0.transport.kind", "cannot carry bulk"),
+        (
+            "flows.0.pep={delay=\"10 ms\", transport={kind=\"quic\"}}",
+            "flows.0.pep.transport.kind",
+            "a proxy cannot relay over quic, over tcp it can",
+        ),
+    ];
+    for (edit, field, says) in refused {
+        let error = scenario(LABORATORY, &[edit]).check().expect_err(edit).to_string();
+        assert!(error.starts_with(&format!("{field}")) && error.contains(says), "{edit}: {error}");
+    }
+}
+
+/// Head-of-line blocking: over one byte stream a lost packet holds up every object behind it, over streams of their own
+/// only its own. Both have the same transport, and a window that lets a page of 40 objects go at once.
+#[test]
+fn a_loss_holds_up_one_object_and_not_those_behind_it() {
+    let responses = |requests: &str| {
+        let traffic = format!(
+            "flows.0.traffic={{kind=\"web\", requests=\"{requests}\", main=\"1 kB\", embedded=\"1 kB\", \
+             objects={{kind=\"constant\", count=40}}, pages=1, parsing=\"10 ms\"}}"
+        );
+        let quic = "flows.0.transport={kind=\"quic\", initial_window=200, pacing=false}";
+        let users = ["flows.0.count=100", "flows.0.start_spread=40 s", "duration=60 s", "last_hop.rate=100 Mbit/s"];
+        let edits = [&[quic, &traffic, "channel={kind=\"bernoulli\", loss=\"2 %\"}"], &users[..]].concat();
+        let flows = run(LABORATORY, &edits).summary.flows;
+        let times = flows.iter().map(|flow| flow.web.unwrap());
+        assert!(times.clone().all(|web| web.pages == 1 && web.responses == 41));
+        times.map(|web| web.response_mean_s.unwrap()).sum::<f64>() / flows.len() as f64
+    };
+    let (free, held) = (responses("multiplexed"), responses("pipelined"));
+    assert!(free < 0.9 * held, "{free} {held}");
+    let error = scenario(LABORATORY, &["flows.0.traffic={kind=\"web\", requests=\"multiplexed\"}"]).check();
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("tcp cannot carry web, quic can"), "{error}");
+}

@@ -1,0 +1,183 @@
+//! A connection of QUIC as one end of a flow.
+
+use std::sync::Arc;
+
+use units::FieldError;
+
+use super::{Kind, Service, Transport};
+use crate::quic::LEAST_PACKET;
+pub use crate::quic::QuicConfig;
+
+/// The short header with the longest packet number, the frame of the datagram, and the tag.
+const DATAGRAM_OVERHEAD: u32 = 1 + 8 + 4 + 9 + 16;
+
+impl Kind for QuicConfig {
+    fn check(&self) -> Result<(), FieldError> {
+        QuicConfig::check(self)
+    }
+
+    fn services(&self) -> &'static [Service] {
+        if self.datagrams { &[Service::Datagrams] } else { &[Service::Stream, Service::Streams] }
+    }
+
+    fn largest_datagram(&self, default_packet: u32) -> Option<u32> {
+        self.datagrams.then(|| self.packet_bytes(default_packet) - DATAGRAM_OVERHEAD)
+    }
+
+    fn least_packet(&self) -> u32 {
+        LEAST_PACKET
+    }
+
+    fn full_packet(&self, default_packet: u32) -> Option<(u32, &'static str)> {
+        Some((self.packet_bytes(default_packet), "packet"))
+    }
+
+    fn resolve(&mut self, default_packet: u32) {
+        *self = self.resolved(default_packet);
+    }
+
+    fn check_registered(&self, controllers: &[String]) -> Result<(), FieldError> {
+        self.congestion.entry().check_registered(controllers).map_err(|error| error.within("congestion"))
+    }
+
+    #[cfg(not(target_family = "wasm"))]
+    fn build(&self, default_packet: u32) -> Arc<dyn Transport> {
+        end::build(self.resolved(default_packet))
+    }
+
+    #[cfg(target_family = "wasm")]
+    fn build(&self, _default_packet: u32) -> Arc<dyn Transport> {
+        unreachable!("refused where options are checked")
+    }
+}
+
+#[cfg(not(target_family = "wasm"))]
+mod end {
+    use std::sync::Arc;
+
+    use units::{Duration, FieldError, Time};
+
+    use super::QuicConfig;
+    use crate::congestion::FindControl;
+    use crate::endpoint::{Act, Answer, Endpoint, Input, Payload, Told, Transport, Wake};
+    use crate::quic::connection::{Connection, Settings};
+    use crate::tcp::{Counters, Info};
+
+    pub(super) fn build(config: QuicConfig) -> Arc<dyn Transport> {
+        let packet = config.packet_bytes(0);
+        Arc::new(Quic { settings: Arc::new(Settings { config, packet }) })
+    }
+
+    /// The connections of the flows of an entry.
+    #[derive(Debug)]
+    struct Quic {
+        settings: Arc<Settings>,
+    }
+
+    impl Transport for Quic {
+        fn congestion(&self) -> Option<&'static str> {
+            Some(self.settings.config.congestion.kind())
+        }
+
+        fn supplied(&self, find: &mut FindControl<'_>) -> Result<Option<Arc<dyn Transport>>, FieldError> {
+            let mut config = self.settings.config.clone();
+            config.congestion.entry_mut().supply(find).map_err(|error| error.within("congestion"))?;
+            Ok(Some(build(config)))
+        }
+
+        fn payload_bytes(&self) -> u32 {
+            self.settings.payload_bytes()
+        }
+
+        fn end(&self, entropy: u64, _holds_reads: bool) -> Box<dyn Endpoint> {
+            Box::new(QuicEnd { settings: Arc::clone(&self.settings), entropy, told: Told::NEVER, connection: None })
+        }
+    }
+
+    /// One end of a connection, which takes up no room before it is opened or accepted.
+    struct QuicEnd {
+        settings: Arc<Settings>,
+        entropy: u64,
+        told: Told,
+        connection: Option<Box<Connection>>,
+    }
+
+    impl QuicEnd {
+        fn open(&mut self, now: Time, opens: bool) {
+            let connection = Connection::new(Arc::clone(&self.settings), now, self.entropy, opens);
+            self.connection = Some(Box::new(connection));
+        }
+    }
+
+    impl Endpoint for QuicEnd {
+        fn act(&mut self, now: Time, act: Act) {
+            match act {
+                Act::Open => return self.open(now, true),
+                Act::Accept => return self.open(now, false),
+                _ => {}
+            }
+            let connection = self.connection.as_deref_mut().expect("an application opens first");
+            match act {
+                Act::Write(bytes) => connection.write(Some(bytes.get())),
+                Act::WriteForEver => connection.write(None),
+                Act::WriteStream { stream, bytes } => connection.write_stream(stream, bytes.get()),
+                Act::Close => connection.close(),
+                Act::Open | Act::Accept | Act::Read(_) | Act::Offer { .. } => {}
+            }
+        }
+
+        fn handle(&mut self, now: Time, input: Input<'_>, send: &mut dyn FnMut(&Payload, u32)) -> Answer {
+            let Some(connection) = self.connection.as_deref_mut() else {
+                return Answer { delivered: 0, acknowledged: 0, window: None, wake: Wake::Unchanged };
+            };
+            match input {
+                Input::Packet(Payload::Quic(packet)) => connection.handle_packet(now, packet),
+                Input::Packet(_) => unreachable!("a packet of another transport"),
+                Input::Timeout => {
+                    self.told.expire();
+                    connection.handle_timeout(now);
+                }
+                Input::Acted => {}
+            }
+            connection.work();
+            while let Some((packet, copy)) = connection.poll_transmit(now) {
+                send(&Payload::Quic(packet), copy);
+            }
+            Answer {
+                delivered: connection.delivered_bytes(),
+                acknowledged: 0,
+                window: Some(connection.window()),
+                // Its pacer counts in fractions of a nanosecond: what is due at once is due at the next instant.
+                wake: self.told.tell(connection.poll_timeout().max(now + Duration::from_nanos(1))),
+            }
+        }
+
+        fn has_received(&self, sequence: u64) -> bool {
+            self.connection.as_ref().is_some_and(|connection| connection.has_received(sequence))
+        }
+
+        fn is_open(&self) -> bool {
+            self.connection.as_ref().is_some_and(|connection| connection.is_open())
+        }
+
+        fn has_been_closed(&self) -> bool {
+            self.connection.as_ref().is_some_and(|connection| connection.has_been_closed())
+        }
+
+        fn has_finished(&self) -> bool {
+            self.connection.as_ref().is_some_and(|connection| connection.has_finished())
+        }
+
+        fn poll_stream(&mut self) -> Option<(u32, u64)> {
+            self.connection.as_mut()?.poll_stream()
+        }
+
+        fn counters(&self) -> Counters {
+            self.connection.as_ref().map(|connection| connection.counters()).unwrap_or_default()
+        }
+
+        fn info(&self) -> Option<Info> {
+            self.connection.as_ref().map(|connection| connection.info())
+        }
+    }
+}

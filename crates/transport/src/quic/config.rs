@@ -1,0 +1,156 @@
+//! The options of QUIC.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Duration, FieldError};
+
+use crate::congestion::CongestionConfig;
+use crate::profile::Profile;
+
+/// QUIC: streams or datagrams over one connection, encrypted in the field, with loss detection of its own (RFC 9000).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct QuicConfig {
+    /// The congestion controller; by default CUBIC, with the constants of RFC 9438.
+    pub congestion: CongestionConfig,
+    /// Whose code the controller is: this project's, which TCP uses too, or the QUIC library's.
+    pub controllers: Controllers,
+    /// Bytes of a full packet with IPv4 and UDP headers, at least 1228; by default the path's default packet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packet: Option<Bytes>,
+    /// Whether a round trip passes before data do.
+    pub handshake: HandshakeMode,
+    /// Each write of the application is a datagram, which is not sent again (RFC 9221); without it, a byte stream.
+    pub datagrams: bool,
+    /// Congestion window at the start, in packets (RFC 9002 section 7.2).
+    #[schemars(range(min = 1, max = 10_000))]
+    pub initial_window: u32,
+    /// Space packets at 1.25 times the window per round trip (RFC 9002 section 7.7); controllers that set a rate, such
+    /// as BBR, pace in any case.
+    pub pacing: bool,
+    /// Packets that one acknowledgment answers (RFC 9000 section 13.2.2); more than 2 asks for the extension
+    /// draft-ietf-quic-ack-frequency.
+    #[schemars(range(min = 1, max = 1000))]
+    pub ack_every: u32,
+    /// How long an acknowledgment may wait for a second packet (RFC 9000 section 18.2).
+    pub max_ack_delay: Duration,
+    /// Packets by which others may overtake one that is not taken for lost (RFC 9002 section 6.1.1).
+    #[schemars(range(min = 3, max = 100_000))]
+    pub packet_threshold: u32,
+    /// Explicit congestion notification (RFC 9000 section 13.4): acknowledgments count marks.
+    pub ecn: bool,
+    /// What the receiver takes of a stream, and of all of them, before the application reads.
+    pub receive_window: Bytes,
+}
+
+/// Whose code a congestion controller is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Controllers {
+    /// This project's, each of `congestion`.
+    #[default]
+    Own,
+    /// CUBIC and NewReno of noq-proto, with its constants.
+    Noq,
+}
+
+/// Whether a round trip passes before data do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum HandshakeMode {
+    /// The handshake comes first.
+    #[default]
+    #[serde(rename = "1-rtt")]
+    OneRtt,
+    /// The client has a ticket of an earlier connection, and data leave with its first packet (RFC 9001 section 4.6).
+    #[serde(rename = "0-rtt")]
+    ZeroRtt,
+}
+
+impl Default for QuicConfig {
+    fn default() -> QuicConfig {
+        QuicConfig {
+            congestion: CongestionConfig::default(),
+            controllers: Controllers::Own,
+            packet: None,
+            handshake: HandshakeMode::OneRtt,
+            datagrams: false,
+            initial_window: 10,
+            pacing: true,
+            ack_every: 2,
+            max_ack_delay: MAX_ACK_DELAY,
+            packet_threshold: 3,
+            ecn: false,
+            receive_window: Bytes::new(64 << 20),
+        }
+    }
+}
+
+/// RFC 9000 section 14.1: a datagram with an Initial packet has 1,200 bytes, and IPv4 and UDP headers.
+pub(crate) const LEAST_PACKET: u32 = 1_200 + units::IPV4_UDP_HEADER_BYTES;
+/// RFC 9000 section 18.2.
+pub(crate) const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
+/// RFC 9000 section 18.2: 2^14 ms.
+const MOST_ACK_DELAY: Duration = Duration::from_millis(1 << 14);
+
+impl QuicConfig {
+    /// Refuses values that no connection can work with.
+    ///
+    /// # Errors
+    /// The field, what was given and what is allowed.
+    pub fn check(&self) -> Result<(), FieldError> {
+        if cfg!(target_family = "wasm") {
+            return Err(FieldError::new("kind", "quic does not run in a page: it runs in `transorbit run`"));
+        }
+        if let Some(packet) = self.packet.filter(|packet| !(LEAST_PACKET.into()..=65_535).contains(&packet.get())) {
+            return Err(FieldError::new("packet", format!("{packet} is not from {LEAST_PACKET} B to 65535 B")));
+        }
+        let numbers = [
+            ("initial_window", self.initial_window, 1, 10_000, "packets"),
+            ("ack_every", self.ack_every, 1, 1_000, "packets"),
+            ("packet_threshold", self.packet_threshold, 3, 100_000, "packets"),
+        ];
+        for (name, value, least, most, unit) in numbers {
+            if !(least..=most).contains(&value) {
+                return Err(FieldError::new(name, format!("{value} is not from {least} to {most} {unit}")));
+            }
+        }
+        if !(Duration::from_millis(1)..MOST_ACK_DELAY).contains(&self.max_ack_delay) {
+            let message = format!("{} is not from 1 ms to less than {MOST_ACK_DELAY}", self.max_ack_delay);
+            return Err(FieldError::new("max_ack_delay", message));
+        }
+        let window = self.receive_window;
+        if !(1 << 14..=1 << 32).contains(&window.get()) {
+            let message = format!("{window} is not from {} to {}", Bytes::new(1 << 14), Bytes::new(1 << 32));
+            return Err(FieldError::new("receive_window", message));
+        }
+        self.check_congestion()
+    }
+
+    fn check_congestion(&self) -> Result<(), FieldError> {
+        let (entry, kind) = (self.congestion.entry(), self.congestion.kind());
+        entry.check().map_err(|error| error.within("congestion"))?;
+        if self.controllers == Controllers::Noq && entry.standard().is_none() {
+            let message = format!("noq has CUBIC and NewReno, and congestion is {kind}");
+            return Err(FieldError::new("controllers", message));
+        }
+        if entry.sends_probes() {
+            let message = format!("{kind} has dummy segments sent, and a QUIC sender has none: it needs tcp");
+            return Err(FieldError::new("congestion", message));
+        }
+        Ok(())
+    }
+
+    /// Bytes of a full packet where the default packet has `default_packet`.
+    pub(crate) fn packet_bytes(&self, default_packet: u32) -> u32 {
+        self.packet.map_or(default_packet, |packet| packet.get() as u32).max(LEAST_PACKET)
+    }
+
+    /// With nothing left open.
+    pub(crate) fn resolved(&self, default_packet: u32) -> QuicConfig {
+        QuicConfig {
+            congestion: self.congestion.resolved(Profile::Classic),
+            packet: Some(Bytes::new(self.packet_bytes(default_packet).into())),
+            ..self.clone()
+        }
+    }
+}

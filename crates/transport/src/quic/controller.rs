@@ -1,0 +1,510 @@
+//! Our congestion controllers behind the library's trait, and the library's own beside them.
+//!
+//! The library counts bytes and tells of each packet; ours count segments, which here are packets, and are told of each
+//! acknowledgment ([`AckSample`]) and of what else happens ([`Event`]). What is the sender's part with TCP stands here:
+//! a reduction begins with the first loss of a packet that was sent after the one before began, takes the window to the
+//! threshold at once, and ends when a packet sent since has arrived (RFC 9002 section 7.3.2); persistent congestion
+//! (section 7.6) is TCP's time-out.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration as StdDuration, Instant};
+
+use noq_proto::RttEstimator;
+use noq_proto::congestion::{Controller, ControllerFactory, ControllerMetrics, CubicConfig, NewRenoConfig};
+use units::{Duration, Time};
+
+use super::clock::Clock;
+use super::config::{Controllers, QuicConfig};
+use super::rate::{Ledger, Sent};
+use crate::congestion::{AckSample, Cause, Congestion, CongestionController, Event, Needs, Standard, Start};
+use crate::state::CongestionState;
+
+/// What a controller is made for.
+#[derive(Clone, Debug)]
+pub(super) struct Facts {
+    pub config: QuicConfig,
+    /// Bytes of a full UDP payload.
+    pub mtu: u32,
+    pub entropy: u64,
+    pub clock: Clock,
+}
+
+/// A controller and what its sender knows: shared by the connection, which tells it, and the end, which asks.
+pub(super) struct Core {
+    facts: Facts,
+    control: Control,
+    pub ledger: Ledger,
+    news: News,
+    /// The window before the reduction, its threshold, and when it began; until a packet sent since has arrived.
+    recovery: Option<Recovery>,
+    prior: Option<(u32, u32)>,
+    established: bool,
+    /// Packets with marks by the last acknowledgment, and those that the controller was told of.
+    marks: [u64; 2],
+    pub rtt: Rtt,
+    /// Reductions for losses and for persistent congestion.
+    pub reductions: u64,
+    pub timeouts: u64,
+}
+
+enum Control {
+    Own { controller: Box<dyn CongestionController>, needs: Needs, takes_marks: bool },
+    Noq(Box<dyn Controller>),
+}
+
+/// A reduction under way.
+#[derive(Clone, Copy)]
+struct Recovery {
+    since: Time,
+    state: CongestionState,
+}
+
+/// What an acknowledgment has brought so far.
+#[derive(Default)]
+struct News {
+    delivered: u32,
+    lost: u32,
+    in_flight_before: u32,
+    newest: Option<Sent>,
+}
+
+/// Round-trip times, smoothed as in RFC 9002 section 5.3 without the acknowledgment's delay.
+#[derive(Debug, Default)]
+pub(super) struct Rtt {
+    pub smoothed: Option<Duration>,
+    pub variation: Duration,
+    pub min: Option<Duration>,
+    pub samples: u64,
+    pub sum: Duration,
+}
+
+impl Rtt {
+    fn add(&mut self, sample: Duration) {
+        self.samples += 1;
+        self.sum += sample;
+        self.min = Some(self.min.map_or(sample, |min| min.min(sample)));
+        let Some(smoothed) = self.smoothed else {
+            (self.smoothed, self.variation) = (Some(sample), sample / 2);
+            return;
+        };
+        let deviation = smoothed.max(sample).saturating_sub(smoothed.min(sample));
+        self.variation = (self.variation * 3 + deviation) / 4;
+        self.smoothed = Some((smoothed * 7 + sample) / 8);
+    }
+}
+
+/// Where the library's pacer lets everything through.
+const UNPACED: u64 = 1 << 50;
+/// RFC 9002 section 7.2: the least window, in packets.
+const LEAST_WINDOW: u32 = 2;
+
+impl Core {
+    pub fn new(facts: Facts) -> Core {
+        Core {
+            control: Control::new(&facts),
+            facts,
+            ledger: Ledger::new(),
+            news: News::default(),
+            recovery: None,
+            prior: None,
+            established: false,
+            marks: [0; 2],
+            rtt: Rtt::default(),
+            reductions: 0,
+            timeouts: 0,
+        }
+    }
+
+    /// The window in packets.
+    pub fn window(&self) -> u32 {
+        match &self.control {
+            Control::Own { controller, .. } => controller.window().size,
+            Control::Noq(theirs) => (theirs.window() / u64::from(self.facts.mtu)) as u32,
+        }
+    }
+
+    /// The slow start threshold in packets, if there is one.
+    pub fn threshold(&self) -> Option<u32> {
+        let most = crate::congestion::Window::NO_THRESHOLD;
+        match &self.control {
+            Control::Own { controller, .. } => Some(controller.window().threshold).filter(|packets| *packets != most),
+            Control::Noq(theirs) => {
+                let packets = theirs.metrics().ssthresh? / u64::from(self.facts.mtu);
+                Some(packets as u32).filter(|_| packets < u64::from(most))
+            }
+        }
+    }
+
+    pub fn state(&self) -> CongestionState {
+        self.recovery.map_or(CongestionState::Open, |recovery| recovery.state)
+    }
+
+    /// When [`Core::handle_timeout`] is to be called.
+    pub fn timer(&self) -> Time {
+        match &self.control {
+            Control::Own { controller, needs, .. } if needs.timer => controller.poll_timeout().unwrap_or(Time::MAX),
+            _ => Time::MAX,
+        }
+    }
+
+    pub fn handle_timeout(&mut self, now: Time) {
+        if self.timer() <= now {
+            self.tell(now, Event::Timeout { in_flight: self.ledger.in_flight });
+        }
+    }
+
+    /// The other end has counted so many packets with marks.
+    pub fn count_marks(&mut self, marked: u64) {
+        self.marks[0] = self.marks[0].max(marked);
+    }
+
+    /// The rate at which packets are spaced, in bytes per second; `None` leaves it to the library.
+    fn pacing_rate(&self) -> Option<u64> {
+        match &self.control {
+            Control::Own { controller, needs, .. } if needs.paces && controller.pacing_rate().is_some() => {
+                controller.pacing_rate().map(|rate| (rate.as_bps() / 8).max(1))
+            }
+            _ => (!self.facts.config.pacing).then_some(UNPACED),
+        }
+    }
+
+    fn tell(&mut self, now: Time, event: Event) {
+        if let Control::Own { controller, .. } = &mut self.control {
+            controller.on_event(now, &event);
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        match &self.control {
+            Control::Own { needs, .. } => *needs,
+            Control::Noq(_) => Needs::default(),
+        }
+    }
+
+    fn sent(&mut self, now: Time, number: u64) {
+        if self.ledger.in_flight == 0 {
+            let last_sent = self.ledger.last_sent;
+            self.tell(now, Event::Starts { app_limited: true, last_sent });
+        }
+        self.ledger.send(now, number);
+        if self.needs().sent {
+            self.tell(now, Event::Sent { in_flight: self.ledger.in_flight });
+        }
+    }
+
+    fn acked(&mut self, number: u64, at: Time) {
+        if self.news.delivered == 0 {
+            self.news.in_flight_before = self.ledger.in_flight;
+        }
+        self.news.delivered += 1;
+        let newest = self.ledger.deliver(number, at);
+        if newest.is_some_and(|sent| self.news.newest.is_none_or(|known| sent.at >= known.at)) {
+            self.news.newest = newest;
+        }
+    }
+
+    fn lost(&mut self, now: Time, number: u64) {
+        self.news.lost += 1;
+        if let Some(lost) = self.ledger.lose(number).filter(|_| self.needs().rates) {
+            self.tell(now, Event::Lost(lost));
+        }
+    }
+
+    /// An acknowledgment is over: `in_flight` bytes are left, and the application may have had nothing more to send.
+    fn end_acks(&mut self, now: Time, in_flight: u64, app_limited: bool) {
+        // Packets of the handshake leave with their keys, and nobody tells.
+        self.ledger.in_flight = self.ledger.in_flight.min(in_flight.div_ceil(20) as u32);
+        let News { delivered, lost, in_flight_before, newest } = std::mem::take(&mut self.news);
+        let Some(newest) = newest else { return };
+        let sample = now.since(newest.at);
+        self.rtt.add(sample);
+        let (srtt, min_rtt) = (self.rtt.smoothed.unwrap_or_default(), self.rtt.min.unwrap_or_default());
+        if !std::mem::replace(&mut self.established, true) {
+            self.tell(now, Event::Established { srtt });
+        }
+        if self.recovery.is_some_and(|recovery| newest.at > recovery.since) {
+            self.recovery = None;
+            self.tell(now, Event::Recovered);
+        }
+        let rate = self.needs().rates.then(|| self.ledger.sample(now, &newest, min_rtt));
+        let (una, nxt) = self.ledger.span();
+        let [counted, told] = &mut self.marks;
+        let marked = (*counted - std::mem::replace(told, *counted)) as u32;
+        let state = self.state();
+        if let Control::Own { controller, takes_marks, .. } = &mut self.control {
+            let marked = if *takes_marks { marked } else { 0 };
+            controller.on_ack(&AckSample {
+                now,
+                acked: delivered,
+                delivered,
+                lost,
+                delivered_total: self.ledger.delivered,
+                lost_total: self.ledger.lost,
+                in_flight_before,
+                in_flight: self.ledger.in_flight,
+                una,
+                nxt,
+                rtt: Some(sample),
+                srtt,
+                min_rtt,
+                rate,
+                may_grow: state == CongestionState::Open,
+                window_limited: !app_limited,
+                state,
+                ece: marked > 0,
+                marked,
+                marked_bytes: u64::from(marked) * u64::from(self.facts.mtu),
+                paced: self.facts.config.pacing,
+                mss: self.facts.mtu,
+            });
+        }
+        if app_limited {
+            self.ledger.on_app_limited();
+        }
+    }
+
+    /// The newest packet of those that are lost or marked was sent at `sent`.
+    fn congested(&mut self, now: Time, sent: Time, persistent: bool, marked: bool) {
+        let is_new = self.recovery.is_none_or(|recovery| sent > recovery.since);
+        let Control::Own { controller, needs, takes_marks } = &mut self.control else {
+            if is_new {
+                let state = if marked { CongestionState::Cwr } else { CongestionState::Recovery };
+                self.recovery = Some(Recovery { since: now, state });
+                self.count(persistent, marked);
+            }
+            return;
+        };
+        if marked && *takes_marks || !is_new && !persistent {
+            return;
+        }
+        let drives = needs.drives;
+        let (cause, state) = match (persistent, marked) {
+            (true, _) => (Cause::Timeout, CongestionState::Loss),
+            (false, true) => (Cause::Mark, CongestionState::Cwr),
+            (false, false) => (Cause::Loss, CongestionState::Recovery),
+        };
+        let window = *controller.window();
+        if is_new {
+            self.prior = Some((window.size, window.threshold));
+        }
+        let congestion = Congestion {
+            now,
+            cause,
+            from: window.size,
+            in_flight: self.ledger.in_flight,
+            srtt: self.rtt.smoothed.unwrap_or_default(),
+            min_rtt: self.rtt.min.unwrap_or_default(),
+            mss: self.facts.mtu,
+        };
+        controller.on_event(now, &Event::Congestion(congestion));
+        if persistent {
+            controller.window_mut().collapse(LEAST_WINDOW);
+            controller.on_event(now, &Event::TimedOut);
+        } else if !drives {
+            let window = controller.window_mut();
+            window.size = window.size.min(window.threshold).max(LEAST_WINDOW);
+        }
+        self.recovery = Some(Recovery { since: now, state });
+        self.count(persistent, marked);
+    }
+
+    fn count(&mut self, persistent: bool, marked: bool) {
+        if persistent {
+            self.timeouts += 1;
+        } else if !marked {
+            self.reductions += 1;
+        }
+    }
+
+    /// All that was taken for lost has arrived after all.
+    fn undo(&mut self, now: Time) {
+        let Some((size, threshold)) = self.prior.take() else { return };
+        let Control::Own { controller, needs, .. } = &mut self.control else { return };
+        if !needs.drives {
+            let window = controller.window_mut();
+            window.size = window.size.max(size);
+            window.threshold = window.threshold.max(threshold);
+        }
+        self.recovery = None;
+        controller.on_event(now, &Event::Undone);
+    }
+}
+
+impl Control {
+    fn new(facts: &Facts) -> Control {
+        let Facts { config, mtu, entropy, clock } = facts;
+        let bytes = u64::from(config.initial_window) * u64::from(*mtu);
+        let (now, payload) = (clock.instant(Time::ZERO), *mtu as u16);
+        if config.controllers == Controllers::Own {
+            let start = Start {
+                mss: *mtu,
+                window: config.initial_window,
+                counting_limit: u32::MAX,
+                entropy: *entropy,
+                by_acknowledgment: false,
+                of_2007: false,
+                timestamps: false,
+            };
+            let entry = config.congestion.entry();
+            let controller = entry.build(start);
+            let takes_marks = config.ecn && entry.marks().is_some();
+            return Control::Own { needs: controller.needs(), controller, takes_marks };
+        }
+        Control::Noq(if config.congestion.entry().standard() == Some(Standard::Cubic) {
+            let mut theirs = CubicConfig::default();
+            theirs.initial_window(bytes);
+            Arc::new(theirs).build(now, payload)
+        } else {
+            let mut theirs = NewRenoConfig::default();
+            theirs.initial_window(bytes);
+            Arc::new(theirs).build(now, payload)
+        })
+    }
+}
+
+/// What the library holds of a [`Core`].
+#[derive(Clone)]
+pub(super) struct Shared(pub Arc<Mutex<Core>>);
+
+impl Shared {
+    pub fn new(core: Core) -> Shared {
+        Shared(Arc::new(Mutex::new(core)))
+    }
+
+    pub fn core(&self) -> MutexGuard<'_, Core> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands on to the library's own controller, if it is that.
+    fn theirs(core: &mut Core, tell: impl FnOnce(&mut dyn Controller)) {
+        if let Control::Noq(theirs) = &mut core.control {
+            tell(&mut **theirs);
+        }
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("window", &self.core().window()).finish_non_exhaustive()
+    }
+}
+
+impl ControllerFactory for Shared {
+    fn build(self: Arc<Self>, _now: Instant, _current_mtu: u16) -> Box<dyn Controller> {
+        Box::new(Shared::clone(&self))
+    }
+}
+
+impl Controller for Shared {
+    fn on_sent(&mut self, now: Instant, bytes: u64, largest_pn: u64) {
+        Shared::theirs(&mut self.core(), |theirs| theirs.on_sent(now, bytes, largest_pn));
+    }
+
+    fn on_packet_sent(&mut self, now: Instant, bytes: u16, pn: u64) {
+        let mut core = self.core();
+        let at = core.facts.clock.time(now);
+        core.sent(at, pn);
+        Shared::theirs(&mut core, |theirs| theirs.on_packet_sent(now, bytes, pn));
+    }
+
+    fn on_cwnd_limited(&mut self) {
+        Shared::theirs(&mut self.core(), |theirs| theirs.on_cwnd_limited());
+    }
+
+    fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, pn: u64, app_limited: bool, rtt: &RttEstimator) {
+        let mut core = self.core();
+        let at = core.facts.clock.time(sent);
+        core.acked(pn, at);
+        Shared::theirs(&mut core, |theirs| theirs.on_ack(now, sent, bytes, pn, app_limited, rtt));
+    }
+
+    fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, largest: Option<u64>) {
+        let mut core = self.core();
+        let at = core.facts.clock.time(now);
+        core.end_acks(at, in_flight, app_limited);
+        Shared::theirs(&mut core, |theirs| theirs.on_end_acks(now, in_flight, app_limited, largest));
+    }
+
+    fn on_congestion_event(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        is_persistent_congestion: bool,
+        is_ecn: bool,
+        lost_bytes: u64,
+        largest_lost_pn: u64,
+    ) {
+        let mut core = self.core();
+        let clock = core.facts.clock;
+        core.congested(clock.time(now), clock.time(sent), is_persistent_congestion, is_ecn);
+        Shared::theirs(&mut core, |theirs| {
+            theirs.on_congestion_event(now, sent, is_persistent_congestion, is_ecn, lost_bytes, largest_lost_pn);
+        });
+    }
+
+    fn on_packet_lost(&mut self, lost_bytes: u16, pn: u64, now: Instant) {
+        let mut core = self.core();
+        let at = core.facts.clock.time(now);
+        core.lost(at, pn);
+        Shared::theirs(&mut core, |theirs| theirs.on_packet_lost(lost_bytes, pn, now));
+    }
+
+    fn on_spurious_congestion_event(&mut self) {
+        let mut core = self.core();
+        let now = core.ledger.last_sent.unwrap_or(Time::ZERO);
+        core.undo(now);
+        Shared::theirs(&mut core, |theirs| theirs.on_spurious_congestion_event());
+    }
+
+    fn on_mtu_update(&mut self, new_mtu: u16) {
+        Shared::theirs(&mut self.core(), |theirs| theirs.on_mtu_update(new_mtu));
+    }
+
+    fn on_ack_frequency_update(&mut self, threshold: u64, max_ack_delay: StdDuration) {
+        Shared::theirs(&mut self.core(), |theirs| theirs.on_ack_frequency_update(threshold, max_ack_delay));
+    }
+
+    fn window(&self) -> u64 {
+        let core = self.core();
+        match &core.control {
+            Control::Noq(theirs) => theirs.window(),
+            // What a controller holds back waits until something on its way has arrived.
+            Control::Own { controller, .. } if controller.window().holds => 1,
+            Control::Own { controller, .. } => u64::from(controller.window().size) * u64::from(core.facts.mtu),
+        }
+    }
+
+    fn metrics(&self) -> ControllerMetrics {
+        let core = self.core();
+        let mut metrics = ControllerMetrics::default();
+        if let Control::Noq(theirs) = &core.control {
+            metrics = theirs.metrics();
+            metrics.pacing_rate = metrics.pacing_rate.or(core.pacing_rate());
+            return metrics;
+        }
+        let mtu = u64::from(core.facts.mtu);
+        metrics.congestion_window = u64::from(core.window()) * mtu;
+        metrics.ssthresh = core.threshold().map(|packets| u64::from(packets) * mtu);
+        metrics.pacing_rate = core.pacing_rate();
+        metrics
+    }
+
+    /// For a path that the connection has moved to: there it begins anew (RFC 9000 section 9.4).
+    fn clone_box(&self) -> Box<dyn Controller> {
+        let mut core = self.core();
+        core.control = Control::new(&core.facts);
+        (core.ledger, core.recovery, core.established) = (Ledger::new(), None, false);
+        drop(core);
+        Box::new(self.clone())
+    }
+
+    fn initial_window(&self) -> u64 {
+        self.window()
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}

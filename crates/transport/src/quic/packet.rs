@@ -1,0 +1,80 @@
+//! A UDP datagram of QUIC, with its bytes.
+
+use std::sync::Arc;
+
+use units::{Ecn, IPV4_UDP_HEADER_BYTES};
+
+/// A UDP datagram that carries QUIC packets. Unlike a segment it has its bytes: only the protocol can read them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuicPacket {
+    /// UDP datagrams that the sender sent before it.
+    pub number: u64,
+    /// The congestion mark of its IP header.
+    pub ecn: Ecn,
+    /// What of the application it carries.
+    pub content: Content,
+    /// The UDP payload.
+    pub bytes: Arc<[u8]>,
+}
+
+/// What of the application a packet carries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Content {
+    /// Nothing.
+    #[default]
+    None,
+    /// Data of streams: where the first of them begin, as [`place`] says.
+    Stream(u64),
+    /// Datagrams (RFC 9221), numbered in the order of the writes.
+    Datagrams {
+        /// The first of them.
+        first: u64,
+        /// How many.
+        count: u32,
+    },
+}
+
+/// Bits of an offset in [`place`]: streams up to 4 TiB, and a million of them.
+const OFFSET_BITS: u32 = 42;
+
+/// One number for a place in one of the streams of a connection: the stream's number above, the offset below.
+pub(super) fn place(stream: u64, offset: u64) -> u64 {
+    stream << OFFSET_BITS | offset
+}
+
+/// The stream and the offset of a [`place`].
+pub(super) fn stream_and_offset(place: u64) -> (u64, u64) {
+    (place >> OFFSET_BITS, place & ((1 << OFFSET_BITS) - 1))
+}
+
+impl QuicPacket {
+    /// Bytes of the whole IP packet.
+    #[inline]
+    pub fn wire_bytes(&self) -> u32 {
+        IPV4_UDP_HEADER_BYTES + self.bytes.len() as u32
+    }
+
+    /// Whether it carries data of the application.
+    #[inline]
+    pub fn has_data(&self) -> bool {
+        self.content != Content::None
+    }
+
+    /// Where its first data begin, the number of its first datagram, or its own number if it carries neither.
+    #[inline]
+    pub fn sequence(&self) -> u64 {
+        match self.content {
+            Content::None => self.number,
+            Content::Stream(place) => place,
+            Content::Datagrams { first, .. } => first,
+        }
+    }
+
+    /// The numbers of its datagrams.
+    pub fn datagrams(&self) -> std::ops::Range<u64> {
+        match self.content {
+            Content::Datagrams { first, count } => first..first + u64::from(count),
+            Content::None | Content::Stream(_) => 0..0,
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Packets that were sent, and the delivery rates measured with them (draft-cheng-iccrg-delivery-rate-estimation).
+
+use std::collections::VecDeque;
+
+use units::{Duration, Time};
+
+use crate::congestion::{LostSegment, RateSample};
+
+/// A packet that was sent and whose fate is not known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sent {
+    number: u64,
+    pub at: Time,
+    delivered_at: Time,
+    first_sent_at: Time,
+    delivered: u64,
+    lost: u64,
+    tx_in_flight: u32,
+    app_limited: bool,
+    settled: bool,
+}
+
+/// What is on its way and what has become of the rest, in packets that ask for an acknowledgment.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    sent: VecDeque<Sent>,
+    pub in_flight: u32,
+    pub delivered: u64,
+    pub lost: u64,
+    pub last_sent: Option<Time>,
+    arrived_to: u64,
+    next: u64,
+    delivered_at: Time,
+    first_sent_at: Time,
+    app_limited_until: Option<u64>,
+}
+
+/// After this time a packet's fate is known: nothing is taken for lost later than 9/8 round trips after others arrived.
+const SETTLED: Duration = Duration::from_secs(60);
+
+impl Ledger {
+    pub fn new() -> Ledger {
+        Ledger {
+            sent: VecDeque::new(),
+            in_flight: 0,
+            delivered: 0,
+            lost: 0,
+            last_sent: None,
+            arrived_to: 0,
+            next: 0,
+            delivered_at: Time::ZERO,
+            first_sent_at: Time::ZERO,
+            app_limited_until: Some(0),
+        }
+    }
+
+    /// A packet goes out.
+    pub fn send(&mut self, now: Time, number: u64) {
+        if self.in_flight == 0 {
+            self.delivered_at = now;
+            self.first_sent_at = now;
+        }
+        self.in_flight += 1;
+        self.last_sent = Some(now);
+        self.next = self.next.max(number + 1);
+        self.sent.push_back(Sent {
+            number,
+            at: now,
+            delivered_at: self.delivered_at,
+            first_sent_at: self.first_sent_at,
+            delivered: self.delivered,
+            lost: self.lost,
+            tx_in_flight: self.in_flight,
+            app_limited: self.app_limited_until.is_some(),
+            settled: false,
+        });
+    }
+
+    /// A packet has arrived.
+    pub fn deliver(&mut self, number: u64, at: Time) -> Option<Sent> {
+        self.in_flight = self.in_flight.saturating_sub(1);
+        self.delivered += 1;
+        self.arrived_to = self.arrived_to.max(number + 1);
+        self.settle(number, Some(at))
+    }
+
+    /// A packet is taken for lost.
+    pub fn lose(&mut self, number: u64) -> Option<LostSegment> {
+        self.in_flight = self.in_flight.saturating_sub(1);
+        self.lost += 1;
+        let Sent { tx_in_flight, lost, app_limited, .. } = self.settle(number, None)?;
+        Some(LostSegment { tx_in_flight, lost_since: (self.lost - lost) as u32, app_limited })
+    }
+
+    /// Takes out packet `number`. The handshake's packets have numbers of their own: `at` tells them apart.
+    fn settle(&mut self, number: u64, at: Option<Time>) -> Option<Sent> {
+        let is_it = |sent: &Sent| sent.number == number && at.is_none_or(|at| sent.at == at) && !sent.settled;
+        let guess = self.sent.partition_point(|sent| sent.number < number);
+        let place = match self.sent.get(guess) {
+            Some(sent) if is_it(sent) => guess,
+            _ => self.sent.iter().position(is_it)?,
+        };
+        self.sent[place].settled = true;
+        let sent = self.sent[place];
+        // Packets of the handshake that nobody acknowledges any more do not stay for ever.
+        while self.sent.front().is_some_and(|front| front.settled || front.at + SETTLED < sent.at) {
+            self.sent.pop_front();
+        }
+        Some(sent)
+    }
+
+    /// The rate measured by the newest packet of an acknowledgment.
+    pub fn sample(&mut self, now: Time, newest: &Sent, min_rtt: Duration) -> RateSample {
+        if self.app_limited_until.is_some_and(|until| self.delivered > until) {
+            self.app_limited_until = None;
+        }
+        self.delivered_at = now;
+        self.first_sent_at = newest.at;
+        let send_phase = newest.at.since(newest.first_sent_at);
+        let interval = send_phase.max(now.since(newest.delivered_at));
+        RateSample {
+            delivered: (self.delivered - newest.delivered) as u32,
+            lost: (self.lost - newest.lost) as u32,
+            prior_delivered: newest.delivered,
+            tx_in_flight: newest.tx_in_flight,
+            interval: (interval >= min_rtt && !interval.is_zero()).then_some(interval),
+            app_limited: newest.app_limited,
+            retransmitted: false,
+        }
+    }
+
+    /// The application has nothing more to send while the path has room.
+    pub fn on_app_limited(&mut self) {
+        self.app_limited_until = Some((self.delivered + u64::from(self.in_flight)).max(1));
+    }
+
+    /// One past the newest packet known to have arrived, and the number of the next: a round trip is over when the
+    /// former passes what the latter was.
+    pub fn span(&self) -> (u64, u64) {
+        (self.arrived_to, self.next)
+    }
+}

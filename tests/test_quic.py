@@ -1,0 +1,82 @@
+"""QUIC from Python and from the command line: a flow over it, its packets, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import transorbit as to
+from transorbit import packets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Outcome
+
+ROOT = Path(__file__).parents[1]
+LAB = ROOT / "scenarios/lab-fixed.toml"
+
+
+def lab(**edits: object) -> to.Result:
+    quic = {"flows.0.transport": {"kind": "quic"}, "duration": "5 s"}
+    return (
+        to.Scenario.load(LAB).replace({**quic, **{key.replace("__", "."): value for key, value in edits.items()}}).run()
+    )
+
+
+def test_a_flow_is_summarised_as_one_of_tcp() -> None:
+    result = lab()
+    (flow,) = result.summary["flows"]
+
+    assert (flow["transport"], flow["congestion"]) == ("quic", "cubic")
+    assert flow["goodput_bps"] > 0.7 * 50e6
+    assert flow["rtt_mean_s"] > 0.1
+    assert result.series["cwnd_packets"].max() > 400
+    assert lab().summary == result.summary
+
+
+def test_the_captured_packets_have_quics_sizes() -> None:
+    result = lab(record__packets="pcapng")
+    (flow,) = result.summary["flows"]
+    seen = packets.read(result.captures["receiver"])
+
+    assert set(seen["protocol"]) == {"udp"}
+    sent, received = (seen.filter(seen["source"].str.starts_with(f"10.{net}.")) for net in (128, 0))
+    assert received["bytes"].max() == 14 + 1228
+    # The first packets both ways have datagrams of 1,200 bytes (RFC 9000 section 14.1).
+    assert [rows["payload_bytes"][0] for rows in (received, sent)] == [1200, 1200]
+    # All packets with data, and three of the handshake or so.
+    assert 0 <= received.height - flow["received_packets"] < 30
+
+
+def test_pages_over_three_protocols() -> None:
+    scenario = to.Scenario.load(ROOT / "scenarios/quic-web.toml").replace({"duration": "30 s"})
+    flows = [flow for flow in scenario.run().summary["flows"] if flow.get("web")]
+
+    assert [flow["transport"] for flow in flows] == ["quic", "tcp", "tcp"]
+    assert all(flow["web"]["pages"] >= 5 for flow in flows)
+
+
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        ("pacin=true", 'did you mean "pacing"?'),
+        ("congestion=peach", "peach has dummy segments sent"),
+        ("packet=600 B", "from 1228 B"),
+    ],
+)
+def test_what_cannot_be_is_told_in_a_line(option: str, says: str, command: Callable[..., Outcome]) -> None:
+    outcome = command("check", LAB, "--set", "flows.0.transport=quic", "--set", f"flows.0.transport.{option}")
+
+    assert outcome.code == 2
+    assert says in outcome.err
+    assert len(outcome.err.strip().splitlines()) == 1
+
+
+def test_lists_name_it(command: Callable[..., Outcome]) -> None:
+    listed = json.loads(command("list", "transports", "--json").out)
+
+    assert "quic" in json.dumps(listed)
