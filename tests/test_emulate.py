@@ -48,6 +48,7 @@ while True:
     there.sendall(there.recv(100))
     there.close()
 """
+SIX = 'create_server(("", 7000), family=socket.AF_INET6)'
 ASK = """
 import socket, time
 since = time.monotonic()
@@ -116,6 +117,24 @@ def test_a_connection_takes_the_round_trip_of_the_path_and_replays_with_the_same
         [PROGRAM, "replay", "result", "--json"], cwd=scenario.parent, capture_output=True, text=True, check=True
     )
     assert json.loads(again.stdout)["digest"] == summary["digest"]
+
+
+@here_only
+def test_ipv6_crosses_blocks_that_are_smaller_than_its_packets(scenario: Path) -> None:
+    (scenario.parent / "ask6.py").write_text(ASK.replace('"server"', '"fd66::1"'))
+    scenario.write_text(scenario.read_text().replace('kind = "none"', 'kind = "fec"'))
+    (scenario.parent / "echo.py").write_text(ECHO.replace('create_server(("", 7000))', SIX))
+    server = f"{sys.executable} echo.py"
+    short = emulate(scenario, "--json", "--", "true")
+    cut = emulate(
+        scenario, "--set", "last_hop.segmentation={}", "--server", server, "--json", "--", sys.executable, "ask6.py"
+    )
+    summary = json.loads(cut.stdout[cut.stdout.index("{") :])
+
+    assert "the programs had IPv4 only: packets of at most 1115 B fit" in short.stdout
+    assert summary["last_hop"]["cut_packets"] > 0, "of the simulated flow, and of those of the program that are long"
+    assert summary["flows"][0]["delivered_bytes"] > 0
+    assert "IPv4" not in str(summary["warnings"])
 
 
 @here_only
