@@ -19,7 +19,7 @@ SYNC := $(UV) sync --frozen --inexact
 PAGE ?= page
 WASM := wasm32-unknown-unknown
 
-.PHONY: help setup demo test hunt package audit bench page page-check page-charts validation cross-validation \
+.PHONY: help setup demo test hunt package audit bench bench-emulate page page-check page-charts validation cross-validation emulation-validation \
 	reference notebooks docs pictures format clean
 
 help: ## List what there is to make
@@ -93,6 +93,14 @@ validation: setup ## Judge every claim of the papers, and write the tables and f
 
 cross-validation: setup ## Hold TCP's goodput against a Linux kernel, ns-2 and ns-3
 	$(BIN)/python validation/cross_validation.py
+
+emulation-validation: setup ## Hold kernel TCP, browser and other programs over `emulate` against our models (Linux, iperf3)
+	$(SYNC) --group emulation
+	$(BIN)/python validation/emulation/programs.py
+	$(BIN)/python validation/emulation/iperf.py
+
+bench-emulate: setup ## Measure what an emulation carries, and write benches/EMULATE.md (Linux, iperf3, an idle machine)
+	$(BIN)/python benches/emulate.py
 
 reference: setup ## Write docs/reference from the program
 	$(BIN)/python -m transorbit._reference docs/reference

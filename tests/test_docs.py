@@ -239,7 +239,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     project = tmp_path_factory.mktemp("project")
     shutil.copytree(ROOT / "docs", project / "docs", ignore=lambda *_: {DRAWN.name, DRAWN.stem})
     (project / "benches").mkdir()
-    for name in ("zensical.toml", "benches/RESULTS.md", *(page.name for page in ROOT.glob("*.md"))):
+    for name in (
+        "zensical.toml",
+        "benches/RESULTS.md",
+        "benches/EMULATE.md",
+        *(page.name for page in ROOT.glob("*.md")),
+    ):
         shutil.copy(ROOT / name, project / name)
     build = [sys.executable, "-m", "zensical", "build", "--clean", "--strict"]
     done = subprocess.run(build, cwd=project, capture_output=True, text=True, check=False, timeout=300)

@@ -48,6 +48,7 @@ while True:
     there.sendall(there.recv(100))
     there.close()
 """
+SIX = 'create_server(("", 7000), family=socket.AF_INET6)'
 ASK = """
 import socket, time
 since = time.monotonic()
@@ -119,13 +120,28 @@ def test_a_connection_takes_the_round_trip_of_the_path_and_replays_with_the_same
 
 
 @here_only
+def test_ipv6_crosses_blocks_that_are_smaller_than_its_packets(scenario: Path) -> None:
+    (scenario.parent / "ask6.py").write_text(ASK.replace('"server"', '"fd66::1"'))
+    scenario.write_text(scenario.read_text().replace('kind = "none"', 'kind = "fec"'))
+    (scenario.parent / "echo.py").write_text(ECHO.replace('create_server(("", 7000))', SIX))
+    server = f"{sys.executable} echo.py"
+    short = emulate(scenario, "--json", "--", "true")
+    cut = emulate(
+        scenario, "--set", "last_hop.segmentation={}", "--server", server, "--json", "--", sys.executable, "ask6.py"
+    )
+    summary = json.loads(cut.stdout[cut.stdout.index("{") :])
+
+    assert "the programs had IPv4 only: packets of at most 1115 B fit" in short.stdout
+    assert summary["last_hop"]["cut_packets"] > 0, "of the simulated flow, and of those of the program that are long"
+    assert summary["flows"][0]["delivered_bytes"] > 0
+    assert "IPv4" not in str(summary["warnings"])
+
+
+@here_only
 def test_the_exit_code_is_that_of_the_command_wherever_it_runs(scenario: Path) -> None:
     for at in ("user", "user-0", "users", "server"):
         assert emulate(scenario, "--at", at, "--quiet", "--", "sh", "-c", "exit 7", check=False).returncode == 7
-    missing = emulate(scenario, "--quiet", "--", "no-such-program", check=False)
-
-    assert missing.returncode == 127
-    assert "no-such-program" in missing.stderr
+    assert emulate(scenario, "--quiet", "--", "sh", "-c", "kill -9 $$", check=False).returncode == 128 + 9
 
 
 KILLS = 20
@@ -211,6 +227,19 @@ def test_the_scenarios_duration_ends_the_command(scenario: Path) -> None:
         (["--dscp", "46=video", "--", "true"], "last_hop.classes has voice"),
         (["--dscp", "64=voice", "--", "true"], "a code point is 0 to 63"),
         (["--serve", "x", "--", "true"], "PORT, PORT:HOST or PORT:HOST:PORT is expected"),
+        (["--serve", "80", "--serve", "80:localhost:8080", "--", "true"], "port 80 was given twice"),
+        (["--", "no-such-program"], "no-such-program: there is no such program"),
+        (
+            [
+                "--set",
+                'last_hop.harq={ kind = "fec", block = "60 B" }',
+                "--set",
+                'flows.1={ transport = { kind = "external" }, traffic = { kind = "external" } }',
+                "--",
+                "true",
+            ],
+            "packets of at most 60 B fit, IPv4 needs 68 B",
+        ),
         (["--at", "moon", "--", "true"], "one of server, user, users, user-0 is expected"),
     ],
 )

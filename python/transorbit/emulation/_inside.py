@@ -36,7 +36,8 @@ _IFF_TUN, _IFF_NO_PI, _IFF_VNET_HDR, _IFF_UP = 0x0001, 0x1000, 0x4000, 0x1
 _OFFLOADS = 0x01 | 0x02 | 0x04 | 0x08
 _OFFLOADS_UDP = _OFFLOADS | 0x20 | 0x40
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _SIOCSIFADDR, _SIOCSIFNETMASK = 0x8913, 0x8914, 0x8916, 0x891C
-_SIOCSIFMTU, _SIOCSIFTXQLEN, _SIOCGIFINDEX = 0x8922, 0x8943, 0x8933
+_SIOCSIFMTU, _SIOCGIFINDEX = 0x8922, 0x8933
+_RTM_NEWLINK, _NLM_REQUEST, _NLM_ACK, _IFLA_TXQLEN = 16, 1, 4, 13
 # Frames that wait for us: a sender does not notice that a device is busy, and what finds no room never comes to us.
 _WAITING = 10_000
 _DEVICE = "sat0"
@@ -71,18 +72,29 @@ def enter_namespaces() -> None:
             return call("unshare", kinds)
         except OSError as error:
             if error.errno != errno.EPERM:
-                raise RefusedError(f"cannot make network namespaces: {error.strerror}") from None
+                raise RefusedError(_closed(error)) from None
     try:
         call("unshare", kinds | _NEWUSER)
     except OSError as error:
         raise RefusedError(_closed(error)) from None
-    write("/proc/self/setgroups", "deny")
-    write("/proc/self/uid_map", f"{user} {user} 1")
-    write("/proc/self/gid_map", f"{group} {group} 1")
+    try:
+        write("/proc/self/setgroups", "deny")
+        write("/proc/self/uid_map", f"{user} {user} 1")
+        write("/proc/self/gid_map", f"{group} {group} 1")
+    except OSError as error:
+        raise RefusedError(
+            f"cannot map user {user} into a user namespace ({error.strerror}): a user without capabilities has to be "
+            "another than root"
+        ) from None
     return None
 
 
 def _closed(error: OSError) -> str:
+    if error.errno in {errno.ENOSPC, errno.EUSERS}:
+        limits = "/proc/sys/user/max_{user,net,mnt,pid}_namespaces"
+        return f"no more namespaces are allowed: a limit in {limits} is reached; `sysctl` as root raises it"
+    if error.errno == errno.EINVAL:
+        return "the kernel lacks namespaces: it needs CONFIG_USER_NS, CONFIG_NET_NS and CONFIG_PID_NS"
     settings = {
         "/proc/sys/kernel/unprivileged_userns_clone": ("0", "sysctl kernel.unprivileged_userns_clone=1"),
         "/proc/sys/user/max_user_namespaces": ("0", "sysctl user.max_user_namespaces=10000"),
@@ -121,6 +133,17 @@ def bring_up(name: str, sock: socket.socket) -> None:
     fcntl.ioctl(sock, _SIOCSIFFLAGS, request(name, struct.pack("H", flags | _IFF_UP)))
 
 
+def lengthen_queue(index: int) -> None:
+    """Sets how many frames wait at a device: by rtnetlink(7), as netdevice(7) lets only root of the host do it."""
+    body = struct.pack("BxHiIIHHI", socket.AF_UNSPEC, 0, index, 0, 0, 8, _IFLA_TXQLEN, _WAITING)
+    header = struct.pack("IHHII", 16 + len(body), _RTM_NEWLINK, _NLM_REQUEST | _NLM_ACK, 1, 0)
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as sock:
+        sock.send(header + body)
+        (error,) = struct.unpack_from("i", sock.recv(4096), 16)
+    if error:
+        raise OSError(-error, os.strerror(-error), "rtnetlink")
+
+
 def make_device(addresses: list[str], mtu: int) -> int:
     """A TUN device in the network namespace of this process with these addresses (ADDRESS/PREFIX): its descriptor."""
     try:
@@ -137,8 +160,9 @@ def make_device(addresses: list[str], mtu: int) -> int:
             fcntl.ioctl(device, _TUNSETOFFLOAD, offloads)
             break
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        fcntl.ioctl(sock, _SIOCSIFTXQLEN, request(_DEVICE, struct.pack("i", _WAITING)))
         fcntl.ioctl(sock, _SIOCSIFMTU, request(_DEVICE, struct.pack("i", mtu)))
+        (index,) = struct.unpack_from("i", fcntl.ioctl(sock, _SIOCGIFINDEX, request(_DEVICE)), 16)
+        lengthen_queue(index)
         bring_up("lo", sock)
         for interface in map(ipaddress.ip_interface, addresses):
             if interface.version == 4:
@@ -148,7 +172,6 @@ def make_device(addresses: list[str], mtu: int) -> int:
         bring_up(_DEVICE, sock)
         for interface in map(ipaddress.ip_interface, addresses):
             if interface.version == 6:
-                (index,) = struct.unpack_from("i", fcntl.ioctl(sock, _SIOCGIFINDEX, request(_DEVICE)), 16)
                 address = struct.pack("16sIi", interface.ip.packed, interface.network.prefixlen, index)
                 with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as sock6:
                     fcntl.ioctl(sock6, _SIOCSIFADDR, address)
@@ -249,7 +272,12 @@ class Inside:
                 if family == socket.AF_INET6:
                     sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                sock.bind(("", port))
+                try:
+                    sock.bind(("", port))
+                except OSError as error:
+                    raise RefusedError(
+                        f"serve: port {port} cannot be had at the server's address: {error.strerror}"
+                    ) from None
                 if kind == socket.SOCK_STREAM:
                     sock.listen(128)
                 made.append(sock.detach())

@@ -6,6 +6,7 @@ import contextlib
 import ipaddress
 import json
 import re
+import shutil
 import signal
 import socket
 import struct
@@ -95,7 +96,8 @@ def emulate(
     simulation = started.simulation
     users = _users(simulation)
     mtu = _mtu(simulation)
-    targets = [_target(service) for service in serve]
+    targets = _targets(serve)
+    _check_command(command)
     classes = _classes(ready, dscp or {})
     emulation = _core.Emulation()
     task = _task(users, mtu, list(command), at, server, [port for port, _ in targets])
@@ -206,6 +208,19 @@ def _task(
         "server": ["/bin/sh", "-c", server] if server else None,
         "ports": ports,
     }
+
+
+def _check_command(command: Sequence[str]) -> None:
+    if not command or not shutil.which(command[0]):
+        raise ValueError(f"{command[0] if command else 'the command'}: there is no such program that may be run")
+
+
+def _targets(serve: Sequence[str]) -> list[tuple[int, tuple[str, int]]]:
+    targets = [_target(service) for service in serve]
+    ports = [port for port, _ in targets]
+    if twice := next((port for port in ports if ports.count(port) > 1), None):
+        raise ValueError(f"serve: port {twice} was given twice; the server has one address")
+    return targets
 
 
 def _target(service: str) -> tuple[int, tuple[str, int]]:
