@@ -5,16 +5,25 @@
 
 use std::sync::OnceLock;
 
+use multiversion::multiversion;
 use rand::Rng;
 
 /// A stream of independent standard normal numbers.
 pub(crate) struct Normals {
     rng: Box<dyn Rng + Send>,
     layers: &'static Layers,
-    /// Words drawn ahead; the generator serves no other stream.
-    words: [u64; AHEAD],
+    ahead: Ahead,
     /// The index of the first unused word.
     next: usize,
+}
+
+/// Words drawn ahead, which is possible because the generator serves no other stream.
+struct Ahead {
+    words: [u64; AHEAD],
+    /// The number of each word.
+    numbers: [f64; AHEAD],
+    /// A bit for each word whose number must be compared with the curve.
+    outside: u64,
 }
 
 const AHEAD: usize = 64;
@@ -22,53 +31,59 @@ const AHEAD: usize = 64;
 impl Normals {
     pub(crate) fn new(rng: Box<dyn Rng + Send>) -> Normals {
         static LAYERS: OnceLock<Layers> = OnceLock::new();
-        Normals { rng, layers: LAYERS.get_or_init(Layers::new), words: [0; AHEAD], next: AHEAD }
+        let ahead = Ahead { words: [0; AHEAD], numbers: [0.0; AHEAD], outside: 0 };
+        Normals { rng, layers: LAYERS.get_or_init(Layers::new), ahead, next: AHEAD }
     }
 
     /// The next number, by the ziggurat of Marsaglia and Tsang (2000) with 256 layers, with the layer and the abscissa taken
     /// from different bits of a draw (Doornik 2005).
     #[inline]
     pub(crate) fn draw(&mut self) -> f64 {
-        loop {
-            let word = self.word();
-            match self.layers.core(word) {
-                Ok(x) => return x,
-                Err(x) => {
-                    if let Some(x) = self.beyond_the_core(word, x) {
-                        return x;
-                    }
-                }
-            }
-        }
+        self.run(1)[0]
     }
 
     /// Fills `out` with the next numbers.
-    pub(crate) fn fill(&mut self, out: &mut [f64]) {
-        let mut done = 0;
-        while done < out.len() {
+    pub(crate) fn fill(&mut self, mut out: &mut [f64]) {
+        while !out.is_empty() {
+            let run = self.run(out.len());
+            let (filled, rest) = out.split_at_mut(run.len());
+            filled.copy_from_slice(run);
+            out = rest;
+        }
+    }
+
+    /// Some of the next numbers: at least one, at most `most`.
+    #[inline]
+    pub(crate) fn run(&mut self, most: usize) -> &[f64] {
+        let mut core = (self.ahead.outside >> (self.next % AHEAD)).trailing_zeros() as usize;
+        if core == 0 || self.next == AHEAD {
+            core = self.settle();
+        }
+        let end = (self.next + core.min(most)).min(AHEAD);
+        let run = &self.ahead.numbers[self.next..end];
+        self.next = end;
+        run
+    }
+
+    /// Draws the next words, and decides about a first number outside of the core; how many numbers are in the core
+    /// then.
+    #[cold]
+    fn settle(&mut self) -> usize {
+        loop {
             if self.next == AHEAD {
                 self.refill();
             }
-            let mut cut = None;
-            let mut used = 0;
-            for (&word, x) in self.words[self.next..].iter().zip(&mut out[done..]) {
-                used += 1;
-                match self.layers.core(word) {
-                    Ok(core) => *x = core,
-                    Err(x) => {
-                        cut = Some((word, x));
-                        break;
-                    }
-                }
+            let core = (self.ahead.outside >> self.next).trailing_zeros() as usize;
+            if core > 0 {
+                return core;
             }
-            self.next += used;
-            done += used;
-            if let Some((word, x)) = cut {
-                done -= 1;
-                if let Some(x) = self.beyond_the_core(word, x) {
-                    out[done] = x;
-                    done += 1;
-                }
+            let (word, x) = (self.ahead.words[self.next], self.ahead.numbers[self.next]);
+            self.next += 1;
+            if let Some(x) = self.beyond_the_core(word, x) {
+                // In the place of the last word that it took.
+                self.next -= 1;
+                self.ahead.numbers[self.next] = x;
+                self.ahead.outside &= !(1 << self.next);
             }
         }
     }
@@ -101,29 +116,22 @@ impl Normals {
         }
     }
 
-    #[inline]
     fn word(&mut self) -> u64 {
-        match self.words.get(self.next) {
-            Some(&word) => {
-                self.next += 1;
-                word
-            }
-            None => {
-                self.refill();
-                self.next = 1;
-                self.words[0]
-            }
+        if self.next == AHEAD {
+            self.refill();
         }
+        self.next += 1;
+        self.ahead.words[self.next - 1]
     }
 
     /// Draws the next words.
-    #[cold]
     fn refill(&mut self) {
         let mut bytes = [0; 8 * AHEAD];
         self.rng.fill_bytes(&mut bytes);
-        for (word, bytes) in self.words.iter_mut().zip(bytes.as_chunks().0) {
+        for (word, bytes) in self.ahead.words.iter_mut().zip(bytes.as_chunks().0) {
             *word = u64::from_le_bytes(*bytes);
         }
+        self.ahead.outside = look_up(self.layers, &self.ahead.words, &mut self.ahead.numbers);
         self.next = 0;
     }
 }
@@ -143,15 +151,6 @@ struct Layers {
 }
 
 impl Layers {
-    /// The number of a draw, or the abscissa if it must be compared with the curve.
-    #[inline]
-    fn core(&self, word: u64) -> Result<f64, f64> {
-        let layer = (word & 0xff) as usize;
-        // From -1 to 1 times the edge: a power of two moves between the factors without rounding.
-        let x = (word as i64 >> 11) as f64 * self.scaled_edge[layer];
-        if x.abs() < self.edge[layer + 1] { Ok(x) } else { Err(x) }
-    }
-
     fn new() -> Layers {
         let mut edge = [0.0; 257];
         edge[0] = AREA / density(TAIL);
@@ -162,6 +161,40 @@ impl Layers {
         let scaled_edge = std::array::from_fn(|i| edge[i] * (1.0 / (1u64 << 52) as f64));
         Layers { scaled_edge, edge, height: edge.map(density) }
     }
+}
+
+/// The numbers of words, or their abscissas where they must be compared with the curve, with a bit for each of these.
+/// On processors with wider registers these are used, with the same rounding.
+#[multiversion(targets("x86_64+avx2"))]
+fn look_up(layers: &Layers, words: &[u64; AHEAD], numbers: &mut [f64; AHEAD]) -> u64 {
+    look_up_here(layers, words, numbers)
+}
+
+/// In registers as wide as the caller is compiled for.
+#[inline(always)]
+fn look_up_here(layers: &Layers, words: &[u64; AHEAD], numbers: &mut [f64; AHEAD]) -> u64 {
+    let mut outside = 0;
+    for (words, numbers) in words.as_chunks::<4>().0.iter().zip(numbers.as_chunks_mut::<4>().0) {
+        let layer = words.map(|word| (word & 0xff) as usize);
+        let (scale, edge) = (layer.map(|layer| layers.scaled_edge[layer]), layer.map(|layer| layers.edge[layer + 1]));
+        let x: [f64; 4] = std::array::from_fn(|lane| abscissa(words[lane]) * scale[lane]);
+        let over: [u64; 4] = std::array::from_fn(|lane| u64::from(x[lane].abs() >= edge[lane]) << (60 + lane));
+        outside = outside >> 4 | over[0] | over[1] | over[2] | over[3];
+        *numbers = x;
+    }
+    outside
+}
+
+/// The upper 53 bits of a word as a signed number. Each step is exact, and possible for several words at once, which
+/// the conversion of a 64-bit integer is not on most processors.
+#[inline(always)]
+fn abscissa(word: u64) -> f64 {
+    // 2^52, whose last bit is worth 1.
+    const ONES: f64 = (1u64 << 52) as f64;
+    let positive = word ^ (1 << 63);
+    let upper = f64::from_bits(ONES.to_bits() | positive >> 12) - 1.5 * ONES;
+    let last = f64::from_bits(ONES.to_bits() | (positive >> 11 & 1)) - ONES;
+    upper + upper + last
 }
 
 /// The normal density without its factor.
@@ -250,6 +283,20 @@ mod tests {
             if i % 37 == 0 {
                 assert_eq!(normals.uniform().to_bits(), unit_interval(&mut plain.0).to_bits(), "number {i}");
             }
+        }
+    }
+
+    #[test]
+    fn wide_registers_make_the_same_bits() {
+        let (layers, mut generator) = (Layers::new(), Xoshiro256PlusPlus::seed_from_u64(3));
+        for _ in 0..1000 {
+            let words: [u64; AHEAD] = std::array::from_fn(|_| generator.next_u64());
+            let (mut numbers, mut here) = ([0.0; AHEAD], [1.0; AHEAD]);
+            assert_eq!(look_up(&layers, &words, &mut numbers), look_up_here(&layers, &words, &mut here));
+            assert_eq!(numbers.map(f64::to_bits), here.map(f64::to_bits));
+        }
+        for word in [0, 1, 1 << 10, 1 << 11, 1 << 12, i64::MAX as u64, 1 << 63, u64::MAX, u64::MAX << 11] {
+            assert_eq!(abscissa(word), (word as i64 >> 11) as f64, "{word:x}");
         }
     }
 

@@ -42,9 +42,10 @@ const ENTRIES: usize = ((HIGH_DB - LOW_DB) * STEPS_PER_DB) as usize + 1;
 type Table = Box<[f64; ENTRIES]>;
 
 fn tabulate() -> Table {
+    let rules = Rule::all();
     let mut table = Box::new([0.0; ENTRIES]);
     for (index, entry) in table.iter_mut().enumerate() {
-        *entry = quadrature(linear(Db::new(LOW_DB + index as f64 / STEPS_PER_DB)));
+        *entry = Rule::quadrature(&rules, linear(Db::new(LOW_DB + index as f64 / STEPS_PER_DB)));
     }
     table
 }
@@ -53,22 +54,30 @@ fn tabulate() -> Table {
 ///
 /// The rule converges exponentially for analytic integrands: the nearest poles are `d = pi / (2 sqrt(g))` from the real line,
 /// and with `n` nodes for a standard deviation the error is of the order `exp(-2 pi d n)`, here below exp(-31).
-fn quadrature(g: f64) -> f64 {
-    let nodes = if g < 1.0 {
-        8
-    } else if g < 10.0 {
-        16
-    } else {
-        32
-    };
-    let step = 1.0 / f64::from(nodes);
-    let density = |t: f64| libm::exp(-t * t / 2.0) * step / (2.0 * std::f64::consts::PI).sqrt();
-    let lost = |llr: f64| (libm::log1p(libm::exp(-llr.abs())) + (-llr).max(0.0)) / LN_2;
-    let expected: f64 = (-9 * nodes..=9 * nodes)
-        .map(|i| f64::from(i) * step)
-        .map(|t| density(t) * lost(2.0 * g + 2.0 * g.sqrt() * t))
-        .sum();
-    1.0 - expected
+struct Rule {
+    /// From this `g` on it is too coarse.
+    below: f64,
+    /// Each node with the normal density times the step.
+    nodes: Vec<(f64, f64)>,
+}
+
+impl Rule {
+    fn all() -> [Rule; 3] {
+        [(1.0, 8), (10.0, 16), (f64::INFINITY, 32)].map(|(below, nodes)| {
+            let step = 1.0 / f64::from(nodes);
+            let density = |t: f64| libm::exp(-t * t / 2.0) * step / (2.0 * std::f64::consts::PI).sqrt();
+            let nodes = (-9 * nodes..=9 * nodes).map(|i| f64::from(i) * step);
+            Rule { below, nodes: nodes.map(|t| (t, density(t))).collect() }
+        })
+    }
+
+    /// By the coarsest of `rules` that will do.
+    fn quadrature(rules: &[Rule; 3], g: f64) -> f64 {
+        let lost = |llr: f64| (libm::log1p(libm::exp(-llr.abs())) + (-llr).max(0.0)) / LN_2;
+        let rule = rules.iter().find(|rule| g < rule.below).unwrap_or(&rules[2]);
+        let expected: f64 = rule.nodes.iter().map(|&(t, density)| density * lost(2.0 * g + 2.0 * g.sqrt() * t)).sum();
+        1.0 - expected
+    }
 }
 
 fn low_snr_limit(g: f64) -> f64 {
@@ -108,9 +117,10 @@ mod tests {
 
     #[test]
     fn interpolation_agrees_with_the_quadrature_between_entries() {
+        let rules = Rule::all();
         for thousandth in (-39_900..19_900).step_by(37) {
             let snr = Db::new(f64::from(thousandth) / 1000.0);
-            let error = mutual_information(snr) - quadrature(linear(snr));
+            let error = mutual_information(snr) - Rule::quadrature(&rules, linear(snr));
             assert!(error.abs() < 1e-6, "{snr}: error {error:e}");
         }
     }

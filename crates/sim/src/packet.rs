@@ -5,10 +5,10 @@ use transport::Datagram;
 pub(crate) use transport::Payload;
 use units::Time;
 
-/// A packet between the two endpoints of a connection.
+/// A packet between the two endpoints of a connection. `P`: its payload, or a reference to it until the packet is made.
 #[derive(Clone, Debug)]
-pub(crate) struct Packet {
-    pub(crate) payload: Payload,
+pub(crate) struct Packet<P = Payload> {
+    pub(crate) payload: P,
     pub(crate) sent: Time,
     pub(crate) flow: u32,
     /// The user of the flow.
@@ -143,9 +143,15 @@ pub(crate) struct Packets {
 impl Packets {
     /// Adds a packet, numbers it and returns its slot, which is reused after [`Packets::release`].
     #[inline]
-    pub(crate) fn add(&mut self, packet: Packet) -> u32 {
+    pub(crate) fn add(&mut self, packet: Packet<&Payload>) -> u32 {
         let id = self.free.pop().unwrap_or_else(|| self.grow());
-        self.slots[id as usize] = Packet { number: self.created as u32, ..packet };
+        let Packet { payload, sent, flow, user, class, connection, number: _, copy, bytes, word, way, route } = packet;
+        let slot = &mut self.slots[id as usize];
+        // In its place: the payload is the long part, and is copied once.
+        slot.payload = payload.clone();
+        (slot.sent, slot.flow, slot.user, slot.class) = (sent, flow, user, class);
+        (slot.connection, slot.number, slot.copy) = (connection, self.created as u32, copy);
+        (slot.bytes, slot.word, slot.way, slot.route) = (bytes, word, way, route);
         self.created += 1;
         id
     }

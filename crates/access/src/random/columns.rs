@@ -14,6 +14,11 @@ pub struct Columns {
     free: u32,
 }
 
+/// How [`Columns::draw_slots`] is told a column of so many: by its number, or its bit if one word has them all.
+pub(super) fn entry_of(column: u32, columns: u32) -> u64 {
+    if columns <= u64::BITS { 1 << column } else { u64::from(column) }
+}
+
 impl Columns {
     /// All columns of a frame with `timeslots` (N_S), free.
     pub fn new(timeslots: u32) -> Columns {
@@ -59,31 +64,39 @@ impl Columns {
         true
     }
 
-    /// Fills `slots` with slots that `digits` draw, each the first whose column is free, and takes the columns.
-    /// `column_of`: of each slot.
-    #[inline]
-    pub(super) fn draw_slots(&mut self, column_of: &[u32], slots: &mut [u32], digits: &mut Digits<'_>) {
+    /// Fills `slots` with slots from `first` on that `digits` draw, each the first whose column is free, and takes the
+    /// columns. `column_of`: [`entry_of`] each slot's from there.
+    #[inline(always)]
+    pub(super) fn draw_slots(
+        &mut self,
+        first: u32,
+        column_of: &[u64],
+        slots: &mut [u32],
+        digits: &mut Digits<'_>,
+        mut drawn: impl FnMut(u32),
+    ) {
         let bound = column_of.len() as u32;
-        if self.columns > u64::BITS {
-            for place in slots {
-                *place = std::iter::repeat_with(|| digits.below(bound))
-                    .find(|&slot| self.take(column_of[slot as usize]))
-                    .expect("endless");
-            }
-            return;
-        }
         // Of 40 columns the last free one is found after 40 draws: they are looked up in one word.
-        let mut taken = self.taken;
-        self.free -= slots.len() as u32;
-        for place in slots {
-            let (slot, column) = digits.find_below(bound, |slot| {
-                let column = 1 << (column_of[slot as usize] % u64::BITS);
-                (taken & column == 0).then_some((slot, column))
-            });
-            taken |= column;
-            *place = slot;
+        let (few, mut taken) = (self.columns <= u64::BITS, self.taken);
+        for place in slots.iter_mut() {
+            let slot = if few {
+                let (slot, bit) = digits.find_below(bound, |slot| {
+                    let bit = column_of[slot as usize];
+                    (taken & bit == 0).then_some((slot, bit))
+                });
+                taken |= bit;
+                slot
+            } else {
+                let mut slots = std::iter::repeat_with(|| digits.below(bound));
+                slots.find(|&slot| self.take(column_of[slot as usize] as u32)).expect("endless")
+            };
+            *place = first + slot;
+            drawn(*place);
         }
-        self.taken = taken;
+        if few {
+            self.taken = taken;
+            self.free -= slots.len() as u32;
+        }
     }
 
     #[cold]

@@ -12,8 +12,8 @@ use super::scheme::Receiver;
 /// The bursts of a frame.
 #[derive(Debug)]
 pub(super) struct Bursts {
-    /// Of each slot: bursts that are left in it; once the frame is complete.
-    left: Vec<u32>,
+    /// The bursts that are left in each slot.
+    left: Vec<Slot>,
     states: Vec<State>,
     /// Where the bursts of each packet begin in `slot_of`, and after the last packet, where those of the next would.
     starts: Vec<u32>,
@@ -21,6 +21,48 @@ pub(super) struct Bursts {
     slot_of: Vec<u32>,
     /// How many bursts there are.
     count: usize,
+}
+
+/// The bursts in a slot: how many, and above these 32 bits the sum of their packets' numbers, modulo 2^32. So one that
+/// is alone is known without a list.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot(u64);
+
+impl Slot {
+    #[inline]
+    fn add(&mut self, packet: u32) {
+        self.0 = self.0.wrapping_add(u64::from(packet) << 32 | 1);
+    }
+
+    #[inline]
+    fn remove(&mut self, packet: u32) {
+        self.0 = self.0.wrapping_sub(u64::from(packet) << 32 | 1);
+    }
+
+    #[inline]
+    fn bursts(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// The packet of the burst that is alone.
+    #[inline]
+    fn alone(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+}
+
+/// Counts the bursts of a packet.
+pub(super) struct Count<'a> {
+    packet: u32,
+    left: &'a mut [Slot],
+}
+
+impl Count<'_> {
+    /// One of them is in this slot.
+    #[inline]
+    pub(super) fn add(&mut self, slot: u32) {
+        self.left[slot as usize].add(self.packet);
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +83,7 @@ impl Bursts {
     /// Removes everything; then there are so many empty slots.
     pub(super) fn clear(&mut self, slots: usize) {
         self.left.clear();
-        self.left.resize(slots, 0);
+        self.left.resize(slots, Slot::default());
         self.states.clear();
         self.starts.truncate(1);
         self.count = 0;
@@ -55,16 +97,17 @@ impl Bursts {
         self.count
     }
 
-    /// Adds a packet with so many bursts, whose slots are to be written, each another.
+    /// Adds a packet with so many bursts. Returns where their slots are to be written, each another, and what is to be
+    /// told of each.
     #[inline]
-    pub(super) fn push_packet(&mut self, bursts: u32) -> &mut [u32] {
-        let start = self.count;
+    pub(super) fn push_packet(&mut self, bursts: u32) -> (&mut [u32], Count<'_>) {
+        let (start, packet) = (self.count, self.packets() as u32);
         self.count += bursts as usize;
         if self.count > self.slot_of.len() {
             self.grow();
         }
         self.starts.push(self.count as u32);
-        &mut self.slot_of[start..self.count]
+        (&mut self.slot_of[start..self.count], Count { packet, left: &mut self.left })
     }
 
     #[cold]
@@ -78,16 +121,14 @@ impl Bursts {
         slots_of(&self.starts, &self.slot_of, packet).iter().map(|&slot| slot as usize)
     }
 
-    /// No more packets come: counts the bursts of the slots.
+    /// No more packets come.
     pub(super) fn complete(&mut self) {
         self.states.resize(self.packets(), State::Waiting);
-        let left = self.left.as_mut_slice();
-        self.slot_of[..self.count].iter().for_each(|&slot| left[slot as usize] += 1);
     }
 
     /// Bursts that are not alone in their slot. Of a complete frame of which nothing is decoded.
     pub(super) fn collided(&self) -> u64 {
-        self.left.iter().map(|&left| if left > 1 { u64::from(left) } else { 0 }).sum()
+        self.left.iter().map(|left| left.bursts()).filter(|&bursts| bursts > 1).map(u64::from).sum()
     }
 
     pub(super) fn is_decoded(&self, packet: usize) -> bool {
@@ -179,9 +220,7 @@ struct Scratch {
     decodable: Vec<u32>,
     next: Vec<u32>,
     lists: Lists,
-    sums: Vec<u32>,
     missing: Vec<i64>,
-    touched: Vec<u32>,
     power: Vec<u64>,
 }
 
@@ -194,17 +233,17 @@ impl Decoder {
     /// Decodes packets that arrive with the same power.
     pub(super) fn decode_equal(&mut self, bursts: &mut Bursts) {
         let Receiver { required, joint, iterations, .. } = self.receiver;
-        let table = self.information.up_to(bursts.left.iter().copied().max().unwrap_or(0));
-        let Scratch { decodable, next, lists, sums, missing, touched, .. } = &mut self.scratch;
+        let table = self.information.up_to(bursts.left.iter().map(|left| left.bursts()).max().unwrap_or(0));
+        let Scratch { decodable, next, lists, missing, .. } = &mut self.scratch;
         let packets = [decodable, next];
         if joint {
-            let mut rule = Mean { table, required, missing, touched, subtracted: sums, lists };
+            let mut rule = Mean { table, required, missing, lists };
             return iterate(iterations, bursts, &mut rule, packets);
         }
         let required = fixed_point(required);
         let most = table[1..].iter().take_while(|&&information| information >= required).count() as u32;
         if most == 1 {
-            iterate(iterations, bursts, &mut Alone { sums }, packets);
+            iterate(iterations, bursts, &mut Alone, packets);
         } else {
             iterate(iterations, bursts, &mut Best { most, lists }, packets);
         }
@@ -246,38 +285,24 @@ trait Rule {
 }
 
 /// Equal powers, each burst on its own: decoded with one that is alone in its slot.
-///
-/// The sum of the packets' numbers tells which one is left, without a list of them.
-struct Alone<'a> {
-    /// Of each slot: the numbers of the packets that are left in it, added up modulo 2.
-    sums: &'a mut Vec<u32>,
-}
+struct Alone;
 
-impl Rule for Alone<'_> {
+impl Rule for Alone {
     fn begin(&mut self, all: &mut Bursts, decodable: &mut Vec<u32>) {
-        self.sums.clear();
-        self.sums.resize(all.left.len(), 0);
-        let sums = self.sums.as_mut_slice();
-        for packet in 0..all.packets() {
-            all.slots_of(packet).for_each(|slot| sums[slot] ^= packet as u32);
-        }
-        for (&left, &packet) in all.left.iter().zip(&*sums) {
-            if left == 1 {
-                find_if_waiting(packet, &mut all.states, decodable);
-            }
+        for left in all.left.iter().filter(|left| left.bursts() == 1) {
+            find_if_waiting(left.alone(), &mut all.states, decodable);
         }
     }
 
     fn subtract(&mut self, all: &mut Bursts, decoded: &[u32], decodable: &mut Vec<u32>) {
         let Bursts { left, states, starts, slot_of, .. } = all;
-        let (left, sums) = (left.as_mut_slice(), self.sums.as_mut_slice());
+        let (left, states) = (left.as_mut_slice(), states.as_mut_slice());
         for &packet in decoded {
             for &slot in slots_of(starts, slot_of, packet as usize) {
-                let (left, sum) = (&mut left[slot as usize], &mut sums[slot as usize]);
-                *left -= 1;
-                *sum ^= packet;
-                if *left == 1 {
-                    find_if_waiting(*sum, states, decodable);
+                let left = &mut left[slot as usize];
+                left.remove(packet);
+                if left.bursts() == 1 {
+                    find_if_waiting(left.alone(), states, decodable);
                 }
             }
         }
@@ -294,7 +319,7 @@ impl Rule for Best<'_> {
     fn begin(&mut self, all: &mut Bursts, decodable: &mut Vec<u32>) {
         self.lists.fill(all);
         for (slot, left) in (0..).zip(&all.left) {
-            if (1..=self.most).contains(left) {
+            if (1..=self.most).contains(&left.bursts()) {
                 self.lists.find_waiting(slot, &mut all.states, decodable);
             }
         }
@@ -304,9 +329,9 @@ impl Rule for Best<'_> {
         let Bursts { left, states, starts, slot_of, .. } = all;
         for &packet in decoded {
             for &slot in slots_of(starts, slot_of, packet as usize) {
-                left[slot as usize] -= 1;
+                left[slot as usize].remove(packet);
                 // Below that, they have been found already.
-                if left[slot as usize] == self.most {
+                if left[slot as usize].bursts() == self.most {
                     self.lists.find_waiting(slot, states, decodable);
                 }
             }
@@ -321,18 +346,12 @@ struct Mean<'a> {
     required: f64,
     /// Information that each packet lacks, summed over its bursts; none once it is decodable.
     missing: &'a mut Vec<i64>,
-    /// Slots in which something is subtracted.
-    touched: &'a mut Vec<u32>,
-    /// Of each slot: bursts that are being subtracted.
-    subtracted: &'a mut Vec<u32>,
     lists: &'a mut Lists,
 }
 
 impl Rule for Mean<'_> {
     fn begin(&mut self, all: &mut Bursts, decodable: &mut Vec<u32>) {
         self.lists.fill(all);
-        self.subtracted.clear();
-        self.subtracted.resize(all.left.len(), 0);
         self.missing.clear();
         let (table, left) = (self.table, all.left.as_slice());
         // Most schemes have one number of bursts.
@@ -344,7 +363,7 @@ impl Rule for Mean<'_> {
             }
             let mut missing = required.1;
             for slot in slots {
-                missing -= table[left[slot] as usize];
+                missing -= table[left[slot].bursts() as usize];
             }
             self.missing.push(missing);
             if missing <= 0 {
@@ -356,31 +375,27 @@ impl Rule for Mean<'_> {
     fn subtract(&mut self, all: &mut Bursts, decoded: &[u32], decodable: &mut Vec<u32>) {
         let Bursts { left, starts, slot_of, .. } = all;
         // As slices: a vector's place is read again after each number that is written.
-        let (missing, subtracted) = (self.missing.as_mut_slice(), self.subtracted.as_mut_slice());
-        self.touched.clear();
+        let (left, missing) = (left.as_mut_slice(), self.missing.as_mut_slice());
         for &packet in decoded {
             for &slot in slots_of(starts, slot_of, packet as usize) {
-                let subtracted = &mut subtracted[slot as usize];
-                if *subtracted == 0 {
-                    self.touched.push(slot);
+                left[slot as usize].remove(packet);
+                let left = left[slot as usize];
+                if left.bursts() == 0 {
+                    continue;
                 }
-                *subtracted += 1;
-            }
-        }
-        for &slot in self.touched.iter() {
-            let left = &mut left[slot as usize];
-            let before = *left;
-            *left -= std::mem::take(&mut subtracted[slot as usize]);
-            if *left == 0 {
-                continue;
-            }
-            let gain = self.table[*left as usize] - self.table[before as usize];
-            // Decoded ones gain as well, which no longer matters.
-            for packet in self.lists.packets_in(slot) {
-                let missing = &mut missing[packet as usize];
-                let before = std::mem::replace(missing, *missing - gain);
-                if before > 0 && before <= gain {
-                    decodable.push(packet);
+                let gain = self.table[left.bursts() as usize] - self.table[left.bursts() as usize + 1];
+                let mut inform = |packet: u32| {
+                    let missing = &mut missing[packet as usize];
+                    let before = std::mem::replace(missing, *missing - gain);
+                    if before > 0 && before <= gain {
+                        decodable.push(packet);
+                    }
+                };
+                if left.bursts() == 1 {
+                    inform(left.alone());
+                } else {
+                    // Decoded ones gain as well, which no longer matters.
+                    self.lists.packets_in(slot).for_each(inform);
                 }
             }
         }

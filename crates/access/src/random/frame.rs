@@ -2,7 +2,7 @@
 
 use rand::Rng;
 
-use super::columns::Columns;
+use super::columns::{Columns, entry_of};
 use super::decode::{Bursts, Decoder};
 use super::draw::{Digits, normal, unit_interval};
 use super::layout::RandomLayout;
@@ -21,7 +21,7 @@ pub struct RandomFrame {
     layout: RandomLayout,
     /// The column of each slot of a block that begins in the first column, and so on for as many slots as a carrier
     /// has: a block that begins in another column finds its slots' from there.
-    column_of: Vec<u32>,
+    column_of: Vec<u64>,
     blocks: u32,
     bursts: Bursts,
     is_decoded: bool,
@@ -79,7 +79,9 @@ impl RandomFrame {
             payload_bits: scheme.payload_bits,
             degrees: scheme.degrees,
             receiver,
-            column_of: (0..layout.timeslots + layout.block_slots).map(|slot| slot % layout.timeslots).collect(),
+            column_of: (0..layout.timeslots + layout.block_slots)
+                .map(|slot| entry_of(slot % layout.timeslots, layout.timeslots))
+                .collect(),
             layout,
             blocks: 0,
             bursts: Bursts::default(),
@@ -193,20 +195,20 @@ impl RandomFrame {
         let RandomLayout { timeslots, block_slots, .. } = self.layout;
         let first = block * block_slots;
         let column_of = &self.column_of[(first % timeslots) as usize..][..block_slots as usize];
-        let slots = self.bursts.push_packet(bursts);
-        columns.draw_slots(column_of, slots, &mut digits);
-        slots.iter_mut().for_each(|slot| *slot += first);
+        let (slots, mut count) = self.bursts.push_packet(bursts);
+        columns.draw_slots(first, column_of, slots, &mut digits, |slot| count.add(slot));
     }
 
     fn place_in_any_slots(&mut self, block: u32, bursts: u32, mut digits: Digits<'_>) {
         let RandomLayout { block_slots, .. } = self.layout;
-        let slots = self.bursts.push_packet(bursts);
+        let (slots, mut count) = self.bursts.push_packet(bursts);
         for place in 0..slots.len() {
             let (before, slot) = slots.split_at_mut(place);
             slot[0] = digits.find_below(block_slots, |slot| {
                 let slot = block * block_slots + slot;
                 (!before.contains(&slot)).then_some(slot)
             });
+            count.add(slot[0]);
         }
     }
 

@@ -6,6 +6,7 @@ use units::{Db, Duration, Time};
 
 use super::series::{DIRECT_DOPPLER, Motion, Rays};
 use super::shadowing::Shadowing;
+use super::shared::Direction;
 use super::states::Track;
 use crate::level::Snr;
 use crate::normal::Normals;
@@ -41,16 +42,22 @@ pub(crate) fn draw(
     let spacing_s = spacing.as_secs_f64();
     let mixing = cholesky(transmissions, |lag| libm::j0(2.0 * PI * motion.doppler_hz * spacing_s * lag as f64));
     let mut samples = Vec::with_capacity(ROWS * transmissions);
-    let mut rays = Rays::default();
+    let (mut rays, half) = (Rays::default(), 0.5_f64.sqrt());
     let mut independent = vec![[0.0; 2]; transmissions];
+    let direction = |i: usize| Direction::after(motion.doppler_hz * DIRECT_DOPPLER * (spacing_s * i as f64));
+    let directions: Vec<Direction> = (0..transmissions).map(direction).collect();
+    let mut level = along.snr.cursor();
     let mut starts = along.geometry.map(|geometry| geometry.served(ROWS));
     for _ in 0..ROWS {
         let start = starts.as_mut().and_then(Iterator::next).unwrap_or(Time::ZERO);
         let start_m = motion.speed_mps * start.as_secs_f64();
-        let mut level = along.snr.cursor();
+        if level.constant().is_none() {
+            level = along.snr.cursor();
+        }
         track.restart(start_m);
         shadowing.restart(motion.speed_mps * spacing_s, (along.shadowing_correlation_m)(start_m));
-        independent.fill_with(|| [normals.draw() * 0.5_f64.sqrt(), normals.draw() * 0.5_f64.sqrt()]);
+        normals.fill(independent.as_flattened_mut());
+        independent.as_flattened_mut().iter_mut().for_each(|part| *part *= half);
         for (i, weights) in mixing.iter().enumerate() {
             let elapsed = spacing_s * i as f64;
             let (loo, _) = track.at(start_m + motion.speed_mps * elapsed);
@@ -59,8 +66,7 @@ pub(crate) fn draw(
                 multipath[0] += weight * part[0];
                 multipath[1] += weight * part[1];
             }
-            let turns = motion.doppler_hz * DIRECT_DOPPLER * elapsed;
-            let gain = rays.gain_db(loo, shadowing.step(), multipath, turns);
+            let gain = rays.gain_db(loo, shadowing.step(), multipath, directions[i]);
             let snr = (level.at(start + spacing * i as u64) + gain).max(ERASED.get());
             samples.push(qpsk::mutual_information(Db::new(snr)) as f32);
         }

@@ -14,6 +14,7 @@ mod multipath;
 mod parameters;
 mod series;
 mod shadowing;
+mod shared;
 mod states;
 
 use rand::Rng;

@@ -1,6 +1,5 @@
 //! Fast variations: multipath around the moving user.
 
-use std::cell::RefCell;
 use std::f64::consts::PI;
 use std::sync::Arc;
 
@@ -8,6 +7,7 @@ use multiversion::multiversion;
 use rand::Rng;
 
 use super::fft::{Complexes, InverseFft, halves};
+use super::shared;
 use crate::normal::Normals;
 
 /// A stationary complex normal process with mean power 1 and Clarke's Doppler spectrum (Jakes 1974, section 1.1): its
@@ -75,7 +75,7 @@ impl Multipath {
     /// Fills `out` with the next [`Multipath::hop`] samples, in phase and in quadrature.
     pub(crate) fn next_block(&mut self, out: &mut [[f64; 2]]) {
         let Multipath { normals, tables, tail } = self;
-        SPACE.with_borrow_mut(|space| {
+        shared::with_spectra(|space| {
             for part in [&mut space.0.re, &mut space.0.im, &mut space.1.re, &mut space.1.im] {
                 part.resize(tables.block, 0.0);
             }
@@ -90,11 +90,6 @@ impl Multipath {
             self.normals.draw();
         }
     }
-}
-
-thread_local! {
-    /// Working memory for a block; it is free between two blocks, so all users of a thread share it.
-    static SPACE: RefCell<(Complexes, Complexes)> = RefCell::new((Complexes::zeros(0), Complexes::zeros(0)));
 }
 
 fn draw_spectrum(tables: &BandTables, normals: &mut Normals, data: &mut Complexes) {

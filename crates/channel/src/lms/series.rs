@@ -1,12 +1,13 @@
 //! The three processes of the model, sampled at equal steps and combined.
 
-use std::f64::consts::{LN_10, PI};
+use std::f64::consts::LN_10;
 
 use units::Duration;
 
 use super::multipath::Multipath;
 use super::parameters::Loo;
 use super::shadowing::Shadowing;
+use super::shared::{self, Direction};
 use super::states::Track;
 
 /// The Doppler shift of the direct ray over the largest possible. Any value up to 1 is possible, depending on the
@@ -82,7 +83,8 @@ impl<T: Track> Series<T> {
         let (loo, state) = self.track.at(index as f64 * self.step_m);
         let shadowing = self.shadowing.at(index);
         let turns = index as f64 * self.cycles * DIRECT_DOPPLER;
-        Sample { gain_db: self.rays.gain_db(loo, shadowing, multipath, turns), state, shadowing, multipath }
+        let gain_db = self.rays.gain_db(loo, shadowing, multipath, shared::direction(turns));
+        Sample { gain_db, state, shadowing, multipath }
     }
 
     /// Computes blocks up to the one that holds `index`.
@@ -114,15 +116,14 @@ impl Default for Rays {
 
 impl Rays {
     /// The power gain `|A exp(i phi) + z|^2` in decibels (Loo 1985): `A` is the direct ray with its shadowing, which has
-    /// turned by `turns`, and `z` the multipath.
-    pub(crate) fn gain_db(&mut self, loo: Loo, shadowing: f64, multipath: [f64; 2], turns: f64) -> f64 {
+    /// turned into `direction`, and `z` the multipath.
+    pub(crate) fn gain_db(&mut self, loo: Loo, shadowing: f64, multipath: [f64; 2], direction: Direction) -> f64 {
         if loo.multipath_db != self.diffuse.0 {
             self.diffuse = (loo.multipath_db, amplitude(loo.multipath_db));
         }
         let direct = amplitude(loo.mean_db + loo.deviation_db * shadowing);
         let diffuse = self.diffuse.1;
-        // Turns are not negative: cutting them off is their floor, without a call.
-        let (sin, cos) = libm::sincos(2.0 * PI * (turns - turns as u64 as f64));
+        let Direction { sin, cos } = direction;
         let (re, im) = (direct * cos + diffuse * multipath[0], direct * sin + diffuse * multipath[1]);
         (10.0 / LN_10 * libm::log(re * re + im * im)).max(-300.0)
     }
@@ -136,6 +137,7 @@ fn amplitude(db: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::f64::consts::PI;
     use std::sync::Arc;
 
     use crate::lms::multipath::BandTables;
@@ -224,12 +226,13 @@ mod tests {
         let loo = Loo { mean_db: -6.0, deviation_db: 2.0, multipath_db: -10.0 };
         // In phase: 10^(-4/20) + 10^(-10/20); opposed: their difference; at right angles: their powers.
         let power = |db: f64| libm::pow(10.0, db / 10.0);
-        let gain = |multipath, turns| power(Rays::default().gain_db(loo, 1.0, multipath, turns)).sqrt();
+        let gain =
+            |multipath, turns| power(Rays::default().gain_db(loo, 1.0, multipath, Direction::after(turns))).sqrt();
         let (direct, diffuse) = (power(-4.0).sqrt(), power(-10.0).sqrt());
         assert!((gain([1.0, 0.0], 3.0) - (direct + diffuse)).abs() < 1e-12);
         assert!((gain([1.0, 0.0], 0.5) - (direct - diffuse)).abs() < 1e-12);
         assert!((gain([0.0, 1.0], 7.0) - (direct * direct + diffuse * diffuse).sqrt()).abs() < 1e-12);
         let nothing = Loo { mean_db: -3000.0, deviation_db: 0.0, multipath_db: -3000.0 };
-        assert_eq!(Rays::default().gain_db(nothing, 0.0, [0.0, 0.0], 0.0), -300.0);
+        assert_eq!(Rays::default().gain_db(nothing, 0.0, [0.0, 0.0], Direction::after(0.0)), -300.0);
     }
 }

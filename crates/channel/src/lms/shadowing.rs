@@ -76,11 +76,9 @@ impl Shadowing {
 
     #[inline(always)]
     fn walk(&mut self, index: u64) {
-        let mut draws = [0.0; 32];
         let Step { memory, innovation, .. } = self.step;
         while self.steps < index {
-            let draws = &mut draws[..(index - self.steps).min(32) as usize];
-            self.normals.fill(draws);
+            let draws = self.normals.run((index - self.steps).min(1 << 30) as usize);
             self.value = draws.iter().fold(self.value, |value, draw| memory * value + innovation * draw);
             self.steps += draws.len() as u64;
         }

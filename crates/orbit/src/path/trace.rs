@@ -193,7 +193,7 @@ impl DelayTrace {
                 let Some(end) = of(next) else { return Some(value) };
                 let share = now.since(point.at).as_nanos() as f64 / next.at.since(point.at).as_nanos() as f64;
                 let change = (end.as_nanos() as f64 - value.as_nanos() as f64) * share;
-                Some(Duration::from_nanos(value.as_nanos().saturating_add_signed(change.round() as i64)))
+                Some(Duration::from_nanos(value.as_nanos().saturating_add_signed(nearest(change))))
             }
             _ => Some(value),
         }
@@ -425,6 +425,14 @@ impl Index {
     }
 }
 
+/// The nearest whole number, as `f64::round`, which is a call into a library.
+#[inline]
+fn nearest(number: f64) -> i64 {
+    let whole = number as i64;
+    let rest = number - whole as f64;
+    whole + i64::from(rest >= 0.5) - i64::from(rest <= -0.5)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -437,6 +445,16 @@ mod tests {
 
     fn at(seconds: f64) -> Time {
         Time::from_secs_f64(seconds)
+    }
+
+    #[test]
+    fn the_nearest_whole_number_is_that_of_the_library() {
+        let largest_below_half = 0.499_999_999_999_999_94;
+        for number in [0.0, 0.5, largest_below_half, 1.5, 2.5, 2.4, 1e9 + 0.5, 4_503_599_627_370_495.5, 1e17] {
+            for number in [number, -number] {
+                assert_eq!(nearest(number), number.round() as i64, "{number}");
+            }
+        }
     }
 
     #[test]

@@ -146,20 +146,7 @@ impl Connections {
             let Site { flow, user, class, .. } = *at;
             let (bytes, word) = (payload.wire_bytes(), digest_word(payload, way));
             let id = packets.send(
-                Packet {
-                    payload: payload.clone(),
-                    sent: now,
-                    flow,
-                    user,
-                    class,
-                    connection,
-                    number: 0,
-                    copy,
-                    bytes,
-                    word,
-                    way,
-                    route,
-                },
+                Packet { payload, sent: now, flow, user, class, connection, number: 0, copy, bytes, word, way, route },
                 || peer.protocol.has_received(payload.sequence()),
             );
             out.send(now, id, bytes, route, at, packets);

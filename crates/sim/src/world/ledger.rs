@@ -21,7 +21,7 @@ impl Ledger {
 
     /// A packet is sent; `received`: whether its receiver has its data already, asked of retransmissions only.
     #[inline]
-    pub(super) fn send(&mut self, packet: Packet, received: impl FnOnce() -> bool) -> u32 {
+    pub(super) fn send(&mut self, packet: Packet<&Payload>, received: impl FnOnce() -> bool) -> u32 {
         let (now, id) = (packet.sent, self.packets.add(packet));
         self.recorder.sent(now, self.packets.get(id), received);
         id

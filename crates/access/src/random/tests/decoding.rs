@@ -46,8 +46,11 @@ impl Case {
         bursts.clear(self.slots);
         for &packet in order {
             let slots = &self.packets[packet].0;
-            let places = bursts.push_packet(slots.len() as u32);
-            places.iter_mut().zip(slots).for_each(|(place, &slot)| *place = slot as u32);
+            let (places, mut count) = bursts.push_packet(slots.len() as u32);
+            for (place, &slot) in places.iter_mut().zip(slots) {
+                *place = slot as u32;
+                count.add(*place);
+            }
         }
         bursts.complete();
         bursts
