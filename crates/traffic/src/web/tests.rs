@@ -272,9 +272,9 @@ fn a_multiplexed_page_as_a_conversation() {
     source.handle_stream(at(101), 0, End::User, 0, 10_000);
     let parsed = source.poll_timeout().unwrap();
     assert_eq!(actions(&mut source, parsed), [1, 2, 3].map(|stream| write(End::User, stream, 350)));
-    [3, 1, 2].map(|stream| source.handle_stream(at(5_000), 0, End::Server, stream, 350));
+    [3, 1, 2].into_iter().for_each(|stream| source.handle_stream(at(5_000), 0, End::Server, stream, 350));
     assert_eq!(actions(&mut source, at(5_000)), [3, 1, 2].map(|stream| write(End::Server, stream, 1_000)));
-    [2, 3].map(|stream| source.handle_stream(at(5_050), 0, End::User, stream, 1_000));
+    [2, 3].into_iter().for_each(|stream| source.handle_stream(at(5_050), 0, End::User, stream, 1_000));
     source.handle_stream(at(5_060), 0, End::User, 1, 999);
     assert_eq!(source.report().unwrap().pages, 0);
     source.handle_stream(at(5_100), 0, End::User, 1, 1_000);
