@@ -190,7 +190,7 @@ fn wrong_options_are_refused_by_name() {
     ];
     for (edit, field, says) in refused {
         let error = scenario(LABORATORY, &[edit]).check().expect_err(edit).to_string();
-        assert!(error.starts_with(&format!("{field}")) && error.contains(says), "{edit}: {error}");
+        assert!(error.starts_with(field) && error.contains(says), "{edit}: {error}");
     }
 }
 

@@ -258,6 +258,30 @@ fn what_cannot_be_is_refused_with_its_name() {
     assert!(refused(Web { objects: count(1.1, 9, 8), ..plain() }).starts_with("objects.max: 8"));
 }
 
+/// Answers come in any order, and the page is complete with the last.
+#[test]
+fn a_multiplexed_page_as_a_conversation() {
+    let mut source = plain(Requests::Multiplexed).source(Duration::ZERO, &mut streams(1));
+    let write = |end, stream, bytes| (end, Action::WriteStream { stream, bytes: Bytes::new(bytes) });
+    assert_eq!(actions(&mut source, at(0)), [(End::User, Action::Open), write(End::User, 0, 350)]);
+    source.handle_stream(at(50), 0, End::Server, 0, 349);
+    assert_eq!(actions(&mut source, at(50)), []);
+    source.handle_stream(at(51), 0, End::Server, 0, 350);
+    source.handle_stream(at(51), 0, End::Server, 0, 350);
+    assert_eq!(actions(&mut source, at(51)), [write(End::Server, 0, 10_000)]);
+    source.handle_stream(at(101), 0, End::User, 0, 10_000);
+    let parsed = source.poll_timeout().unwrap();
+    assert_eq!(actions(&mut source, parsed), [1, 2, 3].map(|stream| write(End::User, stream, 350)));
+    [3, 1, 2].into_iter().for_each(|stream| source.handle_stream(at(5_000), 0, End::Server, stream, 350));
+    assert_eq!(actions(&mut source, at(5_000)), [3, 1, 2].map(|stream| write(End::Server, stream, 1_000)));
+    [2, 3].into_iter().for_each(|stream| source.handle_stream(at(5_050), 0, End::User, stream, 1_000));
+    source.handle_stream(at(5_060), 0, End::User, 1, 999);
+    assert_eq!(source.report().unwrap().pages, 0);
+    source.handle_stream(at(5_100), 0, End::User, 1, 1_000);
+    let report = source.report().unwrap();
+    assert_eq!((report.pages, report.requests, report.responses, report.load_mean_s), (1, 4, 4, Some(5.1)));
+}
+
 proptest! {
     #[test]
     fn every_request_is_answered_and_every_page_complete(
@@ -286,7 +310,7 @@ proptest! {
         let trip = 2.0 * delay as f64 * 1e-3;
         let trips = match (requests, objects) {
             (_, 0) => 1.0,
-            (Requests::Pipelined, _) => 2.0,
+            (Requests::Pipelined | Requests::Multiplexed, _) => 2.0,
             (Requests::Sequential, _) => 1.0 + f64::from(objects.div_ceil(connections)),
         };
         prop_assert!(report.load_median_s.unwrap() >= trips * trip - 1e-9);

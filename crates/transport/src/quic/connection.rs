@@ -551,8 +551,8 @@ fn id_of(number: u32) -> u64 {
 }
 
 /// The address of a side, which nothing but the library sees.
-fn address(side: Side) -> std::net::SocketAddr {
-    std::net::SocketAddr::from(([10, 0, 0, if side == Side::Client { 1 } else { 2 }], 443))
+fn address(side: Side) -> core::net::SocketAddr {
+    core::net::SocketAddr::from(([10, 0, 0, if side == Side::Client { 1 } else { 2 }], 443))
 }
 
 fn transport_config(settings: &Settings, control: Shared) -> TransportConfig {

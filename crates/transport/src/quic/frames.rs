@@ -44,7 +44,7 @@ fn packet(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     }
     let length = reader.varint()? as usize;
     let payload = reader.0.get(number..length.checked_sub(TAG)?)?;
-    Some((payload, &reader.0[length..]))
+    Some((payload, reader.0.get(length..)?))
 }
 
 struct Reader<'a>(&'a [u8]);
