@@ -1,4 +1,5 @@
-//! What the fading of a user costs: nanoseconds for each second of a series that is made, and for each sample read of it.
+//! What the fading of a user costs: nanoseconds for each second of a series that is made, and for each sample read of
+//! it.
 //!
 //! `cargo bench -p transorbit-channel`
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]

@@ -2,10 +2,11 @@
 
 /// Mutual information per data bit at which the decoder succeeds, at code rate `rate` (data bits over coded bits sent).
 ///
-/// The line `1.22 - 0.20 R` fits simulations of the code of 8920 data bits (log-MAP, 12 iterations, frame error rate 1e-3)
-/// at rates 1/6 to 0.94 within 0.02; its rate 1/2 point is Eb/N0 = 0.95 dB, the published curve of CCSDS 130.1-G about 1.0 dB.
-/// The waterfall is 0.02 to 0.04 wide, so success is a threshold: decoded when the mutual information received reaches
-/// `threshold(rate)` times the data bits. A rate above 1 (fewer bits sent than data) is taken as 1, below 0 as 0.
+/// The line `1.22 - 0.20 R` fits simulations of the code of 8920 data bits (log-MAP, 12 iterations, frame error rate
+/// 1e-3) at rates 1/6 to 0.94 within 0.02; its rate 1/2 point is Eb/N0 = 0.95 dB, the published curve of CCSDS 130.1-G
+/// about 1.0 dB. The waterfall is 0.02 to 0.04 wide, so success is a threshold: decoded when the mutual information
+/// received reaches `threshold(rate)` times the data bits. A rate above 1 (fewer bits sent than data) is taken as 1,
+/// below 0 as 0.
 pub fn threshold(rate: f64) -> f64 {
     1.22 - 0.20 * rate.clamp(0.0, 1.0)
 }

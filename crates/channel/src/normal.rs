@@ -35,8 +35,8 @@ impl Normals {
         Normals { rng, layers: LAYERS.get_or_init(Layers::new), ahead, next: AHEAD }
     }
 
-    /// The next number, by the ziggurat of Marsaglia and Tsang (2000) with 256 layers, with the layer and the abscissa taken
-    /// from different bits of a draw (Doornik 2005).
+    /// The next number, by the ziggurat of Marsaglia and Tsang (2000) with 256 layers, with the layer and the abscissa
+    /// taken from different bits of a draw (Doornik 2005).
     #[inline]
     pub(crate) fn draw(&mut self) -> f64 {
         self.run(1)[0]

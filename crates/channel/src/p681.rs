@@ -35,8 +35,8 @@ pub struct P681 {
     pub link_budget: Option<LinkBudget>,
     /// Carrier frequency, for the Doppler shift and the link budget.
     pub carrier: Frequency,
-    /// Time between two samples of the series, at most a quarter of a Doppler period. By default an eighth or less, and at
-    /// most 10 ms: 1 ms at 60 km/h and 2.2 GHz.
+    /// Time between two samples of the series, at most a quarter of a Doppler period. By default an eighth or less, and
+    /// at most 10 ms: 1 ms at 60 km/h and 2.2 GHz.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampling_interval: Option<Duration>,
     /// How the series goes on between bursts; by default with the clock.

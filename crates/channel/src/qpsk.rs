@@ -5,12 +5,13 @@ use std::sync::OnceLock;
 
 use units::Db;
 
-/// Mutual information per coded bit, 0 to 1: half of what a QPSK symbol carries at the symbol energy to noise density `snr`.
+/// Mutual information per coded bit, 0 to 1: half of what a QPSK symbol carries at the symbol energy to noise density
+/// `snr`.
 ///
-/// With a Gray map the bit-interleaved and the coded-modulation capacities agree. At linear Es/N0 `g` the log-likelihood ratio
-/// of a bit is normal with mean `2 g` and variance `4 g`, and the bit carries `1 - E[log2(1 + exp(-L))]` (ten Brink 2001,
-/// function J). Read from a table made once by quadrature; the interpolation error is below 1e-6. [`crate::ERASED`]
-/// gives 0 and [`crate::CLEAR`] gives 1.
+/// With a Gray map the bit-interleaved and the coded-modulation capacities agree. At linear Es/N0 `g` the
+/// log-likelihood ratio of a bit is normal with mean `2 g` and variance `4 g`, and the bit carries `1 - E[log2(1 +
+/// exp(-L))]` (ten Brink 2001, function J). Read from a table made once by quadrature; the interpolation error is below
+/// 1e-6. [`crate::ERASED`] gives 0 and [`crate::CLEAR`] gives 1.
 #[inline]
 pub fn mutual_information(snr: Db) -> f64 {
     static TABLE: OnceLock<Table> = OnceLock::new();
@@ -52,8 +53,8 @@ fn tabulate() -> Table {
 
 /// `1 - E[log2(1 + exp(-L))]`, `L ~ N(2 g, 4 g)`, by the trapezoidal rule over ±9 standard deviations.
 ///
-/// The rule converges exponentially for analytic integrands: the nearest poles are `d = pi / (2 sqrt(g))` from the real line,
-/// and with `n` nodes for a standard deviation the error is of the order `exp(-2 pi d n)`, here below exp(-31).
+/// The rule converges exponentially for analytic integrands: the nearest poles are `d = pi / (2 sqrt(g))` from the real
+/// line, and with `n` nodes for a standard deviation the error is of the order `exp(-2 pi d n)`, here below exp(-31).
 struct Rule {
     /// From this `g` on it is too coarse.
     below: f64,

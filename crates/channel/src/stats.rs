@@ -20,7 +20,8 @@ pub struct Row {
     pub state: Option<&'static str>,
 }
 
-/// The series of the channel of user 0 over `duration`, a row each `step` (by default the sampling interval of the channel, or 1 ms).
+/// The series of the channel of user 0 over `duration`, a row each `step` (by default the sampling interval of the
+/// channel, or 1 ms).
 ///
 /// A `trace` channel reads the times and attenuations. The series goes with the clock, however bursts go on in it.
 pub fn generate(

@@ -1,8 +1,9 @@
 //! The channel under Adaptive HARQ: does it decode as often as the published calibration?
 //!
-//! The reference is an independent implementation of the same models in numpy, which makes its series as a whole with one long
-//! transform: intermediate tree shadowing, 40 degrees, 60 km/h, four transmissions 20 ms apart, decoding threshold
-//! 1.22 - 0.20 R, sized on their joint law for 50, 70 and 85 % decoded after the first three, all that is left in the fourth.
+//! The reference is an independent implementation of the same models in numpy, which makes its series as a whole with
+//! one long transform: intermediate tree shadowing, 40 degrees, 60 km/h, four transmissions 20 ms apart, decoding
+//! threshold 1.22 - 0.20 R, sized on their joint law for 50, 70 and 85 % decoded after the first three, all that is
+//! left in the fourth.
 
 #[path = "../src/testing.rs"]
 mod testing;
@@ -15,8 +16,8 @@ const CODED_BITS: f64 = 53_520.0;
 const SPACING: Duration = Duration::from_millis(20);
 const SECONDS: u64 = 600;
 const RUNS: u64 = 20;
-/// The reference over 100 runs of 600 s at 7 to 13 dB: success in percent, its standard deviation from run to run; mean coded
-/// bits of a packet, their standard deviation.
+/// The reference over 100 runs of 600 s at 7 to 13 dB: success in percent, its standard deviation from run to run; mean
+/// coded bits of a packet, their standard deviation.
 const REFERENCE: [(f64, f64, f64, f64); 7] = [
     (94.757, 0.331, 25_638.0, 440.0),
     (96.741, 0.218, 23_245.0, 426.0),

@@ -19,8 +19,8 @@ const MODELS: [(&str, &str); 8] = [
     ("p681, 250 km/h", r#"{ "kind": "p681", "environment": "rural-wooded", "speed": "250 km/h" }"#),
 ];
 
-/// For each of [`MODELS`]: every sample of the first 100 000; the few that a user reads who sleeps now and then; the law.
-/// Recorded; a change is a change of every run.
+/// For each of [`MODELS`]: every sample of the first 100 000; the few that a user reads who sleeps now and then; the
+/// law. Recorded; a change is a change of every run.
 const DIGESTS: [[u64; 3]; 8] = [
     [0xbb79_9fb9_dd39_44e4, 0x3229_17a7_7852_66f9, 0x4919_626e_1102_6521],
     [0x9fec_8e80_547b_542a, 0x7bb2_3854_a3eb_2dee, 0x7394_09b0_e5ee_c008],

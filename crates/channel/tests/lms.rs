@@ -46,7 +46,8 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 
 #[test]
 fn the_law_is_that_of_the_series() {
-    // At 60 km/h the multipath has forgotten itself after 20 ms; at 5 km/h it has not: its correlation is 0.64, -0.05, -0.40.
+    // At 60 km/h the multipath has forgotten itself after 20 ms; at 5 km/h it has not: its correlation is 0.64, -0.05,
+    // -0.40.
     let spacing = Duration::from_millis(20);
     for (speed, seconds) in [(60.0, 500), (5.0, 6_000)] {
         let model = load(Lms { speed: kmh(speed), ..Lms::default() });
@@ -114,7 +115,8 @@ fn statistics_find_what_was_put_in() {
 
 #[test]
 fn level_crossings_of_rayleigh_fading_follow_rice() {
-    // Deep shadowing alone would be Rayleigh; heavy trees at 40 degrees come near it only, so take the multipath itself.
+    // Deep shadowing alone would be Rayleigh; heavy trees at 40 degrees come near it only, so take the multipath
+    // itself.
     let model = load(Lms { sampling_interval: Some(Duration::from_micros(100)), ..Lms::default() });
     let mut channel = model.build(0, &mut streams(3));
     let level = 0.5_f64; // amplitude over rms

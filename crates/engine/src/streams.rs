@@ -8,8 +8,8 @@ pub type Generator = Xoshiro256PlusPlus;
 
 /// Makes the random streams of a run from its seed.
 ///
-/// A stream is a function of (seed, purpose, entity) alone: adding a flow, or switching a loss process off, moves no draw
-/// of another stream.
+/// A stream is a function of (seed, purpose, entity) alone: adding a flow, or switching a loss process off, moves no
+/// draw of another stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Streams {
     seed: u64,

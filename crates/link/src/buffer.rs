@@ -36,8 +36,8 @@ pub enum Buffer {
     Bytes(Bytes),
     /// The bytes that the link sends in this time.
     Time(Duration),
-    /// This many times the bytes that the link sends in one base round-trip time, over the square root of the number of users
-    /// if `root`, over their number if `divided`.
+    /// This many times the bytes that the link sends in one base round-trip time, over the square root of the number of
+    /// users if `root`, over their number if `divided`.
     Bdp {
         /// The number of bandwidth-delay products.
         factor: f64,

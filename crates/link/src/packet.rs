@@ -56,8 +56,8 @@ drop_reasons! {
     Timeout => "dropped_timeout",
     /// Packets lost because they could not be decoded.
     Harq => "dropped_harq",
-    /// Packets lost because [another satellite took over](models/last-hop.md#handover) that knew nothing of them: they waited,
-    /// or were in flight and not decoded.
+    /// Packets lost because [another satellite took over](models/last-hop.md#handover) that knew nothing of them: they
+    /// waited, or were in flight and not decoded.
     Handover => "dropped_handover",
 }
 

@@ -1,4 +1,5 @@
-//! What every reliability scheme, scheduler and queue manager of the registries must do, alone and joined in a last hop.
+//! What every reliability scheme, scheduler and queue manager of the registries must do, alone and joined in a last
+//! hop.
 
 mod common;
 
@@ -96,7 +97,8 @@ fn cases(cases: u32) -> ProptestConfig {
 proptest! {
     #![proptest_config(cases(200))]
 
-    /// A scheduler alone: what it takes it gives back, once, in the order of the flow, and it is never idle for nothing.
+    /// A scheduler alone: what it takes it gives back, once, in the order of the flow, and it is never idle for
+    /// nothing.
     #[test]
     fn a_scheduler_conserves_packets_and_order(
         (kind, queue) in scheduler_and_queue(), limit in limit(), arrivals in arrivals(),
@@ -122,8 +124,8 @@ proptest! {
         prop_assert!(bench.select().is_none());
     }
 
-    /// A reliability scheme alone: every packet is decided once, every bit counted, every process given back. With delays and
-    /// lost answers: `harq_conformance.rs`.
+    /// A reliability scheme alone: every packet is decided once, every bit counted, every process given back. With
+    /// delays and lost answers: `harq_conformance.rs`.
     #[test]
     fn a_scheme_decides_each_packet_once(sizes in prop::collection::vec(1u32..=1115, 1..60), seed in any::<u64>()) {
         for kind in HarqConfig::ALL {
@@ -177,7 +179,8 @@ proptest! {
         }
     }
 
-    /// Joined: each packet leaves once, the rate is never exceeded, and the transmitter rests only when nothing may be sent.
+    /// Joined: each packet leaves once, the rate is never exceeded, and the transmitter rests only when nothing may be
+    /// sent.
     #[test]
     fn a_last_hop_conserves_packets_and_keeps_its_rate(
         (scheduler, queue) in scheduler_and_queue(), harq in prop::sample::select(HarqConfig::ALL), limit in limit(),
@@ -404,8 +407,8 @@ fn check_end(run: &Run, arrivals: &[Arrival]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Feedback is a message that takes the delay: a repetition never starts sooner than one round trip after the burst before.
-/// Those of 5G without feedback wait for none.
+/// Feedback is a message that takes the delay: a repetition never starts sooner than one round trip after the burst
+/// before. Those of 5G without feedback wait for none.
 #[test]
 fn feedback_takes_its_time() {
     for harq in HarqConfig::ALL.iter().filter(|harq| **harq != "nr-ntn") {

@@ -17,7 +17,8 @@ fn forward(millis: u64) -> Transfer {
     Transfer::Forward { delay: Duration::from_millis(millis) }
 }
 
-/// A full block at rate 1/2 takes 1 ms, and 5 ms to the user; only these bursts meet something else than a clear channel.
+/// A full block at rate 1/2 takes 1 ms, and 5 ms to the user; only these bursts meet something else than a clear
+/// channel.
 fn hop(harq: &str, first: &[Db]) -> (Run, Arc<Mutex<Vec<Time>>>) {
     with(json!({ "harq": { "kind": harq } }), first)
 }

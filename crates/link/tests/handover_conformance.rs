@@ -246,8 +246,8 @@ fn check(sky: &Sky, events: &[(Duration, Event)], reordering: bool) -> Result<()
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1500) })]
 
-    /// Whatever happens when: packets leave once, nothing is sent while nobody serves, and what is left is worked off. Who
-    /// wakes the last hop only when it asks sees each output at the same instant as who wakes it at each step.
+    /// Whatever happens when: packets leave once, nothing is sent while nobody serves, and what is left is worked off.
+    /// Who wakes the last hop only when it asks sees each output at the same instant as who wakes it at each step.
     #[test]
     fn a_last_hop_outlives_its_satellites(
         events in events(), propagation in propagation(), harq in scheme(),

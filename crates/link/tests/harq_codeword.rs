@@ -16,7 +16,8 @@ fn build(config: Value) -> Box<dyn Harq> {
     config.entry().build(None, rng(1)).unwrap()
 }
 
-/// After how many transmissions, each meeting one of `snrs`, a packet of `size` is decoded, and the bits that were sent.
+/// After how many transmissions, each meeting one of `snrs`, a packet of `size` is decoded, and the bits that were
+/// sent.
 fn decoded_after(config: Value, size: u32, snrs: &[f64]) -> (Option<usize>, Vec<u32>) {
     let mut harq = build(config);
     let packet = packet(0, size);
@@ -132,8 +133,8 @@ fn any_transmission_is_decodable_alone() {
     }
 }
 
-/// Four blind repetitions of 5G: versions 0, 2, 3 and 1 of a buffer of 26 760 bits begin at bits 0, 13 380, 22 705 and 6 892,
-/// and the coverage of each bit follows. Summed bit by bit.
+/// Four blind repetitions of 5G: versions 0, 2, 3 and 1 of a buffer of 26 760 bits begin at bits 0, 13 380, 22 705 and
+/// 6 892, and the coverage of each bit follows. Summed bit by bit.
 #[test]
 fn nr_repetitions_cover_the_buffer_as_their_versions_say() {
     let starts = [0, 13_380, 22_705, 6_892];
@@ -200,9 +201,9 @@ fn draws() -> impl Strategy<Value = Vec<f64>> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
 
-    /// Mutual information is concave in the signal-to-noise ratio, so new bits are never worth less than old ones: with a
-    /// threshold that does not depend on the rate, type II decodes whatever type III does, and that whatever type I does, and
-    /// that whatever a repetition without combining does.
+    /// Mutual information is concave in the signal-to-noise ratio, so new bits are never worth less than old ones: with
+    /// a threshold that does not depend on the rate, type II decodes whatever type III does, and that whatever type I
+    /// does, and that whatever a repetition without combining does.
     #[test]
     fn type_two_is_at_least_as_good_as_three_and_that_as_one(snrs in draws(), threshold in 1.0f64..1.2) {
         let after = |kind| decoded_after(scheme(kind, 4, json!(threshold)), 1115, &snrs).0.unwrap_or(5);
@@ -240,7 +241,8 @@ fn on_average_type_two_needs_the_fewest_transmissions() {
     assert!(sums[0] < sums[1] && sums[1] < sums[2], "{sums:?}");
 }
 
-/// Transmissions that overtake others are known for what they are: what a packet has in the end does not depend on their order.
+/// Transmissions that overtake others are known for what they are: what a packet has in the end does not depend on
+/// their order.
 #[test]
 fn the_order_in_which_transmissions_come_does_not_matter() {
     let mut chance = rng(11);

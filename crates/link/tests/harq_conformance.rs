@@ -74,8 +74,8 @@ fn offered(id: u32, size: u32) -> PacketRef {
     PacketRef { user: user(id), flow: user(id), ..packet(id, size) }
 }
 
-/// A sender and a receiver with a queue of bursts and one of answers between them, first in, first out or in disorder, and
-/// never with the same delay twice: what happens next is left to chance.
+/// A sender and a receiver with a queue of bursts and one of answers between them, first in, first out or in disorder,
+/// and never with the same delay twice: what happens next is left to chance.
 struct Link {
     harq: Box<dyn Harq>,
     name: String,
@@ -351,7 +351,8 @@ fn selective_repeat_waits_for_its_oldest_packet() {
     }
 }
 
-/// A receiver that has the packet says so again when it is repeated because the answer was lost, and gives it up only once.
+/// A receiver that has the packet says so again when it is repeated because the answer was lost, and gives it up only
+/// once.
 #[test]
 fn a_repetition_after_a_lost_answer_is_acknowledged_again() {
     for kind in [
@@ -387,7 +388,8 @@ fn a_repetition_after_a_lost_answer_is_acknowledged_again() {
     }
 }
 
-/// An acknowledgment says that all before it arrived, also the one whose own answer was lost: only the rest is sent again.
+/// An acknowledgment says that all before it arrived, also the one whose own answer was lost: only the rest is sent
+/// again.
 #[test]
 fn acknowledgments_of_go_back_n_are_cumulative() {
     let (_, mut harq) = build(&json!({ "kind": "go-back-n" }), 1);

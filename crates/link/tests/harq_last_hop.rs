@@ -64,9 +64,9 @@ fn scheme(kind: &str, lost_answers: &str) -> Value {
     json!({ "kind": kind, "transmissions": 32, "code_rate": 0.5, "feedback": { "loss": lost_answers } })
 }
 
-/// With a delay of 5 ms each way an answer comes N = 11 transmissions after the begin of a burst. A packet needs 1/(1-p)
-/// transmissions on average; each failure costs 1 of selective repeat, N of go-back-N; stop-and-wait takes N for each
-/// (Lin and Costello, Error Control Coding, section 22.1): throughputs 1-p, (1-p)/(1-p+Np) and (1-p)/N.
+/// With a delay of 5 ms each way an answer comes N = 11 transmissions after the begin of a burst. A packet needs
+/// 1/(1-p) transmissions on average; each failure costs 1 of selective repeat, N of go-back-N; stop-and-wait takes N
+/// for each (Lin and Costello, Error Control Coding, section 22.1): throughputs 1-p, (1-p)/(1-p+Np) and (1-p)/N.
 #[test]
 fn throughput_is_that_of_the_textbook() {
     const N: f64 = 11.0;
@@ -290,8 +290,8 @@ fn a_fresh_estimate_sizes_the_first_transmission_to_be_enough() {
     }
 }
 
-/// 10 ms after the channel fell, one who knows it at once sends enough; one who knows it 20 ms later sends what would have
-/// been enough before, and then, each time, what would have been missing at the ratio it believes in.
+/// 10 ms after the channel fell, one who knows it at once sends enough; one who knows it 20 ms later sends what would
+/// have been enough before, and then, each time, what would have been missing at the ratio it believes in.
 #[test]
 fn an_old_estimate_costs_transmissions() {
     assert_eq!(estimated("0 s", 110, "0 %").run.hop.harq().decoded_after, [1, 0, 0, 0]);
@@ -307,7 +307,8 @@ fn an_old_estimate_costs_transmissions() {
     assert_eq!(late.sums, expected.into_iter().map(u64::from).collect::<Vec<_>>());
 }
 
-/// A lost answer leaves the sender with what it heard before: it sends what would be missing if the burst had brought nothing.
+/// A lost answer leaves the sender with what it heard before: it sends what would be missing if the burst had brought
+/// nothing.
 #[test]
 fn a_lost_answer_leaves_the_sender_with_what_it_knew() {
     let lost = estimated("20 ms", 110, "100 %");

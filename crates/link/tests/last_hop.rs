@@ -24,8 +24,8 @@ fn adaptive() -> serde_json::Value {
 
 const SIZES: [u64; 4] = [8_920, 8_920, 17_840, 17_840];
 
-/// A law of packets that meet the same information at each transmission and need 1, 2, 4 or 8 times 8920 bits; the plan is
-/// [`SIZES`], and the second burst alone would decode a packet whose first was erased.
+/// A law of packets that meet the same information at each transmission and need 1, 2, 4 or 8 times 8920 bits; the plan
+/// is [`SIZES`], and the second burst alone would decode a packet whose first was erased.
 fn stepped_law() -> channel::TransmissionLaw {
     let rows = [(1.0, 55), (0.5, 18), (0.25, 18), (0.125, 9)];
     let samples = rows.into_iter().flat_map(|(per_bit, packets)| std::iter::repeat_n(per_bit, 4 * packets)).collect();
@@ -205,7 +205,8 @@ fn order_is_restored_and_a_loss_empties_the_terminal() {
     }
     run.finish();
     assert!(run.delivered_ids().is_sorted());
-    // The NACK of 0 is back at 20.1784 ms, when 20 is sent; 0 is decoded at 30.3568 ms. 1 to 20 came before, each 1 ms later.
+    // The NACK of 0 is back at 20.1784 ms, when 20 is sent; 0 is decoded at 30.3568 ms. 1 to 20 came before, each 1 ms
+    // later.
     assert_eq!(run.delivered()[20].0, Time::from_nanos(30_356_800));
     let held = run.hop.reordering();
     assert_eq!((held.held_packets, held.flushed_full, held.flushed_failed, held.late_packets), (20, 0, 0, 0));

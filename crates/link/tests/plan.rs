@@ -1,4 +1,5 @@
-//! The sizes of adaptive HARQ's transmissions, against laws whose quantiles are known and against the calibration in numpy.
+//! The sizes of adaptive HARQ's transmissions, against laws whose quantiles are known and against the calibration in
+//! numpy.
 
 mod common;
 
@@ -16,8 +17,9 @@ fn ideal(threshold: f64) -> Block {
     Block { threshold: Threshold::Constant(threshold), ..CODE }
 }
 
-/// 2000 packets of the intermediate-tree-shadowed channel at 40 degrees, 60 km/h and 10 dB (Perez-Fontan 2001): information per
-/// coded bit of four transmissions 20 ms apart. A systematic sample of 600 000, by the first two values.
+/// 2000 packets of the intermediate-tree-shadowed channel at 40 degrees, 60 km/h and 10 dB (Perez-Fontan 2001):
+/// information per coded bit of four transmissions 20 ms apart. A systematic sample of 600 000, by the first two
+/// values.
 fn tree_shadowed() -> TransmissionLaw {
     let text = include_str!("fixtures/its40_10db.csv");
     let samples = text.split([',', '\n']).filter(|cell| !cell.is_empty()).map(|cell| cell.parse().unwrap()).collect();
@@ -92,8 +94,8 @@ fn block_fading_gives_quantiles_of_one_over_a_uniform_variable() {
 
 #[test]
 fn independent_draws_use_what_was_received_before() {
-    // First burst: 1 or 0.5 per bit, half of the packets each; then always 0.8. Half are decoded by 8920 bits or by 13 380
-    // (halfway between the order statistics of four packets); the others then miss 8920 - 6690 bits of information.
+    // First burst: 1 or 0.5 per bit, half of the packets each; then always 0.8. Half are decoded by 8920 bits or by 13
+    // 380 (halfway between the order statistics of four packets); the others then miss 8920 - 6690 bits of information.
     let samples = [[1.0, 0.8], [1.0, 0.8], [0.5, 0.8], [0.5, 0.8]].concat();
     let law = TransmissionLaw { transmissions: 2, samples };
     assert_eq!(plan(&ideal(1.0), &[0.5], &law), [13_380, 40_140]);

@@ -50,7 +50,8 @@ fn the_threshold_marks_what_finds_more_than_it_and_drops_only_at_the_limit() {
             run.offer(ms(0), if id == 6 { packet(id, 1000) } else { ect(id) });
         }
         run.finish();
-        // 0 is being sent; 1, 2, 3 find 0, 1, 2 packets, 4 finds 3: not more than the threshold. 6 understands no marks.
+        // 0 is being sent; 1, 2, 3 find 0, 1, 2 packets, 4 finds 3: not more than the threshold. 6 understands no
+        // marks.
         assert_eq!(marked(&run), [5, 7], "{threshold}");
         assert_eq!(run.delivered_ids(), [0, 1, 2, 3, 4, 5, 6, 7]);
         let report = run.hop.report(Duration::from_secs(1));
@@ -138,8 +139,8 @@ fn gaps(config: &RedConfig, length: usize, packets: u32) -> Vec<u32> {
 /// Section 5 of the paper: with p_b the gap between two signals is uniform over 1 … 1/p_b, mean 1/(2 p_b) + 1/2.
 #[test]
 fn signals_of_red_are_spaced_uniformly() {
-    // The average at 20, the middle of 10 and 30: p_b = max_p / 2 = 1/20. The count runs from 0 after a signal and from 1 for
-    // the next packet, so that the gap is uniform over 1 … 19 (a gap of g needs g p_b <= 1 - p_b).
+    // The average at 20, the middle of 10 and 30: p_b = max_p / 2 = 1/20. The count runs from 0 after a signal and from
+    // 1 for the next packet, so that the gap is uniform over 1 … 19 (a gap of g needs g p_b <= 1 - p_b).
     let gaps = gaps(&wide(), 20, 200_000);
     let mean = gaps.iter().map(|&gap| f64::from(gap)).sum::<f64>() / gaps.len() as f64;
     assert!((1..=20).contains(gaps.iter().max().unwrap()), "{:?}", gaps.iter().max());
@@ -292,8 +293,8 @@ fn codel_in_a_last_hop_drops_at_the_head_and_tells_at_once() {
 
 #[test]
 fn codel_asks_no_more_of_a_queue_that_waits_for_a_process() {
-    // All processes are taken for a second at a time, so that everything waits much too long; what is dropped is never more
-    // than what the law allows.
+    // All processes are taken for a second at a time, so that everything waits much too long; what is dropped is never
+    // more than what the law allows.
     let law = common::uniform_block_fading(4, 200);
     let settings = json!({
         "rate": "8 Mbit/s", "delay": "100 ms", "queue": { "kind": "codel" },
@@ -318,8 +319,8 @@ fn eager() -> PieConfig {
     PieConfig { burst: Duration::ZERO, ..PieConfig::default() }
 }
 
-/// RFC 8033 section 4.2, step by step: what one computation adds, divided by the step of auto-tuning that the probability is
-/// in, and at most 2 % once it is at 10 % (section 5.5).
+/// RFC 8033 section 4.2, step by step: what one computation adds, divided by the step of auto-tuning that the
+/// probability is in, and at most 2 % once it is at 10 % (section 5.5).
 #[test]
 fn the_probability_of_pie_follows_the_control_law() {
     let mut manager = pie(&eager());
@@ -358,7 +359,8 @@ fn the_probability_of_pie_follows_the_control_law() {
     assert!(capped);
 }
 
-/// A constant load without a transport behind it: the probability settles where the rest fits, and the wait at the target.
+/// A constant load without a transport behind it: the probability settles where the rest fits, and the wait at the
+/// target.
 #[test]
 fn pie_drops_what_is_too_much_and_keeps_the_wait_at_its_target() {
     for (load, excess) in [(1.25, 0.2), (2.0, 0.5)] {

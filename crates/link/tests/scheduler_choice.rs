@@ -150,8 +150,8 @@ fn a_class_keeps_its_own_queues() {
     (0..6).for_each(|id| run.offer(ms(0), class(id, 1, 0, 1000)));
     (6..12).for_each(|id| run.offer(ms(0), class(id, 0, 0, 1000)));
     run.finish();
-    // 0 is being sent; 1 and 2 wait, 3 to 5 find no room; 6 to 8 wait, 9 to 11 find no room; 6 goes at 1 ms, 7 at 2 ms, and 8
-    // has waited too long at 3 ms.
+    // 0 is being sent; 1 and 2 wait, 3 to 5 find no room; 6 to 8 wait, 9 to 11 find no room; 6 goes at 1 ms, 7 at 2 ms,
+    // and 8 has waited too long at 3 ms.
     assert_eq!(run.delivered_ids(), [0, 6, 7, 1, 2]);
     let report = run.hop.report(Duration::from_secs(1));
     assert_eq!(

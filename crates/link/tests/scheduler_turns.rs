@@ -29,8 +29,8 @@ fn round_robin_never_differs_by_more_than_a_packet() {
 proptest! {
     #![proptest_config(cases(100))]
 
-    /// Shreedhar and Varghese, theorem 2: among users with always more to send the bytes sent differ by at most a quantum and
-    /// a largest packet from the start, and by a quantum and two in any interval.
+    /// Shreedhar and Varghese, theorem 2: among users with always more to send the bytes sent differ by at most a
+    /// quantum and a largest packet from the start, and by a quantum and two in any interval.
     #[test]
     fn drr_is_fair_in_bytes(quantum in 40u32..4000, users in 2u32..8, seed in any::<u64>()) {
         const LARGEST: u32 = 1500;
@@ -63,8 +63,8 @@ proptest! {
 proptest! {
     #![proptest_config(cases(60))]
 
-    /// The same bound from the instant on at which nobody is held up any more, whatever was before: users that may have one
-    /// packet under way, or none for a while, save nothing up.
+    /// The same bound from the instant on at which nobody is held up any more, whatever was before: users that may have
+    /// one packet under way, or none for a while, save nothing up.
     #[test]
     fn drr_gives_no_credit_for_being_held_up(quantum in 40u32..4000, users in 2u32..6, seed in any::<u64>()) {
         const LARGEST: u32 = 1500;
@@ -148,8 +148,8 @@ fn runs(desk: &mut Desk, choices: usize) -> Vec<(u32, usize)> {
 
 #[test]
 fn a_frame_holds_its_bits_and_counts_what_sticks_out() {
-    // 20 000 coded bits; 8000 for a packet in a clear channel: 3 in the first frame, 2 beyond the 4000 that stuck out in the
-    // second, and so on. The second and the third frame go to user 1, who has been sent less until then.
+    // 20 000 coded bits; 8000 for a packet in a clear channel: 3 in the first frame, 2 beyond the 4000 that stuck out
+    // in the second, and so on. The second and the third frame go to user 1, who has been sent less until then.
     let mut desk = Desk::new(json!({ "kind": "bbs", "frame": 20_000 }), 2);
     for user in 0..2 {
         (0..20).for_each(|_| assert!(desk.offer(user, 1000)));
@@ -204,7 +204,8 @@ fn a_period_is_played_as_planned_whatever_happens() {
 
 #[test]
 fn frames_for_which_nothing_waits_take_what_sticks_out() {
-    // Two frames of 32 000 bits again. 24 000 and another 24 000 fill the first and half of the second, and that is all.
+    // Two frames of 32 000 bits again. 24 000 and another 24 000 fill the first and half of the second, and that is
+    // all.
     let mut desk = Desk::new(json!({ "kind": "bps", "frame": 32_000, "period": "8 ms" }), 3);
     [1000, 1000, 1000, 3000].into_iter().for_each(|size| assert!(desk.offer(0, size)));
     assert_eq!(runs(&mut desk, 4), [(0, 4)]);

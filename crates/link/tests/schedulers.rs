@@ -22,7 +22,8 @@ fn kinds() -> impl Strategy<Value = &'static str> {
 proptest! {
     #![proptest_config(cases(600))]
 
-    /// Whatever the scheme forbids: nobody is chosen who may not start, and nobody who may waits while the transmitter rests.
+    /// Whatever the scheme forbids: nobody is chosen who may not start, and nobody who may waits while the transmitter
+    /// rests.
     #[test]
     fn who_may_not_start_is_passed_over(kind in kinds(), seed in any::<u64>()) {
         const USERS: u32 = 6;
@@ -91,8 +92,8 @@ proptest! {
     }
 }
 
-/// Little's law holds packet by packet, and with packets of one size no order changes the sum of the waits: what one gains
-/// another loses (the conservation law of work-conserving queues).
+/// Little's law holds packet by packet, and with packets of one size no order changes the sum of the waits: what one
+/// gains another loses (the conservation law of work-conserving queues).
 #[test]
 fn the_waits_add_up_to_the_same_under_all() {
     const USERS: u32 = 6;
@@ -285,8 +286,8 @@ proptest! {
     }
 }
 
-/// Serves users with always more packets under PF and checks each wait against the bound; the longest wait of user 0, and the
-/// lowest bound that it had, in packets.
+/// Serves users with always more packets under PF and checks each wait against the bound; the longest wait of user 0,
+/// and the lowest bound that it had, in packets.
 fn longest_wait(
     users: usize,
     window_ms: u64,

@@ -1,5 +1,5 @@
-//! Nanoseconds for each satellite's position: 10,000 satellites of a pattern, with and without the drift by J2, and as many
-//! by their elements.
+//! Nanoseconds for each satellite's position: 10,000 satellites of a pattern, with and without the drift by J2, and as
+//! many by their elements.
 //!
 //! `cargo bench -p transorbit-orbit --bench propagation`
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]

@@ -1,4 +1,5 @@
-//! All pairs of 100 stations over 1584 satellites, every 100 ms for 200 s; and one tree of routes by Dijkstra's algorithm.
+//! All pairs of 100 stations over 1584 satellites, every 100 ms for 200 s; and one tree of routes by Dijkstra's
+//! algorithm.
 //!
 //! `cargo bench -p transorbit-orbit --bench routes [SECONDS] [forwarding] [hops]`
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]

@@ -1,4 +1,5 @@
-//! Constellations, propagation, visibility and routing over inter-satellite links: the one-way delay of a path over time.
+//! Constellations, propagation, visibility and routing over inter-satellite links: the one-way delay of a path over
+//! time.
 //!
 //! A scenario's [`PathConfig`] becomes a [`DelayTrace`] before the run, and the run only looks delays up. `satellites`
 //! has the constellation ([`Constellation`], or a file of elements), its orbits ([`Orbits`]) and its inter-satellite

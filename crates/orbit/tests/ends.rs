@@ -1,4 +1,5 @@
-//! The ends of a path: several gateways, users who move, what they see of their satellite; and what routes are chosen by.
+//! The ends of a path: several gateways, users who move, what they see of their satellite; and what routes are chosen
+//! by.
 
 use orbit::{
     Access, AllPairs, AllPairsOptions, ConstellationPath, DelayTrace, FixedEpochs, HandoverPolicy, Highest, Look,
@@ -372,8 +373,8 @@ fn train(way: &[(f64, f64)], kmh: f64) -> MovingUser {
     }
 }
 
-/// A train under a geostationary satellite: the shift is that of its speed, and jumps where it sets out, turns and stops; its rate is
-/// next to nothing all the time.
+/// A train under a geostationary satellite: the shift is that of its speed, and jumps where it sets out, turns and
+/// stops; its rate is next to nothing all the time.
 #[test]
 fn the_doppler_of_a_train_under_a_geostationary_satellite() {
     // About 300 s northwards, then eastwards for 290 s, and an arrival between two points of any grid.
@@ -383,7 +384,8 @@ fn the_doppler_of_a_train_under_a_geostationary_satellite() {
         let seen = doppler(&path, 900, millis);
         for (half, (shift, rate)) in seen.iter().enumerate() {
             assert!(rate.abs() < 0.02, "{rate} Hz/s at {half} half seconds, step {millis} ms");
-            // Northwards it draws away at 75 m/s times the cosine of the elevation and of the azimuth; at rest not at all.
+            // Northwards it draws away at 75 m/s times the cosine of the elevation and of the azimuth; at rest not at
+            // all.
             assert!(
                 if half < 590 { *shift < -200.0 } else { half < 1185 || shift.abs() < 0.1 },
                 "{shift} at {half}, {millis}"

@@ -1,5 +1,5 @@
-//! Each policy against a plain reading of its definition: what holds at every instant of a satellite's service, and what holds
-//! when the next takes over.
+//! Each policy against a plain reading of its definition: what holds at every instant of a satellite's service, and
+//! what holds when the next takes over.
 
 use orbit::{
     ConstellationPath, DelayTrace, FixedEpochs, HandoverPolicy, Highest, Hysteresis, KeepUntilMask, Links,
@@ -53,8 +53,8 @@ fn stays(satellite: u32, from: Time, view: &View) -> u32 {
     (0..).find(|&i| (view.usable)(satellite, tenth(i)).is_none()).unwrap()
 }
 
-/// Holds the satellites that served an end (instant of the takeover, satellite) against the policy; returns how many takeovers
-/// were seen.
+/// Holds the satellites that served an end (instant of the takeover, satellite) against the policy; returns how many
+/// takeovers were seen.
 fn audit(policy: &HandoverPolicy, served: &[(Time, Option<u32>)], end: Time, view: &View) -> usize {
     for (i, &(from, satellite)) in served.iter().enumerate() {
         let name = policy.kind();
@@ -174,7 +174,8 @@ fn the_longest_visibility_is_that_of_the_passes() {
     }
 }
 
-/// Without links between satellites the policy chooses among those that a gateway sees too, and the nearest gateway follows.
+/// Without links between satellites the policy chooses among those that a gateway sees too, and the nearest gateway
+/// follows.
 #[test]
 fn a_bent_pipe_with_every_policy() {
     let user = Place::from_degrees(43.6, 1.4);

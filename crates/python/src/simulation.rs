@@ -63,8 +63,8 @@ impl Simulation {
     }
 
     /// The scenario as TOML with the run's seed and every default filled in, which names copies of its inputs by names
-    /// relative to a result folder; and for each input: its name in the scenario, the name of the copy, the SHA-256, the
-    /// contents.
+    /// relative to a result folder; and for each input: its name in the scenario, the name of the copy, the SHA-256,
+    /// the contents.
     fn kept(&self, py: Python<'_>) -> Kept {
         let (plan, seed) = self.with(py, |run| (Arc::clone(run.plan()), run.seed()));
         kept(py, &plan, seed)
@@ -106,8 +106,8 @@ impl Simulation {
         self.with(py, |run| run.longest_packet())
     }
 
-    /// Offers all packets of a log (24 bytes each: `<QIIIBBxx`, nanoseconds, flow, bytes, class or all ones, end, mark) at
-    /// their instants. Raises ValueError if it is no log of this scenario.
+    /// Offers all packets of a log (24 bytes each: `<QIIIBBxx`, nanoseconds, flow, bytes, class or all ones, end, mark)
+    /// at their instants. Raises ValueError if it is no log of this scenario.
     fn replay(&self, py: Python<'_>, log: &[u8]) -> PyResult<()> {
         let replayed = self.with(py, |run| run.replay(log));
         self.raise()?;

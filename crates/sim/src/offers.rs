@@ -107,8 +107,8 @@ pub fn offers_table(log: &[u8]) -> Table {
 }
 
 impl Simulation {
-    /// Offers all of a log, lines of [`LoggedOffer::to_bytes`], at their instants; what leaves is dropped. The run stands at
-    /// the last of them then.
+    /// Offers all of a log, lines of [`LoggedOffer::to_bytes`], at their instants; what leaves is dropped. The run
+    /// stands at the last of them then.
     ///
     /// # Errors
     /// It is not a log of this scenario, or the run fails.

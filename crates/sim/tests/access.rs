@@ -16,9 +16,9 @@ fn mean(flows: &[FlowSummary], value: impl Fn(&FlowSummary) -> f64) -> f64 {
     flows.iter().map(value).sum::<f64>() / flows.len() as f64
 }
 
-/// Kuhn et al. 2015, table 3: when the first and the last packet of a transfer of 30 kB are received that begins at 10 s. Frames
-/// begin at multiples of 45 ms, so that the numbers are exact or wrong by a frame. As in the study, the transfer is one that loses
-/// no datagram.
+/// Kuhn et al. 2015, table 3: when the first and the last packet of a transfer of 30 kB are received that begins at 10
+/// s. Frames begin at multiples of 45 ms, so that the numbers are exact or wrong by a frame. As in the study, the
+/// transfer is one that loses no datagram.
 #[test]
 fn the_published_transfer_takes_the_published_time() {
     let table = [
@@ -39,8 +39,8 @@ fn the_published_transfer_takes_the_published_time() {
     }
 }
 
-/// Kuhn et al. 2015, section 5: dedicated access carries more at every load; errors of CRDSA-3 limit it from some hundred and fifty
-/// users on.
+/// Kuhn et al. 2015, section 5: dedicated access carries more at every load; errors of CRDSA-3 limit it from some
+/// hundred and fifty users on.
 #[test]
 fn dedicated_access_carries_more_and_crdsa_loses_under_load() {
     let shortly = "duration=10 s";

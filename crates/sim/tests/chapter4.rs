@@ -1,5 +1,5 @@
-//! Chapter 4 of Tauran's thesis (2018): one TCP flow over LEO satellites to a mobile user, Adaptive-HARQ on the last hop,
-//! with and without the reordering buffer. The claims that must hold for the model to be the one described there.
+//! Chapter 4 of Tauran's thesis (2018): one TCP flow over LEO satellites to a mobile user, Adaptive-HARQ on the last
+//! hop, with and without the reordering buffer. The claims that must hold for the model to be the one described there.
 
 mod util;
 
@@ -58,7 +58,8 @@ fn without_reordering_goodput_stays_below_1_mbit_per_second_though_a_clear_chann
 fn harq_success_grows_from_about_95_to_over_99_percent() {
     let success = |snr| mean(&runs("cubic", snr, true), harq_success);
     let (worst, best) = (success(7), success(13));
-    // 0.965 over five seeds; one run has a standard deviation of 0.005, so two have 0.0035: three of them on either side.
+    // 0.965 over five seeds; one run has a standard deviation of 0.005, so two have 0.0035: three of them on either
+    // side.
     assert!((0.954..0.976).contains(&worst), "7 dB: {worst:.4}");
     assert!(best > 0.99, "13 dB: {best:.4}");
 }

@@ -1,5 +1,5 @@
-//! The core of chapter 6 of Tauran's thesis: what schedulers that know the channel change for calls and downloads. The whole
-//! comparison, with numbers, is `docs/validation/chapter-6.md`.
+//! The core of chapter 6 of Tauran's thesis: what schedulers that know the channel change for calls and downloads. The
+//! whole comparison, with numbers, is `docs/validation/chapter-6.md`.
 
 mod util;
 
@@ -37,7 +37,8 @@ const RR: &str = r#"{ kind = "round-robin" }"#;
 const PF: &str = r#"{ kind = "pf" }"#;
 const CODES: &str = r#"{ kind = "codes" }"#;
 
-/// Figures 6.6, 6.7 and 6.9: at saturation PF carries 6 Mbit/s where the others carry less than 5, for it sends when channels are good.
+/// Figures 6.6, 6.7 and 6.9: at saturation PF carries 6 Mbit/s where the others carry less than 5, for it sends when
+/// channels are good.
 #[test]
 fn proportional_fairness_carries_more_calls_at_saturation() {
     let runs = [DT_S, DT_H, RR, PF].map(|scheduler| calls(150, scheduler).summary.last_hop);
@@ -62,7 +63,8 @@ fn the_small_queue_loses_calls_that_proportional_fairness_carries() {
     assert!((few_pf.useful_bps / few_dt.useful_bps - 1.0).abs() < 0.01);
 }
 
-/// Section 6.3.5, figures 6.13 to 6.17: a time limit takes delay and jitter from PF, and drops by time what overflowed before.
+/// Section 6.3.5, figures 6.13 to 6.17: a time limit takes delay and jitter from PF, and drops by time what overflowed
+/// before.
 #[test]
 fn codes_takes_jitter_and_delay_from_proportional_fairness() {
     let (pf, codes) = (calls(100, PF), calls(100, CODES));
@@ -77,8 +79,8 @@ fn codes_takes_jitter_and_delay_from_proportional_fairness() {
     assert!(codes.useful_bps > 0.97 * pf.useful_bps);
 }
 
-/// Sections 6.4.2 and 6.4.3: with the reordering buffer PF gives every download more than the single queue does, and CoDeS less
-/// than PF; Round Robin with 80 users needs no buffer.
+/// Sections 6.4.2 and 6.4.3: with the reordering buffer PF gives every download more than the single queue does, and
+/// CoDeS less than PF; Round Robin with 80 users needs no buffer.
 #[test]
 fn downloads_gain_by_proportional_fairness_and_not_by_codes() {
     let buffer = "last_hop.scheduler.buffer=5.3 bdp/sqrt(n)";

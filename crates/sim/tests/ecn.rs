@@ -22,8 +22,8 @@ fn marks(flow: &FlowSummary) -> u64 {
 
 #[test]
 fn a_marking_queue_slows_the_sender_without_a_loss() {
-    // An average that follows slow start, and an upper threshold out of its reach: above it even what could be marked is
-    // dropped.
+    // An average that follows slow start, and an upper threshold out of its reach: above it even what could be marked
+    // is dropped.
     let red = "last_hop.queue={kind=\"red\", min=\"20 ms\", max=\"300 ms\", weight=0.05}";
     for queue in [red, CODEL, THRESHOLD] {
         for congestion in ["newreno", "cubic"] {

@@ -34,8 +34,8 @@ fn every_byte_passes_the_gateway_once_and_the_end_is_handed_on() {
     assert_eq!(record.summary.conservation.in_flight, 0, "both connections have ended");
 }
 
-/// Segments that are no multiple of what the window's scale can tell, and a buffer that is always full: what the gateway has once
-/// offered to take it takes.
+/// Segments that are no multiple of what the window's scale can tell, and a buffer that is always full: what the
+/// gateway has once offered to take it takes.
 #[test]
 fn a_full_gateway_discards_nothing() {
     let pep = pep("20 ms", "1 MB", "congestion=\"newreno\"");
@@ -66,8 +66,8 @@ fn the_delays_are_those_of_the_two_parts() {
     assert!((flow.goodput_bps / expected - 1.0).abs() < 0.02, "{} of {expected}", flow.goodput_bps);
 }
 
-/// The window that the gateway offers the server is what is left of its buffer: with a rate of C over the satellites and
-/// a buffer of B, what is under way to the user and not acknowledged never exceeds B.
+/// The window that the gateway offers the server is what is left of its buffer: with a rate of C over the satellites
+/// and a buffer of B, what is under way to the user and not acknowledged never exceeds B.
 #[test]
 fn a_small_buffer_holds_the_server_back() {
     for buffer in [20_000u64, 50_000, 200_000] {
@@ -75,7 +75,8 @@ fn a_small_buffer_holds_the_server_back() {
         let flow = first(&record);
         let pep = flow.pep.as_ref().unwrap();
         assert!(pep.held_bytes_max <= buffer && pep.held_bytes_max > buffer / 2, "{buffer}: {pep:?}");
-        // Room is filled for a round trip of the satellites, and then empty for one of the ground: window update and data.
+        // Room is filled for a round trip of the satellites, and then empty for one of the ground: window update and
+        // data.
         let bound = (buffer as f64 * 8.0 / (0.0812 + 0.040)).min(10e6 * 1448.0 / 1500.0);
         assert!(flow.goodput_bps < bound, "{buffer}: {} of at most {bound}", flow.goodput_bps);
         // Segments do not fill the window to the byte, and updates wait for two of them.
@@ -83,8 +84,8 @@ fn a_small_buffer_holds_the_server_back() {
     }
 }
 
-/// RFC 3135 section 3.1.1 and RFC 2760: what a split is for. Losses on the satellite part are repaired from the gateway, by a
-/// controller whose growth does not suffer from the long round trip.
+/// RFC 3135 section 3.1.1 and RFC 2760: what a split is for. Losses on the satellite part are repaired from the
+/// gateway, by a controller whose growth does not suffer from the long round trip.
 #[test]
 fn losses_over_satellites_hurt_less_behind_a_proxy_with_a_suited_controller() {
     let satellite =

@@ -30,7 +30,8 @@ fn flows(record: &Record) -> &[FlowSummary] {
     &record.summary.flows
 }
 
-/// Every packet with data is received, lost for one of the causes, or under way at the end; `only_data`: there are no others.
+/// Every packet with data is received, lost for one of the causes, or under way at the end; `only_data`: there are no
+/// others.
 fn check_causes(record: &Record, only_data: bool) {
     let sum = |count: &dyn Fn(&FlowSummary) -> u64| flows(record).iter().map(count).sum::<u64>();
     let lost = |flow: &FlowSummary| flow.lost.total();
@@ -93,7 +94,8 @@ fn a_time_limit_bounds_the_wait_and_is_a_cause_of_its_own() {
     check_causes(&record, true);
     let timeouts: u64 = flows(&record).iter().map(|flow| flow.lost["lost_timeout"]).sum();
     assert!(timeouts > 0 && timeouts == record.summary.last_hop.dropped[DropReason::Timeout]);
-    // 90 ms of the way, 40 of the queue, at most four bursts of 5 ms and three feedback round trips of 20, and in order.
+    // 90 ms of the way, 40 of the queue, at most four bursts of 5 ms and three feedback round trips of 20, and in
+    // order.
     let longest = flows(&record).iter().map(|flow| flow.one_way_delay_p95_s.unwrap()).fold(0.0, f64::max);
     assert!(longest < 0.09 + 0.04 + 4.0 * 0.011 + 3.0 * 0.02 + 0.03, "{longest}");
     let without = run(CALLS, &["flows.0.count=20"]);
@@ -253,8 +255,8 @@ fn the_summary_has_its_keys() {
     assert!(json["last_hop"]["spectral_efficiency"].is_number());
 }
 
-/// A packet of 210 B in a block of 1,115 B is padding by four fifths; without padding, or with packets of more than half
-/// a block, there is nothing to say.
+/// A packet of 210 B in a block of 1,115 B is padding by four fifths; without padding, or with packets of more than
+/// half a block, there is nothing to say.
 #[test]
 fn tells_whose_packets_are_mostly_padding() {
     let warnings = |base: &str, edits: &[&str]| scenario(base, edits).plan().unwrap().warnings().to_vec();

@@ -329,10 +329,10 @@ pub trait Kind {
         Ok(())
     }
 
-    /// The applications of the users of an entry; user k starts `offsets[k]` later. Ordered by user, except where the entry
-    /// has arrivals in common. Nothing arrives once `duration`, the length of the run, is over; a longer run has the
-    /// applications of a shorter one among its own. `streams` hands out random streams, and is asked once for each purpose
-    /// and user. [`Kind::check`] has passed.
+    /// The applications of the users of an entry; user k starts `offsets[k]` later. Ordered by user, except where the
+    /// entry has arrivals in common. Nothing arrives once `duration`, the length of the run, is over; a longer run has
+    /// the applications of a shorter one among its own. `streams` hands out random streams, and is asked once for each
+    /// purpose and user. [`Kind::check`] has passed.
     fn build(&self, offsets: &[Duration], duration: Duration, streams: &mut MakeRng) -> Vec<UserSource>;
 
     /// How many flows (connections) an entry of so many users is expected to have in a run of `duration`.

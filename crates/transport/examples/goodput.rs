@@ -1,10 +1,11 @@
-//! Goodput of one bulk transfer over a path with random loss, to be held against a live kernel:
-//! `goodput CONGESTION RTT_MS LOSS_PERCENT BOTTLENECK_MBPS SEED [SECONDS] [PROFILE [OPTION…]]`, where a bottleneck of 0 is
-//! none and an OPTION is a line of the transport.
+//! Goodput of one bulk transfer over a path with random loss, to be held against a live kernel: `goodput CONGESTION
+//! RTT_MS LOSS_PERCENT BOTTLENECK_MBPS SEED [SECONDS] [PROFILE [OPTION…]]`, where a bottleneck of 0 is none and an
+//! OPTION is a line of the transport.
 //!
-//! The n-th data packet (of 1000 bytes and more) is lost if splitmix64(seed + n * 0x9E3779B97F4A7C15) < p * 2^64, so that any tool
-//! can replay the same losses. The bottleneck has a drop-tail queue of a bandwidth-delay product. Prints one line of CSV: goodput in
-//! Mbit/s over the whole time and after 5 s, retransmissions, random losses, queue drops, spurious retransmissions, mean SRTT in ms.
+//! The n-th data packet (of 1000 bytes and more) is lost if splitmix64(seed + n * 0x9E3779B97F4A7C15) < p * 2^64, so
+//! that any tool can replay the same losses. The bottleneck has a drop-tail queue of a bandwidth-delay product. Prints
+//! one line of CSV: goodput in Mbit/s over the whole time and after 5 s, retransmissions, random losses, queue drops,
+//! spurious retransmissions, mean SRTT in ms.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,9 +1,9 @@
 //! Two endpoints and a pipe: `loopback [segments] [one in so many is lost] [receive window in
 //! segments] [initial window in segments] [profile] [congestion controller]`. Prints what was delivered.
 //!
-//! It is the bench of the transport itself, with nothing else around. Instructions for each segment and its acknowledgment, at both
-//! ends: `valgrind --tool=callgrind target/release/examples/loopback 100000`, then `callgrind_annotate --inclusive=yes` and the line of
-//! `Endpoint>::handle`, less that of its callback.
+//! It is the bench of the transport itself, with nothing else around. Instructions for each segment and its
+//! acknowledgment, at both ends: `valgrind --tool=callgrind target/release/examples/loopback 100000`, then
+//! `callgrind_annotate --inclusive=yes` and the line of `Endpoint>::handle`, less that of its callback.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

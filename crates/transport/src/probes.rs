@@ -1,5 +1,6 @@
-//! Probes: copies of data with low priority, marked in the header and acknowledged at once, that find out what a path has room for
-//! without taking it from data. The sender sends them where it has nothing else to send; a congestion controller says how many.
+//! Probes: copies of data with low priority, marked in the header and acknowledged at once, that find out what a path
+//! has room for without taking it from data. The sender sends them where it has nothing else to send; a congestion
+//! controller says how many.
 
 use units::{Duration, Time};
 

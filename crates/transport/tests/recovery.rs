@@ -16,7 +16,8 @@ fn ten_sent(settings: Settings, bytes: u64) -> Script {
     script
 }
 
-/// RFC 3042, then RFC 6675 section 5: two new segments, the head, and more when the pipe has drained to the halved window.
+/// RFC 3042, then RFC 6675 section 5: two new segments, the head, and more when the pipe has drained to the halved
+/// window.
 #[test]
 fn fast_retransmit_with_sack() {
     let mut script = ten_sent(settings(), 100_000);
@@ -39,8 +40,8 @@ fn fast_retransmit_with_sack() {
     assert_eq!((script.window(), script.connection.counters().dupack_events), (5.0, 1));
 }
 
-/// RFC 6937 section 3.1, what it tells of RFC 6675, with the FlightSize of RFC 5681, which leaves out limited transmit: a silence
-/// of half a window, then one for one.
+/// RFC 6937 section 3.1, what it tells of RFC 6675, with the FlightSize of RFC 5681, which leaves out limited transmit:
+/// a silence of half a window, then one for one.
 #[test]
 fn the_silence_of_rfc_6675() {
     let mut script = Script::sender(Settings { initial_window: 20, ..settings() }, ms(100), 100_000);

@@ -70,8 +70,8 @@ impl<T: Reported> Reported for Vec<T> {
 
 impl<K, V: Reported> Reported for std::collections::BTreeMap<K, V> {}
 
-/// Declares a report: a struct with `Serialize` whose fields are keys, each with its meaning as documentation comment, perhaps
-/// a label before the name, and before that how it is written:
+/// Declares a report: a struct with `Serialize` whose fields are keys, each with its meaning as documentation comment,
+/// perhaps a label before the name, and before that how it is written:
 ///
 /// - `optional`: left out where there is none;
 /// - `flat`: its keys are among those of the report.

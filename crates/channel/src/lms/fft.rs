@@ -8,8 +8,8 @@
 use std::f64::consts::PI;
 use std::ops::{Add, Mul, Sub};
 
-/// `x[n] = sum over k of X[k] exp(2 pi i k n / N)`, without a factor, by Stockham's algorithm with radix 4: the inner loops
-/// run over contiguous numbers, and no reordering is needed.
+/// `x[n] = sum over k of X[k] exp(2 pi i k n / N)`, without a factor, by Stockham's algorithm with radix 4: the inner
+/// loops run over contiguous numbers, and no reordering is needed.
 #[derive(Debug)]
 pub(crate) struct InverseFft {
     size: usize,

@@ -74,8 +74,9 @@ pub(crate) fn draw(
     TransmissionLaw { transmissions, samples }
 }
 
-/// The lower triangle L with `L L^T` = the matrix of `correlation(|i - j|)`: L times independent numbers has this correlation.
-/// Where the matrix is singular to within rounding (a spacing of almost nothing) the new part of a number is 0.
+/// The lower triangle L with `L L^T` = the matrix of `correlation(|i - j|)`: L times independent numbers has this
+/// correlation. Where the matrix is singular to within rounding (a spacing of almost nothing) the new part of a number
+/// is 0.
 fn cholesky(size: usize, correlation: impl Fn(usize) -> f64) -> Vec<Vec<f64>> {
     let mut rows: Vec<Vec<f64>> = Vec::with_capacity(size);
     for i in 0..size {

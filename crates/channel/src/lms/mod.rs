@@ -1,4 +1,5 @@
-//! The land mobile satellite channel of Pérez-Fontán et al. (1998, 2001): a Markov chain of three states, Loo fading within.
+//! The land mobile satellite channel of Pérez-Fontán et al. (1998, 2001): a Markov chain of three states, Loo fading
+//! within.
 //!
 //! Simplified, and who could notice: a burst meets one sample, held for a sampling interval (matters to bursts longer
 //! than a few milliseconds); an elevation that follows the orbit takes the nearest published parameters, and the
@@ -54,8 +55,8 @@ pub struct Lms {
     pub link_budget: Option<LinkBudget>,
     /// Carrier frequency, for the Doppler shift and the link budget.
     pub carrier: Frequency,
-    /// Time between two samples of the series, at most a quarter of a Doppler period. By default an eighth or less, and at
-    /// most 10 ms: 1 ms at 60 km/h and 2.2 GHz.
+    /// Time between two samples of the series, at most a quarter of a Doppler period. By default an eighth or less, and
+    /// at most 10 ms: 1 ms at 60 km/h and 2.2 GHz.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampling_interval: Option<Duration>,
     /// How the series goes on between bursts; by default with the clock.

@@ -168,9 +168,9 @@ fn block_size(cycles: f64) -> usize {
     ((200.0 / cycles).clamp(2048.0, 262_144.0) as usize).next_power_of_two()
 }
 
-/// For the frequencies of the transform from the lowest to -1 and from 0 to the highest, the standard deviations of each part
-/// of their amplitudes: from the powers of the bands around them under Clarke's spectrum `1 / (pi sqrt(1 - f^2))`, integrated
-/// exactly, so that the poles at its edges need no cut.
+/// For the frequencies of the transform from the lowest to -1 and from 0 to the highest, the standard deviations of
+/// each part of their amplitudes: from the powers of the bands around them under Clarke's spectrum `1 / (pi sqrt(1 -
+/// f^2))`, integrated exactly, so that the poles at its edges need no cut.
 fn clarke(cycles: f64, block: usize) -> (Vec<f64>, Vec<f64>) {
     let scale = 1.0 / (cycles * block as f64);
     let below = |band: f64| libm::asin((band * scale).clamp(-1.0, 1.0)) / PI;

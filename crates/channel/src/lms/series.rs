@@ -11,7 +11,8 @@ use super::shared::{self, Direction};
 use super::states::Track;
 
 /// The Doppler shift of the direct ray over the largest possible. Any value up to 1 is possible, depending on the
-/// direction of the satellite; the multipath has no preferred phase, so the law of the attenuation hardly depends on it.
+/// direction of the satellite; the multipath has no preferred phase, so the law of the attenuation hardly depends on
+/// it.
 pub(crate) const DIRECT_DOPPLER: f64 = 0.5;
 
 /// A user's motion, and the sampling interval.
@@ -115,8 +116,8 @@ impl Default for Rays {
 }
 
 impl Rays {
-    /// The power gain `|A exp(i phi) + z|^2` in decibels (Loo 1985): `A` is the direct ray with its shadowing, which has
-    /// turned into `direction`, and `z` the multipath.
+    /// The power gain `|A exp(i phi) + z|^2` in decibels (Loo 1985): `A` is the direct ray with its shadowing, which
+    /// has turned into `direction`, and `z` the multipath.
     pub(crate) fn gain_db(&mut self, loo: Loo, shadowing: f64, multipath: [f64; 2], direction: Direction) -> f64 {
         if loo.multipath_db != self.diffuse.0 {
             self.diffuse = (loo.multipath_db, amplitude(loo.multipath_db));
@@ -175,8 +176,8 @@ mod tests {
         polynomial(3.75 / x, &c) / x.sqrt()
     }
 
-    /// Loo's density of the amplitude r: `r / (b0 sqrt(2 pi) d0) * integral over z of 1/z exp(-(ln z - mu)^2 / (2 d0^2) -
-    /// (r^2 + z^2) / (2 b0)) I0(r z / b0)`, with `z = exp(mu + d0 t)` substituted.
+    /// Loo's density of the amplitude r: `r / (b0 sqrt(2 pi) d0) * integral over z of 1/z exp(-(ln z - mu)^2 / (2 d0^2)
+    /// - (r^2 + z^2) / (2 b0)) I0(r z / b0)`, with `z = exp(mu + d0 t)` substituted.
     fn loo_density(loo: Loo, r: f64) -> f64 {
         let (mu, d0) = (loo.mean_db * LN_10 / 20.0, loo.deviation_db * LN_10 / 20.0);
         let b0 = libm::pow(10.0, loo.multipath_db / 10.0) / 2.0;

@@ -1,7 +1,7 @@
 //! Chase combining: the same coded bits in each transmission, combined before decoding.
 //!
-//! Chase, "Code combining: a maximum-likelihood decoding approach for combining an arbitrary number of noisy packets", IEEE
-//! Trans. Commun. 33(5), 1985.
+//! Chase, "Code combining: a maximum-likelihood decoding approach for combining an arbitrary number of noisy packets",
+//! IEEE Trans. Commun. 33(5), 1985.
 
 use units::FieldError;
 

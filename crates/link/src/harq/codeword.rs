@@ -5,8 +5,8 @@
 //! bits, so their mutual information adds. Chase combining is one segment sent repeatedly; incremental redundancy is
 //! segments sent once each; a circular buffer that wraps, and self-decodable repetitions, lie between.
 //!
-//! After Cheng, "Coding performance of hybrid ARQ schemes", IEEE Trans. Commun. 54(6), 2006, and Frenger, Parkvall, Dahlman,
-//! "Performance comparison of HARQ with chase combining and incremental redundancy for HSDPA", VTC 2001.
+//! After Cheng, "Coding performance of hybrid ARQ schemes", IEEE Trans. Commun. 54(6), 2006, and Frenger, Parkvall,
+//! Dahlman, "Performance comparison of HARQ with chase combining and incremental redundancy for HSDPA", VTC 2001.
 
 use std::ops::Range;
 

@@ -52,10 +52,10 @@ impl Block {
     /// The number of coded bits to add, each with `per_bit` (0 to 1) of mutual information, until the block is decoded
     /// after `sent` bits with `information`; infinite if no number suffices.
     ///
-    /// The code's threshold is a straight line in the rate, `a - b·K/N`. With N bits in all, `d = information - sent·c` and
-    /// `c = per_bit`, decoding starts where `d + c·N = (a - b·K/N)·K`: a quadratic in N, whose larger root is the answer,
-    /// for the left side minus the right is convex in N and negative at `sent`. Where N < K the rate counts as 1 and the
-    /// equation is linear.
+    /// The code's threshold is a straight line in the rate, `a - b·K/N`. With N bits in all, `d = information - sent·c`
+    /// and `c = per_bit`, decoding starts where `d + c·N = (a - b·K/N)·K`: a quadratic in N, whose larger root is the
+    /// answer, for the left side minus the right is convex in N and negative at `sent`. Where N < K the rate counts as
+    /// 1 and the equation is linear.
     pub fn missing(&self, sent: f64, information: f64, per_bit: f64) -> f64 {
         if self.decodes(sent, information) {
             return 0.0;

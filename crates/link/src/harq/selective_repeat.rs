@@ -10,7 +10,8 @@ use super::feedback::FeedbackConfig;
 use super::processes::{BlockOptions, FixedSizes, Scheme, Window, scheme_config};
 
 scheme_config! {
-    /// Automatic repeat request that repeats only the packets that failed, within a window of sequence numbers for each user.
+    /// Automatic repeat request that repeats only the packets that failed, within a window of sequence numbers for each
+    /// user.
     pub struct SelectiveRepeatConfig {
         /// The most transmissions of a packet, the first included: 1 to 32.
         #[schemars(range(min = 1, max = 32))]

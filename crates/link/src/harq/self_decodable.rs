@@ -1,7 +1,7 @@
 //! Incremental redundancy with transmissions that can be decoded alone.
 //!
-//! Kallel, "Complementary punctured convolutional (CPC) codes and their applications", IEEE Trans. Commun. 43(6), 1995; with
-//! systematic bits in each transmission as in Frenger, Parkvall, Dahlman, VTC 2001.
+//! Kallel, "Complementary punctured convolutional (CPC) codes and their applications", IEEE Trans. Commun. 43(6), 1995;
+//! with systematic bits in each transmission as in Frenger, Parkvall, Dahlman, VTC 2001.
 
 use units::FieldError;
 

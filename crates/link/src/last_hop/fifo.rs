@@ -1,9 +1,10 @@
 //! A last hop on which nothing happens to a packet but that it waits, is sent and arrives.
 //!
-//! One queue sends first in first out and drops only what finds it full; each packet is one burst, which meets no noise and
-//! is not answered; and the delay is constant. Then the burst of a packet begins when the transmitter has sent what came
-//! before, which is known when the packet comes: it is entered once, and no burst is simulated. Counters advance when bursts
-//! begin and arrive, so what is read of the last hop is the same. A handover ends it: from then on bursts are simulated.
+//! One queue sends first in first out and drops only what finds it full; each packet is one burst, which meets no noise
+//! and is not answered; and the delay is constant. Then the burst of a packet begins when the transmitter has sent what
+//! came before, which is known when the packet comes: it is entered once, and no burst is simulated. Counters advance
+//! when bursts begin and arrive, so what is read of the last hop is the same. A handover ends it: from then on bursts
+//! are simulated.
 
 use std::collections::VecDeque;
 
@@ -209,8 +210,8 @@ mod tests {
         Resume,
     }
 
-    /// What is read of a last hop while it works through steps, each some microseconds after the one before; late ones leave
-    /// its wake-ups out.
+    /// What is read of a last hop while it works through steps, each some microseconds after the one before; late ones
+    /// leave its wake-ups out.
     fn course(hop: &mut LastHop, steps: &[(u64, Step)]) -> (Vec<(Time, Output)>, Vec<String>, LastHopReport) {
         let (mut now, mut left, mut read) = (Time::ZERO, Vec::new(), Vec::new());
         for (id, &(gap, step)) in (0..).zip(steps) {

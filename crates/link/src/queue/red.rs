@@ -155,7 +155,8 @@ impl Red {
         }
     }
 
-    /// The probability of a signal by the average alone (section 4, and the gentle variant); `None` below the thresholds.
+    /// The probability of a signal by the average alone (section 4, and the gentle variant); `None` below the
+    /// thresholds.
     fn base_probability(&self) -> Option<f64> {
         let (average, max_p) = (self.average, self.config.max_p.get());
         if average < self.min {

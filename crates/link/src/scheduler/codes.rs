@@ -16,8 +16,8 @@ use crate::buffer::{Buffer, LinkFacts};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CodesConfig {
-    /// Size of all queues together, of which each of the n users has an equal part: packets, bytes, time at the rate of the
-    /// link, or bandwidth-delay products.
+    /// Size of all queues together, of which each of the n users has an equal part: packets, bytes, time at the rate of
+    /// the link, or bandwidth-delay products.
     pub buffer: Buffer,
     /// The waiting time after which a packet is dropped.
     pub limit: Duration,

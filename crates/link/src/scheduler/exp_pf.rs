@@ -1,12 +1,13 @@
 //! Exponential proportional fairness: proportional fairness until waiting times differ, then the longest waiting time
 //! first.
 //!
-//! Rhee, Holtzman, Kim, "Scheduling of real/non-real time services: adaptive EXP/PF algorithm", IEEE VTC Spring 2003: serves
-//! the user with the highest exp((a_i W_i - m) / (1 + √m)) r_i / R_i, m the mean of a_i W_i over the users who wait, a_i and
-//! W_i those of [M-LWDF](super::m_lwdf). The highest logarithm is the same user and takes no exponential for each.
+//! Rhee, Holtzman, Kim, "Scheduling of real/non-real time services: adaptive EXP/PF algorithm", IEEE VTC Spring 2003:
+//! serves the user with the highest exp((a_i W_i - m) / (1 + √m)) r_i / R_i, m the mean of a_i W_i over the users who
+//! wait, a_i and W_i those of [M-LWDF](super::m_lwdf). The highest logarithm is the same user and takes no exponential
+//! for each.
 //!
-//! What is simplified, and who could notice: the paper's rule for flows without a deadline, which compares the waits of the
-//! others with a threshold, is left out; such flows go in a class after these.
+//! What is simplified, and who could notice: the paper's rule for flows without a deadline, which compares the waits of
+//! the others with a threshold, is left out; such flows go in a class after these.
 
 use units::{Duration, FieldError, Probability};
 

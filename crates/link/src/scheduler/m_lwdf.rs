@@ -1,8 +1,8 @@
 //! Modified Largest Weighted Delay First: proportional fairness weighted with the waiting time.
 //!
-//! Andrews, Kumaran, Ramanan, Stolyar, Whiting, Vijayakumar, "Providing quality of service over a shared wireless link", IEEE
-//! Communications Magazine 39(2), 2001: serves the user with the highest a_i W_i r_i / R_i, W_i the wait of its first packet
-//! and a_i = -log10(δ_i) / τ_i for at most the share δ_i of packets to wait longer than τ_i.
+//! Andrews, Kumaran, Ramanan, Stolyar, Whiting, Vijayakumar, "Providing quality of service over a shared wireless
+//! link", IEEE Communications Magazine 39(2), 2001: serves the user with the highest a_i W_i r_i / R_i, W_i the wait of
+//! its first packet and a_i = -log10(δ_i) / τ_i for at most the share δ_i of packets to wait longer than τ_i.
 //!
 //! What is simplified, and who could notice: all users of a scheduler have the same deadline and share, so that a_i has
 //! no effect between them; for other deadlines put flows into classes, which are served in strict order.

@@ -38,8 +38,8 @@ pub trait Rule: Send {
     /// The part of a score that changes only with the estimate and the service; finite.
     fn weight(&self, known: Known) -> f64;
 
-    /// The score of a user with this weight, whose first packet has waited for `waited_s` seconds; not NaN. Minus infinity
-    /// or NaN where the weight is minus infinity: there is no packet.
+    /// The score of a user with this weight, whose first packet has waited for `waited_s` seconds; not NaN. Minus
+    /// infinity or NaN where the weight is minus infinity: there is no packet.
     #[inline(always)]
     fn score(&self, weight: f64, waited_s: f64, waiting_users: &WaitingUsers) -> f64 {
         let _ = (waited_s, waiting_users);

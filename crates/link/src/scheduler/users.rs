@@ -34,8 +34,8 @@ macro_rules! user_queues_config {
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(deny_unknown_fields, default)]
         pub struct $name {
-            /// Size of all queues together, of which each of the n users has an equal part: packets, bytes, time at the rate
-            /// of the link, or bandwidth-delay products.
+            /// Size of all queues together, of which each of the n users has an equal part: packets, bytes, time at the
+            /// rate of the link, or bandwidth-delay products.
             pub buffer: $crate::buffer::Buffer,
             /// The waiting time after which a packet is dropped; by default unlimited.
             #[serde(skip_serializing_if = "Option::is_none")]

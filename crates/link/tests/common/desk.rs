@@ -203,8 +203,8 @@ pub fn fade(chance: &mut dyn Rng) -> Db {
     }
 }
 
-/// Serves users with always more packets of 1000 bytes, one in a millisecond, whose channels `paint` changes before each; how
-/// many packets each was sent.
+/// Serves users with always more packets of 1000 bytes, one in a millisecond, whose channels `paint` changes before
+/// each; how many packets each was sent.
 pub fn serve(options: Value, users: usize, packets: usize, mut paint: impl FnMut(usize, &mut Vec<Db>)) -> Vec<u64> {
     let mut desk = Desk::new(options, users);
     let mut snrs = vec![CLEAR; users];

@@ -158,7 +158,8 @@ impl ConstellationPath {
     /// The one-way delay from the start of the run for `duration`, of a path that needs no file.
     ///
     /// # Errors
-    /// As [`ConstellationPath::check`]; or there would be more than ten million steps; or an end never sees a satellite.
+    /// As [`ConstellationPath::check`]; or there would be more than ten million steps; or an end never sees a
+    /// satellite.
     pub fn trace(&self, duration: Duration) -> Result<DelayTrace, FieldError> {
         self.trace_reading(duration, &mut MemoryFiles::new())
     }
@@ -172,8 +173,8 @@ impl ConstellationPath {
         self.trace_over(self.constellation.sky(files)?, duration, files)
     }
 
-    /// As [`ConstellationPath::trace_reading`], over the path's own constellation with its files read; `files` has those of
-    /// the ends.
+    /// As [`ConstellationPath::trace_reading`], over the path's own constellation with its files read; `files` has
+    /// those of the ends.
     ///
     /// # Errors
     /// As [`ConstellationPath::trace_reading`].

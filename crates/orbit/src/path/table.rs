@@ -40,7 +40,8 @@ pub struct DelayRow {
     pub event: String,
 }
 
-/// The one-way delay over `path`, every step from the start of the run to `duration`, with the files that the path names.
+/// The one-way delay over `path`, every step from the start of the run to `duration`, with the files that the path
+/// names.
 ///
 /// # Errors
 /// As [`ConstellationPath::trace_reading`].

@@ -175,8 +175,8 @@ impl<C: Cost> Tree<C> {
         in_view.iter().for_each(|&(satellite, _)| self.last_link[satellite as usize] = C::FAR);
     }
 
-    /// Applies Bellman's equation to each satellite in turn and returns whether anything changed. Among routes of equal cost
-    /// the link to the station comes first, then the first inter-satellite link.
+    /// Applies Bellman's equation to each satellite in turn and returns whether anything changed. Among routes of equal
+    /// cost the link to the station comes first, then the first inter-satellite link.
     fn sweep(&mut self, graph: &Graph, order: &[u32]) -> bool {
         let mut changed = false;
         for &satellite in order {

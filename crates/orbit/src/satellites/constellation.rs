@@ -9,8 +9,8 @@ use crate::satellites::frame::{EARTH_RADIUS, GRAVITATIONAL_PARAMETER, J2};
 
 /// A Walker constellation of circular orbits with its inter-satellite links.
 ///
-/// Satellite `k` of plane `p` has the number `p * satellites_per_plane + k`. At the reference instant the first satellite
-/// of the first plane crosses the equator northwards at the longitude [`Constellation::first_node`].
+/// Satellite `k` of plane `p` has the number `p * satellites_per_plane + k`. At the reference instant the first
+/// satellite of the first plane crosses the equator northwards at the longitude [`Constellation::first_node`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Constellation {
@@ -33,20 +33,21 @@ pub struct Constellation {
     /// spacing in a plane (0 to 1).
     #[serde(default = "half")]
     pub phasing: f64,
-    /// Whether `phasing` applies to every second plane (`alternate`), or adds up from plane to plane (`progressive`: the
-    /// Walker notation i:t/p/f is `progressive` with `phasing` = f/p).
+    /// Whether `phasing` applies to every second plane (`alternate`), or adds up from plane to plane (`progressive`:
+    /// the Walker notation i:t/p/f is `progressive` with `phasing` = f/p).
     #[serde(default)]
     pub phasing_order: PhasingOrder,
     /// Longitude of the first plane's ascending node at the reference instant.
     #[serde(default)]
     pub first_node: Angle,
-    /// Whether the Earth's oblateness turns the orbital planes and changes the time of a revolution (secular terms of J2).
+    /// Whether the Earth's oblateness turns the orbital planes and changes the time of a revolution (secular terms of
+    /// J2).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub j2: bool,
     /// Elevation below which a ground station cannot use a satellite.
     pub minimum_elevation: Angle,
-    /// How an end's satellite is chosen on paths over these satellites that do not say it; by default `keep-until-mask`.
-    /// Dense presets have `shortest-path`.
+    /// How an end's satellite is chosen on paths over these satellites that do not say it; by default
+    /// `keep-until-mask`. Dense presets have `shortest-path`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handover: Option<HandoverPolicy>,
     /// The pattern of the inter-satellite links.
@@ -56,7 +57,8 @@ pub struct Constellation {
     /// direction.
     #[serde(default)]
     pub cross_seam: bool,
-    /// Latitude above which (north or south, either end) the links between planes are off; by default they are always on.
+    /// Latitude above which (north or south, either end) the links between planes are off; by default they are always
+    /// on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub polar_cutoff: Option<Angle>,
     /// Height above ground below which an inter-satellite link must not pass: it limits the length of the links.
@@ -94,8 +96,8 @@ pub enum LinkPattern {
     PlusGrid,
     /// No inter-satellite link: a satellite connects only stations that it sees itself.
     None,
-    /// The pairs of a file, relative to the scenario's: comma-separated rows `from,to` of satellites, each by its name or its
-    /// number (counted from 0). Such a link is on while it passes high enough.
+    /// The pairs of a file, relative to the scenario's: comma-separated rows `from,to` of satellites, each by its name
+    /// or its number (counted from 0). Such a link is on while it passes high enough.
     Pairs(String),
 }
 

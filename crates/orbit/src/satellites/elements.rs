@@ -5,7 +5,8 @@ use sgp4::{Constants, MinutesSinceEpoch, WGS72, afspc_epoch_to_sidereal_time};
 use crate::satellites::epoch::Epoch;
 use crate::satellites::frame::{EARTH_RADIUS, EARTH_ROTATION, Vector, dot};
 
-/// Mean elements of one satellite, as a two-line element set or an orbit mean-elements message gives them. Angles in degrees.
+/// Mean elements of one satellite, as a two-line element set or an orbit mean-elements message gives them. Angles in
+/// degrees.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementSet {
     /// The satellite's name, or its catalogue number if it has none.

@@ -7,8 +7,8 @@ use units::{Angle, FieldError, Length};
 use crate::satellites::constellation::LinkPattern;
 use crate::satellites::epoch::Epoch;
 
-/// Real satellites from a file of two-line element sets or orbit mean-elements messages (JSON, CSV, KVN or XML), moved by
-/// SGP4.
+/// Real satellites from a file of two-line element sets or orbit mean-elements messages (JSON, CSV, KVN or XML), moved
+/// by SGP4.
 ///
 /// Satellites are numbered from 0 in the order of the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 const DAY: f64 = 86_400.0;
 
-/// An instant of UTC, between the years 1957 and 2199. Every day has 86,400 s: leap seconds are not counted (none has been
-/// inserted since 2016).
+/// An instant of UTC, between the years 1957 and 2199. Every day has 86,400 s: leap seconds are not counted (none has
+/// been inserted since 2016).
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Epoch {
@@ -96,8 +96,8 @@ fn first_of_january(year: i32) -> i32 {
 impl FromStr for Epoch {
     type Err = String;
 
-    /// ISO 8601: `2026-11-21T10:00:00`, with a fraction of the second or without, with `Z` or without; also a date alone, and
-    /// the day of the year (`2026-325T10:00:00`) that CCSDS messages may have.
+    /// ISO 8601: `2026-11-21T10:00:00`, with a fraction of the second or without, with `Z` or without; also a date
+    /// alone, and the day of the year (`2026-325T10:00:00`) that CCSDS messages may have.
     fn from_str(text: &str) -> Result<Epoch, String> {
         let given = || format!("\"{text}\" must be an instant of UTC in ISO 8601, such as 2026-11-21T10:00:00");
         let bare = text.trim();

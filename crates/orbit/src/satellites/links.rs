@@ -83,8 +83,8 @@ impl Links {
         links
     }
 
-    /// Links between `pairs` of the satellites of `orbits`, at the reference instant. Each is on while the straight line
-    /// between its ends stays `minimum_altitude` metres above the equatorial radius.
+    /// Links between `pairs` of the satellites of `orbits`, at the reference instant. Each is on while the straight
+    /// line between its ends stays `minimum_altitude` metres above the equatorial radius.
     ///
     /// The ends of a pair must differ, and no pair come twice.
     pub fn between(pairs: &[[u32; 2]], orbits: &Orbits, minimum_altitude: f64) -> Links {

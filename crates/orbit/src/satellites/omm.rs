@@ -1,5 +1,5 @@
-//! Orbit mean-elements messages (CCSDS 502.0-B-3 section 4), in the forms in which catalogues give them: JSON and CSV as
-//! CelesTrak and Space-Track write them, and CCSDS' own two, keyword = value (section 7) and XML (CCSDS 505.0).
+//! Orbit mean-elements messages (CCSDS 502.0-B-3 section 4), in the forms in which catalogues give them: JSON and CSV
+//! as CelesTrak and Space-Track write them, and CCSDS' own two, keyword = value (section 7) and XML (CCSDS 505.0).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -197,7 +197,8 @@ mod tests {
         assert_eq!(c.node_rate(), 0.0);
         c.j2 = true;
         let degrees_a_day = |rate: f64| rate.to_degrees() * 86_400.0;
-        // Sun-synchronous at 800 km: 98.6 deg (Wertz, Space Mission Analysis and Design), with the mean sun in a tropical year.
+        // Sun-synchronous at 800 km: 98.6 deg (Wertz, Space Mission Analysis and Design), with the mean sun in a
+        // tropical year.
         c.inclination = Angle::from_degrees(98.603);
         assert!((degrees_a_day(c.node_rate()) - 360.0 / 365.2422).abs() < 2e-4, "{}", degrees_a_day(c.node_rate()));
         // At 60 and 120 deg, 4 cos^2 i = 1: the nodal period is the undisturbed one.

@@ -7,8 +7,8 @@ use super::drops::CAUSES;
 use super::series;
 use super::summary::Summary;
 
-/// Of the summary's keys and the columns of the series: name, unit, label and meaning, with the keys below; the causes of
-/// loss; and the endings of names that are units.
+/// Of the summary's keys and the columns of the series: name, unit, label and meaning, with the keys below; the causes
+/// of loss; and the endings of names that are units.
 pub fn columns() -> Value {
     let causes = CAUSES.iter().map(|cause| json!({"name": cause.name, "words": cause.words, "column": cause.column}));
     json!({

@@ -3,10 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Delays in microseconds, of which the 95th percentile is asked for: exact for the first 4096, to three digits for more.
+/// Delays in microseconds, of which the 95th percentile is asked for: exact for the first 4096, to three digits for
+/// more.
 ///
-/// All are counted in a histogram, whose counters reach from the least to the greatest delay only; the greatest of the first
-/// 4096 are kept, which the percentile is among.
+/// All are counted in a histogram, whose counters reach from the least to the greatest delay only; the greatest of the
+/// first 4096 are kept, which the percentile is among.
 #[derive(Debug, Default)]
 pub(crate) struct Distribution {
     /// The greatest delays, the least of them on top; empty when there are more than [`FEW`].

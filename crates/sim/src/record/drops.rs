@@ -40,8 +40,8 @@ pub struct Cause {
     pub column: &'static str,
 }
 
-/// A line for each cause: its name, what it is in words, and the column of the flows that counts it. Of a column that no line
-/// above has named, what its packets were lost by and what it means.
+/// A line for each cause: its name, what it is in words, and the column of the flows that counts it. Of a column that
+/// no line above has named, what its packets were lost by and what it means.
 macro_rules! causes {
     ($($loss:pat => $name:literal, $words:literal, $column:literal $(($label:literal, $meaning:literal))?;)+) => {
         /// All causes, in the order of their lines.

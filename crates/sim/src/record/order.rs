@@ -21,8 +21,8 @@ impl OrderCounter {
         self.sent_end = self.sent_end.max(segment.end());
     }
 
-    /// A segment with data arrives at the receiver. A first transmission is reordered if one that was sent later has arrived
-    /// before it (RFC 4737 section 3.3).
+    /// A segment with data arrives at the receiver. A first transmission is reordered if one that was sent later has
+    /// arrived before it (RFC 4737 section 3.3).
     #[inline]
     pub(crate) fn on_arrival(&mut self, segment: &Segment, copy: u32) {
         if segment.end() > self.arrived_end {
@@ -42,8 +42,8 @@ impl OrderCounter {
         }
     }
 
-    /// A segment arrives at the sender. It is a duplicate acknowledgment by RFC 5681 section 2: data are outstanding, it has
-    /// none itself, SYN and FIN are off, and acknowledgment and window are those of the one before.
+    /// A segment arrives at the sender. It is a duplicate acknowledgment by RFC 5681 section 2: data are outstanding,
+    /// it has none itself, SYN and FIN are off, and acknowledgment and window are those of the one before.
     #[inline]
     pub(crate) fn on_answer(&mut self, segment: &Segment) {
         let control = [Flags::SYN, Flags::FIN, Flags::RST].into_iter().any(|flag| segment.flags.has(flag));

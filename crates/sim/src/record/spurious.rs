@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Counts the spurious retransmissions of one flow.
 ///
-/// A retransmission is spurious if an earlier copy of the same segment had been received, or is received later. The fate
-/// of every copy is followed until it has arrived or is lost, so the count is exact, and so is the memory: segments whose
-/// copies are all accounted for are forgotten.
+/// A retransmission is spurious if an earlier copy of the same segment had been received, or is received later. The
+/// fate of every copy is followed until it has arrived or is lost, so the count is exact, and so is the memory:
+/// segments whose copies are all accounted for are forgotten.
 #[derive(Debug, Default)]
 pub(crate) struct SpuriousCounter {
     followed: BTreeMap<u64, Copies>,

@@ -368,8 +368,8 @@ impl ScenarioConfig {
         full.or_else(|| flow.traffic.entry().needs().packet()).map_or(default, |(packet, _)| packet)
     }
 
-    /// A full packet fills the HARQ block (1,115 B in the papers, also where there is no HARQ). Where packets are cut it is that
-    /// of Ethernet.
+    /// A full packet fills the HARQ block (1,115 B in the papers, also where there is no HARQ). Where packets are cut
+    /// it is that of Ethernet.
     pub fn default_packet_bytes(&self) -> u32 {
         let uncut = if self.last_hop.segmentation.is_some() { 1_500 } else { 1_115 };
         self.last_hop.max_packet_bytes().unwrap_or(uncut)

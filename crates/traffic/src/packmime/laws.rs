@@ -180,7 +180,8 @@ pub(super) struct Hierarchy {
     pub(super) error: f64,
 }
 
-/// Seconds from a response to the next request within a page, and to that for the next page; bytes of responses after the first.
+/// Seconds from a response to the next request within a page, and to that for the next page; bytes of responses after
+/// the first.
 pub(super) const OBJECT_GAP: Hierarchy = Hierarchy { location: (-4.15, 3.12), shape: 2.35, error: 1.57 };
 pub(super) const PAGE_GAP: Hierarchy = Hierarchy { location: (3.22, 0.73), shape: 1.85, error: 1.21 };
 pub(super) const RESPONSE: Hierarchy = Hierarchy { location: (10.62, 0.94), shape: 3.22, error: 2.43 };

@@ -17,7 +17,8 @@ use crate::{Kind, MakeRng, Needs, UserSource};
 use connection::{Exchange, HttpSource};
 use laws::{Arrivals, RequestSizes, ResponseSizes, size_laws};
 
-/// Web connections of many clients that arrive at a rate, by the laws of PackMime-HTTP. The entry's users take them in turn.
+/// Web connections of many clients that arrive at a rate, by the laws of PackMime-HTTP. The entry's users take them in
+/// turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PackMime {

@@ -116,7 +116,8 @@ pub struct Periods {
 }
 
 impl Periods {
-    /// Pareto lengths with `shape`, exponential ones without; `burst` and `idle` are the means, `interval` is between packets.
+    /// Pareto lengths with `shape`, exponential ones without; `burst` and `idle` are the means, `interval` is between
+    /// packets.
     fn new(
         burst: Duration,
         idle: Duration,

@@ -6,8 +6,8 @@ use super::emodel::{self, Parameters};
 use super::losses::LossPattern;
 use super::playout::{Buffer, Playout};
 
-/// The receiving end of a voice flow: a play-out buffer, and the E-model over what was played. It remembers no packet for
-/// longer than 1 024 others.
+/// The receiving end of a voice flow: a play-out buffer, and the E-model over what was played. It remembers no packet
+/// for longer than 1 024 others.
 #[derive(Debug)]
 pub struct Listener {
     /// The time between packets of one talk-spurt.
@@ -48,8 +48,8 @@ units::report! {
         late_packets: u64,
         /// Share of packets not played: lost on the way or late.
         loss_ratio: f64,
-        /// Mean length of runs of packets not played, over that of random loss of the same share (G.107's BurstR); 1 if none was
-        /// lost.
+        /// Mean length of runs of packets not played, over that of random loss of the same share (G.107's BurstR); 1 if
+        /// none was lost.
         burst_ratio: f64,
         /// Talk-spurts heard.
         talk_spurts: u64,
@@ -57,8 +57,8 @@ units::report! {
         playout_delay_s: Option<f64>,
         /// The same with what codec and packet take: Ta of the E-model.
         mouth_to_ear_s: Option<f64>,
-        /// Rating R of the E-model (ITU-T G.107), from which `mos` follows: 93.2 is an ideal narrowband call, before the advantage
-        /// factor; 0 if nothing was played.
+        /// Rating R of the E-model (ITU-T G.107), from which `mos` follows: 93.2 is an ideal narrowband call, before
+        /// the advantage factor; 0 if nothing was played.
         r_factor: f64,
         /// [Mean opinion score](models/voice-quality.md) of the conversation, 1 to 4.5: that of the flow.
         mos: f64,

@@ -15,7 +15,8 @@ units::registry! {
     }
 }
 
-/// A Pareto law cut off at `max`, less its smallest value: `least` becomes no object, what is beyond `max` becomes `max`.
+/// A Pareto law cut off at `max`, less its smallest value: `least` becomes no object, what is beyond `max` becomes
+/// `max`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ParetoCount {

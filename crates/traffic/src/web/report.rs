@@ -16,8 +16,8 @@ pub struct WebTimes {
 }
 
 units::report! {
-    /// What users of the web measured. The first request on a connection is written when the connection is opened, so its times
-    /// and the load time of the first page contain the handshake. Times are `None` where there are none.
+    /// What users of the web measured. The first request on a connection is written when the connection is opened, so
+    /// its times and the load time of the first page contain the handshake. Times are `None` where there are none.
     #[derive(Copy, Default)]
     pub struct WebReport {
         /// Pages that were complete; 0 for traffic that knows requests only.
@@ -32,7 +32,8 @@ units::report! {
         load_p95_s: Option<f64>,
         /// Requests that reached the server whole.
         requests: u64,
-        /// Mean time of a request, from the opening of the connection (later ones: from the writing) to the last byte at the server.
+        /// Mean time of a request, from the opening of the connection (later ones: from the writing) to the last byte
+        /// at the server.
         request_mean_s: Option<f64>,
         /// Median of it: the smallest that half of them do not exceed.
         request_median_s: Option<f64>,

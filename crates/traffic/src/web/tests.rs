@@ -213,8 +213,8 @@ fn a_page_without_objects_is_complete_with_its_main_one() {
 #[test]
 fn the_default_is_the_published_model() {
     let web = Web::default();
-    // The laws with µ 8.37, σ 1.37 and µ 6.17, σ 2.36, their tails drawn again: the published means, 10 710 and 7 758 bytes,
-    // are those of measurements (without limits the laws have 11 030 and 7 745).
+    // The laws with µ 8.37, σ 1.37 and µ 6.17, σ 2.36, their tails drawn again: the published means, 10 710 and 7 758
+    // bytes, are those of measurements (without limits the laws have 11 030 and 7 745).
     assert!((web.main.mean() - 11_050.0).abs() < 60.0, "main object {}", web.main.mean());
     assert!((web.embedded.mean() - 8_200.0).abs() < 60.0, "embedded object {}", web.embedded.mean());
     let mut rng = streams(4)("traffic.objects");

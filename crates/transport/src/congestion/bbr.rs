@@ -1,8 +1,9 @@
-//! BBR, version 1 (Cardwell et al., ACM Queue 14, 2016; draft-cardwell-iccrg-bbr-congestion-control-00), as Linux 6 has it: with
-//! the allowance for aggregated acknowledgments.
+//! BBR, version 1 (Cardwell et al., ACM Queue 14, 2016; draft-cardwell-iccrg-bbr-congestion-control-00), as Linux 6 has
+//! it: with the allowance for aggregated acknowledgments.
 //!
-//! Simplified: traffic policers are not told from congestion (Linux looks for one where losses recur at a steady rate), so behind one
-//! BBR keeps probing above the policed rate. What is on its way is not reckoned at the instant of departure.
+//! Simplified: traffic policers are not told from congestion (Linux looks for one where losses recur at a steady rate),
+//! so behind one BBR keeps probing above the policed rate. What is on its way is not reckoned at the instant of
+//! departure.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,8 @@ use super::{
     AckSample, CongestionController, CongestionState, Event, Kind, Needs, RateSample, Start, Window, bit_rate,
 };
 
-/// A model of the path's bandwidth and round-trip time that paces segments; losses do not slow it (version 1, as in Linux).
+/// A model of the path's bandwidth and round-trip time that paces segments; losses do not slow it (version 1, as in
+/// Linux).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BbrConfig {}
@@ -162,7 +164,8 @@ impl Bbr {
         };
     }
 
-    /// The bandwidth is the largest delivery rate of ten round trips. The application's pauses only ever make it too low.
+    /// The bandwidth is the largest delivery rate of ten round trips. The application's pauses only ever make it too
+    /// low.
     fn update_bandwidth(&mut self, sample: &AckSample) {
         self.round_start = false;
         let Some((rate, interval)) = measured(sample) else { return };
@@ -183,8 +186,8 @@ impl Bbr {
         rate.app_limited || rate.prior_delivered < self.limited_until
     }
 
-    /// A phase of the cycle lasts a round-trip time; the one that probes goes on until the path holds more or loses something, and
-    /// the one that drains ends early when the queue is gone.
+    /// A phase of the cycle lasts a round-trip time; the one that probes goes on until the path holds more or loses
+    /// something, and the one that drains ends early when the queue is gone.
     fn update_phase(&mut self, sample: &AckSample) {
         if self.mode != Mode::ProbeBw {
             return;
@@ -310,7 +313,8 @@ impl Bbr {
         }
     }
 
-    /// The window in a recovery and after it; whether this is all. In its first round trip a segment is sent for each delivered.
+    /// The window in a recovery and after it; whether this is all. In its first round trip a segment is sent for each
+    /// delivered.
     fn recover(&mut self, sample: &AckSample) -> bool {
         let (previous, state) = (self.previous, sample.state);
         self.previous = state;

@@ -1,8 +1,8 @@
 //! BBR, version 3 (draft-ietf-ccwg-bbr, the text of August 2026). Names in parentheses are those of its pseudocode.
 //!
-//! Simplified: there is no response to ECN marks (the draft has none either), a host offloads nothing beyond two segments or a
-//! millisecond, and the sender counts as having selective acknowledgments. The discontiguous losses that end STARTUP are counted by
-//! acknowledgments that tell of some, as in Linux.
+//! Simplified: there is no response to ECN marks (the draft has none either), a host offloads nothing beyond two
+//! segments or a millisecond, and the sender counts as having selective acknowledgments. The discontiguous losses that
+//! end STARTUP are counted by acknowledgments that tell of some, as in Linux.
 
 mod model;
 mod probe;
@@ -152,7 +152,8 @@ struct Cycle {
     rounds: u64,
     /// Random numbers drawn.
     drawn: u64,
-    /// How the safe volume is raised: the round trips it has been, segments acknowledged, and how many are for one more.
+    /// How the safe volume is raised: the round trips it has been, segments acknowledged, and how many are for one
+    /// more.
     up_rounds: u32,
     up_acked: u32,
     up_per: u32,
@@ -285,7 +286,8 @@ impl Bbr3 {
         self.full_now = false;
     }
 
-    /// CheckStartupDone with CheckStartupHighLoss: a whole round trip of recovery, more than 2 % lost in at least six places.
+    /// CheckStartupDone with CheckStartupHighLoss: a whole round trip of recovery, more than 2 % lost in at least six
+    /// places.
     fn check_startup(&mut self, sample: &AckSample) {
         if self.state != State::Startup {
             return;

@@ -1,7 +1,7 @@
 //! CUBIC, after RFC 9438 and as in Linux. Section numbers in this file and below are RFC 9438's.
 //!
-//! The two rules of growth share the curve, its constants and fast convergence; they differ in arithmetic, and in what is as fast
-//! as Reno: the RFC takes alpha to 1 once the window is that of before the loss, Linux does not.
+//! The two rules of growth share the curve, its constants and fast convergence; they differ in arithmetic, and in what
+//! is as fast as Reno: the RFC takes alpha to 1 once the window is that of before the loss, Linux does not.
 
 mod constants;
 mod linux;
@@ -27,8 +27,8 @@ use super::{
 pub struct CubicConfig {
     /// C of the cubic, above 0, in segments per second cubed: how aggressively the window grows.
     pub c: f64,
-    /// Share of the window that is kept on loss, between 0 and 1. By default 0.7; profile `linux` has 717/1024, `ns2-linux`
-    /// 819/1024.
+    /// Share of the window that is kept on loss, between 0 and 1. By default 0.7; profile `linux` has 717/1024,
+    /// `ns2-linux` 819/1024.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beta: Option<f64>,
     /// Whether a flow whose window at a loss is smaller than at the one before releases more than its share (section
@@ -36,10 +36,10 @@ pub struct CubicConfig {
     pub fast_convergence: bool,
     /// Whether the window grows at least as Reno's would (section 4.3).
     pub reno_friendly: bool,
-    /// Whose arithmetic: `"rfc9438"` follows the curve in real numbers; `"linux"` counts whole segments, and looks at the curve when
-    /// the window has moved or 1/32 s has passed; `"linux-2.6.22"` is CUBIC 2.1, which counts acknowledgments, knows how
-    /// many segments one of them answers, and grows by at most 16 segments in 100 ms. By default the first; profile
-    /// `linux` has the second, `ns2-linux` the third.
+    /// Whose arithmetic: `"rfc9438"` follows the curve in real numbers; `"linux"` counts whole segments, and looks at
+    /// the curve when the window has moved or 1/32 s has passed; `"linux-2.6.22"` is CUBIC 2.1, which counts
+    /// acknowledgments, knows how many segments one of them answers, and grows by at most 16 segments in 100 ms. By
+    /// default the first; profile `linux` has the second, `ns2-linux` the third.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<CubicRule>,
     /// When slow start ends before the first loss. By default `"none"`; profile `linux` has `"hystart"`.

@@ -1,5 +1,6 @@
-//! TCP Hybla (Caini and Firrincieli, International Journal of Satellite Communications and Networking 22, 2004): a window that grows
-//! in time as that of a connection with a short round-trip time would. As in Linux, outside of the open state it is Reno's.
+//! TCP Hybla (Caini and Firrincieli, International Journal of Satellite Communications and Networking 22, 2004): a
+//! window that grows in time as that of a connection with a short round-trip time would. As in Linux, outside of the
+//! open state it is Reno's.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

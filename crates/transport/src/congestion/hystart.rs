@@ -1,5 +1,5 @@
-//! Leaving slow start before a queue overflows: HyStart as Linux has it, and HyStart++ (RFC 9406). Section numbers in this file
-//! are RFC 9406's.
+//! Leaving slow start before a queue overflows: HyStart as Linux has it, and HyStart++ (RFC 9406). Section numbers in
+//! this file are RFC 9406's.
 //!
 //! Both compare the shortest round-trip time of a round with that of the path: the difference is a queue.
 
@@ -16,12 +16,12 @@ pub enum HyStart {
     #[default]
     #[serde(rename = "none")]
     None,
-    /// HyStart as in Linux: at once, when the round-trip times of a round rise by an eighth, or when acknowledgments have followed
-    /// each other closely for half a round-trip time.
+    /// HyStart as in Linux: at once, when the round-trip times of a round rise by an eighth, or when acknowledgments
+    /// have followed each other closely for half a round-trip time.
     #[serde(rename = "hystart")]
     HyStart,
-    /// HyStart++ (RFC 9406): when the round-trip times of a round rise by an eighth, the window grows four times slower for up to
-    /// five rounds, and slow start goes on if they fall again. In the first slow start only.
+    /// HyStart++ (RFC 9406): when the round-trip times of a round rise by an eighth, the window grows four times slower
+    /// for up to five rounds, and slow start goes on if they fall again. In the first slow start only.
     #[serde(rename = "hystart++")]
     HyStartPlusPlus,
 }
@@ -134,8 +134,8 @@ impl Linux {
         self.samples = 0;
     }
 
-    /// Whether the acknowledgments of this round have come in one train for longer than half a round-trip time, or a whole one if
-    /// the sender spaces segments: the data of a window then fill the path.
+    /// Whether the acknowledgments of this round have come in one train for longer than half a round-trip time, or a
+    /// whole one if the sender spaces segments: the data of a window then fill the path.
     fn train(&mut self, window: &Window, sample: &AckSample) -> bool {
         if sample.now.since(self.last_ack) > TRAIN_GAP {
             return false;

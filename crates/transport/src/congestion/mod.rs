@@ -1,9 +1,9 @@
 //! Congestion controllers: how much may be on its way.
 //!
-//! A controller owns its [`Window`]: it opens it, says how far a loss closes it, and may take over altogether ([`Needs::drives`]). It
-//! is told what happened in small samples and events, and never reaches into the connection. The sender decides what is lost and when
-//! a reduction begins, ends and is undone; what these do to the window (proportional rate reduction, a time-out) it writes there.
-//! Windows count segments.
+//! A controller owns its [`Window`]: it opens it, says how far a loss closes it, and may take over altogether
+//! ([`Needs::drives`]). It is told what happened in small samples and events, and never reaches into the connection.
+//! The sender decides what is lost and when a reduction begins, ends and is undone; what these do to the window
+//! (proportional rate reduction, a time-out) it writes there. Windows count segments.
 
 mod filter;
 mod hystart;
@@ -161,10 +161,11 @@ pub struct AckSample {
     pub min_rtt: Duration,
     /// The delivery rate measured by it, for controllers that ask ([`Needs::rates`]).
     pub rate: Option<RateSample>,
-    /// Whether it acknowledged data while the window may grow: neither in fast recovery nor in a reduction for a mark. Otherwise a
-    /// controller that does not drive only measures.
+    /// Whether it acknowledged data while the window may grow: neither in fast recovery nor in a reduction for a mark.
+    /// Otherwise a controller that does not drive only measures.
     pub may_grow: bool,
-    /// Whether the window was full: if not, the application or the receiver limits, and the window must not grow (RFC 7661).
+    /// Whether the window was full: if not, the application or the receiver limits, and the window must not grow (RFC
+    /// 7661).
     pub window_limited: bool,
     /// What the sender thinks of the path after this acknowledgment.
     pub state: CongestionState,
@@ -187,12 +188,13 @@ pub struct RateSample {
     pub delivered: u32,
     /// Segments taken for lost in the same time.
     pub lost: u32,
-    /// [`AckSample::delivered_total`] when that segment was sent: a round trip ends when it reaches that of the round's start.
+    /// [`AckSample::delivered_total`] when that segment was sent: a round trip ends when it reaches that of the round's
+    /// start.
     pub prior_delivered: u64,
     /// Segments on their way when that segment had been sent, it included.
     pub tx_in_flight: u32,
-    /// The longer of the times it took to send them and to have them acknowledged; `None` where neither can be told (shorter
-    /// than the shortest round-trip time).
+    /// The longer of the times it took to send them and to have them acknowledged; `None` where neither can be told
+    /// (shorter than the shortest round-trip time).
     pub interval: Option<Duration>,
     /// Whether the application left the path idle in that time: the rate may then be too low.
     pub app_limited: bool,
@@ -229,7 +231,8 @@ pub struct Congestion {
     pub now: Time,
     /// Why.
     pub cause: Cause,
-    /// The segments to reduce from: the window as Linux does, or FlightSize as RFC 5681 equation (4), as the profile says.
+    /// The segments to reduce from: the window as Linux does, or FlightSize as RFC 5681 equation (4), as the profile
+    /// says.
     pub from: u32,
     /// Segments on their way.
     pub in_flight: u32,
@@ -263,10 +266,11 @@ pub enum Event {
     },
     /// A segment is taken for lost, for controllers that ask ([`Needs::rates`]).
     Lost(LostSegment),
-    /// A reduction begins: the controller sets the slow start threshold, at least 2, and the sender takes the window there.
+    /// A reduction begins: the controller sets the slow start threshold, at least 2, and the sender takes the window
+    /// there.
     Congestion(Congestion),
-    /// The retransmission timer expired and the sender took the window down. [`Event::Congestion`] came before if this is a new loss
-    /// event.
+    /// The retransmission timer expired and the sender took the window down. [`Event::Congestion`] came before if this
+    /// is a new loss event.
     TimedOut,
     /// A reduction is over: the window is at the threshold.
     Recovered,
@@ -290,8 +294,8 @@ pub enum Event {
 /// What a controller needs of its sender: asked once, when it is built.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// It alone moves the window, also in recovery: the sender neither reduces it nor spreads a reduction (it only takes it to the
-    /// segments on their way, and one more, when the retransmission timer expires).
+    /// It alone moves the window, also in recovery: the sender neither reduces it nor spreads a reduction (it only
+    /// takes it to the segments on their way, and one more, when the retransmission timer expires).
     pub drives: bool,
     /// Samples carry delivery rates, and [`Event::Lost`] tells of each lost segment.
     pub rates: bool,
@@ -353,7 +357,8 @@ pub struct Start {
     pub mss: u32,
     /// The initial window in segments.
     pub window: u32,
-    /// RFC 3465 L: the segments that one acknowledgment may count for in slow start; [`u32::MAX`] counts all that is acknowledged.
+    /// RFC 3465 L: the segments that one acknowledgment may count for in slow start; [`u32::MAX`] counts all that is
+    /// acknowledged.
     pub counting_limit: u32,
     /// A number that differs between connections of one run, for controllers with a random phase.
     pub entropy: u64,

@@ -1,8 +1,10 @@
-//! TCP Noordwijk (Roseti and Kristiansen, ICSSC 2008): bursts instead of a window, their size and distance from how far the
-//! acknowledgments of a burst lie apart. For links with capacity on demand (DVB-RCS) between performance enhancing proxies.
+//! TCP Noordwijk (Roseti and Kristiansen, ICSSC 2008): bursts instead of a window, their size and distance from how far
+//! the acknowledgments of a burst lie apart. For links with capacity on demand (DVB-RCS) between performance enhancing
+//! proxies.
 //!
-//! Simplified: a burst goes when there is something to send, full or not; the shortest round-trip time is that of the connection (the
-//! ns-3 implementation forgets it after each burst). Lost segments are found as the profile finds them, and repaired between bursts.
+//! Simplified: a burst goes when there is something to send, full or not; the shortest round-trip time is that of the
+//! connection (the ns-3 implementation forgets it after each burst). Lost segments are found as the profile finds them,
+//! and repaired between bursts.
 
 use std::collections::VecDeque;
 

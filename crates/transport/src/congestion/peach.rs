@@ -1,10 +1,11 @@
-//! TCP Peach (Akyildiz, Morabito and Palazzo, IEEE/ACM Transactions on Networking 9, 2001): dummy segments of low priority find out
-//! what the path has room for. Sudden start takes the place of slow start, rapid recovery follows a fast recovery.
+//! TCP Peach (Akyildiz, Morabito and Palazzo, IEEE/ACM Transactions on Networking 9, 2001): dummy segments of low
+//! priority find out what the path has room for. Sudden start takes the place of slow start, rapid recovery follows a
+//! fast recovery.
 //!
-//! A dummy carries a copy of data and the lowest priority; it is of use where queues drop it first. On a path without priorities it
-//! takes room from data, and every one that arrives counts as free capacity. Simplified: the values of the counters of rapid recovery
-//! are taken from what they are for: as many dummies as there were segments in the window, of which the first half opens nothing.
-//! Sudden start ends where its window does, not where the receiver's is.
+//! A dummy carries a copy of data and the lowest priority; it is of use where queues drop it first. On a path without
+//! priorities it takes room from data, and every one that arrives counts as free capacity. Simplified: the values of
+//! the counters of rapid recovery are taken from what they are for: as many dummies as there were segments in the
+//! window, of which the first half opens nothing. Sudden start ends where its window does, not where the receiver's is.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,8 +20,8 @@ use super::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PeachConfig {
-    /// The window up to which sudden start tries the path, in segments, 1 to 10,000: that many segments and dummies go in the first
-    /// round trip. In the original the receiver's window.
+    /// The window up to which sudden start tries the path, in segments, 1 to 10,000: that many segments and dummies go
+    /// in the first round trip. In the original the receiver's window.
     #[schemars(range(min = 1, max = 10_000))]
     pub rwnd: u32,
 }

@@ -1,5 +1,5 @@
-//! Westwood+ (Grieco and Mascolo, ACM Computer Communication Review 34, 2004): after a loss the window is what the path has been
-//! carrying. The filter of the bandwidth is that of Linux.
+//! Westwood+ (Grieco and Mascolo, ACM Computer Communication Review 34, 2004): after a loss the window is what the path
+//! has been carrying. The filter of the bandwidth is that of Linux.
 //!
 //! Where the estimate asks for more than the window is when a recovery begins, the window stays: a loss never opens it.
 

@@ -10,7 +10,8 @@ use super::{Act, Answer, Endpoint, Input, Kind, Payload, Service, Transport, Wak
 use crate::external::ExternalPacket;
 use crate::tcp::{Counters, Info};
 
-/// Both ends are outside: real hosts behind `transorbit emulate`, or another simulator. The run carries their IP packets.
+/// Both ends are outside: real hosts behind `transorbit emulate`, or another simulator. The run carries their IP
+/// packets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ExternalConfig {}

@@ -1,4 +1,5 @@
-//! A connection under a peer that may send anything. Bytes are the script, so that a fuzzer and a property test drive the same.
+//! A connection under a peer that may send anything. Bytes are the script, so that a fuzzer and a property test drive
+//! the same.
 
 use transport::{Connection, EcnMode, Flags, Profile, SackBlocks, Segment, Settings, SynOptions, TcpConfig};
 use units::{Bytes, Duration, Ecn, Time};

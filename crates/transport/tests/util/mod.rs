@@ -1,5 +1,5 @@
-//! Two ways to talk to a connection: a script that plays the peer packet by packet, and a pair over pipes with a fate for every
-//! segment.
+//! Two ways to talk to a connection: a script that plays the peer packet by packet, and a pair over pipes with a fate
+//! for every segment.
 #![allow(dead_code)] // each test file uses its part
 
 use std::collections::BTreeMap;

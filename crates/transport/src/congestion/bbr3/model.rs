@@ -10,7 +10,8 @@ use super::{BETA, HEADROOM, MIN_WINDOW, NO_BOUND};
 /// Bandwidths are in segments per second, volumes in segments.
 #[derive(Clone, Debug)]
 pub(super) struct Model {
-    /// Round trips, counted by deliveries; whether one began with this acknowledgment; the delivered total that ends it.
+    /// Round trips, counted by deliveries; whether one began with this acknowledgment; the delivered total that ends
+    /// it.
     pub(super) rounds: u64,
     pub(super) round_start: bool,
     round_end: u64,

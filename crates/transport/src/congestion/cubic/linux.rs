@@ -1,5 +1,5 @@
-//! The rule of Linux: the window opens by one for so many acknowledged segments, a number that is found from the curve anew when
-//! the window has moved or some time has passed. Windows are whole segments, times ticks of a clock.
+//! The rule of Linux: the window opens by one for so many acknowledged segments, a number that is found from the curve
+//! anew when the window has moved or some time has passed. Windows are whole segments, times ticks of a clock.
 
 use units::{Duration, Time};
 

@@ -47,8 +47,8 @@ impl Rfc9438 {
         let Constants { c, reno_friendly, .. } = self.constants;
         let state = &mut self.state;
         let epoch = state.epoch.get_or_insert_with(|| {
-            // Sections 4.8 and 4.10: after a timeout, or a slow start that met no loss, the stage begins on the plateau:
-            // K is 0 and W_max the window.
+            // Sections 4.8 and 4.10: after a timeout, or a slow start that met no loss, the stage begins on the
+            // plateau: K is 0 and W_max the window.
             state.w_max = state.w_max.max(cwnd);
             Epoch::new(state.w_max, cwnd, c, sample)
         });

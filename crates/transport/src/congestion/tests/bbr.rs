@@ -1,4 +1,5 @@
-//! What draft-cardwell-iccrg-bbr-congestion-control and the measurements of Linux say of BBR, on a simulated bottleneck.
+//! What draft-cardwell-iccrg-bbr-congestion-control and the measurements of Linux say of BBR, on a simulated
+//! bottleneck.
 
 use super::super::BbrConfig;
 use super::super::bbr::{Bbr, Mode};
@@ -9,8 +10,8 @@ fn path(rate: u32, rtt: u64, capacity: u32) -> Path {
     Path::new(&BbrConfig::default(), rate, rtt, capacity)
 }
 
-/// The rate of the initial window per round-trip time of the handshake, times 2.885 and 0.99; a millisecond without one. Linux 6.18:
-/// 279,529 bytes per second for ten segments of 1000 bytes and 102.194 ms.
+/// The rate of the initial window per round-trip time of the handshake, times 2.885 and 0.99; a millisecond without
+/// one. Linux 6.18: 279,529 bytes per second for ten segments of 1000 bytes and 102.194 ms.
 #[test]
 fn the_first_rate_is_that_of_linux() {
     let mut controller = Bbr::new(start(10));
@@ -20,8 +21,8 @@ fn the_first_rate_is_that_of_linux() {
     assert!((rate(&controller) / 279_529.0 - 1.0).abs() < 1e-3, "{}", rate(&controller));
 }
 
-/// 2.885, then 1/2.885 until the queue is gone, then around the bandwidth: the rate of the bottleneck within a few percent, and a queue
-/// of little more than the probes.
+/// 2.885, then 1/2.885 until the queue is gone, then around the bandwidth: the rate of the bottleneck within a few
+/// percent, and a queue of little more than the probes.
 #[test]
 fn the_bottleneck_is_filled_and_its_queue_is_not() {
     for (rate, rtt) in [(1000, 100), (100, 50), (4000, 20), (1000, 600)] {

@@ -54,7 +54,8 @@ fn curve_after_a_loss_is_figure_1() {
     }
 }
 
-/// Both rules, the whole segments of the window: off by no more than the rounding, the target of a round trip ahead, and a share.
+/// Both rules, the whole segments of the window: off by no more than the rounding, the target of a round trip ahead,
+/// and a share.
 #[test]
 fn window_follows_the_curve() {
     for rule in [CubicRule::Rfc9438, CubicRule::Linux] {
@@ -77,9 +78,9 @@ fn window_follows_the_curve() {
     }
 }
 
-/// The window of Linux 6.18 at the end of each round trip of 100 ms after a loss at a window of 40, recorded: the acknowledgments of
-/// a round trip came within a millisecond. Spread over it they leave the same window within a segment.
-/// Linux rounds the target up: of the RFC's rule it is the window rounded up that is compared.
+/// The window of Linux 6.18 at the end of each round trip of 100 ms after a loss at a window of 40, recorded: the
+/// acknowledgments of a round trip came within a millisecond. Spread over it they leave the same window within a
+/// segment. Linux rounds the target up: of the RFC's rule it is the window rounded up that is compared.
 #[test]
 fn window_after_a_loss_is_that_of_linux() {
     let recorded = [29, 31, 32, 33, 33, 34, 35, 36, 36, 37, 37, 39, 39, 39, 39, 39, 39, 40];
@@ -115,8 +116,8 @@ fn fast_convergence_lowers_the_plateau() {
     }
 }
 
-/// Section 4.3: on a short path 3(1 - beta)/(1 + beta) of a segment per round trip, and a segment from cwnd_prior on; in Linux the
-/// first all the time.
+/// Section 4.3: on a short path 3(1 - beta)/(1 + beta) of a segment per round trip, and a segment from cwnd_prior on;
+/// in Linux the first all the time.
 #[test]
 fn short_paths_grow_as_reno_does() {
     let grown = |config: CubicConfig, rounds: u32| {

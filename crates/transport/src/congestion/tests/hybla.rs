@@ -26,7 +26,8 @@ fn parts_of_segments_are_kept() {
     assert_eq!(drive.window().size, 10);
 }
 
-/// ns-3, congestion avoidance from 2 segments: rho^2/W is 60.5 for rho 11 and 112.5 for rho 15, of which whole segments count.
+/// ns-3, congestion avoidance from 2 segments: rho^2/W is 60.5 for rho 11 and 112.5 for rho 15, of which whole segments
+/// count.
 #[test]
 fn avoidance_opens_by_rho_squared_over_the_window() {
     for (rho, window) in [(11, 62), (15, 114), (2, 4)] {

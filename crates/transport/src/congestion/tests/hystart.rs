@@ -29,7 +29,8 @@ fn rounds(hystart: HyStart, count: u32, rtts: &[u64]) -> (Vec<u32>, Window) {
 /// RFC 9406 section 4.2: a rise of an eighth, at least 4 ms and at most 16 ms, of the shortest of eight.
 #[test]
 fn hystart_pp_grows_four_times_slower_for_five_rounds() {
-    // 12 of 100 ms: the threshold is 112.5 ms. Eight acknowledgments enter the phase; the last four count for one segment.
+    // 12 of 100 ms: the threshold is 112.5 ms. Eight acknowledgments enter the phase; the last four count for one
+    // segment.
     let (windows, window) = rounds(HyStart::HyStartPlusPlus, 12, &[100, 100, 113, 113, 113, 113, 113, 113]);
     assert_eq!(windows[..2], [32, 44]);
     assert_eq!(windows[2], 44 + 7 + 1); // the eighth acknowledgment begins the phase
@@ -47,7 +48,8 @@ fn hystart_pp_goes_back_when_the_delay_falls() {
     assert_eq!(window.threshold, Window::NO_THRESHOLD);
 }
 
-/// An eighth of 20 ms is less than the lower bound, an eighth of 400 ms more than the upper. Linux asks for more than the bound.
+/// An eighth of 20 ms is less than the lower bound, an eighth of 400 ms more than the upper. Linux asks for more than
+/// the bound.
 #[test]
 fn a_small_rise_is_no_queue() {
     for (before, bound) in [(20, 4), (64, 8), (400, 16)] {
@@ -81,7 +83,8 @@ fn small_windows_are_left_alone() {
     assert_eq!(drive.window().threshold, Window::NO_THRESHOLD);
 }
 
-/// Acknowledgments a millisecond apart, for longer than half of 100 ms. A sender that spaces its segments makes such a train itself.
+/// Acknowledgments a millisecond apart, for longer than half of 100 ms. A sender that spaces its segments makes such a
+/// train itself.
 #[test]
 fn a_long_train_ends_slow_start() {
     for (gap, paced, ends) in [(1, false, true), (3, false, false), (1, true, false)] {
@@ -94,8 +97,8 @@ fn a_long_train_ends_slow_start() {
     }
 }
 
-/// A queue of 1.5 times what the path holds: without, slow start loses what it sends too much; with either, much less, and the
-/// path is as full.
+/// A queue of 1.5 times what the path holds: without, slow start loses what it sends too much; with either, much less,
+/// and the path is as full.
 #[test]
 fn the_overshoot_is_avoided() {
     let losses = |hystart| {

@@ -69,8 +69,8 @@ fn nothing_goes_between_bursts() {
     assert_eq!(path.sent, 40);
 }
 
-/// The bottleneck is found and kept busy, with a queue of no more than some bursts. Where a burst alone takes longer than beta, here
-/// 0.38 s, it counts as congestion, and half the rate is left; at 0.19 s a short queue makes it so.
+/// The bottleneck is found and kept busy, with a queue of no more than some bursts. Where a burst alone takes longer
+/// than beta, here 0.38 s, it counts as congestion, and half the rate is left; at 0.19 s a short queue makes it so.
 #[test]
 fn the_rate_is_tracked() {
     for (rate, rtt, least) in [(50, 600, 0.4), (200, 600, 0.8), (1000, 600, 0.8), (100, 300, 0.7)] {

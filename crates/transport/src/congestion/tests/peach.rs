@@ -30,7 +30,8 @@ fn a_full_path_opens_little() {
     assert!(path.window().size <= held, "{}", path.window().size);
 }
 
-/// A link error: all dummies arrive, and the window is as before. A reduction by congestion: at most half do, and it stays halved.
+/// A link error: all dummies arrive, and the window is as before. A reduction by congestion: at most half do, and it
+/// stays halved.
 #[test]
 fn rapid_recovery_tells_link_errors_from_congestion() {
     for (arriving, expected) in [(40, 40), (30, 30), (20, 20), (0, 20)] {

@@ -23,7 +23,8 @@ fn defaults_are_accepted_and_written_as_read() {
     }
 }
 
-/// A resolved configuration says everything, means the same in every profile, and builds the same as the classic one left open.
+/// A resolved configuration says everything, means the same in every profile, and builds the same as the classic one
+/// left open.
 #[test]
 fn resolved_is_complete() {
     for kind in CongestionConfig::ALL {
@@ -229,7 +230,8 @@ fn apply(drive: &mut Drive, lost_total: &mut u64, step: Step) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Nothing panics, nothing overflows, the same calls give the same window, and where the window may not move it does not.
+    /// Nothing panics, nothing overflows, the same calls give the same window, and where the window may not move it
+    /// does not.
     #[test]
     fn the_window_moves_only_as_it_may(steps in prop::collection::vec(step(), 1..300)) {
         for kind in CongestionConfig::ALL {

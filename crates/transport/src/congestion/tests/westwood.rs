@@ -4,7 +4,8 @@ use super::super::WestwoodConfig;
 use super::super::westwood::Westwood;
 use super::*;
 
-/// Measures `acked` segments in each round trip of 100 ms (and a nanosecond: the interval has to be longer), and what was estimated.
+/// Measures `acked` segments in each round trip of 100 ms (and a nanosecond: the interval has to be longer), and what
+/// was estimated.
 fn estimates(rounds: &[u32]) -> Vec<f64> {
     let mut controller = Westwood::new(start(10));
     let mut now = Time::ZERO;
@@ -26,7 +27,8 @@ fn bandwidth_is_filtered_twice() {
     for (actual, expected) in estimates(&[10, 0, 0, 0]).into_iter().zip(expected) {
         assert!((actual - expected).abs() < 1e-3, "{actual} against {expected}");
     }
-    // The step of the other direction: 1 - (1 + n/8) (7/8)^n of it after n round trips, in the limit of a small first one.
+    // The step of the other direction: 1 - (1 + n/8) (7/8)^n of it after n round trips, in the limit of a small first
+    // one.
     let rising = estimates(&[0, 80, 80, 80, 80, 80, 80, 80, 80]);
     for (n, actual) in rising.into_iter().enumerate() {
         let expected = 800.0 * (1.0 - (1.0 + n as f64 / 8.0) * libm::pow(7.0 / 8.0, n as f64));

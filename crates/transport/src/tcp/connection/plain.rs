@@ -1,5 +1,5 @@
-//! The segments that almost all are: the one that comes in order to an end with nothing to send, and the acknowledgment of one that
-//! receives nothing (header prediction, as kernels have it).
+//! The segments that almost all are: the one that comes in order to an end with nothing to send, and the acknowledgment
+//! of one that receives nothing (header prediction, as kernels have it).
 
 use units::Time;
 
@@ -9,8 +9,8 @@ use super::super::send::Ack;
 use super::Connection;
 
 impl Connection {
-    /// Takes a segment of an open connection that is the one expected and says nothing else. Whether it was one: what is done with it
-    /// is what is done with any other, less the questions whose answer is known.
+    /// Takes a segment of an open connection that is the one expected and says nothing else. Whether it was one: what
+    /// is done with it is what is done with any other, less the questions whose answer is known.
     #[inline]
     pub(super) fn handle_plain(&mut self, now: Time, segment: &Segment) -> bool {
         if self.state != State::Established

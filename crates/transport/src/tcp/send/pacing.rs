@@ -83,8 +83,8 @@ impl Sender {
         self.settings.initial_spreading && self.board.una() == 1
     }
 
-    /// The rate that the controller sets; otherwise, as Linux, twice the window per round trip while it is far below the
-    /// threshold, then 1.2 times.
+    /// The rate that the controller sets; otherwise, as Linux, twice the window per round trip while it is far below
+    /// the threshold, then 1.2 times.
     pub(super) fn pacing_rate(&self) -> BitRate {
         if let Some(rate) = self.control.pacing_rate() {
             return rate;

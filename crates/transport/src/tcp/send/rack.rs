@@ -7,8 +7,8 @@ use super::slot::{Slot, is_after};
 /// The state of RFC 8985 section 5.2.
 #[derive(Debug, Default)]
 pub(super) struct Rack {
-    /// The place in the order of sending of the segment sent last of those delivered, and its round-trip time. The place, not the
-    /// instant: several segments are sent in one.
+    /// The place in the order of sending of the segment sent last of those delivered, and its round-trip time. The
+    /// place, not the instant: several segments are sent in one.
     newest: Option<u32>,
     rtt: Duration,
     /// It may tell of new losses.
@@ -21,8 +21,8 @@ pub(super) struct Rack {
     dsack_seen: bool,
     /// Segments delivered when the window grew last.
     grown_at: u64,
-    /// Of the newest segment that the acknowledgment at hand tells of: its place in the order of sending, and the segments delivered
-    /// when it was sent.
+    /// Of the newest segment that the acknowledgment at hand tells of: its place in the order of sending, and the
+    /// segments delivered when it was sent.
     prior: Option<(u32, u32)>,
 }
 
@@ -34,8 +34,8 @@ impl Rack {
         Rack { steps: 1, ..Rack::default() }
     }
 
-    /// A segment was delivered (RFC 8985 section 6.2 steps 1 and 2). One that was sent again and answered faster than any round trip
-    /// tells nothing: its original arrived.
+    /// A segment was delivered (RFC 8985 section 6.2 steps 1 and 2). One that was sent again and answered faster than
+    /// any round trip tells nothing: its original arrived.
     #[inline]
     pub fn on_delivered(&mut self, now: Time, slot: &Slot, min_rtt: Duration) {
         let rtt = now.since(slot.sent_at);
@@ -85,7 +85,8 @@ impl Rack {
         self.rtt
     }
 
-    /// The reordering window beyond which a gap counts as a loss, while reordering is to be tolerated (RFC 8985 section 6.2 step 4).
+    /// The reordering window beyond which a gap counts as a loss, while reordering is to be tolerated (RFC 8985 section
+    /// 6.2 step 4).
     pub fn window(&self, min_rtt: Duration, srtt: Duration) -> Duration {
         (min_rtt / 4 * u64::from(self.steps)).min(srtt)
     }
@@ -95,7 +96,8 @@ impl Rack {
         self.dsack_seen = true;
     }
 
-    /// An acknowledgment told of deliveries, `delivered` in all: the window grows at most once for each round trip with a duplicate.
+    /// An acknowledgment told of deliveries, `delivered` in all: the window grows at most once for each round trip with
+    /// a duplicate.
     #[inline]
     pub fn adapt(&mut self, delivered: u64) {
         let Some((_, then)) = self.prior else { return };

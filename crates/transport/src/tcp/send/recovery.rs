@@ -95,7 +95,8 @@ impl Recovery {
 }
 
 impl Sender {
-    /// Moves between the states after an acknowledgment that is not plain progress. `duplicates` are duplicate acknowledgments.
+    /// Moves between the states after an acknowledgment that is not plain progress. `duplicates` are duplicate
+    /// acknowledgments.
     pub(super) fn follow(&mut self, now: Time, before: &Before, duplicates: u32, news: &mut News) {
         self.recovery.rexmit = Rexmit::None;
         if news.ece {
@@ -298,7 +299,8 @@ impl Sender {
         true
     }
 
-    /// RFC 8985 section 6.2 step 4: none while no reordering was seen and losses are being repaired or told by duplicates.
+    /// RFC 8985 section 6.2 step 4: none while no reordering was seen and losses are being repaired or told by
+    /// duplicates.
     fn reordering_window(&self) -> units::Duration {
         let told = self.board.counts().sacked >= self.reordering.degree();
         let recovering = self.recovery.repairs();
@@ -383,8 +385,8 @@ impl Sender {
         self.recovery.frto = self.settings.frto && (fresh || self.timer.timeouts > 0);
     }
 
-    /// Takes everything for lost that is not known to have arrived, copies included (RFC 6675 section 5.1); with RACK not what was
-    /// sent within the last round trip.
+    /// Takes everything for lost that is not known to have arrived, copies included (RFC 6675 section 5.1); with RACK
+    /// not what was sent within the last round trip.
     fn lose_all(&mut self, now: Time) {
         self.reset_guessed();
         let head = self.board.front_number();
@@ -463,7 +465,8 @@ impl Sender {
         self.timer.kind = TimerKind::Retransmission;
     }
 
-    /// Whether the acknowledgment answers a segment sent before the first retransmission (RFC 3522), or nothing was retransmitted.
+    /// Whether the acknowledgment answers a segment sent before the first retransmission (RFC 3522), or nothing was
+    /// retransmitted.
     pub(super) fn is_delayed(&self, echo: u32) -> bool {
         if self.undo.stamp() == 0 {
             // Without SACK the stamp is also forgotten while the end of a recovery is waited for.

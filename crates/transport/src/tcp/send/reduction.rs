@@ -144,8 +144,8 @@ impl Sender {
         }
     }
 
-    /// Everything up to where the recovery began is acknowledged. True to hold the state until more is: without SACK late duplicates
-    /// must not begin another one (RFC 6582 section 3.2 step 1).
+    /// Everything up to where the recovery began is acknowledged. True to hold the state until more is: without SACK
+    /// late duplicates must not begin another one (RFC 6582 section 3.2 step 1).
     pub(super) fn try_undo_recovery(&mut self, now: Time, news: &News) -> bool {
         if self.may_undo(news.echo) {
             self.undo(now, false);

@@ -53,8 +53,8 @@ impl Rtt {
         }
     }
 
-    /// A measurement of the oldest segment that an acknowledgment tells of. It ends the back-off of expired timers (RFC 6298
-    /// section 5). `una` and `nxt` are SND.UNA and SND.NXT.
+    /// A measurement of the oldest segment that an acknowledgment tells of. It ends the back-off of expired timers (RFC
+    /// 6298 section 5). `una` and `nxt` are SND.UNA and SND.NXT.
     #[inline]
     pub(in crate::tcp) fn measured(&mut self, rtt: Duration, una: u64, nxt: u64) {
         let rtt = rtt.max(TINY);
@@ -169,9 +169,9 @@ fn round_down(duration: Duration, tick: Duration) -> Duration {
     Duration::from_nanos(duration.as_nanos() - duration.as_nanos().checked_rem(tick.as_nanos()).unwrap_or(0))
 }
 
-/// The estimator of Linux, in microseconds. It differs from RFC 6298 in two ways: a deviation that falls below the smoothed one
-/// since the round trip became shorter counts an eighth; and the variance term follows the deviation up at once, but down only by
-/// a quarter for each window of data.
+/// The estimator of Linux, in microseconds. It differs from RFC 6298 in two ways: a deviation that falls below the
+/// smoothed one since the round trip became shorter counts an eighth; and the variance term follows the deviation up at
+/// once, but down only by a quarter for each window of data.
 #[derive(Clone, Copy, Debug, Default)]
 struct LinuxEstimator {
     /// Eight times the smoothed round-trip time, four times the mean deviation.

@@ -104,7 +104,8 @@ fn overtaken_retransmissions_are_told_oldest_first() {
     assert_eq!(board.next_overtaken(), None, "nothing sent after it has arrived");
 }
 
-/// Segments 2, 6, 7 and 8 are SACKed, 1, 3, 4 and 5 lost: 9 and 10 are on their way. Retransmissions join them, and leave when SACKed.
+/// Segments 2, 6, 7 and 8 are SACKed, 1, 3, 4 and 5 lost: 9 and 10 are on their way. Retransmissions join them, and
+/// leave when SACKed.
 #[test]
 fn in_flight_of_sacked_lost_and_retransmitted() {
     let mut board = ten();

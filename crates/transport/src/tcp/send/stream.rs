@@ -10,7 +10,8 @@ pub(super) struct Stream {
     fin: Fin,
     /// Nagle's algorithm holds back a segment that is not full.
     nagle: bool,
-    /// The application holds back all that is not full (`TCP_CORK`), or says with what it wrote last that more is to come.
+    /// The application holds back all that is not full (`TCP_CORK`), or says with what it wrote last that more is to
+    /// come.
     cork: bool,
     more: bool,
     /// What was written by now goes nevertheless.
@@ -105,8 +106,8 @@ impl Stream {
         self.small_end = end;
     }
 
-    /// Whether a segment that is not full waits: for the application, or for another small one (RFC 9293 section 3.7.4). Nagle's
-    /// algorithm as modified by Minshall: a small segment waits for another small one only.
+    /// Whether a segment that is not full waits: for the application, or for another small one (RFC 9293 section
+    /// 3.7.4). Nagle's algorithm as modified by Minshall: a small segment waits for another small one only.
     pub fn holds_small(&self, board: &Scoreboard) -> bool {
         !self.pushed && (self.cork || self.more || self.small_is_out(board))
     }

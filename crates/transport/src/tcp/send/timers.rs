@@ -1,5 +1,5 @@
-//! Timers: retransmission (RFC 6298), tail loss probe and reordering (RFC 8985), persist (RFC 9293 section 3.8.6.1). As in Linux one
-//! is armed at a time.
+//! Timers: retransmission (RFC 6298), tail loss probe and reordering (RFC 8985), persist (RFC 9293 section 3.8.6.1). As
+//! in Linux one is armed at a time.
 
 use units::{Duration, Time};
 
@@ -76,8 +76,8 @@ impl Sender {
         self.wait.start(now);
     }
 
-    /// A segment of the peer was taken in: if it acknowledged something the wait starts anew, and no more is waited for what the
-    /// application has to add.
+    /// A segment of the peer was taken in: if it acknowledged something the wait starts anew, and no more is waited for
+    /// what the application has to add.
     #[inline]
     pub(in crate::tcp) fn heard(&mut self, now: Time) {
         self.stream.stop_waiting();
@@ -147,8 +147,8 @@ impl Sender {
         }
     }
 
-    /// RFC 8985 section 7.2, with tail loss probes: one after two round trips, if nothing is in doubt. `advancing` if the time-out
-    /// starts anew now.
+    /// RFC 8985 section 7.2, with tail loss probes: one after two round trips, if nothing is in doubt. `advancing` if
+    /// the time-out starts anew now.
     pub(super) fn schedule_probe(&mut self, now: Time, advancing: bool) -> bool {
         let calm = matches!(self.recovery.state, CongestionState::Open | CongestionState::Cwr);
         if !self.agreed.sack || !calm || self.agreed.early {
@@ -206,8 +206,8 @@ impl Sender {
         }
     }
 
-    /// The peer's window, or the application itself, holds back data: if nothing is on its way that would be answered, the persist
-    /// timer runs.
+    /// The peer's window, or the application itself, holds back data: if nothing is on its way that would be answered,
+    /// the persist timer runs.
     #[cold]
     pub(super) fn start_persist(&mut self, now: Time) {
         if !self.board.outstanding() && self.timer.at == Time::MAX {
