@@ -57,8 +57,8 @@ pub struct ConstellationPath {
     pub step: Duration,
 }
 
-/// A trace of so many steps takes some hundred megabytes.
-const MOST_STEPS: u64 = 10_000_000;
+/// A trace of so many steps takes some hundred megabytes and, of a large constellation, tens of seconds.
+const MOST_STEPS: u64 = 5_000_000;
 
 fn one_second() -> Duration {
     Duration::from_secs(1)
