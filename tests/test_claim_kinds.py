@@ -134,6 +134,19 @@ def test_a_sentence_of_two_papers_counts_once(tmp_path: Path) -> None:
     assert table.by_kind(alone.papers) == {"direction": {"does not hold": 1}}
 
 
+def test_a_study_of_our_own_is_judged_and_not_counted_as_a_paper(tmp_path: Path) -> None:
+    item(tmp_path, STUDY + CLAIM)
+    assert table.by_kind(reproduce(papers=tmp_path / "papers", out=tmp_path / "out").papers)
+    about = tmp_path / "papers" / "some-2020" / "paper.toml"
+    about.write_text(about.read_text() + "\nown = true\n")
+
+    done = reproduce(papers=tmp_path / "papers", out=tmp_path / "out")
+
+    assert [record["verdict"] for record in done.records] == ["holds weakly"]
+    assert table.by_kind(done.papers) == {}
+    assert [paper.key for paper in items.load(ROOT / "papers") if paper.own] == ["quic-and-tcp"]
+
+
 # ---- the papers of the project
 
 # What a sentence says of how much more or less it is, and how near two things are.

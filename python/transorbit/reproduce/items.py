@@ -109,7 +109,11 @@ class Item:
 
 @dataclass(frozen=True)
 class Paper:
-    """A published work and its items, in the order of its sections."""
+    """A published work and its items, in the order of its sections.
+
+    Attributes:
+        own: whether it is a study of this project's own, whose claims are not counted as those of the papers.
+    """
 
     key: str
     title: str
@@ -117,6 +121,7 @@ class Paper:
     venue: str = ""
     year: int | None = None
     short: str = ""
+    own: bool = False
     items: tuple[Item, ...] = ()
 
 
@@ -146,7 +151,7 @@ class _Reader:
     def paper(self, key: str, name: str) -> Paper:
         path = self._folder / key / "paper.toml"
         raw = self._read(path)
-        fields.known(raw, ("title", "authors", "venue", "year", "short"), path)
+        fields.known(raw, ("title", "authors", "venue", "year", "short", "own"), path)
         authors = raw.get("authors", "")
         names = sorted((file.stem for file in path.parent.glob("*.toml") if file != path), key=_in_order)
         if name and name not in names:
@@ -158,6 +163,7 @@ class _Reader:
             venue=fields.text(raw, "venue", path, ""),
             year=fields.whole(raw, "year", path, None),
             short=fields.text(raw, "short", path, key),
+            own=fields.flag(raw, "own", path),
             items=tuple(self._item(key, one) for one in ([name] if name else names)),
         )
 

@@ -128,10 +128,13 @@ def verdicts(papers: Papers) -> dict[str, int]:
 
 
 def by_kind(papers: Papers) -> dict[str, dict[str, int]]:
-    """How many sentences of each kind have each verdict; a sentence that several claims are of counts once."""
+    """How many sentences of each kind have each verdict, without studies of our own.
+
+    A sentence that several claims are of counts once.
+    """
     found: dict[str, Judgement] = {}
     for paper, outcomes in papers:
-        for outcome in outcomes:
+        for outcome in () if paper.own else outcomes:
             for judgement in outcome.judgements:
                 own = f"{paper.key}/{outcome.item.name}#{judgement.claim.name}"
                 if not judgement.claim.repeats:
