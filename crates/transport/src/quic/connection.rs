@@ -19,6 +19,7 @@ use super::controller::{Core, Facts, Shared};
 use super::frames::{self, CID_LEN, Visitor};
 use super::handshake::{Handshakes, NoKey};
 use super::packet::{Content, QuicPacket, place, stream_and_offset};
+use super::qlog::{Heading, Qlog};
 use super::received::Received;
 use crate::state::CongestionState;
 use crate::tcp::{Counters, Info, State};
@@ -271,6 +272,16 @@ impl Connection {
         Some(((stream / 4) as u32, bytes))
     }
 
+    /// Keeps a log from now on, the beginning.
+    pub fn keep_log(&mut self, now: Time) {
+        self.control.core().log = Some(Box::new(Qlog::new(now, self.side)));
+    }
+
+    /// Takes what was logged since it was asked last.
+    pub fn poll_log(&mut self, records: &mut Vec<u8>) {
+        self.control.core().log.iter_mut().for_each(|log| log.take(records));
+    }
+
     /// Nothing more is written.
     pub fn close(&mut self) {
         self.streams.entry(FIRST).or_default().closes = true;
@@ -279,6 +290,7 @@ impl Connection {
     /// A datagram of the other end arrives.
     pub fn handle_packet(&mut self, now: Time, packet: &QuicPacket) {
         self.counters.segments_received += 1;
+        self.control.core().log_datagram(now, Heading::Received, packet.number, &packet.bytes);
         let mut incoming = Incoming { arrived: &mut self.arrived, marked: None };
         frames::read(&packet.bytes, &mut incoming);
         if let Some(marked) = incoming.marked {
@@ -448,6 +460,7 @@ impl Connection {
         self.counters.retransmitted_segments += u64::from(copy > 0);
         let number = self.numbers;
         self.numbers += 1;
+        self.control.core().log_datagram(now, Heading::Sent, number, bytes);
         let ecn = transmit
             .ecn
             .filter(|_| self.settings.config.ecn)
@@ -551,7 +564,7 @@ fn id_of(number: u32) -> u64 {
 }
 
 /// The address of a side, which nothing but the library sees.
-fn address(side: Side) -> core::net::SocketAddr {
+pub(super) fn address(side: Side) -> core::net::SocketAddr {
     core::net::SocketAddr::from(([10, 0, 0, if side == Side::Client { 1 } else { 2 }], 443))
 }
 
