@@ -274,7 +274,8 @@ impl Connection {
 
     /// Keeps a log from now on, the beginning.
     pub fn keep_log(&mut self, now: Time) {
-        self.control.core().log = Some(Box::new(Qlog::new(now, self.side)));
+        let log = Qlog::new(now, self.side, [address(self.side), address(!self.side)]);
+        self.control.core().log = Some(Box::new(log));
     }
 
     /// Takes what was logged since it was asked last.
@@ -564,7 +565,7 @@ fn id_of(number: u32) -> u64 {
 }
 
 /// The address of a side, which nothing but the library sees.
-pub(super) fn address(side: Side) -> core::net::SocketAddr {
+fn address(side: Side) -> core::net::SocketAddr {
     core::net::SocketAddr::from(([10, 0, 0, if side == Side::Client { 1 } else { 2 }], 443))
 }
 

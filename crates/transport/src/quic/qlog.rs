@@ -1,11 +1,12 @@
 //! The log of one end of a connection as qlog 0.3 (draft-ietf-quic-qlog-main-schema-02, -quic-events-02), which qvis
 //! reads: records of JSON text sequences (RFC 7464), the first of which is the header.
 
+use std::net::SocketAddr;
+
 use noq_proto::Side;
 use serde_json::{Value, json};
 use units::{Duration, Time};
 
-use super::connection::address;
 use super::frames::{self, Kind, Packet, Reader, Visitor};
 
 /// See the module.
@@ -41,8 +42,8 @@ pub(super) enum Heading {
 }
 
 impl Qlog {
-    /// The log of the connection that this end opens or accepts now.
-    pub fn new(now: Time, side: Side) -> Qlog {
+    /// The log of the connection that this end opens or accepts now. `addresses`: of this end and of the other.
+    pub fn new(now: Time, side: Side, addresses: [SocketAddr; 2]) -> Qlog {
         let mut log = Qlog {
             records: Vec::new(),
             next: [[0; 3]; 2],
@@ -60,7 +61,7 @@ impl Qlog {
                 "common_fields": { "protocol_type": ["QUIC"], "time_format": "relative", "reference_time": 0 },
             },
         }));
-        let [own, other] = [address(side), address(!side)];
+        let [own, other] = addresses;
         let started = json!({
             "ip_version": "v4",
             "src_ip": own.ip(), "dst_ip": other.ip(), "src_port": own.port(), "dst_port": other.port(),
