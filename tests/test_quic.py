@@ -80,3 +80,18 @@ def test_lists_name_it(command: Callable[..., Outcome]) -> None:
     listed = json.loads(command("list", "transports", "--json").out)
 
     assert "quic" in json.dumps(listed)
+
+
+def test_logs_stay_with_the_result_and_are_replaced_with_it(tmp_path: Path, command: Callable[..., Outcome]) -> None:
+    edits = ("--set", "flows.0.transport=quic", "--set", "duration=2 s", "--set", "record.qlog=true", "--no-plots")
+    for _ in range(2):
+        assert command("run", str(LAB), *edits, "--out", str(tmp_path / "logged")).code == 0
+    result = to.Result.load(tmp_path / "logged")
+
+    assert list(result.logs) == ["flow-0-receiver", "flow-0-sender"]
+    assert {file.parent for file in result.logs.values()} == {tmp_path / "logged/qlog"}
+    header, *events = (json.loads(record) for record in result.logs["flow-0-sender"].read_text().split("\x1e")[1:])
+    assert header["qlog_version"] == "0.3"
+    assert sum(event["name"] == "transport:packet_sent" for event in events) > 100
+    (tmp_path / "logged/qlog/mine.txt").touch()
+    assert "qlog/mine.txt" in command("run", str(LAB), *edits, "--out", str(tmp_path / "logged")).err

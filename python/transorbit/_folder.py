@@ -52,6 +52,7 @@ RESULT = Kind(
             "packets-gateway.pcapng",
             "packets-satellite.pcapng",
             "packets-receiver.pcapng",
+            "qlog",
             "PARTIAL",
             "plots",
             "report.html",
@@ -72,6 +73,7 @@ CAPACITY = Kind(
         }
     ),
 )
+_LOG = re.compile(r"qlog/flow-\d+-(sender|receiver)\.sqlog")
 # Files of a sweep are replaced one by one, so other files beside them may stay.
 SWEEP = Kind(name="sweep", has=frozenset({"sweep.toml"}), may_hold=frozenset())
 
@@ -99,7 +101,8 @@ def check_replaceable(directory: Path, kind: Kind = RESULT) -> None:
         }
         plots = {f"plots/{name}" for name in _plots()} if "plots" in kind.may_hold else set()
         copies = {key for kind in ("inputs", "plugins") for key in (kind, *_inputs.recorded(directory, kind))}
-        if foreign := sorted(inside - kind.may_hold - plots - copies):
+        logs = {name for name in inside if kind is RESULT and _LOG.fullmatch(name)}
+        if foreign := sorted(inside - kind.may_hold - plots - copies - logs):
             raise FileExistsError(
                 f"{directory}: holds {foreign[0]}, which is no part of a {kind.name}; choose another folder"
             )

@@ -30,6 +30,7 @@ class Result:
         provenance: version, seed, hashes of scenario and inputs, machine and wall time.
         offers: of an emulation, the packets that entered it: nanoseconds, flow, bytes, class, end, mark.
         captures: files with the packets by place ("sender", "satellite", "receiver"), if the scenario records them.
+        logs: qlog files of QUIC by flow and end ("flow-0-sender"), if the scenario records them.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class Result:
         provenance: dict[str, Any],
         read_table: Callable[[str], pl.DataFrame],
         captures: dict[str, Path] | None = None,
+        logs: dict[str, Path] | None = None,
         read_inputs: Callable[[], tuple[_inputs.Input, ...]] = tuple,
         watched: bool = False,
         read_plugins: Callable[[], tuple[_inputs.Input, ...]] = tuple,
@@ -48,6 +50,7 @@ class Result:
         self.scenario_toml = scenario_toml
         self.provenance = provenance
         self.captures = captures or {}
+        self.logs = logs or {}
         self._read_inputs = read_inputs
         self._read_plugins = read_plugins
         self.offers: pl.DataFrame | None = None
@@ -85,6 +88,7 @@ class Result:
             read_table=lambda name: frame(tables[name]()),
             watched=watched,
             captures=_captures(scratch.path) if scratch else None,
+            logs=_logs(scratch.path) if scratch else None,
             read_inputs=lambda: tuple(inputs),
             read_plugins=lambda: tuple(plugins),
         )
@@ -114,6 +118,7 @@ class Result:
             provenance=provenance,
             read_table=read_table,
             captures=_captures(directory),
+            logs=_logs(directory),
             read_inputs=lambda: _inputs.read(provenance, directory),
             read_plugins=lambda: _inputs.read(provenance, directory, "plugins"),
         )
@@ -241,6 +246,10 @@ class Result:
                 self.offers.write_parquet(fresh / "offers.parquet")
             for file in self.captures.values():
                 _folder.keep(file, fresh)
+            if self.logs:
+                (fresh / "qlog").mkdir()
+            for file in self.logs.values():
+                _folder.keep(file, fresh / "qlog")
             if self.partial:
                 (fresh / "PARTIAL").write_text(
                     f"Stopped by the user at {self.summary['simulated_s']:g} s of simulated time.\n", encoding="utf-8"
@@ -306,6 +315,10 @@ def _save_overview(result: Result, directory: Path) -> None:
 def _captures(directory: Path) -> dict[str, Path]:
     files = sorted(directory.glob("packets-*.pcapng"))
     return {file.stem.removeprefix("packets-"): file for file in files}
+
+
+def _logs(directory: Path) -> dict[str, Path]:
+    return {file.stem: file for file in sorted((directory / "qlog").glob("*.sqlog"))}
 
 
 def _json(value: object) -> str:

@@ -61,18 +61,23 @@ impl Simulation {
         &self.plan
     }
 
-    /// Whether the scenario asks for the packets: then give a folder to [`Simulation::record_packets`].
+    /// Whether the scenario asks for the packets, or for logs of connections: then give a folder to [`Simulation::record_packets`].
     pub fn wants_packets(&self) -> bool {
-        self.plan.config().record.packets != PacketCapture::None
+        let record = &self.plan.config().record;
+        record.packets != PacketCapture::None || record.qlog
     }
 
-    /// From now on writes every packet into files in `directory`, if the scenario asks for it. Without this call
-    /// nothing is written. The files are complete after [`Simulation::finish`].
+    /// From now on writes every packet into files in `directory`, and logs of connections into its folder `qlog`, as
+    /// far as the scenario asks for them. Without this call nothing is written. The files are complete after [`Simulation::finish`].
     ///
     /// # Errors
     /// A file cannot be created.
     pub fn record_packets(&mut self, directory: &Path) -> std::io::Result<()> {
-        if self.wants_packets() {
+        let (packets, qlog) = (self.plan.config().record.packets, self.plan.config().record.qlog);
+        if qlog {
+            self.world.keep_logs(&directory.join("qlog"))?;
+        }
+        if packets != PacketCapture::None {
             self.world.record_packets(directory, self.seed)?;
         }
         Ok(())

@@ -133,6 +133,10 @@ pub struct RecordConfig {
     pub queue_delays: bool,
     /// Whether every packet is written into files, one for each place where packets are looked at.
     pub packets: PacketCapture,
+    /// Whether both ends of each connection of QUIC write a log in the format qlog into the folder `qlog` of the
+    /// result: its packets with their frames, losses, and what the congestion controller does.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub qlog: bool,
 }
 
 /// How packets are written.
@@ -155,6 +159,7 @@ impl Default for RecordConfig {
             samples: None,
             queue_delays: false,
             packets: PacketCapture::None,
+            qlog: false,
         }
     }
 }

@@ -1,12 +1,15 @@
 //! Connections and their endpoints, whatever the transport: where they stand in the network, and who reads from them.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
 
 use engine::MachineId;
 use transport::{Act, Input, Transport, Wake};
 use units::Time;
 
 use super::ledger::Ledger;
+use super::log::Log;
 use super::network::{Network, Site};
 use super::schedule::{Machine, Schedule};
 use crate::packet::{EndpointId, Packet, Route, Way, digest_word};
@@ -25,6 +28,8 @@ pub(super) struct Endpoint {
     reader: Reader,
     /// None before it first asks to be woken.
     machine: Option<MachineId>,
+    /// Where its log is written, if it keeps one.
+    log: Option<Box<Log>>,
     /// Payload bytes that have arrived: in order, or by datagrams.
     delivered_bytes: u64,
     /// Payload bytes that the other end is known to have received in order.
@@ -66,7 +71,7 @@ impl Connections {
             let reader = readers[way as usize];
             let holds_reads = site.route(way) == Route::Terrestrial && matches!(reader, Reader::Proxy(_));
             let protocol = transport.end(entropy[way as usize], holds_reads);
-            Endpoint { protocol, reader, machine: None, delivered_bytes: 0, acknowledged_bytes: 0 }
+            Endpoint { protocol, reader, machine: None, log: None, delivered_bytes: 0, acknowledged_bytes: 0 }
         };
         self.all.push(Connection { site, ends: [end(Way::Forward), end(Way::Backward)] });
         self.all.len() as u32 - 1
@@ -75,6 +80,30 @@ impl Connections {
     /// The class of service of the packets that a connection sends from now on.
     pub(super) fn set_class(&mut self, connection: u32, class: u32) {
         self.all[connection as usize].site.class = class;
+    }
+
+    /// Has each connection keep a log that is opened from now on: of each end a file in `directory`.
+    ///
+    /// # Errors
+    /// A file cannot be created.
+    pub(super) fn keep_logs(&mut self, directory: &Path) -> io::Result<()> {
+        for Connection { site, ends } in &mut self.all {
+            for (end, place) in ends.iter_mut().zip(["sender", "receiver"]) {
+                if end.protocol.keep_log() {
+                    end.log = Some(Box::new(Log::create(directory, site.flow, place)?));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Completes the files of logs.
+    ///
+    /// # Errors
+    /// The first error that any write met.
+    pub(super) fn complete_logs(&mut self) -> io::Result<()> {
+        let ends = self.all.iter_mut().flat_map(|connection| &mut connection.ends);
+        ends.filter_map(|end| end.log.as_mut()).try_for_each(|log| log.finish())
     }
 
     #[inline]
@@ -152,6 +181,9 @@ impl Connections {
             out.send(now, id, bytes, route, at, packets);
             *any = true;
         });
+        if let Some(log) = &mut end.log {
+            log.take(&mut *end.protocol);
+        }
         let advanced = answer.delivered > end.delivered_bytes;
         end.delivered_bytes = answer.delivered;
         end.acknowledged_bytes = answer.acknowledged;

@@ -15,6 +15,7 @@ mod connection;
 mod departure;
 mod flow;
 mod ledger;
+mod log;
 mod network;
 mod outside;
 mod path;

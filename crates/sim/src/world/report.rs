@@ -37,12 +37,22 @@ impl World {
         Ok(())
     }
 
-    /// Completes the files of [`World::record_packets`], if there are any.
+    /// From now on writes a log of each end of a connection that keeps one into `directory`, which is made.
+    ///
+    /// # Errors
+    /// A file cannot be created.
+    pub(crate) fn keep_logs(&mut self, directory: &Path) -> io::Result<()> {
+        std::fs::create_dir_all(directory)?;
+        self.connections.keep_logs(directory)
+    }
+
+    /// Completes the files of [`World::record_packets`] and [`World::keep_logs`], if there are any.
     ///
     /// # Errors
     /// The first error that any write met.
     pub(crate) fn complete_capture(&mut self) -> io::Result<()> {
         let now = self.now;
+        self.connections.complete_logs()?;
         let capture = self.ledger.recorder.capture();
         capture.map_or(Ok(()), |capture| capture.finish(now))
     }

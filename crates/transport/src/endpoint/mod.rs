@@ -347,6 +347,14 @@ pub trait Endpoint: Send {
         None
     }
 
+    /// Keeps a log of each connection that is opened or accepted from now on; `false`: this transport has none.
+    fn keep_log(&mut self) -> bool {
+        false
+    }
+
+    /// Appends to `records` what was logged since it was asked last.
+    fn poll_log(&mut self, _records: &mut Vec<u8>) {}
+
     /// What this end has counted.
     fn counters(&self) -> Counters;
 

@@ -90,7 +90,13 @@ mod end {
         }
 
         fn end(&self, entropy: u64, _holds_reads: bool) -> Box<dyn Endpoint> {
-            Box::new(QuicEnd { settings: Arc::clone(&self.settings), entropy, told: Told::NEVER, connection: None })
+            Box::new(QuicEnd {
+                settings: Arc::clone(&self.settings),
+                entropy,
+                told: Told::NEVER,
+                logs: false,
+                connection: None,
+            })
         }
     }
 
@@ -99,12 +105,16 @@ mod end {
         settings: Arc<Settings>,
         entropy: u64,
         told: Told,
+        logs: bool,
         connection: Option<Box<Connection>>,
     }
 
     impl QuicEnd {
         fn open(&mut self, now: Time, opens: bool) {
-            let connection = Connection::new(Arc::clone(&self.settings), now, self.entropy, opens);
+            let mut connection = Connection::new(Arc::clone(&self.settings), now, self.entropy, opens);
+            if self.logs {
+                connection.keep_log(now);
+            }
             self.connection = Some(Box::new(connection));
         }
     }
@@ -170,6 +180,17 @@ mod end {
 
         fn poll_stream(&mut self) -> Option<(u32, u64)> {
             self.connection.as_mut()?.poll_stream()
+        }
+
+        fn keep_log(&mut self) -> bool {
+            self.logs = true;
+            true
+        }
+
+        fn poll_log(&mut self, records: &mut Vec<u8>) {
+            if let Some(connection) = &mut self.connection {
+                connection.poll_log(records);
+            }
         }
 
         fn counters(&self) -> Counters {

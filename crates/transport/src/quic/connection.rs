@@ -19,6 +19,7 @@ use super::controller::{Core, Facts, Shared};
 use super::frames::{self, CID_LEN, Visitor};
 use super::handshake::{Handshakes, NoKey};
 use super::packet::{Content, QuicPacket, place, stream_and_offset};
+use super::qlog::{Heading, Qlog};
 use super::received::Received;
 use crate::state::CongestionState;
 use crate::tcp::{Counters, Info, State};
@@ -62,6 +63,8 @@ pub(crate) struct Connection {
     delivered: u64,
     numbers: u64,
     established: bool,
+    /// The library has ended it before its time.
+    broken: bool,
     /// Where the library writes.
     buffer: Vec<u8>,
     scratch: Vec<u8>,
@@ -240,6 +243,7 @@ impl Connection {
             delivered: 0,
             numbers: 0,
             established: false,
+            broken: false,
             buffer: Vec::new(),
             scratch: Vec::new(),
         }
@@ -271,6 +275,17 @@ impl Connection {
         Some(((stream / 4) as u32, bytes))
     }
 
+    /// Keeps a log from now on, the beginning.
+    pub fn keep_log(&mut self, now: Time) {
+        let log = Qlog::new(now, self.side, [address(self.side), address(!self.side)]);
+        self.control.core().log = Some(Box::new(log));
+    }
+
+    /// Takes what was logged since it was asked last.
+    pub fn poll_log(&mut self, records: &mut Vec<u8>) {
+        self.control.core().log.iter_mut().for_each(|log| log.take(records));
+    }
+
     /// Nothing more is written.
     pub fn close(&mut self) {
         self.streams.entry(FIRST).or_default().closes = true;
@@ -279,6 +294,7 @@ impl Connection {
     /// A datagram of the other end arrives.
     pub fn handle_packet(&mut self, now: Time, packet: &QuicPacket) {
         self.counters.segments_received += 1;
+        self.control.core().log_datagram(now, Heading::Received, packet.number, &packet.bytes);
         let mut incoming = Incoming { arrived: &mut self.arrived, marked: None };
         frames::read(&packet.bytes, &mut incoming);
         if let Some(marked) = incoming.marked {
@@ -353,12 +369,15 @@ impl Connection {
                         self.delivered += datagram.len() as u64;
                     }
                 }
-                Event::ConnectionLost { reason } => unreachable!("nobody ends a connection: {reason}"),
+                // The library ends one whose peer breaks a limit of its own, as that on gaps in a stream.
+                Event::ConnectionLost { .. } => self.broken = true,
                 _ => {}
             }
         }
-        self.write_streams();
-        self.write_datagrams();
+        if !self.broken {
+            self.write_streams();
+            self.write_datagrams();
+        }
     }
 
     fn noq(&mut self) -> &mut Noq {
@@ -448,6 +467,7 @@ impl Connection {
         self.counters.retransmitted_segments += u64::from(copy > 0);
         let number = self.numbers;
         self.numbers += 1;
+        self.control.core().log_datagram(now, Heading::Sent, number, bytes);
         let ecn = transmit
             .ecn
             .filter(|_| self.settings.config.ecn)
@@ -508,7 +528,11 @@ impl Connection {
         let srtt = rtt.smoothed.unwrap_or(Duration::from_millis(333));
         let rto = srtt + (rtt.variation * 4).max(Duration::from_millis(1)) + self.settings.config.max_ack_delay;
         Info {
-            state: if self.established { State::Established } else { State::SynSent },
+            state: match (self.broken, self.established) {
+                (true, _) => State::Closed,
+                (false, true) => State::Established,
+                (false, false) => State::SynSent,
+            },
             congestion_state: core.state(),
             window: core.window(),
             slow_start_threshold: core.threshold(),

@@ -17,6 +17,7 @@ use units::{Duration, Time};
 
 use super::clock::Clock;
 use super::config::{Controllers, QuicConfig};
+use super::qlog::{Heading, Metrics, Qlog};
 use super::rate::{Ledger, Sent};
 use crate::congestion::{AckSample, Cause, Congestion, CongestionController, Event, Needs, Standard, Start};
 use crate::state::CongestionState;
@@ -47,6 +48,7 @@ pub(super) struct Core {
     /// Reductions for losses and for persistent congestion.
     pub reductions: u64,
     pub timeouts: u64,
+    pub log: Option<Box<Qlog>>,
 }
 
 enum Control {
@@ -78,10 +80,12 @@ pub(super) struct Rtt {
     pub min: Option<Duration>,
     pub samples: u64,
     pub sum: Duration,
+    pub latest: Duration,
 }
 
 impl Rtt {
     fn add(&mut self, sample: Duration) {
+        self.latest = sample;
         self.samples += 1;
         self.sum += sample;
         self.min = Some(self.min.map_or(sample, |min| min.min(sample)));
@@ -114,7 +118,42 @@ impl Core {
             rtt: Rtt::default(),
             reductions: 0,
             timeouts: 0,
+            log: None,
         }
+    }
+
+    /// Logs a datagram, which its sender counts as `number`.
+    pub fn log_datagram(&mut self, now: Time, heading: Heading, number: u64, bytes: &[u8]) {
+        if let Some(log) = &mut self.log {
+            log.datagram(now, heading, number, bytes);
+        }
+    }
+
+    /// Logs what has changed; `in_flight` bytes are on their way.
+    fn log_metrics(&mut self, now: Time, in_flight: u64) {
+        let Some(mut log) = self.log.take() else { return };
+        let mtu = u64::from(self.facts.mtu);
+        log.metrics(
+            now,
+            Metrics {
+                latest: self.rtt.latest,
+                smoothed: self.rtt.smoothed.unwrap_or_default(),
+                min: self.rtt.min.unwrap_or_default(),
+                variation: self.rtt.variation,
+                window_bytes: u64::from(self.window()) * mtu,
+                threshold_bytes: self.threshold().map(|packets| u64::from(packets) * mtu),
+                in_flight_bytes: in_flight,
+                in_flight_packets: self.ledger.in_flight,
+            },
+        );
+        let grows_fast = self.threshold().is_none_or(|threshold| self.window() < threshold);
+        let state = match self.state() {
+            CongestionState::Open if grows_fast => "slow_start",
+            CongestionState::Open => "congestion_avoidance",
+            _ => "recovery",
+        };
+        log.state(now, state);
+        self.log = Some(log);
     }
 
     /// The window in packets.
@@ -425,6 +464,7 @@ impl Controller for Shared {
         let at = core.facts.clock.time(now);
         core.end_acks(at, in_flight, app_limited);
         Shared::theirs(&mut core, |theirs| theirs.on_end_acks(now, in_flight, app_limited, largest));
+        core.log_metrics(at, in_flight);
     }
 
     fn on_congestion_event(
@@ -448,6 +488,9 @@ impl Controller for Shared {
         let mut core = self.core();
         let at = core.facts.clock.time(now);
         core.lost(at, pn);
+        if let Some(log) = &mut core.log {
+            log.lost(at, pn, lost_bytes.into());
+        }
         Shared::theirs(&mut core, |theirs| theirs.on_packet_lost(lost_bytes, pn, now));
     }
 

@@ -12,6 +12,85 @@ pub(super) trait Visitor {
 
     /// An acknowledgment with the count of marked packets.
     fn marks(&mut self, _marked: u64) {}
+
+    /// A packet, whose frames follow.
+    fn packet(&mut self, _packet: Packet) {}
+
+    /// A frame of any kind, and what follows its kind.
+    fn frame(&mut self, _kind: u64, _body: &[u8]) {}
+}
+
+/// The kind of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Initial,
+    ZeroRtt,
+    Handshake,
+    Retry,
+    OneRtt,
+}
+
+impl Kind {
+    fn of(first: u8) -> Kind {
+        match (first & 0x80, first >> 4 & 3) {
+            (0, _) => Kind::OneRtt,
+            (_, 0) => Kind::Initial,
+            (_, 1) => Kind::ZeroRtt,
+            (_, 2) => Kind::Handshake,
+            _ => Kind::Retry,
+        }
+    }
+
+    /// As qlog has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Initial => "initial",
+            Kind::ZeroRtt => "0RTT",
+            Kind::Handshake => "handshake",
+            Kind::Retry => "retry",
+            Kind::OneRtt => "1RTT",
+        }
+    }
+
+    /// The space of its numbers (RFC 9000 section 12.3).
+    pub fn space(self) -> usize {
+        match self {
+            Kind::Initial | Kind::Retry => 0,
+            Kind::Handshake => 1,
+            Kind::ZeroRtt | Kind::OneRtt => 2,
+        }
+    }
+}
+
+/// The header of a packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Packet {
+    pub kind: Kind,
+    /// The low bytes of its number, and how many they are.
+    number: [u64; 2],
+    /// Bytes of all of it.
+    pub bytes: usize,
+}
+
+impl Packet {
+    fn new(first: u8, number: &[u8], bytes: usize) -> Packet {
+        let value = number.iter().fold(0, |value, byte| value << 8 | u64::from(*byte));
+        Packet { kind: Kind::of(first), number: [value, number.len() as u64], bytes }
+    }
+
+    /// Its number where `expected` comes next (RFC 9000 section A.3).
+    pub fn full_number(&self, expected: u64) -> u64 {
+        let [low, len] = self.number;
+        let window = 1 << (8 * len);
+        let candidate = expected & !(window - 1) | low;
+        if candidate + window / 2 <= expected {
+            candidate + window
+        } else if candidate > expected + window / 2 && candidate >= window {
+            candidate - window
+        } else {
+            candidate
+        }
+    }
 }
 
 /// Bytes of each connection identifier.
@@ -19,19 +98,21 @@ pub(super) const CID_LEN: usize = 8;
 
 /// Reads a UDP payload, which may hold several packets (RFC 9000 section 12.2).
 pub(super) fn read(mut bytes: &[u8], visitor: &mut impl Visitor) {
-    while let Some((payload, rest)) = packet(bytes) {
+    while let Some((header, payload, rest)) = packet(bytes) {
+        visitor.packet(header);
         frames(payload, visitor);
         bytes = rest;
     }
 }
 
-/// The frames of the first packet, and what follows it.
-fn packet(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+/// The first packet's header and frames, and what follows it.
+fn packet(bytes: &[u8]) -> Option<(Packet, &[u8], &[u8])> {
     let first = *bytes.first()?;
     let number = usize::from(first & 3) + 1;
     if first & 0x80 == 0 {
         let payload = bytes.get(1 + CID_LEN + number..bytes.len().checked_sub(TAG)?)?;
-        return Some((payload, &[]));
+        let header = Packet::new(first, &bytes[1 + CID_LEN..][..number], bytes.len());
+        return Some((header, payload, &[]));
     }
     let mut reader = Reader(bytes.get(5..)?);
     for _ in 0..2 {
@@ -44,10 +125,11 @@ fn packet(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     }
     let length = reader.varint()? as usize;
     let payload = reader.0.get(number..length.checked_sub(TAG)?)?;
-    Some((payload, reader.0.get(length..)?))
+    let rest = reader.0.get(length..)?;
+    Some((Packet::new(first, &reader.0[..number], bytes.len() - rest.len()), payload, rest))
 }
 
-struct Reader<'a>(&'a [u8]);
+pub(super) struct Reader<'a>(pub &'a [u8]);
 
 impl Reader<'_> {
     fn byte(&mut self) -> Option<u8> {
@@ -62,7 +144,7 @@ impl Reader<'_> {
     }
 
     /// RFC 9000 section 16.
-    fn varint(&mut self) -> Option<u64> {
+    pub fn varint(&mut self) -> Option<u64> {
         let first = *self.0.first()?;
         let len = 1 << (first >> 6);
         let (number, rest) = self.0.split_at_checked(len)?;
@@ -83,7 +165,9 @@ impl Reader<'_> {
 fn frames(payload: &[u8], visitor: &mut impl Visitor) -> Option<()> {
     let mut reader = Reader(payload);
     while !reader.0.is_empty() {
-        match reader.varint()? {
+        let kind = reader.varint()?;
+        let body = reader.0;
+        match kind {
             0x00 | 0x01 | 0x1e | 0x1f => {}
             kind @ (0x02 | 0x03) => {
                 reader.varints(2)?;
@@ -135,6 +219,7 @@ fn frames(payload: &[u8], visitor: &mut impl Visitor) -> Option<()> {
             0xaf => reader.varints(4)?,
             _ => return None,
         }
+        visitor.frame(kind, &body[..body.len() - reader.0.len()]);
     }
     Some(())
 }

@@ -23,6 +23,8 @@ mod frames;
 mod handshake;
 mod packet;
 #[cfg(not(target_family = "wasm"))]
+mod qlog;
+#[cfg(not(target_family = "wasm"))]
 mod rate;
 #[cfg(not(target_family = "wasm"))]
 mod received;

@@ -1,0 +1,130 @@
+//! Logs of QUIC connections: what qvis reads of them, and that they agree with the summary.
+
+mod util;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use sim::{Record, Simulation};
+use util::{LABORATORY, run, scenario};
+
+const QUIC: &str = "flows.0.transport=quic";
+const SHORT: &str = "duration=10 s";
+const LOSSY: &str = "channel={kind=\"bernoulli\", loss=\"1 %\"}";
+
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("qlog-{name}"));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// The record of a run, and its logs by their names: each has its header first.
+fn logged(name: &str, edits: &[&str]) -> (Record, Vec<(String, Vec<Value>)>) {
+    let folder = folder(name);
+    let mut simulation = Simulation::new(&scenario(LABORATORY, edits), None).unwrap();
+    assert!(simulation.wants_packets());
+    simulation.record_packets(&folder).unwrap();
+    let end = simulation.duration();
+    simulation.advance(units::Time::ZERO + end).unwrap();
+    let record = simulation.finish(false).unwrap();
+    let mut names: Vec<PathBuf> = fs::read_dir(folder.join("qlog")).unwrap().map(|file| file.unwrap().path()).collect();
+    names.sort();
+    let read = |path: &PathBuf| {
+        let text = fs::read_to_string(path).unwrap();
+        let records = text.split('\u{1e}').skip(1).map(|record| serde_json::from_str(record).unwrap()).collect();
+        (path.file_name().unwrap().to_str().unwrap().to_owned(), records)
+    };
+    let logs = names.iter().map(read).collect();
+    (record, logs)
+}
+
+fn named<'a>(log: &'a [Value], name: &str) -> Vec<&'a Value> {
+    log[1..].iter().filter(|event| event["name"] == name).map(|event| &event["data"]).collect()
+}
+
+fn carries_data(packet: &&&Value) -> bool {
+    packet["frames"].as_array().unwrap().iter().any(|frame| frame["frame_type"] == "stream" && frame["length"] != 0)
+}
+
+#[test]
+fn a_log_has_what_the_schema_requires() {
+    let (_, logs) = logged("schema", &[QUIC, SHORT, LOSSY, "record.qlog=true"]);
+    let names: Vec<&str> = logs.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["flow-0-receiver.sqlog", "flow-0-sender.sqlog"]);
+    for ((_, log), side) in logs.iter().zip(["server", "client"]) {
+        let header = &log[0];
+        assert_eq!((&header["qlog_version"], &header["qlog_format"]), (&"0.3".into(), &"JSON-SEQ".into()));
+        assert_eq!(header["trace"]["vantage_point"]["type"], side);
+        assert_eq!(header["trace"]["common_fields"]["time_format"], "relative");
+        assert_eq!(log[1]["name"], "connectivity:connection_started");
+        assert!(log[1]["data"]["src_ip"].is_string() && log[1]["data"]["dst_ip"].is_string());
+        let times: Vec<f64> = log[1..].iter().map(|event| event["time"].as_f64().unwrap()).collect();
+        assert!(times.is_sorted() && *times.last().unwrap() <= 10_000.0);
+        assert!(log[1..].iter().all(|event| event["data"].is_object()));
+        for name in ["transport:packet_sent", "transport:packet_received"] {
+            for packet in named(log, name) {
+                let kind = packet["header"]["packet_type"].as_str().unwrap();
+                assert!(["initial", "handshake", "1RTT"].contains(&kind), "{packet}");
+                assert!(packet["header"]["packet_number"].is_u64() && packet["raw"]["length"].is_u64(), "{packet}");
+                let known = |frame: &Value| frame["frame_type"].as_str().is_some_and(|name| name != "unknown");
+                let frames = packet["frames"].as_array().unwrap();
+                assert!(!frames.is_empty() && frames.iter().all(known), "{packet}");
+            }
+        }
+    }
+}
+
+#[test]
+fn its_counts_are_those_of_the_summary() {
+    let edits = [QUIC, SHORT, LOSSY, "record.qlog=true"];
+    let (record, logs) = logged("counts", &edits);
+    let flow = &record.summary.flows[0];
+    let [(_, receiver), (_, sender)] = &logs[..] else { panic!("{}", logs.len()) };
+    let sent = named(sender, "transport:packet_sent");
+    assert_eq!(sent.iter().filter(carries_data).count() as u64, flow.sent_packets);
+    let arrived = named(receiver, "transport:packet_received");
+    assert_eq!(arrived.iter().filter(carries_data).count() as u64, flow.received_packets);
+    // Each number of the application's packets is used once, by what was sent and by what arrived.
+    let numbers = |packets: &[&Value]| -> Vec<u64> {
+        let ours = packets.iter().filter(|packet| packet["header"]["packet_type"] == "1RTT");
+        ours.map(|packet| packet["header"]["packet_number"].as_u64().unwrap()).collect()
+    };
+    let (ours, theirs) = (numbers(&sent), numbers(&arrived));
+    assert!(ours.is_sorted_by(|a, b| a < b));
+    let (ours, theirs) = (BTreeSet::from_iter(ours), BTreeSet::from_iter(theirs));
+    assert!(theirs.is_subset(&ours));
+    // What was taken for lost is what never arrived, but for what was sent last.
+    let lost = BTreeSet::from_iter(numbers(&named(sender, "recovery:packet_lost")));
+    assert!(lost.len() > 30 && lost.is_disjoint(&theirs), "{lost:?}");
+    let last = lost.last().unwrap();
+    assert!(ours.difference(&theirs).all(|number| lost.contains(number) || number > last));
+    // As many reductions as there were, each over before the next.
+    let states = named(sender, "recovery:congestion_state_updated");
+    let reductions = states.iter().filter(|state| state["new"] == "recovery").count() as u64;
+    assert!(reductions > 3 && reductions <= flow.dupack_events, "{reductions} {flow:?}");
+    let windows = named(sender, "recovery:metrics_updated");
+    assert!(windows.iter().any(|metrics| metrics["congestion_window"].as_u64() > Some(12_000)));
+    assert!(windows.iter().filter_map(|metrics| metrics["latest_rtt"].as_f64()).all(|rtt| rtt > 80.0));
+}
+
+#[test]
+fn a_log_changes_nothing_and_is_the_same_each_time() {
+    let edits = [QUIC, SHORT, LOSSY, "record.qlog=true"];
+    let (first, second) = (logged("first", &edits), logged("second", &edits));
+    assert_eq!(first.1, second.1);
+    assert_eq!(first.0.summary.digest, run(LABORATORY, &edits[..3]).summary.digest);
+}
+
+#[test]
+fn each_flow_has_logs_of_its_own_and_other_transports_have_none() {
+    let web = "flows.0.traffic={kind=\"web\", requests=\"sequential\", connections=2}";
+    let (_, logs) = logged("web", &[QUIC, SHORT, web, "record.qlog=true"]);
+    assert_eq!(logs.len(), 4);
+    assert_eq!(logs[2].0, "flow-1-receiver.sqlog");
+    // The user opens.
+    assert_eq!(logs[0].1[0]["trace"]["vantage_point"]["type"], "client");
+    assert!(logged("tcp", &[SHORT, "record.qlog=true"]).1.is_empty());
+}

@@ -1,0 +1,240 @@
+//! The log of one end of a connection as qlog 0.3 (draft-ietf-quic-qlog-main-schema-02, -quic-events-02), which qvis
+//! reads: records of JSON text sequences (RFC 7464), the first of which is the header.
+
+use std::net::SocketAddr;
+
+use noq_proto::Side;
+use serde_json::{Value, json};
+use units::{Duration, Time};
+
+use super::frames::{self, Kind, Packet, Reader, Visitor};
+
+/// See the module.
+pub(super) struct Qlog {
+    records: Vec<u8>,
+    /// The next packet number of each space that is sent, and that is expected.
+    next: [[u64; 3]; 2],
+    /// Packets of the handshake, which are not lost by their numbers alone: kind, number and bytes.
+    early: Vec<(Kind, u64, usize)>,
+    /// What was told last.
+    metrics: Metrics,
+    state: &'static str,
+}
+
+/// What a sender knows of its path.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Metrics {
+    pub latest: Duration,
+    pub smoothed: Duration,
+    pub min: Duration,
+    pub variation: Duration,
+    pub window_bytes: u64,
+    pub threshold_bytes: Option<u64>,
+    pub in_flight_bytes: u64,
+    pub in_flight_packets: u32,
+}
+
+/// Which way a datagram goes, by the row of [`Qlog::next`].
+#[derive(Clone, Copy)]
+pub(super) enum Heading {
+    Sent,
+    Received,
+}
+
+impl Qlog {
+    /// The log of the connection that this end opens or accepts now. `addresses`: of this end and of the other.
+    pub fn new(now: Time, side: Side, addresses: [SocketAddr; 2]) -> Qlog {
+        let mut log = Qlog {
+            records: Vec::new(),
+            next: [[0; 3]; 2],
+            early: Vec::new(),
+            metrics: Metrics::default(),
+            state: "slow_start",
+        };
+        let end = |side| if side == Side::Client { "client" } else { "server" };
+        log.record(&json!({
+            "qlog_version": "0.3",
+            "qlog_format": "JSON-SEQ",
+            "title": "Transorbit",
+            "trace": {
+                "vantage_point": { "name": end(side), "type": end(side) },
+                "common_fields": { "protocol_type": ["QUIC"], "time_format": "relative", "reference_time": 0 },
+            },
+        }));
+        let [own, other] = addresses;
+        let started = json!({
+            "ip_version": "v4",
+            "src_ip": own.ip(), "dst_ip": other.ip(), "src_port": own.port(), "dst_port": other.port(),
+        });
+        log.event(now, "connectivity:connection_started", started);
+        log
+    }
+
+    /// Takes the records that were written since it was asked last.
+    pub fn take(&mut self, records: &mut Vec<u8>) {
+        records.append(&mut self.records);
+    }
+
+    /// A UDP datagram leaves or arrives, which the sender counts as `number`.
+    pub fn datagram(&mut self, now: Time, heading: Heading, number: u64, bytes: &[u8]) {
+        let mut packets = Packets::default();
+        frames::read(bytes, &mut packets);
+        let name = match heading {
+            Heading::Sent => "transport:packet_sent",
+            Heading::Received => "transport:packet_received",
+        };
+        for (packet, frames) in packets.0 {
+            let next = &mut self.next[heading as usize][packet.kind.space()];
+            let full = packet.full_number(*next);
+            *next = (*next).max(full + 1);
+            if matches!(heading, Heading::Sent) && packet.kind != Kind::OneRtt {
+                self.early.push((packet.kind, full, packet.bytes));
+            }
+            let data = json!({
+                "header": { "packet_type": packet.kind.name(), "packet_number": full },
+                "raw": { "length": packet.bytes },
+                "datagram_id": number,
+                "frames": frames,
+            });
+            self.event(now, name, data);
+        }
+    }
+
+    /// A packet is taken for lost.
+    pub fn lost(&mut self, now: Time, number: u64, bytes: u64) {
+        let early = self.early.iter().position(|&(_, sent, size)| (sent, size as u64) == (number, bytes));
+        let kind = early.map_or(Kind::OneRtt, |at| self.early.remove(at).0);
+        let header = json!({ "packet_type": kind.name(), "packet_number": number });
+        self.event(now, "recovery:packet_lost", json!({ "header": header }));
+    }
+
+    /// Tells what of the metrics has changed.
+    pub fn metrics(&mut self, now: Time, metrics: Metrics) {
+        let known = std::mem::replace(&mut self.metrics, metrics);
+        let mut data = serde_json::Map::new();
+        let mut tell = |name: &str, changed: bool, value: Value| {
+            if changed {
+                data.insert(name.to_owned(), value);
+            }
+        };
+        tell("latest_rtt", known.latest != metrics.latest, millis(metrics.latest));
+        tell("smoothed_rtt", known.smoothed != metrics.smoothed, millis(metrics.smoothed));
+        tell("min_rtt", known.min != metrics.min, millis(metrics.min));
+        tell("rtt_variance", known.variation != metrics.variation, millis(metrics.variation));
+        tell("congestion_window", known.window_bytes != metrics.window_bytes, json!(metrics.window_bytes));
+        tell("ssthresh", known.threshold_bytes != metrics.threshold_bytes, json!(metrics.threshold_bytes));
+        tell("bytes_in_flight", known.in_flight_bytes != metrics.in_flight_bytes, json!(metrics.in_flight_bytes));
+        let packets = metrics.in_flight_packets;
+        tell("packets_in_flight", known.in_flight_packets != packets, json!(packets));
+        data.retain(|_, value| !value.is_null());
+        if !data.is_empty() {
+            self.event(now, "recovery:metrics_updated", Value::Object(data));
+        }
+    }
+
+    /// The controller is in this state.
+    pub fn state(&mut self, now: Time, state: &'static str) {
+        let old = std::mem::replace(&mut self.state, state);
+        if old != state {
+            self.event(now, "recovery:congestion_state_updated", json!({ "old": old, "new": state }));
+        }
+    }
+
+    fn event(&mut self, now: Time, name: &str, data: Value) {
+        self.record(&json!({ "time": millis(now.since(Time::ZERO)), "name": name, "data": data }));
+    }
+
+    fn record(&mut self, record: &Value) {
+        self.records.push(0x1e);
+        serde_json::to_writer(&mut self.records, record).expect("memory takes everything");
+        self.records.push(b'\n');
+    }
+}
+
+fn millis(duration: Duration) -> Value {
+    json!(duration.as_nanos() as f64 / 1e6)
+}
+
+/// The packets of a datagram with their frames.
+#[derive(Default)]
+struct Packets(Vec<(Packet, Vec<Value>)>);
+
+impl Visitor for Packets {
+    fn stream(&mut self, _id: u64, _offset: u64, _len: u64) {}
+
+    fn datagram(&mut self) {}
+
+    fn packet(&mut self, packet: Packet) {
+        self.0.push((packet, Vec::new()));
+    }
+
+    fn frame(&mut self, kind: u64, body: &[u8]) {
+        let Some((_, frames)) = self.0.last_mut() else { return };
+        if kind == 0 && frames.last().is_some_and(|last| last["frame_type"] == "padding") {
+            return;
+        }
+        frames
+            .push(described(kind, body).unwrap_or_else(|| json!({ "frame_type": "unknown", "raw_frame_type": kind })));
+    }
+}
+
+/// A frame as an object of qlog; `body` follows its kind. `None` if it is not whole.
+fn described(kind: u64, body: &[u8]) -> Option<Value> {
+    let mut reader = Reader(body);
+    let name = match kind {
+        0x02 | 0x03 => return acknowledgment(kind, reader),
+        0x06 => {
+            let (offset, length) = (reader.varint()?, reader.varint()?);
+            return Some(json!({ "frame_type": "crypto", "offset": offset, "length": length }));
+        }
+        0x08..=0x0f => {
+            let stream = reader.varint()?;
+            let offset = if kind & 4 != 0 { reader.varint()? } else { 0 };
+            let length = if kind & 2 != 0 { reader.varint()? } else { reader.0.len() as u64 };
+            return Some(json!({
+                "frame_type": "stream", "stream_id": stream, "offset": offset, "length": length, "fin": kind & 1 != 0,
+            }));
+        }
+        0x30 => return Some(json!({ "frame_type": "datagram", "length": body.len() })),
+        0x31 => return Some(json!({ "frame_type": "datagram", "length": reader.varint()? })),
+        0x00 => "padding",
+        0x01 => "ping",
+        0x04 => "reset_stream",
+        0x05 => "stop_sending",
+        0x07 => "new_token",
+        0x10 => "max_data",
+        0x11 => "max_stream_data",
+        0x12 | 0x13 => "max_streams",
+        0x14 => "data_blocked",
+        0x15 => "stream_data_blocked",
+        0x16 | 0x17 => "streams_blocked",
+        0x18 => "new_connection_id",
+        0x19 => "retire_connection_id",
+        0x1a => "path_challenge",
+        0x1b => "path_response",
+        0x1c | 0x1d => "connection_close",
+        0x1e => "handshake_done",
+        _ => return None,
+    };
+    Some(json!({ "frame_type": name }))
+}
+
+/// RFC 9000 section 19.3.
+fn acknowledgment(kind: u64, mut reader: Reader<'_>) -> Option<Value> {
+    let (mut last, delay, more) = (reader.varint()?, reader.varint()?, reader.varint()?);
+    let mut first = last.checked_sub(reader.varint()?)?;
+    let mut ranges = vec![[first, last]];
+    for _ in 0..more {
+        last = first.checked_sub(reader.varint()? + 2)?;
+        first = last.checked_sub(reader.varint()?)?;
+        ranges.push([first, last]);
+    }
+    // By the default exponent of 3 it counts in 8 microseconds.
+    let mut frame = json!({ "frame_type": "ack", "ack_delay": delay as f64 * 0.008, "acked_ranges": ranges });
+    if kind == 0x03 {
+        for name in ["ect0", "ect1", "ce"] {
+            frame[name] = json!(reader.varint()?);
+        }
+    }
+    Some(frame)
+}
