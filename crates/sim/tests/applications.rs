@@ -135,7 +135,7 @@ fn columns_are_null_for_other_traffic_and_a_wrong_transport_is_refused() {
     }
     assert!(row.get("video").is_none() && row.get("live").is_none() && row.get("game").is_none());
     let refused = |edits: &[&str]| sim::Simulation::new(&util::scenario(LABORATORY, edits), None).err().unwrap();
-    assert_eq!(refused(&[VIDEO, UDP]).to_string(), "flows.0.transport.kind: udp cannot carry dash, tcp can");
+    assert_eq!(refused(&[VIDEO, UDP]).to_string(), "flows.0.transport.kind: udp cannot carry dash, tcp or quic can");
     assert_eq!(refused(&[GAME]).to_string(), "flows.0.transport.kind: tcp cannot carry game, udp can");
     let external = refused(&[LIVE, "flows.0.transport={ kind = \"external\" }"]);
     assert_eq!(external.to_string(), "flows.0.transport.kind: external cannot carry live, tcp or udp can");

@@ -167,6 +167,18 @@ fn the_last_hop_with_harq_carries_it_where_the_blocks_are_large_enough() {
     assert!(error.contains("last_hop.harq.block"), "{error}");
 }
 
+/// A packet that comes so late that its shortened number stands for another is none, as with a real cipher: the
+/// jumps of this path hold packets back for longer than a window.
+#[test]
+fn a_late_packet_is_not_taken_for_another() {
+    let path = ["path={kind=\"starlink\", model=\"seattle-2023\"}", "last_hop.rate=path", "last_hop.delay=0 s"];
+    let queue = "last_hop.scheduler={kind=\"droptail\", buffer=\"100 ms\"}";
+    for seed in 1..=3 {
+        let summary = quic(&[&path[..], &[queue, "duration=40 s", &format!("seed={seed}")]].concat()).summary;
+        assert!(summary.flows[0].goodput_bps > 15e6, "{:?}", summary.flows[0]);
+    }
+}
+
 #[test]
 fn wrong_options_are_refused_by_name() {
     let refused = [

@@ -210,7 +210,7 @@ fn what_cannot_be_is_refused_with_its_path() {
     let refusal = |base: &str, edit: &str| scenario(base, &[edit]).check().unwrap_err().to_string();
     for (edit, wanted) in [
         ("flows.0.transport=tcp", "flows.0.transport.kind: tcp cannot carry voice, udp can"),
-        ("flows.0.traffic=bulk", "flows.0.transport.kind: udp cannot carry bulk, tcp can"),
+        ("flows.0.traffic=bulk", "flows.0.transport.kind: udp cannot carry bulk, tcp or quic can"),
         ("flows.0.first_user=1", "flows.0.first_user: 1 was given, at most 0 is allowed"),
         ("flows.0.class=gold", "flows.0.class: \"gold\" was given: last_hop.classes has none"),
         ("last_hop.scheduler.limit=0 s", "last_hop.scheduler.limit: must be more than 0 s"),

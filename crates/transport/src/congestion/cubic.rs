@@ -85,6 +85,11 @@ impl Kind for CubicConfig {
         self.hystart.get_or_insert(hystart);
     }
 
+    /// Version 2.1 counts acknowledgments, also such as acknowledge nothing new in order.
+    fn growth(&self) -> super::Growth {
+        if self.rule == Some(CubicRule::Version21) { super::Growth::Faster } else { super::Growth::Acknowledged }
+    }
+
     fn standard(&self) -> Option<Standard> {
         Some(Standard::Cubic)
     }

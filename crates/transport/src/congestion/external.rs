@@ -22,19 +22,21 @@ pub struct ExternalConfig {
     /// The name under which the script has registered its controller.
     pub name: String,
     /// Of a controller that takes the count of congestion marks and decides itself on reductions (`ack.marked`): the
-    /// codepoint of its data, `"ect0"` as DCTCP has it or `"ect1"` as L4S. Not given: a mark is a reduction.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub marks: Option<Codepoint>,
+    /// codepoint of its data, `"ect0"` as DCTCP has it or `"ect1"` as L4S. By default `"none"`: a mark is a reduction.
+    pub marks: Codepoint,
     /// What makes it; [`Kind::supply`] puts it here.
     #[serde(skip)]
     #[schemars(skip)]
     maker: Supplied<MakeControl>,
 }
 
-/// Of a transport that congestion marks may be put on (RFC 3168 section 5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// The codepoint of data whose congestion marks a controller counts (RFC 3168 section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Codepoint {
+    /// It does not count them.
+    #[default]
+    None,
     /// ECT(0).
     Ect0,
     /// ECT(1): of scalable controllers (RFC 9331).
@@ -71,10 +73,11 @@ impl Kind for ExternalConfig {
     }
 
     fn marks(&self) -> Option<Ecn> {
-        self.marks.map(|codepoint| match codepoint {
-            Codepoint::Ect0 => Ecn::Ect0,
-            Codepoint::Ect1 => Ecn::Ect1,
-        })
+        match self.marks {
+            Codepoint::None => None,
+            Codepoint::Ect0 => Some(Ecn::Ect0),
+            Codepoint::Ect1 => Some(Ecn::Ect1),
+        }
     }
 
     /// # Panics

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::time::UNIX_EPOCH;
 
 use bytes::{Bytes, BytesMut};
 use noq_proto::{
-    AckFrequencyConfig, ClientConfig, Connection as Noq, ConnectionHandle, ConnectionId, ConnectionIdGenerator,
-    DatagramEvent, Dir, EcnCodepoint, Endpoint, EndpointConfig, Event, FourTuple, ServerConfig, Side, StreamEvent,
-    StreamId, TimeSource, TransportConfig, VarInt,
+    AckFrequencyConfig, ClientConfig, Connection as Noq, ConnectionHandle, ConnectionId, DatagramEvent, Dir,
+    EcnCodepoint, Endpoint, EndpointConfig, Event, FourTuple, ServerConfig, Side, StreamEvent, StreamId,
+    TransportConfig, VarInt,
 };
 use units::{Duration, Ecn, IPV4_UDP_HEADER_BYTES, Time};
 
@@ -18,6 +17,7 @@ use super::config::{HandshakeMode, MAX_ACK_DELAY, QuicConfig};
 use super::controller::{Core, Facts, Shared};
 use super::frames::{self, CID_LEN, Visitor};
 use super::handshake::{Handshakes, NoKey};
+use super::identifiers::{Identifiers, NoTime, mix};
 use super::packet::{Content, QuicPacket, place, stream_and_offset};
 use super::qlog::{Heading, Qlog};
 use super::received::Received;
@@ -159,43 +159,6 @@ static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
 const FIRST: u64 = 0;
 /// What a sender buffers at most, beside the window of the receiver.
 const SEND_WINDOW: u64 = 64 << 20;
-/// The numbers of connection identifiers, of an end.
-#[derive(Debug)]
-struct Identifiers {
-    next: u64,
-}
-
-impl ConnectionIdGenerator for Identifiers {
-    fn generate_cid(&mut self) -> ConnectionId {
-        self.next = mix(self.next);
-        ConnectionId::new(&self.next.to_be_bytes())
-    }
-
-    fn cid_len(&self) -> usize {
-        CID_LEN
-    }
-
-    fn cid_lifetime(&self) -> Option<std::time::Duration> {
-        None
-    }
-}
-
-/// A permutation of 64 bits without short cycles that matter (the finalizer of SplitMix64, after its increment).
-fn mix(state: u64) -> u64 {
-    let mut z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
-/// Tokens carry the time of day; it is that of the beginning.
-struct NoTime;
-
-impl TimeSource for NoTime {
-    fn now(&self) -> std::time::SystemTime {
-        UNIX_EPOCH
-    }
-}
 
 impl Connection {
     /// An end of a connection; `opens`: the other end accepts it. `entropy` differs between the ends of a run.

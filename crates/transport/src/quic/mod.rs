@@ -21,6 +21,8 @@ mod controller;
 mod frames;
 #[cfg(not(target_family = "wasm"))]
 mod handshake;
+#[cfg(not(target_family = "wasm"))]
+mod identifiers;
 mod packet;
 #[cfg(not(target_family = "wasm"))]
 mod qlog;
