@@ -24,7 +24,7 @@ NUMBER = r"a window in segments is expected, a number from 0 to 1e9"
 def over(name: str, **changes: Any) -> to.Scenario:
     """A download whose controller is the one registered under the name."""
     base: dict[str, Any] = {"duration": "20 s", "record.series": False}
-    own = {"flows.0.transport.congestion": {"kind": "external", "name": name}}
+    own = {"flows.0.transport.congestion": {"kind": "external", "name": name}, "flows.0.transport.profile": "classic"}
     return to.Scenario.load(LEO).replace(base | own | changes)
 
 

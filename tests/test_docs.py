@@ -50,7 +50,7 @@ NOT_RUN = {
     "docs/how-to/cluster.md": 1,
     "docs/how-to/controller-in-python.md": 1,
     "docs/how-to/editor-and-shell.md": 1,
-    "docs/how-to/emulate.md": 1,
+    "docs/how-to/emulate.md": 2,
     "docs/page.md": 2,
 }
 # What an item of a paper has beside its sweep or study.

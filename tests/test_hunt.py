@@ -21,7 +21,7 @@ def test_random_worlds_run_or_are_refused() -> None:
 
 def test_worlds_reach_every_kind() -> None:
     drawn: set[tuple[str, str]] = set()
-    for number in range(800):
+    for number in range(1200):
         draw = worlds.Worlds(Random(number))
         draw.draw()
         drawn |= draw.kinds

@@ -138,5 +138,5 @@ fn columns_are_null_for_other_traffic_and_a_wrong_transport_is_refused() {
     assert_eq!(refused(&[VIDEO, UDP]).to_string(), "flows.0.transport.kind: udp cannot carry dash, tcp or quic can");
     assert_eq!(refused(&[GAME]).to_string(), "flows.0.transport.kind: tcp cannot carry game, udp can");
     let external = refused(&[LIVE, "flows.0.transport={ kind = \"external\" }"]);
-    assert_eq!(external.to_string(), "flows.0.transport.kind: external cannot carry live, tcp or udp can");
+    assert_eq!(external.to_string(), "flows.0.transport.kind: external cannot carry live, tcp or udp or quic can");
 }

@@ -1,6 +1,6 @@
 //! The file that the log of one end of a connection goes to.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -18,9 +18,10 @@ pub(super) struct Log {
 const ENOUGH: usize = 1 << 16;
 
 impl Log {
-    /// Creates `flow-FLOW-PLACE.sqlog`.
+    /// Creates `flow-FLOW-PLACE.sqlog`, and its folder.
     pub(super) fn create(directory: &Path, flow: u32, place: &str) -> io::Result<Log> {
         let path = directory.join(format!("flow-{flow}-{place}.sqlog"));
+        fs::create_dir_all(directory)?;
         File::create(&path)?;
         Ok(Log { path, records: Vec::new(), error: None })
     }

@@ -37,12 +37,11 @@ impl World {
         Ok(())
     }
 
-    /// From now on writes a log of each end of a connection that keeps one into `directory`, which is made.
+    /// From now on writes a log of each end of a connection that keeps one into `directory`, which is made for the first.
     ///
     /// # Errors
     /// A file cannot be created.
     pub(crate) fn keep_logs(&mut self, directory: &Path) -> io::Result<()> {
-        std::fs::create_dir_all(directory)?;
         self.connections.keep_logs(directory)
     }
 

@@ -1,7 +1,7 @@
 //! The log of one end of a connection as qlog 0.3 (draft-ietf-quic-qlog-main-schema-02, -quic-events-02), which qvis
 //! reads: records of JSON text sequences (RFC 7464), the first of which is the header.
 
-use std::net::SocketAddr;
+use core::net::SocketAddr;
 
 use noq_proto::Side;
 use serde_json::{Value, json};
