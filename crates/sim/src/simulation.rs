@@ -61,14 +61,16 @@ impl Simulation {
         &self.plan
     }
 
-    /// Whether the scenario asks for the packets, or for logs of connections: then give a folder to [`Simulation::record_packets`].
+    /// Whether the scenario asks for the packets, or for logs of connections: then give a folder to
+    /// [`Simulation::record_packets`].
     pub fn wants_packets(&self) -> bool {
         let record = &self.plan.config().record;
         record.packets != PacketCapture::None || record.qlog
     }
 
     /// From now on writes every packet into files in `directory`, and logs of connections into its folder `qlog`, as
-    /// far as the scenario asks for them. Without this call nothing is written. The files are complete after [`Simulation::finish`].
+    /// far as the scenario asks for them. Without this call nothing is written. The files are complete after
+    /// [`Simulation::finish`].
     ///
     /// # Errors
     /// A file cannot be created.

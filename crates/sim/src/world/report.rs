@@ -37,7 +37,8 @@ impl World {
         Ok(())
     }
 
-    /// From now on writes a log of each end of a connection that keeps one into `directory`, which is made for the first.
+    /// From now on writes a log of each end of a connection that keeps one into `directory`, which is made for the
+    /// first.
     ///
     /// # Errors
     /// A file cannot be created.

@@ -42,8 +42,8 @@ pub(super) struct Handshakes {
 pub(super) struct NoKey;
 
 impl PacketKey for NoKey {
-    // The tag is the packet's number: a cipher that authenticates takes it for its nonce (RFC 9001 section 5.3), so that
-    // a packet fails which came so late that its shortened number is read as another.
+    // The tag is the packet's number: a cipher that authenticates takes it for its nonce (RFC 9001 section 5.3), so
+    // that a packet fails which came so late that its shortened number is read as another.
     fn encrypt(&self, _path: PathId, packet: u64, buf: &mut [u8], _header_len: usize) {
         let tag = buf.len() - TAG;
         buf[tag..].copy_from_slice(&u128::from(packet).to_be_bytes());
