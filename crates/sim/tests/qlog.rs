@@ -30,7 +30,9 @@ fn logged(name: &str, edits: &[&str]) -> (Record, Vec<(String, Vec<Value>)>) {
     let end = simulation.duration();
     simulation.advance(units::Time::ZERO + end).unwrap();
     let record = simulation.finish(false).unwrap();
-    let mut names: Vec<PathBuf> = fs::read_dir(folder.join("qlog")).unwrap().map(|file| file.unwrap().path()).collect();
+    // Without a log there is no folder.
+    let files = fs::read_dir(folder.join("qlog")).into_iter().flatten();
+    let mut names: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
     names.sort();
     let read = |path: &PathBuf| {
         let text = fs::read_to_string(path).unwrap();
