@@ -61,7 +61,9 @@ def init(name: str | None = None, /, *, out: Path = Path(), force: Force = False
         # The schema is ours: another version of it is replaced.
         is_other = target.is_file() and target.name != _SCHEMA and target.read_text(encoding="utf-8") != text
         if is_other and not force:
-            raise UsageError(f"init: {target} is there already; another folder or name is given by --out, --force replaces it")
+            raise UsageError(
+                f"init: {target} is there already; another folder or name is given by --out, --force replaces it"
+            )
     out.mkdir(parents=True, exist_ok=True)
     for target, text in targets.items():
         target.write_text(text, encoding="utf-8")

@@ -192,10 +192,12 @@ def name_hosts(hosts: dict[str, list[str]]) -> None:
         return
     lines = [f"{address}\t{name}" for name, addresses in hosts.items() for address in addresses]
     text = "\n".join([*lines, read("/etc/hosts")])
-    call("mount", b"none", b"/tmp", b"tmpfs", 0, None)
-    write("/tmp/hosts", text)  # noqa: S108 - in the file system above
-    call("mount", b"/tmp/hosts", b"/etc/hosts", None, _MS_BIND, None)
-    call("umount2", b"/tmp", _MNT_DETACH)
+    folder = "/tmp"  # noqa: S108 - a file system of our own, mounted there
+    file = f"{folder}/hosts"
+    call("mount", b"none", folder.encode(), b"tmpfs", 0, None)
+    write(file, text)
+    call("mount", file.encode(), b"/etc/hosts", None, _MS_BIND, None)
+    call("umount2", folder.encode(), _MNT_DETACH)
 
 
 def start(command: list[str], namespace: int, environment: dict[str, str], quiet: bool = False) -> int:
