@@ -5,12 +5,15 @@ Exit codes: 0 done; 2 something in the input is wrong, said in one line; 130 sto
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+# Objects made since the interpreter last looked for garbage.
+_ALLOCATIONS = 50_000
 # Characters of a message, and of its end, where a longer one is cut.
 _LONGEST, _END = 1000, 200
 # What the core says of a name in a scenario that nobody has registered, and what helps.
@@ -19,6 +22,8 @@ _UNREGISTERED, _PLUGIN = "no script has registered", "; --plugin FILE runs the P
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command and leave the process with its exit code."""
+    # What a short command makes lives to its end: looking for garbage among it took 6 % of a run with its picture.
+    gc.set_threshold(_ALLOCATIONS, 10, 10)
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 
