@@ -57,8 +57,10 @@ pub struct ConstellationPath {
     pub step: Duration,
 }
 
-/// A trace of so many steps takes some hundred megabytes and, of a large constellation, tens of seconds.
+/// A trace of so many steps takes some hundred megabytes.
 const MOST_STEPS: u64 = 5_000_000;
+/// So many positions of satellites take some tens of seconds.
+const MOST_POSITIONS: u64 = 1_000_000_000;
 
 fn one_second() -> Duration {
     Duration::from_secs(1)
@@ -180,8 +182,9 @@ impl ConstellationPath {
     /// As [`ConstellationPath::trace_reading`].
     pub fn trace_over(&self, sky: Sky, duration: Duration, files: &mut dyn Files) -> Result<DelayTrace, FieldError> {
         self.check()?;
-        if duration.as_nanos() / self.step.as_nanos() > MOST_STEPS {
-            let message = format!("{} is too short for {duration}: at most {MOST_STEPS} steps", self.step);
+        let most = MOST_STEPS.min(MOST_POSITIONS / (sky.names.len() as u64).max(1));
+        if duration.as_nanos() / self.step.as_nanos() > most {
+            let message = format!("{} is too short for {duration}: at most {most} steps", self.step);
             return Err(FieldError::new("step", message));
         }
         let start = self.start.as_secs_f64();
