@@ -217,7 +217,7 @@ def test_ctrl_c_leaves_nothing(here: Path) -> None:
     code = "import sys; from transorbit.cli.main import main; sys.exit(main(sys.argv[1:]))"
     for arguments in (
         ("routes", "starlink-shell-1", "--stations", "towns.csv", "--duration", "10 h", "--out", "kept"),
-        ("delay", "starlink-shell-1", "--from", "0,0", "--to", "40,90", "--duration", "1000 h", "--step", "1 s"),
+        ("delay", "starlink-shell-1", "--from", "0,0", "--to", "40,90", "--duration", "170 h", "--step", "1 s"),
     ):
         process = subprocess.Popen(
             [sys.executable, "-c", code, "constellation", *arguments], stderr=subprocess.PIPE, text=True
