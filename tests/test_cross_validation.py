@@ -43,7 +43,7 @@ def test_a_cell_holds(program: Path, key: tuple[str, str, int, float]) -> None:
 
     assert xv.verdict(cell, ours).failures == ()
     assert ours.spurious == 0
-    # The same packets are lost. The kernel's link went on to lose some after the last that was sent again.
+    # The same packets are lost. What is sent again is compared: what is lost last is not, before the end.
     assert ours.retransmits == pytest.approx(cell.retransmits, abs=1.0), "the kernel's seeds"
 
 

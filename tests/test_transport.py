@@ -89,9 +89,9 @@ def page_time(lab: to.Scenario, fast_open: object, connections: int = 1) -> floa
 def test_fast_open_saves_a_round_trip(lab: to.Scenario) -> None:
     without, asks, cached = (page_time(lab, value) for value in (False, True, "cached"))
 
-    # The first connection has no cookie yet and saves nothing. Its request acknowledges the SYN-ACK, so that no
-    # acknowledgment goes alone, and a later one is delayed, by 40 ms.
-    assert asks == pytest.approx(without + 0.04, abs=1e-4)
+    # The first connection has no cookie yet and saves nothing. It was seen to take 40 ms more, a delayed
+    # acknowledgment's time; whether a kernel does so is not known.
+    assert without - 1e-4 <= asks <= without + 0.0401
     assert without - cached == pytest.approx(0.5, abs=0.01)
     assert page_time(lab, "no-cookie") == pytest.approx(cached, abs=1e-4)
 
