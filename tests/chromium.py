@@ -104,17 +104,20 @@ class Chromium:
         self.wait(until)
 
     def wait(self, condition: str) -> None:
-        """Wait until a condition in JavaScript holds."""
+        """Wait until a condition in JavaScript holds. One that throws, of a document not there yet, say, does not."""
         end = time.monotonic() + _PATIENCE_S
-        while not self.evaluate(condition):
-            assert time.monotonic() < end, f"never true: {condition}; {self.problems}"
+        while not (done := self._evaluate(condition))["result"].get("value") or "exceptionDetails" in done:
+            assert time.monotonic() < end, f"never true: {condition}; {done}; {self.problems}"
             time.sleep(0.02)
 
     def evaluate(self, script: str) -> Any:
         """The value of an expression in the page."""
-        done = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        done = self._evaluate(script)
         assert "exceptionDetails" not in done, done["exceptionDetails"]
         return done["result"].get("value")
+
+    def _evaluate(self, script: str) -> dict[str, Any]:
+        return self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
 
     def mouse(self, kind: str, x: float, y: float, *, pressed: bool = False, clicks: int = 0) -> None:
         """Move, press or release the pointer at a place of the window."""

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import tomllib
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
@@ -316,7 +317,7 @@ def test_search_works_without_a_server(site: Path) -> None:
     assert "Adaptive HARQ" in index.read_text(encoding="utf-8")
 
 
-LIVE = "document.querySelector('iframe')?.contentDocument?.documentElement.dataset.ready === 'true'"
+LIVE = "document.querySelector('iframe').contentDocument.documentElement.dataset.ready === 'true'"
 
 
 def test_the_front_page_shows_the_page_live(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,23 +327,23 @@ def test_the_front_page_shows_the_page_live(site: Path, tmp_path: Path, monkeypa
     folder = tmp_path / "site"
     shutil.copytree(site, folder)
     monkeypatch.setattr(view, "built", lambda: folder)
-    server = view.Server()
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     (tmp_path / "profile").mkdir()
-    browser = chromium.Chromium(program, tmp_path / "profile", *chromium.SOFTWARE_GL)
-    browser.open(f"{server.address}index.html", until="document.querySelector('img.live')?.complete")
-    assert browser.evaluate("document.querySelector('iframe')") is None, "the page is not there: its picture is"
+    with ExitStack() as stack:
+        server = stack.enter_context(view.Server())
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        stack.callback(server.shutdown)
+        browser = chromium.Chromium(program, tmp_path / "profile", *chromium.SOFTWARE_GL)
+        stack.enter_context(closing(browser))
+        browser.open(f"{server.address}index.html", until="document.querySelector('img.live')?.complete")
+        assert browser.evaluate("document.querySelector('iframe')") is None, "the page is not there: its picture is"
 
-    shutil.copytree(wasm.page(), folder / "page")
-    browser.open("about:blank")
-    browser.open(f"{server.address}index.html", until="document.querySelector('iframe') !== null")
-    browser.evaluate("document.querySelector('iframe').scrollIntoView()")
-    browser.wait(LIVE)
-    assert browser.evaluate("document.querySelector('img.live')") is None
-    assert browser.problems == []
-    browser.open("about:blank")
-    linked = "document.querySelector('a[href$=\"page/index.html\"] > img.live') !== null"
-    browser.open(f"{server.address}index.html", until=linked, width=390)
-    browser.close()
-    server.shutdown()
-    server.server_close()
+        shutil.copytree(wasm.page(), folder / "page")
+        browser.open("about:blank")
+        browser.open(f"{server.address}index.html", until="document.querySelector('iframe') !== null")
+        browser.evaluate("document.querySelector('iframe').scrollIntoView()")
+        browser.wait(LIVE)
+        assert browser.evaluate("document.querySelector('img.live')") is None
+        assert browser.problems == []
+        browser.open("about:blank")
+        linked = "document.querySelector('a[href$=\"page/index.html\"] > img.live') !== null"
+        browser.open(f"{server.address}index.html", until=linked, width=390)
