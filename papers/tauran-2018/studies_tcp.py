@@ -90,7 +90,11 @@ def _avoidance(samples: Sequence[Sample]) -> dict[str, float]:
 
 
 def _waits_of(reordering: bool, variant: str, snr: int, seed: int, length: str) -> Row:
-    changes = {"last_hop.reordering.enabled": reordering, "channel.reference_snr": f"{snr} dB", "duration": length}
+    changes = {
+        "last_hop.reordering": {"enabled": reordering, "capacity": 125, "numbering": "flow-blind"},
+        "channel.reference_snr": f"{snr} dB",
+        "duration": length,
+    }
     scenario = _leo(variant, "40 ms", {**changes, "record.series": False, "record.packets": "pcapng"})
     with tempfile.TemporaryDirectory() as scratch:
         result = scenario.run(seed=seed, scratch=scratch)

@@ -18,7 +18,7 @@ use units::{BitRate, Db, Duration, FieldError, RateOverTime, Time};
 use crate::buffer::Backlog;
 use crate::estimate::Estimates;
 use crate::harq::{Burst, Coded, Feedback, Harq, HarqCounters, Verdict};
-use crate::packet::{DropReason, Output, PacketRef};
+use crate::packet::{DropReason, FlowNumbers, Output, PacketRef};
 use crate::propagation::Propagation;
 use crate::queue::{Queue, QueueConfig};
 use crate::reordering::{Reordering, ReorderingCounters};
@@ -227,6 +227,18 @@ impl LastHop {
     #[inline]
     pub fn poll_wait(&mut self) -> Option<(PacketRef, Duration)> {
         self.waits.as_mut()?.poll()
+    }
+
+    /// Whether [`LastHop::handle_numbered`] is to be called in place of [`LastHop::handle_packet`].
+    #[inline]
+    pub fn wants_numbers(&self) -> bool {
+        self.reordering.wants_numbers()
+    }
+
+    /// A packet arrives at the satellite, which has these numbers in its flow, or none.
+    pub fn handle_numbered(&mut self, now: Time, packet: PacketRef, numbers: Option<FlowNumbers>) {
+        self.reordering.note_numbers(&packet, numbers);
+        self.handle_packet(now, packet);
     }
 
     /// A packet arrives at the satellite.

@@ -24,6 +24,18 @@ pub struct PacketRef {
     pub ecn: Ecn,
 }
 
+/// The numbers that a packet has in its flow, for a reordering buffer that orders by them: from `begin` on, without
+/// `end`. Bytes of TCP are a number each, and so are SYN and FIN; a packet of another transport is one number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowNumbers {
+    /// The connection that counts so.
+    pub connection: u32,
+    /// The first number.
+    pub begin: u64,
+    /// The number after the last.
+    pub end: u64,
+}
+
 /// The fate of a packet; each packet that came in leaves once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {

@@ -6,7 +6,10 @@
 //! buffer is flushed to the transport layer, which then sees the gap and repairs it, by a packet that finds the buffer
 //! full, and by a packet that could not be decoded.
 //!
-//! Where the texts leave a choice:
+//! Which numbers are meant is not said. Those of the link ([`Numbering::Link`]) are what this file orders by; those of
+//! the flow ([`Numbering::FlowBlind`]) have a file of their own.
+//!
+//! Where the texts leave a choice, with the numbers of the link:
 //! * There is one buffer for each user, with its capacity counted over all of the user's flows, and an expected number
 //!   for each flow. The number of a packet that cannot be decoded is unknown, and so is its flow: it flushes the whole
 //!   buffer.
@@ -16,13 +19,19 @@
 //!   higher. A packet below the expected number is late and forwarded at once, so no packet waits for one that cannot
 //!   come.
 
+mod counters;
+mod flow_blind;
+
 use std::collections::VecDeque;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Duration, Time};
+use units::Time;
 
-use crate::packet::{Output, PacketRef};
+use crate::packet::{FlowNumbers, Output, PacketRef};
+pub use counters::ReorderingCounters;
+use counters::Stored;
+use flow_blind::FlowBlind;
 
 /// The reordering buffer of each user's terminal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -32,12 +41,34 @@ pub struct ReorderingConfig {
     pub enabled: bool,
     /// The most packets stored for one user.
     pub capacity: u32,
+    /// By which numbers the buffer orders packets, and so whether it knows which packet could not be decoded.
+    pub numbering: Numbering,
 }
 
 impl Default for ReorderingConfig {
     fn default() -> ReorderingConfig {
-        ReorderingConfig { enabled: true, capacity: 125 }
+        ReorderingConfig { enabled: true, capacity: 125, numbering: Numbering::Link }
     }
+}
+
+impl ReorderingConfig {
+    /// Whether the buffer orders packets by the numbers of their flows.
+    pub(crate) fn is_flow_blind(&self) -> bool {
+        self.enabled && self.numbering == Numbering::FlowBlind
+    }
+}
+
+/// The numbers by which a reordering buffer orders packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Numbering {
+    /// Those of the link, which its feedback names: a flow goes on with the number after a packet that could not be
+    /// decoded.
+    #[default]
+    Link,
+    /// The flow's own: of the bytes of TCP, of the packets of UDP and QUIC. Nothing tells which packet could not be
+    /// decoded, so the flow waits for it until it is sent again or the next flush.
+    FlowBlind,
 }
 
 /// The reordering buffers of all users.
@@ -47,27 +78,8 @@ pub struct Reordering {
     flows: Vec<Flow>,
     users: Vec<Terminal>,
     counters: ReorderingCounters,
-}
-
-/// Counters of the reordering buffers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ReorderingCounters {
-    /// Packets that were stored because an earlier one was missing.
-    pub held_packets: u64,
-    /// The sum of the times for which packets were stored, of those that have left.
-    pub wait: Duration,
-    /// The number of stored packets that have left.
-    pub released_packets: u64,
-    /// Packets that arrived after the flow had stopped waiting for them.
-    pub late_packets: u64,
-    /// Flushes of a full buffer.
-    pub flushed_full: u64,
-    /// Flushes of a buffer with packets by a packet that could not be decoded.
-    pub flushed_failed: u64,
-    /// Packets stored now, over all users.
-    pub stored: usize,
-    /// The most packets stored for one user.
-    pub stored_max: usize,
+    /// In place of `flows` and `users`.
+    flow_blind: Option<Box<FlowBlind>>,
 }
 
 #[derive(Debug, Default)]
@@ -79,12 +91,6 @@ struct Flow {
     known: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Stored {
-    packet: PacketRef,
-    since: Time,
-}
-
 #[derive(Debug, Default)]
 struct Terminal {
     flows: Vec<u32>,
@@ -94,8 +100,24 @@ struct Terminal {
 impl Reordering {
     /// Empty buffers for `users` users.
     pub fn new(config: ReorderingConfig, users: usize) -> Reordering {
+        let flow_blind = config.is_flow_blind().then(|| Box::new(FlowBlind::new(config.capacity, users)));
         let users = std::iter::repeat_with(Terminal::default).take(users).collect();
-        Reordering { config, flows: Vec::new(), users, counters: ReorderingCounters::default() }
+        Reordering { config, flows: Vec::new(), users, counters: ReorderingCounters::default(), flow_blind }
+    }
+
+    /// Whether packets are ordered by the numbers of their flows: [`Reordering::note_numbers`] is to be called for each
+    /// packet that has some.
+    #[inline]
+    pub fn wants_numbers(&self) -> bool {
+        self.flow_blind.is_some()
+    }
+
+    /// The packet with this handle has these numbers of its flow, until the handle is used again; `None` for one
+    /// without any, which no flow waits for. The first packet of a connection is where its numbers begin.
+    pub fn note_numbers(&mut self, packet: &PacketRef, numbers: Option<FlowNumbers>) {
+        if let Some(flow_blind) = &mut self.flow_blind {
+            flow_blind.note(packet, numbers);
+        }
     }
 
     /// `packet`, the `sequence`-th of its flow, is decoded; packets that can be forwarded are added to `outputs`.
@@ -103,6 +125,9 @@ impl Reordering {
         if !self.config.enabled {
             outputs.push_back(Output::Delivered(*packet));
             return;
+        }
+        if let Some(flow_blind) = &mut self.flow_blind {
+            return flow_blind.handle_decoded(now, packet, &mut self.counters, outputs);
         }
         let capacity = self.config.capacity as usize;
         let flow = self.flow(packet);
@@ -137,6 +162,9 @@ impl Reordering {
         if !self.config.enabled {
             return;
         }
+        if let Some(flow_blind) = &mut self.flow_blind {
+            return flow_blind.handle_failed(now, packet.user, &mut self.counters, outputs);
+        }
         self.flow(packet);
         if self.users[packet.user as usize].stored > 0 {
             self.counters.flushed_failed += 1;
@@ -149,6 +177,9 @@ impl Reordering {
     /// The next packet of each flow is the number in `next` (0 for flows beyond it): no earlier one will arrive. All
     /// stored packets are added to `outputs`.
     pub fn begin_at(&mut self, now: Time, next: &[u64], outputs: &mut VecDeque<Output>) {
+        if let Some(flow_blind) = &mut self.flow_blind {
+            return flow_blind.flush_all(now, &mut self.counters, outputs);
+        }
         for user in 0..self.users.len() as u32 {
             self.flush(now, user, outputs);
         }
@@ -228,13 +259,5 @@ impl Flow {
         }
         let before = self.stored[place].replace(stored);
         assert!(before.is_none(), "packet {sequence} of a flow was decoded twice");
-    }
-}
-
-impl ReorderingCounters {
-    fn on_released(&mut self, now: Time, stored: Stored) {
-        self.stored -= 1;
-        self.released_packets += 1;
-        self.wait += now.since(stored.since);
     }
 }

@@ -24,7 +24,10 @@ struct Buffer {
 
 impl Buffer {
     fn new(enabled: bool, capacity: u32) -> Buffer {
-        Buffer { machine: Reordering::new(ReorderingConfig { enabled, capacity }, 3), outputs: VecDeque::new() }
+        Buffer {
+            machine: Reordering::new(ReorderingConfig { enabled, capacity, ..ReorderingConfig::default() }, 3),
+            outputs: VecDeque::new(),
+        }
     }
 
     fn decoded(&mut self, now: Time, user: u32, flow: u32, sequence: u64) -> Vec<u32> {

@@ -1,5 +1,6 @@
 //! The packets of a run: made once, referred to by number, counted to the last.
 
+use link::FlowNumbers;
 use traffic::End;
 use transport::Datagram;
 pub(crate) use transport::Payload;
@@ -103,6 +104,17 @@ impl Packet {
         way: Way::Forward,
         route: Route::Downlink,
     };
+
+    /// Its numbers in its connection, for a reordering buffer that orders by them; none for a bare acknowledgment.
+    pub(crate) fn numbers(&self) -> Option<FlowNumbers> {
+        let (begin, end) = match &self.payload {
+            Payload::Tcp(segment) => (segment.seq, segment.end()),
+            Payload::Udp(Datagram { number, .. }) => (*number, number + 1),
+            Payload::Quic(packet) => (packet.number, packet.number + 1),
+            Payload::External(packet) => (packet.number, packet.number + 1),
+        };
+        (begin < end).then_some(FlowNumbers { connection: self.connection, begin, end })
+    }
 
     /// How many full packets of `payload_bytes` of data go before it in its flow: by the offset of its data, or by the
     /// data that it acknowledges if it has none. Data begin at 1, after the SYN.

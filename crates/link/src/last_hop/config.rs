@@ -82,6 +82,10 @@ impl LastHopConfig {
         }
         self.estimate.check().map_err(|error| error.within("estimate"))?;
         self.harq.entry().check().map_err(|error| error.within("harq"))?;
+        if self.segmentation.is_some() && self.reordering.is_flow_blind() {
+            let reason = "\"flow-blind\" given, but fragments have no numbers: with segmentation give \"link\"";
+            return Err(FieldError::new("reordering.numbering", reason));
+        }
         let block = self.harq.entry().max_packet_bytes();
         self.segmentation.as_ref().map_or(Ok(()), |segmentation| segmentation.check(block, self.harq.kind()))
     }

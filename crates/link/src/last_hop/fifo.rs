@@ -47,7 +47,8 @@ impl Fifo {
     pub(super) fn of(hop: &LastHop) -> Option<Fifo> {
         let (limit, delay) = (hop.scheduler.fifo_limit()?, hop.propagation.constant()?);
         let clear = hop.harq.sends_uncoded() && hop.channels.iter().all(|channel| channel.is_clear());
-        clear.then_some(Fifo {
+        let waits = hop.reordering.wants_numbers(); // a gap that a full queue made is waited for
+        (clear && !waits).then_some(Fifo {
             limit,
             delay,
             free_at: Time::ZERO,

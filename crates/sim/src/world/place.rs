@@ -167,7 +167,11 @@ impl Place {
         ledger.recorder.downlink_at_satellite(now, packet);
         let &Packet { flow, user, class, bytes: size, .. } = packet;
         let reference = PacketRef { id, flow, user, class, size, ecn: packet.payload.ecn() };
-        self.last_hop.handle_packet(now, reference);
+        if self.last_hop.wants_numbers() {
+            self.last_hop.handle_numbered(now, reference, packet.numbers());
+        } else {
+            self.last_hop.handle_packet(now, reference);
+        }
         true
     }
 

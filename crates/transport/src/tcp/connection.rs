@@ -443,7 +443,7 @@ impl Connection {
             self.give_up();
             return self.refuse(segment);
         }
-        if segment.len > 0 || segment.flags.has(Flags::FIN) {
+        if segment.end() > segment.seq {
             self.recv.handle_data(now, segment, self.send.fin_sent());
             if alert {
                 self.recv.acknowledge();
@@ -511,7 +511,8 @@ impl Connection {
             Outgoing::Dummy { seq, len } => return self.low_priority_probe(now, seq, len, segment),
         };
         let mut flags = Flags::ACK;
-        for (set, flag) in [(fin, Flags::FIN), (push && len > 0, Flags::PSH), (cwr, Flags::CWR)] {
+        let syn = seq == 0 && matches!(outgoing, Outgoing::Data { .. });
+        for (set, flag) in [(syn, Flags::SYN), (fin, Flags::FIN), (push && len > 0, Flags::PSH), (cwr, Flags::CWR)] {
             if set {
                 flags |= flag;
             }

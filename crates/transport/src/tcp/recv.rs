@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use units::{Duration, Ecn, Time};
 
-use super::config::{DelayedAck, Settings};
+use super::config::Settings;
 use super::segment::{Flags, SackBlocks, Segment, is_before};
 
 /// What has arrived, and what is to be said about it.
@@ -84,10 +84,7 @@ const PAWS_IDLE: Duration = Duration::from_secs(24 * 24 * 3600);
 
 impl Receiver {
     pub(super) fn new(settings: &Settings) -> Receiver {
-        let delayed_ack = match settings.delayed_ack {
-            DelayedAck::Off => None,
-            DelayedAck::After(delay) => Some(delay),
-        };
+        let delayed_ack = settings.delayed_ack.longest();
         Receiver {
             next: 0,
             ranges: VecDeque::new(),
@@ -98,7 +95,7 @@ impl Receiver {
             edge: 0,
             read: None,
             delayed_ack,
-            patience: delayed_ack.unwrap_or(Duration::ZERO),
+            patience: delayed_ack.unwrap_or_default(),
             rtt: None,
             pushed: 0,
             quick: settings.quick_acks,
@@ -123,13 +120,17 @@ impl Receiver {
     /// The peer's SYN arrived, with a timestamp if both sides use them. The window is given in bytes and in the unit that its scale
     /// can tell, a power of two.
     pub(super) fn open(&mut self, now: Time, (buffer, unit): (u64, u64), timestamp: Option<u32>, ecn: bool) {
-        self.next = 1;
-        self.acked = 1; // the next segment sent says so
+        (self.next, self.acked) = (1, 1); // the next segment sent says so
         (self.buffer, self.scale) = (buffer, !(unit - 1));
         self.slide();
         self.offered = self.window();
         self.ts_recent = timestamp.map(|value| (value, now));
         self.ecn = ecn;
+    }
+
+    /// The peer's SYN comes with its first window.
+    pub(super) fn await_syn(&mut self) {
+        (self.next, self.acked) = (0, 0);
     }
 
     /// The handshake is over, with this retransmission time-out: after a pause as long the peer's window may have started over.
@@ -161,10 +162,9 @@ impl Receiver {
     /// The application reads up to `bytes`; how many it got. A window that at least doubles is told at once, and so is what a delayed
     /// acknowledgment holds back beyond a segment.
     pub(super) fn read(&mut self, bytes: u64) -> u64 {
-        let got = bytes.min(self.readable());
+        let (got, before) = (bytes.min(self.readable()), self.window());
         let Some(read) = &mut self.read else { return 0 };
         *read += got;
-        let before = self.window();
         self.slide();
         let now = self.window();
         if got > 0 && 2 * before <= self.buffer && now > 0 && now >= 2 * before {
@@ -252,7 +252,7 @@ impl Receiver {
         }
         if segment.end() < self.acked
             || segment.seq > self.right_edge().max(self.next + 1)
-            || segment.flags.has(Flags::SYN)
+            || segment.flags.has(Flags::SYN) && self.next > 0
         {
             self.refuse(segment);
             return false;

@@ -122,6 +122,10 @@ options! {
     /// A connection is opened by a handshake (RFC 9293 section 3.5). Without one both ends are open at once and no time
     /// passes, as between ns-2's one-way agents.
     handshake: bool = [true, true, true, true];
+    /// Without a handshake: what an end sends begins with a SYN of its own, a segment without data that is number 0 of
+    /// the first window and is lost, repeated and timed as any other. So do ns-2's one-way agents (`syn_ true`,
+    /// `delay_growth_ false`). Needs `handshake = false`.
+    syn: bool = [false, false, false, false];
     /// As Linux after lost SYNs: the initial window stays after one and is a segment after two, timestamps measure the
     /// round-trip time, and the first four expiries for a SYN come at the initial time-out. Without it one lost SYN
     /// makes the initial window a segment (RFC 5681 section 3.1), the time-out for data 3 s (RFC 6298 (5.7)), and the
@@ -320,7 +324,9 @@ impl TcpConfig {
         let without = needs.into_iter().filter(|(_, given, _, there)| *given == Some(true) && !there);
         let idle = self.fack == Some(true) && settings.rack;
         let idle = idle.then(|| ("fack", "has no effect with rack: set rack = false".to_owned()));
-        without.map(|(name, _, need, _)| (name, format!("needs {need} = true"))).chain(idle)
+        let second = self.syn == Some(true) && settings.handshake;
+        let second = second.then(|| ("syn", "needs handshake = false".to_owned()));
+        without.map(|(name, _, need, _)| (name, format!("needs {need} = true"))).chain(idle).chain(second)
     }
 
     /// Bytes of a full packet where the default packet has `default_packet` bytes.

@@ -16,6 +16,16 @@ pub enum DelayedAck {
     After(Duration),
 }
 
+impl DelayedAck {
+    /// How long an acknowledgment waits at most; `None` if it does not.
+    pub(in crate::tcp) fn longest(self) -> Option<Duration> {
+        match self {
+            DelayedAck::Off => None,
+            DelayedAck::After(delay) => Some(delay),
+        }
+    }
+}
+
 /// What `true` stands for: the shortest that Linux uses.
 const DELAYED_ACK: Duration = Duration::from_millis(40);
 

@@ -22,7 +22,8 @@ const TIMESTAMPS: u32 = 12;
 
 impl Connection {
     /// Both ends of a connection that was opened just before `now`, the end that connected first. The handshake took no
-    /// time, was never on the way, and gave no measurement of the round trip.
+    /// time, was never on the way, and gave no measurement of the round trip; with [`Settings::syn`] each end has a SYN
+    /// to send.
     pub fn pair(settings: impl Into<Arc<Settings>>, now: Time, entropy: [u64; 2]) -> [Connection; 2] {
         let settings = settings.into();
         let mut ends =
@@ -36,6 +37,10 @@ impl Connection {
         }
         for end in &mut ends {
             end.counters = Counters::default();
+            if end.settings.syn {
+                end.send.begin_with_syn();
+                end.recv.await_syn();
+            }
         }
         ends
     }

@@ -235,6 +235,13 @@ impl Sender {
         }
     }
 
+    /// What is sent begins with the SYN, which was not sent yet.
+    pub(super) fn begin_with_syn(&mut self) {
+        let keeps_states = self.control.wants_rates();
+        self.board = Scoreboard::new(0, self.agreed.mss, order(&self.settings, &self.control), keeps_states);
+        self.totals.delivered = 0;
+    }
+
     /// Our SYN-ACK is acknowledged, and data may have gone with it. If it was sent `again`, the first one was lost and
     /// the peer had no connection to take data.
     pub(super) fn confirm(&mut self, now: Time, rtt: Option<Duration>, again: bool) {

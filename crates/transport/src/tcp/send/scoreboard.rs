@@ -12,7 +12,7 @@ use units::Time;
 
 use super::ranges::NewRanges;
 use super::sending::Sending;
-use super::slot::{FIN, LOST, PUSH, RESENT, SACKED, SentState, Slot};
+use super::slot::{LOST, PUSH, RESENT, SACKED, SentState, Slot, control_marks};
 use crate::tcp::SackBlocks;
 
 /// Counts of slots.
@@ -213,7 +213,7 @@ impl Scoreboard {
             then: self.then(delivered),
             len: len as u16,
             transmissions: 1,
-            marks: if fin { FIN } else { 0 },
+            marks: control_marks(self.nxt, fin),
         };
         self.nxt = slot.end();
         self.sent_total += 1;

@@ -34,8 +34,16 @@ pub(super) const RESENT: u8 = 4;
 /// The FIN goes with it.
 pub(super) const FIN: u8 = 8;
 
+/// The SYN: nothing else goes with it.
+pub(super) const SYN: u8 = 32;
 /// It says PSH: the application had written no more.
 pub(super) const PUSH: u8 = 16;
+
+/// The marks of a new slot: data begin at 1, and a FIN goes with it if `fin`.
+#[inline]
+pub(super) fn control_marks(seq: u64, fin: bool) -> u8 {
+    if seq == 0 { SYN } else { u8::from(fin) * FIN }
+}
 
 /// Whether a transmission of this order went out after another.
 #[inline]
@@ -44,10 +52,10 @@ pub(super) fn is_after(order: u32, other: u32) -> bool {
 }
 
 impl Slot {
-    /// Offset after the last byte; a FIN counts.
+    /// Offset after the last byte; a SYN and a FIN count.
     #[inline]
     pub fn end(&self) -> u64 {
-        self.seq + u64::from(self.len) + u64::from(self.fin())
+        self.seq + u64::from(self.len) + u64::from(self.is(SYN | FIN))
     }
 
     #[inline]

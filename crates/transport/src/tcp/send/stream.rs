@@ -77,13 +77,13 @@ impl Stream {
     /// Bytes written from `nxt` on; none once the FIN is sent.
     #[inline]
     pub fn waiting(&self, nxt: u64) -> u64 {
-        self.end.saturating_sub(nxt)
+        self.end.saturating_sub(nxt.max(1))
     }
 
     /// Whether new data or a FIN wait to be sent from `nxt` on.
     #[inline]
     pub fn has_unsent(&self, nxt: u64) -> bool {
-        self.end > nxt || self.fin == Fin::Wanted
+        self.end > nxt.max(1) || self.fin == Fin::Wanted
     }
 
     #[inline]

@@ -136,7 +136,7 @@ impl Sender {
     fn next_forced(&mut self, now: Time, forced: Forced) -> Option<Outgoing> {
         match forced {
             Forced::Nothing => None,
-            Forced::WindowProbe => Some(Outgoing::Probe { seq: self.board.una() - 1 }),
+            Forced::WindowProbe => Some(Outgoing::Probe { seq: self.board.una().saturating_sub(1) }),
             Forced::Head => {
                 let number = self.board.front_number();
                 let front = self.board.front()?;
@@ -167,6 +167,9 @@ impl Sender {
     #[inline]
     fn next_new(&mut self, now: Time) -> Option<Outgoing> {
         let nxt = self.board.nxt();
+        if nxt == 0 {
+            return self.has_unsent().then(|| self.send(now, 0, false, false)); // the SYN, before the first data
+        }
         let waiting = self.stream.waiting(nxt); // beyond the end once the FIN is sent
         if waiting == 0 {
             let fin = self.stream.wants_fin();
@@ -234,7 +237,7 @@ impl Sender {
         if self.sampler.is_some() {
             self.keep_state(now, self.board.numbers().end - 1, in_flight, idle);
         }
-        if len < self.agreed.mss {
+        if len < self.agreed.mss && slot.seq > 0 {
             self.stream.on_small_sent(slot.end());
         }
         self.usage.burst += 1;

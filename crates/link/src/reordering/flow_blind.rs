@@ -1,0 +1,147 @@
+//! The reordering buffer that orders packets by the numbers of their flows.
+//!
+//! Tauran's thesis, section 4.4.1, to the letter: a packet that could not be decoded is dropped, "it is impossible to
+//! know the sequence number", and the buffer is emptied. So a packet that fails while nothing is stored leaves its flow
+//! waiting: what follows is stored until the transport sends the missing numbers again, another packet fails, or a
+//! packet finds the buffer full. The same goes for a packet that never came to the link, such as one that a queue
+//! dropped.
+//!
+//! Where the text leaves a choice:
+//! * A connection's numbers begin with its first packet that comes to the satellite.
+//! * After a flush a connection expects the number after the highest forwarded.
+//! * A packet is late if its numbers begin below the expected one, and is forwarded at once; so is a copy of a packet
+//!   that is stored, and a packet without numbers (a bare acknowledgment of TCP).
+//! * A handover that loses what was begun empties the buffer, and the lost numbers are still waited for.
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, VecDeque};
+
+use units::Time;
+
+use super::counters::{ReorderingCounters, Stored};
+use crate::packet::{FlowNumbers, Output, PacketRef};
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct FlowBlind {
+    capacity: usize,
+    /// Of each packet, by its handle.
+    numbers: Vec<Option<FlowNumbers>>,
+    terminals: Vec<Terminal>,
+}
+
+#[derive(Debug, Default)]
+struct Terminal {
+    /// The number that each connection waits for.
+    expected: BTreeMap<u32, u64>,
+    /// Stored packets with the number after their last, by connection and first number.
+    stored: BTreeMap<(u32, u64), (u64, Stored)>,
+}
+
+impl FlowBlind {
+    pub fn new(capacity: u32, users: usize) -> FlowBlind {
+        let terminals = std::iter::repeat_with(Terminal::default).take(users).collect();
+        FlowBlind { capacity: capacity as usize, numbers: Vec::new(), terminals }
+    }
+
+    pub fn note(&mut self, packet: &PacketRef, numbers: Option<FlowNumbers>) {
+        let index = packet.id as usize;
+        if index >= self.numbers.len() {
+            self.numbers.resize(index + 1, None);
+        }
+        self.numbers[index] = numbers.filter(|numbers| numbers.begin < numbers.end);
+        if let Some(FlowNumbers { connection, begin, .. }) = self.numbers[index] {
+            self.terminals[packet.user as usize].expected.entry(connection).or_insert(begin);
+        }
+    }
+
+    pub fn handle_decoded(
+        &mut self,
+        now: Time,
+        packet: &PacketRef,
+        counters: &mut ReorderingCounters,
+        outputs: &mut VecDeque<Output>,
+    ) {
+        let Some(numbers) = self.numbers.get(packet.id as usize).copied().flatten() else {
+            outputs.push_back(Output::Delivered(*packet));
+            return;
+        };
+        let FlowNumbers { connection, begin, end } = numbers;
+        let terminal = &mut self.terminals[packet.user as usize];
+        let expected = *terminal.expected.entry(connection).or_insert(begin);
+        if begin <= expected {
+            outputs.push_back(Output::Delivered(*packet));
+            counters.late_packets += u64::from(begin < expected);
+            if end > expected {
+                terminal.release_in_sequence(now, connection, end, counters, outputs);
+            }
+        } else {
+            let Entry::Vacant(place) = terminal.stored.entry((connection, begin)) else {
+                outputs.push_back(Output::Delivered(*packet)); // a copy of what is stored
+                return;
+            };
+            place.insert((end, Stored { packet: *packet, since: now }));
+            counters.stored += 1;
+            if terminal.stored.len() > self.capacity {
+                counters.flushed_full += 1;
+                terminal.flush(now, counters, outputs);
+            } else {
+                counters.held_packets += 1;
+                counters.stored_max = counters.stored_max.max(terminal.stored.len());
+            }
+        }
+    }
+
+    /// A packet of `user` will never be decoded.
+    pub fn handle_failed(
+        &mut self,
+        now: Time,
+        user: u32,
+        counters: &mut ReorderingCounters,
+        outputs: &mut VecDeque<Output>,
+    ) {
+        let terminal = &mut self.terminals[user as usize];
+        if !terminal.stored.is_empty() {
+            counters.flushed_failed += 1;
+            terminal.flush(now, counters, outputs);
+        }
+    }
+
+    /// Forwards all stored packets.
+    pub fn flush_all(&mut self, now: Time, counters: &mut ReorderingCounters, outputs: &mut VecDeque<Output>) {
+        for terminal in &mut self.terminals {
+            terminal.flush(now, counters, outputs);
+        }
+    }
+}
+
+impl Terminal {
+    /// The connection now expects `next`, or what follows the stored packets that join it, which are forwarded.
+    fn release_in_sequence(
+        &mut self,
+        now: Time,
+        connection: u32,
+        mut next: u64,
+        counters: &mut ReorderingCounters,
+        outputs: &mut VecDeque<Output>,
+    ) {
+        while let Some((&key, _)) = self.stored.range((connection, 0)..=(connection, next)).next()
+            && let Some((end, stored)) = self.stored.remove(&key)
+        {
+            next = next.max(end);
+            counters.on_released(now, stored);
+            outputs.push_back(Output::Delivered(stored.packet));
+        }
+        self.expected.insert(connection, next);
+    }
+
+    /// Forwards all stored packets, connection by connection, each in order.
+    fn flush(&mut self, now: Time, counters: &mut ReorderingCounters, outputs: &mut VecDeque<Output>) {
+        while let Some(((connection, _), (end, stored))) = self.stored.pop_first() {
+            let expected = self.expected.entry(connection).or_insert(end);
+            *expected = end.max(*expected);
+            counters.on_released(now, stored);
+            outputs.push_back(Output::Delivered(stored.packet));
+        }
+    }
+}
