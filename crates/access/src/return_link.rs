@@ -323,21 +323,19 @@ impl ReturnLink {
             let has_slots = self.dedicated.as_ref().is_some_and(|dedicated| dedicated.ncc.has_slots(number));
             let terminal = &mut self.terminals[number as usize];
             terminal.begin_frame(frame, self.frame_bits);
-            let most = terminal.bits_left / u64::from(payload);
-            let mut next = 0;
-            for _ in 0..most {
+            let Terminal { random: queue, columns, rng, bits_left, .. } = terminal;
+            let (mut left, mut next) = (*bits_left / u64::from(payload), 0);
+            random.frame.add_while(columns, &mut **rng, |added| {
+                if added {
+                    let filled = self.filler.fill(queue, next, payload, now);
+                    self.tally.begin(&filled);
+                    random.sent.push((number, filled.datagrams));
+                    next = filled.next;
+                    left -= 1;
+                }
                 // A datagram whose transmission has begun by random access continues so.
-                if prefers_slots && has_slots && !terminal.random.has_begun(next) {
-                    break;
-                }
-                if next == terminal.random.len() || !random.frame.add(&mut terminal.columns, &mut *terminal.rng) {
-                    break;
-                }
-                let filled = self.filler.fill(&mut terminal.random, next, payload, now);
-                self.tally.begin(&filled);
-                random.sent.push((number, filled.datagrams));
-                next = filled.next;
-            }
+                left > 0 && next < queue.len() && !(prefers_slots && has_slots && !queue.has_begun(next))
+            });
         }
         random.frame.decode(&mut *random.decoder);
         for (packet, (number, datagrams)) in random.sent.iter().enumerate() {

@@ -19,7 +19,8 @@ pub(crate) struct Normals {
 
 /// Words drawn ahead, which is possible because the generator serves no other stream.
 struct Ahead {
-    words: [u64; AHEAD],
+    /// In little-endian order, as the generator fills them in.
+    words: [[u8; 8]; AHEAD],
     /// The number of each word.
     numbers: [f64; AHEAD],
     /// A bit for each word whose number must be compared with the curve.
@@ -31,7 +32,7 @@ const AHEAD: usize = 64;
 impl Normals {
     pub(crate) fn new(rng: Box<dyn Rng + Send>) -> Normals {
         static LAYERS: OnceLock<Layers> = OnceLock::new();
-        let ahead = Ahead { words: [0; AHEAD], numbers: [0.0; AHEAD], outside: 0 };
+        let ahead = Ahead { words: [[0; 8]; AHEAD], numbers: [0.0; AHEAD], outside: 0 };
         Normals { rng, layers: LAYERS.get_or_init(Layers::new), ahead, next: AHEAD }
     }
 
@@ -77,7 +78,7 @@ impl Normals {
             if core > 0 {
                 return core;
             }
-            let (word, x) = (self.ahead.words[self.next], self.ahead.numbers[self.next]);
+            let (word, x) = (u64::from_le_bytes(self.ahead.words[self.next]), self.ahead.numbers[self.next]);
             self.next += 1;
             if let Some(x) = self.beyond_the_core(word, x) {
                 // In the place of the last word that it took.
@@ -121,16 +122,12 @@ impl Normals {
             self.refill();
         }
         self.next += 1;
-        self.ahead.words[self.next - 1]
+        u64::from_le_bytes(self.ahead.words[self.next - 1])
     }
 
     /// Draws the next words.
     fn refill(&mut self) {
-        let mut bytes = [0; 8 * AHEAD];
-        self.rng.fill_bytes(&mut bytes);
-        for (word, bytes) in self.ahead.words.iter_mut().zip(bytes.as_chunks().0) {
-            *word = u64::from_le_bytes(*bytes);
-        }
+        self.rng.fill_bytes(self.ahead.words.as_flattened_mut());
         self.ahead.outside = look_up(self.layers, &self.ahead.words, &mut self.ahead.numbers);
         self.next = 0;
     }
@@ -166,15 +163,16 @@ impl Layers {
 /// The numbers of words, or their abscissas where they must be compared with the curve, with a bit for each of these.
 /// On processors with wider registers these are used, with the same rounding.
 #[multiversion(targets("x86_64+avx2"))]
-fn look_up(layers: &Layers, words: &[u64; AHEAD], numbers: &mut [f64; AHEAD]) -> u64 {
+fn look_up(layers: &Layers, words: &[[u8; 8]; AHEAD], numbers: &mut [f64; AHEAD]) -> u64 {
     look_up_here(layers, words, numbers)
 }
 
 /// In registers as wide as the caller is compiled for.
 #[inline(always)]
-fn look_up_here(layers: &Layers, words: &[u64; AHEAD], numbers: &mut [f64; AHEAD]) -> u64 {
+fn look_up_here(layers: &Layers, words: &[[u8; 8]; AHEAD], numbers: &mut [f64; AHEAD]) -> u64 {
     let mut outside = 0;
     for (words, numbers) in words.as_chunks::<4>().0.iter().zip(numbers.as_chunks_mut::<4>().0) {
+        let words = words.map(u64::from_le_bytes);
         let layer = words.map(|word| (word & 0xff) as usize);
         let (scale, edge) = (layer.map(|layer| layers.scaled_edge[layer]), layer.map(|layer| layers.edge[layer + 1]));
         let x: [f64; 4] = std::array::from_fn(|lane| abscissa(words[lane]) * scale[lane]);
@@ -290,7 +288,7 @@ mod tests {
     fn wide_registers_make_the_same_bits() {
         let (layers, mut generator) = (Layers::new(), Xoshiro256PlusPlus::seed_from_u64(3));
         for _ in 0..1000 {
-            let words: [u64; AHEAD] = std::array::from_fn(|_| generator.next_u64());
+            let words = std::array::from_fn(|_| generator.next_u64().to_le_bytes());
             let (mut numbers, mut here) = ([0.0; AHEAD], [1.0; AHEAD]);
             assert_eq!(look_up(&layers, &words, &mut numbers), look_up_here(&layers, &words, &mut here));
             assert_eq!(numbers.map(f64::to_bits), here.map(f64::to_bits));

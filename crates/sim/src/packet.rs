@@ -7,8 +7,9 @@ pub(crate) use transport::Payload;
 use units::Time;
 
 /// A packet between the two endpoints of a connection. `P`: its payload, or a reference to it until the packet is made.
+/// It is long, so it stays where it was written.
 #[derive(Clone, Debug)]
-pub(crate) struct Packet<P = Payload> {
+pub(crate) struct Packet<P = Box<Payload>> {
     pub(crate) payload: P,
     pub(crate) sent: Time,
     pub(crate) flow: u32,
@@ -90,20 +91,22 @@ impl Way {
 
 impl Packet {
     /// What is in a slot before its first packet.
-    const NONE: Packet = Packet {
-        payload: Payload::Udp(Datagram { number: 0, len: 0 }),
-        sent: Time::ZERO,
-        flow: 0,
-        user: 0,
-        class: 0,
-        connection: 0,
-        number: 0,
-        copy: 0,
-        bytes: 0,
-        word: 0,
-        way: Way::Forward,
-        route: Route::Downlink,
-    };
+    fn none() -> Packet {
+        Packet {
+            payload: Packets::no_payload(),
+            sent: Time::ZERO,
+            flow: 0,
+            user: 0,
+            class: 0,
+            connection: 0,
+            number: 0,
+            copy: 0,
+            bytes: 0,
+            word: 0,
+            way: Way::Forward,
+            route: Route::Downlink,
+        }
+    }
 
     /// Its numbers in its connection, for a reordering buffer that orders by them; none for a bare acknowledgment.
     pub(crate) fn numbers(&self) -> Option<FlowNumbers> {
@@ -119,7 +122,7 @@ impl Packet {
     /// How many full packets of `payload_bytes` of data go before it in its flow: by the offset of its data, or by the
     /// data that it acknowledges if it has none. Data begin at 1, after the SYN.
     pub(crate) fn position(&self, payload_bytes: u32) -> u64 {
-        match &self.payload {
+        match &*self.payload {
             Payload::Tcp(segment) => {
                 let bare = segment.len == 0 && self.way == Way::Backward;
                 let offset = if bare { segment.seq.max(segment.ack) } else { segment.seq };
@@ -160,7 +163,7 @@ impl Packets {
         let Packet { payload, sent, flow, user, class, connection, number: _, copy, bytes, word, way, route } = packet;
         let slot = &mut self.slots[id as usize];
         // In its place: the payload is the long part, and is copied once.
-        slot.payload = payload.clone();
+        Payload::clone_from(&mut slot.payload, payload);
         (slot.sent, slot.flow, slot.user, slot.class) = (sent, flow, user, class);
         (slot.connection, slot.number, slot.copy) = (connection, self.created as u32, copy);
         (slot.bytes, slot.word, slot.way, slot.route) = (bytes, word, way, route);
@@ -171,7 +174,7 @@ impl Packets {
     /// One more slot.
     #[cold]
     fn grow(&mut self) -> u32 {
-        self.slots.push(Packet::NONE);
+        self.slots.push(Packet::none());
         self.slots.len() as u32 - 1
     }
 
@@ -187,10 +190,15 @@ impl Packets {
         &mut self.slots[id as usize]
     }
 
-    /// What a packet carries, which has arrived: nobody asks for it again.
+    /// Exchanges what a packet carries, which has arrived, for what `other` has: nobody asks for it again.
     #[inline]
-    pub(crate) fn take_payload(&mut self, id: u32) -> Payload {
-        std::mem::replace(&mut self.slots[id as usize].payload, Packet::NONE.payload)
+    pub(crate) fn take_payload(&mut self, id: u32, other: &mut Box<Payload>) {
+        std::mem::swap(&mut self.slots[id as usize].payload, other);
+    }
+
+    /// What stands for a payload where there is none yet.
+    pub(crate) fn no_payload() -> Box<Payload> {
+        Box::new(Payload::Udp(Datagram { number: 0, len: 0 }))
     }
 
     /// A packet is no longer under way: it has arrived or is lost.

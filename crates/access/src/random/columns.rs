@@ -76,27 +76,46 @@ impl Columns {
         mut drawn: impl FnMut(u32),
     ) {
         let bound = column_of.len() as u32;
-        // Of 40 columns the last free one is found after 40 draws: they are looked up in one word.
-        let (few, mut taken) = (self.columns <= u64::BITS, self.taken);
+        if self.are_few() {
+            return self.draw_few(first, column_of, slots, digits, drawn);
+        }
         for place in slots.iter_mut() {
-            let slot = if few {
-                let (slot, bit) = digits.find_below(bound, |slot| {
-                    let bit = column_of[slot as usize];
-                    (taken & bit == 0).then_some((slot, bit))
-                });
-                taken |= bit;
-                slot
-            } else {
-                let mut slots = std::iter::repeat_with(|| digits.below(bound));
-                slots.find(|&slot| self.take(column_of[slot as usize] as u32)).expect("endless")
-            };
+            let mut slots = std::iter::repeat_with(|| digits.below(bound));
+            let slot = slots.find(|&slot| self.take(column_of[slot as usize] as u32)).expect("endless");
             *place = first + slot;
             drawn(*place);
         }
-        if few {
-            self.taken = taken;
-            self.free -= slots.len() as u32;
+    }
+
+    /// Whether one word has all columns.
+    #[inline]
+    pub(super) fn are_few(&self) -> bool {
+        self.columns <= u64::BITS
+    }
+
+    /// As [`Columns::draw_slots`] where [`Columns::are_few`]: of 40 columns the last free one is found after 40 draws,
+    /// so they are looked up in one word.
+    #[inline(always)]
+    pub(super) fn draw_few(
+        &mut self,
+        first: u32,
+        column_of: &[u64],
+        slots: &mut [u32],
+        digits: &mut Digits<'_>,
+        mut drawn: impl FnMut(u32),
+    ) {
+        let (bound, mut taken) = (column_of.len() as u32, self.taken);
+        for place in slots.iter_mut() {
+            let (slot, bit) = digits.find_below(bound, |slot| {
+                let bit = column_of[slot as usize];
+                (taken & bit == 0).then_some((slot, bit))
+            });
+            taken |= bit;
+            *place = first + slot;
+            drawn(*place);
         }
+        self.taken = taken;
+        self.free -= slots.len() as u32;
     }
 
     #[cold]

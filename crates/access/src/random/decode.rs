@@ -221,6 +221,7 @@ struct Scratch {
     next: Vec<u32>,
     lists: Lists,
     missing: Vec<i64>,
+    touched: Touched,
     power: Vec<u64>,
 }
 
@@ -234,10 +235,10 @@ impl Decoder {
     pub(super) fn decode_equal(&mut self, bursts: &mut Bursts) {
         let Receiver { required, joint, iterations, .. } = self.receiver;
         let table = self.information.up_to(bursts.left.iter().map(|left| left.bursts()).max().unwrap_or(0));
-        let Scratch { decodable, next, lists, missing, .. } = &mut self.scratch;
+        let Scratch { decodable, next, lists, missing, touched, .. } = &mut self.scratch;
         let packets = [decodable, next];
         if joint {
-            let mut rule = Mean { table, required, missing, lists };
+            let mut rule = Mean { table, required, missing, touched, lists };
             return iterate(iterations, bursts, &mut rule, packets);
         }
         let required = fixed_point(required);
@@ -346,12 +347,22 @@ struct Mean<'a> {
     required: f64,
     /// Information that each packet lacks, summed over its bursts; none once it is decodable.
     missing: &'a mut Vec<i64>,
+    touched: &'a mut Touched,
     lists: &'a mut Lists,
+}
+
+/// The slots from which an iteration takes bursts.
+#[derive(Debug, Default)]
+struct Touched {
+    slots: Vec<u32>,
+    /// Of each slot: the bursts that it had before the iteration, if it is touched, else 0.
+    had: Vec<u32>,
 }
 
 impl Rule for Mean<'_> {
     fn begin(&mut self, all: &mut Bursts, decodable: &mut Vec<u32>) {
         self.lists.fill(all);
+        self.touched.had.resize(all.left.len(), 0);
         self.missing.clear();
         let (table, left) = (self.table, all.left.as_slice());
         // Most schemes have one number of bursts.
@@ -372,31 +383,42 @@ impl Rule for Mean<'_> {
         }
     }
 
+    /// All bursts are taken away before those that are left are looked at: once in each slot, however many it loses.
     fn subtract(&mut self, all: &mut Bursts, decoded: &[u32], decodable: &mut Vec<u32>) {
         let Bursts { left, starts, slot_of, .. } = all;
         // As slices: a vector's place is read again after each number that is written.
         let (left, missing) = (left.as_mut_slice(), self.missing.as_mut_slice());
+        let Touched { slots: touched, had } = &mut *self.touched;
+        let had = &mut had[..left.len()];
+        touched.clear();
         for &packet in decoded {
             for &slot in slots_of(starts, slot_of, packet as usize) {
-                left[slot as usize].remove(packet);
-                let left = left[slot as usize];
-                if left.bursts() == 0 {
-                    continue;
+                let left = &mut left[slot as usize];
+                if had[slot as usize] == 0 {
+                    had[slot as usize] = left.bursts();
+                    touched.push(slot);
                 }
-                let gain = self.table[left.bursts() as usize] - self.table[left.bursts() as usize + 1];
-                let mut inform = |packet: u32| {
-                    let missing = &mut missing[packet as usize];
-                    let before = std::mem::replace(missing, *missing - gain);
-                    if before > 0 && before <= gain {
-                        decodable.push(packet);
-                    }
-                };
-                if left.bursts() == 1 {
-                    inform(left.alone());
-                } else {
-                    // Decoded ones gain as well, which no longer matters.
-                    self.lists.packets_in(slot).for_each(inform);
+                left.remove(packet);
+            }
+        }
+        for &slot in touched.iter() {
+            let (left, had) = (left[slot as usize], std::mem::take(&mut had[slot as usize]));
+            if left.bursts() == 0 {
+                continue;
+            }
+            let gain = self.table[left.bursts() as usize] - self.table[had as usize];
+            let mut inform = |packet: u32| {
+                let missing = &mut missing[packet as usize];
+                let before = std::mem::replace(missing, *missing - gain);
+                if before > 0 && before <= gain {
+                    decodable.push(packet);
                 }
+            };
+            if left.bursts() == 1 {
+                inform(left.alone());
+            } else {
+                // Decoded ones gain as well, which no longer matters.
+                self.lists.packets_in(slot).for_each(inform);
             }
         }
     }

@@ -153,6 +153,32 @@ impl RandomFrame {
         true
     }
 
+    /// As [`RandomFrame::add`] for one packet after the other, as long as there is room and `goes_on` wants it: asked
+    /// at first, and after each packet that was added, with whether one was.
+    #[inline(always)]
+    pub fn add_while(&mut self, columns: &mut Columns, rng: &mut dyn Rng, mut goes_on: impl FnMut(bool) -> bool) {
+        if !goes_on(false) {
+            return;
+        }
+        let RandomLayout { timeslots, block_slots, one_amplifier } = self.layout;
+        match (&self.degrees, &self.receiver) {
+            // A block that has a slot in each column has room where the terminal has columns left.
+            (&Degrees::Fixed(bursts), Receiver::Equal(_))
+                if one_amplifier && block_slots >= timeslots && columns.are_few() && self.blocks > 0 =>
+            {
+                while columns.free() >= bursts {
+                    let mut digits = Digits::new(rng);
+                    let block = digits.below(self.blocks);
+                    self.place_in_few_columns(block, bursts, columns, digits);
+                    if !goes_on(true) {
+                        break;
+                    }
+                }
+            }
+            _ => while self.add(columns, rng) && goes_on(true) {},
+        }
+    }
+
     fn choose_block(&self, columns: &Columns, bursts: u32, digits: &mut Digits<'_>) -> Option<u32> {
         if self.blocks == 0 {
             return None;
@@ -197,6 +223,15 @@ impl RandomFrame {
         let column_of = &self.column_of[(first % timeslots) as usize..][..block_slots as usize];
         let (slots, mut count) = self.bursts.push_packet(bursts);
         columns.draw_slots(first, column_of, slots, &mut digits, |slot| count.add(slot));
+    }
+
+    #[inline(always)]
+    fn place_in_few_columns(&mut self, block: u32, bursts: u32, columns: &mut Columns, mut digits: Digits<'_>) {
+        let RandomLayout { timeslots, block_slots, .. } = self.layout;
+        let first = block * block_slots;
+        let column_of = &self.column_of[(first % timeslots) as usize..][..block_slots as usize];
+        let (slots, mut count) = self.bursts.push_packet(bursts);
+        columns.draw_few(first, column_of, slots, &mut digits, |slot| count.add(slot));
     }
 
     fn place_in_any_slots(&mut self, block: u32, bursts: u32, mut digits: Digits<'_>) {

@@ -105,13 +105,21 @@ fn draw_spectrum(tables: &BandTables, normals: &mut Normals, data: &mut Complexe
 }
 
 fn amplitudes(deviations: &[f64], normals: &mut Normals, re: &mut [f64], im: &mut [f64]) {
-    let mut draws = [[0.0; 2]; 64];
-    let out = re.chunks_mut(draws.len()).zip(im.chunks_mut(draws.len()));
-    for (deviations, (re, im)) in deviations.chunks(draws.len()).zip(out) {
-        let draws = &mut draws[..deviations.len()];
-        normals.fill(draws.as_flattened_mut());
-        for ((deviation, draw), (re, im)) in deviations.iter().zip(draws).zip(re.iter_mut().zip(im)) {
+    let (mut place, amplitudes) = (0, deviations.len());
+    let (re, im) = (&mut re[..amplitudes], &mut im[..amplitudes]);
+    while place < amplitudes {
+        let (draws, rest) = normals.run(2 * (amplitudes - place)).as_chunks::<2>();
+        let last = rest.first().copied();
+        let upto = place + draws.len();
+        let out = re[place..upto].iter_mut().zip(&mut im[place..upto]);
+        for ((deviation, draw), (re, im)) in deviations[place..upto].iter().zip(draws).zip(out) {
             (*re, *im) = (deviation * draw[0], deviation * draw[1]);
+        }
+        place = upto;
+        if let Some(draw) = last {
+            // The run ends within a pair.
+            (re[place], im[place]) = (deviations[place] * draw, deviations[place] * normals.draw());
+            place += 1;
         }
     }
 }

@@ -20,7 +20,7 @@ use super::proxy::Proxy;
 use super::run::World;
 use super::schedule::{Machine, Schedule};
 use super::scripts::Scripts;
-use crate::packet::{Route, Way};
+use crate::packet::{Packets, Route, Way};
 use crate::plan::{FlowPlan, PathPlan, PepPlan, Plan, channel_streams};
 use crate::record::recorder::Recorder;
 use crate::record::series::Series;
@@ -65,6 +65,7 @@ pub(crate) fn build(plan: &Plan, seed: u64, scripts: &mut dyn Scripts) -> Result
         now: Time::ZERO,
         network,
         ledger: Ledger::new(recorder),
+        arrived: Packets::no_payload(),
         applications,
         kinds,
         flows,

@@ -27,15 +27,17 @@ impl Ledger {
         id
     }
 
-    /// A packet arrives at the other end of its connection: the endpoint there, and what it carries.
+    /// A packet arrives at the other end of its connection: the endpoint there, and when it was sent. What it carries
+    /// is exchanged for `payload`.
     #[inline]
-    pub(super) fn deliver(&mut self, now: Time, id: u32) -> (EndpointId, Payload) {
+    pub(super) fn deliver(&mut self, now: Time, id: u32, payload: &mut Box<Payload>) -> (EndpointId, Time) {
         let packet = self.packets.get(id);
         let endpoint = EndpointId { connection: packet.connection, way: packet.way.back() };
         self.recorder.delivered(now, packet);
-        let payload = self.packets.take_payload(id);
+        let sent = packet.sent;
+        self.packets.take_payload(id, payload);
         self.packets.release(id);
-        (endpoint, payload)
+        (endpoint, sent)
     }
 
     /// A packet is lost.

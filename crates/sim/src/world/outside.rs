@@ -61,9 +61,9 @@ impl World {
         self.schedule.quiet_until()
     }
 
-    /// A packet arrived at an external end.
-    pub(super) fn leave(&mut self, now: Time, endpoint: EndpointId, payload: &Payload) {
-        if let Payload::External(external) = payload {
+    /// The packet that has arrived last came to an external end.
+    pub(super) fn leave(&mut self, now: Time, endpoint: EndpointId) {
+        if let Payload::External(external) = &*self.arrived {
             let flow = self.connections.site(endpoint.connection).flow;
             self.ledger.departures.delivered(now, flow, endpoint.way, external);
         }

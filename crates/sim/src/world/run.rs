@@ -22,6 +22,8 @@ pub(crate) struct World {
     pub(super) now: Time,
     pub(super) network: Network,
     pub(super) ledger: Ledger,
+    /// What the packet carries that has arrived last.
+    pub(super) arrived: Box<Payload>,
     pub(super) applications: Vec<Application>,
     pub(super) kinds: Vec<Kind>,
     pub(super) flows: Vec<Flow>,
@@ -108,13 +110,13 @@ impl World {
 
     /// A packet arrives at the other end of its connection, which answers, and whoever reads there.
     fn arrive(&mut self, now: Time, id: u32) {
-        let sent = self.ledger.packets.get(id).sent;
-        let (endpoint, payload) = self.ledger.deliver(now, id);
-        let (reader, advanced) = self.enter(now, endpoint, Input::Packet(&payload));
+        let World { connections, ledger, arrived, network, schedule, .. } = self;
+        let (endpoint, sent) = ledger.deliver(now, id, arrived);
+        let (reader, advanced) = connections.enter(now, endpoint, Input::Packet(arrived), ledger, network, schedule);
         match reader {
-            Reader::Application(number) if advanced => self.tell(now, number, endpoint, &payload, sent),
+            Reader::Application(number) if advanced => self.tell(now, number, endpoint, sent),
             Reader::Proxy(number) => self.relay(now, number, endpoint),
-            Reader::Outside => self.leave(now, endpoint, &payload),
+            Reader::Outside => self.leave(now, endpoint),
             Reader::Application(_) | Reader::Sink => {}
         }
     }
@@ -181,14 +183,15 @@ impl World {
         flow.proxy.map_or(flow.connection, |proxy| self.proxies[proxy as usize].terrestrial)
     }
 
-    /// A packet, sent at `sent`, brought more for the application at `endpoint`; it may have something to say to that.
-    fn tell(&mut self, now: Time, number: u32, endpoint: EndpointId, payload: &Payload, sent: Time) {
+    /// The packet that has arrived last, sent at `sent`, brought more for the application at `endpoint`; it may have
+    /// something to say to that.
+    fn tell(&mut self, now: Time, number: u32, endpoint: EndpointId, sent: Time) {
         let EndpointId { connection, way } = endpoint;
         let bytes = self.connections.end(connection, way).delivered_bytes();
         let flow = self.connections.site(connection).flow;
         let application = &mut self.applications[number as usize];
         let (own, end) = (flow - application.first_flow, way.sender());
-        match payload {
+        match &*self.arrived {
             Payload::Udp(datagram) => application.source.handle_datagram(now, own, end, datagram.number, sent),
             Payload::Quic(packet) if !packet.datagrams().is_empty() => {
                 for number in packet.datagrams() {

@@ -150,7 +150,7 @@ impl TransportConfig {
 }
 
 /// What an IP packet carries, by the transport that made it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub enum Payload {
     /// A TCP segment.
     Tcp(Segment),
@@ -160,6 +160,27 @@ pub enum Payload {
     Quic(QuicPacket),
     /// A packet whose bytes are kept outside.
     External(ExternalPacket),
+}
+
+impl Clone for Payload {
+    fn clone(&self) -> Payload {
+        match self {
+            Payload::Tcp(segment) => Payload::Tcp(*segment),
+            Payload::Udp(datagram) => Payload::Udp(*datagram),
+            Payload::Quic(packet) => Payload::Quic(packet.clone()),
+            Payload::External(packet) => Payload::External(*packet),
+        }
+    }
+
+    /// In its place: a segment is long, and mostly has little in it.
+    #[inline]
+    fn clone_from(&mut self, source: &Payload) {
+        match (self, source) {
+            (Payload::Tcp(own), Payload::Tcp(segment)) => own.copy_from(segment),
+            (Payload::Udp(own), Payload::Udp(datagram)) => *own = *datagram,
+            (own, source) => *own = source.clone(),
+        }
+    }
 }
 
 impl Payload {

@@ -72,6 +72,21 @@ impl Segment {
         HEADERS + timestamps + sack + syn + accecn
     }
 
+    /// As an assignment; of SACK blocks and options that few segments have, only those that are there are copied.
+    #[inline]
+    pub fn copy_from(&mut self, other: &Segment) {
+        let &Segment { seq, ack, window, len, flags, ecn, timestamps, ref sack, ref syn, ref accecn } = other;
+        (self.seq, self.ack, self.window, self.len) = (seq, ack, window, len);
+        (self.flags, self.ecn, self.timestamps) = (flags, ecn, timestamps);
+        self.sack.copy_from(sack);
+        if syn.is_some() || self.syn.is_some() {
+            self.syn = *syn;
+        }
+        if accecn.is_some() || self.accecn.is_some() {
+            self.accecn = *accecn;
+        }
+    }
+
     /// Bytes that the header still has room for.
     pub fn option_room(&self) -> u32 {
         (HEADERS + MOST_OPTIONS).saturating_sub(self.header_bytes())
@@ -172,6 +187,14 @@ impl SackBlocks {
     #[inline]
     pub fn as_slice(&self) -> &[(u64, u64)] {
         &self.blocks[..self.len as usize]
+    }
+
+    #[inline]
+    fn copy_from(&mut self, other: &SackBlocks) {
+        self.len = other.len;
+        for (own, block) in self.blocks.iter_mut().zip(other.as_slice()) {
+            *own = *block;
+        }
     }
 
     /// Takes all blocks out.
