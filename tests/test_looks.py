@@ -38,6 +38,8 @@ SHORT: dict[str, dict[str, Any]] = {
     "leo-train": {"duration": "60 s"},
     "live": {"duration": "20 s"},
     "million-flows": {"flows.0.count": 200, "flows.1.count": 200, "flows.2.count": 10},
+    "quic-migration": {"duration": "30 s"},
+    "quic-outage": {"duration": "35 s"},
     "quic-web": {"duration": "20 s"},
     "starlink": {"duration": "20 s"},
     "tcp-users": {"duration": "20 s"},

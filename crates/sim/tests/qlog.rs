@@ -130,3 +130,37 @@ fn each_flow_has_logs_of_its_own_and_other_transports_have_none() {
     assert_eq!(logs[0].1[0]["trace"]["vantage_point"]["type"], "client");
     assert!(logged("tcp", &[SHORT, "record.qlog=true"]).1.is_empty());
 }
+
+/// The state that a controller of little to send is in, between those of much.
+#[test]
+fn an_application_with_little_to_send_is_told_of() {
+    let pages = "flows.0.traffic={kind=\"web\", requests=\"multiplexed\", reading=\"500 ms\"}";
+    let (_, logs) = logged("limited", &[QUIC, SHORT, pages, "record.qlog=true"]);
+    let (_, sender) = logs.last().unwrap();
+    let states = named(sender, "recovery:congestion_state_updated");
+    assert!(states.iter().any(|state| state["new"] == "application_limited"), "{states:?}");
+    assert!(states.windows(2).all(|pair| pair[0]["new"] == pair[1]["old"]), "{states:?}");
+    let (_, bulk) = logged("unlimited", &[QUIC, SHORT, "record.qlog=true"]);
+    let states = named(&bulk[1].1, "recovery:congestion_state_updated");
+    assert!(states.iter().filter(|state| state["new"] == "application_limited").count() <= 1, "{states:?}");
+}
+
+#[test]
+fn the_end_of_a_connection_is_logged_with_its_cause() {
+    let late = "path={kind=\"fixed\", delay=\"30 ms\", jitter={probability=0.5, extra=\"1 s\"}}";
+    let gaps = "flows.0.transport={kind=\"quic\", pacing=false, initial_window=10000}";
+    let wide = ["last_hop.rate=1 Gbit/s", "last_hop.scheduler.buffer=100 MB", "duration=5 s"];
+    let (_, logs) = logged("closed", &[&[gaps, late, "record.qlog=true"], &wide[..]].concat());
+    for ((_, log), owner) in logs.iter().zip(["local", "remote"]) {
+        let closed = named(log, "connectivity:connection_closed");
+        assert_eq!(closed.len(), 1, "{owner}");
+        assert_eq!((&closed[0]["owner"], &closed[0]["connection_code"]), (&owner.into(), &"internal_error".into()));
+        assert_eq!(closed[0]["trigger"], "error");
+        assert!(closed[0]["reason"].as_str().unwrap().contains("too many gaps"), "{closed:?}");
+    }
+    let idle = "flows.0.transport={kind=\"quic\", idle_timeout=\"1 s\"}";
+    let size = "flows.0.traffic={kind=\"bulk\", size=\"10 kB\"}";
+    let (_, logs) = logged("idle", &[idle, size, SHORT, "record.qlog=true"]);
+    let closed = named(&logs[0].1, "connectivity:connection_closed");
+    assert_eq!((&closed[0]["owner"], &closed[0]["trigger"]), (&"local".into(), &"idle_timeout".into()));
+}

@@ -19,7 +19,7 @@ pub use endpoint::udp::{UdpConfig, UdpEnd};
 pub use endpoint::{Act, Answer, Endpoint, Input, Kind, Payload, Service, Transport, TransportConfig, Wake};
 pub use external::ExternalPacket;
 pub use profile::Profile;
-pub use quic::{Content, Controllers, HandshakeMode, QuicPacket};
+pub use quic::{Client, Content, Controllers, Ended, HandshakeMode, Lifetime, QuicPacket, Resume};
 pub use state::CongestionState;
 pub use tcp::{
     AccEcnOption, AvoidanceCounts, ByteCounting, Connection, Cookie, Counters, DelayedAck, Dupthresh, EcnMode,

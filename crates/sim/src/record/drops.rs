@@ -27,6 +27,8 @@ pub(crate) enum PathLoss {
     Measured,
     /// Another satellite served the user when it came to the one that it was sent to.
     Handover,
+    /// It was sent to an address that the user no longer had.
+    Address,
 }
 
 /// A cause of loss.
@@ -83,7 +85,7 @@ causes! {
     LastHop(L::Handover) => "handover", "in the last hop at a handover", "lost_handover"
         ("at handovers", "Packets with data lost because another satellite took over the user while they were on their way to the \
           old one, waited there, or were half decoded (in `conservation`, the first are `path_handover`, the others \
-          `handover`).");
+          `handover`), or because they were sent to an address that the user no longer had (`old_address`).");
     ReturnLink(R::Collision) => "collision", "collision on the return link", "lost_collision"
         ("in collisions", "Packets with data of which a part collided on the return link.");
     Path(P::Measured) => "path_loss", "lost on the path", "lost_on_path"
@@ -91,6 +93,7 @@ causes! {
           at that instant.");
     Path(P::Overflow) => "path_overflow", "full queue of a link of the path", "lost_overflow";
     Path(P::Handover) => "path_handover", "on the path at a handover", "lost_handover";
+    Path(P::Address) => "old_address", "sent to an address that the user no longer had", "lost_handover";
     ReturnLink(R::Overflow) => "return_overflow", "full queue of a terminal", "lost_overflow";
 }
 

@@ -1,7 +1,7 @@
 //! The columns of flows: name, meaning, label, and how each is made.
 
 use traffic::{Experience, GameReport, LiveReport, VideoReport, VoiceQuality, WebReport};
-use transport::Counters;
+use transport::{Counters, Ended, Lifetime};
 use units::{Duration, Time};
 
 use super::drops::Lost;
@@ -29,6 +29,8 @@ pub(crate) struct FlowFacts<'a> {
     pub(crate) voice: Option<VoiceQuality>,
     pub(crate) web: Option<WebReport>,
     pub(crate) experience: Experience,
+    /// Of both ends, where the transport may end connections.
+    pub(crate) lifetimes: Option<[&'a Lifetime; 2]>,
     pub(crate) pep: Option<PepSummary>,
 }
 
@@ -53,6 +55,21 @@ impl FlowFacts<'_> {
         let played = self.experience.game.and_then(|game| game.mos);
         let viewed = self.viewer(|video| video.mos, |live| live.mos).flatten();
         self.voice.map(|voice| voice.mos).or(viewed).or(played)
+    }
+
+    /// The larger count of the two ends.
+    fn most(&self, count: fn(&Lifetime) -> u64) -> Option<u64> {
+        self.lifetimes?.into_iter().map(count).max()
+    }
+
+    /// The first end of a connection by its library, as the end knew that learned it first.
+    fn first_end(&self) -> Option<&Ended> {
+        self.lifetimes?.into_iter().filter_map(|end| end.ended.as_ref()).min_by_key(|ended| ended.at)
+    }
+
+    fn resumption_s(&self) -> Option<f64> {
+        let [sender, receiver] = self.lifetimes?;
+        mean_s(sender.resumption + receiver.resumption, sender.resumptions + receiver.resumptions)
     }
 
     /// From its opening to `to`, if both are known.
@@ -206,6 +223,21 @@ flow_columns! {
             |f| f.since_opening(Some(f.record.last_delivery).filter(|_| f.closed));
         /// The congestion window, averaged over the time for which goodput is measured.
         "Mean window" cwnd_mean_packets: Option<f64> = |f| f.record.window.mean(f.end);
+        /// Connections of [QUIC](quic.md#when-a-connection-ends) that ended before the application closed them, by an
+        /// idle time-out or an error.
+        [optional] "Connections ended" ended_connections: Option<u64> = |f| f.most(|end| end.ends);
+        /// Why the first of them did: `idle-timeout`, `replaced` (the client had opened another), or an error of RFC
+        /// 9000 section 20.1 such as `internal-error`.
+        [optional] end_cause: Option<String> = |f| Some(f.first_end()?.cause.clone());
+        /// Time from the opening of the flow to that end.
+        [optional] "First end of a connection" ended_after_s: Option<f64> =
+            |f| f.since_opening(Some(f.first_end()?.at));
+        /// Connections that the client opened after one had ended.
+        [optional] "Connections reopened" reopened_connections: Option<u64> = |f| f.most(|end| end.reopened);
+        /// Mean time from the opening of such a connection to the first data that arrive at the client.
+        [optional] "Time to resume" resumption_s: Option<f64> = |f| f.resumption_s();
+        /// New addresses of the client that the server of a QUIC connection has validated (RFC 9000 section 9).
+        [optional] "Migrations" migrations: Option<u64> = |f| f.most(|end| end.migrations);
         /// The data of `goodput_bps`.
         "Data delivered" delivered_bytes: u64 = |f| f.delivered_bytes;
         /// How the score of a call comes about; only for voice.

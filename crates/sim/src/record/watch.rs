@@ -42,6 +42,8 @@ pub(crate) enum What {
     Halt,
     /// One does again.
     Resume,
+    /// The path begins at another gateway, and users get other addresses.
+    Gateway,
     /// A timer of a flow's sender expired and it sends again what it takes for lost.
     Timeout,
     /// A packet is lost.
@@ -69,6 +71,7 @@ impl What {
             What::HandOver => ("handover", None),
             What::Halt => ("outage", None),
             What::Resume => ("resumed", None),
+            What::Gateway => ("gateway", None),
             What::Timeout => ("timeout", None),
             What::Lost(loss) => ("lost", Some(loss.name())),
         }

@@ -1,5 +1,6 @@
 //! From a checked scenario to a world at rest.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use access::ReturnLink;
@@ -53,13 +54,16 @@ pub(crate) fn build(plan: &Plan, seed: u64, scripts: &mut dyn Scripts) -> Result
         last_hop,
         return_link: return_link(plan, &streams),
     };
-    let network = Network::new(vec![Place::new(0, parts, &mut schedule)], &mut schedule);
+    let mut network = Network::new(vec![Place::new(0, parts, &mut schedule)], &mut schedule);
     let sampler = schedule.add(Machine::Sampler);
     let Flows { applications, kinds, flows, connections, proxies } = flows(plan, &streams, &mut schedule, scripts)?;
     let record = &config.record;
     let series = record.series.then(|| Series::new(record.interval, record.most_samples(flows.len()), flows.len()));
     let listeners = flows.iter().map(|flow| config.flows[flow.kind as usize].traffic.entry().listener());
     let recorder = Recorder::new(listeners, series);
+    let places = flows.iter().filter(|flow| kinds[flow.kind as usize].protocol.follows_gateways());
+    let places: BTreeSet<u32> = places.map(|flow| kinds[flow.kind as usize].place).collect();
+    places.into_iter().for_each(|place| network.place(place).follow_gateways());
     let mut world = World {
         schedule,
         now: Time::ZERO,
@@ -223,6 +227,7 @@ impl Flows {
             payload_bytes: kind.protocol.payload_bytes(),
             routes: [Way::Forward, Way::Backward].map(|way| Route::over_satellites(way, kind.upload)),
             delay: Duration::ZERO,
+            address: 0,
         };
         let relay = Reader::Proxy(self.proxies.len() as u32);
         let readers = [if proxy.is_some() { relay } else { reader }, reader];

@@ -13,6 +13,7 @@ use super::log::Log;
 use super::network::{Network, Site};
 use super::schedule::{Machine, Schedule};
 use crate::packet::{EndpointId, Packet, Route, Way, digest_word};
+use crate::record::drops::{Loss, PathLoss};
 use crate::record::series::FlowSample;
 
 /// The two endpoints of a connection.
@@ -116,11 +117,31 @@ impl Connections {
         &self.all[connection as usize].ends[way as usize]
     }
 
-    /// Opens a connection from the end whose packets go `way`.
-    pub(super) fn open(&mut self, now: Time, connection: u32, way: Way) {
+    /// Opens a connection whose application stands at the end whose packets go `way`: the end that opens it, which is
+    /// to be entered then.
+    pub(super) fn open(&mut self, now: Time, connection: u32, way: Way) -> Way {
+        let Connection { site, ends } = &self.all[connection as usize];
+        let way = if ends[way as usize].protocol.opens_at_user() { site.of_user() } else { way };
         self.act(now, EndpointId { connection, way }, Act::Open);
         self.act(now, EndpointId { connection, way: way.back() }, Act::Accept);
         self.recall(connection, way);
+        way
+    }
+
+    /// The users of a place get other addresses: the ends that take notice, which are to be entered then.
+    pub(super) fn change_addresses(&mut self, now: Time, place: u32) -> Vec<EndpointId> {
+        let mut changed = Vec::new();
+        for (connection, Connection { site, ends }) in (0..).zip(&mut self.all) {
+            let way = site.of_user();
+            if site.place == place
+                && site.route(way) == Route::Uplink
+                && ends[way as usize].protocol.change_address(now)
+            {
+                site.address += 1;
+                changed.push(EndpointId { connection, way });
+            }
+        }
+        changed
     }
 
     /// The end that opens is told what its host knows of the other from the newest connection that knows something.
@@ -174,11 +195,15 @@ impl Connections {
         let answer = end.protocol.handle(now, input, &mut move |payload, copy| {
             let Site { flow, user, class, .. } = *at;
             let (bytes, word) = (payload.wire_bytes(), digest_word(payload, way));
+            let stale = route == Route::Downlink && payload.address() != at.address;
             let id = packets.send(
                 Packet { payload, sent: now, flow, user, class, connection, number: 0, copy, bytes, word, way, route },
                 || peer.protocol.has_received(payload.sequence()),
             );
-            out.send(now, id, bytes, route, at, packets);
+            match stale {
+                true => packets.lose(now, id, Loss::Path(PathLoss::Address)),
+                false => out.send(now, id, bytes, route, at, packets),
+            }
             *any = true;
         });
         if let Some(log) = &mut end.log {

@@ -31,6 +31,8 @@ pub(super) struct Site {
     pub(super) routes: [Route; 2],
     /// The delay of a terrestrial route.
     pub(super) delay: Duration,
+    /// How often the user's address has changed.
+    pub(super) address: u32,
 }
 
 impl Site {
@@ -38,6 +40,11 @@ impl Site {
     #[inline]
     pub(super) fn route(&self, way: Way) -> Route {
         self.routes[way as usize]
+    }
+
+    /// The way of the packets that the user sends, of a connection over the satellites.
+    pub(super) fn of_user(&self) -> Way {
+        if self.routes[Way::Forward as usize] == Route::Uplink { Way::Forward } else { Way::Backward }
     }
 }
 

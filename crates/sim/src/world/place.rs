@@ -213,21 +213,31 @@ impl Place {
         id
     }
 
-    /// Another satellite serves the users from now on, or none does.
-    pub(super) fn hand_over(&mut self, now: Time, recorder: &mut Recorder) {
+    /// From now on [`Place::hand_over`] tells of other gateways, too.
+    pub(super) fn follow_gateways(&mut self) {
+        self.path.follow_gateways();
+    }
+
+    /// Another satellite serves the users from now on, or none does, or the path begins at another gateway: whether
+    /// that is so.
+    pub(super) fn hand_over(&mut self, now: Time, recorder: &mut Recorder) -> bool {
+        let mut has_moved = false;
         while let Some(event) = self.path.service.poll_event(now) {
             let what = match event {
                 Event::HandOver { .. } => What::HandOver,
                 Event::Halt => What::Halt,
                 Event::Resume => What::Resume,
+                Event::Gateway => What::Gateway,
             };
             recorder.happened(now, what, None);
             match event {
                 Event::HandOver { resume, transfer } => self.last_hop.hand_over(now, resume, transfer),
                 Event::Halt => self.last_hop.halt(now),
                 Event::Resume => self.last_hop.resume(now),
+                Event::Gateway => has_moved = true,
             }
         }
+        has_moved
     }
 
     /// Schedules the next handover.

@@ -203,6 +203,7 @@ impl World {
                 warnings.push(format!("no flow belongs to the class \"{}\" of the last hop", class.name));
             }
         }
+        warnings.extend(self.ended_connections(flows));
         // A browser may need fewer connections than it has.
         let spare = |id: u32| {
             let first = self.applications[self.flows[id as usize].application as usize].first_flow;
@@ -219,6 +220,24 @@ impl World {
             warnings.push(format!("{silent} of {} flows delivered nothing{hint}", flows.len()));
         }
         warnings
+    }
+
+    /// Connections that their library ended while data were left, if any did.
+    fn ended_connections(&self, flows: &[FlowSummary]) -> Option<String> {
+        let cut_off = |flow: &&FlowSummary| {
+            let ends = |way| self.connections.end(self.flows[flow.id as usize].connection, way).protocol().lifetime();
+            [Way::Forward, Way::Backward].into_iter().filter_map(ends).any(|end| end.is_cut_off)
+        };
+        let (first, count) = (flows.iter().find(cut_off)?, flows.iter().filter(cut_off).count());
+        let cause = match first.end_cause.as_deref()? {
+            "idle-timeout" => "idle-timeout: nothing arrived any more, and nobody opened another, as reopen does",
+            "internal-error" => {
+                "internal-error: more than 1,024 gaps in what had arrived, if receive_window lets them be"
+            }
+            other => other,
+        };
+        let (of, id, after) = (flows.len(), first.id, first.ended_after_s.unwrap_or(0.0));
+        Some(format!("{count} of {of} flows ended before their time, first flow {id} after {after:.1} s ({cause})"))
     }
 
     fn summarise(&self, id: u32, flow: &Flow, record: &FlowRecord) -> FlowSummary {
@@ -243,6 +262,10 @@ impl World {
             experience: self.application_of(id, flow).map_or_else(Default::default, |application| {
                 application.source.experience(self.now, [record.lost_packets(), record.lost_backward])
             }),
+            lifetimes: sender
+                .lifetime()
+                .zip(receiver.protocol().lifetime())
+                .map(|(sender, receiver)| [sender, receiver]),
             pep: flow.proxy.map(|proxy| self.summarise_proxy(&self.proxies[proxy as usize])),
         })
     }

@@ -103,8 +103,13 @@ impl World {
     }
 
     fn hand_over(&mut self, now: Time, place: u32) {
-        self.network.place(place).hand_over(now, &mut self.ledger.recorder);
+        let has_moved = self.network.place(place).hand_over(now, &mut self.ledger.recorder);
         self.leave_last_hop(now, place);
+        if has_moved {
+            for endpoint in self.connections.change_addresses(now, place) {
+                self.enter(now, endpoint, Input::Acted);
+            }
+        }
         self.network.place(place).schedule_service(&mut self.schedule);
     }
 
@@ -149,8 +154,8 @@ impl World {
         let first = self.applications[number as usize].first_flow;
         let mut acted = [0u64; 2];
         while let Some(act) = self.applications[number as usize].source.poll_action(now) {
-            self.carry_out(now, first + act.connection, act);
-            acted[Way::of(act.end) as usize] |= 1 << act.connection;
+            let way = self.carry_out(now, first + act.connection, act);
+            acted[way as usize] |= 1 << act.connection;
         }
         let application = &self.applications[number as usize];
         self.schedule.wake_at(application.machine, application.source.poll_timeout());
@@ -163,8 +168,9 @@ impl World {
             }
         }
     }
-    /// An application acts on one of its connections.
-    fn carry_out(&mut self, now: Time, flow: u32, act: traffic::Act) {
+
+    /// An application acts on one of its connections: the end that is to be entered.
+    fn carry_out(&mut self, now: Time, flow: u32, act: traffic::Act) -> Way {
         self.ledger.recorder.acted(now, flow, act.action == Action::Open);
         let (connection, way) = (self.connection_of(flow), Way::of(act.end));
         let act = match act.action {
@@ -175,6 +181,7 @@ impl World {
             Action::Close => Act::Close,
         };
         self.connections.act(now, EndpointId { connection, way }, act);
+        way
     }
 
     /// The connection that the application of a flow writes to.

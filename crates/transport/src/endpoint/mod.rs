@@ -26,7 +26,7 @@ use units::{Bytes, Ecn, FieldError, Time};
 
 use crate::congestion::FindControl;
 use crate::external::ExternalPacket;
-use crate::quic::QuicPacket;
+use crate::quic::{Lifetime, QuicPacket};
 use crate::tcp::{Counters, Flags, Info, PeerMemory, Segment};
 use crate::udp::Datagram;
 
@@ -124,6 +124,11 @@ pub trait Transport: Debug + Send + Sync {
         1
     }
 
+    /// Whether its ends take notice of another address of the user ([`Endpoint::change_address`]).
+    fn follows_gateways(&self) -> bool {
+        false
+    }
+
     /// An end at rest. `entropy` differs between the ends of a run. `holds_reads`: it keeps what arrives until that is
     /// read ([`Act::Read`]), which is asked only of a transport that has [`Transport::windows`].
     fn end(&self, entropy: u64, holds_reads: bool) -> Box<dyn Endpoint>;
@@ -213,6 +218,15 @@ impl Payload {
             Payload::Udp(datagram) => datagram.number,
             Payload::Quic(packet) => packet.sequence(),
             Payload::External(packet) => packet.number,
+        }
+    }
+
+    /// The number of the user's address in its IP header: how often that has changed before.
+    #[inline]
+    pub fn address(&self) -> u32 {
+        match self {
+            Payload::Quic(packet) => packet.address,
+            Payload::Tcp(_) | Payload::Udp(_) | Payload::External(_) => 0,
         }
     }
 
@@ -361,6 +375,21 @@ pub trait Endpoint: Send {
 
     /// Whether this end is done sending: the other end has confirmed that all has arrived, or no more datagrams follow.
     fn has_finished(&self) -> bool;
+
+    /// Whether it is the user's end that opens its connections, whichever end's application does.
+    fn opens_at_user(&self) -> bool {
+        false
+    }
+
+    /// The user at this end gets another address; whether this transport takes notice. If so it is entered then.
+    fn change_address(&mut self, _now: Time) -> bool {
+        false
+    }
+
+    /// What became of the connections, of a transport that may end them by itself.
+    fn lifetime(&self) -> Option<&Lifetime> {
+        None
+    }
 
     /// The next stream of many on which more has arrived in order since it was asked last, and all bytes that have
     /// arrived there.

@@ -61,6 +61,7 @@ mod end {
     use crate::congestion::FindControl;
     use crate::endpoint::{Act, Answer, Endpoint, Input, Payload, Told, Transport, Wake};
     use crate::quic::connection::{Connection, Settings};
+    use crate::quic::{Client, Lifetime};
     use crate::tcp::{Counters, Info};
 
     pub(super) fn build(config: QuicConfig) -> Arc<dyn Transport> {
@@ -87,6 +88,10 @@ mod end {
 
         fn payload_bytes(&self) -> u32 {
             self.settings.payload_bytes()
+        }
+
+        fn follows_gateways(&self) -> bool {
+            self.settings.config.migration.is_some()
         }
 
         fn end(&self, entropy: u64, _holds_reads: bool) -> Box<dyn Endpoint> {
@@ -149,7 +154,10 @@ mod end {
                 }
                 Input::Acted => {}
             }
-            connection.work();
+            connection.work(now);
+            if connection.reopen(now) {
+                connection.work(now);
+            }
             while let Some((packet, copy)) = connection.poll_transmit(now) {
                 send(&Payload::Quic(packet), copy);
             }
@@ -176,6 +184,18 @@ mod end {
 
         fn has_finished(&self) -> bool {
             self.connection.as_ref().is_some_and(|connection| connection.has_finished())
+        }
+
+        fn opens_at_user(&self) -> bool {
+            self.settings.config.client == Client::User
+        }
+
+        fn change_address(&mut self, now: Time) -> bool {
+            self.connection.as_mut().is_some_and(|connection| connection.change_address(now))
+        }
+
+        fn lifetime(&self) -> Option<&Lifetime> {
+            self.connection.as_ref().map(|connection| connection.lifetime())
         }
 
         fn poll_stream(&mut self) -> Option<(u32, u64)> {

@@ -20,6 +20,19 @@ pub struct QuicConfig {
     pub packet: Option<Bytes>,
     /// Whether a round trip passes before data do.
     pub handshake: HandshakeMode,
+    /// Which end is the client, who opens the connection.
+    pub client: Client,
+    /// Nothing arrives for so long, and the connection is over (RFC 9000 section 10.1); by default it waits for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_timeout: Option<Duration>,
+    /// How the application opens a connection after one that has ended; by default it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reopen: Option<HandshakeMode>,
+    /// Users get another address where the path moves to another gateway. With `true` the connection migrates: the
+    /// server validates the address and begins anew there (RFC 9000 section 9); with `false` the server refuses it, so
+    /// that nothing arrives any more. By default users keep their addresses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub migration: Option<bool>,
     /// Each write of the application is a datagram, which is not sent again (RFC 9221); without it, a byte stream.
     pub datagrams: bool,
     /// Congestion window at the start, in packets (RFC 9002 section 7.2).
@@ -66,6 +79,17 @@ pub enum HandshakeMode {
     ZeroRtt,
 }
 
+/// Which end is the client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Client {
+    /// The end whose application opens: the server's of downloads, the user's of web pages.
+    #[default]
+    Opener,
+    /// The user's end, always.
+    User,
+}
+
 impl Default for QuicConfig {
     fn default() -> QuicConfig {
         QuicConfig {
@@ -73,6 +97,10 @@ impl Default for QuicConfig {
             controllers: Controllers::Own,
             packet: None,
             handshake: HandshakeMode::OneRtt,
+            client: Client::Opener,
+            idle_timeout: None,
+            reopen: None,
+            migration: None,
             datagrams: false,
             initial_window: 10,
             pacing: true,
@@ -91,6 +119,10 @@ pub(crate) const LEAST_PACKET: u32 = 1_200 + units::IPV4_UDP_HEADER_BYTES;
 pub(crate) const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 /// RFC 9000 section 18.2: 2^14 ms.
 const MOST_ACK_DELAY: Duration = Duration::from_millis(1 << 14);
+
+/// The idle time-outs that are possible.
+const LEAST_IDLE: Duration = Duration::from_millis(10);
+const MOST_IDLE: Duration = Duration::from_secs(86_400);
 
 impl QuicConfig {
     /// Refuses values that no connection can work with.
@@ -123,7 +155,27 @@ impl QuicConfig {
             let message = format!("{window} is not from {} to {}", Bytes::new(1 << 14), Bytes::new(1 << 32));
             return Err(FieldError::new("receive_window", message));
         }
+        self.check_lifetime()?;
         self.check_congestion()
+    }
+
+    fn check_lifetime(&self) -> Result<(), FieldError> {
+        let allowed = LEAST_IDLE..=MOST_IDLE;
+        if let Some(idle) = self.idle_timeout.filter(|idle| !allowed.contains(idle)) {
+            let message = format!("{idle} is not from {LEAST_IDLE} to {MOST_IDLE}");
+            return Err(FieldError::new("idle_timeout", message));
+        }
+        if self.idle_timeout.is_none() && (self.reopen.is_some() || self.migration == Some(false)) {
+            let because = if self.reopen.is_some() { "reopen" } else { "migration = false" };
+            let message = format!("{because} needs one, as \"10 s\": without it no end learns that nothing arrives");
+            return Err(FieldError::new("idle_timeout", message));
+        }
+        if self.migration.is_some() && self.client != Client::User {
+            let message = "the address of a client may change, not that of a server (RFC 9000 section 9): migration \
+                           needs client = \"user\"";
+            return Err(FieldError::new("client", message));
+        }
+        Ok(())
     }
 
     fn check_congestion(&self) -> Result<(), FieldError> {

@@ -1,26 +1,24 @@
-//! One end of a connection of the library: its clock, its packets, its streams.
+//! One end of the connections of a flow: their clock, their packets, their streams.
+
+mod life;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use noq_proto::{
-    AckFrequencyConfig, ClientConfig, Connection as Noq, ConnectionHandle, ConnectionId, DatagramEvent, Dir,
-    EcnCodepoint, Endpoint, EndpointConfig, Event, FourTuple, ServerConfig, Side, StreamEvent, StreamId,
-    TransportConfig, VarInt,
-};
+use noq_proto::{Connection as Noq, DatagramEvent, Dir, EcnCodepoint, Event, FourTuple, Side, StreamEvent, StreamId};
 use units::{Duration, Ecn, IPV4_UDP_HEADER_BYTES, Time};
 
-use super::clock::{Clock, theirs};
-use super::config::{HandshakeMode, MAX_ACK_DELAY, QuicConfig};
+use super::clock::Clock;
+use super::config::{Client, HandshakeMode, QuicConfig};
 use super::controller::{Core, Facts, Shared};
-use super::frames::{self, CID_LEN, Visitor};
-use super::handshake::{Handshakes, NoKey};
-use super::identifiers::{Identifiers, NoTime, mix};
-use super::packet::{Content, QuicPacket, place, stream_and_offset};
+use super::frames::{self, CID_LEN};
+use super::library::{self, Library, Start, address, number_of};
+use super::lifetime::{Lifetime, Resume};
+use super::packet::{Content, QuicPacket, stream_and_offset};
 use super::qlog::{Heading, Qlog};
-use super::received::Received;
+use super::streams::{Arrived, FIRST, Incoming, Outgoing, Sending, Stream, id_of, stream_of};
 use crate::state::CongestionState;
 use crate::tcp::{Counters, Info, State};
 
@@ -49,164 +47,73 @@ pub(crate) struct Connection {
     settings: Arc<Settings>,
     side: Side,
     clock: Clock,
-    endpoint: Endpoint,
-    live: Option<(ConnectionHandle, Noq)>,
+    entropy: u64,
+    library: Library,
     control: Shared,
     ledger: Sending,
-    arrived: BTreeMap<u64, Received>,
+    arrived: Arrived,
     streams: BTreeMap<u64, Stream>,
     /// Streams on which more has arrived than the application was told, and how much in all.
     grown: BTreeMap<u64, u64>,
     /// Datagrams written before the connection could take them.
     waiting: Vec<u32>,
+    /// One past the streams that the client has opened.
+    opened: u64,
     counters: Counters,
     delivered: u64,
     numbers: u64,
     established: bool,
     /// The library has ended it before its time.
-    broken: bool,
+    over: bool,
+    lifetime: Lifetime,
+    /// Of a connection after the first.
+    resume: Option<Arc<Resume>>,
+    /// The number of its own address, which only a user changes.
+    own_address: u32,
+    /// The number of the other end's address that is to be validated, and the answers to challenges until then.
+    validating: Option<(u32, u64)>,
+    /// The number of the other end's address.
+    other_address: u32,
     /// Where the library writes.
     buffer: Vec<u8>,
     scratch: Vec<u8>,
 }
 
-/// What the application does with one stream, at this end.
-#[derive(Debug, Default)]
-struct Stream {
-    id: Option<StreamId>,
-    unwritten: u64,
-    for_ever: bool,
-    closes: bool,
-    closed: bool,
-    /// The other end has confirmed that all has arrived.
-    finished: bool,
-    /// All that the other end sends has arrived.
-    ended: bool,
-    /// Bytes that have arrived here in order.
-    delivered: u64,
-}
-
-/// What was sent, to tell what is sent again.
-#[derive(Debug, Default)]
-struct Sending {
-    /// Of each stream, the end of what was sent.
-    ends: BTreeMap<u64, u64>,
-    /// How often the data at a place were sent again.
-    copies: BTreeMap<u64, u32>,
-    datagrams: u64,
-}
-
-/// What a packet that is being sent holds.
-struct Outgoing<'a> {
-    sending: &'a mut Sending,
-    content: Content,
-    copy: u32,
-    data_bytes: u64,
-}
-
-impl Visitor for Outgoing<'_> {
-    fn stream(&mut self, id: u64, offset: u64, len: u64) {
-        self.data_bytes += len;
-        if len == 0 {
-            return;
-        }
-        let at = place(id, offset);
-        let end = self.sending.ends.entry(id).or_default();
-        let again = offset < *end;
-        *end = (*end).max(offset + len);
-        let copies = again.then(|| {
-            let copies = self.sending.copies.entry(at).or_default();
-            *copies += 1;
-            *copies
-        });
-        if self.content == Content::None {
-            self.content = Content::Stream(at);
-            self.copy = copies.unwrap_or(0);
-        }
-    }
-
-    fn datagram(&mut self) {
-        let number = self.sending.datagrams;
-        self.sending.datagrams += 1;
-        match &mut self.content {
-            Content::Datagrams { count, .. } => *count += 1,
-            content => *content = Content::Datagrams { first: number, count: 1 },
-        }
-    }
-}
-
-/// What a packet that arrives holds.
-struct Incoming<'a> {
-    arrived: &'a mut BTreeMap<u64, Received>,
-    marked: Option<u64>,
-}
-
-impl Visitor for Incoming<'_> {
-    fn stream(&mut self, id: u64, offset: u64, len: u64) {
-        self.arrived.entry(id).or_default().add(offset, offset + len);
-    }
-
-    fn datagram(&mut self) {}
-
-    fn marks(&mut self, marked: u64) {
-        self.marked = Some(marked);
-    }
-}
-
 /// The bytes of applications, which nobody looks at.
 static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
-/// The first stream that the client opens, of which each direction is the byte stream of a flow.
-const FIRST: u64 = 0;
-/// What a sender buffers at most, beside the window of the receiver.
-const SEND_WINDOW: u64 = 64 << 20;
 
 impl Connection {
     /// An end of a connection; `opens`: the other end accepts it. `entropy` differs between the ends of a run.
     pub fn new(settings: Arc<Settings>, now: Time, entropy: u64, opens: bool) -> Connection {
         let clock = Clock::new();
-        let facts = Facts { config: settings.config.clone(), mtu: settings.mtu(), entropy, clock };
-        let control = Shared::new(Core::new(facts));
-        let transport = Arc::new(transport_config(&settings, control.clone()));
-        let handshakes = Arc::new(Handshakes { resumes: settings.config.handshake == HandshakeMode::ZeroRtt });
-        let mut endpoint = EndpointConfig::new(Arc::new(NoKey));
-        let mut seed = [0; 32];
-        for (chunk, word) in seed.chunks_mut(8).zip(1..) {
-            chunk.copy_from_slice(&mix(entropy ^ word).to_le_bytes());
-        }
-        endpoint.rng_seed(Some(seed));
-        endpoint.cid_generator(Arc::new(move || Box::new(Identifiers { next: entropy })));
-        endpoint.max_udp_payload_size(u16::MAX - 8).expect("a datagram may be as long as it can");
         let side = if opens { Side::Client } else { Side::Server };
-        let server = (!opens).then(|| {
-            let mut server = ServerConfig::new(handshakes.clone(), Arc::new(NoKey));
-            server.transport_config(Arc::clone(&transport)).time_source(Arc::new(NoTime));
-            Arc::new(server)
-        });
-        let mut endpoint = Endpoint::new(Arc::new(endpoint), server, true);
-        let live = opens.then(|| {
-            let mut client = ClientConfig::new(handshakes);
-            let first = ConnectionId::new(&mix(!entropy).to_be_bytes());
-            client.transport_config(transport).initial_dst_cid_provider(Arc::new(move || first));
-            let server = address(Side::Server);
-            endpoint.connect(clock.instant(now), client, server, "server").expect("its options were checked")
-        });
+        let control = controller(&settings, clock, entropy);
+        let resumes = settings.config.handshake == HandshakeMode::ZeroRtt;
+        let start = Start { settings: &settings, clock, now, entropy, side, resumes, server: 0 };
+        let library = Library::new(&start, control.clone());
         Connection {
             settings,
             side,
             clock,
-            endpoint,
-            live,
+            entropy,
+            library,
             control,
             ledger: Sending::default(),
-            arrived: BTreeMap::new(),
+            arrived: Arrived::default(),
             streams: BTreeMap::new(),
             grown: BTreeMap::new(),
             waiting: Vec::new(),
+            opened: FIRST,
             counters: Counters::default(),
             delivered: 0,
             numbers: 0,
             established: false,
-            broken: false,
+            over: false,
+            lifetime: Lifetime::default(),
+            resume: None,
+            own_address: 0,
+            validating: None,
+            other_address: 0,
             buffer: Vec::new(),
             scratch: Vec::new(),
         }
@@ -229,7 +136,7 @@ impl Connection {
     pub fn write_stream(&mut self, number: u32, bytes: u64) {
         let stream = self.streams.entry(id_of(number)).or_default();
         stream.unwritten += bytes;
-        stream.closes = true;
+        (stream.closes, stream.asks) = (true, true);
     }
 
     /// The next stream on which more has arrived since it was asked last, and all that has.
@@ -240,7 +147,7 @@ impl Connection {
 
     /// Keeps a log from now on, the beginning.
     pub fn keep_log(&mut self, now: Time) {
-        let log = Qlog::new(now, self.side, [address(self.side), address(!self.side)]);
+        let log = Qlog::new(now, self.side, [address(self.side, 0), address(!self.side, 0)]);
         self.control.core().log = Some(Box::new(log));
     }
 
@@ -257,8 +164,14 @@ impl Connection {
     /// A datagram of the other end arrives.
     pub fn handle_packet(&mut self, now: Time, packet: &QuicPacket) {
         self.counters.segments_received += 1;
+        match packet.connection().cmp(&self.number()) {
+            std::cmp::Ordering::Less => return, // of one that is over
+            std::cmp::Ordering::Equal => {}
+            std::cmp::Ordering::Greater => self.accept_again(now, packet),
+        }
         self.control.core().log_datagram(now, Heading::Received, packet.number, &packet.bytes);
-        let mut incoming = Incoming { arrived: &mut self.arrived, marked: None };
+        let names = self.resume.as_deref();
+        let mut incoming = Incoming { arrived: &mut self.arrived, names, marked: None };
         frames::read(&packet.bytes, &mut incoming);
         if let Some(marked) = incoming.marked {
             self.control.core().count_marks(marked);
@@ -270,28 +183,45 @@ impl Connection {
             Ecn::Ce => Some(EcnCodepoint::Ce),
         };
         let (instant, data) = (self.clock.instant(now), BytesMut::from(&packet.bytes[..]));
-        let path = FourTuple::new(address(!self.side), None);
-        match self.endpoint.handle(instant, path, ecn, data, &mut self.scratch) {
+        // Its own address is the one that the packet names, if it is the user.
+        let from = if self.own_address > 0 { 0 } else { packet.address };
+        let path = FourTuple::new(address(!self.side, from), None);
+        let Library { endpoint, live } = &mut self.library;
+        match endpoint.handle(instant, path, ecn, data, &mut self.scratch) {
             Some(DatagramEvent::ConnectionEvent(_, event)) => {
-                if let Some((_, connection)) = &mut self.live {
+                if let Some((_, connection)) = live {
                     connection.handle_event(event);
                 }
             }
-            Some(DatagramEvent::NewConnection(incoming)) if self.live.is_none() => {
-                let accepted = self.endpoint.accept(incoming, instant, &mut self.scratch, None);
-                self.live = Some(accepted.map_err(|error| error.cause).expect("its options were checked"));
+            Some(DatagramEvent::NewConnection(incoming)) if live.is_none() => {
+                let accepted = endpoint.accept(incoming, instant, &mut self.scratch, None);
+                *live = Some(accepted.map_err(|error| error.cause).expect("its options were checked"));
+                self.other_address = from;
             }
             // Repeated first packets, and what comes after the end.
-            Some(DatagramEvent::NewConnection(incoming)) => self.endpoint.ignore(incoming),
+            Some(DatagramEvent::NewConnection(incoming)) => endpoint.ignore(incoming),
             Some(DatagramEvent::Response(_)) | None => {}
         }
         self.scratch.clear();
+        if from > self.other_address || self.validating.is_some() {
+            self.follow(now, from);
+        }
+    }
+
+    /// Whether nothing is left to send or to arrive, as far as the client knows.
+    fn is_done(&self) -> bool {
+        !self.streams.is_empty() && self.streams.values().all(Stream::is_done) && self.waiting.is_empty()
+    }
+
+    /// What became of the connections.
+    pub fn lifetime(&self) -> &Lifetime {
+        &self.lifetime
     }
 
     /// The instant of [`Connection::poll_timeout`] has come.
     pub fn handle_timeout(&mut self, now: Time) {
         let instant = self.clock.instant(now);
-        if let Some((_, connection)) = &mut self.live
+        if let Some((_, connection)) = &mut self.library.live
             && connection.poll_timeout().is_some_and(|at| at <= instant)
         {
             connection.handle_timeout(instant);
@@ -301,54 +231,63 @@ impl Connection {
 
     /// When [`Connection::handle_timeout`] is due; [`Time::MAX`] for never.
     pub fn poll_timeout(&self) -> Time {
-        let library = self.live.as_ref().and_then(|(_, connection)| connection.poll_timeout());
+        let library = self.library.live.as_ref().and_then(|(_, connection)| connection.poll_timeout());
         library.map_or(Time::MAX, |at| self.clock.time(at)).min(self.control.core().timer())
     }
 
     /// Does what follows from what happened: takes what has arrived, and hands over what is to be written.
-    pub fn work(&mut self) {
-        let Connection { endpoint, live: Some((handle, connection)), .. } = self else { return };
+    pub fn work(&mut self, now: Time) {
+        let Library { endpoint, live: Some((handle, connection)) } = &mut self.library else { return };
         while let Some(event) = connection.poll_endpoint_events() {
             if let Some(event) = endpoint.handle_event(*handle, event) {
                 connection.handle_event(event);
             }
         }
-        while let Some(event) = self.live.as_mut().and_then(|(_, connection)| connection.poll()) {
+        while let Some(event) = self.library.live.as_mut().and_then(|(_, connection)| connection.poll()) {
             match event {
                 Event::Connected => self.established = true,
                 Event::Stream(StreamEvent::Opened { dir }) => {
                     while let Some(id) = self.noq().streams().accept(dir) {
-                        self.streams.entry(id.into()).or_default().id = Some(id);
-                        self.read(id);
+                        let name = self.name(id);
+                        self.streams.entry(name).or_default().id = Some(id);
+                        self.read(now, id);
                     }
                 }
-                Event::Stream(StreamEvent::Readable { id }) => self.read(id),
+                Event::Stream(StreamEvent::Readable { id }) => self.read(now, id),
                 Event::Stream(StreamEvent::Finished { id }) => {
-                    self.streams.entry(id.into()).or_default().finished = true;
-                    self.forget(id.into());
+                    let name = self.name(id);
+                    self.streams.entry(name).or_default().finished = true;
+                    self.forget(name);
                 }
                 Event::DatagramReceived => {
+                    self.lifetime.resume(now);
                     while let Some(datagram) = self.noq().datagrams().recv() {
                         self.delivered += datagram.len() as u64;
                     }
                 }
-                // The library ends one whose peer breaks a limit of its own, as that on gaps in a stream.
-                Event::ConnectionLost { .. } => self.broken = true,
+                // By an idle time-out, or as the peer breaks a limit of the library, as that on gaps in a stream.
+                // It may say so again with each packet that follows.
+                Event::ConnectionLost { reason } if !self.over => self.end(library::ended(now, &reason)),
                 _ => {}
             }
         }
-        if !self.broken {
+        if !self.over {
             self.write_streams();
             self.write_datagrams();
         }
     }
 
     fn noq(&mut self) -> &mut Noq {
-        &mut self.live.as_mut().expect("asked where there is one").1
+        &mut self.library.live.as_mut().expect("asked where there is one").1
+    }
+
+    /// The name of a stream over all connections.
+    fn name(&self, id: StreamId) -> u64 {
+        stream_of(self.resume.as_deref(), id.into())
     }
 
     /// Takes what has arrived in order on a stream.
-    fn read(&mut self, id: StreamId) {
+    fn read(&mut self, now: Time, id: StreamId) {
         let mut stream = self.noq().recv_stream(id);
         let Ok(mut chunks) = stream.read(true) else { return };
         let (mut bytes, mut ended) = (0, false);
@@ -363,14 +302,16 @@ impl Connection {
             }
         }
         let _ = chunks.finalize(); // everything is sent that there is, in any case
-        self.delivered += bytes;
-        let stream = self.streams.entry(id.into()).or_default();
+        let name = self.name(id);
+        let stream = self.streams.entry(name).or_default();
         stream.ended |= ended;
-        stream.delivered += bytes;
-        if bytes > 0 {
-            self.grown.insert(id.into(), stream.delivered);
+        let new = stream.read(bytes);
+        if new > 0 {
+            self.grown.insert(name, stream.delivered);
+            self.lifetime.resume(now);
         }
-        self.forget(id.into());
+        self.delivered += new;
+        self.forget(name);
     }
 
     /// Leaves a stream that is over both ways, but the first, which says that a connection is.
@@ -380,13 +321,24 @@ impl Connection {
         }
     }
 
+    /// Whether this end may open a stream: the client does, and the server its first where the client is the user, who
+    /// may have nothing to say.
+    fn may_open(&self) -> bool {
+        let config = &self.settings.config;
+        let mode = self.resume.as_ref().and(config.reopen).unwrap_or(config.handshake);
+        let opens = self.side == Side::Client || config.client == Client::User;
+        opens && (self.established || mode == HandshakeMode::ZeroRtt)
+    }
+
     fn write_streams(&mut self) {
-        let may_open =
-            self.side == Side::Client && (self.established || self.settings.config.handshake == HandshakeMode::ZeroRtt);
-        let (Some((_, connection)), true) = (&mut self.live, self.streams.values().any(Stream::waits)) else { return };
-        for stream in self.streams.values_mut().filter(|stream| stream.waits()) {
-            if stream.id.is_none() && may_open {
+        let (may_open, side) = (self.may_open(), self.side);
+        let waits = self.streams.values().any(Stream::waits);
+        let (Some((_, connection)), true) = (&mut self.library.live, waits) else { return };
+        for (name, stream) in self.streams.iter_mut().filter(|(_, stream)| stream.waits()) {
+            let opens = side == Side::Client || *name == FIRST && (stream.for_ever || stream.unwritten > 0);
+            if stream.id.is_none() && may_open && opens {
                 stream.id = connection.streams().open(Dir::Bi);
+                self.opened = self.opened.max(name + 4);
             }
             let Some(id) = stream.id else { continue };
             let mut sender = connection.send_stream(id);
@@ -396,6 +348,7 @@ impl Connection {
                 let Ok(written) = sender.write_chunks(&mut &mut [Bytes::from_static(&ZEROS[..most])][..]) else {
                     break;
                 };
+                stream.written += written as u64;
                 stream.unwritten -= if stream.for_ever { 0 } else { written as u64 };
             }
             if stream.closes && !stream.for_ever && stream.unwritten == 0 {
@@ -417,11 +370,11 @@ impl Connection {
     /// The next packet to send, and how often its data were sent before.
     pub fn poll_transmit(&mut self, now: Time) -> Option<(QuicPacket, u32)> {
         let instant = self.clock.instant(now);
-        let (_, connection) = self.live.as_mut()?;
+        let (_, connection) = self.library.live.as_mut()?;
         self.buffer.clear();
         let transmit = connection.poll_transmit(instant, NonZeroUsize::MIN, &mut self.buffer)?;
         let bytes = &self.buffer[..transmit.size];
-        let mut outgoing = Outgoing { sending: &mut self.ledger, content: Content::None, copy: 0, data_bytes: 0 };
+        let mut outgoing = Outgoing::new(&mut self.ledger, self.resume.as_ref());
         frames::read(bytes, &mut outgoing);
         let Outgoing { content, copy, data_bytes, .. } = outgoing;
         self.counters.segments_sent += 1;
@@ -435,7 +388,9 @@ impl Connection {
             .ecn
             .filter(|_| self.settings.config.ecn)
             .map_or(Ecn::NotEct, |_| self.settings.config.congestion.entry().marks().unwrap_or(Ecn::Ect0));
-        Some((QuicPacket { number, ecn, content, bytes: Arc::from(bytes) }, copy))
+        let address = if self.own_address > 0 { self.own_address } else { number_of(transmit.destination) };
+        let resume = self.resume.clone();
+        Some((QuicPacket { number, ecn, address, content, resume, bytes: Arc::from(bytes) }, copy))
     }
 
     /// Bytes that have arrived for the application in order, or by datagrams.
@@ -451,7 +406,7 @@ impl Connection {
     /// Whether the data at `sequence` have arrived.
     pub fn has_received(&self, sequence: u64) -> bool {
         let (stream, offset) = stream_and_offset(sequence);
-        self.arrived.get(&stream).is_some_and(|received| received.has(offset))
+        self.arrived.streams.get(&stream).is_some_and(|received| received.has(offset))
     }
 
     /// Whether both ends know of the connection.
@@ -491,7 +446,7 @@ impl Connection {
         let srtt = rtt.smoothed.unwrap_or(Duration::from_millis(333));
         let rto = srtt + (rtt.variation * 4).max(Duration::from_millis(1)) + self.settings.config.max_ack_delay;
         Info {
-            state: match (self.broken, self.established) {
+            state: match (self.over, self.established) {
                 (true, _) => State::Closed,
                 (false, true) => State::Established,
                 (false, false) => State::SynSent,
@@ -525,48 +480,6 @@ impl Connection {
     }
 }
 
-impl Stream {
-    /// Whether the application has something for the library.
-    fn waits(&self) -> bool {
-        self.for_ever || self.unwritten > 0 || self.closes && !self.closed
-    }
-}
-
-/// The identifier of the stream with this number, of those that the client opens (RFC 9000 section 2.1).
-fn id_of(number: u32) -> u64 {
-    u64::from(number) * 4
-}
-
-/// The address of a side, which nothing but the library sees.
-fn address(side: Side) -> core::net::SocketAddr {
-    core::net::SocketAddr::from(([10, 0, 0, if side == Side::Client { 1 } else { 2 }], 443))
-}
-
-fn transport_config(settings: &Settings, control: Shared) -> TransportConfig {
-    let Settings { config, .. } = settings;
-    let window = VarInt::try_from(config.receive_window.get()).expect("a window of at most 4 GiB");
-    let mut transport = TransportConfig::default();
-    transport
-        .congestion_controller_factory(Arc::new(control))
-        .enable_segmentation_offload(false)
-        .max_idle_timeout(None)
-        .initial_mtu(settings.mtu() as u16)
-        .mtu_discovery_config(None)
-        .receive_window(window)
-        .stream_receive_window(window)
-        .send_fairness(false) // one object after the other (RFC 9218 section 4.2)
-        .send_window(SEND_WINDOW.max(config.receive_window.get()))
-        .packet_threshold(config.packet_threshold)
-        .max_concurrent_bidi_streams(VarInt::from_u32(100))
-        .datagram_send_buffer_size(1 << 30)
-        .allow_spin(false);
-    if config.ack_every != 2 || config.max_ack_delay != MAX_ACK_DELAY {
-        let mut frequency = AckFrequencyConfig::default();
-        frequency
-            .ack_eliciting_threshold(VarInt::from_u32(config.ack_every - 1))
-            .max_ack_delay(Some(theirs(config.max_ack_delay)))
-            .reordering_threshold(VarInt::from_u32(config.packet_threshold - 1));
-        transport.ack_frequency_config(Some(frequency));
-    }
-    transport
+fn controller(settings: &Settings, clock: Clock, entropy: u64) -> Shared {
+    Shared::new(Core::new(Facts { config: settings.config.clone(), mtu: settings.mtu(), entropy, clock }))
 }

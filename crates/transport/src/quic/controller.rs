@@ -6,6 +6,7 @@
 //! threshold at once, and ends when a packet sent since has arrived (RFC 9002 section 7.3.2); persistent congestion
 //! (section 7.6) is TCP's time-out.
 
+use core::net::SocketAddr;
 use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,7 +18,8 @@ use units::{Duration, Time};
 
 use super::clock::Clock;
 use super::config::{Controllers, QuicConfig};
-use super::qlog::{Heading, Metrics, Qlog};
+use super::lifetime::Ended;
+use super::qlog::{Heading, Metrics, Migration, Qlog};
 use super::rate::{Ledger, Sent};
 use crate::congestion::{AckSample, Cause, Congestion, CongestionController, Event, Needs, Standard, Start};
 use crate::state::CongestionState;
@@ -49,6 +51,8 @@ pub(super) struct Core {
     pub reductions: u64,
     pub timeouts: u64,
     pub log: Option<Box<Qlog>>,
+    /// The library has a path for it already.
+    has_path: bool,
 }
 
 enum Control {
@@ -119,6 +123,45 @@ impl Core {
             reductions: 0,
             timeouts: 0,
             log: None,
+            has_path: false,
+        }
+    }
+
+    /// Goes on counting where the controller of the connection before has stopped.
+    pub fn follow(&mut self, before: &mut Core) {
+        let Rtt { samples, sum, .. } = before.rtt;
+        self.rtt = Rtt { samples, sum, ..Rtt::default() };
+        (self.reductions, self.timeouts) = (before.reductions, before.timeouts);
+        self.log = before.log.take();
+    }
+
+    /// The connection goes on over another path, of which nothing is known (RFC 9000 section 9.4).
+    pub fn begin_anew(&mut self) {
+        self.control = Control::new(&self.facts);
+        self.ledger = Ledger::new();
+        (self.news, self.recovery, self.prior, self.established) = (News::default(), None, None, false);
+        let Rtt { samples, sum, .. } = self.rtt;
+        self.rtt = Rtt { samples, sum, ..Rtt::default() };
+    }
+
+    /// Logs the beginning of a connection after the first; `addresses` as of [`Qlog::new`].
+    pub fn log_start(&mut self, now: Time, addresses: [SocketAddr; 2]) {
+        if let Some(log) = &mut self.log {
+            log.start(now, addresses);
+        }
+    }
+
+    /// Logs the end of the connection.
+    pub fn log_end(&mut self, ended: &Ended) {
+        if let Some(log) = &mut self.log {
+            log.end(ended);
+        }
+    }
+
+    /// Logs that the client goes to, or has come to, `address`.
+    pub fn log_migration(&mut self, now: Time, step: Migration, address: SocketAddr) {
+        if let Some(log) = &mut self.log {
+            log.migration(now, step, address);
         }
     }
 
@@ -129,8 +172,8 @@ impl Core {
         }
     }
 
-    /// Logs what has changed; `in_flight` bytes are on their way.
-    fn log_metrics(&mut self, now: Time, in_flight: u64) {
+    /// Logs what has changed; `in_flight` bytes are on their way, and the application may have had nothing to send.
+    fn log_metrics(&mut self, now: Time, in_flight: u64, app_limited: bool) {
         let Some(mut log) = self.log.take() else { return };
         let mtu = u64::from(self.facts.mtu);
         log.metrics(
@@ -152,7 +195,7 @@ impl Core {
             CongestionState::Open => "congestion_avoidance",
             _ => "recovery",
         };
-        log.state(now, state);
+        log.state(now, if app_limited && state != "recovery" { "application_limited" } else { state });
         self.log = Some(log);
     }
 
@@ -431,7 +474,13 @@ impl fmt::Debug for Shared {
 }
 
 impl ControllerFactory for Shared {
+    /// For the first path, or for one to another address, which the connection has moved to.
     fn build(self: Arc<Self>, _now: Instant, _current_mtu: u16) -> Box<dyn Controller> {
+        let mut core = self.core();
+        if std::mem::replace(&mut core.has_path, true) {
+            core.begin_anew();
+        }
+        drop(core);
         Box::new(Shared::clone(&self))
     }
 }
@@ -464,7 +513,7 @@ impl Controller for Shared {
         let at = core.facts.clock.time(now);
         core.end_acks(at, in_flight, app_limited);
         Shared::theirs(&mut core, |theirs| theirs.on_end_acks(now, in_flight, app_limited, largest));
-        core.log_metrics(at, in_flight);
+        core.log_metrics(at, in_flight, app_limited);
     }
 
     fn on_congestion_event(
@@ -534,12 +583,8 @@ impl Controller for Shared {
         metrics
     }
 
-    /// For a path that the connection has moved to: there it begins anew (RFC 9000 section 9.4).
+    /// For a path to another port of the same address, which is taken for the same (RFC 9000 section 9.4).
     fn clone_box(&self) -> Box<dyn Controller> {
-        let mut core = self.core();
-        core.control = Control::new(&core.facts);
-        (core.ledger, core.recovery, core.established) = (Ledger::new(), None, false);
-        drop(core);
         Box::new(self.clone())
     }
 

@@ -39,19 +39,30 @@ pub(super) struct Handshakes {
 }
 
 /// The keys of everything: they change nothing.
-pub(super) struct NoKey;
+#[derive(Clone, Copy, Default)]
+pub(super) struct NoKey {
+    /// Updates of the keys before (RFC 9001 section 6).
+    generation: u64,
+}
+
+impl NoKey {
+    fn tag(self, packet: u64) -> [u8; TAG] {
+        (u128::from(self.generation) << 64 | u128::from(packet)).to_be_bytes()
+    }
+}
 
 impl PacketKey for NoKey {
     // The tag is the packet's number: a cipher that authenticates takes it for its nonce (RFC 9001 section 5.3), so
-    // that a packet fails which came so late that its shortened number is read as another.
+    // that a packet fails which came so late that its shortened number is read as another. Beside it stands the
+    // generation of the keys: one fails, too, that came after its keys were left.
     fn encrypt(&self, _path: PathId, packet: u64, buf: &mut [u8], _header_len: usize) {
         let tag = buf.len() - TAG;
-        buf[tag..].copy_from_slice(&u128::from(packet).to_be_bytes());
+        buf[tag..].copy_from_slice(&self.tag(packet));
     }
 
     fn decrypt(&self, _: PathId, packet: u64, _header: &[u8], payload: &mut BytesMut) -> Result<(), CryptoError> {
         let tag = payload.len().checked_sub(TAG).ok_or(CryptoError)?;
-        if payload[tag..] != u128::from(packet).to_be_bytes() {
+        if payload[tag..] != self.tag(packet) {
             return Err(CryptoError);
         }
         payload.truncate(tag);
@@ -120,8 +131,8 @@ fn pair<K: ?Sized>(key: impl Fn() -> Box<K>) -> KeyPair<Box<K>> {
 
 fn keys() -> Keys {
     Keys {
-        header: pair(|| Box::new(NoKey) as Box<dyn HeaderKey>),
-        packet: pair(|| Box::new(NoKey) as Box<dyn PacketKey>),
+        header: pair(|| Box::new(NoKey::default()) as Box<dyn HeaderKey>),
+        packet: pair(|| Box::new(NoKey::default()) as Box<dyn PacketKey>),
     }
 }
 
@@ -159,12 +170,23 @@ struct Handshake {
     input: Vec<u8>,
     /// It was said that the peer's parameters are there.
     told: bool,
+    /// Updates of the keys.
+    generation: u64,
 }
 
 impl Handshake {
     fn start(side: Side, resumes: bool, own: &TransportParameters) -> Box<dyn Session> {
         let step = if side == Side::Client { Step::SendHello } else { Step::AwaitClient };
-        Box::new(Handshake { side, resumes, step, own: *own, peer: None, input: Vec::new(), told: false })
+        Box::new(Handshake {
+            side,
+            resumes,
+            step,
+            own: *own,
+            peer: None,
+            input: Vec::new(),
+            told: false,
+            generation: 0,
+        })
     }
 
     /// The parameters of the next message, if it is there whole.
@@ -206,7 +228,9 @@ impl Session for Handshake {
     }
 
     fn early_crypto(&self) -> Option<(Box<dyn HeaderKey>, Box<dyn PacketKey>)> {
-        self.resumes.then(|| (Box::new(NoKey) as Box<dyn HeaderKey>, Box::new(NoKey) as Box<dyn PacketKey>))
+        self.resumes.then(|| {
+            (Box::new(NoKey::default()) as Box<dyn HeaderKey>, Box::new(NoKey::default()) as Box<dyn PacketKey>)
+        })
     }
 
     fn early_data_accepted(&self) -> Option<bool> {
@@ -270,7 +294,9 @@ impl Session for Handshake {
     }
 
     fn next_1rtt_keys(&mut self) -> Option<KeyPair<Box<dyn PacketKey>>> {
-        Some(pair(|| Box::new(NoKey) as Box<dyn PacketKey>))
+        self.generation += 1;
+        let key = NoKey { generation: self.generation };
+        Some(pair(|| Box::new(key) as Box<dyn PacketKey>))
     }
 
     fn is_valid_retry(&self, _orig_dst_cid: ConnectionId, _header: &[u8], _payload: &[u8]) -> bool {

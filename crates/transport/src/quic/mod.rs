@@ -23,6 +23,9 @@ mod frames;
 mod handshake;
 #[cfg(not(target_family = "wasm"))]
 mod identifiers;
+#[cfg(not(target_family = "wasm"))]
+mod library;
+mod lifetime;
 mod packet;
 #[cfg(not(target_family = "wasm"))]
 mod qlog;
@@ -30,7 +33,10 @@ mod qlog;
 mod rate;
 #[cfg(not(target_family = "wasm"))]
 mod received;
+#[cfg(not(target_family = "wasm"))]
+mod streams;
 
 pub(crate) use config::LEAST_PACKET;
-pub use config::{Controllers, HandshakeMode, QuicConfig};
+pub use config::{Client, Controllers, HandshakeMode, QuicConfig};
+pub use lifetime::{Ended, Lifetime, Resume};
 pub use packet::{Content, QuicPacket};

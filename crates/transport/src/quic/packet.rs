@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use units::{Ecn, IPV4_UDP_HEADER_BYTES};
 
+use super::lifetime::Resume;
+
 /// A UDP datagram that carries QUIC packets. Unlike a segment it has its bytes: only the protocol can read them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuicPacket {
@@ -11,8 +13,12 @@ pub struct QuicPacket {
     pub number: u64,
     /// The congestion mark of its IP header.
     pub ecn: Ecn,
+    /// The number of the user's address that it comes from or goes to: how often the address has changed before.
+    pub address: u32,
     /// What of the application it carries.
     pub content: Content,
+    /// Of a connection after the first: which it is, and what the client said when it opened it.
+    pub resume: Option<Arc<Resume>>,
     /// The UDP payload.
     pub bytes: Arc<[u8]>,
 }
@@ -68,6 +74,11 @@ impl QuicPacket {
             Content::Stream(place) => place,
             Content::Datagrams { first, .. } => first,
         }
+    }
+
+    /// The number of its connection among those of the flow.
+    pub fn connection(&self) -> u32 {
+        self.resume.as_ref().map_or(0, |resume| resume.connection)
     }
 
     /// The numbers of its datagrams.

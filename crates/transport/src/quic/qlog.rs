@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use units::{Duration, Time};
 
 use super::frames::{self, Kind, Packet, Reader, Visitor};
+use super::lifetime::Ended;
 
 /// See the module.
 pub(super) struct Qlog {
@@ -41,6 +42,15 @@ pub(super) enum Heading {
     Received,
 }
 
+/// How far a migration is.
+#[derive(Clone, Copy)]
+pub(super) enum Migration {
+    /// The address is another one, and not validated.
+    Started,
+    /// It is validated.
+    Complete,
+}
+
 impl Qlog {
     /// The log of the connection that this end opens or accepts now. `addresses`: of this end and of the other.
     pub fn new(now: Time, side: Side, addresses: [SocketAddr; 2]) -> Qlog {
@@ -61,13 +71,48 @@ impl Qlog {
                 "common_fields": { "protocol_type": ["QUIC"], "time_format": "relative", "reference_time": 0 },
             },
         }));
+        log.start(now, addresses);
+        log
+    }
+
+    /// Another connection begins, whose packets are numbered anew.
+    pub fn start(&mut self, now: Time, addresses: [SocketAddr; 2]) {
+        (self.next, self.early) = ([[0; 3]; 2], Vec::new());
         let [own, other] = addresses;
         let started = json!({
             "ip_version": "v4",
             "src_ip": own.ip(), "dst_ip": other.ip(), "src_port": own.port(), "dst_port": other.port(),
         });
-        log.event(now, "connectivity:connection_started", started);
-        log
+        self.event(now, "connectivity:connection_started", started);
+    }
+
+    /// The connection is over.
+    pub fn end(&mut self, ended: &Ended) {
+        let owner = if ended.by_peer { "remote" } else { "local" };
+        let mut data = json!({ "owner": owner, "reason": ended.words });
+        match ended.cause.as_str() {
+            "idle-timeout" => data["trigger"] = json!("idle_timeout"),
+            "stateless-reset" => data["trigger"] = json!("stateless_reset"),
+            "version-mismatch" => data["trigger"] = json!("version_mismatch"),
+            "replaced" | "closed" => data["trigger"] = json!("clean"),
+            code => {
+                data["trigger"] = json!("error");
+                data["connection_code"] = json!(code.replace('-', "_"));
+            }
+        }
+        self.event(ended.at, "connectivity:connection_closed", data);
+    }
+
+    /// The client's address changes to `address` (an event of draft-ietf-quic-qlog-quic-events-07).
+    pub fn migration(&mut self, now: Time, step: Migration, address: SocketAddr) {
+        let remote = json!({ "ip_v4": address.ip(), "port_v4": address.port() });
+        let data = match step {
+            Migration::Started => json!({ "new": "migration_started", "path_remote": remote }),
+            Migration::Complete => {
+                json!({ "old": "migration_started", "new": "migration_complete", "path_remote": remote })
+            }
+        };
+        self.event(now, "connectivity:migration_state_updated", data);
     }
 
     /// Takes the records that were written since it was asked last.

@@ -200,6 +200,11 @@ impl LongPath {
         self.plan.delay(now)
     }
 
+    /// From now on the service tells of other gateways, too.
+    pub(super) fn follow_gateways(&mut self) {
+        self.service.follow_gateways(self.plan.trace.intervals());
+    }
+
     /// The delays over time, the last link included where the path knows one.
     pub(super) fn trace(&self) -> &DelayTrace {
         &self.plan.trace

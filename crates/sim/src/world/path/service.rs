@@ -25,6 +25,8 @@ pub(in crate::world) enum Event {
     Halt,
     /// The same as before does again.
     Resume,
+    /// The path begins at another gateway from now on: only after [`Service::follow_gateways`].
+    Gateway,
 }
 
 /// What a packet meets that was sent to the satellite which served the users then.
@@ -72,6 +74,20 @@ impl Service {
             last = interval.user_satellite;
         }
         Service { events, next: 0, handovers, interruptions, passed: 0 }
+    }
+
+    /// Tells of each instant, too, at which the path begins at another gateway than it did last.
+    pub(in crate::world) fn follow_gateways(&mut self, intervals: &[RouteInterval]) {
+        let mut last = None;
+        for interval in intervals {
+            if let (Some(before), Some(now)) = (last, interval.gateway)
+                && before != now
+            {
+                self.events.push((interval.from, Event::Gateway));
+            }
+            last = interval.gateway.or(last);
+        }
+        self.events.sort_by_key(|event| event.0);
     }
 
     /// When something happens next.
@@ -194,6 +210,25 @@ mod tests {
         let late = [(0, None, None), (700, Some(3), None)];
         let expected = [(at(0), Event::Halt), (at(700), Event::Resume)];
         assert_eq!(events(&mut service(AtHandoverPackets::Lose, &late)), expected);
+    }
+
+    #[test]
+    fn tells_of_other_gateways_where_asked() {
+        let gateways = [Some(0), Some(0), Some(1), None, Some(1), None, Some(0)];
+        let interval = |(from, gateway)| RouteInterval {
+            from: at(from),
+            hops: Some(0),
+            source_satellite: Some(1),
+            user_satellite: Some(5),
+            gateway,
+            forwarding: None,
+            change: Change::default(),
+        };
+        let intervals: Vec<RouteInterval> = (0..).step_by(1000).zip(gateways).map(interval).collect();
+        let mut service = Service::new(&intervals, AtHandover::default());
+        assert_eq!(service.poll_timeout(), None);
+        service.follow_gateways(&intervals);
+        assert_eq!(events(&mut service), [2000, 6000].map(|from| (at(from), Event::Gateway)));
     }
 
     #[test]

@@ -1,0 +1,184 @@
+//! How connections of QUIC end, begin again, and follow a user to another address.
+
+mod util;
+
+use std::fs;
+use std::path::Path;
+
+use sim::{FlowSummary, Record};
+use util::{LABORATORY, run, run_in_pieces, scenario};
+
+/// Over three gateways, of which the nearest by the satellites' links serves: it is another five times.
+const GATEWAYS: &str = r#"
+title    = "a user between three gateways"
+duration = "90 s"
+[path]
+kind            = "constellation"
+constellation   = "starlink-shell-1"
+handover        = { kind = "fixed-epochs", every = "15 s" }
+source_handover = "shortest-path"
+source = [
+    { latitude = "50.98 deg", longitude = "2.13 deg" },
+    { latitude = "44.77 deg", longitude = "-0.57 deg" },
+    { latitude = "45.27 deg", longitude = "7.81 deg" },
+]
+user = { latitude = "47.05 deg", longitude = "4.02 deg" }
+[channel]
+kind = "clear"
+[last_hop]
+rate      = "20 Mbit/s"
+delay     = "orbit"
+scheduler = { kind = "droptail", buffer = "100 ms" }
+harq      = { kind = "none" }
+[[flows]]
+transport = { kind = "quic", client = "user" }
+traffic   = "bulk"
+"#;
+
+fn flow(record: &Record) -> &FlowSummary {
+    &record.summary.flows[0]
+}
+
+/// A path without a route from 8 s to 12 s, one way 20 ms.
+fn outage() -> String {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("quic-outage.csv");
+    fs::write(&file, "time_s,delay_ms\n0,20\n8,\n12,20\n").unwrap();
+    format!("path={{kind=\"trace\", file=\"{}\"}}", file.display())
+}
+
+/// What the user opens, in whose options are `more`.
+fn quic(more: &str) -> String {
+    format!("flows.0.transport={{kind=\"quic\", client=\"user\", pacing=false{more}}}")
+}
+
+fn warned(record: &Record, words: &str) -> bool {
+    record.summary.warnings.iter().any(|warning| warning.contains(words))
+}
+
+/// Every other packet of a first window of 10,000 comes a second late, which leaves some 2,500 gaps.
+#[test]
+fn too_many_gaps_end_a_connection_and_the_summary_tells_so() {
+    let late = "path={kind=\"fixed\", delay=\"30 ms\", jitter={probability=0.5, extra=\"1 s\"}}";
+    let wide = ["last_hop.rate=1 Gbit/s", "last_hop.scheduler.buffer=100 MB", "duration=5 s"];
+    let of = |transport: &str| run(LABORATORY, &[&[transport, late], &wide[..]].concat());
+    let record = of(&quic(", initial_window=10000"));
+    let ended = flow(&record);
+    assert_eq!((ended.ended_connections, ended.end_cause.as_deref()), (Some(1), Some("internal-error")));
+    assert!(ended.ended_after_s.unwrap() < 1.5, "{ended:?}");
+    assert!(warned(&record, "1 of 1 flows ended before their time, first flow 0 after 1."), "{:?}", record.summary);
+    // Half as many packets have half as many gaps.
+    let fine = of(&quic(", initial_window=1000, receive_window=\"1 MB\""));
+    assert_eq!((flow(&fine).ended_connections, flow(&fine).end_cause.as_deref()), (Some(0), None));
+    assert!(!warned(&fine, "ended before"), "{:?}", fine.summary.warnings);
+}
+
+#[test]
+fn an_idle_connection_ends_and_only_what_is_cut_off_is_warned_of() {
+    let cut_off = run(LABORATORY, &[&quic(", idle_timeout=\"2 s\""), &outage()]);
+    let ended = flow(&cut_off);
+    assert_eq!((ended.ended_connections, ended.end_cause.as_deref()), (Some(1), Some("idle-timeout")));
+    // The last packet before the outage at 8 s is under way for less than 0.1 s.
+    assert!((10.0..10.1).contains(&ended.ended_after_s.unwrap()), "{ended:?}");
+    assert!(warned(&cut_off, "1 of 1 flows ended before their time"));
+    // A transfer that is over ends in silence.
+    let size = "flows.0.traffic={kind=\"bulk\", size=\"100 kB\"}";
+    let over = run(LABORATORY, &[&quic(", idle_timeout=\"2 s\""), size]);
+    assert_eq!((flow(&over).delivered_bytes, flow(&over).ended_connections), (100_000, Some(1)));
+    assert!(!warned(&over, "ended before"), "{:?}", over.summary.warnings);
+    // A time-out that is longer than the outage ends nothing, as none.
+    for transport in [quic(", idle_timeout=\"10 s\""), quic("")] {
+        let whole = run(LABORATORY, &[&transport, &outage()]);
+        assert_eq!(flow(&whole).ended_connections, Some(0));
+        assert!(flow(&whole).goodput_bps > 1.3 * ended.goodput_bps);
+    }
+}
+
+/// One way takes 30 ms: the first data after an outage come after one round trip with a ticket, and after two without.
+#[test]
+fn a_ticket_saves_a_round_trip_after_an_outage() {
+    let after = |mode: &str| {
+        let record = run(LABORATORY, &[&quic(&format!(", idle_timeout=\"2 s\", reopen=\"{mode}\"")), &outage()]);
+        let flow = flow(&record);
+        // At 10 s nothing gets through: a second attempt at 12 s does.
+        assert_eq!((flow.ended_connections, flow.reopened_connections), (Some(2), Some(2)), "{flow:?}");
+        assert!(flow.goodput_bps > 0.6 * 10e6 && !warned(&record, "ended before"), "{flow:?}");
+        flow.resumption_s.unwrap()
+    };
+    let (one, zero) = (after("1-rtt"), after("0-rtt"));
+    assert!((0.060..0.064).contains(&zero), "{zero}");
+    assert!((one - zero - 0.060).abs() < 0.004, "{one} {zero}");
+}
+
+#[test]
+fn a_transfer_and_pages_go_on_where_they_were_cut_off() {
+    let reopens = quic(", idle_timeout=\"1 s\", reopen=\"0-rtt\"");
+    let size = "flows.0.traffic={kind=\"bulk\", size=\"14 MB\", start=\"7.9 s\"}";
+    let (up, down) = ("flows.0.direction=up", "flows.0.direction=down");
+    for direction in [up, down] {
+        let record = run(LABORATORY, &[&reopens, size, direction, &outage(), "duration=40 s"]);
+        let flow = flow(&record);
+        assert!(flow.reopened_connections > Some(0), "{flow:?}");
+        assert_eq!(flow.delivered_bytes, 14_000_000, "{direction}");
+        assert!(flow.completion_s.is_some(), "{direction}: {flow:?}");
+    }
+    let pages = |requests: &str, connections: u32| {
+        let web = format!(
+            "flows.0.traffic={{kind=\"web\", requests=\"{requests}\", connections={connections}, reading=\"100 ms\"}}"
+        );
+        let record = run(LABORATORY, &[&reopens, &web, &outage(), "duration=40 s"]);
+        assert!(record.summary.flows.iter().any(|flow| flow.reopened_connections > Some(0)));
+        let web = flow(&record).web.as_ref().unwrap();
+        (web.pages, record.summary.flows.iter().map(|flow| flow.delivered_bytes).sum::<u64>())
+    };
+    for (requests, connections) in [("multiplexed", 1), ("pipelined", 1), ("sequential", 2)] {
+        let (pages, bytes) = pages(requests, connections);
+        assert!(pages > 20 && bytes > 0, "{requests}: {pages} pages, {bytes} B");
+    }
+}
+
+#[test]
+fn a_migrating_connection_validates_its_address_and_begins_anew() {
+    let of = |more: &str| run(GATEWAYS, &[&format!("flows.0.transport={{kind=\"quic\", client=\"user\"{more}}}")]);
+    let (stays, migrates) = (of(""), of(", migration=true"));
+    assert_eq!((flow(&stays).migrations, flow(&migrates).migrations), (Some(0), Some(5)));
+    assert_eq!(flow(&migrates).ended_connections, Some(0));
+    let lost = |record: &Record| record.summary.conservation.dropped_by_reason["old_address"];
+    assert_eq!(lost(&stays), 0);
+    // What the server sends until it hears from the new address: some 10 ms of 20 Mbit/s, and a burst.
+    assert!((10..300).contains(&lost(&migrates)), "{}", lost(&migrates));
+    let ratio = flow(&migrates).goodput_bps / flow(&stays).goodput_bps;
+    assert!((0.97..1.0).contains(&ratio), "{ratio}");
+    // Slow start at each address: it overshoots there, as at the beginning.
+    assert!(flow(&migrates).retransmitted_packets > 3 * flow(&stays).retransmitted_packets);
+    let pieces = run_in_pieces(GATEWAYS, &["flows.0.transport={kind=\"quic\", client=\"user\", migration=true}"], 17);
+    assert_eq!(pieces.summary, migrates.summary);
+}
+
+#[test]
+fn a_connection_that_may_not_migrate_ends_and_another_takes_its_place() {
+    let of = |more: &str| run(GATEWAYS, &[&format!("flows.0.transport={{kind=\"quic\", client=\"user\"{more}}}")]);
+    let dies = of(", migration=false, idle_timeout=\"3 s\"");
+    assert_eq!((flow(&dies).migrations, flow(&dies).end_cause.as_deref()), (Some(0), Some("idle-timeout")));
+    assert!(flow(&dies).goodput_bps < 5e6 && warned(&dies, "1 of 1 flows ended before their time"));
+    let reopens = of(", migration=false, idle_timeout=\"3 s\", reopen=\"0-rtt\"");
+    // Two of the five changes are within the time that a connection takes to end.
+    assert_eq!((flow(&reopens).migrations, flow(&reopens).reopened_connections), (Some(0), Some(4)));
+    // 3 s of 90 s are lost each time.
+    let migrates = flow(&of(", migration=true")).goodput_bps;
+    let ratio = flow(&reopens).goodput_bps / migrates;
+    assert!((1.0 - 5.0 * 3.0 / 90.0..1.0 - 3.0 * 3.0 / 90.0).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn what_cannot_be_is_refused_by_its_option() {
+    for (options, says) in [
+        ("reopen=\"0-rtt\"", "flows.0.transport.idle_timeout: reopen needs one"),
+        ("client=\"user\", migration=false", "flows.0.transport.idle_timeout: migration = false needs one"),
+        ("migration=true", "flows.0.transport.client: the address of a client may change"),
+        ("idle_timeout=\"1 ms\"", "flows.0.transport.idle_timeout: 1 ms is not from 10 ms to"),
+    ] {
+        let edit = format!("flows.0.transport={{kind=\"quic\", {options}}}");
+        let error = scenario(LABORATORY, &[&edit]).check().unwrap_err().to_string();
+        assert!(error.starts_with(says), "{error}");
+    }
+}

@@ -1,0 +1,152 @@
+//! A connection of the library as an end is given it: its options, addresses and identifiers.
+
+use core::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use noq_proto::{
+    AckFrequencyConfig, ClientConfig, Connection as Noq, ConnectionError, ConnectionHandle, ConnectionId, Endpoint,
+    EndpointConfig, IdleTimeout, ServerConfig, Side, TransportConfig, TransportErrorCode, VarInt,
+};
+use units::Time;
+
+use super::clock::{Clock, theirs};
+use super::config::MAX_ACK_DELAY;
+use super::connection::Settings;
+use super::controller::Shared;
+use super::handshake::{Handshakes, NoKey};
+use super::identifiers::{Identifiers, NoTime, mix};
+use super::lifetime::Ended;
+
+/// What a sender buffers at most, beside the window of the receiver.
+const SEND_WINDOW: u64 = 64 << 20;
+
+/// What one end has of a connection.
+pub(super) struct Library {
+    pub endpoint: Endpoint,
+    /// From the opening on, or the first packet.
+    pub live: Option<(ConnectionHandle, Noq)>,
+}
+
+/// What it is made for.
+pub(super) struct Start<'a> {
+    pub settings: &'a Settings,
+    pub clock: Clock,
+    pub now: Time,
+    /// Differs between the connections and ends of a run.
+    pub entropy: u64,
+    pub side: Side,
+    /// The client has a ticket.
+    pub resumes: bool,
+    /// The number of the server's address.
+    pub server: u32,
+}
+
+impl Library {
+    pub fn new(start: &Start<'_>, control: Shared) -> Library {
+        let &Start { settings, clock, now, entropy, side, resumes, server } = start;
+        let transport = Arc::new(transport_config(settings, control));
+        let handshakes = Arc::new(Handshakes { resumes });
+        let mut endpoint = EndpointConfig::new(Arc::new(NoKey::default()));
+        let mut seed = [0; 32];
+        for (chunk, word) in seed.chunks_mut(8).zip(1..) {
+            chunk.copy_from_slice(&mix(entropy ^ word).to_le_bytes());
+        }
+        endpoint.rng_seed(Some(seed));
+        endpoint.cid_generator(Arc::new(move || Box::new(Identifiers { next: entropy })));
+        endpoint.max_udp_payload_size(u16::MAX - 8).expect("a datagram may be as long as it can");
+        let accepts = (side == Side::Server).then(|| {
+            let mut config = ServerConfig::new(handshakes.clone(), Arc::new(NoKey::default()));
+            config.transport_config(Arc::clone(&transport)).time_source(Arc::new(NoTime));
+            config.migration(settings.config.migration != Some(false));
+            Arc::new(config)
+        });
+        let mut endpoint = Endpoint::new(Arc::new(endpoint), accepts, true);
+        let live = (side == Side::Client).then(|| {
+            let mut client = ClientConfig::new(handshakes);
+            let first = ConnectionId::new(&mix(!entropy).to_be_bytes());
+            client.transport_config(transport).initial_dst_cid_provider(Arc::new(move || first));
+            let server = address(Side::Server, server);
+            endpoint.connect(clock.instant(now), client, server, "server").expect("its options were checked")
+        });
+        Library { endpoint, live }
+    }
+}
+
+/// An address of a side, which nothing but the library sees. `number`: how often it has changed before.
+pub(super) fn address(side: Side, number: u32) -> SocketAddr {
+    let [.., high, low] = number.to_be_bytes();
+    SocketAddr::from(([10, high, low, if side == Side::Client { 1 } else { 2 }], 443))
+}
+
+/// The number of an address.
+pub(super) fn number_of(address: SocketAddr) -> u32 {
+    match address.ip() {
+        IpAddr::V4(ip) => u32::from(ip) >> 8 & 0xffff,
+        IpAddr::V6(_) => unreachable!("all addresses are of IPv4"),
+    }
+}
+
+/// Why the library says that a connection is over.
+pub(super) fn ended(now: Time, error: &ConnectionError) -> Ended {
+    let named = |code: TransportErrorCode| format!("{code:?}").to_lowercase().replace('_', "-");
+    let cause = match error {
+        ConnectionError::VersionMismatch => "version-mismatch".to_owned(),
+        ConnectionError::TransportError(error) => named(error.code),
+        ConnectionError::ConnectionClosed(close) => named(close.error_code),
+        ConnectionError::ApplicationClosed(_) | ConnectionError::LocallyClosed => "closed".to_owned(),
+        ConnectionError::Reset => "stateless-reset".to_owned(),
+        ConnectionError::TimedOut => "idle-timeout".to_owned(),
+        ConnectionError::CidsExhausted => "no-identifiers".to_owned(),
+    };
+    let by_peer = matches!(error, ConnectionError::ConnectionClosed(_) | ConnectionError::ApplicationClosed(_));
+    Ended { at: now, cause, words: error.to_string(), by_peer }
+}
+
+/// The client has opened another connection before this end knew that the last is over.
+pub(super) fn replaced(now: Time) -> Ended {
+    let (cause, words) = ("replaced".to_owned(), "the client has opened another".to_owned());
+    Ended { at: now, cause, words, by_peer: true }
+}
+
+fn transport_config(settings: &Settings, control: Shared) -> TransportConfig {
+    let Settings { config, .. } = settings;
+    let window = VarInt::try_from(config.receive_window.get()).expect("a window of at most 4 GiB");
+    let idle = config.idle_timeout.map(|idle| IdleTimeout::try_from(theirs(idle)).expect("a day at most"));
+    let mut transport = TransportConfig::default();
+    transport
+        .congestion_controller_factory(Arc::new(control))
+        .enable_segmentation_offload(false)
+        .max_idle_timeout(idle)
+        .initial_mtu(settings.mtu() as u16)
+        .mtu_discovery_config(None)
+        .receive_window(window)
+        .stream_receive_window(window)
+        .send_fairness(false) // one object after the other (RFC 9218 section 4.2)
+        .send_window(SEND_WINDOW.max(config.receive_window.get()))
+        .packet_threshold(config.packet_threshold)
+        .max_concurrent_bidi_streams(VarInt::from_u32(100))
+        .datagram_send_buffer_size(1 << 30)
+        .allow_spin(false);
+    if config.ack_every != 2 || config.max_ack_delay != MAX_ACK_DELAY {
+        let mut frequency = AckFrequencyConfig::default();
+        frequency
+            .ack_eliciting_threshold(VarInt::from_u32(config.ack_every - 1))
+            .max_ack_delay(Some(theirs(config.max_ack_delay)))
+            .reordering_threshold(VarInt::from_u32(config.packet_threshold - 1));
+        transport.ack_frequency_config(Some(frequency));
+    }
+    transport
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_tells_its_number() {
+        for number in [0, 1, 255, 256, 65_535] {
+            assert_eq!(number_of(address(Side::Client, number)), number);
+        }
+        assert_ne!(address(Side::Client, 7).ip(), address(Side::Server, 7).ip());
+    }
+}

@@ -1,0 +1,104 @@
+//! What becomes of the connections of a flow: how they end before their application does, and where they go.
+
+use std::collections::BTreeMap;
+
+use units::{Duration, Time};
+
+/// The connections of a flow one after the other, as one end has seen them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lifetime {
+    /// The first that ended before its application did.
+    pub ended: Option<Ended>,
+    /// How many ended so.
+    pub ends: u64,
+    /// The last has ended so, and something was left to send or to arrive.
+    pub is_cut_off: bool,
+    /// Connections that the application opened after one had ended.
+    pub reopened: u64,
+    /// Of these, when the last was opened.
+    pub(super) reopened_at: Option<Time>,
+    /// From the opening of each to the first data that arrived at the end that opened it, all together.
+    pub resumption: Duration,
+    /// How many of them have had data.
+    pub resumptions: u64,
+    /// Addresses of the other end that this end has validated after a change (RFC 9000 section 9.3).
+    pub migrations: u64,
+}
+
+/// The end of a connection, by its library.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// When this end knew.
+    pub at: Time,
+    /// Its cause: `idle-timeout`, `stateless-reset`, or the error of RFC 9000 section 20.1, as `internal-error`.
+    pub cause: String,
+    /// In the library's words.
+    pub words: String,
+    /// The other end said so.
+    pub by_peer: bool,
+}
+
+impl Lifetime {
+    /// A connection ends; `is_cut_off`: the application was not done.
+    pub(super) fn end(&mut self, ended: Ended, is_cut_off: bool) {
+        self.ends += 1;
+        self.is_cut_off = is_cut_off;
+        self.ended.get_or_insert(ended);
+    }
+
+    /// The application opens another.
+    pub(super) fn reopen(&mut self, now: Time) {
+        self.reopened += 1;
+        self.is_cut_off = false;
+        self.reopened_at = Some(now);
+    }
+
+    /// Data arrive.
+    pub(super) fn resume(&mut self, now: Time) {
+        if let Some(at) = self.reopened_at.take() {
+            self.resumption += now.since(at);
+            self.resumptions += 1;
+        }
+    }
+}
+
+/// What the client's application tells with a connection that it opens after one has ended: which streams go on, and
+/// where. Streams are named by their identifiers in the first connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resume {
+    /// The number of the connection; the first has 0, and nothing to tell.
+    pub connection: u32,
+    /// The streams that are opened first, in this order: they carry on one each.
+    pub(super) carried: Vec<u64>,
+    /// The next stream that is a new one.
+    pub(super) next: u64,
+    /// Of each stream, how much has arrived in order at the client: the server sends the rest.
+    pub(super) has: BTreeMap<u64, u64>,
+    /// Of each stream, where what the client sends begins, if not at its beginning.
+    pub(super) from: BTreeMap<u64, u64>,
+}
+
+impl Resume {
+    /// The stream that `id` stands for in this connection. One that the server opens is the first.
+    pub(super) fn stream(&self, id: u64) -> u64 {
+        if id & 1 == 1 {
+            return 0;
+        }
+        let place = id / 4;
+        let beyond = || self.next + 4 * (place - self.carried.len() as u64);
+        self.carried.get(place as usize).copied().unwrap_or_else(beyond)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_keep_their_names_over_connections() {
+        let first = Resume::default();
+        assert_eq!([0, 1, 4, 8].map(|id| first.stream(id)), [0, 0, 4, 8]);
+        let second = Resume { carried: vec![8, 16], next: 20, ..Resume::default() };
+        assert_eq!([0, 4, 8, 12].map(|id| second.stream(id)), [8, 16, 20, 24]);
+    }
+}

@@ -1,0 +1,178 @@
+//! The streams of an end: what the application has written and read, and what packets carry of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use noq_proto::StreamId;
+
+use super::frames::Visitor;
+use super::lifetime::Resume;
+use super::packet::{Content, place};
+use super::received::Received;
+
+/// The first stream, of which each direction is the byte stream of a flow.
+pub(super) const FIRST: u64 = 0;
+
+/// What the application does with one stream, at this end.
+#[derive(Debug, Default)]
+pub(super) struct Stream {
+    pub id: Option<StreamId>,
+    /// Bytes that the library has not taken yet, and those that it has in this connection.
+    pub unwritten: u64,
+    pub written: u64,
+    /// Where in the stream those of this connection begin.
+    pub from: u64,
+    pub for_ever: bool,
+    pub closes: bool,
+    pub closed: bool,
+    /// The other end will answer what this end writes.
+    pub asks: bool,
+    /// The other end has confirmed that all has arrived.
+    pub finished: bool,
+    /// All that the other end sends has arrived.
+    pub ended: bool,
+    /// Bytes that have arrived here in order.
+    pub delivered: u64,
+    /// Where in the stream they end, and where those of this connection end.
+    pub has: u64,
+    pub reads: u64,
+}
+
+impl Stream {
+    /// Whether the application has something for the library.
+    pub fn waits(&self) -> bool {
+        self.for_ever || self.unwritten > 0 || self.closes && !self.closed
+    }
+
+    /// Whether it is over for the client's application: all has arrived here, or there, where nobody answers.
+    pub fn is_done(&self) -> bool {
+        self.ended || self.finished && self.closes && !self.asks
+    }
+
+    /// Where in the stream what the application has written ends.
+    pub fn end(&self) -> u64 {
+        self.from + self.written + self.unwritten
+    }
+
+    /// Whether all that was written has arrived, or nothing was.
+    pub fn is_sent(&self) -> bool {
+        self.finished || self.end() == 0
+    }
+
+    /// Bytes arrive in order: how many of them are new.
+    pub fn read(&mut self, bytes: u64) -> u64 {
+        self.reads += bytes;
+        let new = self.reads.saturating_sub(self.has);
+        self.has += new;
+        self.delivered += new;
+        new
+    }
+
+    /// A connection begins in which what is sent begins at `from`, and what arrives at `reads`.
+    pub fn carry_on(&mut self, from: u64, reads: u64) {
+        self.unwritten = if self.for_ever { 0 } else { self.end().saturating_sub(from) };
+        (self.id, self.written, self.from) = (None, 0, from);
+        (self.closed, self.finished) = (false, false);
+        self.reads = reads;
+        self.has = self.has.max(reads);
+    }
+}
+
+/// What was sent, to tell what is sent again.
+#[derive(Debug, Default)]
+pub(super) struct Sending {
+    /// Of each stream, the end of what was sent.
+    ends: BTreeMap<u64, u64>,
+    /// How often the data at a place were sent again.
+    copies: BTreeMap<u64, u32>,
+    /// Where the streams of this connection begin, if not at their beginnings.
+    pub from: BTreeMap<u64, u64>,
+    datagrams: u64,
+}
+
+/// What a packet that is being sent holds.
+pub(super) struct Outgoing<'a> {
+    pub sending: &'a mut Sending,
+    pub names: Option<&'a Resume>,
+    pub content: Content,
+    pub copy: u32,
+    pub data_bytes: u64,
+}
+
+impl<'a> Outgoing<'a> {
+    pub fn new(sending: &'a mut Sending, names: Option<&'a Arc<Resume>>) -> Outgoing<'a> {
+        Outgoing { sending, names: names.map(|names| &**names), content: Content::None, copy: 0, data_bytes: 0 }
+    }
+}
+
+impl Visitor for Outgoing<'_> {
+    fn stream(&mut self, id: u64, offset: u64, len: u64) {
+        self.data_bytes += len;
+        if len == 0 {
+            return;
+        }
+        let id = stream_of(self.names, id);
+        let offset = offset + self.sending.from.get(&id).copied().unwrap_or(0);
+        let at = place(id, offset);
+        let end = self.sending.ends.entry(id).or_default();
+        let again = offset < *end;
+        *end = (*end).max(offset + len);
+        let copies = again.then(|| {
+            let copies = self.sending.copies.entry(at).or_default();
+            *copies += 1;
+            *copies
+        });
+        if self.content == Content::None {
+            self.content = Content::Stream(at);
+            self.copy = copies.unwrap_or(0);
+        }
+    }
+
+    fn datagram(&mut self) {
+        let number = self.sending.datagrams;
+        self.sending.datagrams += 1;
+        match &mut self.content {
+            Content::Datagrams { count, .. } => *count += 1,
+            content => *content = Content::Datagrams { first: number, count: 1 },
+        }
+    }
+}
+
+/// What has arrived in any order, of all connections.
+#[derive(Debug, Default)]
+pub(super) struct Arrived {
+    pub streams: BTreeMap<u64, Received>,
+    /// Where what the other end sends in this connection begins, if not at the streams' beginnings.
+    pub from: BTreeMap<u64, u64>,
+}
+
+/// What a packet that arrives holds.
+pub(super) struct Incoming<'a> {
+    pub arrived: &'a mut Arrived,
+    pub names: Option<&'a Resume>,
+    pub marked: Option<u64>,
+}
+
+impl Visitor for Incoming<'_> {
+    fn stream(&mut self, id: u64, offset: u64, len: u64) {
+        let id = stream_of(self.names, id);
+        let start = offset + self.arrived.from.get(&id).copied().unwrap_or(0);
+        self.arrived.streams.entry(id).or_default().add(start, start + len);
+    }
+
+    fn datagram(&mut self) {}
+
+    fn marks(&mut self, marked: u64) {
+        self.marked = Some(marked);
+    }
+}
+
+/// The stream that `id` stands for: itself in the first connection, or the first where the server opens it.
+pub(super) fn stream_of(names: Option<&Resume>, id: u64) -> u64 {
+    names.map_or_else(|| if id & 1 == 1 { FIRST } else { id }, |names| names.stream(id))
+}
+
+/// The identifier of the stream with this number, of those that the client opens (RFC 9000 section 2.1).
+pub(super) fn id_of(number: u32) -> u64 {
+    u64::from(number) * 4
+}
