@@ -90,7 +90,11 @@ class Reproduction:
         (self.out / "figures.md").write_text(table.pictures(self.papers), encoding="utf-8")
         from transorbit.reproduce import page
 
-        (self.out / "reproduction.html").write_text(page.html(self), encoding="utf-8")
+        options = f"{' --quick' if self.quick else ''} --seed {self.seed}"
+        html = page.html(
+            self.papers, provenance=self.provenance, build=self.build, problems=self.problems, options=options
+        )
+        (self.out / "reproduction.html").write_text(html, encoding="utf-8")
 
     def publish(self, docs: Path) -> None:
         """Copy the table of claims, the figures and their page into a folder of the documentation."""
