@@ -10,10 +10,10 @@ use units::{Duration, FieldError, Time, plugin};
 use super::choose::{Choose, QueueState};
 use super::pf::DEFAULT_WINDOW;
 use super::served::Served;
-use super::users::{DEFAULT_BUFFER, UserQueues, UserQueuesConfig};
+use super::users::{ByUser, DEFAULT_BUFFER, UserQueues, UserQueuesConfig};
 use super::{Kind, Parts, Scheduler, View};
 use crate::buffer::{Backlog, Buffer, LinkFacts};
-use crate::packet::{DropReason, PacketRef};
+use crate::packet::PacketRef;
 
 /// A queue for each user; a script chooses the user.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -95,13 +95,16 @@ impl External {
     }
 }
 
-impl Scheduler for External {
-    fn enqueue(&mut self, now: Time, packet: PacketRef) -> Result<(), DropReason> {
-        self.queues.push(now, packet)
+impl ByUser for External {
+    fn queues(&self) -> &UserQueues {
+        &self.queues
     }
 
-    fn select(&mut self, now: Time, view: &mut View<'_>) -> Option<PacketRef> {
-        self.queues.expire(now);
+    fn queues_mut(&mut self) -> &mut UserQueues {
+        &mut self.queues
+    }
+
+    fn choose(&mut self, now: Time, view: &mut View<'_>) -> Option<PacketRef> {
         loop {
             self.look(now, view);
             let first = self.states.first()?.user;
@@ -118,28 +121,11 @@ impl Scheduler for External {
         }
     }
 
-    fn gives_up(&self) -> bool {
-        self.queues.gives_up()
-    }
-
-    fn poll_dropped(&mut self) -> Option<(PacketRef, DropReason)> {
-        self.queues.poll_dropped()
-    }
-
-    fn drain(&mut self, now: Time, lost: &mut Vec<PacketRef>) {
-        self.queues.drain(now, lost);
+    fn reset(&mut self, now: Time) {
         self.served.reset(now);
     }
 
-    fn backlog(&self) -> Backlog {
-        self.queues.backlog()
-    }
-
-    fn marked(&self) -> u64 {
-        self.queues.marked()
-    }
-
-    fn overruled(&self) -> u64 {
+    fn overruled_choices(&self) -> u64 {
         self.overruled
     }
 }
