@@ -129,7 +129,8 @@ class Tables:
             shown = [*seeds, EVERY_SEED] if self._every_seed else seeds
             where = f" WHERE seed IN ({', '.join(map(str, shown))})"
         for name in self._by_seed:
-            self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS SELECT * FROM all_{name}{where}")  # noqa: S608
+            query = f"SELECT * FROM all_{name}{where}"  # noqa: S608
+            self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {query}")
 
     def _seeds(self, results: pl.DataFrame) -> tuple[int, ...]:
         """The seeds that every point has: a statistic of one seed compares points, and needs all of them."""
