@@ -48,12 +48,12 @@ class Reproduction:
     @property
     def provenance(self) -> str:
         """Version, root seed, and quick or full, in a sentence."""
-        what = "quick: fewer points and replications, wider intervals" if self.quick else "full"
+        extent = "quick: fewer points and replications, wider intervals" if self.quick else "full"
         left_out = ""
         if self.left_out:
             claims = table.plural(sum(len(item.claims) for item in self.left_out), "claim")
             left_out = f" Left out: {table.plural(len(self.left_out), 'item')} with {claims}."
-        return f"Transorbit {version()}, root seed {self.seed}, {what}.{left_out}"
+        return f"Transorbit {version()}, root seed {self.seed}, {extent}.{left_out}"
 
     @property
     def build(self) -> str:

@@ -154,7 +154,9 @@ def query_frame(connection: Any, text: str) -> pl.DataFrame:
     import polars.selectors as cs
 
     # A constant such as 0.5 is a decimal number in SQL, and a sum of whole numbers one of 128 bits.
-    return sql.answer(connection, text, what="").with_columns((cs.decimal() | cs.by_dtype(pl.Int128)).cast(pl.Float64))
+    return sql.answer(connection, text, context="").with_columns(
+        (cs.decimal() | cs.by_dtype(pl.Int128)).cast(pl.Float64)
+    )
 
 
 def published(text: str, folder: Path) -> pl.DataFrame:
