@@ -418,9 +418,9 @@ def test_coverage_is_that_of_savi() -> None:
 
 
 def test_handover_of_delays(command: Command) -> None:
-    places = {"source": (43.6, 1.4), "user": (-36.9, 174.8), "duration_s": 600.0, "step_s": 5.0}
+    places: Any = {"source": (43.6, 1.4), "user": (-36.9, 174.8), "duration_s": 600.0, "step_s": 5.0}
     means = {
-        handover: to.constellation.delay("leo-66", **places, handover=handover)["one_way_delay_s"].mean()  # type: ignore[arg-type]
+        handover: to.constellation.delay("leo-66", **places, handover=handover)["one_way_delay_s"].mean()
         for handover in (None, "keep-until-mask", "highest", "shortest-path")
     }
     assert means[None] == means["keep-until-mask"]

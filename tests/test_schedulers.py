@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -129,14 +131,36 @@ def test_ctrl_c_within_it_leaves_a_partial_result_that_is_right() -> None:
         def select(self, queues: list[to.Queue], now: float) -> int:
             self.calls += 1
             if self.calls == 200:
-                raise KeyboardInterrupt
+                os.kill(os.getpid(), signal.SIGINT)
+            asked.append((now, self.calls))
             return max(queues, key=lambda queue: queue.head_wait_s).user
 
+    asked: list[tuple[float, int]] = []
     with pytest.raises(to.Interrupted) as stopped:
         overloaded("test-interrupted").run()
     summary = stopped.value.result.summary
     assert summary["partial"]
     assert "overruled_choices" not in summary["last_hop"]
+    assert [calls for _, calls in asked] == list(range(1, len(asked) + 1)), "no call is repeated or cut off"
+
+    begun, asked = asked, []
+    with pytest.raises(to.Interrupted):
+        overloaded("test-interrupted").run()
+    assert begun == asked[: len(begun)] or asked == begun[: len(asked)]
+
+
+def test_a_second_ctrl_c_within_it_ends_at_once() -> None:
+    @to.scheduler("test-stuck")
+    class Stuck:
+        def select(self, queues: list[to.Queue], now: float) -> int:
+            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGINT)
+            pytest.fail("it goes on")
+
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        overloaded("test-stuck").run()
+    assert not isinstance(stopped.value, to.Interrupted), "a choice that was cut off has no result"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_name_that_nobody_has_registered_is_refused() -> None:

@@ -318,7 +318,8 @@ def test_a_sweep_without_axes_is_one_point() -> None:
 def test_points_of_the_same_content_share_a_run() -> None:
     result = lab(axes=[{"name": "policy", "cases": {"a": {}, "b": {}}}]).run()
     assert result.runs["key"].n_unique() == 1
-    assert (result.progress.computed, result.progress.reused, len(result.flows)) == (1, 1, 2)  # type: ignore[union-attr]
+    assert result.progress
+    assert (result.progress.computed, result.progress.reused, len(result.flows)) == (1, 1, 2)
 
 
 def test_metrics_read_flows_and_run() -> None:
@@ -547,7 +548,8 @@ def test_a_point_that_fails_is_recorded_and_the_others_go_on(tmp_path: Path) -> 
     assert result.failed["goodput_mbps"].to_list() == [None, None]
     assert result.flows["point"].to_list() == [0, 0, 2, 2]
     again = lab(axes=[rates], replications=2).run(store=tmp_path / "s.sqlite")
-    assert (again.progress.computed, again.progress.reused) == (2, 4), "what failed is tried again"  # type: ignore[union-attr]
+    assert again.progress
+    assert (again.progress.computed, again.progress.reused) == (2, 4), "what failed is tried again"
     assert again.runs.drop("created").equals(result.runs.drop("created"))
 
 

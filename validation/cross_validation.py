@@ -199,7 +199,8 @@ def build(name: str = "goodput", *, release: bool = True) -> Path:
     """A program of crates/transport/examples."""
     command = ["cargo", "build", "--quiet", "--locked", "--package", "transorbit-transport", "--example", name]
     command += ["--message-format", "json"] + ["--release"] * release
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603 - no user input
+    # No user input.
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603
     messages = [json.loads(line) for line in done.stdout.splitlines()]
     made = [message["executable"] for message in messages if message.get("target", {}).get("name") == name]
     return Path(made[-1])

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _core, _folder, _inputs
+from transorbit import _core, _folder, _inputs, _interrupt
 from transorbit.plugins import REGISTRY
 from transorbit.result import provenance
 from transorbit.scenario import Scenario
@@ -143,10 +143,12 @@ def capacity(
     study = scenario._core.capacity(counts, span, names, seed, REGISTRY.find, REGISTRY.names())
     stopped = False
     try:
-        while study.share < 1:
-            study.advance()
-            if progress:
-                progress(study.share)
+        with _interrupt.between_steps() as check:
+            while study.share < 1:
+                study.advance()
+                check()
+                if progress:
+                    progress(study.share)
     except KeyboardInterrupt:
         stopped = True
     text = study.report_json()

@@ -75,7 +75,7 @@ class _Writer:
         self._seen.add(name)
         if isinstance(value, ModuleType):
             self.imports.add(f"import {value.__name__}" if value.__name__ == name else _import(value.__name__, name))
-        elif _is_plain(value):
+        elif _is_literal(value):
             self.parts.append(f"{name} = {value!r}")
         elif (module := _home(value)) is not None:
             own = value.__name__
@@ -143,14 +143,24 @@ def _first_line(node: ast.ClassDef | ast.FunctionDef) -> int:
     return min([node.lineno, *(each.lineno for each in node.decorator_list)])
 
 
-def _is_plain(value: object) -> bool:
-    """Whether the value's text says all of it."""
+def is_plain(value: object) -> bool:
+    """Whether the value is a number, a text, or a list, tuple or table of such."""
     if type(value) in (tuple, list):
-        return all(_is_plain(item) for item in value)  # type: ignore[attr-defined]
+        return all(is_plain(item) for item in value)  # type: ignore[attr-defined]
     if type(value) is dict:
-        return all(_is_plain(item) for pair in value.items() for item in pair)
-    # Infinity and what is no number have no text of their own.
-    return type(value) in _PLAIN and (not isinstance(value, float) or value - value == 0)
+        return all(is_plain(item) for pair in value.items() for item in pair)
+    return type(value) in _PLAIN
+
+
+def _is_literal(value: object) -> bool:
+    """Whether Python reads the value's text as the value: not of infinity, and not of what is no number."""
+    if not is_plain(value):
+        return False
+    try:
+        ast.literal_eval(repr(value))
+    except ValueError:
+        return False
+    return True
 
 
 def _home(value: Any) -> str | None:

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _content, _core, _files, _folder, _inputs, _notebook, plugins
+from transorbit import _content, _core, _files, _folder, _inputs, _interrupt, _notebook, plugins
 from transorbit.result import Result, provenance
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class Scenario:
         Raises:
             ScenarioError: the scenario is wrong.
             OSError: the packets cannot be written.
-            Interrupted: Ctrl-C; its `result` is what was simulated until then.
+            Interrupted: Ctrl-C; its `result` is what was simulated until then. A second Ctrl-C leaves none.
         """
         if seed is not None and not 0 <= seed < 2**63:
             raise _core.ScenarioError(f"seed: {seed} was given, a whole number from 0 to {2**63 - 1} is expected")
@@ -165,6 +165,9 @@ class Scenario:
             with plugins.blamed(started._plugins):
                 _advance(started.simulation, progress or _notebook.bar())
         except KeyboardInterrupt:
+            if started.simulation.failed:
+                # A second Ctrl-C, within the user's code.
+                raise
             raise Interrupted(started.result(partial=True)) from None
         return started.result()
 
@@ -246,13 +249,15 @@ def _advance(simulation: _core.Simulation, progress: Callable[[float], None] | N
     duration = simulation.duration_s
     largest = max(duration * _LARGEST_STEP, 1e-9)
     step = max(largest / 4096, 1e-9)
-    while (now := simulation.now_s) < duration:
-        started = time.perf_counter()
-        simulation.advance(min(now + step, duration))
-        took = time.perf_counter() - started
-        if took > _STEP_WALL_S:
-            step = max(step / 2, 1e-9)
-        elif took < _STEP_WALL_S / 4:
-            step = min(step * 2, largest)
-        if progress:
-            progress(simulation.now_s / duration)
+    with _interrupt.between_steps() as check:
+        while (now := simulation.now_s) < duration:
+            started = time.perf_counter()
+            simulation.advance(min(now + step, duration))
+            check()
+            took = time.perf_counter() - started
+            if took > _STEP_WALL_S:
+                step = max(step / 2, 1e-9)
+            elif took < _STEP_WALL_S / 4:
+                step = min(step * 2, largest)
+            if progress:
+                progress(simulation.now_s / duration)

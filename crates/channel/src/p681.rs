@@ -7,11 +7,11 @@ use std::sync::OnceLock;
 use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Angle, Db, Duration, FieldError, Frequency, OrOrbit, Speed};
+use units::{Angle, Db, Duration, Frequency, OrOrbit, Speed};
 
 use crate::held::Held;
 use crate::link_budget::LinkBudget;
-use crate::lms::{Course, Fading, Loo, Motion, Published, REFERENCE_SNR, Site, Track, default_reference_snr};
+use crate::lms::{Course, Fading, Loo, Published, REFERENCE_SNR, Site, Track, default_reference_snr, fading_options};
 use crate::normal::Normals;
 
 /// Land mobile satellite fading in L and S band at 20 to 70 degrees: two states, by ITU-R P.681-11.
@@ -98,29 +98,7 @@ impl Fading for P681 {
         Published::new(self.environment.name(), sites.map(|site| (site.elevation_deg, site)))
     }
 
-    fn motion(&self) -> Result<Motion, FieldError> {
-        Motion::new(self.speed, self.carrier, self.sampling_interval)
-    }
-
-    fn carrier(&self) -> Frequency {
-        self.carrier
-    }
-
-    fn elevation(&self) -> OrOrbit<Angle> {
-        self.elevation
-    }
-
-    fn held(&self) -> Held {
-        self.held
-    }
-
-    fn line_of_sight(&self) -> (Option<Db>, Option<&LinkBudget>) {
-        (self.reference_snr, self.link_budget.as_ref())
-    }
-
-    fn link_budget_mut(&mut self) -> Option<&mut LinkBudget> {
-        self.link_budget.as_mut()
-    }
+    fading_options!();
 }
 
 /// A row of the Recommendation's tables, from `parameters/p681.toml`.

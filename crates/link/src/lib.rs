@@ -34,7 +34,7 @@ pub use propagation::Propagation;
 pub use queue::{Queue, QueueConfig, QueueManager};
 pub use reordering::{Numbering, ReorderingConfig};
 pub use report::{HarqReport, LastHopReport, ReorderingReport};
-pub use scheduler::external::{Choose, QueueState};
+pub use scheduler::choose::{Choose, QueueState};
 pub use scheduler::{Scheduler, SchedulerConfig};
 pub use segmentation::SegmentationConfig;
 pub use units::Ecn;

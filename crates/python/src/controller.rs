@@ -575,7 +575,7 @@ impl Control for Controller {
         if if congested { self.on_congestion.is_none() } else { self.on_event.is_none() } {
             return otherwise;
         }
-        // Ctrl-C keeps a rate and a time that are past: the next call renews them.
+        // Of code that has failed: no call renews a time that is past.
         let otherwise = Answer { timeout: otherwise.timeout.filter(|at| *at > now), ..otherwise };
         self.last = self.raised.guard(otherwise, |py| {
             *self.event.borrow_mut(py) = Event { now, event: *event, view };

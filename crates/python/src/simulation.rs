@@ -95,6 +95,12 @@ impl Simulation {
         self.raise()
     }
 
+    /// Whether a call of a user's code was not completed: such a run has no result.
+    #[getter]
+    fn failed(&self) -> bool {
+        self.raised.has_failed()
+    }
+
     /// The flows whose ends are outside, each with its user.
     fn external_flows(&self, py: Python<'_>) -> Vec<(u32, u32)> {
         self.with(py, |run| run.external_flows())

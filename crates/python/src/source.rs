@@ -137,11 +137,11 @@ impl Caller {
         now: Time,
         acts: &mut Acts,
         name: &str,
-        ask: impl for<'py> Fn(Python<'py>, &Py<App>) -> PyResult<Bound<'py, PyAny>>,
+        ask: impl for<'py> FnOnce(Python<'py>, &Py<App>) -> PyResult<Bound<'py, PyAny>>,
     ) -> Option<Time> {
         let before = acts.clone();
         self.raised.guard(None, |py| {
-            self.app.borrow_mut(py).acts = before.clone();
+            self.app.borrow_mut(py).acts = before;
             let answer = ask(py, &self.app)?;
             let next: Option<f64> = answer.extract().map_err(|_: PyErr| self.wrong(name, &answer))?;
             let later = now.as_secs_f64()..=9e9;

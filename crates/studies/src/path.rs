@@ -12,17 +12,6 @@ use units::{Duration, RateOverTime, Time};
 
 use crate::bounds::{MOST_ROWS, span};
 
-/// What a scenario needs beside its path.
-const REST: &str = r#"
-duration = "1 s"
-[last_hop]
-rate  = "1 Mbit/s"
-delay = "0 ms"
-[[flows]]
-transport = "tcp"
-traffic   = "bulk"
-"#;
-
 /// Asks for the course of a path.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -42,10 +31,7 @@ pub struct Course {
 /// # Errors
 /// Names the field of the path that is wrong, `duration` or `step`.
 pub(crate) fn course(asked: &Course, base: &Path) -> Result<Table, ScenarioError> {
-    let scenario = Scenario::from_toml(REST, base)?;
-    let path = serde_json::from_value(asked.path.clone())
-        .map_err(|error| ScenarioError::new("path", format!("no table: {error}")))?;
-    let mut path = scenario.replace("path", path)?.values()?.path;
+    let mut path = scenario_over(&asked.path, base)?.values()?.path;
     let mut files = InputFiles::new(base);
     let duration = asked.duration_s.map(|seconds| span("duration", seconds)).transpose()?;
     let within = |error: ScenarioError| error.within("path");
@@ -60,6 +46,27 @@ pub(crate) fn course(asked: &Course, base: &Path) -> Result<Table, ScenarioError
         None => instants(&trace, duration),
     };
     Ok(tabulate(&trace, &times))
+}
+
+/// What a scenario needs beside its path.
+const REST: &str = r#"
+duration = "1 s"
+[last_hop]
+rate  = "1 Mbit/s"
+delay = "0 ms"
+[[flows]]
+transport = "tcp"
+traffic   = "bulk"
+"#;
+
+/// A scenario over a path, so that there is one way to say a path and to check it.
+///
+/// # Errors
+/// The path is no table.
+pub(crate) fn scenario_over(path: &Json, base: &Path) -> Result<Scenario, ScenarioError> {
+    let path = serde_json::from_value(path.clone())
+        .map_err(|error| ScenarioError::new("path", format!("no table: {error}")))?;
+    Scenario::from_toml(REST, base)?.replace("path", path)
 }
 
 fn grid(duration: Duration, step: Duration) -> Result<Vec<Time>, ScenarioError> {

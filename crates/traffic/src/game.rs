@@ -130,8 +130,14 @@ impl Kind for Game {
     }
 
     fn needs(&self) -> Needs {
-        let largest = self.down.law().largest().max(self.up.law().largest());
-        Needs::Messages { packet: largest as u32 + IPV4_UDP_HEADER_BYTES }
+        let (down, up) = (self.down.law(), self.up.law());
+        let (law, size, size_scale) = if down.largest() >= up.largest() {
+            (down, "down.size", "down.size_scale")
+        } else {
+            (up, "up.size", "up.size_scale")
+        };
+        let option = if law.size.get() >= LARGEST * law.size_scale.get() { size } else { size_scale };
+        Needs::Messages { packet: law.largest() as u32 + IPV4_UDP_HEADER_BYTES, option }
     }
 }
 

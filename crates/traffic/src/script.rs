@@ -124,19 +124,19 @@ impl ScriptSource {
 
 impl Source for ScriptSource {
     fn connections(&self) -> u32 {
-        self.acts.connections.len() as u32
+        self.acts.connections()
     }
 
     fn poll_action(&mut self, now: Time) -> Option<Act> {
-        if self.acts.waiting.is_empty() && self.due.is_some_and(|due| due <= now) {
+        if self.acts.is_empty() && self.due.is_some_and(|due| due <= now) {
             let next = self.program.on_timeout(now, &mut self.acts);
             self.due = ScriptSource::after(now, next);
         }
-        self.acts.waiting.pop_front()
+        self.acts.pop()
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        if self.acts.waiting.is_empty() { self.due } else { Some(self.told) }
+        if self.acts.is_empty() { self.due } else { Some(self.told) }
     }
 
     fn handle_delivered(&mut self, now: Time, connection: u32, end: End, bytes: u64) {
@@ -149,8 +149,9 @@ impl Source for ScriptSource {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Action;
+    use crate::program::MOST_BYTES;
     use crate::tests::{entry_streams, run, scripted};
-    use crate::{Action, MOST_BYTES};
 
     #[test]
     fn it_acts_when_it_asked_to() {

@@ -1,7 +1,11 @@
 //! Properties that every kind of traffic must have.
 
+use std::sync::Arc;
+
 use super::*;
+use rand::Rng;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
+use units::{Bytes, Duration, Time};
 
 /// Streams as the engine makes them: one for each purpose, a function of seed and purpose alone.
 pub(crate) fn streams(seed: u64) -> impl FnMut(&'static str) -> Box<dyn Rng + Send> {
@@ -172,7 +176,7 @@ fn only_voice_has_a_listener_and_goes_by_datagrams() {
             "voice" => Needs::Datagrams { packet: 200 },
             "web" | "packmime" | "dash" => Needs::Exchange,
             "live" => Needs::Media { packet: 1_000 },
-            "game" => Needs::Messages { packet: 120 + 20 * 36 + 28 },
+            "game" => Needs::Messages { packet: 120 + 20 * 36 + 28, option: "down.size_scale" },
             "external" => Needs::Outside,
             _ => Needs::Stream,
         };

@@ -189,15 +189,17 @@ def _listing(folder: Path, is_sweep: bool) -> str:
     return "\n".join([*_described(kinds), *told])
 
 
-def _check_kind(kind: str, known: list[str], what: str) -> None:
+def _check_kind(kind: str, known: list[str], subject: str) -> None:
     if kind not in known:
-        raise UsageError(f"plot: there is no kind {kind!r} for a {what}{hint(kind, known)} (all: {', '.join(known)})")
+        raise UsageError(
+            f"plot: there is no kind {kind!r} for a {subject}{hint(kind, known)} (all: {', '.join(known)})"
+        )
 
 
-def _check_options(given: dict[str, Any], foreign: tuple[str, ...], what: str) -> None:
+def _check_options(given: dict[str, Any], foreign: tuple[str, ...], subject: str) -> None:
     for name in foreign:
         if name in given:
-            raise UsageError(f"--{name}: is not for {what}")
+            raise UsageError(f"--{name}: is not for {subject}")
 
 
 def _only(settings: list[str]) -> dict[str, list[str]]:

@@ -166,9 +166,9 @@ def make_device(addresses: list[str], mtu: int) -> int:
         bring_up("lo", sock)
         for interface in map(ipaddress.ip_interface, addresses):
             if interface.version == 4:
-                for what, value in ((_SIOCSIFADDR, interface.ip), (_SIOCSIFNETMASK, interface.netmask)):
+                for operation, value in ((_SIOCSIFADDR, interface.ip), (_SIOCSIFNETMASK, interface.netmask)):
                     address = struct.pack("HH4s8x", socket.AF_INET, 0, value.packed)
-                    fcntl.ioctl(sock, what, request(_DEVICE, address))
+                    fcntl.ioctl(sock, operation, request(_DEVICE, address))
         bring_up(_DEVICE, sock)
         for interface in map(ipaddress.ip_interface, addresses):
             if interface.version == 6:

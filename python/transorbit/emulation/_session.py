@@ -340,7 +340,7 @@ def _measured(result: Result, measured: dict[str, Any]) -> None:
         "unread": "found no room at a device, because the machine was too busy",
         "untaken": "were not taken by a device",
     }
-    if told := [f"{measured[name]} packets {what}" for name, what in uncounted.items() if measured[name]]:
+    if told := [f"{measured[name]} packets {words}" for name, words in uncounted.items() if measured[name]]:
         result.summary["warnings"].append(f"{', '.join(told)}: not counted as lost")
 
 

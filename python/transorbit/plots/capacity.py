@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from matplotlib.ticker import FixedLocator, NullLocator, ScalarFormatter
@@ -60,7 +60,8 @@ def capacity(study: Capacity, **look: Unpack[style.Look]) -> Figure:
         ax.xaxis.set_major_formatter(ScalarFormatter())
         ax.set_xlabel("Users, all with packets waiting")
         ax.set_ylabel("Packets decoded per second")
-        ax.set_ylim(0, 1.08 * max(float(table[name].max() or 1.0) for name in ("best_limit_pps", "decoded_pps")))  # type: ignore[arg-type]
+        highest: list[Any] = [table[name].max() for name in ("best_limit_pps", "decoded_pps")]
+        ax.set_ylim(0, 1.08 * max(float(value or 1.0) for value in highest))
         heading.above(ax)
     return fig
 

@@ -234,14 +234,14 @@ def note(spec: Spec, points: pl.DataFrame) -> str:
         return ""
     counts = sorted(points[spec.stats[3]])
     least, most = counts[0], counts[-1]
-    what = {"bars": "Bars: ", "heatmap": "Cells: ", "tradeoff": "Points: "}.get(spec.kind, "")
+    shape = {"bars": "Bars: ", "heatmap": "Cells: ", "tradeoff": "Points: "}.get(spec.kind, "")
     if most == 1:
-        return f"{what}one run each" if spec.kind == "bars" else ""
+        return f"{shape}one run each" if spec.kind == "bars" else ""
     runs = f"{least} runs" if least == most else f"{least} to {most} runs"
     how = {"bars": ", whiskers: ", "heatmap": "", "tradeoff": ", crosses: "}.get(spec.kind, " with their ")
     interval = f"{how}{100 * spec.confidence:g} % intervals" if how else ""
     means = f"means of {runs}{interval}"
-    return what + means if what else means.capitalize()
+    return shape + means if shape else means.capitalize()
 
 
 #: The function of each kind.

@@ -307,8 +307,8 @@ def _one(result: Result) -> bool:
 
 
 def figure(
-    what: str, result: Result, look: style.Look, *, rows: int = 1, height: float = 3.0
+    name: str, result: Result, look: style.Look, *, rows: int = 1, height: float = 3.0
 ) -> AbstractContextManager[tuple[heading.Chart, list[Axes]]]:
     """A figure over the time of a run."""
-    title = f"{what}{' (stopped early)' if result.partial else ''}"
+    title = f"{name}{' (stopped early)' if result.partial else ''}"
     return style.figure(rows, title=title, until_s=result.summary["simulated_s"], height=height, look=look)

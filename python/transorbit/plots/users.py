@@ -178,5 +178,5 @@ def _kind(flow: dict[str, Any]) -> str:
     return str(flow.get("congestion") or flow["transport"])
 
 
-def _title(what: str, result: Result) -> str:
-    return f"{what}{' (stopped early)' if result.partial else ''}"
+def _title(name: str, result: Result) -> str:
+    return f"{name}{' (stopped early)' if result.partial else ''}"

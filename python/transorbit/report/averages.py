@@ -56,13 +56,13 @@ def _quantities(result: Result) -> Iterator[tuple[str, tuple[pl.Series, pl.Serie
         yield from _known(quantity, one, "")
 
 
-def _known(quantity: Quantity, table: pl.DataFrame, whose: str) -> Iterator[tuple[str, tuple[pl.Series, pl.Series]]]:
+def _known(quantity: Quantity, table: pl.DataFrame, suffix: str) -> Iterator[tuple[str, tuple[pl.Series, pl.Series]]]:
     """The quantity, if it is one to average, varies, and is sampled without a gap from some instant on."""
     # The first row is the state at the start, which no interval ends at.
     known = table.select("time_s", quantity.column).slice(1).drop_nulls()
     gapless = known["time_s"].equals(table["time_s"].tail(len(known)))
     if not quantity.summed and gapless and len(known) >= _LEAST and known[quantity.column].n_unique() > 1:
-        yield f"{quantity.title}{whose} ({quantity.unit})", (known["time_s"], known[quantity.column] * quantity.scale)
+        yield f"{quantity.title}{suffix} ({quantity.unit})", (known["time_s"], known[quantity.column] * quantity.scale)
 
 
 def _row(times: pl.Series, samples: pl.Series) -> tuple[object, ...]:

@@ -131,7 +131,7 @@ _WHO: list[_Column] = [
     _of("user"),
     _of("direction"),
     _of("traffic"),
-    (_columns.label("transport"), text.what, _any),
+    (_columns.label("transport"), text.transport, _any),
 ]
 _COLUMNS: list[_Column] = [
     _of("rtt_mean_s", "ms", 1e3, has=_is_tcp),

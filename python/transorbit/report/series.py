@@ -363,5 +363,5 @@ def _interval_s(series: pl.DataFrame) -> float:
 
 def flow_name(flow: dict[str, Any]) -> str:
     """The name of a flow."""
-    what = flow.get("congestion") or flow["traffic"]
-    return f"flow {flow['id']} ({what})"
+    kind = flow.get("congestion") or flow["traffic"]
+    return f"flow {flow['id']} ({kind})"

@@ -39,7 +39,7 @@ def ms(seconds: float) -> str:
     return number(1e3 * seconds, 4)
 
 
-def what(flow: dict[str, Any]) -> str:
+def transport(flow: dict[str, Any]) -> str:
     """The congestion controller of a flow, or its transport."""
     return str(flow["congestion"] or flow["transport"])
 

@@ -35,8 +35,8 @@ def _rates(result: Result) -> Iterator[Tile]:
     users = result.summary["users"]
     flows = result.summary["flows"]
     value, unit = text.rate(result.goodput_bps)
-    what = f"of {number(len(flows))} flows together" if len(flows) > 1 else f"of the flow ({text.what(flows[0])})"
-    yield Tile("Goodput", value, unit, what if flows else "")
+    scope = f"of {number(len(flows))} flows together" if len(flows) > 1 else f"of the flow ({text.transport(flows[0])})"
+    yield Tile("Goodput", value, unit, scope if flows else "")
     if users["count"] > 1:
         least, most = (" ".join(text.rate(users[f"goodput_{name}_bps"])) for name in ("min", "max"))
         value, unit = text.rate(users["goodput_mean_bps"])

@@ -48,12 +48,12 @@ class Reproduction:
     @property
     def provenance(self) -> str:
         """Version, root seed, and quick or full, in a sentence."""
-        what = "quick: fewer points and replications, wider intervals" if self.quick else "full"
+        extent = "quick: fewer points and replications, wider intervals" if self.quick else "full"
         left_out = ""
         if self.left_out:
             claims = table.plural(sum(len(item.claims) for item in self.left_out), "claim")
             left_out = f" Left out: {table.plural(len(self.left_out), 'item')} with {claims}."
-        return f"Transorbit {version()}, root seed {self.seed}, {what}.{left_out}"
+        return f"Transorbit {version()}, root seed {self.seed}, {extent}.{left_out}"
 
     @property
     def build(self) -> str:
@@ -90,7 +90,11 @@ class Reproduction:
         (self.out / "figures.md").write_text(table.pictures(self.papers), encoding="utf-8")
         from transorbit.reproduce import page
 
-        (self.out / "reproduction.html").write_text(page.html(self), encoding="utf-8")
+        options = f"{' --quick' if self.quick else ''} --seed {self.seed}"
+        html = page.html(
+            self.papers, provenance=self.provenance, build=self.build, problems=self.problems, options=options
+        )
+        (self.out / "reproduction.html").write_text(html, encoding="utf-8")
 
     def publish(self, docs: Path) -> None:
         """Copy the table of claims, the figures and their page into a folder of the documentation."""

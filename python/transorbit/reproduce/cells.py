@@ -46,7 +46,7 @@ def spread(raw: Mapping[str, Any], published: str | None, folder: Path, path: Pa
             known = hint_or_all(column, frame.columns)
             raise ScenarioError(f"{path}: {at}cells: {column}: no such column of the published values{known}")
     chosen = f"SELECT {tables.columns([*of, value])} FROM published{f' WHERE {where}' if where else ''}"  # noqa: S608
-    listed = sql.query(chosen, {"published": frame}, what=f"{path}: {at}cells.where").rows()
+    listed = sql.query(chosen, {"published": frame}, context=f"{path}: {at}cells.where").rows()
     claims = []
     for *cell, known in listed:
         rows = " AND ".join(f"{tables.quoted(column)} = {_literal(is_)}" for column, is_ in zip(of, cell, strict=True))

@@ -163,7 +163,8 @@ def _values(claim: Claim, tables: Tables, seeds: Sequence[int], which: str) -> d
 
 def _rows(claim: Claim, tables: Tables, seeds: Sequence[int], by: Sequence[str]) -> list[tuple[Any, ...]]:
     names = columns(by)
-    sql = f"SELECT {names}{', ' if by else ''}({claim.statistic}\n) FROM {quoted(claim.table)}"  # noqa: S608 - the item's
+    # The statistic is the item's.
+    sql = f"SELECT {names}{', ' if by else ''}({claim.statistic}\n) FROM {quoted(claim.table)}"  # noqa: S608
     return tables.query(f"{sql} GROUP BY {names} ORDER BY {names}" if by else sql, seeds=seeds)
 
 

@@ -341,7 +341,7 @@ def _claim(raw: dict[str, Any], path: Path, at: str, tables: set[str]) -> Claim:
     only_where = raw.pop("only_where", "")
     fields.known(raw, _CLAIM_KEYS, path, at)
     statistic = fields.text(raw, "statistic", path, at=at)
-    sql.check(statistic, what=f"{path}: {at}statistic")
+    sql.check(statistic, context=f"{path}: {at}statistic")
     paper_value = raw.get("paper_value")
     if not isinstance(paper_value, str | int | float | None):
         raise ScenarioError(f"{path}: {at}paper_value: a number or a text is expected")
@@ -376,8 +376,8 @@ def _claim(raw: dict[str, Any], path: Path, at: str, tables: set[str]) -> Claim:
 def _predicate(raw: Mapping[str, Any], at: str) -> Predicate:
     given = [name for name in ("above", "below", "between") if name in raw]
     if len(given) != 1:
-        what = " and ".join(given) if given else "no predicate"
-        raise ScenarioError(f"{at}{what}: one of above, below and between is expected")
+        predicates = " and ".join(given) if given else "no predicate"
+        raise ScenarioError(f"{at}{predicates}: one of above, below and between is expected")
     name = given[0]
     bounds = raw[name] if name == "between" else [raw[name]]
     numbers = isinstance(bounds, list) and all(type(bound) in (int, float, tolerance.Printed) for bound in bounds)

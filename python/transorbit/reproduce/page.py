@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from transorbit.report.page import Kind
-    from transorbit.reproduce import Reproduction
     from transorbit.reproduce.claims import Judgement
-    from transorbit.reproduce.items import Item
+    from transorbit.reproduce.items import Item, Paper
     from transorbit.reproduce.run import Outcome
     from transorbit.statistics import Interval
+
 
 _KINDS: dict[str, Kind] = {claims.HOLDS: "good", claims.WEAKLY: "weak", claims.DOES_NOT: "bad", claims.ERROR: "bad"}
 _HOW = (
@@ -26,29 +26,36 @@ _HOW = (
 )
 
 
-def html(done: Reproduction) -> str:
-    """The page, which needs no other file."""
-    page = Page("The papers, reproduced", done.provenance, footer=f"{done.provenance} Build {done.build}.")
-    _summary(page, done)
-    for paper, outcomes in done.papers:
+def html(
+    papers: Sequence[tuple[Paper, Sequence[Outcome]]],
+    *,
+    provenance: str,
+    build: str,
+    problems: Sequence[str],
+    options: str,
+) -> str:
+    """The page, which needs no other file; `options` are those of the command that made it."""
+    page = Page("The papers, reproduced", provenance, footer=f"{provenance} Build {build}.")
+    _summary(page, papers, problems)
+    for paper, outcomes in papers:
         if not outcomes:
             continue
         page.section(paper.short, anchor=paper.key, note=table.heading(paper) + ".")
         for outcome in outcomes:
-            _item(page, outcome, done)
+            _item(page, outcome, options)
     return page.html()
 
 
-def _summary(page: Page, done: Reproduction) -> None:
-    counts = table.verdicts(done.papers)
+def _summary(page: Page, papers: Sequence[tuple[Paper, Sequence[Outcome]]], problems: Sequence[str]) -> None:
+    counts = table.verdicts(papers)
     total = sum(counts.values())
     page.tiles(
         [Tile("Claims", str(total))]
         + [Tile(verdict.capitalize(), str(count), kind=_KINDS[verdict]) for verdict, count in counts.items()]
     )
     page.text(_HOW)
-    _by_kind(page, table.by_kind(done.papers))
-    page.warnings(done.problems, heading="Not judged")
+    _by_kind(page, table.by_kind(papers))
+    page.warnings(problems, heading="Not judged")
     page.section("All claims")
     rows = [
         [
@@ -60,7 +67,7 @@ def _summary(page: Page, done: Reproduction) -> None:
             _minus(table.paper_value(judgement)),
             _minus(table.value(judgement)),
         ]
-        for paper, outcomes in done.papers
+        for paper, outcomes in papers
         for outcome in outcomes
         for judgement in outcome.judgements
     ]
@@ -75,7 +82,7 @@ def _by_kind(page: Page, counts: dict[str, dict[str, int]]) -> None:
         page.table(header, rows, whole=True)
 
 
-def _item(page: Page, outcome: Outcome, done: Reproduction) -> None:
+def _item(page: Page, outcome: Outcome, options: str) -> None:
     item = outcome.item
     page.section(f"{item.name}: {item.title}", level=3, anchor=_anchor(item), note=item.where)
     if item.description:
@@ -92,8 +99,7 @@ def _item(page: Page, outcome: Outcome, done: Reproduction) -> None:
         page.figure(path.read_text(encoding="utf-8"), f"{item.name}, plot {number + 1}{published}", numbers=numbers)
     if outcome.judgements:
         _claims(page, outcome.judgements)
-    quick = " --quick" if done.quick else ""
-    page.code(f"transorbit reproduce {item.id}{quick} --seed {done.seed}", label="Again")
+    page.code(f"transorbit reproduce {item.id}{options}", label="Again")
     page.code(_statistics(outcome.judgements), label="Statistics", folded=True)
     page.code(item.path.read_text(encoding="utf-8"), label=f"Item: {item.path.name}", folded=True)
     if outcome.scenario:

@@ -129,7 +129,8 @@ class Tables:
             shown = [*seeds, EVERY_SEED] if self._every_seed else seeds
             where = f" WHERE seed IN ({', '.join(map(str, shown))})"
         for name in self._by_seed:
-            self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS SELECT * FROM all_{name}{where}")  # noqa: S608
+            query = f"SELECT * FROM all_{name}{where}"  # noqa: S608
+            self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {query}")
 
     def _seeds(self, results: pl.DataFrame) -> tuple[int, ...]:
         """The seeds that every point has: a statistic of one seed compares points, and needs all of them."""
@@ -153,7 +154,9 @@ def query_frame(connection: Any, text: str) -> pl.DataFrame:
     import polars.selectors as cs
 
     # A constant such as 0.5 is a decimal number in SQL, and a sum of whole numbers one of 128 bits.
-    return sql.answer(connection, text, what="").with_columns((cs.decimal() | cs.by_dtype(pl.Int128)).cast(pl.Float64))
+    return sql.answer(connection, text, context="").with_columns(
+        (cs.decimal() | cs.by_dtype(pl.Int128)).cast(pl.Float64)
+    )
 
 
 def published(text: str, folder: Path) -> pl.DataFrame:

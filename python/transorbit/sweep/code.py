@@ -9,9 +9,10 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from transorbit import _source
+
 # Whose modules change only with Python, or with the version that is part of every key.
 _SETTLED = frozenset(sys.stdlib_module_names) | {"transorbit"}
-_PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
 def fingerprint(factory: object) -> str | None:
@@ -50,7 +51,7 @@ class _Reader:
     def _value(self, name: str, value: Any) -> None:
         if id(value) in self._seen:
             return
-        if _is_plain(value):
+        if _source.is_plain(value):
             self._parts.append(f"{name} = {value!r}")
         elif isinstance(value, ModuleType):
             if value.__name__.partition(".")[0] not in _SETTLED:
@@ -105,15 +106,6 @@ _OF_EVERY_CLASS = frozenset(
     {"__module__", "__dict__", "__weakref__", "__doc__", "__qualname__", "__annotations__", "__firstlineno__",
      "__static_attributes__", "__annotate__", "__annotate_func__", "__annotations_cache__"}
 )  # fmt: skip
-
-
-def _is_plain(value: object) -> bool:
-    """Whether the value's text says all of it."""
-    if type(value) in (tuple, list):
-        return all(_is_plain(item) for item in value)  # type: ignore[attr-defined]
-    if type(value) is dict:
-        return all(_is_plain(item) for pair in value.items() for item in pair)
-    return type(value) in _PLAIN
 
 
 def _is_settled(value: Any) -> bool:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-import signal
 import threading
-from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-from transorbit import _core
+from transorbit import _core, _interrupt
 from transorbit._core import ScenarioError
 from transorbit.sweep import work
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from transorbit.sweep.work import Outcome, Task
 
@@ -89,27 +87,9 @@ class Threads:
         """Have the thread that waits raise KeyboardInterrupt."""
         self._done.put(KeyboardInterrupt())
 
-    @contextmanager
-    def between_outcomes(self) -> Iterator[None]:
+    def between_outcomes(self) -> AbstractContextManager[None]:
         """Have Ctrl-C end `wait` alone: what has come is kept and counted first. A second one ends at once."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = signal.getsignal(signal.SIGINT)
-
-        def later(_number: int, _frame: object) -> None:
-            signal.signal(signal.SIGINT, before)
-            self.interrupt()
-
-        if before is not signal.default_int_handler:
-            # Ignored, or another program's business.
-            yield
-            return
-        signal.signal(signal.SIGINT, later)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
+        return _interrupt.first_calls(self.interrupt)
 
     def close(self) -> None:
         """End what is running, at once."""

@@ -224,7 +224,7 @@ class SweepPlan:
     def check(self) -> None:
         """Raise `ScenarioError` for what would make every run fail, or is misspelt in a case of an axis."""
         for metric in self.metrics.values():
-            sql.check(metric.sql, what=f"metrics.{metric.name}")
+            sql.check(metric.sql, context=f"metrics.{metric.name}")
         first: ScenarioError | None = None
         # Where so many fail, no other is waited for.
         for point in self.points[:_LOOKED_AT]:

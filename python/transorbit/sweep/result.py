@@ -190,7 +190,7 @@ class SweepResult:
         failed, wanted = len(self.failed), len(self.runs) + missing
         if not missing and not failed:
             return None
-        counts = [f"{count} {what}" for count, what in ((missing, "missing"), (failed, "failed")) if count]
+        counts = [f"{count} {state}" for count, state in ((missing, "missing"), (failed, "failed")) if count]
         absent = []
         for axis in self.axes:
             there = set(ok[axis.name])

@@ -32,26 +32,26 @@ _LOCKED: dict[str, str | bool | int | float | list[str]] = {
 _LONGEST_S = 120.0
 
 
-def query(sql: str, tables: Mapping[str, pl.DataFrame], *, what: str = "query") -> pl.DataFrame:
+def query(sql: str, tables: Mapping[str, pl.DataFrame], *, context: str = "query") -> pl.DataFrame:
     """The answer to a query over these tables, by name.
 
     Raises:
         ScenarioError: DuckDB refuses the query; the message begins with `what`.
     """
     with connection(tables) as db:
-        return answer(db, sql, what=what)
+        return answer(db, sql, context=context)
 
 
-def check(expression: str, *, what: str) -> None:
+def check(expression: str, *, context: str) -> None:
     """Raise `ScenarioError` unless this can be the expression of a query, as far as that shows without tables."""
     import duckdb
 
     try:
         statements = _database().extract_statements(f"SELECT ({expression}\n)")
     except duckdb.Error as error:
-        raise ScenarioError(f"{what}: {told(error)}") from None
+        raise ScenarioError(f"{context}: {told(error)}") from None
     if len(statements) != 1:
-        raise ScenarioError(f"{what}: must be one expression")
+        raise ScenarioError(f"{context}: must be one expression")
 
 
 @contextmanager
@@ -82,12 +82,12 @@ def reading(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def answer(
-    db: duckdb.DuckDBPyConnection, sql: str, *, what: str, say: Callable[[duckdb.Error], str] | None = None
+    db: duckdb.DuckDBPyConnection, sql: str, *, context: str, say: Callable[[duckdb.Error], str] | None = None
 ) -> pl.DataFrame:
     """The answer to a query; `say` is what to tell of DuckDB's error, by default its own words.
 
     Args:
-        what: what the message begins with, if it is not empty.
+        context: what the message begins with, if it is not empty.
 
     Raises:
         ScenarioError: DuckDB refuses the query.
@@ -99,12 +99,12 @@ def answer(
         with _limited(db):
             relation = db.sql(sql)
             if relation is None:
-                raise ScenarioError(f"{what}: is no query: begin with SELECT")
+                raise ScenarioError(f"{context}: is no query: begin with SELECT")
             return pl.DataFrame(_Stream(relation))
     except duckdb.InterruptException:
-        raise ScenarioError(f"{what}: takes longer than {_LONGEST_S:g} s") from None
+        raise ScenarioError(f"{context}: takes longer than {_LONGEST_S:g} s") from None
     except duckdb.Error as error:
-        raise ScenarioError(f"{what}: {(say or told)(error)}" if what else (say or told)(error)) from None
+        raise ScenarioError(f"{context}: {(say or told)(error)}" if context else (say or told)(error)) from None
 
 
 @contextmanager

@@ -70,12 +70,13 @@ class Store:
     def put(self, outcome: Outcome) -> None:
         """Keep an outcome. One that ended well is never replaced by one that failed."""
         marks = ", ".join("?" * len(_COLUMNS))
+        changes = ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS[1:])
+        query = (
+            f"INSERT INTO outcomes ({', '.join(_COLUMNS)}) VALUES ({marks}) "  # noqa: S608 - constants
+            f"ON CONFLICT (key) DO UPDATE SET {changes} WHERE outcomes.status <> 'ok'"
+        )
         with self._told():
-            self._db.execute(
-                f"INSERT INTO outcomes ({', '.join(_COLUMNS)}) VALUES ({marks}) ON CONFLICT (key) DO UPDATE SET "  # noqa: S608 - constants
-                f"{', '.join(f'{name} = excluded.{name}' for name in _COLUMNS[1:])} WHERE outcomes.status <> 'ok'",
-                _values(outcome),
-            )
+            self._db.execute(query, _values(outcome))
 
     def forget(self, sweep: str) -> bool:
         """Part the sweep from its runs, which stay, and tell whether it had any."""
@@ -117,7 +118,8 @@ class Store:
         wanted = list(dict.fromkeys(keys))
         for start in range(0, len(wanted), _PART):
             part = wanted[start : start + _PART]
-            query = f"SELECT {', '.join(_COLUMNS)} FROM outcomes WHERE key IN ({', '.join('?' * len(part))})"  # noqa: S608 - marks
+            marks = ", ".join("?" * len(part))
+            query = f"SELECT {', '.join(_COLUMNS)} FROM outcomes WHERE key IN ({marks})"  # noqa: S608 - marks
             with self._told():
                 rows = self._db.execute(query, part).fetchall()
             for row in rows:

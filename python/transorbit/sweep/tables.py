@@ -138,7 +138,7 @@ def _answer(
     return sql.answer(
         db,
         _query(expression, runs, flows),
-        what=f"metrics.{metric.name}",
+        context=f"metrics.{metric.name}",
         say=lambda error: _slip(error, metric.sql, runs, flows) or sql.told(error),
     )
 

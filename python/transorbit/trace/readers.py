@@ -376,16 +376,16 @@ def _short_outages(times: list[float], rtt: list[float | None]) -> tuple[list[fl
     if not gaps:
         return times, rtt
     ordinary, last = gaps[len(gaps) // 2], next((value for value in rtt if value is not None), 0.0)
-    when: list[float] = []
-    what: list[float | None] = []
+    sent_at: list[float] = []
+    answers: list[float | None] = []
     for sent, value, after in zip(times, rtt, [*times[1:], times[-1]], strict=True):
-        when.append(sent)
-        what.append(value)
+        sent_at.append(sent)
+        answers.append(value)
         last = last if value is None else value
         if value is None and after - sent > 2 * ordinary:
-            when.append(sent + ordinary)
-            what.append(last)
-    return when, what
+            sent_at.append(sent + ordinary)
+            answers.append(last)
+    return sent_at, answers
 
 
 def _timed(seconds: list[float], columns: Mapping[str, list[float | None]]) -> pl.DataFrame:

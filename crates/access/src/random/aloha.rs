@@ -2,12 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{FieldError, Files};
+use units::FieldError;
 
 use super::check::check_bursts;
-use super::coding::coded_scheme;
+use super::coding::{Coded, Coding, coded_scheme};
 use super::scheme::Receiver;
-use super::{BurstCount, Decoding, Kind, RandomConfig, RandomLayout};
+use super::{BurstCount, RandomConfig, RandomLayout};
 
 coded_scheme! {
     /// Slotted ALOHA: one burst for a packet, lost when it collides, unless it is strong enough to be heard all the
@@ -18,26 +18,21 @@ coded_scheme! {
     payload_bits: 597, packet_bits: 613, margin: 0.0
 }
 
-impl Kind for Aloha {
-    fn check(&self, layout: &RandomLayout) -> Result<(), FieldError> {
-        self.coding().check()?;
-        check_bursts("", 1, 1, layout)
+impl Coded for Aloha {
+    fn code(&self) -> Coding {
+        self.coding()
     }
 
-    fn payload_bits(&self) -> u32 {
-        self.payload_bits
-    }
-
-    fn symbols(&self) -> Option<u32> {
-        Some(self.symbols)
-    }
-
-    fn bursts(&self) -> BurstCount {
+    fn copies(&self) -> BurstCount {
         BurstCount::Fixed(1)
     }
 
-    fn decoding(&self, random: &RandomConfig, _files: &mut dyn Files) -> Result<Decoding, FieldError> {
+    fn check_copies(&self, layout: &RandomLayout) -> Result<(), FieldError> {
+        check_bursts("", 1, 1, layout)
+    }
+
+    fn receiver(&self, random: &RandomConfig) -> Receiver {
         // Nothing is subtracted.
-        Ok(Decoding::Receiver(Receiver { iterations: 1, ..self.coding().receiver(random) }))
+        Receiver { iterations: 1, ..self.code().receiver(random) }
     }
 }

@@ -1,10 +1,13 @@
 //! The code of a scheme with a receiver: its options, and the threshold that follows from them.
 
-use units::FieldError;
+use units::{FieldError, Files};
 
+use super::Kind;
+use super::burst_count::BurstCount;
 use super::check::no_payload;
 use super::config::RandomConfig;
-use super::scheme::Receiver;
+use super::layout::RandomLayout;
+use super::scheme::{Decoding, Receiver};
 
 /// How a packet is coded.
 pub(super) struct Coding {
@@ -59,6 +62,41 @@ impl Coding {
             return Err(FieldError::new("packet_bits", message));
         }
         Ok(())
+    }
+}
+
+/// A scheme with a code, and what such schemes differ in.
+pub(super) trait Coded {
+    fn code(&self) -> Coding;
+    fn copies(&self) -> BurstCount;
+    /// Whether so many copies fit a block.
+    fn check_copies(&self, layout: &RandomLayout) -> Result<(), FieldError>;
+
+    fn receiver(&self, random: &RandomConfig) -> Receiver {
+        self.code().receiver(random)
+    }
+}
+
+impl<S: Coded> Kind for S {
+    fn check(&self, layout: &RandomLayout) -> Result<(), FieldError> {
+        self.code().check()?;
+        self.check_copies(layout)
+    }
+
+    fn payload_bits(&self) -> u32 {
+        self.code().payload_bits
+    }
+
+    fn symbols(&self) -> Option<u32> {
+        Some(self.code().symbols)
+    }
+
+    fn bursts(&self) -> BurstCount {
+        self.copies()
+    }
+
+    fn decoding(&self, random: &RandomConfig, _files: &mut dyn Files) -> Result<Decoding, FieldError> {
+        Ok(Decoding::Receiver(self.receiver(random)))
     }
 }
 

@@ -2,11 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{FieldError, Files};
+use units::FieldError;
 
 use super::check::check_bursts;
-use super::coding::coded_scheme;
-use super::{BurstCount, Decoding, Kind, RandomConfig, RandomLayout};
+use super::coding::{Coded, Coding, coded_scheme};
+use super::{BurstCount, RandomLayout};
 
 coded_scheme! {
     /// Contention resolution diversity slotted ALOHA: several copies of a packet; those of decoded packets are
@@ -21,25 +21,16 @@ coded_scheme! {
     payload_bits: 597, packet_bits: 613, margin: 0.0
 }
 
-impl Kind for Crdsa {
-    fn check(&self, layout: &RandomLayout) -> Result<(), FieldError> {
-        self.coding().check()?;
-        check_bursts("replicas", self.replicas, 2, layout)
+impl Coded for Crdsa {
+    fn code(&self) -> Coding {
+        self.coding()
     }
 
-    fn payload_bits(&self) -> u32 {
-        self.payload_bits
-    }
-
-    fn symbols(&self) -> Option<u32> {
-        Some(self.symbols)
-    }
-
-    fn bursts(&self) -> BurstCount {
+    fn copies(&self) -> BurstCount {
         BurstCount::Fixed(self.replicas)
     }
 
-    fn decoding(&self, random: &RandomConfig, _files: &mut dyn Files) -> Result<Decoding, FieldError> {
-        Ok(Decoding::Receiver(self.coding().receiver(random)))
+    fn check_copies(&self, layout: &RandomLayout) -> Result<(), FieldError> {
+        check_bursts("replicas", self.replicas, 2, layout)
     }
 }

@@ -2,11 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{FieldError, Files};
+use units::FieldError;
 
 use super::check::check_bursts;
-use super::coding::coded_scheme;
-use super::{BurstCount, Decoding, Kind, RandomConfig, RandomLayout, Repetition};
+use super::coding::{Coded, Coding, coded_scheme};
+use super::{BurstCount, RandomLayout, Repetition};
 
 coded_scheme! {
     /// Irregular repetition slotted ALOHA: as CRDSA, with a number of copies that is drawn for each packet.
@@ -25,26 +25,17 @@ fn liva() -> Vec<Repetition> {
     [(2, 0.5), (3, 0.28), (8, 0.22)].map(|(replicas, probability)| Repetition { replicas, probability }).to_vec()
 }
 
-impl Kind for Irsa {
-    fn check(&self, layout: &RandomLayout) -> Result<(), FieldError> {
-        self.coding().check()?;
-        self.check_distribution(layout)
+impl Coded for Irsa {
+    fn code(&self) -> Coding {
+        self.coding()
     }
 
-    fn payload_bits(&self) -> u32 {
-        self.payload_bits
-    }
-
-    fn symbols(&self) -> Option<u32> {
-        Some(self.symbols)
-    }
-
-    fn bursts(&self) -> BurstCount {
+    fn copies(&self) -> BurstCount {
         BurstCount::Drawn(self.distribution.clone())
     }
 
-    fn decoding(&self, random: &RandomConfig, _files: &mut dyn Files) -> Result<Decoding, FieldError> {
-        Ok(Decoding::Receiver(self.coding().receiver(random)))
+    fn check_copies(&self, layout: &RandomLayout) -> Result<(), FieldError> {
+        self.check_distribution(layout)
     }
 }
 

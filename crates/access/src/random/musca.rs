@@ -2,12 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{FieldError, Files};
+use units::FieldError;
 
 use super::check::check_bursts;
-use super::coding::{Coding, coded_scheme};
+use super::coding::{Coded, Coding, coded_scheme};
 use super::scheme::Receiver;
-use super::{BurstCount, Decoding, Kind, RandomConfig, RandomLayout};
+use super::{BurstCount, RandomConfig, RandomLayout};
 
 coded_scheme! {
     /// Multi-slot coded ALOHA: the parts of one code word go into several bursts and are decoded together, collided or
@@ -18,38 +18,27 @@ coded_scheme! {
     /// decoded when the mutual information, averaged over its bursts, reaches the code rate. The headers are taken to
     /// be read: a condition on the best burst changed no loss rate in the range where packets are decoded at all.
     pub struct Musca {
-        /// BurstCount into which the code word is split (N_block), at least 2.
+        /// Bursts into which the code word is split (N_block), at least 2.
         pub replicas: u32 = 3,
     }
     payload_bits: 594, packet_bits: 680, margin: 0.05
 }
 
-impl Kind for Musca {
-    fn check(&self, layout: &RandomLayout) -> Result<(), FieldError> {
-        self.code_word().check()?;
-        check_bursts("replicas", self.replicas, 2, layout)
+impl Coded for Musca {
+    fn code(&self) -> Coding {
+        // The code word extends over all bursts.
+        Coding { bursts: self.replicas, ..self.coding() }
     }
 
-    fn payload_bits(&self) -> u32 {
-        self.payload_bits
-    }
-
-    fn symbols(&self) -> Option<u32> {
-        Some(self.symbols)
-    }
-
-    fn bursts(&self) -> BurstCount {
+    fn copies(&self) -> BurstCount {
         BurstCount::Fixed(self.replicas)
     }
 
-    fn decoding(&self, random: &RandomConfig, _files: &mut dyn Files) -> Result<Decoding, FieldError> {
-        Ok(Decoding::Receiver(Receiver { joint: true, ..self.code_word().receiver(random) }))
+    fn check_copies(&self, layout: &RandomLayout) -> Result<(), FieldError> {
+        check_bursts("replicas", self.replicas, 2, layout)
     }
-}
 
-impl Musca {
-    /// The code word extends over all bursts.
-    fn code_word(&self) -> Coding {
-        Coding { bursts: self.replicas, ..self.coding() }
+    fn receiver(&self, random: &RandomConfig) -> Receiver {
+        Receiver { joint: true, ..self.code().receiver(random) }
     }
 }

@@ -21,10 +21,10 @@ mod states;
 use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Angle, Db, Duration, FieldError, Frequency, OrOrbit, Speed};
+use units::{Angle, Db, Duration, Frequency, OrOrbit, Speed};
 
 pub(crate) use self::course::{Course, Published};
-pub(crate) use self::model::{Fading, Site};
+pub(crate) use self::model::{Fading, Site, fading_options};
 pub use self::parameters::Environment;
 pub(crate) use self::parameters::Loo;
 use self::parameters::ParameterSet;
@@ -114,29 +114,7 @@ impl Fading for Lms {
         Published::new(self.environment.name(), sets.map(|set| (set.elevation_deg, set)))
     }
 
-    fn motion(&self) -> Result<Motion, FieldError> {
-        Motion::new(self.speed, self.carrier, self.sampling_interval)
-    }
-
-    fn carrier(&self) -> Frequency {
-        self.carrier
-    }
-
-    fn elevation(&self) -> OrOrbit<Angle> {
-        self.elevation
-    }
-
-    fn held(&self) -> Held {
-        self.held
-    }
-
-    fn line_of_sight(&self) -> (Option<Db>, Option<&LinkBudget>) {
-        (self.reference_snr, self.link_budget.as_ref())
-    }
-
-    fn link_budget_mut(&mut self) -> Option<&mut LinkBudget> {
-        self.link_budget.as_mut()
-    }
+    fading_options!();
 }
 
 impl Site for ParameterSet {

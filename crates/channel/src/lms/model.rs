@@ -51,6 +51,36 @@ pub(crate) trait Fading {
     }
 }
 
+/// Declares the methods of [`Fading`] that only hand out options, whose names all such channels share.
+macro_rules! fading_options {
+    () => {
+        fn motion(&self) -> Result<$crate::lms::Motion, units::FieldError> {
+            $crate::lms::Motion::new(self.speed, self.carrier, self.sampling_interval)
+        }
+
+        fn carrier(&self) -> units::Frequency {
+            self.carrier
+        }
+
+        fn elevation(&self) -> units::OrOrbit<units::Angle> {
+            self.elevation
+        }
+
+        fn held(&self) -> $crate::held::Held {
+            self.held
+        }
+
+        fn line_of_sight(&self) -> (Option<units::Db>, Option<&$crate::link_budget::LinkBudget>) {
+            (self.reference_snr, self.link_budget.as_ref())
+        }
+
+        fn link_budget_mut(&mut self) -> Option<&mut $crate::link_budget::LinkBudget> {
+            self.link_budget.as_mut()
+        }
+    };
+}
+pub(crate) use fading_options;
+
 impl<F: Fading> Kind for F {
     fn check(&self) -> Result<(), FieldError> {
         self.published().check(self.elevation())?;

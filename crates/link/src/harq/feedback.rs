@@ -5,7 +5,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Probability};
 
-use super::Answer;
 use crate::chance::unit_interval;
 
 /// Delay and loss of the feedback from a user to the sender.
@@ -49,6 +48,18 @@ impl FeedbackConfig {
         let why = "false given, but this scheme repeats on request only: choose one that can do without feedback";
         self.resolve()?.ok_or_else(|| FieldError::new("feedback.enabled", why))
     }
+}
+
+/// The receiver's answer about a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The packet is decoded.
+    Ack,
+    /// The packet is not decoded.
+    Nack,
+    /// An answer was due and did not arrive: the sender notices at the instant at which it was due, because it knows
+    /// all delays.
+    Lost,
 }
 
 /// The feedback path: loses feedback at random.

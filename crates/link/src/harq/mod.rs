@@ -17,6 +17,7 @@ use rand::Rng;
 use units::{Bytes, Db, Duration, FieldError, Time};
 
 use crate::packet::PacketRef;
+pub use feedback::Answer;
 use feedback::FeedbackConfig;
 
 units::registry! {
@@ -199,18 +200,6 @@ pub enum Verdict {
     Undecided,
     /// It will never be decoded: this was its last transmission.
     Failed,
-}
-
-/// The receiver's answer about a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// The packet is decoded.
-    Ack,
-    /// The packet is not decoded.
-    Nack,
-    /// An answer was due and did not arrive: the sender notices at the instant at which it was due, because it knows
-    /// all delays.
-    Lost,
 }
 
 /// Feedback in flight to the sender.

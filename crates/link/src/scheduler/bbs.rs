@@ -23,10 +23,10 @@ use units::{Duration, FieldError, Time};
 use super::pf::{DEFAULT_WINDOW, check_window};
 use super::rule::LEAST_INFORMATION;
 use super::served::Served;
-use super::users::{UserQueues, user_queues_config};
+use super::users::{ByUser, UserQueues, user_queues_config};
 use super::{Kind, Parts, Scheduler, View};
-use crate::buffer::{Backlog, LinkFacts};
-use crate::packet::{DropReason, PacketRef};
+use crate::buffer::LinkFacts;
+use crate::packet::PacketRef;
 
 user_queues_config! {
     /// A queue for each user; fills one frame after the other with the packets of the most utility.
@@ -186,13 +186,16 @@ fn best(candidates: &[Candidate]) -> Option<usize> {
     (0..candidates.len()).max_by(|&a, &b| better(&candidates[a], &candidates[b]))
 }
 
-impl Scheduler for ByFrames {
-    fn enqueue(&mut self, now: Time, packet: PacketRef) -> Result<(), DropReason> {
-        self.queues.push(now, packet)
+impl ByUser for ByFrames {
+    fn queues(&self) -> &UserQueues {
+        &self.queues
     }
 
-    fn select(&mut self, now: Time, view: &mut View<'_>) -> Option<PacketRef> {
-        self.queues.expire(now);
+    fn queues_mut(&mut self) -> &mut UserQueues {
+        &mut self.queues
+    }
+
+    fn choose(&mut self, now: Time, view: &mut View<'_>) -> Option<PacketRef> {
         loop {
             while let Some(user) = self.plan.pop_front() {
                 if self.queues.front(user).is_some()
@@ -210,26 +213,9 @@ impl Scheduler for ByFrames {
         }
     }
 
-    fn gives_up(&self) -> bool {
-        self.queues.gives_up()
-    }
-
-    fn poll_dropped(&mut self) -> Option<(PacketRef, DropReason)> {
-        self.queues.poll_dropped()
-    }
-
-    fn drain(&mut self, now: Time, lost: &mut Vec<PacketRef>) {
-        self.queues.drain(now, lost);
+    fn reset(&mut self, now: Time) {
         self.plan.clear();
         self.overhang = 0.0;
         self.served.reset(now);
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.queues.backlog()
-    }
-
-    fn marked(&self) -> u64 {
-        self.queues.marked()
     }
 }

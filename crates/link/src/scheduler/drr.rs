@@ -11,9 +11,9 @@ use std::collections::VecDeque;
 
 use units::{Bytes, FieldError, Time};
 
-use super::users::{UserQueues, user_queues_config};
+use super::users::{ByUser, UserQueues, user_queues_config};
 use super::{Kind, Parts, Scheduler, View};
-use crate::buffer::{Backlog, LinkFacts};
+use crate::buffer::LinkFacts;
 use crate::packet::{DropReason, PacketRef};
 
 user_queues_config! {
@@ -110,8 +110,16 @@ impl DeficitRoundRobin {
     }
 }
 
-impl Scheduler for DeficitRoundRobin {
-    fn enqueue(&mut self, now: Time, packet: PacketRef) -> Result<(), DropReason> {
+impl ByUser for DeficitRoundRobin {
+    fn queues(&self) -> &UserQueues {
+        &self.queues
+    }
+
+    fn queues_mut(&mut self) -> &mut UserQueues {
+        &mut self.queues
+    }
+
+    fn take(&mut self, now: Time, packet: PacketRef) -> Result<(), DropReason> {
         self.queues.push(now, packet)?;
         if !std::mem::replace(&mut self.listed[packet.user as usize], true) {
             self.turns.push_back(packet.user);
@@ -119,8 +127,7 @@ impl Scheduler for DeficitRoundRobin {
         Ok(())
     }
 
-    fn select(&mut self, now: Time, view: &mut View<'_>) -> Option<PacketRef> {
-        self.queues.expire(now);
+    fn choose(&mut self, now: Time, view: &mut View<'_>) -> Option<PacketRef> {
         // The search ends after a round in which no user may start.
         let mut idle = 0;
         while idle < self.turns.len() {
@@ -138,27 +145,10 @@ impl Scheduler for DeficitRoundRobin {
         None
     }
 
-    fn gives_up(&self) -> bool {
-        self.queues.gives_up()
-    }
-
-    fn poll_dropped(&mut self) -> Option<(PacketRef, DropReason)> {
-        self.queues.poll_dropped()
-    }
-
-    fn drain(&mut self, now: Time, lost: &mut Vec<PacketRef>) {
-        self.queues.drain(now, lost);
+    fn reset(&mut self, _now: Time) {
         self.turns.clear();
         self.begun = false;
         self.listed.fill(false);
         self.deficits.fill(0);
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.queues.backlog()
-    }
-
-    fn marked(&self) -> u64 {
-        self.queues.marked()
     }
 }

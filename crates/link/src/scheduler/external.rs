@@ -7,12 +7,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Time, plugin};
 
+use super::choose::{Choose, QueueState};
 use super::pf::DEFAULT_WINDOW;
 use super::served::Served;
-use super::users::{DEFAULT_BUFFER, UserQueues, UserQueuesConfig};
+use super::users::{ByUser, DEFAULT_BUFFER, UserQueues, UserQueuesConfig};
 use super::{Kind, Parts, Scheduler, View};
 use crate::buffer::{Backlog, Buffer, LinkFacts};
-use crate::packet::{DropReason, PacketRef};
+use crate::packet::PacketRef;
 
 /// A queue for each user; a script chooses the user.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -57,35 +58,6 @@ impl Kind for ExternalConfig {
     }
 }
 
-/// Chooses the user to serve.
-pub trait Choose: Send {
-    /// The user to serve now, one of `queues`: all users with packets that may start, the lowest number first, at least
-    /// one.
-    ///
-    /// If the answer is another user, the first is served, and counted in [`Scheduler::overruled`].
-    fn choose(&mut self, now: Time, queues: &[QueueState]) -> Option<u32>;
-}
-
-/// The state of a user's queue, for a choice.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct QueueState {
-    /// The user.
-    pub user: u32,
-    /// Waiting packets.
-    pub packets: usize,
-    /// Their bytes.
-    pub bytes: u64,
-    /// The waiting time of the first packet.
-    pub head_wait: Duration,
-    /// The bytes of the first packet.
-    pub head_size: u32,
-    /// Mutual information of a coded bit, 0 to 1, as the sender estimates it; the achievable rate is proportional to
-    /// it.
-    pub information: f64,
-    /// The bit rate of the user's recent transmissions, smoothed over a second.
-    pub served_bps: f64,
-}
-
 /// See [`ExternalConfig`].
 pub struct External {
     chooser: Box<dyn Choose>,
@@ -123,13 +95,16 @@ impl External {
     }
 }
 
-impl Scheduler for External {
-    fn enqueue(&mut self, now: Time, packet: PacketRef) -> Result<(), DropReason> {
-        self.queues.push(now, packet)
+impl ByUser for External {
+    fn queues(&self) -> &UserQueues {
+        &self.queues
     }
 
-    fn select(&mut self, now: Time, view: &mut View<'_>) -> Option<PacketRef> {
-        self.queues.expire(now);
+    fn queues_mut(&mut self) -> &mut UserQueues {
+        &mut self.queues
+    }
+
+    fn choose(&mut self, now: Time, view: &mut View<'_>) -> Option<PacketRef> {
         loop {
             self.look(now, view);
             let first = self.states.first()?.user;
@@ -146,28 +121,11 @@ impl Scheduler for External {
         }
     }
 
-    fn gives_up(&self) -> bool {
-        self.queues.gives_up()
-    }
-
-    fn poll_dropped(&mut self) -> Option<(PacketRef, DropReason)> {
-        self.queues.poll_dropped()
-    }
-
-    fn drain(&mut self, now: Time, lost: &mut Vec<PacketRef>) {
-        self.queues.drain(now, lost);
+    fn reset(&mut self, now: Time) {
         self.served.reset(now);
     }
 
-    fn backlog(&self) -> Backlog {
-        self.queues.backlog()
-    }
-
-    fn marked(&self) -> u64 {
-        self.queues.marked()
-    }
-
-    fn overruled(&self) -> u64 {
+    fn overruled_choices(&self) -> u64 {
         self.overruled
     }
 }

@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, FieldError, Time};
 
 use super::drr::{DEFAULT_QUANTUM, check_quantum};
-use super::users::{UserQueues, check_wait};
+use super::users::{ByUser, UserQueues, check_wait};
 use super::{Kind, Parts, Scheduler, View};
-use crate::buffer::{Backlog, Buffer, Limit, LinkFacts};
+use crate::buffer::{Buffer, Limit, LinkFacts};
 use crate::packet::{DropReason, PacketRef};
 use crate::queue::codel::{Codel, CodelConfig};
 use crate::queue::{self, Queue};
@@ -154,8 +154,16 @@ impl FqCodel {
     }
 }
 
-impl Scheduler for FqCodel {
-    fn enqueue(&mut self, now: Time, packet: PacketRef) -> Result<(), DropReason> {
+impl ByUser for FqCodel {
+    fn queues(&self) -> &UserQueues {
+        &self.queues
+    }
+
+    fn queues_mut(&mut self) -> &mut UserQueues {
+        &mut self.queues
+    }
+
+    fn take(&mut self, now: Time, packet: PacketRef) -> Result<(), DropReason> {
         let place = self.place(packet.flow);
         self.queues.push_to(now, place, packet)?;
         if !std::mem::replace(&mut self.listed[place as usize], true) {
@@ -168,8 +176,7 @@ impl Scheduler for FqCodel {
         Ok(())
     }
 
-    fn select(&mut self, now: Time, view: &mut View<'_>) -> Option<PacketRef> {
-        self.queues.expire(now);
+    fn choose(&mut self, now: Time, view: &mut View<'_>) -> Option<PacketRef> {
         loop {
             let (is_new, at, place) = self.next(view)?;
             let list = if is_new { &mut self.new } else { &mut self.old };
@@ -199,27 +206,14 @@ impl Scheduler for FqCodel {
         }
     }
 
-    fn gives_up(&self) -> bool {
-        true
-    }
-
-    fn poll_dropped(&mut self) -> Option<(PacketRef, DropReason)> {
-        self.queues.poll_dropped()
-    }
-
-    fn drain(&mut self, now: Time, lost: &mut Vec<PacketRef>) {
-        self.queues.drain(now, lost);
+    fn reset(&mut self, _now: Time) {
         self.new.clear();
         self.old.clear();
         self.listed.fill(false);
         self.deficits.fill(0);
     }
 
-    fn backlog(&self) -> Backlog {
-        self.queues.backlog()
-    }
-
-    fn marked(&self) -> u64 {
-        self.queues.marked()
+    fn may_drop(&self) -> bool {
+        true
     }
 }

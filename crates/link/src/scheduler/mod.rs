@@ -7,12 +7,14 @@
 //! Most schedulers keep a queue for each user ([`users::UserQueues`]), and most of those serve the user with the
 //! highest score ([`rule::ByRule`]): a new one of that kind is a formula.
 
+pub mod choose;
 pub mod classes;
 pub mod rule;
 pub mod served;
 pub mod users;
 
 use channel::Channel;
+use choose::Choose;
 use units::{FieldError, Time};
 
 use crate::buffer::{Backlog, Limit, LinkFacts};
@@ -47,7 +49,7 @@ pub struct Parts<'a> {
     /// Makes a queue of a size, with the scenario's queue manager.
     pub queue: &'a mut dyn FnMut(Limit) -> Queue,
     /// Finds a user's scheduler by its name.
-    pub choosers: &'a mut dyn FnMut(&str) -> Option<Box<dyn external::Choose>>,
+    pub choosers: &'a mut dyn FnMut(&str) -> Option<Box<dyn Choose>>,
 }
 
 /// The options of a scheduler, from which it is built.

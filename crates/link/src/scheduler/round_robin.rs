@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use units::{FieldError, Time};
 
-use super::users::{UserQueues, user_queues_config};
+use super::users::{ByUser, UserQueues, user_queues_config};
 use super::{Kind, Parts, Scheduler, View};
-use crate::buffer::{Backlog, LinkFacts};
+use crate::buffer::LinkFacts;
 use crate::packet::{DropReason, PacketRef};
 
 user_queues_config! {
@@ -41,8 +41,16 @@ impl RoundRobin {
     }
 }
 
-impl Scheduler for RoundRobin {
-    fn enqueue(&mut self, now: Time, packet: PacketRef) -> Result<(), DropReason> {
+impl ByUser for RoundRobin {
+    fn queues(&self) -> &UserQueues {
+        &self.queues
+    }
+
+    fn queues_mut(&mut self) -> &mut UserQueues {
+        &mut self.queues
+    }
+
+    fn take(&mut self, now: Time, packet: PacketRef) -> Result<(), DropReason> {
         self.queues.push(now, packet)?;
         if !std::mem::replace(&mut self.listed[packet.user as usize], true) {
             self.turns.push_back(packet.user);
@@ -50,8 +58,7 @@ impl Scheduler for RoundRobin {
         Ok(())
     }
 
-    fn select(&mut self, now: Time, view: &mut View<'_>) -> Option<PacketRef> {
-        self.queues.expire(now);
+    fn choose(&mut self, now: Time, view: &mut View<'_>) -> Option<PacketRef> {
         for _ in 0..self.turns.len() {
             let user = self.turns.pop_front()?;
             let mut taken = None;
@@ -71,25 +78,8 @@ impl Scheduler for RoundRobin {
         None
     }
 
-    fn gives_up(&self) -> bool {
-        self.queues.gives_up()
-    }
-
-    fn poll_dropped(&mut self) -> Option<(PacketRef, DropReason)> {
-        self.queues.poll_dropped()
-    }
-
-    fn drain(&mut self, now: Time, lost: &mut Vec<PacketRef>) {
-        self.queues.drain(now, lost);
+    fn reset(&mut self, _now: Time) {
         self.turns.clear();
         self.listed.fill(false);
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.queues.backlog()
-    }
-
-    fn marked(&self) -> u64 {
-        self.queues.marked()
     }
 }

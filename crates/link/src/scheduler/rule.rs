@@ -8,11 +8,10 @@
 
 use units::{Duration, Time};
 
+use super::View;
 use super::served::Served;
-use super::users::UserQueues;
-use super::{Scheduler, View};
-use crate::buffer::Backlog;
-use crate::packet::{DropReason, PacketRef};
+use super::users::{ByUser, UserQueues};
+use crate::packet::PacketRef;
 
 /// The sender's state of a user from which a weight is computed.
 #[derive(Clone, Copy, Debug)]
@@ -192,13 +191,16 @@ impl<R: Rule> ByRule<R> {
     }
 }
 
-impl<R: Rule> Scheduler for ByRule<R> {
-    fn enqueue(&mut self, now: Time, packet: PacketRef) -> Result<(), DropReason> {
-        self.queues.push(now, packet)
+impl<R: Rule> ByUser for ByRule<R> {
+    fn queues(&self) -> &UserQueues {
+        &self.queues
     }
 
-    fn select(&mut self, now: Time, view: &mut View<'_>) -> Option<PacketRef> {
-        self.queues.expire(now);
+    fn queues_mut(&mut self) -> &mut UserQueues {
+        &mut self.queues
+    }
+
+    fn choose(&mut self, now: Time, view: &mut View<'_>) -> Option<PacketRef> {
         self.refresh(view);
         loop {
             let user = self.best(now, view)?;
@@ -212,26 +214,9 @@ impl<R: Rule> Scheduler for ByRule<R> {
         }
     }
 
-    fn gives_up(&self) -> bool {
-        self.queues.gives_up()
-    }
-
-    fn poll_dropped(&mut self) -> Option<(PacketRef, DropReason)> {
-        self.queues.poll_dropped()
-    }
-
-    fn drain(&mut self, now: Time, lost: &mut Vec<PacketRef>) {
-        self.queues.drain(now, lost);
+    fn reset(&mut self, now: Time) {
         self.served.reset(now);
         self.epoch = None;
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.queues.backlog()
-    }
-
-    fn marked(&self) -> u64 {
-        self.queues.marked()
     }
 }
 

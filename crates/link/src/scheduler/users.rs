@@ -4,10 +4,83 @@ use std::collections::VecDeque;
 
 use units::{Duration, FieldError, Time};
 
-use super::Parts;
+use super::{Parts, Scheduler, View};
 use crate::buffer::{Backlog, Buffer, Limit, LinkFacts};
 use crate::packet::{DropReason, PacketRef};
 use crate::queue::Queue;
+
+/// A scheduler with a queue for each user: it chooses, and the queues answer the rest.
+pub trait ByUser: Send {
+    /// The queues.
+    fn queues(&self) -> &UserQueues;
+
+    /// The queues.
+    fn queues_mut(&mut self) -> &mut UserQueues;
+
+    /// As [`Scheduler::enqueue`].
+    ///
+    /// # Errors
+    /// The reason for which the packet is dropped.
+    fn take(&mut self, now: Time, packet: PacketRef) -> Result<(), DropReason> {
+        self.queues_mut().push(now, packet)
+    }
+
+    /// As [`Scheduler::select`], after packets whose time limit is over were dropped.
+    fn choose(&mut self, now: Time, view: &mut View<'_>) -> Option<PacketRef>;
+
+    /// Its own part of [`Scheduler::drain`]: the queues are empty.
+    fn reset(&mut self, now: Time);
+
+    /// As [`Scheduler::gives_up`].
+    fn may_drop(&self) -> bool {
+        self.queues().gives_up()
+    }
+
+    /// As [`Scheduler::overruled`].
+    fn overruled_choices(&self) -> u64 {
+        0
+    }
+}
+
+impl<S: ByUser> Scheduler for S {
+    #[inline]
+    fn enqueue(&mut self, now: Time, packet: PacketRef) -> Result<(), DropReason> {
+        self.take(now, packet)
+    }
+
+    #[inline]
+    fn select(&mut self, now: Time, view: &mut View<'_>) -> Option<PacketRef> {
+        self.queues_mut().expire(now);
+        self.choose(now, view)
+    }
+
+    fn gives_up(&self) -> bool {
+        self.may_drop()
+    }
+
+    #[inline]
+    fn poll_dropped(&mut self) -> Option<(PacketRef, DropReason)> {
+        self.queues_mut().poll_dropped()
+    }
+
+    fn drain(&mut self, now: Time, lost: &mut Vec<PacketRef>) {
+        self.queues_mut().drain(now, lost);
+        self.reset(now);
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.queues().backlog()
+    }
+
+    fn marked(&self) -> u64 {
+        self.queues().marked()
+    }
+
+    fn overruled(&self) -> u64 {
+        self.overruled_choices()
+    }
+}
 
 /// The options of all schedulers with a queue for each user.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,21 +5,11 @@ use std::path::Path;
 use orbit::{ConstellationPath, DelayTable, Look, TraceFormat};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
-use sim::{InputFiles, Scenario, ScenarioError, Table, positive};
+use sim::{InputFiles, ScenarioError, Table, positive};
 use units::{Frequency, Time};
 
 use crate::bounds::span;
-
-/// What a scenario needs beside its path.
-const REST: &str = r#"
-duration = "1 s"
-[last_hop]
-rate  = "1 Mbit/s"
-delay = "0 ms"
-[[flows]]
-transport = "tcp"
-traffic   = "bulk"
-"#;
+use crate::path::scenario_over;
 
 /// Asks for the one-way delay over a constellation on a grid of time.
 #[derive(Clone, Debug, Deserialize)]
@@ -95,16 +85,13 @@ pub(crate) fn delay_trace(asked: &DelayTrace, base: &Path) -> Result<Json, Scena
     Ok(json!(path.trace_reading(duration, &mut InputFiles::new(base))?.write(format, path.step)))
 }
 
-/// Read as part of a scenario, so that there is one way to say a path and to check it.
+/// The constellation path that the table says; errors name its fields.
 fn path(json: &Json, base: &Path) -> Result<ConstellationPath, ScenarioError> {
-    let path = serde_json::from_value(json.clone())
-        .map_err(|error| ScenarioError::new("path", format!("no table: {error}")))?;
     let without_path = |error: ScenarioError| {
         let field = error.field.strip_prefix("path.").unwrap_or(&error.field).to_owned();
         ScenarioError { field, ..error }
     };
-    let scenario = Scenario::from_toml(REST, base)?.replace("path", path)?;
-    let path = scenario.values().map_err(without_path)?.path;
+    let path = scenario_over(json, base)?.values().map_err(without_path)?.path;
     path.entry().constellation().cloned().ok_or_else(|| ScenarioError::new("kind", "constellation is expected"))
 }
 

@@ -117,3 +117,16 @@ proptest! {
         prop_assert_eq!(report, again);
     }
 }
+
+#[test]
+fn the_option_that_makes_packets_large_is_named() {
+    let option = |game: &Game| game.needs().packet().map(|(_, option)| option);
+    assert_eq!(option(&steady()), Some("down.size"));
+    let mut game = steady();
+    game.up.size = Bytes::new(101);
+    assert_eq!(option(&game), Some("up.size"));
+    game.up.size_scale = Bytes::new(6);
+    assert_eq!((option(&game), game.needs().packet().unwrap().0), (Some("up.size_scale"), 101 + 20 * 6 + 28));
+    game.down.size_scale = Bytes::new(10);
+    assert_eq!(option(&game), Some("down.size_scale"));
+}

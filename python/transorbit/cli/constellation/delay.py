@@ -157,7 +157,8 @@ def _summary(table: pl.DataFrame) -> str:
     delays = table["one_way_delay_s"].drop_nulls() * 1e3
     if delays.is_empty():
         return "no route at any time"
-    low, mean, high = (float(value or 0.0) for value in (delays.min(), delays.mean(), delays.max()))  # type: ignore[arg-type]
+    values: Any = (delays.min(), delays.mean(), delays.max())
+    low, mean, high = (float(value or 0.0) for value in values)
     lines = [f"one-way delay  {low:.2f} / {mean:.2f} / {high:.2f} ms (min / mean / max)", ", ".join(_changes(table))]
     return "\n".join([*lines, *_outage(table)])
 
