@@ -110,7 +110,7 @@ impl Packet {
 
     /// Its numbers in its connection, for a reordering buffer that orders by them; none for a bare acknowledgment.
     pub(crate) fn numbers(&self) -> Option<FlowNumbers> {
-        let (begin, end) = match &self.payload {
+        let (begin, end) = match &*self.payload {
             Payload::Tcp(segment) => (segment.seq, segment.end()),
             Payload::Udp(Datagram { number, .. }) => (*number, number + 1),
             Payload::Quic(packet) => (packet.number, packet.number + 1),
