@@ -8,7 +8,7 @@ from studies_orbit import PAIRS, PLACES, PRESETS, TEN_MINUTES_S
 
 import transorbit as to
 from transorbit import plots
-from transorbit.plots import style
+from transorbit.plots import heading, style
 
 
 def main() -> None:
@@ -36,7 +36,7 @@ def draw(much: Effort) -> None:
         axes.set_xlabel("Time (s)")
         axes.set_ylabel("Delay (ms)")
         axes.set_xlim(0, TEN_MINUTES_S)
-        style.above(axes, columns=3)
+        heading.above(axes)
     much.save(figure, "constellation-delays.png")
 
 
