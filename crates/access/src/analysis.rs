@@ -42,7 +42,8 @@ impl Comparison {
             carriers: access.frame.carriers,
             dedicated_bits: access.dedicated.slot_bits().map_err(|error| error.within("dedicated"))?,
             random_bits: scheme.entry().payload_bits(),
-            bursts: scheme.entry().bursts().mean().ceil() as u32, // the mean of an irregular scheme, which the equations do not cover
+            // Of an irregular scheme, which the equations do not cover, the mean.
+            bursts: scheme.entry().bursts().mean().ceil() as u32,
         };
         comparison.check()?;
         Ok(comparison)
@@ -350,8 +351,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn users_at_break_even_are_the_fewest(timeslots in 1u32..100, carriers in 1u32..200, dedicated_bits in 1u32..3000, random_bits in 1u32..3000, bursts in 1u32..9) {
-            let comparison = Comparison { timeslots, carriers, dedicated_bits, random_bits, bursts: bursts.min(timeslots) };
+        fn users_at_break_even_are_the_fewest(
+            timeslots in 1u32..100,
+            carriers in 1u32..200,
+            dedicated_bits in 1u32..3000,
+            random_bits in 1u32..3000,
+            bursts in 1u32..9,
+        ) {
+            let bursts = bursts.min(timeslots);
+            let comparison = Comparison { timeslots, carriers, dedicated_bits, random_bits, bursts };
             let random = comparison.random_frame_bits();
             // In whole numbers: bits of all slots compared with those of that many users.
             let no_more = |users: u64| {
@@ -363,13 +371,18 @@ mod tests {
         }
 
         #[test]
-        fn the_closed_form_is_the_sum_of_equation_6(loss in 0.0f64..1.0, retransmissions in 0u32..8, datagrams in 1u32..12) {
+        fn the_closed_form_is_the_sum_of_equation_6(
+            loss in 0.0f64..1.0,
+            retransmissions in 0u32..8,
+            datagrams in 1u32..12,
+        ) {
             let ours = retransmission_probability(loss, retransmissions, datagrams).unwrap();
             let sum = equation_6(loss, retransmissions, datagrams);
             prop_assert!((ours - sum).abs() <= 1e-12 + 1e-9 * sum, "{} and {}", ours, sum);
             if datagrams == 1 {
                 let equation_4 = (1.0 - loss) * libm::pow(loss, f64::from(retransmissions));
-                prop_assert!((ours - equation_4).abs() <= 1e-12 * equation_4.max(1e-300), "{} and {}", ours, equation_4);
+                let error = (ours - equation_4).abs();
+                prop_assert!(error <= 1e-12 * equation_4.max(1e-300), "{} and {}", ours, equation_4);
             }
         }
 

@@ -61,7 +61,8 @@ impl FrameConfig {
         let burst = Duration::from_secs_f64(f64::from(burst_symbols) / self.symbol_rate.as_hz());
         if burst + self.guard > slot {
             let message = format!(
-                "{} in {} timeslots leave {slot} each: a burst of {burst_symbols} symbols at {} takes {burst}, and the guard time {}",
+                "{} in {} timeslots leave {slot} each: a burst of {burst_symbols} symbols at {} takes {burst}, and the \
+                 guard time {}",
                 self.duration, self.timeslots, self.symbol_rate, self.guard
             );
             return Err(FieldError::new("timeslots", message));

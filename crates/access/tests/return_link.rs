@@ -143,7 +143,8 @@ fn a_slot_takes_the_beginning_of_the_next_datagram_if_it_may() {
     let arrivals: Vec<_> = (0..26).map(|_| (0.001, 0, 40)).collect();
     for (packing, packets) in [(true, 14), (false, 26)] {
         let more = format!(
-            r#"{{ "method": {{ "kind": "crdsa" }}, "encapsulation": {{ "datagram": "0 B", "fragment": "0 B", "packing": {packing} }} }}"#
+            r#"{{ "method": {{ "kind": "crdsa" }},
+                "encapsulation": {{ "datagram": "0 B", "fragment": "0 B", "packing": {packing} }} }}"#
         );
         let mut link = link(&config(&more), 1);
         assert_eq!(sent_at(&run(&mut link, &arrivals, 1.0), 25), (0.135, Access::Random));
@@ -155,7 +156,8 @@ fn a_slot_takes_the_beginning_of_the_next_datagram_if_it_may() {
 fn headers_take_room() {
     let packets = |fragment: u32, datagram: u32| {
         let more = format!(
-            r#"{{ "method": {{ "kind": "crdsa" }}, "encapsulation": {{ "datagram": "{datagram} B", "fragment": "{fragment} B" }} }}"#
+            r#"{{ "method": {{ "kind": "crdsa" }},
+                "encapsulation": {{ "datagram": "{datagram} B", "fragment": "{fragment} B" }} }}"#
         );
         let mut link = link(&config(&more), 1);
         run(&mut link, &[(0.0, 0, 1500)], 1.0);
@@ -331,7 +333,8 @@ proptest! {
         let division = if by_load { "by-load" } else { "fixed" };
         let config = config(&format!(
             r#"{{ "method": {kind}, "frame": {{ "carriers": 10, "superframe_frames": {superframe} }},
-                "dedicated": {{ "capacity": {{ "kind": "{capacity}" }}, "fca": {fca} }}, "division": {{ "kind": "{division}" }} }}"#
+                "dedicated": {{ "capacity": {{ "kind": "{capacity}" }}, "fca": {fca} }},
+                "division": {{ "kind": "{division}" }} }}"#
         ));
         let mut link = link(&config, 8);
         let outputs = run(&mut link, &arrivals, 600.0);

@@ -296,7 +296,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back(values in prop::collection::vec((1u64..5_000_000_000, -50.0f64..50.0), 2..50), hint in 0usize..60) {
+        fn what_is_written_is_read_back(
+            values in prop::collection::vec((1u64..5_000_000_000, -50.0f64..50.0), 2..50),
+            hint in 0usize..60,
+        ) {
             let mut time = 0;
             let mut text = String::new();
             let mut rows = Vec::new();

@@ -270,8 +270,8 @@ fn every_environment_and_speed_can_be_used() {
 
 #[test]
 fn reads_what_a_scenario_says() {
-    let text = r#"{ "kind": "lms", "environment": "intermediate-tree-shadowed", "elevation": "40 deg", "speed": "60 km/h",
-        "reference_snr": "10 dB" }"#;
+    let text = r#"{ "kind": "lms", "environment": "intermediate-tree-shadowed", "elevation": "40 deg",
+        "speed": "60 km/h", "reference_snr": "10 dB" }"#;
     assert_eq!(serde_json::from_str::<ChannelConfig>(text).unwrap(), ChannelConfig::Lms(Lms::default()));
     assert_eq!(serde_json::from_str::<ChannelConfig>(r#"{ "kind": "lms" }"#).unwrap().kind(), "lms");
     let error = serde_json::from_str::<ChannelConfig>(r#"{ "kind": "lms", "elevaton": "40 deg" }"#).unwrap_err();
@@ -347,7 +347,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn values_do_not_depend_on_when_others_were_read(seed in 0u64..1000, gaps in prop::collection::vec(0u64..8_000_000_000, 1..20)) {
+    fn values_do_not_depend_on_when_others_were_read(
+        seed in 0u64..1000,
+        gaps in prop::collection::vec(0u64..8_000_000_000, 1..20),
+    ) {
         for config in every_kind().into_iter().filter(|config| !["bernoulli", "outcomes"].contains(&config.kind())) {
             let model = load_with_steps(&config);
             let mut hasty = model.build(0, &mut streams(seed));

@@ -338,10 +338,8 @@ fn elevations_outside_the_published_ones_are_reported() {
     let p681 = r#"{ "kind": "p681", "elevation": "orbit" }"#;
     assert_eq!(
         warnings(p681, met(8.2, 64.0)),
-        [
-            "the satellite is seen at 8.2 to 64.0 deg, parameters of suburban are published from 20 to 60 deg: outside, the \
-          nearest ones hold"
-        ]
+        ["the satellite is seen at 8.2 to 64.0 deg, parameters of suburban are published from 20 to 60 deg: \
+          outside, the nearest ones hold"]
     );
     assert!(warnings(p681, met(20.0, 60.0)).is_empty());
     let its = warnings(r#"{ "kind": "lms", "elevation": "orbit" }"#, met(30.0, 50.0)).concat();

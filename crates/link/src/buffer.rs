@@ -137,7 +137,7 @@ fn bytes_in(rate: BitRate, time: Duration) -> f64 {
     rate.as_bps() as f64 * time.as_nanos() as f64 / 8e9
 }
 
-const WHAT: &str = "a buffer size";
+const NOUN: &str = "a buffer size";
 const ALLOWED: &str = "write packets, bytes, a time at the rate of the link, or bandwidth-delay products, as in \
      \"100 packets\", \"64 kB\", \"20 ms\" or \"1 bdp\", for n users also \"1 bdp/sqrt(n)\" or \"1 bdp/sqrt(n)/n\"";
 
@@ -146,7 +146,7 @@ impl FromStr for Buffer {
 
     fn from_str(text: &str) -> Result<Buffer, ParseQuantityError> {
         let refuse =
-            |reason: &str| ParseQuantityError { what: WHAT, given: text.to_owned(), reason: reason.to_owned() };
+            |reason: &str| ParseQuantityError { noun: NOUN, given: text.to_owned(), reason: reason.to_owned() };
         let trimmed = text.trim();
         let count = |unit: &str| trimmed.strip_suffix(unit).map(|number| number.trim().replace('_', ""));
         let buffer = if let Some(number) = count("packets").or_else(|| count("packet")) {
@@ -222,7 +222,7 @@ impl schemars::JsonSchema for Buffer {
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
             "type": "string",
-            "description": format!("{WHAT}: {ALLOWED}"),
+            "description": format!("{NOUN}: {ALLOWED}"),
             "examples": ["1 bdp", "1 bdp/sqrt(n)", "100 packets", "64 kB", "20 ms"],
         })
     }

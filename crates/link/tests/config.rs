@@ -221,7 +221,8 @@ fn impossible_schedulers_are_refused_with_their_path() {
     );
     assert_eq!(
         refusal(json!({ "kind": "bps", "period": "10 s", "frame": 100 })),
-        "scheduler.period: 10 s given, which are 5000000 frames of 100 coded bits at 50 Mbit/s, at most 10000 frames allowed"
+        "scheduler.period: 10 s given, which are 5000000 frames of 100 coded bits at 50 Mbit/s, at most 10000 frames \
+         allowed"
     );
     assert_eq!(refusal(json!({ "kind": "fq-codel", "flows": 0 })), "scheduler.flows: 0 given, 1 to 65536 allowed");
     assert!(

@@ -172,7 +172,8 @@ proptest! {
             prop_assert_eq!((counters.decoded(), counters.failed), (count(true), count(false)), "{}", kind);
             prop_assert_eq!(counters.started, sizes.len() as u64);
             prop_assert_eq!((counters.coded_bits, counters.bursts, counters.finished_bits), (bits, bursts, bits));
-            let useful: u64 = decided.iter().zip(&sizes).filter(|(fate, _)| **fate == Some(true)).map(|(_, size)| u64::from(*size) * 8).sum();
+            let decoded = decided.iter().zip(&sizes).filter(|(fate, _)| **fate == Some(true));
+            let useful: u64 = decoded.map(|(_, size)| u64::from(*size) * 8).sum();
             prop_assert_eq!(counters.useful_bits, useful);
             prop_assert_eq!((harq.undecided(), counters.processes), (0, 0));
             prop_assert!((0..USERS).all(|user| harq.may_start(user)));
@@ -227,7 +228,8 @@ proptest! {
         scheduler in prop::sample::select(SchedulerConfig::ALL), arrivals in arrivals()
     ) {
         let mut settings = json!({ "rate": "8 Mbit/s", "delay": "10 ms", "scheduler": scheduler_json(scheduler) });
-        settings["scheduler"]["buffer"] = json!("1000 packets"); // of which one user's part holds all of what is offered
+        // Of which one user's part holds all of what is offered.
+        settings["scheduler"]["buffer"] = json!("1000 packets");
         settings["scheduler"]["limit"] = json!("100 s");
         let channels = (0..USERS).map(|_| Scripted::constant(CLEAR) as Box<dyn Channel>).collect();
         let mut run = Run::of(settings, channels, None);

@@ -284,7 +284,9 @@ proptest! {
 #[test]
 fn an_ideal_handover_is_not_noticed() {
     for (scheduler, harq) in SchedulerConfig::ALL.iter().flat_map(|s| HarqConfig::ALL.iter().map(move |h| (s, h))) {
-        let settings = json!({ "rate": "10 Mbit/s", "delay": "orbit", "scheduler": scheduler_json(scheduler), "harq": { "kind": harq } });
+        let scheduler = scheduler_json(scheduler);
+        let settings =
+            json!({ "rate": "10 Mbit/s", "delay": "orbit", "scheduler": scheduler, "harq": { "kind": harq } });
         let events = |handovers: bool| {
             let offer = |id: u32| {
                 (Duration::from_micros(700), Event::Offer { flow: id * 7 % (USERS * 2), size: 100 + id % 1000 })

@@ -146,7 +146,8 @@ proptest! {
     /// The closed form is the fewest bits that decode, whatever was received before.
     #[test]
     fn missing_is_the_first_number_of_bits_that_decodes(
-        sent in 0u32..40_000, quality in 0.0f64..1.0, per_bit in 0.001f64..1.0, constant in prop::option::of(1.0f64..2.0)
+        sent in 0u32..40_000, quality in 0.0f64..1.0, per_bit in 0.001f64..1.0,
+        constant in prop::option::of(1.0f64..2.0)
     ) {
         let block = constant.map_or(CODE, ideal);
         let sent = f64::from(sent);

@@ -27,7 +27,8 @@ fn waiting(packets: usize) -> Backlog {
 
 fn hop(queue: Value) -> Run {
     let settings = json!({
-        "rate": "8 Mbit/s", "delay": "10 ms", "scheduler": { "kind": "droptail", "buffer": "100 packets" }, "queue": queue,
+        "rate": "8 Mbit/s", "delay": "10 ms", "scheduler": { "kind": "droptail", "buffer": "100 packets" },
+        "queue": queue,
     });
     Run::of(settings, vec![Scripted::constant(CLEAR)], None)
 }

@@ -71,7 +71,8 @@ proptest! {
         let mut desk = Desk::new(json!({ "kind": "drr", "quantum": format!("{quantum} B") }), users as usize);
         let mut chance = rng(seed);
         // User 0 has small packets, so that most of its turn is left when it is held up.
-        let size = |user, chance: &mut dyn Rng| 40 + if user == 0 { 0 } else { chance.next_u64() as u32 % (LARGEST - 39) };
+        let beyond = |chance: &mut dyn Rng| chance.next_u64() as u32 % (LARGEST - 39);
+        let size = |user, chance: &mut dyn Rng| 40 + if user == 0 { 0 } else { beyond(chance) };
         for user in 0..users {
             (0..3).for_each(|_| assert!(desk.offer(user, size(user, &mut chance))));
         }

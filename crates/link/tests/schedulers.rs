@@ -173,7 +173,8 @@ proptest! {
     /// Who is served has the highest score, computed anew from the definitions at each choice.
     #[test]
     fn who_is_served_has_the_highest_score(
-        (kind, formula) in prop::sample::select(&FORMULAS[..]), users in 1usize..80, window in 20u64..3000, seed in any::<u64>()
+        (kind, formula) in prop::sample::select(&FORMULAS[..]), users in 1usize..80, window in 20u64..3000,
+        seed in any::<u64>()
     ) {
         let mut options = json!({ "kind": kind, "buffer": "100000 packets" });
         if kind != "max-rate" {

@@ -46,8 +46,8 @@ fn main() {
         let taken = started.elapsed().as_secs_f64();
         let each = taken / (study.steps() as usize * STATIONS) as f64 * 1e6;
         println!(
-            "{threads} threads: {taken:6.2} s for {seconds} s, {routes} routes, {changes} next hops; {each:.1} us for a tree with \
-             its part of the rest"
+            "{threads} threads: {taken:6.2} s for {seconds} s, {routes} routes, {changes} next hops; {each:.1} us for \
+             a tree with its part of the rest"
         );
     }
     dijkstra(&stations);

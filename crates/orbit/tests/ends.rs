@@ -347,7 +347,8 @@ fn an_end_that_never_sees_a_satellite_is_told_how_near_it_came() {
         };
         assert_eq!(
             far.trace(duration).unwrap_err().to_string(),
-            "user: no satellite is seen by user and gateway at once within 60 s, and there are no links between satellites"
+            "user: no satellite is seen by user and gateway at once within 60 s, and there are no links between \
+             satellites"
         );
     }
 }

@@ -460,11 +460,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn draws_stay_within_the_limits(seed: u64, mean in 1_000u64..1_000_000, shape in 1.05f64..4.0, sigma in 0.2f64..2.5, wide in 1.5f64..50.0) {
+        fn draws_stay_within_the_limits(
+            seed: u64,
+            mean in 1_000u64..1_000_000,
+            shape in 1.05f64..4.0,
+            sigma in 0.2f64..2.5,
+            wide in 1.5f64..50.0,
+        ) {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
             let bytes = |x: f64| Bytes::new(x as u64);
             let max = bytes(mean as f64 * wide);
-            let pareto = Size::Random(SizeDistribution::Pareto(Pareto { mean: Bytes::new(mean), shape, max: Some(max) }));
+            let pareto = Pareto { mean: Bytes::new(mean), shape, max: Some(max) };
+            let pareto = Size::Random(SizeDistribution::Pareto(pareto));
             let min = bytes(mean as f64 / wide);
             let law = Lognormal { median: Some(Bytes::new(mean)), mean: None, sigma, min: Some(min), max: Some(max) };
             let lognormal = Size::Random(SizeDistribution::Lognormal(law));

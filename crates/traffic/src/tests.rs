@@ -188,10 +188,12 @@ fn only_voice_has_a_listener_and_goes_by_datagrams() {
 fn a_scenario_is_read_and_written_back() {
     let text = r#"[
         { "kind": "bulk", "size": "1 MB" },
-        { "kind": "voice", "codec": "g711-no-plc", "activity": { "kind": "pareto" }, "rate": "64 kbit/s", "packet": "210 B",
+        { "kind": "voice", "codec": "g711-no-plc", "activity": { "kind": "pareto" }, "rate": "64 kbit/s",
+          "packet": "210 B",
           "playout": { "kind": "adaptive", "initial": "80 ms" }, "advantage": 10 },
         { "kind": "short-flows", "interval": "500 ms", "size": "30 kB" },
-        { "kind": "short-flows", "size": { "kind": "empirical", "sizes": ["1 kB", "1 MB"], "cumulative": [0.5, "100 %"] } },
+        { "kind": "short-flows", "size": { "kind": "empirical", "sizes": ["1 kB", "1 MB"],
+          "cumulative": [0.5, "100 %"] } },
         { "kind": "web", "objects": { "kind": "constant", "count": 3 }, "main": "20 kB", "requests": "sequential" },
         { "kind": "web", "connections": 6 },
         { "kind": "dash", "ladder": ["1 Mbit/s", "3 Mbit/s"], "adaptation": { "kind": "rate-based", "segments": 3 },
@@ -201,7 +203,8 @@ fn a_scenario_is_read_and_written_back() {
           "catch_up": { "kind": "none" } },
         { "kind": "live", "catch_up": { "kind": "seek", "drift": "1 s" } },
         { "kind": "game", "down": { "interval": "15625 us", "interval_scale": "0 s" }, "up": { "size": "60 B" } },
-        { "kind": "packmime", "rate": 500, "requests": 2000, "request_min": "150 B", "request_max": "650 B", "persistent": true }
+        { "kind": "packmime", "rate": 500, "requests": 2000, "request_min": "150 B", "request_max": "650 B",
+          "persistent": true }
     ]"#;
     let read: Vec<TrafficConfig> = serde_json::from_str(text).unwrap();
     assert!(read.iter().all(|config| config.entry().check().is_ok()));

@@ -16,11 +16,11 @@ impl<T> Supplied<T> {
     /// It knows none.
     pub fn supply(
         &mut self,
-        what: &str,
+        kind: &str,
         name: &str,
         find: &mut dyn FnMut(&str) -> Option<T>,
     ) -> Result<(), FieldError> {
-        self.0 = Some(find(name).ok_or_else(|| unknown(what, name, &[]))?);
+        self.0 = Some(find(name).ok_or_else(|| unknown(kind, name, &[]))?);
         Ok(())
     }
 
@@ -55,9 +55,9 @@ impl<T> fmt::Debug for Supplied<T> {
 ///
 /// # Errors
 /// It is empty.
-pub fn check_given(what: &str, name: &str) -> Result<(), FieldError> {
+pub fn check_given(kind: &str, name: &str) -> Result<(), FieldError> {
     if name.is_empty() {
-        let reason = format!("is missing (the name under which the script has registered its {what})");
+        let reason = format!("is missing (the name under which the script has registered its {kind})");
         return Err(FieldError::new("name", reason));
     }
     Ok(())
@@ -67,12 +67,12 @@ pub fn check_given(what: &str, name: &str) -> Result<(), FieldError> {
 ///
 /// # Errors
 /// It is none of them.
-pub fn check_registered(what: &str, name: &str, registered: &[String]) -> Result<(), FieldError> {
-    if registered.iter().any(|known| known == name) { Ok(()) } else { Err(unknown(what, name, registered)) }
+pub fn check_registered(kind: &str, name: &str, registered: &[String]) -> Result<(), FieldError> {
+    if registered.iter().any(|known| known == name) { Ok(()) } else { Err(unknown(kind, name, registered)) }
 }
 
 /// What is said of a name that nobody has registered.
-pub fn unknown(what: &str, name: &str, registered: &[String]) -> FieldError {
+pub fn unknown(kind: &str, name: &str, registered: &[String]) -> FieldError {
     let known = if registered.is_empty() { String::new() } else { format!(", but {}", registered.join(", ")) };
-    FieldError::new("name", format!("\"{name}\" given, and no script has registered a {what} of that name{known}"))
+    FieldError::new("name", format!("\"{name}\" given, and no script has registered a {kind} of that name{known}"))
 }

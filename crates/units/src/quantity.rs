@@ -15,7 +15,7 @@ impl fmt::Debug for Duration {
 }
 
 impl Quantity for Duration {
-    const WHAT: &'static str = "a duration";
+    const NOUN: &'static str = "a duration";
     const UNITS: &'static [(&'static str, f64)] =
         &[("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0), ("min", 60e9), ("h", 3600e9)];
     const READ: &'static [(&'static str, f64)] = &[("µs", 1e3)];
@@ -59,7 +59,7 @@ impl BitRate {
 }
 
 impl Quantity for BitRate {
-    const WHAT: &'static str = "a bit rate";
+    const NOUN: &'static str = "a bit rate";
     const UNITS: &'static [(&'static str, f64)] = &[("Mbit/s", 1e6), ("kbit/s", 1e3), ("Gbit/s", 1e9), ("bit/s", 1.0)];
     const READ: &'static [(&'static str, f64)] =
         &[("Mb/s", 1e6), ("kb/s", 1e3), ("Gb/s", 1e9), ("Mbps", 1e6), ("kbps", 1e3), ("Gbps", 1e9), ("bps", 1.0)];
@@ -95,7 +95,7 @@ impl Bytes {
 }
 
 impl Quantity for Bytes {
-    const WHAT: &'static str = "a size";
+    const NOUN: &'static str = "a size";
     const UNITS: &'static [(&'static str, f64)] =
         &[("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("KiB", 1024.0), ("MiB", 1_048_576.0)];
     const EXAMPLE: &'static str = "1448 B";
@@ -117,7 +117,11 @@ impl Add for Bytes {
 
 /// Declares a quantity held as one `f64`.
 macro_rules! real {
-    ($(#[$meta:meta])* $name:ident, $what:literal, $units:expr, $example:literal, $range:expr, $from:ident, $as:ident, $unit:literal $(, read: $read:expr)? $(, bare: $bare:literal)? $(, mistaken: $mistaken:literal)?) => {
+    (
+        $(#[$meta:meta])*
+        $name:ident, $noun:literal, $units:expr, $example:literal, $range:expr, $from:ident, $as:ident,
+        $unit:literal $(, read: $read:expr)? $(, bare: $bare:literal)? $(, mistaken: $mistaken:literal)?
+    ) => {
         $(#[$meta])*
         #[derive(Clone, Copy, PartialEq, PartialOrd, Default)]
         pub struct $name(f64);
@@ -135,7 +139,7 @@ macro_rules! real {
         }
 
         impl Quantity for $name {
-            const WHAT: &'static str = $what;
+            const NOUN: &'static str = $noun;
             const UNITS: &'static [(&'static str, f64)] = $units;
             const EXAMPLE: &'static str = $example;
             const RANGE: (f64, f64, &'static str) = $range;
@@ -160,40 +164,48 @@ macro_rules! real {
 
 real!(
     /// A ratio of powers in decibels: a signal-to-noise ratio, a gain or an attenuation.
-    Db, "a ratio in decibels", &[("dB", 1.0)], "10 dB", (-300.0, 300.0, "between -300 dB and 300 dB"), new, get, "decibels"
+    Db, "a ratio in decibels", &[("dB", 1.0)], "10 dB", (-300.0, 300.0, "between -300 dB and 300 dB"), new, get,
+    "decibels"
 );
 real!(
     /// A power in decibels relative to 1 W.
-    Dbw, "a power in decibels relative to 1 W", &[("dBW", 1.0)], "20 dBW", (-300.0, 300.0, "between -300 dBW and 300 dBW"), new, get, "decibels relative to 1 W",
+    Dbw, "a power in decibels relative to 1 W", &[("dBW", 1.0)], "20 dBW",
+    (-300.0, 300.0, "between -300 dBW and 300 dBW"), new, get, "decibels relative to 1 W",
     mistaken: "dB"
 );
 real!(
     /// A figure of merit G/T: a gain over a noise temperature, in decibels relative to 1/K.
-    DbPerKelvin, "a figure of merit G/T", &[("dB/K", 1.0)], "-5 dB/K", (-300.0, 300.0, "between -300 dB/K and 300 dB/K"), new, get, "decibels relative to 1/K",
+    DbPerKelvin, "a figure of merit G/T", &[("dB/K", 1.0)], "-5 dB/K",
+    (-300.0, 300.0, "between -300 dB/K and 300 dB/K"), new, get, "decibels relative to 1/K",
     mistaken: "dB"
 );
 real!(
     /// A probability or a share, 0 to 1.
-    Probability, "a probability (a percentage, or a number from 0 to 1)", &[("%", 0.01)], "0.5 %", (0.0, 1.0, "between 0 % and 100 %"), new, get, "1 (0 to 1)",
+    Probability, "a probability (a percentage, or a number from 0 to 1)", &[("%", 0.01)], "0.5 %",
+    (0.0, 1.0, "between 0 % and 100 %"), new, get, "1 (0 to 1)",
     bare: true
 );
 real!(
     /// An angle.
-    Angle, "an angle", &[("deg", 1.0)], "40 deg", (-360.0, 360.0, "between -360 deg and 360 deg"), from_degrees, as_degrees, "degrees",
+    Angle, "an angle", &[("deg", 1.0)], "40 deg", (-360.0, 360.0, "between -360 deg and 360 deg"), from_degrees,
+    as_degrees, "degrees",
     read: &[("°", 1.0)]
 );
 real!(
     /// A speed. A knot (kn) is 1852 m an hour.
-    Speed, "a speed", &[("km/h", 1.0 / 3.6), ("m/s", 1.0), ("km/s", 1e3)], "60 km/h", (0.0, 3e8, "zero or more"), from_mps, as_mps, "metres per second",
+    Speed, "a speed", &[("km/h", 1.0 / 3.6), ("m/s", 1.0), ("km/s", 1e3)], "60 km/h", (0.0, 3e8, "zero or more"),
+    from_mps, as_mps, "metres per second",
     read: &[("kmh", 1.0 / 3.6), ("kn", 1852.0 / 3600.0)]
 );
 real!(
     /// A frequency, more than zero.
-    Frequency, "a frequency", &[("GHz", 1e9), ("MHz", 1e6), ("kHz", 1e3), ("Hz", 1.0)], "2.2 GHz", (1e-9, 1e15, "more than 0 Hz"), from_hz, as_hz, "hertz"
+    Frequency, "a frequency", &[("GHz", 1e9), ("MHz", 1e6), ("kHz", 1e3), ("Hz", 1.0)], "2.2 GHz",
+    (1e-9, 1e15, "more than 0 Hz"), from_hz, as_hz, "hertz"
 );
 real!(
     /// A length.
-    Length, "a length", &[("km", 1e3), ("m", 1.0)], "800 km", (0.0, 1e12, "zero or more"), from_metres, as_metres, "metres"
+    Length, "a length", &[("km", 1e3), ("m", 1.0)], "800 km", (0.0, 1e12, "zero or more"), from_metres, as_metres,
+    "metres"
 );
 
 impl Angle {
@@ -303,8 +315,8 @@ mod tests {
         assert!(says(Db::parse("loud").unwrap_err()).contains("as in \"10 dB\""));
         assert_eq!(
             says(Dbw::parse("20 dB").unwrap_err()),
-            "\"20 dB\" is not a power in decibels relative to 1 W: unknown unit \"dB\": one of dBW; dB is a ratio of two \
-             powers: write \"20 dBW\""
+            "\"20 dB\" is not a power in decibels relative to 1 W: unknown unit \"dB\": one of dBW; dB is a ratio of \
+             two powers: write \"20 dBW\""
         );
         assert!(
             says(DbPerKelvin::parse("-5 dB").unwrap_err())
@@ -335,7 +347,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back(nanos in 0u64..1_000_000_000_000_000, bps in 1u64..1_000_000_000_000, tenths in -3000i32..3000) {
+        fn what_is_written_is_read_back(
+            nanos in 0u64..1_000_000_000_000_000,
+            bps in 1u64..1_000_000_000_000,
+            tenths in -3000i32..3000,
+        ) {
             let duration = Duration::from_nanos(nanos);
             prop_assert_eq!(duration.to_string().parse(), Ok(duration));
             let rate = BitRate::from_bps(bps);

@@ -87,7 +87,9 @@ macro_rules! report {
         impl $crate::report::Reported for $name {
             fn lines() -> Vec<$crate::report::Line> {
                 let mut lines = Vec::new();
-                $($crate::__report_line!(lines, [$($how)?], stringify!($field), [$($label)?], concat!($($doc),+), $type);)+
+                $($crate::__report_line!(
+                    lines, [$($how)?], stringify!($field), [$($label)?], concat!($($doc),+), $type
+                );)+
                 lines
             }
         }

@@ -27,14 +27,14 @@ pub struct NumberRow<'a> {
 }
 
 impl NumberRow<'_> {
-    /// The number in the next column; messages call the column `what`.
+    /// The number in the next column; messages call the column `name`.
     ///
     /// The column is missing, is not a number, or is out of range.
-    pub fn next(&mut self, what: &str, range: RangeInclusive<f64>) -> Result<f64, RowError> {
+    pub fn next(&mut self, name: &str, range: RangeInclusive<f64>) -> Result<f64, RowError> {
         let column = loop {
             let (column, rest) = self.rest.split_once(self.separator).unwrap_or((self.rest, ""));
             if column.is_empty() && rest.is_empty() {
-                return Err(self.wrong(format!("the {what} is missing")));
+                return Err(self.wrong(format!("the {name} is missing")));
             }
             self.rest = rest;
             if !column.trim().is_empty() {
@@ -44,9 +44,9 @@ impl NumberRow<'_> {
         match column.parse::<f64>() {
             Ok(value) if range.contains(&value) => Ok(value),
             Ok(value) => {
-                Err(self.wrong(format!("the {what} {value} is not between {} and {}", range.start(), range.end())))
+                Err(self.wrong(format!("the {name} {value} is not between {} and {}", range.start(), range.end())))
             }
-            Err(_) => Err(self.wrong(format!("the {what} \"{column}\" is not a number"))),
+            Err(_) => Err(self.wrong(format!("the {name} \"{column}\" is not a number"))),
         }
     }
 

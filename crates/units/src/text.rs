@@ -5,7 +5,7 @@ use std::fmt;
 /// A quantity that scenarios write as a string, such as `"50 Mbit/s"`.
 pub trait Quantity: Sized + Copy {
     /// The name of the quantity in messages: "a bit rate".
-    const WHAT: &'static str;
+    const NOUN: &'static str;
     /// The units that are written, each with its size in the base unit.
     const UNITS: &'static [(&'static str, f64)];
     /// Units that are read as well: other spellings, and units of one field.
@@ -29,7 +29,7 @@ pub trait Quantity: Sized + Copy {
     /// # Errors
     /// The message has the text that was given, and the allowed units or the allowed range.
     fn parse(text: &str) -> Result<Self, ParseQuantityError> {
-        let refuse = |reason: String| ParseQuantityError { what: Self::WHAT, given: text.to_owned(), reason };
+        let refuse = |reason: String| ParseQuantityError { noun: Self::NOUN, given: text.to_owned(), reason };
         let text = text.trim();
         let split =
             text.find(|c: char| c.is_alphabetic() && c != 'e' && c != 'E' || "%°µ".contains(c)).unwrap_or(text.len());
@@ -95,7 +95,7 @@ impl<Q: Quantity> serde::de::Visitor<'_> for QuantityVisitor<Q> {
     type Value = Q;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} such as \"{}\"", Q::WHAT, Q::EXAMPLE)
+        write!(f, "{} such as \"{}\"", Q::NOUN, Q::EXAMPLE)
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Q, E> {
@@ -117,10 +117,10 @@ impl<Q: Quantity> serde::de::Visitor<'_> for QuantityVisitor<Q> {
 
 /// Why a text is not the expected quantity.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{given}\" is not {what}: {reason}")]
+#[error("\"{given}\" is not {noun}: {reason}")]
 pub struct ParseQuantityError {
     /// The name of the quantity.
-    pub what: &'static str,
+    pub noun: &'static str,
     /// The text as given.
     pub given: String,
     /// What is wrong, and what is allowed.
@@ -172,9 +172,12 @@ macro_rules! textual {
             }
             fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
                 let units: Vec<_> = Self::UNITS.iter().chain(Self::READ).map(|u| u.0).collect();
+                let both = serde_json::json!(["string", "number"]);
+                let types = if Self::BARE { both } else { serde_json::json!("string") };
+                let (noun, example) = (Self::NOUN, Self::EXAMPLE);
                 schemars::json_schema!({
-                    "type": if Self::BARE { serde_json::json!(["string", "number"]) } else { serde_json::json!("string") },
-                    "description": format!("{} as text, for example \"{}\"; units: {}", Self::WHAT, Self::EXAMPLE, units.join(", ")),
+                    "type": types,
+                    "description": format!("{noun} as text, for example \"{example}\"; units: {}", units.join(", ")),
                     "examples": [Self::EXAMPLE],
                 })
             }

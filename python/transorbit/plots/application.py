@@ -65,10 +65,10 @@ def game(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     if not flows:
         return None
     rank = range(1, len(flows) + 1)
-    title = f"Games, player by player{' (stopped early)' if result.partial else ''}"
+    title = heading.of_run("Games, player by player", result)
     with style.plain(title=title, rows=3, height=5.2, look=look) as (fig, axes):
-        ways = (("down_delay", "Updates\n(ms)"), ("up_delay", "Commands\n(ms)"), ("response", "Response\n(ms)"))
-        for (key, label), ax in zip(ways, axes, strict=True):
+        delays = (("down_delay", "Updates\n(ms)"), ("up_delay", "Commands\n(ms)"), ("response", "Response\n(ms)"))
+        for (key, label), ax in zip(delays, axes, strict=True):
             for place, (share, marker) in enumerate((("p50", "o"), ("p95", "s"), ("p99", "^"))):
                 known = {n: flow["game"][f"{key}_{share}_s"] for n, flow in zip(rank, flows, strict=True)}
                 points = {n: 1e3 * time for n, time in known.items() if time is not None}

@@ -136,8 +136,8 @@ def world(
             ends = ([places[one], places[other]] for one, other in chart.links.iter_rows())
             lines("link", map(_of_rows, ends), color=style.GREEN, linewidth=0.4, zorder=3)
         if chart.route is not None and len(chart.route):
-            way = _of_rows(chart.route.to_dicts())
-            lines("route", [way], color=style.BLACK, linewidth=1.6, zorder=6)
+            points = _of_rows(chart.route.to_dicts())
+            lines("route", [points], color=style.BLACK, linewidth=1.6, zorder=6)
         size = 4 if len(places) <= _MOST_FOOTPRINTS else 1.5
         dots: Any = {"marker": "o", "linestyle": "none", "label": "satellite", "zorder": 5}
         ax.plot(*_of_rows(places.values()), color=style.RED, markersize=size, **dots)

@@ -25,10 +25,10 @@ def course(table: pl.DataFrame, *, title: str = "A path over time", width: float
                 ax.set_ylim(bottom=0)
                 continue
             factor, label = (1e-6, "Rate (Mbit/s)") if name == "rate" else (100.0, "Loss (%)")
-            for way, color in (("down", style.BLUE), ("up", style.CYCLE[1])):
-                values = table[f"{name}_{way}_{'bps' if name == 'rate' else ''}".rstrip("_")]
+            for direction, color in (("down", style.BLUE), ("up", style.CYCLE[1])):
+                values = table[f"{name}_{direction}_{'bps' if name == 'rate' else ''}".rstrip("_")]
                 if values.null_count() < len(values):
-                    ax.step(table["time_s"], values * factor, where="post", color=color, label=way, linewidth=0.8)
+                    ax.step(table["time_s"], values * factor, where="post", color=color, label=direction, linewidth=0.8)
             ax.set_ylabel(label)
             ax.set_ylim(bottom=0)
             heading.above(ax)

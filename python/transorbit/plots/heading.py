@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
+    from transorbit.plots.given import Result
+
 # Inches at the left of a panel that its axis takes, in a figure over time; the least of a gap between texts.
 _AXIS_IN, _GAP_IN = 0.75, 0.25
 # The height of a line of text, and what a legend has around it, in sizes of its text.
@@ -82,6 +84,11 @@ def wrapped(text: str, room_in: float, size: float, *, bold: bool = False) -> st
         else:
             lines.append(word)
     return "\n".join(lines)
+
+
+def of_run(name: str, result: Result) -> str:
+    """The name of a figure, and whether its run was stopped before its end."""
+    return f"{name} (stopped early)" if result.partial else name
 
 
 def name(fig: Chart, title: str) -> None:

@@ -310,5 +310,5 @@ def figure(
     name: str, result: Result, look: style.Look, *, rows: int = 1, height: float = 3.0
 ) -> AbstractContextManager[tuple[heading.Chart, list[Axes]]]:
     """A figure over the time of a run."""
-    title = f"{name}{' (stopped early)' if result.partial else ''}"
+    title = heading.of_run(name, result)
     return style.figure(rows, title=title, until_s=result.summary["simulated_s"], height=height, look=look)

@@ -61,8 +61,7 @@ def timeline(
     if reference is not None and "attenuation_db" in series.columns:
         series = series.with_columns(snr_db=reference - pl.col("attenuation_db"))
     name = chosen.get("congestion") or chosen["transport"]
-    stopped = " (stopped early)" if result.partial else ""
-    usual = f"{result.title}: flow {chosen['id']} ({name}){stopped}"
+    usual = heading.of_run(f"{result.title}: flow {chosen['id']} ({name})", result)
     title = usual if title is None else title
     with style.grid(len(panels), width=width, height=0.4 + 1.2 * len(panels), sharex=True, title=title) as (fig, axes):
         for panel, [ax] in zip(panels, axes, strict=True):

@@ -36,7 +36,7 @@ def goodput_by_user(result: Result, **look: Unpack[style.Look]) -> Figure | None
         return None
     scale, unit = (1e3, "Mbit/s") if kbps[-1] >= 1e4 else (1.0, "kbit/s")
     users = result.summary["users"]
-    with style.plain(title=_title("Goodput by user", result), look=look) as (fig, [ax]):
+    with style.plain(title=heading.of_run("Goodput by user", result), look=look) as (fig, [ax]):
         _cdf(ax, [value / scale for value in kbps])
         mean = users["goodput_mean_bps"] / 1e3 / scale
         ax.axvline(
@@ -61,7 +61,10 @@ def voice(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     flows.sort(key=lambda flow: flow["mos"])
     rank = range(1, len(flows) + 1)
     marker: dict[str, Any] = {"linestyle": "none", "markersize": 4 if len(flows) <= _MANY_POINTS else 2}
-    with style.plain(title=_title("Voice, flow by flow", result), rows=2, height=4.6, look=look) as (fig, [top, low]):
+    with style.plain(title=heading.of_run("Voice, flow by flow", result), rows=2, height=4.6, look=look) as (
+        fig,
+        [top, low],
+    ):
         scores = [flow["mos"] for flow in flows]
         top.plot(rank, scores, marker="o", color=style.BLUE, clip_on=False, **marker)
         top.set_ylabel("Mean opinion score")
@@ -94,7 +97,7 @@ def completion(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     kinds = list(dict.fromkeys(_kind(flow) for flow in done))
     if len({flow["delivered_bytes"] for flow in done}) == 1:
         return _of_one_size(result, done, kinds, look)
-    with style.plain(title=_title("Completion of transfers", result), height=3.4, look=look) as (fig, [ax]):
+    with style.plain(title=heading.of_run("Completion of transfers", result), height=3.4, look=look) as (fig, [ax]):
         for kind in kinds:
             own = [flow for flow in done if _kind(flow) == kind]
             ax.plot(
@@ -121,7 +124,7 @@ def completion(result: Result, **look: Unpack[style.Look]) -> Figure | None:
 
 def _of_one_size(result: Result, done: list[dict[str, Any]], kinds: list[str], look: style.Look) -> Figure:
     """The distribution of the completion times of transfers that are all of one size."""
-    with style.plain(title=_title("Completion of transfers", result), look=look) as (fig, [ax]):
+    with style.plain(title=heading.of_run("Completion of transfers", result), look=look) as (fig, [ax]):
         for kind, color, dash in zip(kinds, cycle(style.CYCLE), cycle(style.DASHES)):
             times = sorted(flow["completion_s"] for flow in done if _kind(flow) == kind)
             shares = [100 * n / len(times) for n in range(len(times) + 1)]
@@ -176,7 +179,3 @@ def _horizontal(ax: Axes, values: Sequence[float]) -> None:
 
 def _kind(flow: dict[str, Any]) -> str:
     return str(flow.get("congestion") or flow["transport"])
-
-
-def _title(name: str, result: Result) -> str:
-    return f"{name}{' (stopped early)' if result.partial else ''}"

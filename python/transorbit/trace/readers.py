@@ -98,22 +98,22 @@ def _irtt(name: str, content: dict[str, Any]) -> Measurement:
 def _iperf3(content: dict[str, Any]) -> Measurement:
     """`iperf3 -J`: bits per second of each interval, and the losses of UDP."""
     test = content["start"].get("test_start", {})
-    ways = {False: "down" if test.get("reverse") else "up", True: "up" if test.get("reverse") else "down"}
+    directions = {False: "down" if test.get("reverse") else "up", True: "up" if test.get("reverse") else "down"}
     begin = float(content["start"].get("timestamp", {}).get("timesecs", 0))
     protocol = test.get("protocol", "TCP")
-    times, columns = [], {f"rate_{ways[False]}_mbps": [], "loss_percent": []}  # type: ignore[var-annotated]
+    times, columns = [], {f"rate_{directions[False]}_mbps": [], "loss_percent": []}  # type: ignore[var-annotated]
     backwards = [each["sum_bidir_reverse"] for each in content["intervals"] if "sum_bidir_reverse" in each]
     for each in content["intervals"]:
         part = each["sum"]
         times.append(begin + part["start"])
-        columns[f"rate_{ways[False]}_mbps"].append(part["bits_per_second"] / 1e6)
+        columns[f"rate_{directions[False]}_mbps"].append(part["bits_per_second"] / 1e6)
         columns["loss_percent"].append(part.get("lost_percent"))
     if len(backwards) == len(times) and backwards:
-        columns[f"rate_{ways[True]}_mbps"] = [part["bits_per_second"] / 1e6 for part in backwards]
+        columns[f"rate_{directions[True]}_mbps"] = [part["bits_per_second"] / 1e6 for part in backwards]
     if not any(value is not None for value in columns["loss_percent"]):
         del columns["loss_percent"]
     reverse = "on" if test.get("reverse") else "off"
-    notes = [f"sum.bits_per_second of {protocol}, the rate {ways[False]} (reverse is {reverse})"]
+    notes = [f"sum.bits_per_second of {protocol}, the rate {directions[False]} (reverse is {reverse})"]
     if protocol == "TCP":
         controller = content.get("end", {}).get("sender_tcp_congestion", "its congestion control")
         notes.append(

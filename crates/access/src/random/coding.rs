@@ -56,8 +56,8 @@ impl Coding {
         if bursts > 0 && self.required() > 1.0 {
             let most = f64::from(symbols) * f64::from(bursts) * BITS_PER_SYMBOL / (1.0 + margin);
             let message = format!(
-                "{packet_bits} bits can never be decoded: {bursts} burst(s) of {symbols} symbols of QPSK, with the margin \
-                 {margin}, carry at most {most}"
+                "{packet_bits} bits can never be decoded: {bursts} burst(s) of {symbols} symbols of QPSK, with the \
+                 margin {margin}, carry at most {most}"
             );
             return Err(FieldError::new("packet_bits", message));
         }

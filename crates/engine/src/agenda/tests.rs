@@ -110,9 +110,10 @@ proptest! {
     /// Also in the order of machines that wake at one instant, wherever the entries are and however often they are
     /// numbered anew.
     #[test]
-    fn agrees_with_one_heap(steps in steps(), phases in prop::collection::vec(0u8..3, MACHINES as usize), frequent in 0usize..12,
-        until_renumbered in 0u32..50)
-    {
+    fn agrees_with_one_heap(
+        steps in steps(), phases in prop::collection::vec(0u8..3, MACHINES as usize), frequent in 0usize..12,
+        until_renumbered in 0u32..50,
+    ) {
         let (mut agenda, mut reference) = (Agenda::default(), Reference::default());
         for (number, &phase) in phases.iter().enumerate() {
             let added = if number < frequent { agenda.add_frequent(phase) } else { agenda.add(phase) };

@@ -7,7 +7,8 @@ pub trait Choose: Send {
     /// The user to serve now, one of `queues`: all users with packets that may start, the lowest number first, at least
     /// one.
     ///
-    /// If the answer is another user, the first is served, and counted in [`Scheduler::overruled`](super::Scheduler::overruled).
+    /// If the answer is another user, the first is served, and counted in
+    /// [`Scheduler::overruled`](super::Scheduler::overruled).
     fn choose(&mut self, now: Time, queues: &[QueueState]) -> Option<u32>;
 }
 

@@ -9,7 +9,7 @@ use crate::satellites::sky::nearest_names;
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum Quantity {
     /// When.
     Time,
     /// The delay of one way.
@@ -24,7 +24,7 @@ pub(crate) enum What {
 
 /// For which direction it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ways {
+pub(crate) enum Directions {
     Both,
     Down,
     Up,
@@ -33,8 +33,8 @@ pub(crate) enum Ways {
 /// A column that is understood.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Column {
-    pub(crate) what: What,
-    pub(crate) ways: Ways,
+    pub(crate) quantity: Quantity,
+    pub(crate) directions: Directions,
     pub(crate) unit: Unit,
     /// As the file's header has it.
     pub(crate) name: String,
@@ -83,60 +83,60 @@ const UNITS: &[Unit] = &[
     unit("probability", Dimension::Share, 1.0),
 ];
 
-const QUANTITIES: &[(&str, What)] = &[
-    ("time", What::Time),
-    ("timestamp", What::Time),
-    ("unix_time", What::Time),
-    ("one_way_delay", What::Delay),
-    ("delay", What::Delay),
-    ("owd", What::Delay),
-    ("rtt", What::RoundTrip),
-    ("round_trip", What::RoundTrip),
-    ("round_trip_time", What::RoundTrip),
-    ("rate", What::Rate),
-    ("throughput", What::Rate),
-    ("bandwidth", What::Rate),
-    ("capacity", What::Rate),
-    ("loss", What::Loss),
-    ("packet_loss", What::Loss),
+const QUANTITIES: &[(&str, Quantity)] = &[
+    ("time", Quantity::Time),
+    ("timestamp", Quantity::Time),
+    ("unix_time", Quantity::Time),
+    ("one_way_delay", Quantity::Delay),
+    ("delay", Quantity::Delay),
+    ("owd", Quantity::Delay),
+    ("rtt", Quantity::RoundTrip),
+    ("round_trip", Quantity::RoundTrip),
+    ("round_trip_time", Quantity::RoundTrip),
+    ("rate", Quantity::Rate),
+    ("throughput", Quantity::Rate),
+    ("bandwidth", Quantity::Rate),
+    ("capacity", Quantity::Rate),
+    ("loss", Quantity::Loss),
+    ("packet_loss", Quantity::Loss),
 ];
 
-const WAYS: &[(&str, Ways)] = &[
-    ("down", Ways::Down),
-    ("downlink", Ways::Down),
-    ("download", Ways::Down),
-    ("up", Ways::Up),
-    ("uplink", Ways::Up),
-    ("upload", Ways::Up),
+const DIRECTIONS: &[(&str, Directions)] = &[
+    ("down", Directions::Down),
+    ("downlink", Directions::Down),
+    ("download", Directions::Down),
+    ("up", Directions::Up),
+    ("uplink", Directions::Up),
+    ("upload", Directions::Up),
 ];
 
-impl What {
+impl Quantity {
     fn dimension(self) -> Dimension {
         match self {
-            What::Time | What::Delay | What::RoundTrip => Dimension::Time,
-            What::Rate => Dimension::Rate,
-            What::Loss => Dimension::Share,
+            Quantity::Time | Quantity::Delay | Quantity::RoundTrip => Dimension::Time,
+            Quantity::Rate => Dimension::Rate,
+            Quantity::Loss => Dimension::Share,
         }
     }
 
     /// Its values that can be, in the base unit.
     fn range(self) -> (f64, f64) {
         match self {
-            What::Time => (0.0, 3.2e9),
-            What::Delay => (0.0, 10.0),
-            What::RoundTrip => (0.0, 20.0),
-            What::Rate => (0.0, 1e12),
-            What::Loss => (0.0, 1.0),
+            Quantity::Time => (0.0, 3.2e9),
+            Quantity::Delay => (0.0, 10.0),
+            Quantity::RoundTrip => (0.0, 20.0),
+            Quantity::Rate => (0.0, 1e12),
+            Quantity::Loss => (0.0, 1.0),
         }
     }
 
     /// Values that are common, in the base unit: what another unit must make of a value to be its nearest reading.
     fn common(self) -> (f64, f64) {
         match self {
-            What::Time => (0.0, 3.2e9),
-            What::Delay | What::RoundTrip => (5e-5, 5.0),
-            What::Rate => (1e3, 1e11),
-            What::Loss => (0.0, 1.0),
+            Quantity::Time => (0.0, 3.2e9),
+            Quantity::Delay | Quantity::RoundTrip => (5e-5, 5.0),
+            Quantity::Rate => (1e3, 1e11),
+            Quantity::Loss => (0.0, 1.0),
         }
     }
 
@@ -167,33 +167,38 @@ impl fmt::Display for Unit {
 /// It names one, but its unit is missing or that of another quantity; or it nearly names one.
 pub(crate) fn column(name: &str, place: usize) -> Result<Option<Column>, String> {
     let words = words(name);
-    let (mut unit, mut ways, mut rest) = (None, Ways::Both, Vec::new());
+    let (mut unit, mut directions, mut rest) = (None, Directions::Both, Vec::new());
     for word in &words {
         if let Some(found) = UNITS.iter().find(|unit| unit.name == word) {
             unit = Some(*found);
-        } else if let Some(found) = WAYS.iter().find(|way| way.0 == word) {
-            ways = found.1;
+        } else if let Some(found) = DIRECTIONS.iter().find(|known| known.0 == word) {
+            directions = found.1;
         } else {
             rest.push(word.as_str());
         }
     }
     let rest = rest.join("_");
-    let what = match QUANTITIES.iter().find(|known| known.0 == rest) {
+    let quantity = match QUANTITIES.iter().find(|known| known.0 == rest) {
         Some(known) => known.1,
         // `download_mbps`
-        None if rest.is_empty() && ways != Ways::Both && unit.is_some_and(|u| u.dimension == Dimension::Rate) => {
-            What::Rate
+        None if rest.is_empty()
+            && directions != Directions::Both
+            && unit.is_some_and(|u| u.dimension == Dimension::Rate) =>
+        {
+            Quantity::Rate
         }
         None => return near(name, &rest, unit.is_some()).map_or(Ok(None), Err),
     };
-    let unit = match (unit, what) {
-        (Some(unit), _) if unit.dimension == what.dimension() => unit,
-        (Some(unit), _) => return Err(format!("{unit} is no unit of {}: write {}", what.word(), examples(what))),
-        (None, What::Time | What::Delay) => SECONDS,
-        (None, What::Loss) => RATIO,
-        (None, _) => return Err(format!("has no unit: write {}", examples(what))),
+    let unit = match (unit, quantity) {
+        (Some(unit), _) if unit.dimension == quantity.dimension() => unit,
+        (Some(unit), _) => {
+            return Err(format!("{unit} is no unit of {}: write {}", quantity.word(), examples(quantity)));
+        }
+        (None, Quantity::Time | Quantity::Delay) => SECONDS,
+        (None, Quantity::Loss) => RATIO,
+        (None, _) => return Err(format!("has no unit: write {}", examples(quantity))),
     };
-    Ok(Some(Column { what, ways, unit, name: name.to_owned(), place }))
+    Ok(Some(Column { quantity, directions, unit, name: name.to_owned(), place }))
 }
 
 /// The words of a name in lower case, units as [`UNITS`] has them.
@@ -206,15 +211,15 @@ fn words(name: &str) -> Vec<String> {
 
 /// Why a name that is none is refused: it is too near to one.
 fn near(name: &str, rest: &str, has_unit: bool) -> Option<String> {
-    let alike = |known: &&(&str, What)| has_unit && rest.len() > 2 && strsim::levenshtein(rest, known.0) == 1;
+    let alike = |known: &&(&str, Quantity)| has_unit && rest.len() > 2 && strsim::levenshtein(rest, known.0) == 1;
     let known = QUANTITIES.iter().find(alike)?;
     Some(format!("\"{name}\" names no quantity of a path: did you mean {}?", known.0))
 }
 
 /// The names that a file may use for a quantity, in the units that are usual.
-fn examples(what: What) -> String {
-    let units = UNITS.iter().filter(|unit| unit.dimension == what.dimension() && usual(unit));
-    units.map(|unit| format!("{}_{}", what.word(), unit.name)).collect::<Vec<_>>().join(", ")
+fn examples(quantity: Quantity) -> String {
+    let units = UNITS.iter().filter(|unit| unit.dimension == quantity.dimension() && usual(unit));
+    units.map(|unit| format!("{}_{}", quantity.word(), unit.name)).collect::<Vec<_>>().join(", ")
 }
 
 fn usual(unit: &Unit) -> bool {
@@ -250,14 +255,14 @@ impl Column {
             return Err(format!("\"{cell}\" is not a number{hint}"));
         };
         let value = number * self.unit.factor;
-        let (least, most) = self.what.range();
+        let (least, most) = self.quantity.range();
         if (least..=most).contains(&value) {
             return Ok(Some(value));
         }
         let (least, most) = (least / self.unit.factor, most / self.unit.factor);
         let asked = match self.nearest(number) {
-            Some(unit) => format!(": did you mean {}, {}_{}?", unit, self.what.word(), unit.name),
-            None if number < 0.0 && self.what != What::Time => ": an empty cell is a lost packet".to_owned(),
+            Some(unit) => format!(": did you mean {}, {}_{}?", unit, self.quantity.word(), unit.name),
+            None if number < 0.0 && self.quantity != Quantity::Time => ": an empty cell is a lost packet".to_owned(),
             None => String::new(),
         };
         Err(format!("{cell} {} must be between {least} and {most}{asked}", self.unit))
@@ -265,9 +270,9 @@ impl Column {
 
     /// The unit in which a number that cannot be is a common one.
     fn nearest(&self, number: f64) -> Option<Unit> {
-        let (least, most) = self.what.common();
+        let (least, most) = self.quantity.common();
         let fits = |unit: &&Unit| {
-            unit.dimension == self.what.dimension()
+            unit.dimension == self.quantity.dimension()
                 && unit.factor != self.unit.factor
                 && (least..=most).contains(&(number * unit.factor))
                 && number != 0.0
@@ -280,30 +285,30 @@ impl Column {
 mod tests {
     use super::*;
 
-    fn read(name: &str) -> (What, Ways, f64) {
+    fn read(name: &str) -> (Quantity, Directions, f64) {
         let column = column(name, 0).unwrap().expect(name);
-        (column.what, column.ways, column.unit.factor)
+        (column.quantity, column.directions, column.unit.factor)
     }
 
     #[test]
     fn a_name_tells_quantity_direction_and_unit() {
-        for (name, what, ways, factor) in [
-            ("time_s", What::Time, Ways::Both, 1.0),
-            ("time", What::Time, Ways::Both, 1.0),
-            ("timestamp_ns", What::Time, Ways::Both, 1e-9),
-            ("one_way_delay_s", What::Delay, Ways::Both, 1.0),
-            ("Delay (ms)", What::Delay, Ways::Both, 1e-3),
-            ("one_way_delay_up_ms", What::Delay, Ways::Up, 1e-3),
-            ("rtt_ms", What::RoundTrip, Ways::Both, 1e-3),
-            ("RTT [µs]", What::RoundTrip, Ways::Both, 1e-6),
-            ("rate_down_mbps", What::Rate, Ways::Down, 1e6),
-            ("throughput up [Mbit/s]", What::Rate, Ways::Up, 1e6),
-            ("download_mbps", What::Rate, Ways::Down, 1e6),
-            ("loss_percent", What::Loss, Ways::Both, 0.01),
-            ("loss_up_%", What::Loss, Ways::Up, 0.01),
-            ("packet_loss", What::Loss, Ways::Both, 1.0),
+        for (name, quantity, directions, factor) in [
+            ("time_s", Quantity::Time, Directions::Both, 1.0),
+            ("time", Quantity::Time, Directions::Both, 1.0),
+            ("timestamp_ns", Quantity::Time, Directions::Both, 1e-9),
+            ("one_way_delay_s", Quantity::Delay, Directions::Both, 1.0),
+            ("Delay (ms)", Quantity::Delay, Directions::Both, 1e-3),
+            ("one_way_delay_up_ms", Quantity::Delay, Directions::Up, 1e-3),
+            ("rtt_ms", Quantity::RoundTrip, Directions::Both, 1e-3),
+            ("RTT [µs]", Quantity::RoundTrip, Directions::Both, 1e-6),
+            ("rate_down_mbps", Quantity::Rate, Directions::Down, 1e6),
+            ("throughput up [Mbit/s]", Quantity::Rate, Directions::Up, 1e6),
+            ("download_mbps", Quantity::Rate, Directions::Down, 1e6),
+            ("loss_percent", Quantity::Loss, Directions::Both, 0.01),
+            ("loss_up_%", Quantity::Loss, Directions::Up, 0.01),
+            ("packet_loss", Quantity::Loss, Directions::Both, 1.0),
         ] {
-            assert_eq!(read(name), (what, ways, factor), "{name}");
+            assert_eq!(read(name), (quantity, directions, factor), "{name}");
         }
         for name in ["hops", "download", "download_s", "user_satellite", "event", "speed"] {
             assert_eq!(column(name, 0), Ok(None), "{name}");

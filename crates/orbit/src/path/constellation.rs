@@ -76,8 +76,8 @@ impl Kind for ConstellationPath {
         if let Some(policy) = &self.source_handover {
             policy.entry().check().map_err(|error| error.within("source_handover"))?;
             if !self.constellation.is_linked() {
-                let message = "there are no links between satellites: the gateways follow the user to its satellite, which \
-                               `handover` chooses";
+                let message = "there are no links between satellites: the gateways follow the user to its satellite, \
+                               which `handover` chooses";
                 return refuse("source_handover", message.to_owned());
             }
         }
@@ -273,8 +273,8 @@ mod tests {
         assert_eq!(with("174.8 deg", "-274 deg"), "user.longitude: -274 deg must be between -180 deg and 360 deg");
         assert_eq!(
             with("leo-66", "leo66"),
-            "constellation: unknown constellation \"leo66\": did you mean leo-66? one of leo-66, iridium-66, iridium-next, \
-             oneweb, starlink-shell-1, kuiper-630, orbcomm-og2, o3b, geo"
+            "constellation: unknown constellation \"leo66\": did you mean leo-66? one of leo-66, iridium-66, \
+             iridium-next, oneweb, starlink-shell-1, kuiper-630, orbcomm-og2, o3b, geo"
         );
         let add = |line: &str| refused(&format!("{PATH}\n{line}"));
         assert_eq!(add("step = \"0 s\""), "step: 0 s must be at least 1 ms");
@@ -342,7 +342,10 @@ mod tests {
         let text = r#"
             kind          = "constellation"
             constellation = "leo-66"
-            source        = [{ latitude = "43.6 deg", longitude = "1.4 deg" }, { latitude = "50 deg", longitude = "8 deg" }]
+            source        = [
+                { latitude = "43.6 deg", longitude = "1.4 deg" },
+                { latitude = "50 deg", longitude = "8 deg" },
+            ]
             metric        = "hops"
             hops          = { processing_delay = "1 ms", rate = "10 Gbit/s", buffer = "2 MB" }
             at_handover   = { interruption = "50 ms", packets = "forward" }

@@ -458,16 +458,19 @@ PING 100.64.0.1 (100.64.0.1) 56(84) bytes of data.
                 let text = trace.write(format, step);
                 // The written text has the step, except for a log with a single answer.
                 let interval = (format == TraceFormat::Ping).then_some(step);
-                let back = DelayTrace::parse(&text, format, interval).map_err(|error| TestCaseError::fail(error.to_string()))?;
+                let parsed = DelayTrace::parse(&text, format, interval);
+                let back = parsed.map_err(|error| TestCaseError::fail(error.to_string()))?;
                 for (i, value) in values.iter().enumerate() {
                     // Probes are timed to a few nanoseconds; a thousandth of a step later is on the same side of every
                     // jump.
-                    let late = if format == TraceFormat::Ping { Duration::from_nanos(step.as_nanos() / 1000) } else { Duration::ZERO };
+                    let is_ping = format == TraceFormat::Ping;
+                    let late = if is_ping { Duration::from_nanos(step.as_nanos() / 1000) } else { Duration::ZERO };
                     let found = back.delay(at(i) + late);
                     match (format, value) {
                         (TraceFormat::Ping, Some(value)) => {
                             let expected = trace.delay(at(i) + late).unwrap().as_nanos();
-                            let found = found.ok_or_else(|| TestCaseError::fail(format!("no delay of {value} at {i}")))?;
+                            let none = || TestCaseError::fail(format!("no delay of {value} at {i}"));
+                            let found = found.ok_or_else(none)?;
                             prop_assert!(found.as_nanos().abs_diff(expected) < 50, "{found:?} {expected}");
                         }
                         _ => prop_assert_eq!(found.map(Duration::as_nanos), *value, "{:?} at {}: {}", format, i, text),

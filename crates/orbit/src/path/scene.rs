@@ -228,7 +228,8 @@ impl Scene {
             }
             if best.iter().all(|&best| best >= self.sin_mask) {
                 let message = format!(
-                    "no satellite is seen by user and gateway at once within {duration}, and there are no links between satellites"
+                    "no satellite is seen by user and gateway at once within {duration}, and there are no links \
+                     between satellites"
                 );
                 return (!is_linked).then(|| FieldError::new("user", message));
             }

@@ -197,7 +197,7 @@ impl Parameters {
         }
     }
 
-    /// Rates (in Mbit/s, from when) and single losses; the latter may happen on either way.
+    /// Rates (in Mbit/s, from when) and single losses; the latter may happen in either direction.
     fn measured(&self, rates: Vec<(Time, f64)>) -> Measured {
         let one_way = 1.0 - libm::sqrt(1.0 - self.loss);
         let loss = || LossOverTime::new(vec![(Time::ZERO, one_way)]).filter(|_| one_way > 0.0);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use units::{Duration, FieldError, RateOverTime, Time};
 
-use super::columns::{Column, Ways, What, column, nothing_known};
+use super::columns::{Column, Directions, Quantity, column, nothing_known};
 use super::measured::{LossOverTime, Measured};
 use super::trace::{DelayTrace, Point};
 use crate::csv::{Line, rows};
@@ -91,7 +91,7 @@ impl Table {
         let found =
             if columns.is_empty() { Table::by_header(line, &names)? } else { Table::by_names(line, &names, columns)? };
         let (times, others): (Vec<Column>, Vec<Column>) =
-            found.into_iter().partition(|column| column.what == What::Time);
+            found.into_iter().partition(|column| column.quantity == Quantity::Time);
         if others.is_empty() {
             return Err(line.wrong(nothing_known(&names)));
         }
@@ -138,24 +138,32 @@ impl Table {
     }
 
     /// The series of a quantity in a direction: its own, or that of both.
-    fn series<'a>(&self, series: &'a [Series], whats: &[What], ways: Ways) -> Option<(&Column, &'a Series)> {
-        let of = |ways| {
-            let place = self.others.iter().position(|column| whats.contains(&column.what) && column.ways == ways)?;
+    fn series<'a>(
+        &self,
+        series: &'a [Series],
+        quantities: &[Quantity],
+        directions: Directions,
+    ) -> Option<(&Column, &'a Series)> {
+        let of = |directions| {
+            let place = self
+                .others
+                .iter()
+                .position(|column| quantities.contains(&column.quantity) && column.directions == directions)?;
             Some((&self.others[place], &series[place]))
         };
-        of(ways).or_else(|| of(Ways::Both))
+        of(directions).or_else(|| of(Directions::Both))
     }
 
     fn path(&self, series: &[Series], delay: Option<Duration>) -> Result<DelayTrace, FieldError> {
-        let delays = |ways| {
-            self.series(series, &[What::Delay, What::RoundTrip], ways).map(|(column, rows)| {
-                let share = if column.what == What::RoundTrip { 0.5 } else { 1.0 };
+        let delays = |directions| {
+            self.series(series, &[Quantity::Delay, Quantity::RoundTrip], directions).map(|(column, rows)| {
+                let share = if column.quantity == Quantity::RoundTrip { 0.5 } else { 1.0 };
                 rows.iter()
                     .map(|&(at, value)| (at, value.map(|s| Duration::from_secs_f64(s * share))))
                     .collect::<Vec<_>>()
             })
         };
-        let (down, up) = (delays(Ways::Down), delays(Ways::Up));
+        let (down, up) = (delays(Directions::Down), delays(Directions::Up));
         let (down, up) = match (down, up, delay) {
             (Some(down), Some(up), None) => (down, Some(up)),
             (Some(one), None, None) | (None, Some(one), None) => (one, None),
@@ -167,20 +175,21 @@ impl Table {
                 return Err(FieldError::new("", "the file has a delay, and the path was given one too: leave it out"));
             }
         };
-        let steps = |what, ways| -> Option<Vec<(Time, f64)>> {
-            let (_, rows) = self.series(series, &[what], ways)?;
+        let steps = |quantity, directions| -> Option<Vec<(Time, f64)>> {
+            let (_, rows) = self.series(series, &[quantity], directions)?;
             Some(rows.iter().filter_map(|&(at, value)| Some((at, value?))).collect())
         };
-        let rate = |ways| {
-            let steps = steps(What::Rate, ways)?.into_iter().map(|(at, bps)| (at, bps.round() as u64)).collect();
+        let rate = |directions| {
+            let steps =
+                steps(Quantity::Rate, directions)?.into_iter().map(|(at, bps)| (at, bps.round() as u64)).collect();
             RateOverTime::new(steps).map(Arc::new)
         };
-        let loss = |ways| LossOverTime::new(steps(What::Loss, ways)?);
+        let loss = |directions| LossOverTime::new(steps(Quantity::Loss, directions)?);
         let measured = Measured {
-            rate_down: rate(Ways::Down),
-            rate_up: rate(Ways::Up),
-            loss_down: loss(Ways::Down),
-            loss_up: loss(Ways::Up),
+            rate_down: rate(Directions::Down),
+            rate_up: rate(Directions::Up),
+            loss_down: loss(Directions::Down),
+            loss_up: loss(Directions::Up),
             end: series.iter().filter_map(|rows| rows.last()).map(|row| row.0).max(),
         };
         let trace = |rows: Vec<(Time, Option<Duration>)>| {
@@ -193,9 +202,10 @@ impl Table {
 
 impl Column {
     fn says_as_much_as(&self, other: &Column) -> bool {
-        let is_delay = |column: &Column| matches!(column.what, What::Delay | What::RoundTrip);
-        (self.what == other.what || is_delay(self) && is_delay(other))
-            && (self.ways == other.ways || is_delay(self) && (self.ways == Ways::Both || other.ways == Ways::Both))
+        let is_delay = |column: &Column| matches!(column.quantity, Quantity::Delay | Quantity::RoundTrip);
+        (self.quantity == other.quantity || is_delay(self) && is_delay(other))
+            && (self.directions == other.directions
+                || is_delay(self) && (self.directions == Directions::Both || other.directions == Directions::Both))
     }
 }
 

@@ -586,7 +586,9 @@ mod tests {
                         (delay, _) => delay.map(|d| d.as_nanos() as f64),
                     };
                     match (trace.delay(now), expected) {
-                        (Some(found), Some(expected)) => prop_assert!((found.as_nanos() as f64 - expected).abs() <= 0.5001),
+                        (Some(found), Some(expected)) => {
+                            prop_assert!((found.as_nanos() as f64 - expected).abs() <= 0.5001);
+                        }
                         (found, expected) => prop_assert_eq!(found.is_some(), expected.is_some()),
                     }
                 }

@@ -239,7 +239,10 @@ mod tests {
             };
             let (entries, exits) = (ground(entries), ground(exits));
             let all = all_distances(&links);
-            let best = |to: u32| entries.iter().map(|&(s, first_link)| first_link + all[s as usize][to as usize]).fold(f64::INFINITY, f64::min);
+            let best = |to: u32| {
+                let lengths = entries.iter().map(|&(s, first_link)| first_link + all[s as usize][to as usize]);
+                lengths.fold(f64::INFINITY, f64::min)
+            };
             let expected = exits.iter().map(|&(s, last_link)| best(s) + last_link).fold(f64::INFINITY, f64::min);
 
             let mut router = Router::default();

@@ -239,7 +239,8 @@ mod tests {
             "{ preset = \"leo-66\", j2 = true }",
             "{ preset = \"leo-66\", links = { pairs = \"links.csv\" } }",
             "{ file = \"a.tle\" }",
-            "{ file = \"a.json\", epoch = \"2026-11-21T10:00:00.25\", links = { pairs = \"b.csv\" }, minimum_elevation = \"7 deg\" }",
+            "{ file = \"a.json\", epoch = \"2026-11-21T10:00:00.25\", links = { pairs = \"b.csv\" }, \
+             minimum_elevation = \"7 deg\" }",
         ] {
             let choice = read(text).unwrap();
             let json = serde_json::to_string(&choice).unwrap();

@@ -111,14 +111,18 @@ impl JsonSchema for LinkPattern {
         json_schema!({ "anyOf": [
             { "type": "string", "oneOf": [
                 { "const": "plus-grid", "description": "Two links in the plane, one to each neighbouring plane." },
-                { "const": "none", "description": "No inter-satellite link: a satellite only joins what it sees itself." },
+                {
+                    "const": "none",
+                    "description": "No inter-satellite link: a satellite only joins what it sees itself.",
+                },
             ] },
             {
                 "type": "object",
                 "description": "The pairs of a file.",
                 "properties": { "pairs": {
                     "type": "string",
-                    "description": "The file, relative to the scenario's: comma-separated rows `from,to` of satellites.",
+                    "description": "The file, relative to the scenario's: comma-separated rows `from,to` of \
+                                    satellites.",
                 } },
                 "required": ["pairs"],
                 "additionalProperties": false,

@@ -305,7 +305,8 @@ HIGH,100005,2026-11-20T06:00:00,1.0027,0.0002,0.05,10,0,315,0
         let of_file = |text: &str| sky("{ file = \"sky.txt\" }", &[("sky.txt", text)]).unwrap_err();
         assert_eq!(
             of_file("hello, world\nmore\n"),
-            "constellation.file: sky.txt: holds neither two-line elements nor an OMM (JSON, CSV, KVN or XML): it begins \"hello, world\""
+            "constellation.file: sky.txt: holds neither two-line elements nor an OMM (JSON, CSV, KVN or XML): it \
+             begins \"hello, world\""
         );
         assert_eq!(of_file(" \n# nothing\n"), "constellation.file: sky.txt: is empty");
         assert_eq!(of_file("[]"), "constellation.file: sky.txt: has no satellite");

@@ -105,10 +105,10 @@ impl Line<'_> {
         &self.text[columns]
     }
 
-    fn refuse(self, field: &Field, what: &str) -> ElementsError {
+    fn refuse(self, field: &Field, reason: &str) -> ElementsError {
         let Field(name, columns) = field;
         let given = &self.text[columns.clone()];
-        self.error(format!("{name} (columns {}-{}) \"{given}\" {what}", columns.start + 1, columns.end))
+        self.error(format!("{name} (columns {}-{}) \"{given}\" {reason}", columns.start + 1, columns.end))
     }
 
     fn between(self, field: Field, allowed: Range<f64>) -> Result<f64, ElementsError> {

@@ -205,7 +205,8 @@ impl ScenarioConfig {
         let samples = u64::from(self.record.samples.unwrap_or(0));
         if self.record.series && samples * flows > MOST_SAMPLES {
             let message = format!(
-                "{samples} for each of {flows} flows would not fit the memory: at most {MOST_SAMPLES} in all, or record.series = false"
+                "{samples} for each of {flows} flows would not fit the memory: at most {MOST_SAMPLES} in all, or \
+                 record.series = false"
             );
             return Err(ScenarioError::new("record.samples", message));
         }
@@ -319,8 +320,8 @@ impl ScenarioConfig {
             }
             Some(block) if packet > block => {
                 let message = format!(
-                    "a full packet of {packet} B with its headers does not fit the HARQ block of {block} B: use a smaller \
-                     {smaller}, or last_hop.segmentation = {{}}, which cuts packets"
+                    "a full packet of {packet} B with its headers does not fit the HARQ block of {block} B: use a \
+                     smaller {smaller}, or last_hop.segmentation = {{}}, which cuts packets"
                 );
                 Err(ScenarioError::new(field, message))
             }

@@ -93,7 +93,8 @@ const PARAMETERS: &[Parameter] = &[
         "boolAntennaLimit_",
         "one_amplifier",
         Meaning::Truth,
-        "Whether a terminal sends on one carrier at a time. The study's text says the opposite of its table 1; this is the table's.",
+        "Whether a terminal sends on one carrier at a time. The study's text says the opposite of its table 1; this is \
+         the table's.",
     ),
 ];
 

@@ -15,8 +15,8 @@ fn scenario(channel: &str, harq: &str) -> Scenario {
     Scenario::from_toml(&text, Path::new(".")).unwrap()
 }
 
-const LMS: &str = "{ kind = 'lms', environment = 'intermediate-tree-shadowed', elevation = '40 deg', speed = '60 km/h', \
-                   reference_snr = '10 dB' }";
+const LMS: &str = "{ kind = 'lms', environment = 'intermediate-tree-shadowed', elevation = '40 deg', \
+                   speed = '60 km/h', reference_snr = '10 dB' }";
 const ADAPTIVE: &str = "{ kind = 'adaptive', transmissions = 4, padding = true }";
 
 fn options(users: &[u32], seconds: u64) -> CapacityOptions {

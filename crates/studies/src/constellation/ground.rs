@@ -211,15 +211,18 @@ pub(crate) fn map(asked: &Map, base: &Path) -> Result<[(&'static str, Table); 4]
     links.count("to", pairs.iter().map(|pair| u64::from(pair.1)));
 
     let steps = if track.is_zero() { 0 } else { TRACK_POINTS };
-    let mut ways = vec![Vec::new(); count as usize];
+    let mut tracks = vec![Vec::new(); count as usize];
     let times: Vec<f64> =
         (0..steps).map(|i| seconds + track.as_secs_f64() * f64::from(i) / f64::from(TRACK_POINTS - 1)).collect();
     for &time in &times {
         sky.orbits.positions_at(time, &mut positions);
-        ways.iter_mut().zip(&positions).for_each(|(way, &position)| way.push(orbit::sub_satellite(position, time)));
+        tracks
+            .iter_mut()
+            .zip(&positions)
+            .for_each(|(track, &position)| track.push(orbit::sub_satellite(position, time)));
     }
     let numbers = (0..count).flat_map(|number| std::iter::repeat_n(number, times.len()));
-    let tracks = points(numbers, Some(&times), &ways.concat());
+    let tracks = points(numbers, Some(&times), &tracks.concat());
     Ok([("satellites", satellites), ("footprints", footprints), ("links", links), ("tracks", tracks)])
 }
 
@@ -265,8 +268,8 @@ mod tests {
         assert!(found.rows() > 3 && found.columns.len() == 7);
         assert_eq!(view("leo-66", Some(5.0), [600.0, 300.0], 30.0).unwrap().rows(), 7);
         let asked = Map { constellation: "leo-66".to_owned(), minimum_elevation_deg: None, at_s: 0.0, track_s: 6000.0 };
-        let [satellites, edges, links, ways] = map(&asked, Path::new("")).unwrap().map(|(_, table)| table.rows());
-        assert_eq!((satellites, edges, ways), (66, 66 * 72, 66 * 200));
+        let [satellites, edges, links, tracks] = map(&asked, Path::new("")).unwrap().map(|(_, table)| table.rows());
+        assert_eq!((satellites, edges, tracks), (66, 66 * 72, 66 * 200));
         // Those in the planes and, of the 66 across, those that are not off near the poles.
         assert!((67..66 + 66).contains(&links), "{links}");
     }

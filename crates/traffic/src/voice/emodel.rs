@@ -295,7 +295,8 @@ mod tests {
             delay in 0f64..1000.0, more_delay in 0f64..200.0, loss in 0f64..50.0, more_loss in 0f64..20.0,
             burst in 1f64..4.0, bpl in 1f64..40.0, ie in 0f64..40.0,
         ) {
-            let p = Parameters { equipment_impairment: ie, loss_robustness: bpl, burst_ratio: burst, ..call(delay, loss) };
+            let call = call(delay, loss);
+            let p = Parameters { equipment_impairment: ie, loss_robustness: bpl, burst_ratio: burst, ..call };
             let r = r_factor(&p);
             prop_assert!(r.is_finite() && (1.0..=4.5).contains(&mos(r)));
             let late = Parameters { delay_ms: delay + more_delay, ..p };

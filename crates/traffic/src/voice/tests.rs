@@ -187,7 +187,13 @@ fn the_listener_takes_the_codec_and_what_overrides_it() {
 proptest! {
     /// Under every law, packets of a burst are an interval apart, and a pause is added between bursts.
     #[test]
-    fn packets_are_never_closer_than_an_interval(seed: u64, burst in 1u64..500, idle in 1u64..500, shape in 1.1f64..5.0, exponential: bool) {
+    fn packets_are_never_closer_than_an_interval(
+        seed: u64,
+        burst in 1u64..500,
+        idle in 1u64..500,
+        shape in 1.1f64..5.0,
+        exponential: bool,
+    ) {
         let (burst, idle) = (Duration::from_millis(burst), Duration::from_millis(idle));
         let activity = if exponential {
             Activity::Exponential(ExponentialOnOff { burst, idle })

@@ -159,7 +159,7 @@ proptest! {
         available in 0u32..600,
     ) {
         let mut share = Share::new(wanted.len());
-        let claims = || wanted.iter().enumerate().map(|(terminal, &(wanted, weight))| (terminal as u32, wanted, weight));
+        let claims = || (0..).zip(&wanted).map(|(terminal, &(wanted, weight))| (terminal as u32, wanted, weight));
         let granted: Vec<u32> = share.divide(available, claims()).iter().map(|&(_, granted)| granted).collect();
         let sum: u32 = wanted.iter().map(|(wanted, _)| wanted).sum();
         prop_assert_eq!(granted.iter().sum::<u32>(), sum.min(available));

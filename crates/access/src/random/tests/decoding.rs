@@ -126,7 +126,8 @@ proptest! {
     #[test]
     fn blocks_are_decoded_by_themselves(case in cases(10.0), other in cases(10.0), equal in any::<bool>()) {
         let shift = case.slots;
-        let moved = other.packets.iter().map(|(slots, power)| (slots.iter().map(|slot| slot + shift).collect(), *power));
+        let moved = |slots: &[usize]| slots.iter().map(|slot| slot + shift).collect();
+        let moved = other.packets.iter().map(|(slots, power)| (moved(slots), *power));
         let both = Case {
             slots: shift + other.slots,
             packets: case.packets.iter().cloned().chain(moved).collect(),

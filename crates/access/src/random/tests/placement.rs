@@ -49,7 +49,8 @@ proptest! {
             (first..first + slots).for_each(|slot| _ = columns.take(slot % layout.timeslots));
             let mut used: Vec<bool> = (0..layout.timeslots).map(|column| !columns.is_free(column)).collect();
             for _ in 0..packets {
-                let (before, room) = (columns.clone(), (0..blocks).any(|block| has_room(layout, block, &columns, replicas)));
+                let room = (0..blocks).any(|block| has_room(layout, block, &columns, replicas));
+                let before = columns.clone();
                 prop_assert_eq!(frame.add(&mut columns, &mut rng), room);
                 if !room {
                     prop_assert_eq!(&columns, &before);

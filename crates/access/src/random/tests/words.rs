@@ -63,23 +63,31 @@ fn says_which_field_is_wrong_and_why() {
     says(json!({ "kind": "aloha", "margin": -0.1 }), "margin", "-0.1");
     says(json!({ "kind": "crdsa", "margin": 0.51 }), "packet_bits", "never be decoded");
     says(
-        json!({ "kind": "irsa", "distribution": [{ "replicas": 2, "probability": 0.5 }, { "replicas": 41, "probability": 0.5 }] }),
+        json!({ "kind": "irsa", "distribution": [
+            { "replicas": 2, "probability": 0.5 }, { "replicas": 41, "probability": 0.5 }
+        ] }),
         "distribution.1.replicas",
         "one amplifier",
     );
     says(
-        json!({ "kind": "irsa", "distribution": [{ "replicas": 2, "probability": 0.5 }, { "replicas": 3, "probability": 0.4 }] }),
+        json!({ "kind": "irsa", "distribution": [
+            { "replicas": 2, "probability": 0.5 }, { "replicas": 3, "probability": 0.4 }
+        ] }),
         "distribution",
         "add up to 0.9",
     );
     says(json!({ "kind": "irsa", "distribution": [] }), "distribution", "add up to 0");
     says(
-        json!({ "kind": "irsa", "distribution": [{ "replicas": 2, "probability": 1.5 }, { "replicas": 3, "probability": -0.5 }] }),
+        json!({ "kind": "irsa", "distribution": [
+            { "replicas": 2, "probability": 1.5 }, { "replicas": 3, "probability": -0.5 }
+        ] }),
         "distribution.0.probability",
         "1.5",
     );
     says(
-        json!({ "kind": "irsa", "distribution": [{ "replicas": 2, "probability": 0.5 }, { "replicas": 2, "probability": 0.5 }] }),
+        json!({ "kind": "irsa", "distribution": [
+            { "replicas": 2, "probability": 0.5 }, { "replicas": 2, "probability": 0.5 }
+        ] }),
         "distribution.1.replicas",
         "already",
     );
@@ -91,7 +99,8 @@ fn says_which_field_is_wrong_and_why() {
     let several = RandomLayout { one_amplifier: false, ..LAYOUT };
     parse(&json!({ "kind": "crdsa", "replicas": 100 })).entry().check(&several).unwrap();
     parse(&json!({ "kind": "crdsa", "replicas": 40 })).entry().check(&LAYOUT).unwrap();
-    parse(&json!({ "kind": "musca", "symbols": 150 })).entry().check(&LAYOUT).unwrap(); // decodable from three bursts together
+    // Decodable from three bursts together.
+    parse(&json!({ "kind": "musca", "symbols": 150 })).entry().check(&LAYOUT).unwrap();
 }
 
 #[test]
