@@ -3,7 +3,7 @@
 //! A machine's next wake-up mostly moves *later*: a retransmission timer at every acknowledgment. So a later wake-up is
 //! only noted, and the entry moves when it is the first of all; and the machine that is being woken keeps its entry
 //! until it is armed again. The machines that wake for nearly every packet are in a short sorted list; the others are
-//! in a heap.
+//! in a heap, or in a queue while many wake at one interval: then each comes after all before it.
 
 #[cfg(test)]
 mod reference;
@@ -11,6 +11,7 @@ mod reference;
 mod tests;
 
 use std::cmp::Ordering;
+use std::collections::VecDeque;
 
 use units::Time;
 
@@ -38,7 +39,13 @@ pub struct Agenda {
     frequent: usize,
     /// Their entries, the first to wake at the end.
     front: Vec<Entry>,
-    /// The entries of the other machines, a heap with four children to a node. A machine that moved to an earlier time
+    /// Entries of other machines that were made at one interval before they are due, in order.
+    steady: VecDeque<Entry>,
+    /// How long before it was due the last entry of other machines was made: nanoseconds.
+    interval: u64,
+    /// The first entry in `steady` and `heap`, or [`NEVER`].
+    other: Entry,
+    /// The other entries of the other machines, a heap with four children to a node. A machine that moved to an earlier time
     /// leaves an entry behind, told by its order.
     heap: Vec<Entry>,
     left_behind: usize,
@@ -72,6 +79,8 @@ const SEQUENCE_BITS: u32 = 28;
 const LAST_SEQUENCE: u32 = (1 << SEQUENCE_BITS) - 1;
 /// Children of a node of the heap.
 const ARITY: usize = 4;
+/// After all entries.
+const NEVER: Entry = Entry { at: Time::MAX, rest: u64::MAX };
 /// The longest sorted list: beyond, a heap is faster.
 const MOST_FREQUENT: usize = 16;
 const DEFAULT_WAKES_LIMIT: u32 = 10_000_000;
@@ -82,6 +91,9 @@ impl Default for Agenda {
             machines: Vec::new(),
             frequent: 0,
             front: Vec::new(),
+            steady: VecDeque::new(),
+            interval: 0,
+            other: NEVER,
             heap: Vec::new(),
             left_behind: 0,
             woken: None,
@@ -170,19 +182,40 @@ impl Agenda {
 
     /// The entry before all others.
     #[inline]
-    fn first(&mut self) -> Option<Entry> {
-        let front = self.front.last().copied();
-        while let Some(&top) = self.heap.first() {
-            if let Some(front) = front.filter(|front| *front < top) {
-                return Some(front);
+    fn first(&self) -> Option<Entry> {
+        match self.front.last() {
+            Some(&front) if front < self.other => Some(front),
+            _ => (self.other != NEVER).then_some(self.other),
+        }
+    }
+
+    /// Finds the first entry of the machines that wake less often.
+    fn find_other(&mut self) {
+        self.other = NEVER;
+        while let Some(&first) = self.steady.front() {
+            if self.is_in_force(first) {
+                self.other = first;
+                break;
             }
-            if self.machines[top.machine()].order == top.order() {
-                return Some(top);
+            self.left_behind -= 1;
+            self.steady.pop_front();
+        }
+        while let Some(&top) = self.heap.first()
+            && top < self.other
+        {
+            if self.is_in_force(top) {
+                self.other = top;
+                break;
             }
             self.left_behind -= 1;
             self.remove_top();
         }
-        front
+    }
+
+    /// Whether an entry was not left behind by its machine.
+    #[inline]
+    fn is_in_force(&self, entry: Entry) -> bool {
+        self.machines[entry.machine()].order == entry.order()
     }
 
     /// Moves the first entry of all, that of `machine`, to the instant for which it is armed, or removes it.
@@ -193,7 +226,7 @@ impl Agenda {
             return;
         }
         if machine >= self.frequent {
-            self.settle_in_heap(machine, due);
+            self.settle_other(machine, due);
         } else if due != Time::MAX {
             let entry = self.next_entry(machine, due);
             self.insert_front(self.front.len() - 1, entry);
@@ -203,14 +236,37 @@ impl Agenda {
         }
     }
 
-    fn settle_in_heap(&mut self, machine: usize, due: Time) {
-        if due != Time::MAX {
-            let entry = self.next_entry(machine, due);
-            self.sift_down(0, entry);
-        } else {
-            self.remove_top();
-            self.machines[machine].forget_entry();
+    fn settle_other(&mut self, machine: usize, due: Time) {
+        let was_steady = self.steady.front() == Some(&self.other);
+        if was_steady {
+            self.steady.pop_front();
         }
+        if due == Time::MAX {
+            self.machines[machine].forget_entry();
+            if !was_steady {
+                self.remove_top();
+            }
+            return self.find_other();
+        }
+        let entry = self.next_entry(machine, due);
+        match (was_steady, self.is_steady(entry)) {
+            (true, true) => self.steady.push_back(entry),
+            (true, false) => self.push_heap(entry),
+            (false, true) => {
+                self.remove_top();
+                self.steady.push_back(entry);
+            }
+            (false, false) => self.sift_down(0, entry),
+        }
+        self.find_other();
+    }
+
+    /// Whether an entry belongs at the end of the queue: made at the interval of the one before.
+    #[inline]
+    fn is_steady(&mut self, entry: Entry) -> bool {
+        let interval = entry.at.as_nanos() - self.now.as_nanos();
+        interval == std::mem::replace(&mut self.interval, interval)
+            && self.steady.back().is_none_or(|last| *last < entry)
     }
 
     /// Enters a machine that has no entry, or a later one.
@@ -228,9 +284,18 @@ impl Agenda {
             return;
         }
         self.left_behind += usize::from(had_entry);
-        if self.left_behind > self.heap.len() / 2 + 64 {
+        if self.left_behind > (self.heap.len() + self.steady.len()) / 2 + 64 {
             self.forget_left_behind();
         }
+        if self.is_steady(entry) {
+            self.steady.push_back(entry);
+        } else {
+            self.push_heap(entry);
+        }
+        self.other = self.other.min(entry);
+    }
+
+    fn push_heap(&mut self, entry: Entry) {
         self.heap.push(entry);
         self.sift_up(self.heap.len() - 1, entry);
     }
@@ -275,15 +340,17 @@ impl Agenda {
             let order = &mut self.machines[machine as usize].order;
             *order = *order & !LAST_SEQUENCE | self.sequence;
         }
-        for entry in self.front.iter_mut().chain(&mut self.heap) {
+        for entry in self.front.iter_mut().chain(&mut self.steady).chain(&mut self.heap) {
             let order = self.machines[entry.machine()].order;
             entry.rest = u64::from(order) << 32 | entry.machine() as u64;
         }
+        self.find_other();
     }
 
     /// Removes the entries that machines left behind when they moved to an earlier time.
     #[cold]
     fn forget_left_behind(&mut self) {
+        self.steady.retain(|entry| self.machines[entry.machine()].order == entry.order());
         self.heap.retain(|entry| self.machines[entry.machine()].order == entry.order());
         self.heap.sort_unstable(); // a sorted list is a heap
         self.left_behind = 0;
