@@ -130,5 +130,7 @@ def test_what_became_of_connections_is_in_tables_and_told(command: Callable[...,
     zero, one = quic["resumption_s"].to_list()
     assert one - zero == pytest.approx(0.06, abs=0.005), "a round trip"
     assert tcp["end_cause"].to_list() == [None]
-    cut = command("run", str(ROOT / "scenarios/quic-outage.toml"), "--no-plots", "--set", "flows.0.transport.reopen=none")
+    cut = command(
+        "run", str(ROOT / "scenarios/quic-outage.toml"), "--no-plots", "--set", "flows.0.transport.reopen=none"
+    )
     assert cut.code == 2, "an option that is none of the two"
