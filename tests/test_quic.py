@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import transorbit as to
-from transorbit import packets
+from transorbit import packets, plots
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,3 +95,42 @@ def test_logs_stay_with_the_result_and_are_replaced_with_it(tmp_path: Path, comm
     assert sum(event["name"] == "transport:packet_sent" for event in events) > 100
     (tmp_path / "logged/qlog/mine.txt").touch()
     assert "qlog/mine.txt" in command("run", str(LAB), *edits, "--out", str(tmp_path / "logged")).err
+
+
+def test_the_figures_of_a_run_hold_its_series() -> None:
+    result = lab(channel={"kind": "bernoulli", "loss": "0.2 %"})
+    (flow,) = result.summary["flows"]
+    timeline = plots.timeline(result)
+    assert timeline is not None
+    numbers = plots.numbers(timeline)
+
+    for column in ("cwnd_packets", "in_flight_packets", "srtt_s"):
+        drawn, own = (table[column].drop_nulls().drop_nans().to_list() for table in (numbers, result.series))
+        scale = drawn[-1] / own[-1]
+        assert drawn == pytest.approx([scale * value for value in own]), column
+        assert max(drawn) > min(drawn) > 0, column
+    assert [ax.get_ylabel().split("\n")[0] for ax in timeline.axes][:2] == ["Window", "Smoothed RTT"]
+    goodput = plots.numbers(plots.goodput(result))
+    mean = goodput.filter(goodput["series"].str.starts_with("mean"))
+    assert mean["y"].item() == pytest.approx(flow["goodput_bps"] / 1e6)
+    for name in plots.ALL:
+        figure = plots.draw(name, result)
+        assert figure is None or len(plots.numbers(figure)) > 0, name
+
+
+def test_what_became_of_connections_is_in_tables_and_told(command: Callable[..., Outcome], tmp_path: Path) -> None:
+    folder = tmp_path / "outage"
+    outcome = command("run", str(ROOT / "scenarios/quic-outage.toml"), "--no-plots", "--out", str(folder))
+    assert outcome.code == 0
+    flows = to.Result.load(folder).flows
+    quic, tcp = (flows.filter(flows["transport"] == kind) for kind in ("quic", "tcp"))
+
+    assert quic["end_cause"].to_list() == ["idle-timeout"] * 2
+    assert (quic["reopened_connections"] == quic["ended_connections"]).all()
+    zero, one = quic["resumption_s"].to_list()
+    assert one - zero == pytest.approx(0.06, abs=0.005), "a round trip"
+    assert tcp["end_cause"].to_list() == [None]
+    cut = command(
+        "run", str(ROOT / "scenarios/quic-outage.toml"), "--no-plots", "--set", "flows.0.transport.reopen=none"
+    )
+    assert cut.code == 2, "an option that is none of the two"

@@ -50,6 +50,9 @@ pub struct QuicConfig {
     /// Packets by which others may overtake one that is not taken for lost (RFC 9002 section 6.1.1).
     #[schemars(range(min = 3, max = 100_000))]
     pub packet_threshold: u32,
+    /// Round trips, 1 to 10, after which what others have overtaken is taken for lost (RFC 9002 section 6.1.2).
+    #[schemars(range(min = 1.0, max = 10.0))]
+    pub time_threshold: f64,
     /// Explicit congestion notification (RFC 9000 section 13.4): acknowledgments count marks.
     pub ecn: bool,
     /// What the receiver takes of a stream, and of all of them, before the application reads.
@@ -107,6 +110,7 @@ impl Default for QuicConfig {
             ack_every: 2,
             max_ack_delay: MAX_ACK_DELAY,
             packet_threshold: 3,
+            time_threshold: 9.0 / 8.0,
             ecn: false,
             receive_window: Bytes::new(64 << 20),
         }
@@ -145,6 +149,10 @@ impl QuicConfig {
             if !(least..=most).contains(&value) {
                 return Err(FieldError::new(name, format!("{value} is not from {least} to {most} {unit}")));
             }
+        }
+        if !(1.0..=10.0).contains(&self.time_threshold) {
+            let message = format!("{} is not from 1 to 10 round trips", self.time_threshold);
+            return Err(FieldError::new("time_threshold", message));
         }
         if !(Duration::from_millis(1)..MOST_ACK_DELAY).contains(&self.max_ack_delay) {
             let message = format!("{} is not from 1 ms to less than {MOST_ACK_DELAY}", self.max_ack_delay);

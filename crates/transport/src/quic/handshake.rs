@@ -42,7 +42,7 @@ pub(super) struct Handshakes {
 #[derive(Clone, Copy, Default)]
 pub(super) struct NoKey {
     /// Updates of the keys before (RFC 9001 section 6).
-    generation: u64,
+    pub generation: u64,
 }
 
 impl NoKey {

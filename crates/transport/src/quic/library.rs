@@ -124,6 +124,7 @@ fn transport_config(settings: &Settings, control: Shared) -> TransportConfig {
         .send_fairness(false) // one object after the other (RFC 9218 section 4.2)
         .send_window(SEND_WINDOW.max(config.receive_window.get()))
         .packet_threshold(config.packet_threshold)
+        .time_threshold(config.time_threshold as f32)
         .max_concurrent_bidi_streams(VarInt::from_u32(100))
         .datagram_send_buffer_size(1 << 30)
         .allow_spin(false);

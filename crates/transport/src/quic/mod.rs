@@ -23,6 +23,8 @@ mod frames;
 mod handshake;
 #[cfg(not(target_family = "wasm"))]
 mod identifiers;
+#[cfg(all(test, not(target_family = "wasm")))]
+mod interop;
 #[cfg(not(target_family = "wasm"))]
 mod library;
 mod lifetime;
