@@ -17,8 +17,9 @@ use units::{Duration, Ecn, Time};
 
 use super::clock::Clock;
 use super::config::QuicConfig;
-use super::connection::{Connection, Settings};
+use super::connection::Connection;
 use super::handshake::{Handshakes, NoKey, TAG};
+use super::library::Settings;
 use super::library::address;
 use super::packet::{Content, QuicPacket};
 

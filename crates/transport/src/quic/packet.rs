@@ -29,7 +29,7 @@ pub enum Content {
     /// Nothing.
     #[default]
     None,
-    /// Data of streams: where the first of them begin, as [`place`] says.
+    /// Data of streams: where the first of them begin, in one number with the stream.
     Stream(u64),
     /// Datagrams (RFC 9221), numbered in the order of the writes.
     Datagrams {
@@ -38,19 +38,6 @@ pub enum Content {
         /// How many.
         count: u32,
     },
-}
-
-/// Bits of an offset in [`place`]: streams up to 4 TiB, and a million of them.
-const OFFSET_BITS: u32 = 42;
-
-/// One number for a place in one of the streams of a connection: the stream's number above, the offset below.
-pub(super) fn place(stream: u64, offset: u64) -> u64 {
-    stream << OFFSET_BITS | offset
-}
-
-/// The stream and the offset of a [`place`].
-pub(super) fn stream_and_offset(place: u64) -> (u64, u64) {
-    (place >> OFFSET_BITS, place & ((1 << OFFSET_BITS) - 1))
 }
 
 impl QuicPacket {

@@ -7,11 +7,24 @@ use noq_proto::StreamId;
 
 use super::frames::Visitor;
 use super::lifetime::Resume;
-use super::packet::{Content, place};
+use super::packet::Content;
 use super::received::Received;
 
 /// The first stream, of which each direction is the byte stream of a flow.
 pub(super) const FIRST: u64 = 0;
+
+/// Bits of an offset in [`place`]: streams up to 4 TiB, and a million of them.
+const OFFSET_BITS: u32 = 42;
+
+/// One number for a place in one of the streams of a connection: the stream's number above, the offset below.
+fn place(stream: u64, offset: u64) -> u64 {
+    stream << OFFSET_BITS | offset
+}
+
+/// The stream and the offset of a [`place`].
+pub(super) fn stream_and_offset(place: u64) -> (u64, u64) {
+    (place >> OFFSET_BITS, place & ((1 << OFFSET_BITS) - 1))
+}
 
 /// What the application does with one stream, at this end.
 #[derive(Debug, Default)]
