@@ -45,8 +45,8 @@ pub struct Agenda {
     interval: u64,
     /// The first entry in `steady` and `heap`, or [`NEVER`].
     other: Entry,
-    /// The other entries of the other machines, a heap with four children to a node. A machine that moved to an earlier
-    /// time leaves an entry behind, told by its order.
+    /// The other entries of the other machines, a heap with four children to a node. A machine that moved to an
+    /// earlier time leaves an entry behind, told by its order.
     heap: Vec<Entry>,
     left_behind: usize,
     /// The machine that was woken last, while no other entry is before its own.

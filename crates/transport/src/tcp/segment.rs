@@ -245,3 +245,31 @@ impl FromIterator<(u64, u64)> for SackBlocks {
 pub(super) fn is_before(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_says_the_same_whatever_was_there() {
+        let plain = Segment { seq: 7, ack: 9, window: 1000, len: 5, flags: Flags::ACK, ..Segment::default() };
+        let stamped = Segment {
+            timestamps: Some((3, 4)),
+            ecn: Ecn::Ce,
+            accecn: Some(AccEcnOption::new([1, 2, 3], true, 2)),
+            ..plain
+        };
+        let blocks = Segment { sack: SackBlocks::from_iter([(10, 20), (30, 40)]), ..plain };
+        let block = Segment { sack: SackBlocks::from_iter([(50, 60)]), ..stamped };
+        let syn = SynOptions { mss: 1460, window_scale: Some(7), sack_permitted: true, fast_open: None };
+        let opening = Segment { flags: Flags::SYN, syn: Some(syn), ..Segment::default() };
+        let all = [plain, stamped, blocks, block, opening, Segment::default()];
+        for before in all {
+            for segment in all {
+                let mut copy = before;
+                copy.copy_from(&segment);
+                assert_eq!(copy, segment, "over {before:?}");
+            }
+        }
+    }
+}

@@ -83,6 +83,41 @@ proptest! {
     }
 
     #[test]
+    fn packets_added_together_are_placed_as_one_by_one(
+        timeslots in 1u32..100, block_slots in 1u32..120, one_amplifier in any::<bool>(), replicas in 1u32..5,
+        blocks in 0u32..4, wanted in 0usize..30, taken in prop::collection::vec(0u32..100, 0..20), seed in any::<u64>(),
+    ) {
+        let layout = RandomLayout { timeslots, block_slots, one_amplifier };
+        let mut columns = [Columns::new(timeslots), Columns::new(timeslots)];
+        for columns in &mut columns {
+            taken.iter().for_each(|column| _ = columns.take(column % timeslots));
+        }
+        let mut frames = [(); 2].map(|()| RandomFrame::new(scheme(&table(replicas)), layout));
+        let (mut rngs, mut left) = ([rng(seed), rng(seed)], wanted);
+        frames.iter_mut().for_each(|frame| frame.begin(blocks));
+        frames[0].add_while(&mut columns[0], &mut rngs[0], |added| {
+            left -= usize::from(added);
+            left > 0
+        });
+        for _ in 0..wanted {
+            if !frames[1].add(&mut columns[1], &mut rngs[1]) {
+                break;
+            }
+        }
+        prop_assert_eq!(&rngs[0], &rngs[1]);
+        prop_assert_eq!(&columns[0], &columns[1]);
+        let slots = |frame: &RandomFrame| -> Vec<Vec<usize>> {
+            (0..frame.packets()).map(|packet| frame.slots_of(packet).collect()).collect()
+        };
+        prop_assert_eq!(slots(&frames[0]), slots(&frames[1]));
+        let decoded = frames.each_mut().map(|frame| {
+            frame.decode(&mut rng(1));
+            (frame.counters(), (0..frame.packets()).filter(|&packet| frame.decoded(packet)).count())
+        });
+        prop_assert_eq!(&decoded[0], &decoded[1]);
+    }
+
+    #[test]
     fn every_packet_and_burst_is_counted(
         layout in layouts(), replicas in 1u32..6, spread in prop::sample::select(vec![0.0, 4.0]), seed in any::<u64>(),
         frames in prop::collection::vec((1u32..4, 0u32..60), 1..5),
