@@ -20,6 +20,8 @@ pub struct Bounds {
     pub state: bool,
     /// Whether segments must come in the same order; if not, each must come within the bound of `ahead`.
     pub order: bool,
+    /// Whether the instants of sending are compared.
+    pub instants: bool,
     /// The number of phases of the kernel's clock that are tried, a quarter of a millisecond apart: the begin of its 4
     /// ms ticks is not recorded, and CUBIC evaluates its curve once a tick.
     pub phases: u64,
@@ -29,9 +31,33 @@ impl Bounds {
     /// The bounds for a congestion control.
     pub fn of(congestion: &str) -> Bounds {
         match congestion {
-            "reno" => Bounds { ahead: 0, window: Some(0), counts: Some(0), state: true, order: true, phases: 1 },
-            "cubic" => Bounds { ahead: 1, window: Some(1), counts: Some(1), state: true, order: true, phases: 16 },
-            _ => Bounds { ahead: 8, window: Some(4), counts: None, state: true, order: false, phases: 1 },
+            "reno" => Bounds {
+                ahead: 0,
+                window: Some(0),
+                counts: Some(0),
+                state: true,
+                order: true,
+                instants: true,
+                phases: 1,
+            },
+            "cubic" => Bounds {
+                ahead: 1,
+                window: Some(1),
+                counts: Some(1),
+                state: true,
+                order: true,
+                instants: true,
+                phases: 16,
+            },
+            _ => Bounds {
+                ahead: 8,
+                window: Some(4),
+                counts: None,
+                state: true,
+                order: false,
+                instants: false,
+                phases: 1,
+            },
         }
     }
 }
@@ -43,7 +69,7 @@ pub struct Difference {
     pub line: usize,
     /// The time in milliseconds on the recording's clock.
     pub at: f64,
-    /// The kind: `segment`, `push`, `window`, `state`, `counts` or `rto`.
+    /// The kind: `segment`, `push`, `instant`, `window`, `state`, `counts` or `rto`.
     pub kind: &'static str,
     /// The kernel's value.
     pub kernel: String,
@@ -162,6 +188,10 @@ impl Shape {
 }
 
 impl Shape {
+    pub(super) fn is_syn(&self) -> bool {
+        self.flags.contains('S')
+    }
+
     /// Whether both carry the same data in the same transmission, whatever their flags.
     pub(super) fn same_data(&self, other: &Shape) -> bool {
         self.seq == other.seq

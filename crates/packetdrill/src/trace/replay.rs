@@ -26,6 +26,9 @@ const JIFFY: Duration = Duration::from_millis(4);
 const EARLY: Duration = Duration::from_millis(5);
 /// The longest time from sending a segment to recording it.
 const RECORDING: Duration = Duration::from_micros(500);
+/// The step of the kernel's timestamps, in ms: segments with the same one were sent within it, whenever they were
+/// recorded.
+const STAMP_MS: f64 = 1.0;
 /// The most wake-ups at one instant.
 const MAX_WAKES: u32 = 100;
 
@@ -73,9 +76,13 @@ struct Replay<'a> {
     transmissions: BTreeMap<u64, u32>,
     /// The kernel's timestamps, mapped to ours.
     stamps: BTreeMap<u32, u32>,
+    /// When the kernel's timestamps were first recorded.
+    recorded: BTreeMap<u32, f64>,
     now: Time,
     /// When our timer is due, and since when that is so.
     armed: (Option<Time>, Time),
+    /// When the timer was due that fired last, and how late a kernel's may be; until what it sent is collected.
+    fired: Option<(Time, Duration)>,
     /// The time of the SYN; the recording has only the end of the handshake.
     syn: Time,
     differences: Vec<Difference>,
@@ -93,6 +100,10 @@ struct KernelSent {
     number: usize,
     at: f64,
     stamp: Option<u32>,
+    /// When it was sent at the latest: its timestamp is that of a segment recorded before.
+    sent: f64,
+    /// Our connection had not sent it when something arrived, as far ahead as the bounds let the kernel be.
+    carried: bool,
 }
 
 /// A segment of our connection that the kernel has not sent yet.
@@ -101,7 +112,10 @@ struct OurSent {
     shape: Shape,
     push: bool,
     at: Time,
+    /// How much later a kernel may send it.
+    late: Duration,
     stamp: Option<u32>,
+    carried: bool,
 }
 
 impl<'a> Replay<'a> {
@@ -135,8 +149,10 @@ impl<'a> Replay<'a> {
             ours: VecDeque::new(),
             transmissions: BTreeMap::new(),
             stamps: BTreeMap::new(),
+            recorded: BTreeMap::new(),
             now: Time::ZERO,
             armed: (None, Time::ZERO),
+            fired: None,
             syn,
             differences: Vec::new(),
             apart: false,
@@ -206,17 +222,22 @@ impl<'a> Replay<'a> {
         *transmission += u32::from(packet.len > 0);
         let stamp = packet.options.ts.map(|(value, _)| value);
         let push = packet.flags.contains('P');
-        self.kernel.push_back(KernelSent { shape, push, number: line.number, at: line.at, stamp });
+        let first = stamp.map_or(line.at, |stamp| *self.recorded.entry(stamp).or_insert(line.at));
+        let sent = line.at.min(first + STAMP_MS);
+        let (number, at) = (line.number, line.at);
+        self.kernel.push_back(KernelSent { shape, push, number, at, stamp, sent, carried: false });
     }
 
     /// Fires the timers that are due so long before `at` that no kernel's timer would be as late.
     fn catch_up(&mut self, at: Time) {
         for _ in 0..MAX_WAKES {
             let Some(wake) = self.host.wake() else { return };
-            if wake + lateness(wake.since(self.armed.1)) >= at {
+            let late = lateness(wake.since(self.armed.1));
+            if wake + late >= at {
                 return;
             }
             self.now = self.now.max(wake);
+            self.fired = Some((wake, late));
             self.host.fire(self.now);
             self.collect();
             self.pair();
@@ -232,6 +253,7 @@ impl<'a> Replay<'a> {
                 return;
             }
             self.now = self.now.max(at - RECORDING).max(wake);
+            self.fired = Some((wake, lateness(wake.since(self.armed.1))));
             self.host.fire(self.now);
         }
     }
@@ -241,10 +263,12 @@ impl<'a> Replay<'a> {
         if wake != self.armed.0 {
             self.armed = (wake, self.now);
         }
+        let fired = self.fired.take();
         while let Some(sent) = self.host.take_sent() {
+            let (at, late) = fired.unwrap_or((sent.at, JIFFY + RECORDING));
             let stamp = sent.segment.timestamps.map(|(value, _)| value);
             let push = sent.segment.flags.has(Flags::PSH);
-            self.ours.push_back(OurSent { shape: Shape::of_ours(&sent), push, at: sent.at, stamp });
+            self.ours.push_back(OurSent { shape: Shape::of_ours(&sent), push, at, late, stamp, carried: false });
         }
     }
 
@@ -262,6 +286,7 @@ impl<'a> Replay<'a> {
                     let kernel = self.kernel.remove(found);
                     let ours = self.ours.remove(at);
                     self.compare_push(kernel.as_ref(), ours.as_ref());
+                    self.compare_instants(kernel.as_ref(), ours.as_ref());
                     if let (Some(kernel), Some(ours)) =
                         (kernel.and_then(|kernel| kernel.stamp), ours.and_then(|ours| ours.stamp))
                     {
@@ -292,11 +317,30 @@ impl<'a> Replay<'a> {
         }
     }
 
+    /// What a timer sends (repetitions, probes, delayed acknowledgments) comes when the kernel's does, as late as that
+    /// may be; what answers something comes within a tick.
+    fn compare_instants(&mut self, kernel: Option<&KernelSent>, ours: Option<&OurSent>) {
+        let (Some(kernel), Some(ours)) = (kernel, ours) else { return };
+        // The handshake has a clock of its own.
+        if !self.bounds.instants || ours.shape.is_syn() || kernel.carried || ours.carried {
+            return;
+        }
+        let at = instant(self.origin, kernel.sent);
+        if at > ours.at + ours.late || ours.at > at + EARLY {
+            let our = format!("{} at {:.3} ms", ours.shape, ours.at.since(self.origin).as_secs_f64() * 1e3);
+            let (line, at) = (kernel.number, kernel.at);
+            let theirs = format!("at {at:.3} ms");
+            self.differences.push(Difference { line, at, kind: "instant", kernel: theirs, ours: our });
+        }
+    }
+
     /// A segment arrives: neither side may be further ahead than `ahead`.
     fn settle(&mut self, line: &Line, ahead: usize) {
         self.collect();
         self.pair();
         self.apart |= !self.kernel.is_empty() || !self.ours.is_empty();
+        self.kernel.iter_mut().for_each(|kernel| kernel.carried = true);
+        self.ours.iter_mut().for_each(|ours| ours.carried = true);
         if self.kernel.len() > ahead
             && let Some(kernel) = self.kernel.front().cloned()
         {

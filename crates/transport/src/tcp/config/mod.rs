@@ -154,6 +154,13 @@ options! {
     /// Tail loss probe (RFC 8985 section 7): after two round trips of silence the last segment, or new data, goes as a
     /// probe. Needs SACK.
     tlp: bool = [false, false, false, true];
+    /// Transmit Twice (Ciullo, Mellia, Meo 2009): the last segment of a flow, with which all is sent that was written
+    /// before the close, goes twice, so that its loss is seldom left to a time-out. The copy asks for no room in the
+    /// window.
+    transmit_twice: bool = [false, false, false, false];
+    /// Transmit FIN (Ciullo, Mellia, Meo 2009): the FIN goes behind the last segment and not with it, also where the
+    /// window has no room, and one acknowledgment which tells that it came alone tells that the last segment is lost.
+    transmit_fin: bool = [false, false, false, false];
     /// Proportional rate reduction (RFC 6937, RFC 9937): a reduction is spread over a round trip. Without it the window
     /// is at the slow start threshold at once.
     prr: bool = [false, false, false, true];

@@ -190,6 +190,7 @@ impl Sender {
             ns2.forward = last;
             told.thorough = true;
         }
+        let fin_tells = self.settings.transmit_fin && self.awaits_fin_and_last();
         let mut number = self.board.front_number();
         while number < ns2.forward && (told.thorough || number <= last && last > 0) {
             let slot = *self.board.get(number);
@@ -212,7 +213,7 @@ impl Sender {
                 let lost = if sent_again {
                     overtaken || copy + u64::from(distance) < ns2.answered
                 } else {
-                    !slot.is(LOST) && number + u64::from(distance) < ns2.forward
+                    !slot.is(LOST) && (number + u64::from(distance) < ns2.forward || fin_tells)
                 };
                 if lost {
                     self.lose(now, number);

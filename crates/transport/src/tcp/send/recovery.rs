@@ -3,7 +3,7 @@
 use units::Time;
 
 use super::ack::{Before, News};
-use super::slot::{LOST, RESENT};
+use super::slot::{LOST, RESENT, SACKED};
 use super::{Sender, TimerKind, is_before};
 use crate::state::CongestionState;
 use crate::tcp::info::Counters;
@@ -51,6 +51,10 @@ pub(super) enum Forced {
     Tail,
     /// A probe of the peer's window.
     WindowProbe,
+    /// The segment sent last, a second time.
+    Copy,
+    /// New data, or the FIN.
+    New,
 }
 
 /// The tail loss probe under way: SND.NXT after it, and whether it was a retransmission.
@@ -253,7 +257,26 @@ impl Sender {
                 self.lose(now, number);
             }
         }
+        if self.settings.transmit_fin && self.last_is_lost() {
+            let head = self.board.front_number();
+            self.lose(now, head);
+            if self.settings.rack {
+                self.board.leave_order(head);
+            }
+        }
         news.resent_lost |= self.recovery.lost_again;
+    }
+
+    /// Transmit FIN: the FIN has arrived, and the segment before it, the only other that is outstanding, has not.
+    fn last_is_lost(&self) -> bool {
+        let told = self.awaits_fin_and_last() && self.board.counts().sacked > 0;
+        told && self.board.front().is_some_and(|front| !front.is(SACKED | LOST | RESENT))
+    }
+
+    /// Whether a FIN by itself and the segment before it are all that is outstanding.
+    pub(super) fn awaits_fin_and_last(&self) -> bool {
+        let bare = |number| self.board.get(number).fin() && self.board.get(number).len == 0;
+        self.board.out() == 2 && self.board.last_number().is_some_and(bare)
     }
 
     /// RFC 5681 section 3.2 and RFC 6582: the oldest segment is lost after enough duplicates, and again at each partial

@@ -36,6 +36,8 @@ enum Why {
     Rescue,
     /// A tail loss probe: nor is it counted as a retransmission that an undo waits for.
     TailProbe,
+    /// The copy of the last segment (Transmit Twice): nor is it.
+    Copy,
 }
 
 impl Sender {
@@ -146,6 +148,14 @@ impl Sender {
                 let number = self.next_lost()?;
                 Some(self.resend(now, number, Why::Lost))
             }
+            Forced::Copy => {
+                if self.settings.transmit_fin {
+                    self.recovery.forced = Forced::New;
+                }
+                let number = self.board.last_number()?;
+                Some(self.resend(now, number, Why::Copy))
+            }
+            Forced::New => self.next_new(now),
             Forced::Tail => {
                 self.usage.probing = true;
                 let outgoing = self.next_new(now).or_else(|| {
@@ -198,16 +208,32 @@ impl Sender {
         } else if grouped && self.group.is_closed() && !self.open_group(now, waiting, usable) {
             return None;
         }
-        let fin = self.stream.wants_fin() && len == waiting && usable > len;
+        let last = self.stream.wants_fin() && len == waiting && usable > len;
         // A probe, and the new data of F-RTO, do not wait for more to come.
         let probing = self.usage.probing || self.recovery.rexmit == Rexmit::New || ends_record;
-        if len < self.agreed.mss && !fin && !self.timer.cut && !probing && self.stream.holds_small(&self.board) {
+        if len < self.agreed.mss && !last && !self.timer.cut && !probing && self.stream.holds_small(&self.board) {
             self.start_persist(now); // as in Linux: nothing is held back for longer than a time-out
             return None;
         }
         self.timer.cut = false;
         let push = grouped && self.join_group(len, waiting - len, usable - len);
-        Some(self.send(now, len, fin, push || ends_record))
+        let fin = last && !self.settings.transmit_fin;
+        let sent = self.send(now, len, fin, push || ends_record);
+        if last {
+            self.follow_last();
+        }
+        Some(sent)
+    }
+
+    /// What goes behind the last segment, whatever the window says (Ciullo, Mellia, Meo, "Two schemes to reduce latency
+    /// in short lived TCP flows", IEEE Communications Letters 13 (10), 2009).
+    #[cold]
+    fn follow_last(&mut self) {
+        if self.settings.transmit_twice {
+            self.recovery.forced = Forced::Copy;
+        } else if self.settings.transmit_fin {
+            self.recovery.forced = Forced::New;
+        }
     }
 
     /// Bytes from `nxt` to the end of a record.
@@ -280,7 +306,7 @@ impl Sender {
         }
         self.totals.retransmitted += 1;
         self.note_resent_as_ns2(now, number);
-        if why != Why::TailProbe {
+        if !matches!(why, Why::TailProbe | Why::Copy) {
             self.undo.on_retransmission(now);
             if self.recovery.in_reduction() {
                 self.prr.on_sent();
