@@ -60,7 +60,8 @@ mod end {
     use super::QuicConfig;
     use crate::congestion::FindControl;
     use crate::endpoint::{Act, Answer, Endpoint, Input, Payload, Told, Transport, Wake};
-    use crate::quic::connection::{Connection, Settings};
+    use crate::quic::connection::Connection;
+    use crate::quic::library::Settings;
     use crate::quic::{Client, Lifetime};
     use crate::tcp::{Counters, Info};
 

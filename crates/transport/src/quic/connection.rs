@@ -8,39 +8,19 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use noq_proto::{Connection as Noq, DatagramEvent, Dir, EcnCodepoint, Event, FourTuple, Side, StreamEvent, StreamId};
-use units::{Duration, Ecn, IPV4_UDP_HEADER_BYTES, Time};
+use units::{Duration, Ecn, Time};
 
 use super::clock::Clock;
-use super::config::{Client, HandshakeMode, QuicConfig};
+use super::config::{Client, HandshakeMode};
 use super::controller::{Core, Facts, Shared};
-use super::frames::{self, CID_LEN};
-use super::library::{self, Library, Start, address, number_of};
+use super::frames;
+use super::library::{self, Library, Settings, Start, address, number_of};
 use super::lifetime::{Lifetime, Resume};
 use super::packet::{Content, QuicPacket, stream_and_offset};
 use super::qlog::{Heading, Qlog};
 use super::streams::{Arrived, FIRST, Incoming, Outgoing, Sending, Stream, id_of, stream_of};
 use crate::state::CongestionState;
 use crate::tcp::{Counters, Info, State};
-
-/// A connection's options, nothing left open.
-#[derive(Clone, Debug)]
-pub(crate) struct Settings {
-    pub config: QuicConfig,
-    /// Bytes of a full IP packet.
-    pub packet: u32,
-}
-
-impl Settings {
-    /// Bytes of a full UDP payload.
-    pub fn mtu(&self) -> u32 {
-        self.packet - IPV4_UDP_HEADER_BYTES
-    }
-
-    /// Bytes of stream data in a full packet: without the short header, the frame's header and the tag.
-    pub fn payload_bytes(&self) -> u32 {
-        self.mtu() - (1 + CID_LEN as u32 + 2) - 8 - super::handshake::TAG as u32
-    }
-}
 
 /// See the module.
 pub(crate) struct Connection {

@@ -7,15 +7,35 @@ use noq_proto::{
     AckFrequencyConfig, ClientConfig, Connection as Noq, ConnectionError, ConnectionHandle, ConnectionId, Endpoint,
     EndpointConfig, IdleTimeout, ServerConfig, Side, TransportConfig, TransportErrorCode, VarInt,
 };
-use units::Time;
+use units::{IPV4_UDP_HEADER_BYTES, Time};
 
 use super::clock::{Clock, theirs};
-use super::config::MAX_ACK_DELAY;
-use super::connection::Settings;
+use super::config::{MAX_ACK_DELAY, QuicConfig};
 use super::controller::Shared;
+use super::frames::CID_LEN;
 use super::handshake::{Handshakes, NoKey};
 use super::identifiers::{Identifiers, NoTime, mix};
 use super::lifetime::Ended;
+
+/// A connection's options, nothing left open.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub config: QuicConfig,
+    /// Bytes of a full IP packet.
+    pub packet: u32,
+}
+
+impl Settings {
+    /// Bytes of a full UDP payload.
+    pub fn mtu(&self) -> u32 {
+        self.packet - IPV4_UDP_HEADER_BYTES
+    }
+
+    /// Bytes of stream data in a full packet: without the short header, the frame's header and the tag.
+    pub fn payload_bytes(&self) -> u32 {
+        self.mtu() - (1 + CID_LEN as u32 + 2) - 8 - super::handshake::TAG as u32
+    }
+}
 
 /// What a sender buffers at most, beside the window of the receiver.
 const SEND_WINDOW: u64 = 64 << 20;

@@ -26,7 +26,7 @@ mod identifiers;
 #[cfg(all(test, not(target_family = "wasm")))]
 mod interop;
 #[cfg(not(target_family = "wasm"))]
-mod library;
+pub(crate) mod library;
 mod lifetime;
 mod packet;
 #[cfg(not(target_family = "wasm"))]
