@@ -110,7 +110,9 @@ def test_the_figures_of_a_run_hold_its_series() -> None:
         assert drawn == pytest.approx([scale * value for value in own]), column
         assert max(drawn) > min(drawn) > 0, column
     assert [ax.get_ylabel().split("\n")[0] for ax in timeline.axes][:2] == ["Window", "Smoothed RTT"]
-    goodput = plots.numbers(plots.goodput(result))
+    drawn_goodput = plots.goodput(result)
+    assert drawn_goodput is not None
+    goodput = plots.numbers(drawn_goodput)
     mean = goodput.filter(goodput["series"].str.starts_with("mean"))
     assert mean["y"].item() == pytest.approx(flow["goodput_bps"] / 1e6)
     for name in plots.ALL:
@@ -134,3 +136,38 @@ def test_what_became_of_connections_is_in_tables_and_told(command: Callable[...,
         "run", str(ROOT / "scenarios/quic-outage.toml"), "--no-plots", "--set", "flows.0.transport.reopen=none"
     )
     assert cut.code == 2, "an option that is none of the two"
+
+
+def test_a_migration_is_logged_and_begins_with_the_initial_window() -> None:
+    scenario = to.Scenario.load(ROOT / "scenarios/quic-migration.toml")
+    result = scenario.replace({"duration": "30 s", "record.qlog": True}).run()
+    assert result.summary["flows"][0]["migrations"] >= 1
+    text = result.logs["flow-0-sender"].read_text()
+    events = [json.loads(record) for record in text.split("\x1e")[2:]]
+    moves = [event for event in events if event["name"] == "connectivity:migration_state_updated"]
+    started, complete = moves[:2]
+
+    assert [move["data"]["new"] for move in (started, complete)] == ["migration_started", "migration_complete"]
+    assert started["data"]["path_remote"]["ip_v4"] == "10.0.1.1", "the client's second address"
+    # PATH_CHALLENGE goes out, PATH_RESPONSE comes back after a round trip of some 9 ms and the queue at most.
+    assert 0.008 < (complete["time"] - started["time"]) / 1e3 < 0.15
+    between = [event for event in events if started["time"] <= event["time"] <= complete["time"]]
+    frames = {
+        (event["name"].removeprefix("transport:packet_"), frame["frame_type"])
+        for event in between
+        for frame in event["data"].get("frames", [])
+    }
+    assert {("sent", "path_challenge"), ("received", "path_response")} <= frames
+    windows = [
+        (event["time"], event["data"]["congestion_window"])
+        for event in events
+        if event["name"] == "recovery:metrics_updated" and "congestion_window" in event["data"]
+    ]
+    before = [window for time, window in windows if time < started["time"]][-1]
+    first = next(window for time, window in windows if time > started["time"])
+    assert first < before / 3
+    assert first <= 12 * 1200, "ten packets, and what the first acknowledgment adds"
+    assert max(window for _, window in windows[-200:]) > 3 * first, "it grows again"
+    other = [json.loads(record) for record in result.logs["flow-1-receiver"].read_text().split("\x1e")[2:]]
+    closed = [event["data"] for event in other if event["name"] == "connectivity:connection_closed"]
+    assert closed[0]["trigger"] == "idle_timeout", "the other may not migrate"

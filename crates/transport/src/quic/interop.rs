@@ -19,8 +19,7 @@ use super::clock::Clock;
 use super::config::QuicConfig;
 use super::connection::Connection;
 use super::handshake::{Handshakes, NoKey, TAG};
-use super::library::Settings;
-use super::library::address;
+use super::library::{Settings, address};
 use super::packet::{Content, QuicPacket};
 
 /// Our keys in their traits.
@@ -260,7 +259,7 @@ impl Peer {
             }
             Some(quinn_proto::DatagramEvent::NewConnection(incoming)) => {
                 let accepted = self.endpoint.accept(incoming, instant, &mut answer, None);
-                self.live = Some(accepted.ok().expect("its options are the defaults"));
+                self.live = Some(accepted.expect("its options are the defaults"));
             }
             Some(quinn_proto::DatagramEvent::Response(_)) | None => {}
         }
@@ -320,10 +319,13 @@ impl Peer {
 const SIZE: usize = 1_000_000;
 const DELAY: Duration = Duration::from_millis(20);
 
-/// What is on its way: when it arrives, whether at us, and its bytes.
+/// Whether a datagram arrives at us, and its bytes.
+type Arrival = (bool, Arc<[u8]>);
+
+/// What is on its way: when each arrives, by numbers.
 #[derive(Default)]
 struct Wire {
-    queue: BTreeMap<(Time, u64), (bool, Arc<[u8]>)>,
+    queue: BTreeMap<(Time, u64), Arrival>,
     sent: u64,
     dropped: u64,
     every: u64,
@@ -333,7 +335,7 @@ impl Wire {
     /// Of each direction's datagrams one in `every` is lost, and none of the first eight.
     fn send(&mut self, now: Time, to_us: bool, bytes: Arc<[u8]>) {
         self.sent += 1;
-        if self.every > 0 && self.sent > 8 && self.sent % self.every == 0 {
+        if self.every > 0 && self.sent > 8 && self.sent.is_multiple_of(self.every) {
             self.dropped += 1;
             return;
         }

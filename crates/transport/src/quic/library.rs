@@ -13,12 +13,9 @@ use super::clock::{Clock, theirs};
 use super::config::{MAX_ACK_DELAY, QuicConfig};
 use super::controller::Shared;
 use super::frames::CID_LEN;
-use super::handshake::{Handshakes, NoKey, TAG};
+use super::handshake::{Handshakes, NoKey};
 use super::identifiers::{Identifiers, NoTime, mix};
 use super::lifetime::Ended;
-
-/// What a sender buffers at most, beside the window of the receiver.
-const SEND_WINDOW: u64 = 64 << 20;
 
 /// A connection's options, nothing left open.
 #[derive(Clone, Debug)]
@@ -36,9 +33,12 @@ impl Settings {
 
     /// Bytes of stream data in a full packet: without the short header, the frame's header and the tag.
     pub fn payload_bytes(&self) -> u32 {
-        self.mtu() - (1 + CID_LEN as u32 + 2) - 8 - TAG as u32
+        self.mtu() - (1 + CID_LEN as u32 + 2) - 8 - super::handshake::TAG as u32
     }
 }
+
+/// What a sender buffers at most, beside the window of the receiver.
+const SEND_WINDOW: u64 = 64 << 20;
 
 /// What one end has of a connection.
 pub(super) struct Library {
