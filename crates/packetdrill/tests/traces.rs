@@ -44,7 +44,7 @@ fn moved(name: &str, line: usize, by: f64) -> Option<(&'static str, usize)> {
     differences.first().map(|difference| (difference.kind, difference.line))
 }
 
-/// A repetition by the timer, a delayed acknowledgment and one at once, around which nothing arrives: the kernel's comes
+/// A repetition by the timer, a delayed acknowledgment and one at once: while nothing arrives the kernel's comes
 /// up to two ticks after ours is due (more after a longer wait), and a tick before at the earliest.
 #[test]
 fn instants_are_compared() {

@@ -7,8 +7,8 @@
 //!   acknowledgment number and the SACK blocks;
 //!
 //! the instant of each, where both sent it since the last arrival: what answers something within a tick, what a timer
-//!   sends no earlier than a tick before ours is due and no later than the kernel's may be. A segment with the timestamp
-//!   of one before it was sent within the same millisecond, whenever it was recorded.
+//!   sends no earlier than a tick before ours is due and no later than the kernel's may be. One with the timestamp of a
+//!   segment before it was sent within the same millisecond, whenever it was recorded.
 //!
 //! The rounds, rates and pacing of BBR depend on microseconds of the recording system. So for BBR only two things are
 //! compared: that both send the same segments in the same transmissions, neither further ahead of the other than
