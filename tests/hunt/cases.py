@@ -68,8 +68,10 @@ def mutant(number: int) -> str:
         Path(source).write_bytes(data)
         if source.endswith(".sweep.toml"):
             return _sweep(source)
-        if source.endswith(".csv"):
+        if source == "towns.csv":
             return _command("constellation", "routes", "leo-66", "--stations", source, *_ROUTES)
+        if source == "outage.csv":
+            return _command("check", "quic-outage.toml")
         outcome = _command("check", source)
         if outcome == RAN and random.random() < 0.3 and _flows(source) <= _MOST_FLOWS:
             # What is accepted may be refused with another duration, but not fail.
@@ -97,7 +99,7 @@ def _sweep(source: str) -> str:
 
 def _good() -> dict[str, str]:
     """The files that are damaged, by name."""
-    files = [*_content.scenarios().values(), _content.folder("scenarios") / "towns.csv"]
+    files = [*_content.scenarios().values(), *_content.folder("scenarios").glob("*.csv")]
     return {file.name: file.read_text(encoding="utf-8") for file in files if file.name != "million-flows.toml"}
 
 
