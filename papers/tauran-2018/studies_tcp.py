@@ -18,6 +18,8 @@ SCENARIO = Path(__file__).resolve().parents[2] / "scenarios" / "leo-tcp.toml"
 DELACK: dict[str, bool | str] = {"off": False, "on": "40 ms"}
 WINDOW_PACKETS = 550
 """Half the bandwidth-delay product of the clear path: 50 Mbit/s, 180 ms, packets of 1,000 bytes and their headers."""
+SPEED = "105 km/h"
+"""Of the user, as in the tables of chapter 4 (validation/channel_fit)."""
 SETTLED_S = 10.0
 """By then what the first slow start lost is repaired."""
 
@@ -93,6 +95,7 @@ def _waits_of(reordering: bool, variant: str, snr: int, seed: int, length: str) 
     changes = {
         "last_hop.reordering": {"enabled": reordering, "capacity": 125, "numbering": "flow-blind"},
         "channel.reference_snr": f"{snr} dB",
+        "channel.speed": SPEED,
         "duration": length,
     }
     scenario = _leo(variant, "40 ms", {**changes, "record.series": False, "record.packets": "pcapng"})
