@@ -7,6 +7,7 @@ import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -117,6 +118,30 @@ def test_a_connection_takes_the_round_trip_of_the_path_and_replays_with_the_same
         [PROGRAM, "replay", "result", "--json"], cwd=scenario.parent, capture_output=True, text=True, check=True
     )
     assert json.loads(again.stdout)["digest"] == summary["digest"]
+
+
+@here_only
+def test_a_service_of_the_host_is_reached_and_its_connections_end_with_the_command(scenario: Path) -> None:
+    def answer(service: socket.socket) -> None:
+        there, _ = service.accept()
+        with there:
+            there.sendall(b"from the host to " + there.recv(100))
+            # The other end never closes: what is open when the command has ended is the relay's to end.
+            there.recv(100)
+
+    ask = "import socket; s = socket.create_connection(('server', 7000)); s.send(b'you'); print(s.recv(100).decode())"
+    kept = f"{ask}; import os; os.kill(os.getpid(), 9)"
+    with socket.create_server(("127.0.0.1", 0)) as service, ThreadPoolExecutor() as pool:
+        answered = pool.submit(answer, service)
+        port = service.getsockname()[1]
+        arguments = ["--serve", f"7000:127.0.0.1:{port}", "--out", "result", "--", sys.executable, "-u", "-c", kept]
+        done = emulate(scenario, *arguments, check=False)
+        answered.result(timeout=5)
+
+    assert done.stdout == "from the host to you\n"
+    assert "Task" not in done.stderr
+    assert "Exception" not in done.stderr
+    assert (scenario.parent / "result" / "plots").is_dir(), "drawn as the result of a run is"
 
 
 @here_only

@@ -26,6 +26,7 @@ from transorbit.cli.common import (
     check_out,
     check_plot,
     examples,
+    keep,
     load,
     records_packets,
     run_plugins,
@@ -143,7 +144,7 @@ def run(
         if stopped and (directory / "summary.json").is_file() and not (directory / "PARTIAL").is_file():
             # A part does not replace the whole.
             directory = _folder.numbered(directory, lambda folder: not folder.exists())
-        _save(result, directory, plots=plots)
+        keep(result, directory, plots=plots)
         if not (quiet or json_):
             print(f"Result: {directory}")
     if stopped:
@@ -329,18 +330,6 @@ def _result_folder(ready: to.Scenario, seed: int | None, name: str, out: Path | 
         check_out(out, same=_folder.is_of(out, identity), force=force)
         return out
     return _folder.numbered(Path("results") / name, lambda folder: force or _folder.is_of(folder, identity))
-
-
-def _save(result: Result, directory: Path, *, plots: bool | None) -> None:
-    """Keep a result, then draw it: Ctrl-C is told which of the two it has ended."""
-    try:
-        result.save(directory, plots=False)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"stopped while the result was written; {directory} is as it was") from None
-    try:
-        result._draw(directory, plots=plots)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"stopped; {directory} has the result, without its plots") from None
 
 
 def _run(scenario: to.Scenario, seed: int | None, *, bar: bool, scratch: Path | None) -> tuple[Result, str | None]:

@@ -173,3 +173,15 @@ def write_plot(figure: Any, path: Path) -> None:
 
     path.parent.mkdir(parents=True, exist_ok=True)
     plots.save(figure, path)
+
+
+def keep(result: to.Result, directory: Path, *, plots: bool | None) -> None:
+    """Keep a result, then draw it: Ctrl-C is told which of the two it has ended."""
+    try:
+        result.save(directory, plots=False)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"stopped while the result was written; {directory} is as it was") from None
+    try:
+        result._draw(directory, plots=plots)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"stopped; {directory} has the result, without its plots") from None

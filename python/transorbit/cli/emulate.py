@@ -20,6 +20,7 @@ from transorbit.cli.common import (
     Settings,
     check_out,
     examples,
+    keep,
     load,
     records_packets,
     run_plugins,
@@ -156,7 +157,7 @@ def _tell(result: Result, out: Path | None, *, json_: bool, quiet: bool, file: T
     elif not quiet:
         print(show.summary(result), flush=True, file=file)
     if out:
-        result.save(out, plots=False)
+        keep(result, out, plots=None)
         if not (quiet or json_):
             print(f"Result: {out}", file=file)
 

@@ -27,7 +27,9 @@ class Relay:
             asyncio.run_coroutine_threadsafe(self._serve(stream, datagrams, target), self._loop).result()
 
     def close(self) -> None:
-        """No longer."""
+        """End every connection, and the thread."""
+        with contextlib.suppress(TimeoutError):
+            asyncio.run_coroutine_threadsafe(_end_others(), self._loop).result(timeout=2)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout=2)
 
@@ -38,10 +40,19 @@ class Relay:
             except OSError:
                 writer.transport.abort()
                 return
-            await asyncio.gather(_copy(reader, there[1]), _copy(there[0], writer))
+            # A task of the server that is cancelled is told as an error by Python 3.11.
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.gather(_copy(reader, there[1]), _copy(there[0], writer))
 
         await asyncio.start_server(connected, sock=stream)
         await self._loop.create_datagram_endpoint(lambda: _Datagrams(target), sock=datagrams)
+
+
+async def _end_others() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
