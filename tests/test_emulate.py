@@ -169,6 +169,14 @@ def test_the_exit_code_is_that_of_the_command_wherever_it_runs(scenario: Path) -
     assert emulate(scenario, "--quiet", "--", "sh", "-c", "kill -9 $$", check=False).returncode == 128 + 9
 
 
+@here_only
+def test_each_end_has_names_for_the_other(scenario: Path) -> None:
+    ask = "import socket; print(*(socket.gethostbyname(name) for name in ('server', 'user', 'user-0')))"
+    done = emulate(scenario, "--at", "server", "--", sys.executable, "-c", ask)
+    server, user, first = done.stdout.split("\n")[0].split()
+    assert user == first != server
+
+
 KILLS = 20
 
 

@@ -199,9 +199,10 @@ def _task(
         known = ", ".join(["server", "user", "users", *(names if len(names) < 5 else [f"user-0 … {names[-1]}"])])
         raise ValueError(f"at: {at!r} was given, one of {known} is expected")
     places = {"server": _addresses(1, mtu), **{name: _addresses(place + 2, mtu) for place, name in enumerate(names)}}
+    hosts = {name: [str(address.ip) for address in own] for name, own in places.items()}
     return {
         "places": [{"name": name, "addresses": list(map(str, own))} for name, own in places.items()],
-        "hosts": {name: [str(address.ip) for address in own] for name, own in places.items()},
+        "hosts": {**hosts, "user": hosts[names[0]]},
         "mtu": mtu,
         "command": command,
         "at": allowed[at],
