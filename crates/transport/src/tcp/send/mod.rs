@@ -12,6 +12,7 @@ mod control;
 mod group;
 mod ns2;
 mod ns2_rtt;
+mod ns2_told;
 mod pacing;
 mod peer;
 mod prr;

@@ -10,11 +10,12 @@
 //!
 //! Reno's and CUBIC's windows are as in Linux 2.6.22 ([`crate::congestion::Window::open`], CUBIC 2.1).
 
-use std::collections::BTreeMap;
+use std::ops::Range;
 
 use units::{Duration, Time};
 
 use super::ack::{Before, echo_age};
+use super::ns2_told::{Arrived, Copies};
 use super::recovery::Rexmit;
 use super::slot::{LOST, RESENT, SACKED};
 use super::{Ack, Sender};
@@ -30,10 +31,12 @@ pub(super) struct Ns2 {
     ceiling: u32,
     /// Number after the highest slot that a block told of since the last recovery.
     forward: u64,
-    /// Of the slots on their way again: which retransmission it was.
-    copies: BTreeMap<u64, u64>,
-    /// Retransmissions sent, and the number after the last one that was answered.
-    sent: u64,
+    /// Number before which every slot has arrived or is taken for lost, since the last recovery.
+    judged: u64,
+    /// What blocks told of since the last recovery.
+    arrived: Arrived,
+    /// The retransmissions on their way, and the one that was answered last.
+    copies: Copies,
     answered: u64,
     /// The segment that is timed: the offset after it, and when it was sent.
     timed: Option<(u64, Time)>,
@@ -61,7 +64,8 @@ impl Ns2 {
     }
 
     fn forget(&mut self) {
-        (self.forward, self.answered, self.ceiling) = (0, 0, 0);
+        (self.forward, self.judged, self.answered, self.ceiling) = (0, 0, 0, 0);
+        self.arrived.clear();
         self.copies.clear();
     }
 }
@@ -136,8 +140,7 @@ impl Sender {
     #[inline]
     pub(super) fn note_resent_as_ns2(&mut self, now: Time, number: u64) {
         if let Some(ns2) = &mut self.ns2 {
-            ns2.sent += 1;
-            ns2.copies.insert(number, ns2.sent);
+            ns2.copies.send(number);
         }
         self.note_sent_as_ns2(now, None);
     }
@@ -163,7 +166,7 @@ impl Sender {
                 self.note_delivered(now, number, &slot, true);
             }
             if let Some(ns2) = &mut self.ns2
-                && let Some(copy) = ns2.copies.remove(&number)
+                && let Some(copy) = ns2.copies.remove(number)
                 && slot.is(RESENT)
                 && copy > ns2.answered
             {
@@ -177,7 +180,7 @@ impl Sender {
     }
 
     /// Goes through the slots below the highest that has arrived, in order: those that a block covers have arrived,
-    /// others may be lost.
+    /// others may be lost. Of the slots it looks at those only of which that may be new.
     fn read_blocks_as_ns2(&mut self, now: Time, ack: &Ack, told: &mut Told) {
         let Dupthresh::Fixed(distance) = self.settings.dupthresh else { return };
         let Some(mut ns2) = self.ns2.take() else { return };
@@ -190,39 +193,80 @@ impl Sender {
             ns2.forward = last;
             told.thorough = true;
         }
-        let fin_tells = self.settings.transmit_fin && self.awaits_fin_and_last();
-        let mut number = self.board.front_number();
-        while number < ns2.forward && (told.thorough || number <= last && last > 0) {
-            let slot = *self.board.get(number);
-            let copy = ns2.copies.get(&number).copied().unwrap_or(0);
-            let sent_again = slot.marks & (LOST | RESENT) == LOST | RESENT;
-            if slot.is(SACKED) {
-                // Told before.
-            } else if covered.iter().any(|range| range.contains(&number)) {
-                if sent_again {
-                    ns2.answered = copy;
-                    told.thorough = true;
-                }
-                ns2.copies.remove(&number);
-                self.note_delivered(now, number, &slot, true);
-                self.board.mark_sacked(number);
-                self.totals.delivered += 1;
-                told.sacked = true;
-            } else {
-                let overtaken = (ns2.forward as u32).wrapping_sub(slot.then) as i32 > 0;
-                let lost = if sent_again {
-                    overtaken || copy + u64::from(distance) < ns2.answered
-                } else {
-                    !slot.is(LOST) && (number + u64::from(distance) < ns2.forward || fin_tells)
-                };
-                if lost {
-                    self.lose(now, number);
-                    told.lost = true;
-                }
+        ns2.arrived.forget_before(self.board.front_number());
+        let mut arrived = Vec::new();
+        for range in covered {
+            arrived.extend(ns2.arrived.missing(range.clone()));
+            ns2.arrived.insert(range);
+        }
+        // Each retransmission that a block answers: from its slot on, and for what was sent again before it.
+        let mut answers = vec![(0, ns2.answered)];
+        for &number in &arrived {
+            let copy = ns2.copies.remove(number).unwrap_or(0);
+            if self.board.get(number).is_on_its_way_again() {
+                answers.push((number, copy));
             }
-            number += 1;
+        }
+        told.thorough |= answers.len() > 1;
+        let end = if told.thorough { ns2.forward } else { (last + 1).min(ns2.forward) * u64::from(last > 0) };
+        let mut lost = self.overtaken_copies(&ns2, distance, &answers, end);
+        lost.extend(self.newly_overtaken(&ns2, distance, end));
+        lost.sort_unstable();
+        if told.thorough {
+            ns2.judged = ns2.forward.saturating_sub(u64::from(distance));
+        }
+        ns2.answered = answers.last().map_or(0, |answer| answer.1);
+        told.sacked |= !arrived.is_empty();
+        told.lost |= !lost.is_empty();
+        let mut lost = lost.into_iter().peekable();
+        for number in arrived {
+            while let Some(number) = lost.next_if(|&lost| lost < number) {
+                ns2.copies.remove(number);
+                self.lose(now, number);
+            }
+            let slot = *self.board.get(number);
+            self.note_delivered(now, number, &slot, true);
+            self.board.mark_sacked(number);
+            self.totals.delivered += 1;
+        }
+        for number in lost {
+            ns2.copies.remove(number);
+            self.lose(now, number);
         }
         self.ns2 = Some(ns2);
+    }
+
+    /// Retransmissions before `end` that are lost: something sent for the first time after one has arrived, or one so
+    /// many later is answered. `answers` has what is answered from which slot on.
+    fn overtaken_copies(&self, ns2: &Ns2, distance: u32, answers: &[(u64, u64)], end: u64) -> Vec<u64> {
+        let best = answers.iter().map(|answer| answer.1).max().unwrap_or(0);
+        let mut lost = Vec::new();
+        for (copy, number) in ns2.copies.iter() {
+            let slot = self.board.get(number);
+            if !slot.is_on_its_way_again() {
+                continue;
+            }
+            let overtaken = (ns2.forward as u32).wrapping_sub(slot.then) as i32 > 0;
+            if !overtaken && copy + u64::from(distance) >= best {
+                break; // as are all that were sent again later
+            }
+            let at = answers.partition_point(|answer| answer.0 <= number);
+            if number < end && (overtaken || copy + u64::from(distance) < answers[at - 1].1) {
+                lost.push(number);
+            }
+        }
+        lost
+    }
+
+    /// Slots before `end` that were sent once, are not taken for lost, and have one so many beyond them that arrived.
+    fn newly_overtaken(&self, ns2: &Ns2, distance: u32, end: u64) -> impl Iterator<Item = u64> {
+        let front = self.board.front_number();
+        let range: Range<u64> = if self.settings.transmit_fin && self.awaits_fin_and_last() {
+            front..end
+        } else {
+            ns2.judged.max(front)..end.min(ns2.forward.saturating_sub(u64::from(distance)))
+        };
+        ns2.arrived.missing(range).filter(|&number| !self.board.get(number).is(LOST))
     }
 
     /// With timestamps every acknowledgment tells a round-trip time, otherwise that of the segment that is timed. The

@@ -364,11 +364,10 @@ impl Scoreboard {
     /// Numbers of the slots that lie wholly in `start..end`.
     pub fn within(&self, start: u64, end: u64) -> std::ops::Range<u64> {
         let low = self.index_at_or_after(start);
-        let mut high = low;
-        while self.slots.get(high).is_some_and(|slot| slot.end() <= end) {
-            high += 1;
-        }
-        self.first + low as u64..self.first + high as u64
+        // The slot that starts at `end` or later, or the one before it that lies across.
+        let high = self.index_at_or_after(end);
+        let across = high > low && self.slots[high - 1].end() > end;
+        self.first + low as u64..self.first + (high - usize::from(across)).max(low) as u64
     }
 
     /// Index of the first slot that starts at `seq` or later.

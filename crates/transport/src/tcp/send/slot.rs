@@ -68,6 +68,12 @@ impl Slot {
         self.is(FIN)
     }
 
+    /// Whether it was taken for lost, and what was sent again for it is on its way.
+    #[inline]
+    pub fn is_on_its_way_again(&self) -> bool {
+        self.marks & (LOST | RESENT) == LOST | RESENT
+    }
+
     /// Whether it was ever sent again.
     #[inline]
     pub fn was_resent(&self) -> bool {

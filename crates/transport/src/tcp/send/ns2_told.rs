@@ -1,0 +1,141 @@
+//! What blocks have told in a recovery of ns-2.35's kind: runs of slots that have arrived, and retransmissions on their
+//! way.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Numbers of slots, as runs: each begins where its key says and ends before its value.
+#[derive(Debug, Default)]
+pub(super) struct Arrived {
+    runs: BTreeMap<u64, u64>,
+}
+
+impl Arrived {
+    pub fn clear(&mut self) {
+        self.runs.clear();
+    }
+
+    /// Slots before `front` have left.
+    pub fn forget_before(&mut self, front: u64) {
+        while let Some(run) = self.runs.first_entry().filter(|run| *run.key() < front) {
+            let end = run.remove();
+            if end > front {
+                self.runs.insert(front, end);
+            }
+        }
+    }
+
+    /// Adds `range`.
+    pub fn insert(&mut self, range: Range<u64>) {
+        if range.is_empty() {
+            return;
+        }
+        let Range { mut start, mut end } = range;
+        // The runs that it touches become one with it.
+        while let Some((&first, &last)) = self.runs.range(..=end).next_back().filter(|run| *run.1 >= start) {
+            self.runs.remove(&first);
+            (start, end) = (start.min(first), end.max(last));
+        }
+        self.runs.insert(start, end);
+    }
+
+    /// The numbers of `range` that are in no run, in order.
+    pub fn missing(&self, range: Range<u64>) -> impl Iterator<Item = u64> {
+        let before = self.runs.range(..range.start).next_back().map_or(range.start, |run| *run.1);
+        let mut at = before.max(range.start);
+        let mut runs = self.runs.range(range.start..range.end.max(range.start)).map(|(&start, &end)| start..end);
+        let mut next = runs.next();
+        std::iter::from_fn(move || {
+            while let Some(run) = next.as_ref().filter(|run| run.start <= at) {
+                at = at.max(run.end);
+                next = runs.next();
+            }
+            let number = at;
+            at += 1;
+            (number < range.end).then_some(number)
+        })
+    }
+}
+
+/// Slots that were sent again and not answered: which retransmission of the connection it was, counted from 1.
+#[derive(Debug, Default)]
+pub(super) struct Copies {
+    of_slot: BTreeMap<u64, u64>,
+    in_order: BTreeMap<u64, u64>,
+    sent: u64,
+}
+
+impl Copies {
+    /// Slot `number` is sent again.
+    pub fn send(&mut self, number: u64) {
+        self.sent += 1;
+        self.remove(number);
+        self.of_slot.insert(number, self.sent);
+        self.in_order.insert(self.sent, number);
+    }
+
+    /// Slot `number` was answered, or its retransmission was lost: which one it was.
+    pub fn remove(&mut self, number: u64) -> Option<u64> {
+        let copy = self.of_slot.remove(&number)?;
+        self.in_order.remove(&copy);
+        Some(copy)
+    }
+
+    /// Which retransmission that of slot `number` was; zero if none is on its way.
+    pub fn get(&self, number: u64) -> u64 {
+        self.of_slot.get(&number).copied().unwrap_or(0)
+    }
+
+    /// Retransmissions and their slots, the oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.in_order.iter().map(|(&copy, &number)| (copy, number))
+    }
+
+    pub fn clear(&mut self) {
+        self.of_slot.clear();
+        self.in_order.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn runs_are_the_set_of_their_numbers(
+            steps in prop::collection::vec((0u64..60, 0u64..12, 0u64..8), 1..40), from in 0u64..70, len in 0u64..70,
+        ) {
+            let (mut arrived, mut set, mut front) = (Arrived::default(), BTreeSet::new(), 0);
+            for (start, length, leave) in steps {
+                let start = front + start;
+                arrived.insert(start..start + length);
+                set.extend(start..start + length);
+                front += leave / 6;
+                arrived.forget_before(front);
+                set.retain(|&number| number >= front);
+            }
+            let range = front + from..front + from + len;
+            let missing: Vec<u64> = arrived.missing(range.clone()).collect();
+            prop_assert_eq!(missing, range.filter(|number| !set.contains(number)).collect::<Vec<_>>());
+            let runs: Vec<_> = arrived.runs.iter().collect();
+            prop_assert!(runs.windows(2).all(|pair| pair[0].1 < pair[1].0), "{runs:?}");
+        }
+    }
+
+    #[test]
+    fn a_slot_has_its_last_retransmission_only() {
+        let mut copies = Copies::default();
+        for number in [7, 5, 7] {
+            copies.send(number);
+        }
+        assert_eq!(copies.iter().collect::<Vec<_>>(), [(2, 5), (3, 7)]);
+        assert_eq!((copies.get(7), copies.get(6)), (3, 0));
+        assert_eq!(copies.remove(7), Some(3));
+        assert_eq!(copies.iter().collect::<Vec<_>>(), [(2, 5)]);
+    }
+}
