@@ -6,7 +6,6 @@ import hashlib
 import json
 import time
 from contextlib import nullcontext
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +30,6 @@ _LARGEST_IN_MEMORY = 50_000_000
 _NUMBERS = ("hops", "first_satellite", "last_satellite", "node", "next_hop")
 
 
-@cache
 def folder() -> _folder.Kind:
     """The folder of routes."""
     tables = ("routes", "forwarding")
