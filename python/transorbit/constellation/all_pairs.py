@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from transorbit import _core, _folder
 from transorbit._ask import as_json
 from transorbit._frame import frame
+from transorbit.constellation.about import as_text
 from transorbit.constellation.places import as_csv
-from transorbit.constellation.sky import as_text
 from transorbit.result import provenance
 
 if TYPE_CHECKING:
