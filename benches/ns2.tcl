@@ -8,16 +8,7 @@
 remove-all-packet-headers
 add-packet-header Flags IP TCP RTP
 lassign $argv kind count mbps rtt_ms queue seconds
-
-Agent/TCP set packetSize_ 1448
-Agent/TCP set tcpip_base_hdr_size_ 40
-Agent/TCP set ts_option_size_ 12
-Agent/TCP set timestamps_ true
-Agent/TCP set window_ 100000
-Agent/TCP set windowInit_ 10
-Agent/TCP set minrto_ 0.2
-Agent/TCP set tcpTick_ 0.001
-Agent/TCPSink set ts_echo_rfc1323_ true
+source [file join [file dirname [info script]] .. validation ns2_tcp.tcl]
 
 set ns [new Simulator]
 $ns use-scheduler Heap
@@ -32,17 +23,8 @@ foreach {from to} [list $sender $router $router $sender $receiver $router] { $ns
 $ns queue-limit $router $receiver $queue
 
 proc transfer {index} {
-    global ns sender receiver
-    set tcp [new Agent/TCP/Linux]
-    set sink [new Agent/TCPSink/Sack1]
-    $ns attach-agent $sender $tcp
-    $ns attach-agent $receiver $sink
-    $ns connect $tcp $sink
-    $ns at 0 "$tcp select_ca cubic"
-    set ftp [new Application/FTP]
-    $ftp attach-agent $tcp
-    $ns at 0 "$ftp start"
-    return $tcp
+    global sender receiver
+    return [bulk $sender $receiver cubic Agent/TCPSink/Sack1]
 }
 
 proc call {index} {

@@ -5,12 +5,15 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+import reported
 import transorbit as to
+from transorbit import report
 from transorbit.cli import main
 
 if TYPE_CHECKING:
@@ -77,3 +80,22 @@ def leo() -> to.Scenario:
 def lab() -> to.Scenario:
     """A fixed path with a clear channel."""
     return to.Scenario.load(ROOT / "scenarios/lab-fixed.toml").replace({"duration": "10 s"})
+
+
+@pytest.fixture(scope="session")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the results of one flow, of many, of voice, and of a sweep."""
+    folder = tmp_path_factory.mktemp("results")
+    reported.save(folder, ROOT / "scenarios")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def written(results: Path) -> Callable[[str], Path]:
+    """The report of one of them, written once."""
+
+    @cache
+    def write(name: str) -> Path:
+        return report.write(results / name, results / f"{name}.html")
+
+    return write

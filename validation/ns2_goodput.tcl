@@ -5,20 +5,11 @@
 # Mbit/s over the whole time and after 5 s, retransmissions, packets lost, packets dropped by the queue.
 
 lassign $argv congestion rtt_ms bottleneck seconds droplist
-set payload 1448
+source [file join [file dirname [info script]] ns2_tcp.tcl]
+set payload [Agent/TCP set packetSize_]
 set warm 5.0
 
-# Payload, 40 bytes of IPv4 and TCP, 12 of timestamps: the kernel's 1500-byte packets.
-Agent/TCP set packetSize_ $payload
-Agent/TCP set tcpip_base_hdr_size_ 40
-Agent/TCP set ts_option_size_ 12
-Agent/TCP set timestamps_ true
-Agent/TCP set window_ 100000
-Agent/TCP set windowInit_ 10
-Agent/TCP set minrto_ 0.2
 Agent/TCP set maxrto_ 120
-Agent/TCP set tcpTick_ 0.001
-Agent/TCPSink set ts_echo_rfc1323_ true
 Agent/TCPSink/Sack1/DelAck set interval_ 0.040
 
 set ns [new Simulator]
@@ -53,15 +44,7 @@ if {[llength $numbers] > 0} {
 }
 set queue [$ns monitor-queue $router $receiver ""]
 
-set tcp [new Agent/TCP/Linux]
-set sink [new Agent/TCPSink/Sack1/DelAck]
-$ns attach-agent $sender $tcp
-$ns attach-agent $receiver $sink
-$ns connect $tcp $sink
-$ns at 0 "$tcp select_ca $congestion"
-set ftp [new Application/FTP]
-$ftp attach-agent $tcp
-$ns at 0 "$ftp start"
+set tcp [bulk $sender $receiver $congestion Agent/TCPSink/Sack1/DelAck]
 
 # Segment 0 is the SYN.
 proc acknowledged {} {

@@ -7,7 +7,6 @@ libraries for pcapng, scapy is under the GPL, and dpkt and python-pcapng have ha
 from __future__ import annotations
 
 import struct
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from transorbit._core import ScenarioError
@@ -42,6 +41,14 @@ _TIMESTAMPS_ALONE, _TIMESTAMPS_BYTES = b"\x01\x01\x08\x0a", 12
 Scales = dict[tuple[bytes, bytes, int, int], int | None]
 
 
+class _Addresses(dict[bytes, str]):
+    """Addresses as they are written: most packets have one of a few."""
+
+    def __missing__(self, address: bytes) -> str:
+        self[address] = ".".join(map(str, address))
+        return self[address]
+
+
 def read(path: str | Path) -> pl.DataFrame:
     """The packets of a capture, in the order of time.
 
@@ -63,7 +70,8 @@ def read(path: str | Path) -> pl.DataFrame:
     if content[:4] != _SECTION.to_bytes(4, "little") or content[8:12] != _LITTLE:
         raise ScenarioError(f"{path}: is no capture of packets (pcapng) that a run wrote")
     scales: Scales = {}
-    rows = [_packet(at, wire, frame, scales) for at, wire, frame in _frames(content)]
+    addresses = _Addresses()
+    rows = [_packet(at, wire, frame, scales, addresses) for at, wire, frame in _frames(content)]
     kinds = _schema()
     columns = list(zip(*rows, strict=True)) if rows else [()] * (len(kinds) + 1)
     # Column by column, and lists separately: row by row takes many times as long.
@@ -114,13 +122,13 @@ def _frames(content: bytes) -> Iterator[tuple[int, int, bytes]]:
         position += length
 
 
-def _packet(at: int, wire: int, frame: bytes, scales: Scales) -> tuple[Any, ...]:
+def _packet(at: int, wire: int, frame: bytes, scales: Scales, addresses: _Addresses) -> tuple[Any, ...]:
     """A row in the order of the columns; `scales` keeps the window scale of each end's SYN."""
     service, identification, protocol, source, destination, source_port, destination_port = _IP.unpack_from(frame)
     row = (
         at / 1e9,
-        _address(source),
-        _address(destination),
+        addresses[source],
+        addresses[destination],
         source_port,
         destination_port,
         _PROTOCOLS.get(protocol),
@@ -144,11 +152,6 @@ def _packet(at: int, wire: int, frame: bytes, scales: Scales) -> tuple[Any, ...]
         window <<= 0 if scale is None or other is None else scale
     bits = (syn, bool(flags & _FIN), bool(flags & _RST), bool(flags & _ACK))
     return (*row, sequence, acknowledgment, *bits, window, found.get("sack", ()))
-
-
-@cache
-def _address(of: bytes) -> str:
-    return ".".join(map(str, of))
 
 
 def _options(options: bytes) -> dict[str, Any]:

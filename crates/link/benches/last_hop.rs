@@ -10,7 +10,7 @@ use channel::{CLEAR, Channel, TransmissionLaw};
 use link::{Ecn, LastHop, LastHopConfig, PacketRef, Propagation};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use serde_json::json;
+use serde_json::{Value, json};
 use units::{Db, Duration, Time};
 
 const PACKETS: u32 = 50_000;
@@ -30,7 +30,7 @@ fn main() {
     let pf = json!({
         "rate": "50 Mbit/s", "delay": "10 ms", "scheduler": { "kind": "pf" }, "harq": { "kind": "adaptive" },
     });
-    let managed = |queue: serde_json::Value| json!({ "rate": "50 Mbit/s", "delay": "10 ms", "scheduler": buffer, "queue": queue });
+    let managed = |queue: Value| json!({ "rate": "50 Mbit/s", "delay": "10 ms", "scheduler": buffer, "queue": queue });
     let marking = managed(json!({ "kind": "droptail", "mark_above": "5 ms" }));
     let (red, codel) = (managed(json!({ "kind": "red" })), managed(json!({ "kind": "codel" })));
     for (name, settings, load, users) in [

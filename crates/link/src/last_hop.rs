@@ -3,8 +3,10 @@
 mod config;
 mod counters;
 mod decisions;
+mod entered;
 mod fifo;
 mod handover;
+mod pause;
 mod transit;
 mod waits;
 
@@ -30,8 +32,8 @@ use crate::segmentation::Segmentation;
 pub use config::{LastHopConfig, LawRequest};
 use counters::Counters;
 use fifo::Fifo;
-use handover::Pause;
-pub use handover::Transfer;
+use pause::Pause;
+pub use pause::Transfer;
 use transit::Transit;
 use waits::Waits;
 
@@ -200,7 +202,7 @@ impl LastHop {
             fifo: None,
             waits: None,
         };
-        hop.fifo = Fifo::of(&hop);
+        hop.fifo = hop.enters_bursts();
         hop
     }
 
@@ -235,8 +237,8 @@ impl LastHop {
         self.reordering.wants_numbers()
     }
 
-    /// A packet arrives at the satellite, which has these numbers in its flow, or none.
-    pub fn handle_numbered(&mut self, now: Time, packet: PacketRef, numbers: Option<FlowNumbers>) {
+    /// A packet arrives at the satellite, which has these numbers in its flow.
+    pub fn handle_numbered(&mut self, now: Time, packet: PacketRef, numbers: FlowNumbers) {
         self.reordering.note_numbers(&packet, numbers);
         self.handle_packet(now, packet);
     }

@@ -25,7 +25,8 @@ pub struct PacketRef {
 }
 
 /// The numbers that a packet has in its flow, for a reordering buffer that orders by them: from `begin` on, without
-/// `end`. Bytes of TCP are a number each, and so are SYN and FIN; a packet of another transport is one number.
+/// `end`. Bytes of TCP are a number each, and so are SYN and FIN; a packet of another transport is one number. A bare
+/// acknowledgment has none: it begins where it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowNumbers {
     /// The connection that counts so.

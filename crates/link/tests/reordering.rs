@@ -2,73 +2,42 @@
 
 mod common;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
-use common::ms;
-use link::reordering::Reordering;
-use link::{Ecn, Output, PacketRef, ReorderingConfig};
+use common::buffer::{Buffer, HANDLES, NOTHING};
+use link::{Ecn, PacketRef, ReorderingConfig};
 use proptest::prelude::*;
-use units::{Duration, Time};
+use units::Duration;
 
 /// Handles of packets carry flow and number, so that an output tells which it was.
 fn packet(user: u32, flow: u32, sequence: u64) -> PacketRef {
-    PacketRef { id: flow * 10_000 + sequence as u32, flow, user, class: 0, size: 1115, ecn: Ecn::NotEct }
+    PacketRef { id: flow * HANDLES + sequence as u32, flow, user, class: 0, size: 1115, ecn: Ecn::NotEct }
 }
 
-const NOTHING: [u32; 0] = [];
-
-struct Buffer {
-    machine: Reordering,
-    outputs: VecDeque<Output>,
+fn with_room(capacity: u32) -> Buffer {
+    Buffer::new(ReorderingConfig { capacity, ..ReorderingConfig::default() })
 }
 
-impl Buffer {
-    fn new(enabled: bool, capacity: u32) -> Buffer {
-        Buffer {
-            machine: Reordering::new(ReorderingConfig { enabled, capacity, ..ReorderingConfig::default() }, 3),
-            outputs: VecDeque::new(),
-        }
-    }
-
-    fn decoded(&mut self, now: Time, user: u32, flow: u32, sequence: u64) -> Vec<u32> {
-        self.machine.handle_decoded(now, &packet(user, flow, sequence), sequence, &mut self.outputs);
-        self.forwarded()
-    }
-
-    fn failed(&mut self, now: Time, user: u32, flow: u32, sequence: u64) -> Vec<u32> {
-        self.machine.handle_failed(now, &packet(user, flow, sequence), sequence, &mut self.outputs);
-        self.forwarded()
-    }
-
-    fn forwarded(&mut self) -> Vec<u32> {
-        let id = |output| match output {
-            Output::Delivered(packet) => packet.id,
-            Output::Dropped(..) => panic!("a reordering buffer drops nothing"),
-        };
-        self.outputs.drain(..).map(id).collect()
-    }
-
-    fn flushes(&self) -> (u64, u64) {
-        (self.machine.counters().flushed_full, self.machine.counters().flushed_failed)
-    }
+fn flushes(buffer: &Buffer) -> (u64, u64) {
+    (buffer.machine.counters().flushed_full, buffer.machine.counters().flushed_failed)
 }
 
 #[test]
 fn in_sequence_is_forwarded() {
-    let mut buffer = Buffer::new(true, 125);
-    assert_eq!(buffer.decoded(ms(0), 0, 0, 0), [0]);
-    assert_eq!(buffer.decoded(ms(1), 0, 0, 1), [1]);
+    let mut buffer = with_room(125);
+    assert_eq!(buffer.decoded(0, packet(0, 0, 0)), [0]);
+    assert_eq!(buffer.decoded(1, packet(0, 0, 1)), [1]);
     assert_eq!(buffer.machine.counters().held_packets, 0);
 }
 
 #[test]
 fn out_of_sequence_is_stored_until_the_missing_one_comes() {
-    let mut buffer = Buffer::new(true, 125);
-    assert_eq!(buffer.decoded(ms(0), 0, 0, 1), NOTHING);
-    assert_eq!(buffer.decoded(ms(1), 0, 0, 3), NOTHING);
+    let mut buffer = with_room(125);
+    assert_eq!(buffer.decoded(0, packet(0, 0, 1)), NOTHING);
+    assert_eq!(buffer.decoded(1, packet(0, 0, 3)), NOTHING);
     assert_eq!(buffer.machine.stored(), 2);
-    assert_eq!(buffer.decoded(ms(10), 0, 0, 0), [0, 1], "2 is still missing");
-    assert_eq!(buffer.decoded(ms(20), 0, 0, 2), [2, 3]);
+    assert_eq!(buffer.decoded(10, packet(0, 0, 0)), [0, 1], "2 is still missing");
+    assert_eq!(buffer.decoded(20, packet(0, 0, 2)), [2, 3]);
     let counters = buffer.machine.counters();
     assert_eq!((counters.held_packets, counters.released_packets, counters.stored_max), (2, 2, 2));
     assert_eq!(counters.wait, Duration::from_millis(10 + 19));
@@ -76,81 +45,82 @@ fn out_of_sequence_is_stored_until_the_missing_one_comes() {
 
 #[test]
 fn a_packet_that_finds_the_buffer_full_empties_it_in_order() {
-    let mut buffer = Buffer::new(true, 3);
+    let mut buffer = with_room(3);
     for sequence in [5, 2, 3] {
-        assert_eq!(buffer.decoded(ms(0), 0, 0, sequence), NOTHING);
+        assert_eq!(buffer.decoded(0, packet(0, 0, sequence)), NOTHING);
     }
-    assert_eq!(buffer.flushes(), (0, 0), "full, and nobody needs room yet");
-    assert_eq!(buffer.decoded(ms(1), 0, 0, 4), [2, 3, 4, 5], "0 and 1 are missing");
-    assert_eq!(buffer.flushes(), (1, 0));
+    assert_eq!(flushes(&buffer), (0, 0), "full, and nobody needs room yet");
+    assert_eq!(buffer.decoded(1, packet(0, 0, 4)), [2, 3, 4, 5], "0 and 1 are missing");
+    assert_eq!(flushes(&buffer), (1, 0));
     assert_eq!(buffer.machine.stored(), 0);
-    assert_eq!(buffer.decoded(ms(2), 0, 0, 6), [6], "the expected number is past the highest forwarded");
-    assert_eq!(buffer.decoded(ms(3), 0, 0, 1), [1], "late ones are forwarded at once");
+    assert_eq!(buffer.decoded(2, packet(0, 0, 6)), [6], "the expected number is past the highest forwarded");
+    assert_eq!(buffer.decoded(3, packet(0, 0, 1)), [1], "late ones are forwarded at once");
     assert_eq!(buffer.machine.counters().late_packets, 1);
     assert_eq!(buffer.machine.counters().held_packets, 3);
 }
 
 #[test]
 fn a_full_buffer_still_accepts_what_is_in_sequence() {
-    let mut buffer = Buffer::new(true, 2);
-    assert_eq!(buffer.decoded(ms(0), 0, 0, 1), NOTHING);
-    assert_eq!(buffer.decoded(ms(0), 0, 0, 2), NOTHING);
-    assert_eq!(buffer.decoded(ms(0), 0, 0, 0), [0, 1, 2]);
-    assert_eq!(buffer.flushes(), (0, 0));
+    let mut buffer = with_room(2);
+    assert_eq!(buffer.decoded(0, packet(0, 0, 1)), NOTHING);
+    assert_eq!(buffer.decoded(0, packet(0, 0, 2)), NOTHING);
+    assert_eq!(buffer.decoded(0, packet(0, 0, 0)), [0, 1, 2]);
+    assert_eq!(flushes(&buffer), (0, 0));
 }
 
 #[test]
 fn a_decoding_failure_empties_the_buffer() {
-    let mut buffer = Buffer::new(true, 125);
+    let mut buffer = with_room(125);
     for sequence in [2, 4] {
-        assert_eq!(buffer.decoded(ms(0), 0, 0, sequence), NOTHING);
+        assert_eq!(buffer.decoded(0, packet(0, 0, sequence)), NOTHING);
     }
-    assert_eq!(buffer.failed(ms(1), 0, 0, 0), [2, 4]);
-    assert_eq!(buffer.flushes(), (0, 1));
-    assert_eq!(buffer.decoded(ms(2), 0, 0, 3), [3], "late");
-    assert_eq!(buffer.decoded(ms(2), 0, 0, 5), [5]);
-    assert_eq!(buffer.decoded(ms(2), 0, 0, 1), [1], "late");
+    assert_eq!(buffer.failed(1, packet(0, 0, 0)), [2, 4]);
+    assert_eq!(flushes(&buffer), (0, 1));
+    assert_eq!(buffer.decoded(2, packet(0, 0, 3)), [3], "late");
+    assert_eq!(buffer.decoded(2, packet(0, 0, 5)), [5]);
+    assert_eq!(buffer.decoded(2, packet(0, 0, 1)), [1], "late");
 }
 
 #[test]
 fn nobody_waits_for_a_packet_that_failed_when_the_buffer_was_empty() {
-    let mut buffer = Buffer::new(true, 125);
-    assert_eq!(buffer.decoded(ms(0), 0, 0, 0), [0]);
-    assert_eq!(buffer.failed(ms(1), 0, 0, 1), NOTHING);
-    assert_eq!(buffer.decoded(ms(2), 0, 0, 2), [2]);
-    assert_eq!(buffer.flushes(), (0, 0), "there was nothing to empty");
+    let mut buffer = with_room(125);
+    assert_eq!(buffer.decoded(0, packet(0, 0, 0)), [0]);
+    assert_eq!(buffer.failed(1, packet(0, 0, 1)), NOTHING);
+    assert_eq!(buffer.decoded(2, packet(0, 0, 2)), [2]);
+    assert_eq!(flushes(&buffer), (0, 0), "there was nothing to empty");
 }
 
 #[test]
 fn flows_have_numbers_of_their_own_and_share_the_users_buffer() {
-    let mut buffer = Buffer::new(true, 2);
-    assert_eq!(buffer.decoded(ms(0), 0, 0, 1), NOTHING);
-    assert_eq!(buffer.decoded(ms(0), 0, 1, 0), [10_000]);
-    assert_eq!(buffer.decoded(ms(0), 0, 1, 2), NOTHING);
-    assert_eq!(buffer.decoded(ms(0), 0, 1, 3), [1, 10_002, 10_003], "the capacity is the user's");
-    assert_eq!(buffer.decoded(ms(1), 0, 0, 3), NOTHING);
-    assert_eq!(buffer.failed(ms(2), 0, 1, 4), [3], "a failure does not tell its flow");
-    assert_eq!(buffer.flushes(), (1, 1));
+    let mut buffer = with_room(2);
+    assert_eq!(buffer.decoded(0, packet(0, 0, 1)), NOTHING);
+    assert_eq!(buffer.decoded(0, packet(0, 1, 0)), [10_000]);
+    assert_eq!(buffer.decoded(0, packet(0, 1, 2)), NOTHING);
+    assert_eq!(buffer.decoded(0, packet(0, 1, 3)), [1, 10_002, 10_003], "the capacity is the user's");
+    assert_eq!(buffer.decoded(1, packet(0, 0, 3)), NOTHING);
+    assert_eq!(buffer.failed(2, packet(0, 1, 4)), [3], "a failure does not tell its flow");
+    assert_eq!(flushes(&buffer), (1, 1));
 }
 
 #[test]
 fn users_have_terminals_of_their_own() {
-    let mut buffer = Buffer::new(true, 2);
-    assert_eq!(buffer.decoded(ms(0), 0, 0, 1), NOTHING);
-    assert_eq!(buffer.decoded(ms(0), 0, 0, 2), NOTHING);
-    assert_eq!(buffer.decoded(ms(0), 1, 1, 1), NOTHING);
-    assert_eq!(buffer.failed(ms(0), 2, 2, 0), NOTHING);
-    assert_eq!(buffer.failed(ms(0), 1, 1, 0), [10_001]);
+    let mut buffer = with_room(2);
+    assert_eq!(buffer.decoded(0, packet(0, 0, 1)), NOTHING);
+    assert_eq!(buffer.decoded(0, packet(0, 0, 2)), NOTHING);
+    assert_eq!(buffer.decoded(0, packet(1, 1, 1)), NOTHING);
+    assert_eq!(buffer.failed(0, packet(2, 2, 0)), NOTHING);
+    assert_eq!(buffer.failed(0, packet(1, 1, 0)), [10_001]);
     assert_eq!(buffer.machine.stored(), 2);
     assert_eq!(buffer.machine.counters().stored_max, 2);
 }
 
 #[test]
 fn without_room_or_without_buffer_everything_passes() {
-    for mut buffer in [Buffer::new(true, 0), Buffer::new(false, 125)] {
-        assert_eq!(buffer.decoded(ms(0), 0, 0, 4), [4]);
-        assert_eq!(buffer.failed(ms(0), 0, 0, 1), NOTHING);
-        assert_eq!(buffer.decoded(ms(0), 0, 0, 0), [0]);
+    let none = Buffer::new(ReorderingConfig { enabled: false, ..ReorderingConfig::default() });
+    for mut buffer in [with_room(0), none] {
+        assert_eq!(buffer.decoded(0, packet(0, 0, 4)), [4]);
+        assert_eq!(buffer.failed(0, packet(0, 0, 1)), NOTHING);
+        assert_eq!(buffer.decoded(0, packet(0, 0, 0)), [0]);
         assert_eq!(buffer.machine.stored(), 0);
     }
 }
@@ -219,41 +189,42 @@ proptest! {
 
     #[test]
     fn does_what_the_texts_say(events in events(), capacity in 0u32..40) {
-        let mut buffer = Buffer::new(true, capacity);
+        let mut buffer = with_room(capacity);
         let mut reference = Reference::default();
-        for (step, (user, flow, sequence, decodes)) in events.into_iter().enumerate() {
-            let now = ms(step as u64);
+        for (step, (user, flow, sequence, decodes)) in (0..).zip(events) {
+            let sent = packet(user, flow, sequence);
             let (forwarded, expected) = if decodes {
-                (buffer.decoded(now, user, flow, sequence), reference.decoded(user, flow, sequence, capacity as usize))
+                (buffer.decoded(step, sent), reference.decoded(user, flow, sequence, capacity as usize))
             } else {
-                (buffer.failed(now, user, flow, sequence), reference.failed(user, flow, sequence))
+                (buffer.failed(step, sent), reference.failed(user, flow, sequence))
             };
             // Which flow of a user is flushed first is left open.
-            let sorted = |mut ids: Vec<u32>| { ids.sort_by_key(|id| id / 10_000); ids };
+            let sorted = |mut ids: Vec<u32>| { ids.sort_by_key(|id| id / HANDLES); ids };
             prop_assert_eq!(sorted(forwarded), sorted(expected));
         }
     }
 
     #[test]
     fn every_packet_leaves_once_and_in_order_unless_flushed(events in events(), capacity in 0u32..40) {
-        let mut buffer = Buffer::new(true, capacity);
+        let mut buffer = with_room(capacity);
         let mut left = Vec::new();
         let mut most = 0;
         for &(user, flow, sequence, decodes) in &events {
             left.extend(if decodes {
-                buffer.decoded(ms(0), user, flow, sequence)
+                buffer.decoded(0, packet(user, flow, sequence))
             } else {
-                buffer.failed(ms(0), user, flow, sequence)
+                buffer.failed(0, packet(user, flow, sequence))
             });
             most = most.max(buffer.machine.stored());
         }
         prop_assert_eq!(buffer.machine.stored(), 0, "nothing waits for what cannot come");
         prop_assert!(most <= 2 * capacity as usize);
-        let mut decoded: Vec<u32> = events.iter().filter(|event| event.3).map(|event| packet(event.0, event.1, event.2).id).collect();
+        let decodes = events.iter().filter(|event| event.3);
+        let mut decoded: Vec<u32> = decodes.map(|event| packet(event.0, event.1, event.2).id).collect();
         let counters = *buffer.machine.counters();
         if counters.late_packets == 0 && counters.flushed_failed == 0 && counters.flushed_full == 0 {
             for flow in 0..3 {
-                prop_assert!(left.iter().filter(|&&id| id / 10_000 == flow).is_sorted());
+                prop_assert!(left.iter().filter(|&&id| id / HANDLES == flow).is_sorted());
             }
         }
         decoded.sort_unstable();

@@ -2,73 +2,43 @@
 
 mod common;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
-use common::{config, ms};
-use link::reordering::Reordering;
-use link::{Ecn, FlowNumbers, Numbering, Output, PacketRef, ReorderingConfig};
+use common::buffer::{Buffer, NOTHING};
+use common::config;
+use link::{Ecn, FlowNumbers, Numbering, PacketRef, ReorderingConfig};
 use proptest::prelude::*;
 use units::Duration;
 
 /// Segments of so many bytes: a packet's numbers begin with the product.
 const BYTES: u64 = 1000;
-const NOTHING: [u32; 0] = [];
 
-struct Buffer {
-    machine: Reordering,
-    outputs: VecDeque<Output>,
-    taken: u64,
+fn with_room(capacity: u32) -> Buffer {
+    Buffer::new(ReorderingConfig { capacity, numbering: Numbering::FlowBlind, ..ReorderingConfig::default() })
 }
 
-impl Buffer {
-    fn new(capacity: u32) -> Buffer {
-        let config = ReorderingConfig { capacity, numbering: Numbering::FlowBlind, ..ReorderingConfig::default() };
-        Buffer { machine: Reordering::new(config, 2), outputs: VecDeque::new(), taken: 0 }
-    }
+/// The next packet comes to the satellite, with the handle `id` and this place in its connection.
+fn offer(buffer: &mut Buffer, id: u32, user: u32, connection: u32, place: u64) -> PacketRef {
+    let packet = PacketRef { id, flow: connection, user, class: 0, size: 1040, ecn: Ecn::NotEct };
+    let (begin, end) = (place * BYTES, (place + 1) * BYTES);
+    buffer.machine.note_numbers(&packet, FlowNumbers { connection, begin, end });
+    packet
+}
 
-    /// The next packet comes to the satellite, with the handle `id` and this place in its connection.
-    fn offer(&mut self, id: u32, user: u32, connection: u32, place: u64) -> PacketRef {
-        let packet = PacketRef { id, flow: connection, user, class: 0, size: 1040, ecn: Ecn::NotEct };
-        let (begin, end) = (place * BYTES, (place + 1) * BYTES);
-        self.machine.note_numbers(&packet, Some(FlowNumbers { connection, begin, end }));
-        packet
-    }
-
-    /// Packets of connection 0, from the first on: their handles are their places.
-    fn offer_all(&mut self, count: u32) -> Vec<PacketRef> {
-        (0..count).map(|id| self.offer(id, 0, 0, u64::from(id))).collect()
-    }
-
-    fn decoded(&mut self, at: u64, packet: PacketRef) -> Vec<u32> {
-        self.taken += 1; // the link's own number says nothing here
-        self.machine.handle_decoded(ms(at), &packet, self.taken, &mut self.outputs);
-        self.forwarded()
-    }
-
-    fn failed(&mut self, at: u64, packet: PacketRef) -> Vec<u32> {
-        self.taken += 1;
-        self.machine.handle_failed(ms(at), &packet, self.taken, &mut self.outputs);
-        self.forwarded()
-    }
-
-    fn forwarded(&mut self) -> Vec<u32> {
-        let id = |output| match output {
-            Output::Delivered(packet) => packet.id,
-            Output::Dropped(..) => panic!("a reordering buffer drops nothing"),
-        };
-        self.outputs.drain(..).map(id).collect()
-    }
+/// Packets of connection 0, from the first on: their handles are their places.
+fn offer_all(buffer: &mut Buffer, count: u32) -> Vec<PacketRef> {
+    (0..count).map(|id| offer(buffer, id, 0, 0, u64::from(id))).collect()
 }
 
 #[test]
 fn a_flow_waits_for_a_packet_that_failed_until_it_is_sent_again() {
-    let mut buffer = Buffer::new(125);
-    let sent = buffer.offer_all(4);
+    let mut buffer = with_room(125);
+    let sent = offer_all(&mut buffer, 4);
     assert_eq!(buffer.decoded(0, sent[0]), [0]);
     assert_eq!(buffer.failed(1, sent[1]), NOTHING, "nothing is stored");
     assert_eq!(buffer.decoded(2, sent[2]), NOTHING, "nobody knows that 1 was the one that failed");
     assert_eq!(buffer.decoded(3, sent[3]), NOTHING);
-    let again = buffer.offer(9, 0, 0, 1);
+    let again = offer(&mut buffer, 9, 0, 0, 1);
     assert_eq!(buffer.decoded(100, again), [9, 2, 3]);
     let counters = buffer.machine.counters();
     assert_eq!((counters.held_packets, counters.flushed_failed, counters.late_packets), (2, 0, 0));
@@ -77,23 +47,23 @@ fn a_flow_waits_for_a_packet_that_failed_until_it_is_sent_again() {
 
 #[test]
 fn the_next_failure_of_whatever_packet_empties_the_buffer() {
-    let mut buffer = Buffer::new(125);
-    let sent = buffer.offer_all(5);
+    let mut buffer = with_room(125);
+    let sent = offer_all(&mut buffer, 5);
     assert_eq!(buffer.failed(0, sent[0]), NOTHING);
     assert_eq!(buffer.decoded(1, sent[1]), NOTHING);
     assert_eq!(buffer.decoded(1, sent[2]), NOTHING);
     assert_eq!(buffer.failed(2, sent[4]), [1, 2]);
     assert_eq!(buffer.decoded(3, sent[3]), [3], "expected is the number after the highest forwarded");
     assert_eq!(buffer.machine.counters().flushed_failed, 1);
-    let again = buffer.offer(9, 0, 0, 0);
+    let again = offer(&mut buffer, 9, 0, 0, 0);
     assert_eq!(buffer.decoded(4, again), [9], "late");
     assert_eq!(buffer.machine.counters().late_packets, 1);
 }
 
 #[test]
 fn a_packet_that_finds_the_buffer_full_empties_it() {
-    let mut buffer = Buffer::new(2);
-    let sent = buffer.offer_all(4);
+    let mut buffer = with_room(2);
+    let sent = offer_all(&mut buffer, 4);
     assert_eq!(buffer.decoded(0, sent[3]), NOTHING);
     assert_eq!(buffer.decoded(0, sent[1]), NOTHING);
     assert_eq!(buffer.decoded(1, sent[2]), [1, 2, 3]);
@@ -103,55 +73,51 @@ fn a_packet_that_finds_the_buffer_full_empties_it() {
 
 #[test]
 fn copies_and_packets_without_numbers_pass() {
-    let mut buffer = Buffer::new(125);
-    let sent = buffer.offer_all(3);
+    let mut buffer = with_room(125);
+    let sent = offer_all(&mut buffer, 3);
     assert_eq!(buffer.decoded(0, sent[2]), NOTHING);
-    let copy = buffer.offer(9, 0, 0, 2);
+    let copy = offer(&mut buffer, 9, 0, 0, 2);
     assert_eq!(buffer.decoded(1, copy), [9], "as is what is there twice");
     let bare = PacketRef { id: 8, flow: 0, user: 0, class: 0, size: 40, ecn: Ecn::NotEct };
-    buffer.machine.note_numbers(&bare, None);
-    assert_eq!(buffer.decoded(2, bare), [8]);
-    let empty = FlowNumbers { connection: 0, begin: 5000, end: 5000 };
-    buffer.machine.note_numbers(&bare, Some(empty));
-    assert_eq!(buffer.decoded(2, bare), [8], "no numbers are of no use");
+    buffer.machine.note_numbers(&bare, FlowNumbers { connection: 0, begin: 5000, end: 5000 });
+    assert_eq!(buffer.decoded(2, bare), [8], "no flow waits for it");
     assert_eq!(buffer.machine.stored(), 1);
 }
 
 #[test]
 fn a_segment_cut_anew_closes_the_gap() {
-    let mut buffer = Buffer::new(125);
-    let sent = buffer.offer_all(3);
+    let mut buffer = with_room(125);
+    let sent = offer_all(&mut buffer, 3);
     assert_eq!(buffer.decoded(0, sent[0]), [0]);
     assert_eq!(buffer.decoded(0, sent[2]), NOTHING);
     let long = PacketRef { id: 7, ..sent[1] };
-    buffer.machine.note_numbers(&long, Some(FlowNumbers { connection: 0, begin: 500, end: 2500 }));
+    buffer.machine.note_numbers(&long, FlowNumbers { connection: 0, begin: 500, end: 2500 });
     assert_eq!(buffer.decoded(1, long), [7, 2], "it begins below what is expected and ends within what is stored");
-    let next = buffer.offer(8, 0, 0, 3);
+    let next = offer(&mut buffer, 8, 0, 0, 3);
     assert_eq!(buffer.decoded(2, next), [8]);
 }
 
 #[test]
 fn connections_have_numbers_of_their_own_and_users_terminals() {
-    let mut buffer = Buffer::new(125);
+    let mut buffer = with_room(125);
     let gap = |buffer: &mut Buffer, id, user, connection| {
-        buffer.offer(id, user, connection, 5);
-        let second = buffer.offer(id + 1, user, connection, 6);
+        offer(buffer, id, user, connection, 5);
+        let second = offer(buffer, id + 1, user, connection, 6);
         assert_eq!(buffer.decoded(0, second), NOTHING, "the numbers of a connection begin with its first packet");
     };
     gap(&mut buffer, 0, 0, 0);
     gap(&mut buffer, 2, 0, 1);
     gap(&mut buffer, 4, 1, 2);
-    let other = buffer.offer(6, 0, 3, 0);
+    let other = offer(&mut buffer, 6, 0, 3, 0);
     assert_eq!(buffer.failed(1, other), [1, 3], "all connections of the user, and no other user's");
 }
 
 #[test]
 fn a_handover_that_loses_what_was_begun_empties_the_buffer() {
-    let mut buffer = Buffer::new(125);
-    let sent = buffer.offer_all(3);
+    let mut buffer = with_room(125);
+    let sent = offer_all(&mut buffer, 3);
     assert_eq!(buffer.decoded(0, sent[1]), NOTHING);
-    buffer.machine.begin_at(ms(1), &[3], &mut buffer.outputs);
-    assert_eq!(buffer.forwarded(), [1]);
+    assert_eq!(buffer.begun_at(1, &[3]), [1]);
     assert_eq!(buffer.decoded(2, sent[2]), [2]);
 }
 
@@ -212,12 +178,12 @@ proptest! {
 
     #[test]
     fn does_what_the_text_says_and_loses_nothing(events in events(), capacity in 0u32..40) {
-        let mut buffer = Buffer::new(capacity);
+        let mut buffer = with_room(capacity);
         let mut reference = Reference::default();
         let (mut decoded, mut left) = (Vec::new(), Vec::new());
         for (step, &(connection, place, decodes)) in events.iter().enumerate() {
             let id = step as u32;
-            let packet = buffer.offer(id, 0, connection, place);
+            let packet = offer(&mut buffer, id, 0, connection, place);
             reference.expected.entry(connection).or_insert(place);
             let before = *buffer.machine.counters();
             let (forwarded, expected) = if decodes {
@@ -236,8 +202,7 @@ proptest! {
             prop_assert!(buffer.machine.stored() <= capacity as usize && (!flushed || buffer.machine.stored() == 0));
             left.extend(forwarded);
         }
-        buffer.machine.begin_at(ms(1000), &[], &mut buffer.outputs);
-        left.extend(buffer.forwarded());
+        left.extend(buffer.begun_at(1000, &[]));
         left.sort_unstable();
         prop_assert_eq!(left, decoded, "each packet leaves once");
         prop_assert_eq!(buffer.machine.stored(), 0);

@@ -282,7 +282,11 @@ proptest! {
             // All fade; one is lost for ever and the others are clear; the best is taken away from who was served.
             0 => snrs.iter_mut().for_each(|snr| *snr = fade(chance)),
             1 => (0..snrs.len()).for_each(|user| snrs[user] = if user == 0 { ERASED } else { CLEAR }),
-            _ => (0..snrs.len()).for_each(|user| snrs[user] = if n % snrs.len() == user { ERASED } else { fade(chance) }),
+            _ => {
+                snrs.iter_mut().for_each(|snr| *snr = fade(chance));
+                let served = n % snrs.len();
+                snrs[served] = ERASED;
+            }
         }, seed);
     }
 }

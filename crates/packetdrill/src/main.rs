@@ -23,8 +23,8 @@ A FILE may be a folder: all scripts (*.pkt) or recordings (*.jsonl.gz, *.jsonl) 
     --all            show every difference up to the first of the segments
     --exact          compare all recordings as exactly as those of reno
 
-Each file gets a line `FILE: PASS`, `FILE: FAIL reason`, `FILE: SKIP construct` or `FILE: KNOWN cause`; the exit status is 1 if one
-failed, and 2 if the command line is wrong.";
+Each file gets a line `FILE: PASS`, `FILE: FAIL reason`, `FILE: SKIP construct` or `FILE: KNOWN cause`; the exit status
+is 1 if one failed, and 2 if the command line is wrong.";
 
 /// The command line.
 #[derive(Default)]

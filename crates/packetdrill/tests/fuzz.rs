@@ -33,7 +33,11 @@ const LINES: [&str; 24] = [
 
 proptest! {
     #[test]
-    fn no_order_of_lines_makes_it_panic(order in prop::collection::vec(0..LINES.len(), 1..40), open in any::<bool>(), strict in any::<bool>()) {
+    fn no_order_of_lines_makes_it_panic(
+        order in prop::collection::vec(0..LINES.len(), 1..40),
+        open in any::<bool>(),
+        strict in any::<bool>(),
+    ) {
         let head = if open { &LINES[..7] } else { &[][..] };
         let lines: Vec<&str> = head.iter().copied().chain(order.iter().map(|at| LINES[*at])).collect();
         run::run(&lines.join("\n"), &run::Options { strict, ..run::Options::default() });
@@ -41,7 +45,10 @@ proptest! {
 
     #[test]
     fn no_recording_makes_it_panic(kinds in prop::collection::vec((0..8usize, 0..4000u64, 0..30_000u64), 1..60)) {
-        let mut text = String::from("{\"scenario\":\"x\",\"cc\":\"cubic\",\"dur\":3}\n[0.1,\"in\",\"S\",0,0,0,65535,{}]\n[0.2,\"in\",\".\",1,0,1,65535,{}]\n");
+        let mut text = String::from(
+            "{\"scenario\":\"x\",\"cc\":\"cubic\",\"dur\":3}\n\
+             [0.1,\"in\",\"S\",0,0,0,65535,{}]\n[0.2,\"in\",\".\",1,0,1,65535,{}]\n",
+        );
         let mut at = 1.0;
         for (kind, a, b) in kinds {
             at += a as f64 / 50.0;

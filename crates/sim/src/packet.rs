@@ -108,15 +108,15 @@ impl Packet {
         }
     }
 
-    /// Its numbers in its connection, for a reordering buffer that orders by them; none for a bare acknowledgment.
-    pub(crate) fn numbers(&self) -> Option<FlowNumbers> {
+    /// Its numbers in its connection, for a reordering buffer that orders by them.
+    pub(crate) fn numbers(&self) -> FlowNumbers {
         let (begin, end) = match &*self.payload {
             Payload::Tcp(segment) => (segment.seq, segment.end()),
             Payload::Udp(Datagram { number, .. }) => (*number, number + 1),
             Payload::Quic(packet) => (packet.number, packet.number + 1),
             Payload::External(packet) => (packet.number, packet.number + 1),
         };
-        (begin < end).then_some(FlowNumbers { connection: self.connection, begin, end })
+        FlowNumbers { connection: self.connection, begin, end }
     }
 
     /// How many full packets of `payload_bytes` of data go before it in its flow: by the offset of its data, or by the

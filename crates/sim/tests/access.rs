@@ -137,7 +137,8 @@ fn a_small_buffer_overflows() {
 fn weights_divide_what_is_scarce() {
     let entry = |weight: f64| {
         format!(
-            "{{ count = 20, direction = \"up\", weight = {weight}, transport = {{ kind = \"tcp\", mss = \"1448 B\" }}, traffic = \"bulk\" }}"
+            "{{ count = 20, direction = \"up\", weight = {weight}, \
+             transport = {{ kind = \"tcp\", mss = \"1448 B\" }}, traffic = \"bulk\" }}"
         )
     };
     let flows = format!("flows=[{}, {}]", entry(3.0), entry(1.0));
@@ -193,9 +194,11 @@ fn carriers_that_the_method_does_not_use_are_spoken_of() {
 
 #[test]
 fn the_modules_own_names_give_the_same_run() {
-    let frame = "access={ method = \"crdsa\", whole_frames = true, encapsulation = { datagram = \"0 B\", fragment = \"0 B\" }, \
-                 nbSlotPerFreq_ = 40, freqRandom_ = 100, freqDeter_ = 0, nbFreqPerRand_ = 2.5, sizeSlotRandom_ = 597, esNO_ = 5, \
-                 frameDuration_ = 0.045, cutConnect_ = 3, maxThroughput_ = 1, nbSlotRndFreqGroup_ = 3, boolAntennaLimit_ = 1 }";
+    let frame = "access={ method = \"crdsa\", whole_frames = true, \
+                 encapsulation = { datagram = \"0 B\", fragment = \"0 B\" }, \
+                 nbSlotPerFreq_ = 40, freqRandom_ = 100, freqDeter_ = 0, nbFreqPerRand_ = 2.5, sizeSlotRandom_ = 597, \
+                 esNO_ = 5, frameDuration_ = 0.045, cutConnect_ = 3, maxThroughput_ = 1, nbSlotRndFreqGroup_ = 3, \
+                 boolAntennaLimit_ = 1 }";
     let short = ["flows.0.count=20", "duration=5 s", "flows.1.traffic.start=1 s"];
     let named = run(TRANSFER, &[&short[..], &[frame]].concat());
     assert_eq!(named.summary.digest, run(TRANSFER, &short).summary.digest);

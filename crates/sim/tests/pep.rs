@@ -8,7 +8,8 @@ use util::{LABORATORY, run, run_in_pieces};
 
 fn pep(delay: &str, buffer: &str, transport: &str) -> String {
     format!(
-        "flows.0.pep={{delay=\"{delay}\", buffer=\"{buffer}\", transport={{kind=\"tcp\", mss=\"1448 B\", {transport}}}}}"
+        "flows.0.pep={{delay=\"{delay}\", buffer=\"{buffer}\", \
+         transport={{kind=\"tcp\", mss=\"1448 B\", {transport}}}}}"
     )
 }
 

@@ -166,7 +166,8 @@ fn links_of_a_limited_rate_are_a_bottleneck() {
 
 #[test]
 fn the_channel_follows_the_elevation() {
-    let channel = "channel={kind=\"lms\", environment=\"suburban\", elevation=\"orbit\", carrier=\"2 GHz\", link_budget={eirp=\"30 dBW\", figure_of_merit=\"-14 dB/K\", symbol_rate=\"5 MHz\"}}";
+    let channel = "channel={kind=\"lms\", environment=\"suburban\", elevation=\"orbit\", carrier=\"2 GHz\", \
+                   link_budget={eirp=\"30 dBW\", figure_of_merit=\"-14 dB/K\", symbol_rate=\"5 MHz\"}}";
     let record = run(SHELL, &[channel, "last_hop.harq={kind=\"adaptive\"}"]);
     assert!(record.summary.flows[0].goodput_bps > 1e6, "{:?}", record.summary.flows[0]);
     let pieces = run_in_pieces(SHELL, &[channel, "last_hop.harq={kind=\"adaptive\"}"], 7);
@@ -178,7 +179,8 @@ fn what_follows_the_orbit_needs_a_satellite() {
     let fixed = "path={kind=\"fixed\", delay=\"30 ms\"}";
     assert_eq!(
         refused(SHELL, &[fixed]),
-        "last_hop.delay: \"orbit\" follows the satellite that serves the users, and a path of kind fixed knows none: give a delay"
+        "last_hop.delay: \"orbit\" follows the satellite that serves the users, and a path of kind fixed knows none: \
+         give a delay"
     );
     let channel = "channel={kind=\"lms\", elevation=\"orbit\"}";
     let said = refused(SHELL, &[fixed, "last_hop.delay=10 ms", channel]);

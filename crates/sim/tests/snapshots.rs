@@ -11,7 +11,8 @@ fn row(name: &str, base: &str, edits: &[&str]) -> String {
     let flow = &summary.flows[0];
     let goodput: f64 = summary.flows.iter().map(|flow| flow.goodput_bps).sum();
     format!(
-        "{name:30} {} goodput {:5.0} kbit/s, sent {:6}, dupack {:3}, rto {:2}, spurious {:3}, owd {:5.1} ms, harq {:?}/{}\n",
+        "{name:30} {} goodput {:5.0} kbit/s, sent {:6}, dupack {:3}, rto {:2}, spurious {:3}, owd {:5.1} ms, \
+         harq {:?}/{}\n",
         summary.digest,
         goodput / 1e3,
         flow.sent_packets,
@@ -79,7 +80,8 @@ fn return_links_are_what_they_were() {
         policies.map(|kind| row_of(kind, &format!("access.method={{ kind = \"switch\", policy = \"{kind}\" }}")));
     let categories = access::Capacity::ALL.iter();
     let categories = categories.map(|kind| {
-        row_of(kind, &format!("access={{ method = \"dedicated\", frame = {{ carriers = 25 }}, dedicated = {{ capacity = \"{kind}\" }} }}"))
+        let dedicated = format!("frame = {{ carriers = 25 }}, dedicated = {{ capacity = \"{kind}\" }}");
+        row_of(kind, &format!("access={{ method = \"dedicated\", {dedicated} }}"))
     });
     insta::assert_snapshot!(methods.chain(policies).chain(categories).collect::<String>());
 }

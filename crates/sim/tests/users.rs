@@ -12,8 +12,13 @@ const CALLS: &str = r#"
 title    = "calls"
 duration = "20 s"
 path     = { kind = "fixed", delay = "80 ms" }
-channel  = { kind = "lms", environment = "intermediate-tree-shadowed", elevation = "40 deg", speed = "60 km/h", reference_snr = "10 dB" }
 record   = { series = false }
+[channel]
+kind          = "lms"
+environment   = "intermediate-tree-shadowed"
+elevation     = "40 deg"
+speed         = "60 km/h"
+reference_snr = "10 dB"
 [last_hop]
 rate       = "5 Mbit/s"
 delay      = "10 ms"
@@ -121,7 +126,8 @@ fn transfers_say_when_they_are_complete() {
 
 #[test]
 fn short_flows_arrive_each_as_a_flow_of_the_same_user() {
-    let traffic = "flows.0.traffic={ kind = \"short-flows\", interval = \"200 ms\", size = { kind = \"exponential\", mean = \"30 kB\" } }";
+    let traffic = "flows.0.traffic={ kind = \"short-flows\", interval = \"200 ms\", \
+                   size = { kind = \"exponential\", mean = \"30 kB\" } }";
     let record = run(LABORATORY, &[traffic, "flows.0.count=3"]);
     // Three users, 20 s / 200 ms each: 300 flows, give or take.
     assert!((230..370).contains(&flows(&record).len()), "{}", flows(&record).len());

@@ -1,8 +1,10 @@
 //! One bulk transfer with ns-2's TCP-Linux over the links that ns-2 was run on, to be held against it:
 //!
 //! ```text
-//! cargo run --release -p transorbit-transport --example lateness -- late CC RTT_MS LOSS LATE LATE_BY_MS DELACK_MS SEED SECONDS [OPTION…]
-//! cargo run --release -p transorbit-transport --example lateness -- replay CC OUTCOMES BUFFER DELACK_MS SECONDS [OPTION…]
+//! cargo run --release -p transorbit-transport --example lateness -- \
+//!     late CC RTT_MS LOSS LATE LATE_BY_MS DELACK_MS SEED SECONDS [OPTION…]
+//! cargo run --release -p transorbit-transport --example lateness -- \
+//!     replay CC OUTCOMES BUFFER DELACK_MS SECONDS [OPTION…]
 //! ```
 //!
 //! `late` is a fixed path of 50 Mbit/s with a queue of 448 packets on which a share of the packets is lost and

@@ -114,7 +114,8 @@ fn a_lost_tail_is_rescued_once() {
 /// RFC 6582: dupacks inflate the window, each partial acknowledgment repairs one hole and deflates it.
 #[test]
 fn newreno_repairs_one_hole_per_partial_acknowledgment() {
-    let mut script = ten_sent(no_sack(), 100_000); // 1, 2001 and 4001 are lost: seven duplicates and two of limited transmit
+    // 1, 2001 and 4001 are lost: seven duplicates and two of limited transmit
+    let mut script = ten_sent(no_sack(), 100_000);
     assert_eq!(script.ack(1, &[]), ["10001:11001"]);
     assert_eq!(script.ack(1, &[]), ["11001:12001"]);
     assert_eq!(script.ack(1, &[]), ["1:1001 again"]);

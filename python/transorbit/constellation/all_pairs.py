@@ -6,15 +6,14 @@ import hashlib
 import json
 import time
 from contextlib import nullcontext
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _core, _folder
 from transorbit._ask import as_json
 from transorbit._frame import frame
+from transorbit.constellation.about import as_text
 from transorbit.constellation.places import as_csv
-from transorbit.constellation.sky import as_text
 from transorbit.result import provenance
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ _LARGEST_IN_MEMORY = 50_000_000
 _NUMBERS = ("hops", "first_satellite", "last_satellite", "node", "next_hop")
 
 
-@cache
 def folder() -> _folder.Kind:
     """The folder of routes."""
     tables = ("routes", "forwarding")

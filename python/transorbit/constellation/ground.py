@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from transorbit._ask import ask, ask_table, ask_tables
 from transorbit._core import ScenarioError
 from transorbit._names import hint
+from transorbit.constellation.about import About
 from transorbit.constellation.all_pairs import routes
 from transorbit.constellation.places import stations as read_stations
-from transorbit.constellation.sky import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,10 +44,8 @@ def coverage(
         Columns `latitude_deg`, `in_view_min`, `in_view_mean`, `in_view_max` (numbers of satellites), `covered_share`,
         `two_share`, `three_share`, `four_share` (of the time with so many or more) and `highest_elevation_mean_deg`.
     """
-    return ask_table(
-        "constellation.coverage",
-        base_dir=base_dir,
-        constellation=as_text(constellation),
+    return About(constellation, base_dir).table(
+        "coverage",
         minimum_elevation_deg=minimum_elevation_deg,
         duration_s=duration_s,
         step_s=step_s,
@@ -80,14 +77,8 @@ def passes(
         up at the end), `highest_elevation_deg` and `range_m` (distance when it is highest). Seconds after the
         reference instant.
     """
-    return ask_table(
-        "constellation.passes",
-        base_dir=base_dir,
-        constellation=as_text(constellation),
-        at=at,
-        minimum_elevation_deg=minimum_elevation_deg,
-        start_s=start_s,
-        duration_s=duration_s,
+    return About(constellation, base_dir).table(
+        "passes", at=at, minimum_elevation_deg=minimum_elevation_deg, start_s=start_s, duration_s=duration_s
     )
 
 
@@ -111,13 +102,8 @@ def best_elevation(
     Returns:
         The elevation in degrees (below zero: under the horizon), and when, in seconds after the reference instant.
     """
-    elevation_deg, at_s = ask(
-        "constellation.best_elevation",
-        base_dir=base_dir,
-        constellation=as_text(constellation),
-        at=at,
-        start_s=start_s,
-        duration_s=duration_s,
+    elevation_deg, at_s = About(constellation, base_dir).value(
+        "best_elevation", at=at, start_s=start_s, duration_s=duration_s
     )
     return elevation_deg, at_s
 
@@ -172,13 +158,8 @@ def world(
     Raises:
         ScenarioError: names what is wrong; also if there is no such satellite.
     """
-    tables: Any = ask_tables(
-        "constellation.map",
-        base_dir=base_dir,
-        constellation=as_text(constellation),
-        minimum_elevation_deg=minimum_elevation_deg,
-        at_s=at_s,
-        track_s=track_s,
+    tables: Any = About(constellation, base_dir).tables(
+        "map", minimum_elevation_deg=minimum_elevation_deg, at_s=at_s, track_s=track_s
     )
     found = Map(**tables)
     if stations is not None:

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
-from transorbit._ask import ask, ask_table
+from transorbit.constellation.about import About
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
 
     import polars as pl
-
-
-def as_text(constellation: str | Mapping[str, Any]) -> str:
-    """A name as it is; parameters or a file as JSON."""
-    return constellation if isinstance(constellation, str) else json.dumps(dict(constellation))
 
 
 def positions(
@@ -46,14 +40,7 @@ def positions(
     Raises:
         ScenarioError: a value, a file or a satellite in it is wrong, or a satellite comes down before the end.
     """
-    return ask_table(
-        "constellation.positions",
-        base_dir=base_dir,
-        constellation=as_text(constellation),
-        start_s=start_s,
-        duration_s=duration_s,
-        step_s=step_s,
-    )
+    return About(constellation, base_dir).table("positions", start_s=start_s, duration_s=duration_s, step_s=step_s)
 
 
 def look(
@@ -84,14 +71,8 @@ def look(
         ScenarioError: as for `positions`, or there is no such place.
     """
     latitude, longitude, height = (*station, 0.0)[:3]
-    return ask_table(
-        "constellation.look",
-        base_dir=base_dir,
-        constellation=as_text(constellation),
-        station=(latitude, longitude, height),
-        start_s=start_s,
-        duration_s=duration_s,
-        step_s=step_s,
+    return About(constellation, base_dir).table(
+        "look", station=(latitude, longitude, height), start_s=start_s, duration_s=duration_s, step_s=step_s
     )
 
 
@@ -108,7 +89,7 @@ def epoch(constellation: str | Mapping[str, Any], *, base_dir: str | PathLike[st
     Raises:
         ScenarioError: a value or the file is wrong.
     """
-    found: str | None = ask("constellation.epoch", base_dir=base_dir, constellation=as_text(constellation))
+    found: str | None = About(constellation, base_dir).value("epoch")
     return found
 
 
@@ -133,10 +114,8 @@ def age_warning(
     Raises:
         ScenarioError: a value or the file is wrong.
     """
-    text = as_text(constellation)
-    found: str | None = ask(
-        "constellation.warning", base_dir=base_dir, constellation=text, start_s=start_s, duration_s=duration_s
-    )
+    asked = About(constellation, base_dir)
+    found: str | None = asked.value("warning", start_s=start_s, duration_s=duration_s)
     return found
 
 
@@ -162,11 +141,4 @@ def links(
     Raises:
         ScenarioError: as for `positions`.
     """
-    return ask_table(
-        "constellation.links",
-        base_dir=base_dir,
-        constellation=as_text(constellation),
-        start_s=start_s,
-        duration_s=duration_s,
-        step_s=step_s,
-    )
+    return About(constellation, base_dir).table("links", start_s=start_s, duration_s=duration_s, step_s=step_s)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -161,7 +160,6 @@ def _closed(edge: pl.DataFrame) -> tuple[list[float], list[float]]:
     return _of_rows([*edge.iter_rows(named=True), edge.row(0, named=True)])
 
 
-@cache
 def coastlines() -> list[list[list[float]]]:
     """Lines of (longitude, latitude) in degrees: Natural Earth, 1:110m, public domain."""
     text = Path(__file__).with_name("coastlines.json").read_text(encoding="utf-8")

@@ -21,7 +21,6 @@ import hashlib
 import json
 import re
 from dataclasses import asdict, dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from transorbit import _numbers
@@ -406,19 +405,16 @@ def _themed(svg: str) -> str:
     return re.sub("|".join(_THEME), lambda found: f"var(--{_THEME[found[0].lower()]})", svg, flags=re.IGNORECASE)
 
 
-@cache
 def _asset(name: str) -> str:
     from importlib.resources import files
 
     return files("transorbit.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
-@cache
 def _script() -> str:
     return f"/*! uPlot 1.6.32\n\n{_asset('uPlot.LICENSE')}*/\n{_asset('charts.js')}"
 
 
-@cache
 def _template() -> Template:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 

@@ -10,7 +10,6 @@ import os
 import sys
 import traceback
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +64,6 @@ def _key(study: Study, seeds: Sequence[int], quick: bool) -> str:
     return digest.hexdigest()
 
 
-@cache
 def _package() -> str:
     """A hash of this package's Python files."""
     digest = hashlib.sha256()

@@ -226,7 +226,6 @@ def _contents(path: Path, _mtime_ns: int, _size: int) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-@cache
 def _averaging() -> str:
     """What the averages are computed with is not part of the build: the text of it stands for it."""
     from transorbit import statistics

@@ -13,38 +13,12 @@
 //! * A second handover during an interruption does not shorten it.
 
 use channel::ERASED;
-use units::{Duration, Time};
+use units::Time;
 
 use super::LastHop;
+use super::pause::{Pause, Transfer};
 use crate::harq::{Answer, Burst};
 use crate::packet::{DropReason, Output, PacketRef};
-
-/// The effect of a handover on waiting packets, on the state of the reliability scheme, and on bursts and feedback in
-/// flight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transfer {
-    /// Nothing is lost: bursts and feedback in flight arrive, and the new satellite has the state of the old one.
-    Keep,
-    /// The old satellite forwards waiting packets and the state of its scheme. Bursts in flight to the users are not
-    /// received; feedback reaches the old satellite and is forwarded.
-    Forward {
-        /// The delay from the old satellite to the new one.
-        delay: Duration,
-    },
-    /// All is lost: waiting packets, bursts and feedback in flight, and every packet that was begun and is not decoded.
-    Lose,
-}
-
-/// A time in which the transmitter may not send although it is free.
-#[derive(Debug, Default)]
-pub(super) struct Pause {
-    /// When the last burst before the pause ends.
-    sent_until: Time,
-    /// When the serving satellite begins to serve.
-    until: Time,
-    /// Whether no satellite serves.
-    halted: bool,
-}
 
 impl LastHop {
     /// Another satellite serves the users from now on, and sends from `resume` on, which is now or later. Forwarding

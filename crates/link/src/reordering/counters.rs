@@ -1,8 +1,6 @@
 //! What reordering buffers count.
 
-use units::{Duration, Time};
-
-use crate::packet::PacketRef;
+use units::Duration;
 
 /// Counters of the reordering buffers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,20 +21,4 @@ pub struct ReorderingCounters {
     pub stored: usize,
     /// The most packets stored for one user.
     pub stored_max: usize,
-}
-
-/// A packet in a buffer.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Stored {
-    pub packet: PacketRef,
-    pub since: Time,
-}
-
-impl ReorderingCounters {
-    /// A stored packet leaves.
-    pub(super) fn on_released(&mut self, now: Time, stored: Stored) {
-        self.stored -= 1;
-        self.released_packets += 1;
-        self.wait += now.since(stored.since);
-    }
 }

@@ -13,19 +13,17 @@
 //!   that is stored, and a packet without numbers (a bare acknowledgment of TCP).
 //! * A handover that loses what was begun empties the buffer, and the lost numbers are still waited for.
 
+use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, VecDeque};
 
-use units::Time;
-
-use super::counters::{ReorderingCounters, Stored};
-use crate::packet::{FlowNumbers, Output, PacketRef};
+use super::exit::{Exit, Stored};
+use crate::packet::{FlowNumbers, PacketRef};
 
 /// See the module.
 #[derive(Debug)]
 pub(super) struct FlowBlind {
     capacity: usize,
-    /// Of each packet, by its handle.
+    /// Of each packet that has some, by its handle.
     numbers: Vec<Option<FlowNumbers>>,
     terminals: Vec<Terminal>,
 }
@@ -44,104 +42,82 @@ impl FlowBlind {
         FlowBlind { capacity: capacity as usize, numbers: Vec::new(), terminals }
     }
 
-    pub fn note(&mut self, packet: &PacketRef, numbers: Option<FlowNumbers>) {
+    /// The packet with this handle has these numbers, perhaps none.
+    pub fn note(&mut self, packet: &PacketRef, numbers: FlowNumbers) {
         let index = packet.id as usize;
         if index >= self.numbers.len() {
             self.numbers.resize(index + 1, None);
         }
-        self.numbers[index] = numbers.filter(|numbers| numbers.begin < numbers.end);
-        if let Some(FlowNumbers { connection, begin, .. }) = self.numbers[index] {
+        let FlowNumbers { connection, begin, end } = numbers;
+        self.numbers[index] = (begin < end).then_some(numbers);
+        if begin < end {
             self.terminals[packet.user as usize].expected.entry(connection).or_insert(begin);
         }
     }
 
-    pub fn handle_decoded(
-        &mut self,
-        now: Time,
-        packet: &PacketRef,
-        counters: &mut ReorderingCounters,
-        outputs: &mut VecDeque<Output>,
-    ) {
+    pub fn handle_decoded(&mut self, packet: &PacketRef, exit: &mut Exit) {
         let Some(numbers) = self.numbers.get(packet.id as usize).copied().flatten() else {
-            outputs.push_back(Output::Delivered(*packet));
-            return;
+            return exit.forward(packet);
         };
         let FlowNumbers { connection, begin, end } = numbers;
         let terminal = &mut self.terminals[packet.user as usize];
         let expected = *terminal.expected.entry(connection).or_insert(begin);
         if begin <= expected {
-            outputs.push_back(Output::Delivered(*packet));
-            counters.late_packets += u64::from(begin < expected);
+            exit.forward(packet);
+            exit.counters.late_packets += u64::from(begin < expected);
             if end > expected {
-                terminal.release_in_sequence(now, connection, end, counters, outputs);
+                terminal.release_in_sequence(connection, end, exit);
             }
         } else {
             let Entry::Vacant(place) = terminal.stored.entry((connection, begin)) else {
-                outputs.push_back(Output::Delivered(*packet)); // a copy of what is stored
-                return;
+                return exit.forward(packet); // a copy of what is stored
             };
-            place.insert((end, Stored { packet: *packet, since: now }));
-            counters.stored += 1;
+            place.insert((end, exit.store(packet)));
             if terminal.stored.len() > self.capacity {
-                counters.flushed_full += 1;
-                terminal.flush(now, counters, outputs);
+                exit.counters.flushed_full += 1;
+                terminal.flush(exit);
             } else {
-                counters.held_packets += 1;
-                counters.stored_max = counters.stored_max.max(terminal.stored.len());
+                exit.counters.held_packets += 1;
+                exit.counters.stored_max = exit.counters.stored_max.max(terminal.stored.len());
             }
         }
     }
 
     /// A packet of `user` will never be decoded.
-    pub fn handle_failed(
-        &mut self,
-        now: Time,
-        user: u32,
-        counters: &mut ReorderingCounters,
-        outputs: &mut VecDeque<Output>,
-    ) {
+    pub fn handle_failed(&mut self, user: u32, exit: &mut Exit) {
         let terminal = &mut self.terminals[user as usize];
         if !terminal.stored.is_empty() {
-            counters.flushed_failed += 1;
-            terminal.flush(now, counters, outputs);
+            exit.counters.flushed_failed += 1;
+            terminal.flush(exit);
         }
     }
 
     /// Forwards all stored packets.
-    pub fn flush_all(&mut self, now: Time, counters: &mut ReorderingCounters, outputs: &mut VecDeque<Output>) {
+    pub fn flush_all(&mut self, exit: &mut Exit) {
         for terminal in &mut self.terminals {
-            terminal.flush(now, counters, outputs);
+            terminal.flush(exit);
         }
     }
 }
 
 impl Terminal {
     /// The connection now expects `next`, or what follows the stored packets that join it, which are forwarded.
-    fn release_in_sequence(
-        &mut self,
-        now: Time,
-        connection: u32,
-        mut next: u64,
-        counters: &mut ReorderingCounters,
-        outputs: &mut VecDeque<Output>,
-    ) {
+    fn release_in_sequence(&mut self, connection: u32, mut next: u64, exit: &mut Exit) {
         while let Some((&key, _)) = self.stored.range((connection, 0)..=(connection, next)).next()
             && let Some((end, stored)) = self.stored.remove(&key)
         {
             next = next.max(end);
-            counters.on_released(now, stored);
-            outputs.push_back(Output::Delivered(stored.packet));
+            exit.release(stored);
         }
         self.expected.insert(connection, next);
     }
 
     /// Forwards all stored packets, connection by connection, each in order.
-    fn flush(&mut self, now: Time, counters: &mut ReorderingCounters, outputs: &mut VecDeque<Output>) {
+    fn flush(&mut self, exit: &mut Exit) {
         while let Some(((connection, _), (end, stored))) = self.stored.pop_first() {
             let expected = self.expected.entry(connection).or_insert(end);
             *expected = end.max(*expected);
-            counters.on_released(now, stored);
-            outputs.push_back(Output::Delivered(stored.packet));
+            exit.release(stored);
         }
     }
 }

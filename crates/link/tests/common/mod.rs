@@ -1,6 +1,7 @@
 //! Channels with known answers, packets, and a driver that steps a last hop from wake-up to wake-up.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod buffer;
 pub mod desk;
 
 use std::collections::VecDeque;

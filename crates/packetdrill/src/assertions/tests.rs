@@ -95,7 +95,9 @@ fn mistakes_are_explained() {
 
 proptest::proptest! {
     #[test]
-    fn no_code_makes_it_panic(code in "(assert |print|x|tcpi_rtt|[-+*/%<>=!&|(),;.'\"\\\\ \n0-9]|0x|and |or |not |9223372036854775807){0,40}") {
+    fn no_code_makes_it_panic(
+        code in "(assert |print|x|tcpi_rtt|[-+*/%<>=!&|(),;.'\"\\\\ \n0-9]|0x|and |or |not |9223372036854775807){0,40}",
+    ) {
         let _ = run(&code);
     }
 }

@@ -153,7 +153,8 @@ fn timestamps_are_translated_in_both_directions() {
         +.5 < S 0:0(0) win 32792 <mss 1000,sackOK,TS val 7 ecr 0,nop,wscale 7>\n\
         +0 > S. 0:0(0) ack 1 <mss 1460,sackOK,TS val 100 ecr 7,nop,wscale 7>\n\
         +.1 < . 1:1(0) ack 1 win 1000 <nop,nop,TS val 107 ecr ECHO>\n\
-        +.2 accept(3, ..., ...) = 4\n+0 write(4, ..., 100) = 100\n+0 > P. 1:101(100) ack 1 <nop,nop,TS val LATER ecr 107>\n";
+        +.2 accept(3, ..., ...) = 4\n+0 write(4, ..., 100) = 100\n\
+        +0 > P. 1:101(100) ack 1 <nop,nop,TS val LATER ecr 107>\n";
     let with = |echo: &str, later: &str| run(&text.replace("ECHO", echo).replace("LATER", later), &Options::default());
     assert_eq!(with("100", "400"), Verdict::Pass);
     assert!(
@@ -241,7 +242,8 @@ fn long_packets_arrive_in_segments() {
 #[test]
 fn one_connection_after_the_other() {
     let one = "+0 < S 0:0(0) win 32792 <mss 1000>\n* > S. 0:0(0) ack 1 <...>\n+.1 < . 1:1(0) ack 1 win 1000\n\
-        +0 accept(3, ..., ...) = 4\n+0 close(4) = 0\n* > F. 1:1(0) ack 1\n+.1 < F. 1:1(0) ack 2 win 1000\n* > . 2:2(0) ack 2\n";
+        +0 accept(3, ..., ...) = 4\n+0 close(4) = 0\n* > F. 1:1(0) ack 1\n+.1 < F. 1:1(0) ack 2 win 1000\n\
+        * > . 2:2(0) ack 2\n";
     let two = one.replace("= 4", "= 5").replace("(4)", "(5)");
     let text = format!(
         "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n+0 listen(3, 1) = 0\n{one}{two}"

@@ -175,13 +175,18 @@ fn constructs_that_are_not_covered_are_named() {
 
 proptest::proptest! {
     #[test]
-    fn no_text_makes_it_panic(text in "([-+*~<>.(),:=|`%{}\\[\\]\"/ \n0-9a-zA-Z]|\\.\\.\\.|%\\{|\\}%|sack |TS val |ack 1|win 5){0,60}") {
+    fn no_text_makes_it_panic(
+        text in "([-+*~<>.(),:=|`%{}\\[\\]\"/ \n0-9a-zA-Z]|\\.\\.\\.|%\\{|\\}%|sack |TS val |ack 1|win 5){0,60}",
+    ) {
         let _ = parse(&text, &[]);
     }
 
     #[test]
     fn no_change_of_a_script_makes_it_panic(at in 0usize..200, byte in 0x20u8..0x7f) {
-        let mut text = b"--mss=5\n`a`\n0 socket(..., A|B, [1]) = 3 E (x)\n+.1~+.2 > [ce] S. 0:1(1) ack 1 win 5 <mss 1,TS val 1 ecr 2,nop,nop>\n* > . 1:1(0) ack 1\n0 < - 1:1(0) win 9\n0 %{ x }%\n".to_vec();
+        let mut text = b"--mss=5\n`a`\n0 socket(..., A|B, [1]) = 3 E (x)\n\
+            +.1~+.2 > [ce] S. 0:1(1) ack 1 win 5 <mss 1,TS val 1 ecr 2,nop,nop>\n\
+            * > . 1:1(0) ack 1\n0 < - 1:1(0) win 9\n0 %{ x }%\n"
+            .to_vec();
         let at = at % text.len();
         text[at] = byte;
         let _ = parse(&String::from_utf8_lossy(&text), &[]);

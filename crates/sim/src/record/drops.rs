@@ -70,10 +70,10 @@ macro_rules! causes {
 
 causes! {
     LastHop(L::Overflow) => "overflow", "full queue of the last hop", "lost_overflow"
-        ("by a full queue", "Packets with data lost because a queue was full: of the last hop, of a link of the path, or the \
-          terminal's, for data that go up. The columns `lost_…` up to `lost_collision` are the lost ones of `loss_ratio` by cause. \
-          Packets that go against the flow's direction, such as requests of web users, are counted in `access` and \
-          `conservation` alone.");
+        ("by a full queue", "Packets with data lost because a queue was full: of the last hop, of a link of the path, \
+          or the terminal's, for data that go up. The columns `lost_…` up to `lost_collision` are the lost ones of \
+          `loss_ratio` by cause. Packets that go against the flow's direction, such as requests of web users, are \
+          counted in `access` and `conservation` alone.");
     LastHop(L::Early) => "early", "dropped early by the queue's manager", "lost_early"
         ("by the queue's manager", "Packets with data that the queue's manager dropped although there was room.");
     LastHop(L::Timeout) => "timeout", "waited too long", "lost_timeout"
@@ -83,9 +83,10 @@ causes! {
     Path(P::NoRoute) => "no_route", "no route", "lost_no_route"
         ("without a route", "Packets with data lost because there was no route, and no room to wait for one.");
     LastHop(L::Handover) => "handover", "in the last hop at a handover", "lost_handover"
-        ("at handovers", "Packets with data lost because another satellite took over the user while they were on their way to the \
-          old one, waited there, or were half decoded (in `conservation`, the first are `path_handover`, the others \
-          `handover`), or because they were sent to an address that the user no longer had (`old_address`).");
+        ("at handovers", "Packets with data lost because another satellite took over the user while they were on \
+          their way to the old one, waited there, or were half decoded (in `conservation`, the first are \
+          `path_handover`, the others `handover`), or because they were sent to an address that the user no longer \
+          had (`old_address`).");
     ReturnLink(R::Collision) => "collision", "collision on the return link", "lost_collision"
         ("in collisions", "Packets with data of which a part collided on the return link.");
     Path(P::Measured) => "path_loss", "lost on the path", "lost_on_path"

@@ -256,7 +256,9 @@ macro_rules! label {
 
 /// The columns in their order: documentation, perhaps a label, the name and how it is made.
 macro_rules! series_columns {
-    ($($only_with:ident { $($(#[doc = $doc:literal])+ $($label:literal)? $name:ident = $how:ident($($made:tt)+);)+ })+) => {
+    ($($only_with:ident {
+        $($(#[doc = $doc:literal])+ $($label:literal)? $name:ident = $how:ident($($made:tt)+);)+
+    })+) => {
         static COLUMNS: &[SeriesColumn] = &[$($(SeriesColumn {
             line: Line::new(stringify!($name), label!($($label)?), concat!($($doc),+)),
             only_with: OnlyWith::$only_with,

@@ -78,7 +78,9 @@ mod tests {
 
     fn edited(assignment: &str) -> Result<String, String> {
         let mut table: Table = toml::from_str(
-            "title = 't'\n[last_hop]\nrate = '1 Mbit/s'\nharq = { kind = 'adaptive', transmissions = 4 }\n[[flows]]\ntransport = { congestion = 'cubic' }",
+            "title = 't'\n\
+             [last_hop]\nrate = '1 Mbit/s'\nharq = { kind = 'adaptive', transmissions = 4 }\n\
+             [[flows]]\ntransport = { congestion = 'cubic' }",
         )
         .unwrap();
         let (path, value) = parse_assignment(assignment).map_err(|e| e.to_string())?;

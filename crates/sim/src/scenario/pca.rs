@@ -56,8 +56,9 @@ const PARAMETERS: &[Parameter] = &[
         "switchAleaDet_",
         "method",
         Meaning::SwitchAfter,
-        "Sequence number at which a flow goes from random to dedicated access: 0 is dedicated access, inf random access. The module \
-         takes the loss of random access from a file, so its parameters do not name the scheme: `method` does.",
+        "Sequence number at which a flow goes from random to dedicated access: 0 is dedicated access, inf random \
+         access. The module takes the loss of random access from a file, so its parameters do not name the scheme: \
+         `method` does.",
     ),
     parameter("frameDuration_", "frame.duration", Meaning::In("s"), "Duration of a frame (T_F), in s."),
     parameter("nbSlotPerFreq_", "frame.timeslots", Meaning::Same, "Timeslots of a carrier (N_S)."),

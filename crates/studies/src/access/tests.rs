@@ -115,8 +115,9 @@ fn a_table_is_called_by_its_file() {
 
 #[test]
 fn the_scenarios_table_is_heeded() {
-    let spread = "access = { frame = { block_slots = 50 }, random = { es_n0 = '8 dB', power_spread = '3 dB' }, one_amplifier = false }";
-    let report = study(&scenario(spread), &options(&["crdsa"], &[40], 200_000));
+    let random = "random = { es_n0 = '8 dB', power_spread = '3 dB' }";
+    let spread = format!("access = {{ frame = {{ block_slots = 50 }}, {random}, one_amplifier = false }}");
+    let report = study(&scenario(&spread), &options(&["crdsa"], &[40], 200_000));
     assert_eq!(
         (report.block_slots, report.es_n0_db, report.power_spread_db, report.one_amplifier),
         (50, 8.0, 3.0, false)

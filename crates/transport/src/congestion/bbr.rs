@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Duration, Time};
 
+use super::bbr_both::{Before, FullPipe, MARGIN, MIN_WINDOW, Pacing, approach, measured, repairs};
 use super::filter::{MaxFilter, fraction};
 use super::{
     AckSample, CongestionController, CongestionState, Event, Kind, Needs, RateSample, Start, Window, bit_rate,
@@ -36,14 +37,8 @@ const WINDOW_GAIN: f64 = 2.0;
 const BANDWIDTH_ROUNDS: usize = 10;
 /// The shortest round-trip time is looked for anew after so long.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
-/// The window then, and for how long.
-const MIN_WINDOW: u32 = 4;
+/// The window is at its least then, for so long.
 const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
-/// The path is full when the rate has grown by less than a quarter in each of three round trips.
-const FULL_GROWTH: f64 = 1.25;
-const FULL_ROUNDS: u32 = 3;
-/// The rate stays one percent below the estimate, so that queues drain.
-const MARGIN: f64 = 0.99;
 /// Aggregation is remembered for five to ten round trips, and allowed for up to a tenth of a second's worth.
 const AGGREGATION_ROUNDS: u32 = 5;
 const MAX_AGGREGATION: f64 = 0.1;
@@ -77,11 +72,8 @@ pub struct Bbr {
     round_start: bool,
     pacing_gain: f64,
     window_gain: f64,
-    /// Segments per second.
-    pacing: f64,
-    seen_rtt: bool,
-    full_bandwidth: f64,
-    full_rounds: u32,
+    pacing: Pacing,
+    full_pipe: FullPipe,
     full: bool,
     phase: usize,
     phase_at: Time,
@@ -93,10 +85,8 @@ pub struct Bbr {
     /// Samples of segments sent before this total was delivered are too low: they were limited by the probe.
     limited_until: u64,
     idle_restart: bool,
-    previous: CongestionState,
     conserves: bool,
-    /// The window before a recovery or a probe of the round-trip time.
-    prior_window: u32,
+    before: Before,
     aggregation: Aggregation,
 }
 
@@ -115,10 +105,8 @@ impl Bbr {
             round_start: false,
             pacing_gain: HIGH_GAIN,
             window_gain: HIGH_GAIN,
-            pacing: 0.0,
-            seen_rtt: false,
-            full_bandwidth: 0.0,
-            full_rounds: 0,
+            pacing: Pacing::default(),
+            full_pipe: FullPipe::default(),
             full: false,
             phase: 0,
             phase_at: Time::ZERO,
@@ -127,9 +115,8 @@ impl Bbr {
             probe_rtt_round: false,
             limited_until: 0,
             idle_restart: false,
-            previous: CongestionState::Open,
             conserves: false,
-            prior_window: 0,
+            before: Before::new(),
             aggregation: Aggregation::default(),
         };
         bbr.initial_pacing(start.window, Duration::ZERO);
@@ -137,9 +124,8 @@ impl Bbr {
     }
 
     fn initial_pacing(&mut self, window: u32, srtt: Duration) {
-        let rtt = if srtt.is_zero() { Duration::from_millis(1) } else { srtt };
-        self.seen_rtt = !srtt.is_zero();
-        self.pacing = f64::from(window) / rtt.as_secs_f64() * HIGH_GAIN * MARGIN;
+        self.pacing.begin(window, srtt, HIGH_GAIN);
+        self.pacing.rate *= MARGIN;
     }
 
     fn update_model(&mut self, sample: &AckSample) {
@@ -214,14 +200,7 @@ impl Bbr {
         if self.full || !self.round_start || limited {
             return;
         }
-        let bandwidth = self.bandwidth.max();
-        if bandwidth >= self.full_bandwidth * FULL_GROWTH {
-            self.full_bandwidth = bandwidth;
-            self.full_rounds = 0;
-            return;
-        }
-        self.full_rounds += 1;
-        self.full = self.full_rounds >= FULL_ROUNDS;
+        self.full = self.full_pipe.has_ended(self.bandwidth.max());
     }
 
     fn check_drain(&mut self, sample: &AckSample) {
@@ -282,7 +261,7 @@ impl Bbr {
             return;
         }
         self.min_rtt_at = Some(now);
-        self.window.size = self.window.size.max(self.prior_window);
+        self.window.size = self.window.size.max(self.before.window);
         if self.full {
             self.enter_probe_bw(now);
         } else {
@@ -290,23 +269,14 @@ impl Bbr {
         }
     }
 
-    /// The rate follows the estimate; until the path is known to be full, upwards only.
     fn set_pacing(&mut self, gain: f64) {
-        let rate = self.bandwidth.max() * gain * MARGIN;
-        if self.full || rate > self.pacing {
-            self.pacing = rate;
-        }
+        self.pacing.follow(self.bandwidth.max(), gain, self.full);
     }
 
     fn set_window(&mut self, sample: &AckSample) {
         if sample.delivered > 0 && !self.recover(sample) {
             let target = self.quantize(self.product(self.window_gain).saturating_add(self.aggregated()));
-            if self.full {
-                self.window.size = self.window.size.saturating_add(sample.delivered).min(target);
-            } else if self.window.size < target || sample.delivered_total < u64::from(self.start.window) {
-                self.window.grow(sample.delivered);
-            }
-            self.window.size = self.window.size.max(MIN_WINDOW);
+            approach(&mut self.window, sample, target, self.full, &self.start);
         }
         if self.mode == Mode::ProbeRtt {
             self.window.size = self.window.size.min(MIN_WINDOW);
@@ -316,8 +286,8 @@ impl Bbr {
     /// The window in a recovery and after it; whether this is all. In its first round trip a segment is sent for each
     /// delivered.
     fn recover(&mut self, sample: &AckSample) -> bool {
-        let (previous, state) = (self.previous, sample.state);
-        self.previous = state;
+        let state = sample.state;
+        let previous = std::mem::replace(&mut self.before.state, state);
         self.window.size = self.window.size.saturating_sub(sample.lost).max(1);
         let conserving = sample.in_flight.saturating_add(sample.delivered);
         if state == CongestionState::Recovery && previous != CongestionState::Recovery {
@@ -325,7 +295,7 @@ impl Bbr {
             self.round_end = sample.delivered_total;
             self.window.size = conserving;
         } else if repairs(previous) && !repairs(state) {
-            self.window.size = self.window.size.max(self.prior_window);
+            self.window.size = self.window.size.max(self.before.window);
             self.conserves = false;
         }
         if self.conserves {
@@ -335,8 +305,7 @@ impl Bbr {
     }
 
     fn save_window(&mut self) {
-        let kept = repairs(self.previous) || self.mode == Mode::ProbeRtt;
-        self.prior_window = if kept { self.prior_window.max(self.window.size) } else { self.window.size };
+        self.before.save(self.window.size, self.mode == Mode::ProbeRtt);
     }
 
     /// What the path holds, times `gain`; the initial window before a round-trip time was measured.
@@ -365,7 +334,7 @@ impl Bbr {
     }
 
     fn bits(&self) -> f64 {
-        self.pacing * 8.0 * f64::from(self.start.mss)
+        self.pacing.bits(&self.start)
     }
 }
 
@@ -384,7 +353,7 @@ impl CongestionController for Bbr {
 
     fn on_ack(&mut self, sample: &AckSample) {
         self.update_model(sample);
-        if !self.seen_rtt && !sample.srtt.is_zero() {
+        if self.pacing.awaits(sample.srtt) {
             self.initial_pacing(self.window.size, sample.srtt);
         }
         self.set_pacing(self.pacing_gain);
@@ -410,13 +379,10 @@ impl CongestionController for Bbr {
             // A loss changes no threshold.
             Event::Congestion(_) => self.save_window(),
             Event::TimedOut => {
-                self.previous = CongestionState::Loss;
-                self.full_bandwidth = 0.0;
+                self.before.state = CongestionState::Loss;
+                self.full_pipe.bandwidth = 0.0;
             }
-            Event::Undone => {
-                self.full_bandwidth = 0.0;
-                self.full_rounds = 0;
-            }
+            Event::Undone => self.full_pipe = FullPipe::default(),
             _ => (),
         }
     }
@@ -424,17 +390,6 @@ impl CongestionController for Bbr {
     fn pacing_rate(&self) -> Option<BitRate> {
         Some(bit_rate(self.bits()))
     }
-}
-
-/// Whether a retransmission is under way.
-pub(super) fn repairs(state: CongestionState) -> bool {
-    matches!(state, CongestionState::Recovery | CongestionState::Loss)
-}
-
-/// The rate of a sample with its time.
-pub(super) fn measured(sample: &AckSample) -> Option<(&RateSample, Duration)> {
-    let rate = sample.rate.as_ref()?;
-    Some((rate, rate.interval.filter(|interval| !interval.is_zero())?))
 }
 
 /// Segments acknowledged beyond what the bandwidth explains.

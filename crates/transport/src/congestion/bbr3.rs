@@ -11,8 +11,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Duration, Time};
 
-use self::model::Model;
-use super::bbr::{measured, repairs};
+use self::model::{Model, NO_BOUND};
+use super::bbr_both::{Before, FullPipe, MIN_WINDOW, Pacing, approach, measured, repairs};
 use super::{
     AckSample, Cause, CongestionController, CongestionState, Event, Kind, LostSegment, Needs, Start, Window, bit_rate,
 };
@@ -36,28 +36,15 @@ const DRAIN_ROUNDS: u64 = 3;
 /// DefaultCwndGain, and that of ProbeBW_UP.
 const WINDOW_GAIN: f64 = 2.0;
 const UP_WINDOW_GAIN: f64 = 2.25;
-/// The rate stays one percent below the estimate (PacingMarginPercent).
-const MARGIN: f64 = 0.99;
 /// LossThresh: the share of losses that probing may cause.
 const LOSS_THRESHOLD: f64 = 0.02;
-/// Beta: what a round trip with loss leaves at least.
-const BETA: f64 = 0.7;
-/// Headroom: the share of the safe volume that is left free.
-const HEADROOM: f64 = 0.15;
-/// MinPipeCwnd.
-const MIN_WINDOW: u32 = 4;
 /// StartupFullLossCnt.
 const FULL_LOSSES: u32 = 6;
-/// The path is full when the rate has grown by less than a quarter in each of three round trips.
-const FULL_GROWTH: f64 = 1.25;
-const FULL_ROUNDS: u32 = 3;
 /// ProbeRTTCwndGain, ProbeRTTDuration, ProbeRTTInterval and MinRTTFilterLen.
 const PROBE_RTT_GAIN: f64 = 0.5;
 const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
 const PROBE_RTT_INTERVAL: Duration = Duration::from_secs(5);
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
-/// A volume without bound.
-const NO_BOUND: u32 = u32::MAX;
 
 /// The states of the draft.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,23 +104,18 @@ pub struct Bbr3 {
     start: Start,
     pub(super) state: State,
     model: Model,
-    /// Segments per second.
-    pacing: f64,
-    /// Whether pacing was set from a measured round-trip time.
-    seen_rtt: bool,
+    pacing: Pacing,
     /// Whether the path was ever full, and whether it is in this acceleration (full_bw_reached, full_bw_now).
     full_reached: bool,
     full_now: bool,
-    full_bandwidth: f64,
-    full_rounds: u32,
+    full_pipe: FullPipe,
     drain_round: u64,
     /// Acknowledgments in this round trip that told of losses, and whether a whole round of the recovery has passed.
     loss_events: u32,
     recovery_round: Option<u64>,
     cycle: Cycle,
     idle_restart: bool,
-    previous: CongestionState,
-    prior_window: u32,
+    before: Before,
     probe_rtt: ProbeRtt,
     undo: Undo,
 }
@@ -190,12 +172,10 @@ impl Bbr3 {
             start,
             state: State::Startup,
             model: Model::new(),
-            pacing: 0.0,
-            seen_rtt: false,
+            pacing: Pacing::default(),
             full_reached: false,
             full_now: false,
-            full_bandwidth: 0.0,
-            full_rounds: 0,
+            full_pipe: FullPipe::default(),
             drain_round: 0,
             loss_events: 0,
             recovery_round: None,
@@ -214,8 +194,7 @@ impl Bbr3 {
                 precautionary: false,
             },
             idle_restart: false,
-            previous: CongestionState::Open,
-            prior_window: 0,
+            before: Before::new(),
             probe_rtt: ProbeRtt { least: None, at: None, expired: false, until: None, round_done: false },
             undo: Undo::default(),
         };
@@ -225,9 +204,7 @@ impl Bbr3 {
 
     /// InitPacingRate
     fn initial_pacing(&mut self, window: u32, srtt: Duration) {
-        let rtt = if srtt.is_zero() { Duration::from_millis(1) } else { srtt };
-        self.seen_rtt = !srtt.is_zero();
-        self.pacing = f64::from(window) / rtt.as_secs_f64() * STARTUP_GAIN;
+        self.pacing.begin(window, srtt, STARTUP_GAIN);
     }
 
     /// UpdateModelAndState
@@ -270,19 +247,13 @@ impl Bbr3 {
             return;
         }
         let bandwidth = f64::from(rate.delivered) / interval.as_secs_f64();
-        if bandwidth >= self.full_bandwidth * FULL_GROWTH {
-            self.look_for_full(bandwidth);
-            return;
-        }
-        self.full_rounds += 1;
-        self.full_now = self.full_rounds >= FULL_ROUNDS;
+        self.full_now = self.full_pipe.has_ended(bandwidth);
         self.full_reached |= self.full_now;
     }
 
     /// ResetFullBW, with `bandwidth` as the baseline.
     fn look_for_full(&mut self, bandwidth: f64) {
-        self.full_bandwidth = bandwidth;
-        self.full_rounds = 0;
+        self.full_pipe = FullPipe { bandwidth, rounds: 0 };
         self.full_now = false;
     }
 
@@ -315,22 +286,14 @@ impl Bbr3 {
 
     /// SetPacingRateWithGain
     fn set_pacing(&mut self, gain: f64) {
-        let rate = gain * self.model.bandwidth * MARGIN;
-        if self.full_reached || rate > self.pacing {
-            self.pacing = rate;
-        }
+        self.pacing.follow(self.model.bandwidth, gain, self.full_reached);
     }
 
     /// SetCwnd
     fn set_window(&mut self, sample: &AckSample) {
         let product = self.model.product(self.state.window_gain(), self.start.window);
         let most = self.quantize(product.saturating_add(self.model.extra_acked()));
-        if self.full_reached {
-            self.window.size = self.window.size.saturating_add(sample.delivered).min(most);
-        } else if self.window.size < most || sample.delivered_total < u64::from(self.start.window) {
-            self.window.grow(sample.delivered);
-        }
-        self.window.size = self.window.size.max(MIN_WINDOW);
+        approach(&mut self.window, sample, most, self.full_reached, &self.start);
         if self.state == State::ProbeRtt {
             self.window.size = self.window.size.min(self.probe_rtt_window());
         }
@@ -345,7 +308,7 @@ impl Bbr3 {
     /// QuantizationBudget: three times what the host hands out at once.
     fn quantize(&self, volume: u32) -> u32 {
         let mss = f64::from(self.start.mss.max(1));
-        let quantum = (self.pacing * 0.001).min(65_536.0 / mss).max(2.0);
+        let quantum = (self.pacing.rate * 0.001).min(65_536.0 / mss).max(2.0);
         let volume = volume.max((3.0 * quantum) as u32).max(MIN_WINDOW);
         volume.saturating_add(if self.state == State::Up { 2 } else { 0 })
     }
@@ -361,8 +324,7 @@ impl Bbr3 {
     }
 
     fn save_window(&mut self) {
-        let kept = repairs(self.previous) || self.state == State::ProbeRtt;
-        self.prior_window = if kept { self.prior_window.max(self.window.size) } else { self.window.size };
+        self.before.save(self.window.size, self.state == State::ProbeRtt);
     }
 
     /// SaveStateUponLoss
@@ -378,7 +340,7 @@ impl Bbr3 {
 
     /// HandleSpuriousLossDetection
     fn take_back(&mut self) {
-        self.window.size = self.window.size.max(self.prior_window);
+        self.window.size = self.window.size.max(self.before.window);
         self.model.loss_in_round = false;
         self.look_for_full(0.0);
         let undo = std::mem::take(&mut self.undo);
@@ -442,13 +404,13 @@ impl CongestionController for Bbr3 {
     }
 
     fn on_ack(&mut self, sample: &AckSample) {
-        if repairs(self.previous) && !repairs(sample.state) {
-            self.window.size = self.window.size.max(self.prior_window);
+        if repairs(self.before.state) && !repairs(sample.state) {
+            self.window.size = self.window.size.max(self.before.window);
         }
-        self.previous = sample.state;
+        self.before.state = sample.state;
         self.cycle.now = sample.now;
         self.update(sample);
-        if !self.seen_rtt && !sample.srtt.is_zero() {
+        if self.pacing.awaits(sample.srtt) {
             self.initial_pacing(self.window.size, sample.srtt);
         }
         self.set_pacing(self.state.pacing_gain());
@@ -468,14 +430,14 @@ impl CongestionController for Bbr3 {
             Event::Lost(lost) => self.on_lost(&lost),
             // A loss changes no threshold.
             Event::Congestion(congestion) if congestion.cause != Cause::Mark => self.save_for_undo(),
-            Event::TimedOut => self.previous = CongestionState::Loss,
+            Event::TimedOut => self.before.state = CongestionState::Loss,
             Event::Undone => self.take_back(),
             _ => (),
         }
     }
 
     fn pacing_rate(&self) -> Option<BitRate> {
-        Some(bit_rate(self.pacing * 8.0 * f64::from(self.start.mss)))
+        Some(bit_rate(self.pacing.bits(&self.start)))
     }
 }
 

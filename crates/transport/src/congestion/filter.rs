@@ -51,7 +51,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_filter_holds_the_largest_of_the_last_rounds(steps in prop::collection::vec((0..7u64, 0.0..100.0), 1..200)) {
+        fn the_filter_holds_the_largest_of_the_last_rounds(
+            steps in prop::collection::vec((0..7u64, 0.0..100.0), 1..200),
+        ) {
             let mut filter = MaxFilter::<5>::new();
             let (mut round, mut seen) = (0, Vec::new());
             for (step, value) in steps {

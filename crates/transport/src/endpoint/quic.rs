@@ -37,7 +37,7 @@ impl Kind for QuicConfig {
     }
 
     fn check_registered(&self, controllers: &[String]) -> Result<(), FieldError> {
-        self.congestion.entry().check_registered(controllers).map_err(|error| error.within("congestion"))
+        self.congestion.check_registered(controllers)
     }
 
     #[cfg(not(target_family = "wasm"))]
@@ -82,9 +82,8 @@ mod end {
         }
 
         fn supplied(&self, find: &mut FindControl<'_>) -> Result<Option<Arc<dyn Transport>>, FieldError> {
-            let mut config = self.settings.config.clone();
-            config.congestion.entry_mut().supply(find).map_err(|error| error.within("congestion"))?;
-            Ok(Some(build(config)))
+            let congestion = self.settings.config.congestion.supplied(find)?;
+            Ok(Some(build(QuicConfig { congestion, ..self.settings.config.clone() })))
         }
 
         fn payload_bytes(&self) -> u32 {

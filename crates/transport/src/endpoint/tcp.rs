@@ -32,7 +32,7 @@ impl Kind for TcpConfig {
     }
 
     fn check_registered(&self, controllers: &[String]) -> Result<(), FieldError> {
-        self.congestion.entry().check_registered(controllers).map_err(|error| error.within("congestion"))
+        self.congestion.check_registered(controllers)
     }
 
     fn build(&self, default_packet: u32) -> Arc<dyn Transport> {
@@ -53,8 +53,7 @@ impl Transport for Tcp {
     }
 
     fn supplied(&self, find: &mut FindControl<'_>) -> Result<Option<Arc<dyn Transport>>, FieldError> {
-        let mut congestion = self.settings.congestion.clone();
-        congestion.entry_mut().supply(find).map_err(|error| error.within("congestion"))?;
+        let congestion = self.settings.congestion.supplied(find)?;
         Ok(Some(Arc::new(Tcp { settings: Arc::new(Settings { congestion, ..Settings::clone(&self.settings) }) })))
     }
 

@@ -38,6 +38,7 @@ pub struct Ended {
     pub by_peer: bool,
 }
 
+#[cfg(not(target_family = "wasm"))]
 impl Lifetime {
     /// A connection ends; `is_cut_off`: the application was not done.
     pub(super) fn end(&mut self, ended: Ended, is_cut_off: bool) {
@@ -78,6 +79,7 @@ pub struct Resume {
     pub(super) from: BTreeMap<u64, u64>,
 }
 
+#[cfg(not(target_family = "wasm"))]
 impl Resume {
     /// The stream that `id` stands for in this connection. One that the server opens is the first.
     pub(super) fn stream(&self, id: u64) -> u64 {

@@ -1,8 +1,8 @@
-//! The receive half: reassembly, acknowledgments, SACK and D-SACK blocks (RFC 2018, RFC 2883), the echo of congestion marks (RFC
-//! 3168) and of timestamps (RFC 7323).
+//! The receive half: reassembly, acknowledgments, SACK and D-SACK blocks (RFC 2018, RFC 2883), the echo of congestion
+//! marks (RFC 3168) and of timestamps (RFC 7323).
 //!
-//! Unless it is told otherwise the application reads at once, so that the window offered is the whole buffer. Linux also thins out
-//! duplicate acknowledgments that come within a millisecond; this does not.
+//! Unless it is told otherwise the application reads at once, so that the window offered is the whole buffer. Linux
+//! also thins out duplicate acknowledgments that come within a millisecond; this does not.
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,7 @@ pub(super) struct Receiver {
     recent: Option<Box<SackBlocks>>,
     /// Offset of the FIN, once seen.
     fin: Option<u64>,
-    /// The receive buffer, which bits of its size the window's scale can tell, and the right edge of the window offered.
+    /// The receive buffer, which bits of its size the window's scale can tell, and the right edge offered.
     buffer: u64,
     scale: u64,
     edge: u64,
@@ -117,8 +117,8 @@ impl Receiver {
         }
     }
 
-    /// The peer's SYN arrived, with a timestamp if both sides use them. The window is given in bytes and in the unit that its scale
-    /// can tell, a power of two.
+    /// The peer's SYN arrived, with a timestamp if both sides use them. The window is given in bytes and in the unit
+    /// that its scale can tell, a power of two.
     pub(super) fn open(&mut self, now: Time, (buffer, unit): (u64, u64), timestamp: Option<u32>, ecn: bool) {
         (self.next, self.acked) = (1, 1); // the next segment sent says so
         (self.buffer, self.scale) = (buffer, !(unit - 1));
@@ -133,7 +133,7 @@ impl Receiver {
         (self.next, self.acked) = (0, 0);
     }
 
-    /// The handshake is over, with this retransmission time-out: after a pause as long the peer's window may have started over.
+    /// The handshake is over. After a pause of this retransmission time-out the peer's window may have started over.
     pub(super) fn establish(&mut self, rto: Duration, rtt: Option<Duration>) {
         (self.long_pause, self.rtt) = (rto, rtt);
     }
@@ -159,8 +159,8 @@ impl Receiver {
         self.read.get_or_insert(self.delivered());
     }
 
-    /// The application reads up to `bytes`; how many it got. A window that at least doubles is told at once, and so is what a delayed
-    /// acknowledgment holds back beyond a segment.
+    /// The application reads up to `bytes`; how many it got. A window that at least doubles is told at once, and so is
+    /// what a delayed acknowledgment holds back beyond a segment.
     pub(super) fn read(&mut self, bytes: u64) -> u64 {
         let (got, before) = (bytes.min(self.readable()), self.window());
         let Some(read) = &mut self.read else { return 0 };
@@ -239,8 +239,8 @@ impl Receiver {
     }
 
     /// The tests of RFC 9293 section 3.10.7.4 and RFC 7323 section 5.3 (PAWS) on a segment. An unacceptable one is not
-    /// looked at further but acknowledged, unless it is a bare acknowledgment that was overtaken. Offsets do not wrap, so bare
-    /// acknowledgments need no PAWS: an old one does no harm.
+    /// looked at further but acknowledged, unless it is a bare acknowledgment that was overtaken. Offsets do not wrap,
+    /// so bare acknowledgments need no PAWS: an old one does no harm.
     pub(super) fn accepts(&mut self, now: Time, segment: &Segment) -> bool {
         if let (Some((value, _)), Some((recent, at))) = (segment.timestamps, self.ts_recent)
             && segment.end() > segment.seq
@@ -277,8 +277,8 @@ impl Receiver {
         }
     }
 
-    /// Whether a segment without other flags than ACK and PSH is the one expected next, and nothing is missing or in doubt: its
-    /// timestamp is no older than the last, its data lie in the window and carry no congestion mark, and the application reads at once.
+    /// Whether a segment with no flags but ACK and PSH is the next one, and nothing is missing or in doubt: its
+    /// timestamp is no older than the last, its data lie unmarked in the window, and the application reads at once.
     #[inline]
     pub(super) fn expects(&self, segment: &Segment) -> bool {
         let in_order = match (segment.timestamps, self.ts_recent) {
@@ -446,7 +446,7 @@ impl Receiver {
         self.patience = self.delayed_ack.unwrap_or_default();
     }
 
-    /// The application sent data: soon after some arrived, it answers them, and quick acknowledgments end (as in Linux).
+    /// The application sent data: soon after some arrived it answers them, and quick acknowledgments end (Linux).
     #[inline]
     pub(super) fn on_data_sent(&mut self, now: Time) {
         if let Some(last) = self.last_arrival

@@ -2,10 +2,16 @@
 
 use units::{Duration, Time};
 
-use super::super::bbr::measured;
+use super::super::bbr_both::{MIN_WINDOW, measured};
 use super::super::filter::MaxFilter;
 use super::super::{AckSample, RateSample};
-use super::{BETA, HEADROOM, MIN_WINDOW, NO_BOUND};
+
+/// Beta: what a round trip with loss leaves at least.
+pub(super) const BETA: f64 = 0.7;
+/// Headroom: the share of the safe volume that is left free.
+const HEADROOM: f64 = 0.15;
+/// A volume without bound.
+pub(super) const NO_BOUND: u32 = u32::MAX;
 
 /// Bandwidths are in segments per second, volumes in segments.
 #[derive(Clone, Debug)]

@@ -3,12 +3,10 @@
 use units::{Duration, Time};
 
 use super::super::AckSample;
-use super::super::bbr::measured;
+use super::super::bbr_both::{MIN_WINDOW, measured};
 use super::super::filter::fraction;
-use super::{
-    BETA, Bbr3, Feedback, MIN_RTT_WINDOW, MIN_WINDOW, NO_BOUND, PROBE_RTT_GAIN, PROBE_RTT_INTERVAL, PROBE_RTT_TIME,
-    State, too_high,
-};
+use super::model::{BETA, NO_BOUND};
+use super::{Bbr3, Feedback, MIN_RTT_WINDOW, PROBE_RTT_GAIN, PROBE_RTT_INTERVAL, PROBE_RTT_TIME, State, too_high};
 
 /// The bound under the time scale on which Reno would probe.
 const RENO_ROUNDS: u32 = 63;
@@ -218,7 +216,7 @@ impl Bbr3 {
             return;
         }
         self.probe_rtt.at = Some(now);
-        self.window.size = self.window.size.max(self.prior_window);
+        self.window.size = self.window.size.max(self.before.window);
         self.model.forget_short_term();
         if self.full_reached {
             self.start_down(now);

@@ -15,7 +15,10 @@ use crate::profile::Profile;
 
 /// The table of profiles: one line for each option, with its value in each of [`Profile::ALL`].
 macro_rules! options {
-    ($($(#[doc = $doc:literal])* $(#[schemars $range:tt])? $name:ident: $type:ty = [$classic:expr, $fack:expr, $ns2:expr, $linux:expr $(,)?];)+) => {
+    ($(
+        $(#[doc = $doc:literal])* $(#[schemars $range:tt])?
+        $name:ident: $type:ty = [$classic:expr, $fack:expr, $ns2:expr, $linux:expr $(,)?];
+    )+) => {
         /// TCP: a bulk or interactive stream with retransmission and congestion control.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields, default)]

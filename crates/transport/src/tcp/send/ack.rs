@@ -2,65 +2,15 @@
 
 use units::{Duration, Time};
 
-use super::recovery::Rexmit;
+use super::episode::Rexmit;
+use super::news::{Before, News};
 use super::slot::{LOST, SACKED, Slot};
-use super::{Ack, Sender, TimerKind, is_before, timestamp};
+use super::{Ack, Sender, TimerKind, echo_age, is_before, timestamp};
 use crate::congestion::{AckSample, Event, RateSample};
 use crate::state::CongestionState;
 use crate::tcp::SackBlocks;
-use crate::tcp::accecn::Marks;
 use crate::tcp::config::RtoRestart;
 use crate::tcp::info::Counters;
-
-/// What an acknowledgment newly says.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct News {
-    /// The cumulative acknowledgment advanced, by so many segments and bytes.
-    pub advanced: bool,
-    pub acked: u32,
-    /// It carries data or a new window: then it is no duplicate.
-    pub data: bool,
-    pub window_update: bool,
-    /// It echoes a congestion mark.
-    pub ece: bool,
-    /// Marks that accurate feedback newly tells of.
-    pub marks: Marks,
-    /// A block told of data not known to have arrived.
-    pub sacked: bool,
-    /// It reports a duplicate; of a tail loss probe.
-    pub duplicate: bool,
-    pub probe_duplicate: bool,
-    /// Data that were sent again were acknowledged cumulatively.
-    pub resent_acked: bool,
-    /// Data sent before the last reduction and never again were acknowledged.
-    pub original_acked: bool,
-    /// A retransmission was lost.
-    pub resent_lost: bool,
-    /// The timer is to start anew.
-    pub set_timer: bool,
-    /// The timestamp that it echoes.
-    pub echo: u32,
-    /// When the first and the last of the segments sent only once that it acknowledges left: cumulatively and by
-    /// blocks.
-    acked_sent: Option<(Time, Time)>,
-    sacked_sent: Option<(Time, Time)>,
-    /// The round-trip time of the newest segment that it tells of.
-    rtt: Option<Duration>,
-    /// The lowest offset that came late.
-    late: Option<u64>,
-}
-
-impl News {
-    /// Whether it shows data, a window or progress: otherwise it may be a duplicate acknowledgment (RFC 5681 section
-    /// 2).
-    fn is_no_duplicate(&self) -> bool {
-        self.data || self.window_update || self.acked > 0
-    }
-
-    fn is_late(&mut self, seq: u64) {
-        self.late = Some(self.late.map_or(seq, |late| late.min(seq)));
-    }
-}
 
 fn extend(times: &mut Option<(Time, Time)>, sent_at: Time) {
     *times = Some((times.map_or(sent_at, |times| times.0), sent_at));
@@ -435,46 +385,58 @@ impl Sender {
     /// Tells the controller, and moves the window by its rules or those of a reduction.
     #[inline]
     fn control(&mut self, now: Time, before: &Before, news: &News) {
-        let delivered = (self.totals.delivered - before.delivered) as u32;
-        let lost = (self.board.lost_total() - before.lost) as u32;
-        let rate = self.rate_sample(now, delivered);
-        if delivered == 0 && news.acked == 0 && lost == 0 && !news.ece && news.marks.packets == 0 {
-            return;
-        }
         let reducing = self.recovery.in_reduction();
         let reordered = self.reordering.has_grown();
         let sample = AckSample {
+            may_grow: !reducing && (news.acked > 0 || reordered && news.sacked),
+            window_limited: self.usage.is_window_limited(self.control.window()),
+            ece: news.ece,
+            marked: news.marks.packets,
+            marked_bytes: news.marks.bytes,
+            ..self.sample(now, before, news.acked, news.rtt)
+        };
+        if !sample.has_news() {
+            return;
+        }
+        self.control.acknowledge(&sample);
+        if reducing && !self.control.drives() {
+            self.reduce(sample.delivered, sample.lost, news.advanced);
+        }
+    }
+
+    /// What the board, the totals and the clock tell a controller of an acknowledgment without marks, during which the
+    /// window does not grow.
+    #[inline]
+    pub(super) fn sample(&mut self, now: Time, before: &Before, acked: u32, rtt: Option<Duration>) -> AckSample {
+        let delivered = (self.totals.delivered - before.delivered) as u32;
+        AckSample {
             now,
-            acked: news.acked,
+            acked,
             delivered,
-            lost,
+            lost: (self.board.lost_total() - before.lost) as u32,
             delivered_total: self.totals.delivered,
             lost_total: self.board.lost_total(),
             in_flight_before: before.in_flight,
             in_flight: self.board.in_flight(),
             una: self.board.una(),
             nxt: self.board.nxt(),
-            rtt: news.rtt,
+            rtt,
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min(),
-            rate,
-            may_grow: !reducing && (news.acked > 0 || reordered && news.sacked),
-            window_limited: self.usage.is_window_limited(self.control.window()),
+            rate: self.rate_sample(now, delivered),
+            may_grow: false,
+            window_limited: false,
             state: self.recovery.state,
-            ece: news.ece,
-            marked: news.marks.packets,
-            marked_bytes: news.marks.bytes,
+            ece: false,
+            marked: 0,
+            marked_bytes: 0,
             paced: self.is_paced(),
             mss: self.agreed.mss as u32,
-        };
-        self.control.acknowledge(&sample);
-        if reducing && !self.control.drives() {
-            self.reduce(delivered, lost, news.advanced);
         }
     }
 
     #[inline]
-    pub(super) fn rate_sample(&mut self, now: Time, delivered: u32) -> Option<RateSample> {
+    fn rate_sample(&mut self, now: Time, delivered: u32) -> Option<RateSample> {
         self.rack.forget_prior();
         let sampler = self.sampler.as_mut()?;
         sampler.sample(now, self.totals.delivered, self.board.lost_total(), delivered > 0, self.rtt.min())
@@ -492,20 +454,4 @@ impl Sender {
             self.control.tell(now, &Event::Lost(lost));
         }
     }
-}
-
-/// The state before an acknowledgment.
-pub(super) struct Before {
-    pub una: u64,
-    out: u32,
-    pub in_flight: u32,
-    pub delivered: u64,
-    pub lost: u64,
-    /// Offset after the highest byte known to have arrived.
-    forward: u64,
-}
-
-/// How long ago a timestamp that is echoed was sent, at least the clock's tick.
-pub(in crate::tcp) fn echo_age(now: Time, echo: u32) -> Option<Duration> {
-    (echo != 0).then(|| Duration::from_millis(u64::from(timestamp(now).wrapping_sub(echo)).max(1)))
 }

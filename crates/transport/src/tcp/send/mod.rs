@@ -2,17 +2,21 @@
 //!
 //! The rules are those of Linux 6.18 in our words, each behind its switch of the profile; with all switches off what is
 //! left is RFC 5681, RFC 6582, RFC 6675 and RFC 6298. Each file owns one thing: the stream of the application, the
-//! window of the peer, the scoreboard, the congestion controller, timers, what an undo needs. [`Sender`] holds them and
-//! lets them act on one another: `transmit` sends, `ack` reads what an acknowledgment says, `recovery` draws the
-//! conclusions, `reduction` moves the window, `timers` waits.
+//! window of the peer, the scoreboard, the congestion controller, timers, what an undo needs. These know nothing of the
+//! [`Sender`], which holds them. Others let them act on one another: `transmit` sends, `ack` reads what an
+//! acknowledgment says, `recovery` draws the conclusions, `reduction` moves the window, `timers` waits.
 
 mod ack;
 mod check;
 mod control;
+mod episode;
+mod gap;
 mod group;
+mod news;
 mod ns2;
 mod ns2_rtt;
 mod ns2_told;
+mod outgoing;
 mod pacing;
 mod peer;
 mod prr;
@@ -27,7 +31,9 @@ mod scoreboard;
 mod sending;
 mod slot;
 mod stream;
+mod timer;
 mod timers;
+mod timestamp;
 mod transmit;
 mod undo;
 mod usage;
@@ -44,22 +50,22 @@ use super::info::{Counters, Info};
 use super::option::AccEcnOption;
 use super::segment::{SackBlocks, is_before};
 use crate::congestion::{Event, Window};
-pub(super) use ack::echo_age;
 use control::Control;
+use episode::{Recovery, TailProbe};
+use gap::Pacing;
 use group::Group;
-use ns2::Ns2;
-use pacing::Pacing;
+use ns2_told::Ns2;
+pub(super) use outgoing::Outgoing;
 use peer::PeerWindow;
 use prr::Prr;
 use rack::Rack;
 use rate::RateSampler;
-use recovery::{Recovery, TailProbe};
 use reordering::Reordering;
 pub(super) use rtt::Rtt;
 use scoreboard::{Order, Scoreboard};
 use stream::Stream;
-use timers::{Timer, TimerKind};
-pub(super) use transmit::Outgoing;
+use timer::{Timer, TimerKind};
+pub(super) use timestamp::{echo_age, timestamp};
 use undo::Undo;
 use usage::Usage;
 use wait::Wait;
@@ -464,10 +470,4 @@ fn order(settings: &Settings, control: &Control) -> Order {
         (false, true) => Order::Resent,
         (false, false) => Order::Unknown,
     }
-}
-
-/// TSval: milliseconds, as RFC 7323 section 5.4 allows, from 1 on since 0 echoes nothing.
-#[inline]
-pub(super) fn timestamp(now: Time) -> u32 {
-    (now.as_nanos() / 1_000_000 + 1) as u32
 }

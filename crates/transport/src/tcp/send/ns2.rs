@@ -14,33 +14,15 @@ use std::ops::Range;
 
 use units::{Duration, Time};
 
-use super::ack::{Before, echo_age};
-use super::ns2_told::{Arrived, Copies};
-use super::recovery::Rexmit;
+use super::episode::Rexmit;
+use super::news::Before;
+use super::ns2_told::Ns2;
 use super::slot::{LOST, RESENT, SACKED};
-use super::{Ack, Sender};
+use super::{Ack, Sender, echo_age};
 use crate::congestion::{AckSample, Cause, Event};
 use crate::state::CongestionState;
 use crate::tcp::config::{Dupthresh, RtoRestart};
 use crate::tcp::info::Counters;
-
-/// What recovery remembers.
-#[derive(Debug, Default)]
-pub(super) struct Ns2 {
-    /// In a reduction: what may be on its way whatever the window says.
-    ceiling: u32,
-    /// Number after the highest slot that a block told of since the last recovery.
-    forward: u64,
-    /// Number before which every slot has arrived or is taken for lost, since the last recovery.
-    judged: u64,
-    /// What blocks told of since the last recovery.
-    arrived: Arrived,
-    /// The retransmissions on their way, and the one that was answered last.
-    copies: Copies,
-    answered: u64,
-    /// The segment that is timed: the offset after it, and when it was sent.
-    timed: Option<(u64, Time)>,
-}
 
 /// What an acknowledgment newly says.
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,19 +38,6 @@ struct Told {
 
 /// The burst that the end of a recovery may send.
 const MOST_BURST: u32 = 3;
-
-impl Ns2 {
-    #[inline]
-    pub fn ceiling(&self) -> u32 {
-        self.ceiling
-    }
-
-    fn forget(&mut self) {
-        (self.forward, self.judged, self.answered, self.ceiling) = (0, 0, 0, 0);
-        self.arrived.clear();
-        self.copies.clear();
-    }
-}
 
 impl Sender {
     /// An acknowledgment, of nothing beyond SND.NXT.
@@ -288,37 +257,14 @@ impl Sender {
 
     /// Tells the controller, which opens the window outside of a recovery.
     fn control_as_ns2(&mut self, now: Time, before: &Before, told: &Told) {
-        let delivered = (self.totals.delivered - before.delivered) as u32;
-        let lost = (self.board.lost_total() - before.lost) as u32;
-        let rate = self.rate_sample(now, delivered);
-        if delivered == 0 && told.acked == 0 && lost == 0 {
-            return;
-        }
         let sample = AckSample {
-            now,
-            acked: told.acked,
-            delivered,
-            lost,
-            delivered_total: self.totals.delivered,
-            lost_total: self.board.lost_total(),
-            in_flight_before: before.in_flight,
-            in_flight: self.board.in_flight(),
-            una: self.board.una(),
-            nxt: self.board.nxt(),
-            rtt: told.rtt,
-            srtt: self.rtt.srtt(),
-            min_rtt: self.rtt.min(),
-            rate,
             may_grow: told.acked > 0 && self.recovery.state != CongestionState::Recovery,
             window_limited: before.in_flight >= self.control.window().size,
-            state: self.recovery.state,
-            ece: false,
-            marked: 0,
-            marked_bytes: 0,
-            paced: self.is_paced(),
-            mss: self.agreed.mss as u32,
+            ..self.sample(now, before, told.acked, told.rtt)
         };
-        self.control.acknowledge(&sample);
+        if sample.has_news() {
+            self.control.acknowledge(&sample);
+        }
     }
 
     /// A recovery ends when all is acknowledged that had been sent when it began, and begins with a loss.

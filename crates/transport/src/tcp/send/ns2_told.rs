@@ -1,8 +1,36 @@
-//! What blocks have told in a recovery of ns-2.35's kind: runs of slots that have arrived, and retransmissions on their
-//! way.
+//! What loss recovery by ns-2's rules remembers: what blocks told of, as runs of slots that have arrived, and
+//! retransmissions on their way.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+
+use units::Time;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Ns2 {
+    /// In a reduction: what may be on its way whatever the window says.
+    pub ceiling: u32,
+    /// Number after the highest slot that a block told of since the last recovery.
+    pub forward: u64,
+    /// Number before which every slot has arrived or is taken for lost, since the last recovery.
+    pub judged: u64,
+    /// What blocks told of since the last recovery.
+    pub arrived: Arrived,
+    /// The retransmissions on their way, and the one that was answered last.
+    pub copies: Copies,
+    pub answered: u64,
+    /// The segment that is timed: the offset after it, and when it was sent.
+    pub timed: Option<(u64, Time)>,
+}
+
+impl Ns2 {
+    pub fn forget(&mut self) {
+        (self.forward, self.judged, self.answered, self.ceiling) = (0, 0, 0, 0);
+        self.arrived.clear();
+        self.copies.clear();
+    }
+}
 
 /// Numbers of slots, as runs: each begins where its key says and ends before its value.
 #[derive(Debug, Default)]
@@ -81,11 +109,6 @@ impl Copies {
         Some(copy)
     }
 
-    /// Which retransmission that of slot `number` was; zero if none is on its way.
-    pub fn get(&self, number: u64) -> u64 {
-        self.of_slot.get(&number).copied().unwrap_or(0)
-    }
-
     /// Retransmissions and their slots, the oldest first.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
         self.in_order.iter().map(|(&copy, &number)| (copy, number))
@@ -134,7 +157,7 @@ mod tests {
             copies.send(number);
         }
         assert_eq!(copies.iter().collect::<Vec<_>>(), [(2, 5), (3, 7)]);
-        assert_eq!((copies.get(7), copies.get(6)), (3, 0));
+        assert_eq!(copies.remove(6), None);
         assert_eq!(copies.remove(7), Some(3));
         assert_eq!(copies.iter().collect::<Vec<_>>(), [(2, 5)]);
     }

@@ -2,101 +2,12 @@
 
 use units::Time;
 
-use super::ack::{Before, News};
+use super::episode::{Forced, Rexmit};
+use super::news::{Before, News};
 use super::slot::{LOST, RESENT, SACKED};
 use super::{Sender, TimerKind, is_before};
 use crate::state::CongestionState;
 use crate::tcp::info::Counters;
-
-/// The state of loss recovery.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Recovery {
-    pub state: CongestionState,
-    /// What was sent when the last reduction began: losses below it belong to that one.
-    pub high_seq: u64,
-    /// Whether the time-out under way may turn out to be spurious (RFC 5682).
-    pub frto: bool,
-    /// What the last acknowledgment allows.
-    pub rexmit: Rexmit,
-    /// What goes out next, whatever the window says.
-    pub forced: Forced,
-    /// The rescue retransmission of this recovery was used (RFC 6675 RescueRxt).
-    pub rescued: bool,
-    /// The acknowledgment at hand told of a lost retransmission.
-    pub lost_again: bool,
-    /// Fast recoveries entered.
-    pub count: u64,
-}
-
-/// What may be sent besides new data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rexmit {
-    /// No retransmission.
-    None,
-    /// What is lost.
-    Lost,
-    /// New data first, to find out whether a time-out was spurious (RFC 5682 step 2b).
-    New,
-}
-
-/// What goes out whatever the window says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Forced {
-    Nothing,
-    /// The oldest segment.
-    Head,
-    /// The first segment that is lost.
-    FirstLost,
-    /// A tail loss probe.
-    Tail,
-    /// A probe of the peer's window.
-    WindowProbe,
-    /// The segment sent last, a second time.
-    Copy,
-    /// New data, or the FIN.
-    New,
-}
-
-/// The tail loss probe under way: SND.NXT after it, and whether it was a retransmission.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct TailProbe {
-    pub high: Option<u64>,
-    pub retransmission: bool,
-}
-
-impl Recovery {
-    pub fn new() -> Recovery {
-        Recovery {
-            state: CongestionState::Open,
-            high_seq: 1,
-            frto: false,
-            rexmit: Rexmit::None,
-            forced: Forced::Nothing,
-            rescued: false,
-            lost_again: false,
-            count: 0,
-        }
-    }
-
-    /// What was lost before `high_seq` is repaired, as after a time-out.
-    pub fn await_loss(&mut self, high_seq: u64) {
-        self.state = CongestionState::Loss;
-        self.high_seq = high_seq;
-        self.rexmit = Rexmit::Lost;
-    }
-
-    /// Whether a reduction is under way, so that the controller does not open the window.
-    #[inline]
-    pub fn in_reduction(&self) -> bool {
-        matches!(self.state, CongestionState::Recovery | CongestionState::Cwr)
-    }
-
-    /// Whether losses are being repaired.
-    #[inline]
-    pub fn repairs(&self) -> bool {
-        matches!(self.state, CongestionState::Recovery | CongestionState::Loss)
-    }
-}
 
 impl Sender {
     /// Moves between the states after an acknowledgment that is not plain progress. `duplicates` are duplicate

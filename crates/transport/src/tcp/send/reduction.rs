@@ -3,9 +3,9 @@
 use units::Time;
 
 use super::Sender;
-use super::ack::News;
+use super::episode::Forced;
+use super::news::News;
 use super::prr::{Prr, Step};
-use super::recovery::Forced;
 use crate::congestion::{Cause, Congestion, Event, Window};
 use crate::state::CongestionState;
 

@@ -1,10 +1,10 @@
 //! What was sent and is not acknowledged: one slot for each segment, with what is thought of it.
 //!
-//! Segments are counted as Linux and ns-2 do: those on their way are the outstanding ones, without those known to have arrived
-//! and those taken for lost, and with the retransmissions that were not answered yet. Slots are numbered from the start of the
-//! connection, so that a number stays valid while the front of the queue is acknowledged; marks that move forward are such
-//! numbers. Every sum is kept up to date step by step, so that the cost of an acknowledgment does not grow with the window (with
-//! forward acknowledgment, with the retransmissions that turned out not to be needed).
+//! Segments are counted as Linux and ns-2 do: those on their way are the outstanding ones, without those known to have
+//! arrived and those taken for lost, and with the retransmissions that were not answered yet. Slots are numbered from
+//! the start of the connection, so that a number stays valid while the front of the queue is acknowledged; marks that
+//! move forward are such numbers. Every sum is kept up to date step by step, so that the cost of an acknowledgment does
+//! not grow with the window (with forward acknowledgment, with the retransmissions that turned out not to be needed).
 
 use std::collections::VecDeque;
 
@@ -264,8 +264,8 @@ impl Scoreboard {
         self.una = ack;
     }
 
-    /// Whether nothing is in doubt up to `ack`, at which at least one whole segment ends: none is lost or known to have arrived, and
-    /// none there was sent again.
+    /// Whether nothing is in doubt up to `ack`, at which at least one whole segment ends: none is lost or known to have
+    /// arrived, and none there was sent again.
     #[inline]
     pub fn is_plain_up_to(&self, ack: u64) -> bool {
         self.counts == Counts::default()
@@ -459,11 +459,11 @@ impl Scoreboard {
         self.known = None;
     }
 
-    /// RFC 6675 IsLost, by count: the lowest slot not looked at yet that has `dupthresh` SACKed segments above it, or with
-    /// `forward` the highest SACKed segment so many above it.
+    /// RFC 6675 IsLost, by count: the lowest slot not looked at yet that has `dupthresh` SACKed segments above it, or
+    /// with `forward` the highest SACKed segment so many above it.
     ///
-    /// A deliberate deviation: the RFC counts discontiguous sequences, or more than `dupthresh - 1` full segments' bytes; this
-    /// counts segments, as Linux does. They differ for several small segments in a row, which no bulk transfer sends.
+    /// A deliberate deviation: the RFC counts discontiguous sequences, or more than `dupthresh - 1` full segments'
+    /// bytes; this, as Linux, segments. They differ for small segments in a row, which no bulk transfer sends.
     pub fn next_counted_lost(&mut self, dupthresh: u32, forward: bool) -> Option<u64> {
         while self.above > 0 {
             let number = self.frontier;
@@ -554,7 +554,7 @@ impl Scoreboard {
         self.first..self.first + self.slots.len() as u64
     }
 
-    /// The slot sent longest ago of those whose order is kept and that have not left it: by arriving, or by being overtaken.
+    /// The slot sent longest ago of those whose order is kept and that have neither arrived nor been overtaken.
     #[inline]
     pub fn oldest_sent(&self) -> Option<u64> {
         if let Some(sending) = self.listed() {

@@ -4,52 +4,11 @@
 use units::{Duration, Time};
 
 use super::Sender;
-use super::recovery::{Forced, Rexmit};
+use super::episode::{Forced, Rexmit};
 use super::rtt::round_up;
+use super::timer::TimerKind;
 use crate::state::CongestionState;
 use crate::tcp::info::Counters;
-
-/// The timer that is armed.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Timer {
-    pub kind: TimerKind,
-    pub at: Time,
-    /// Retransmission time-outs in a row without an acknowledgment that advanced.
-    pub timeouts: u32,
-    /// Window probes in a row without an answer.
-    pub window_probes: u32,
-    /// A segment is to be cut to the window that there is: the persist timer overrides silly window avoidance.
-    pub cut: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TimerKind {
-    None,
-    Retransmission,
-    /// Tail loss probe.
-    Probe,
-    /// A segment that was overtaken is lost then.
-    Reordering,
-    Persist,
-}
-
-impl Default for Timer {
-    fn default() -> Timer {
-        Timer { kind: TimerKind::None, at: Time::MAX, timeouts: 0, window_probes: 0, cut: false }
-    }
-}
-
-impl Timer {
-    #[inline]
-    pub fn arm(&mut self, kind: TimerKind, at: Time) {
-        (self.kind, self.at) = (kind, at);
-    }
-
-    #[inline]
-    pub fn disarm(&mut self) {
-        (self.kind, self.at) = (TimerKind::None, Time::MAX);
-    }
-}
 
 /// The shortest time that Linux lets a probe or a reordered segment wait beyond what was computed.
 const SLACK: Duration = Duration::from_millis(2);

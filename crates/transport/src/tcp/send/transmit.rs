@@ -3,29 +3,12 @@
 use units::Time;
 
 use super::Sender;
-use super::recovery::{Forced, Rexmit};
+use super::episode::{Forced, Rexmit};
+use super::outgoing::Outgoing;
 use super::slot::{PUSH, SACKED, Slot};
-use super::timers::TimerKind;
+use super::timer::TimerKind;
 use crate::congestion::Event;
 use crate::state::CongestionState;
-
-/// What goes out next.
-pub(in crate::tcp) enum Outgoing {
-    Data {
-        seq: u64,
-        len: u32,
-        fin: bool,
-        transmission: u32,
-        /// It emptied the send queue when it was sent first, or ended a group.
-        push: bool,
-        /// It says that the window was reduced (RFC 3168).
-        cwr: bool,
-    },
-    /// A segment without data before the window, which the peer must answer.
-    Probe { seq: u64 },
-    /// A copy of what was sent last, with low priority.
-    Dummy { seq: u64, len: u32 },
-}
 
 /// Why a segment is sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +114,7 @@ impl Sender {
         } else {
             self.board.in_flight()
         };
-        on_their_way < self.control.window().size.max(self.ns2.as_ref().map_or(0, |ns2| ns2.ceiling()))
+        on_their_way < self.control.window().size.max(self.ns2.as_ref().map_or(0, |ns2| ns2.ceiling))
     }
 
     #[cold]

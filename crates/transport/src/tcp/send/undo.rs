@@ -2,7 +2,7 @@
 
 use units::Time;
 
-use super::timestamp;
+use super::timestamp::timestamp;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Undo {

@@ -1,0 +1,209 @@
+//! A last hop on which nothing happens to a packet but that it waits, is sent and arrives.
+//!
+//! One queue sends first in first out and drops only what finds it full; each packet is one burst, which meets no noise
+//! and is not answered; and the delay is constant. Then the burst of a packet begins when the transmitter has sent what
+//! came before, which is known when the packet comes: it is entered once, and no burst is simulated. Counters advance
+//! when bursts begin and arrive, so what is read of the last hop is the same. A handover ends it: from then on bursts
+//! are simulated.
+
+use channel::CLEAR;
+use units::Time;
+
+use super::fifo::{Fifo, Scheduled};
+use super::{Flight, LastHop};
+use crate::harq::Burst;
+use crate::harq::none::Uncoded;
+use crate::packet::{DropReason, Output, PacketRef};
+
+impl LastHop {
+    /// What is entered of an idle last hop, if it is one of those.
+    pub(super) fn enters_bursts(&self) -> Option<Fifo> {
+        let (limit, delay) = (self.scheduler.fifo_limit()?, self.propagation.constant()?);
+        let clear = self.harq.sends_uncoded() && self.channels.iter().all(|channel| channel.is_clear());
+        let waits = self.reordering.wants_numbers(); // a gap that a full queue made is waited for
+        (clear && !waits).then(|| Fifo::new(limit, delay))
+    }
+
+    /// As [`LastHop::handle_packet`].
+    pub(super) fn handle_fifo_packet(&mut self, now: Time, packet: PacketRef) {
+        self.work_fifo_until(now);
+        self.counters.offered_packets += 1;
+        self.counters.offered_bytes += u64::from(packet.size);
+        let time = self.tx_time(now, Uncoded::coded(&packet).bits);
+        let Some(fifo) = &mut self.fifo else { return };
+        if !fifo.limit.admits(fifo.waiting(), packet.size) {
+            return self.outputs.push_back(Output::Dropped(packet, DropReason::Overflow));
+        }
+        let start = fifo.free_at.max(now);
+        fifo.free_at = start + time;
+        fifo.waiting_bytes += u64::from(packet.size);
+        fifo.packets.push_back(Scheduled { start, end: fifo.free_at, packet });
+        fifo.begins_at = fifo.begins_at.min(start);
+        self.queued += 1;
+        self.counters.queue_packets_max = self.counters.queue_packets_max.max(self.queued);
+        if start == now {
+            self.begin_fifo_bursts(|start| start <= now);
+        }
+    }
+
+    /// Begins the bursts that begin by `now`; [`LastHop::poll_fifo`] hands out the packets that have arrived.
+    #[inline]
+    pub(super) fn work_fifo_until(&mut self, now: Time) {
+        let Some(fifo) = &mut self.fifo else { return };
+        fifo.reached = now;
+        if fifo.begins_at <= now {
+            self.begin_fifo_bursts(|start| start <= now);
+        }
+    }
+
+    /// The next packet that has arrived.
+    #[inline]
+    pub(super) fn poll_fifo(&mut self) -> Option<PacketRef> {
+        let packet = self.fifo.as_mut()?.pop_arrived()?;
+        self.harq.receive_clear(&packet);
+        Some(packet)
+    }
+
+    /// Counts the bursts that begin at times that are `due`.
+    fn begin_fifo_bursts(&mut self, due: impl Fn(Time) -> bool) {
+        let Some(fifo) = &mut self.fifo else { return };
+        fifo.begins_at = loop {
+            let Some(Scheduled { start, end, packet }) = fifo.packets.get(fifo.begun) else { break Time::MAX };
+            if !due(*start) {
+                break *start;
+            }
+            let coded = self.harq.start(*start, packet, 0, None);
+            self.free_at = *end;
+            self.counters.busy += end.since(*start);
+            self.counters.coded_bits += u64::from(coded.bits);
+            self.queued -= 1;
+            fifo.waiting_bytes -= u64::from(packet.size);
+            fifo.begun += 1;
+        };
+    }
+
+    /// From now on each burst is simulated. Those that begin at `now` have not begun.
+    #[cold]
+    pub(super) fn simulate_bursts(&mut self, now: Time) {
+        self.begin_fifo_bursts(|start| start < now);
+        let Some(Fifo { delay, packets, begun, .. }) = self.fifo.take() else { return };
+        for (place, Scheduled { end, packet, .. }) in packets.into_iter().enumerate() {
+            if place < begun {
+                let burst = Burst { coded: Uncoded::coded(&packet), sequence: self.number(packet.flow), packet };
+                self.bursts.append(end + delay, Flight { snr: CLEAR, burst, missed: false });
+            } else {
+                self.scheduler.enqueue(now, packet).expect("a packet that waited fits in the queue");
+            }
+        }
+        self.looks_at = if self.queued > 0 { self.free_at } else { Time::MAX };
+        self.next = self.next_event();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::buffer::Limit;
+    use crate::estimate::{EstimateConfig, Estimates};
+    use crate::queue::Queue;
+    use crate::reordering::{Reordering, ReorderingConfig};
+    use crate::scheduler::droptail::DropTail;
+    use crate::{LastHopReport, Propagation, Transfer};
+    use channel::{Channel, ChannelConfig};
+    use proptest::prelude::*;
+    use rand::{Rng, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use units::{BitRate, Duration, Ecn};
+
+    fn rng() -> Box<dyn Rng + Send> {
+        Box::new(Xoshiro256PlusPlus::seed_from_u64(1))
+    }
+
+    fn hop(limit: Limit) -> LastHop {
+        let model =
+            ChannelConfig::Clear(channel::Clear::default()).entry().load(&mut units::MemoryFiles::new(), None).unwrap();
+        let channels: Vec<Box<dyn Channel>> = (0..3).map(|user| model.build(user, &mut |_| rng())).collect();
+        let (reordering, estimates) = (ReorderingConfig::default(), EstimateConfig::default());
+        LastHop::from_parts(
+            BitRate::from_bps(1_000_000),
+            Propagation::fixed(Duration::from_millis(7)),
+            Box::new(DropTail::new(Queue::new(limit, None))),
+            Box::new(Uncoded::new(rng())),
+            Reordering::new(reordering, 3),
+            Estimates::new(&estimates, 3),
+            channels,
+        )
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Packet { user: u32, size: u32 },
+        Late,
+        HandOver(Transfer),
+        Halt,
+        Resume,
+    }
+
+    /// What is read of a last hop while it works through steps, each some microseconds after the one before; late ones
+    /// leave its wake-ups out.
+    fn course(hop: &mut LastHop, steps: &[(u64, Step)]) -> (Vec<(Time, Output)>, Vec<String>, LastHopReport) {
+        let (mut now, mut left, mut read) = (Time::ZERO, Vec::new(), Vec::new());
+        for (id, &(gap, step)) in (0..).zip(steps) {
+            let then = now + Duration::from_micros(gap);
+            while !matches!(step, Step::Late)
+                && let Some(at) = hop.poll_timeout().filter(|&at| at <= then)
+            {
+                now = at;
+                hop.handle_timeout(now);
+                left.extend(std::iter::from_fn(|| hop.poll_output()).map(|output| (now, output)));
+            }
+            now = then;
+            match step {
+                Step::Packet { user, size } => {
+                    let packet = PacketRef { id, flow: user, user, class: 0, size, ecn: Ecn::NotEct };
+                    hop.handle_packet(now, packet);
+                }
+                Step::Late => hop.handle_timeout(now),
+                Step::HandOver(transfer) => hop.hand_over(now, now + Duration::from_millis(3), transfer),
+                Step::Halt => hop.halt(now),
+                Step::Resume => hop.resume(now),
+            }
+            left.extend(std::iter::from_fn(|| hop.poll_output()).map(|output| (now, output)));
+            let times = (hop.poll_timeout(), hop.next_step(), hop.sending_until());
+            read.push(format!("{times:?} {:?} {} {}", hop.queue(), hop.coded_bits(), hop.in_flight()));
+        }
+        (left, read, hop.report(now.since(Time::ZERO)))
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<(u64, Step)>> {
+        let transfer = prop_oneof![
+            Just(Transfer::Keep),
+            Just(Transfer::Lose),
+            Just(Transfer::Forward { delay: Duration::from_millis(2) })
+        ];
+        let step = prop_oneof![
+            20 => (0u32..3, 40u32..1500).prop_map(|(user, size)| Step::Packet { user, size }),
+            4 => Just(Step::Late),
+            1 => transfer.prop_map(Step::HandOver),
+            1 => Just(Step::Halt),
+            1 => Just(Step::Resume),
+        ];
+        // Often at the instant at which a burst ends or arrives: 1,000 bits take a millisecond.
+        let gap = prop_oneof![0u64..20_000, (0u64..20).prop_map(|millis| millis * 1000), Just(0)];
+        prop::collection::vec((gap, step), 1..120)
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_shows_whether_bursts_are_simulated(
+            steps in steps(),
+            limit in prop_oneof![(1u32..8).prop_map(Limit::Packets), (1u64..6000).prop_map(Limit::Bytes)],
+        ) {
+            let (mut entered, mut simulated) = (hop(limit), hop(limit));
+            prop_assert!(entered.fifo.is_some());
+            simulated.simulate_bursts(Time::ZERO);
+            prop_assert!(simulated.fifo.is_none());
+            prop_assert_eq!(course(&mut entered, &steps), course(&mut simulated, &steps));
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! What a handover changes, and the pause of the transmitter that it makes.
+
+use units::{Duration, Time};
+
+/// The effect of a handover on waiting packets, on the state of the reliability scheme, and on bursts and feedback in
+/// flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transfer {
+    /// Nothing is lost: bursts and feedback in flight arrive, and the new satellite has the state of the old one.
+    Keep,
+    /// The old satellite forwards waiting packets and the state of its scheme. Bursts in flight to the users are not
+    /// received; feedback reaches the old satellite and is forwarded.
+    Forward {
+        /// The delay from the old satellite to the new one.
+        delay: Duration,
+    },
+    /// All is lost: waiting packets, bursts and feedback in flight, and every packet that was begun and is not decoded.
+    Lose,
+}
+
+/// A time in which the transmitter may not send although it is free.
+#[derive(Debug, Default)]
+pub(super) struct Pause {
+    /// When the last burst before the pause ends.
+    pub(super) sent_until: Time,
+    /// When the serving satellite begins to serve.
+    pub(super) until: Time,
+    /// Whether no satellite serves.
+    pub(super) halted: bool,
+}

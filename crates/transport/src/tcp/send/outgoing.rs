@@ -1,0 +1,19 @@
+//! What the send half hands out.
+
+/// What goes out next.
+pub(in crate::tcp) enum Outgoing {
+    Data {
+        seq: u64,
+        len: u32,
+        fin: bool,
+        transmission: u32,
+        /// It emptied the send queue when it was sent first, or ended a group.
+        push: bool,
+        /// It says that the window was reduced (RFC 3168).
+        cwr: bool,
+    },
+    /// A segment without data before the window, which the peer must answer.
+    Probe { seq: u64 },
+    /// A copy of what was sent last, with low priority.
+    Dummy { seq: u64, len: u32 },
+}
