@@ -2,7 +2,8 @@
 //! 3168) and of timestamps (RFC 7323).
 //!
 //! Unless it is told otherwise the application reads at once, so that the window offered is the whole buffer. Linux also thins out
-//! duplicate acknowledgments that come within a millisecond; this does not.
+//! duplicate acknowledgments that come within a millisecond, and acknowledges each segment while its window grows from 64 KiB on
+//! (`tcp_grow_window`); this does neither.
 
 use std::collections::VecDeque;
 
