@@ -4,9 +4,9 @@
 //!
 //! The n-th data packet (of 1000 bytes and more) is lost if splitmix64(seed + n * 0x9E3779B97F4A7C15) < p * 2^64, so
 //! that any tool can replay the same losses. The bottleneck has a drop-tail queue of a bandwidth-delay product. Where
-//! the receiver is a kernel's (with `quick_acks`), the application reads after all that arrived at an instant: it has to
-//! be woken. Prints one line of CSV: goodput in Mbit/s over the whole time and after 5 s, retransmissions, random losses,
-//! queue drops, spurious retransmissions, mean SRTT in ms.
+//! the receiver is a kernel's (with `quick_acks`), the application reads after all that arrived at an instant: it has
+//! to be woken. Prints one line of CSV: goodput in Mbit/s over the whole time and after 5 s, retransmissions, random
+//! losses, queue drops, spurious retransmissions, mean SRTT in ms.
 
 use std::collections::{BTreeMap, VecDeque};
 
