@@ -39,7 +39,7 @@ BEGIN = "<!-- tables, written by `make cross-validation` -->"
 END = "<!-- end of the tables -->"
 
 # What is known to be off, as bottleneck, controller, RTT in ms and loss in %: told on the page.
-OPEN = {("none", "cubic", 80, 3.0), ("none", "reno", 200, 3.0), ("none", "cubic", 200, 3.0)}
+OPEN = {("none", "cubic", 200, 3.0)}
 
 SECONDS = 30
 # The profile as ns2_goodput.tcl sets ns-2.

@@ -1,5 +1,6 @@
 //! `packetdrill [--strict] FILE…`: runs scripts in virtual time.
 //! `packetdrill --kernel-trace [--known FILE] FILE…`: replays recordings of a kernel.
+//! `packetdrill --closed-loop [--known FILE] FILE…`: runs both ends of ours over the paths of recordings.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ packetdrill runs packetdrill scripts against the transport in virtual time, or r
 
     packetdrill [--strict] [-D NAME=VALUE]… [--OPTION=VALUE]… FILE…
     packetdrill --kernel-trace [--known LIST] [--all] [--exact] FILE…
+    packetdrill --closed-loop [--known LIST] [--all] FILE…
 
 A FILE may be a folder: all scripts (*.pkt) or recordings (*.jsonl.gz, *.jsonl) in it are taken, sorted.
 
@@ -19,8 +21,9 @@ A FILE may be a folder: all scripts (*.pkt) or recordings (*.jsonl.gz, *.jsonl) 
     -D NAME=VALUE    put VALUE in the place of NAME
     --OPTION=VALUE   an option of scripts, such as tolerance_usecs or mss; goes before those of a file
     --kernel-trace   the files are recordings
+    --closed-loop    the files are recordings, of which only the delays and losses of data segments are taken
     --known LIST     a TOML list of recordings whose difference is known, with its cause
-    --all            show every difference up to the first of the segments
+    --all            show every difference up to the first of the segments; of a closed loop both courses
     --exact          compare all recordings as exactly as those of reno
 
 Each file gets a line `FILE: PASS`, `FILE: FAIL reason`, `FILE: SKIP construct` or `FILE: KNOWN cause`; the exit status
@@ -31,6 +34,7 @@ is 1 if one failed, and 2 if the command line is wrong.";
 struct Arguments {
     scripts: run::Options,
     recordings: bool,
+    closed_loop: bool,
     known: Option<PathBuf>,
     all: bool,
     exact: bool,
@@ -67,6 +71,7 @@ fn arguments(mut words: impl Iterator<Item = String>) -> Result<Option<Arguments
             "-h" | "--help" => return Ok(None),
             "--strict" => arguments.scripts.strict = true,
             "--kernel-trace" => arguments.recordings = true,
+            "--closed-loop" => (arguments.recordings, arguments.closed_loop) = (true, true),
             "--all" => arguments.all = true,
             "--exact" => arguments.exact = true,
             "--known" => arguments.known = Some(value("a file")?.into()),
@@ -107,7 +112,7 @@ fn execute(arguments: &Arguments) -> Result<bool, String> {
     let mut by_control: BTreeMap<String, (u32, u32)> = BTreeMap::new();
     for path in &files {
         let verdict = if arguments.recordings {
-            let (verdict, control) = replay(path, &known, arguments);
+            let (verdict, control) = recording(path, &known, arguments);
             let (passed, all) = by_control.entry(control).or_default();
             *passed += u32::from(verdict == Verdict::Pass);
             *all += 1;
@@ -147,23 +152,33 @@ fn script(path: &Path, options: &run::Options) -> Verdict {
 }
 
 /// The verdict on a recording and its congestion control.
-fn replay(path: &Path, known: &trace::Known, arguments: &Arguments) -> (Verdict, String) {
+fn recording(path: &Path, known: &trace::Known, arguments: &Arguments) -> (Verdict, String) {
     let recording = match trace::read(path) {
         Ok(recording) => recording,
         Err(message) => return (Verdict::Fail(message), "unreadable".into()),
     };
-    let control = recording.header.cc.clone();
-    let bounds = trace::Bounds::of(if arguments.exact { "reno" } else { &control });
-    let verdict = match trace::replay(&recording, bounds, arguments.all) {
+    let found = if arguments.closed_loop { closed_loop(&recording, arguments) } else { replay(&recording, arguments) };
+    let verdict = match found {
         Err(construct) => Verdict::Skip(construct),
         Ok(differences) if differences.is_empty() => Verdict::Pass,
         Ok(differences) => match known.cause(path) {
             Some(cause) if !arguments.all => Verdict::Known(cause.to_owned()),
-            _ => {
-                let texts: Vec<String> = differences.iter().map(ToString::to_string).collect();
-                Verdict::Fail(texts.join("\n    "))
-            }
+            _ => Verdict::Fail(differences.join("\n    ")),
         },
     };
-    (verdict, control)
+    (verdict, recording.header.cc)
+}
+
+fn replay(recording: &trace::Recording, arguments: &Arguments) -> Result<Vec<String>, String> {
+    let bounds = trace::Bounds::of(if arguments.exact { "reno" } else { &recording.header.cc });
+    let differences = trace::replay(recording, bounds, arguments.all)?;
+    Ok(differences.iter().map(ToString::to_string).collect())
+}
+
+fn closed_loop(recording: &trace::Recording, arguments: &Arguments) -> Result<Vec<String>, String> {
+    let compared = trace::closed_loop(recording)?;
+    if arguments.all {
+        println!("kernel {}\nours   {}", compared.kernel, compared.ours);
+    }
+    Ok(compared.differences)
 }

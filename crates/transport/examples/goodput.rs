@@ -3,9 +3,10 @@
 //! OPTION is a line of the transport.
 //!
 //! The n-th data packet (of 1000 bytes and more) is lost if splitmix64(seed + n * 0x9E3779B97F4A7C15) < p * 2^64, so
-//! that any tool can replay the same losses. The bottleneck has a drop-tail queue of a bandwidth-delay product. Prints
-//! one line of CSV: goodput in Mbit/s over the whole time and after 5 s, retransmissions, random losses, queue drops,
-//! spurious retransmissions, mean SRTT in ms.
+//! that any tool can replay the same losses. The bottleneck has a drop-tail queue of a bandwidth-delay product. Where
+//! the receiver is a kernel's (with `quick_acks`), the application reads after all that arrived at an instant: it has
+//! to be woken. Prints one line of CSV: goodput in Mbit/s over the whole time and after 5 s, retransmissions, random
+//! losses, queue drops, spurious retransmissions, mean SRTT in ms.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -55,9 +56,15 @@ impl Run {
     fn new(config: &TcpConfig, rtt: f64, loss: f64, bottleneck: f64, seed: u64) -> Run {
         let settings = config.resolve(1500);
         let queue = (bottleneck * rtt / 8.0 / 1500.0) as usize;
+        let is_kernel = settings.quick_acks > 0;
+        let client = Connection::connect(settings.clone(), Time::ZERO, seed);
+        let mut server = Connection::listen(settings, seed);
+        if is_kernel {
+            server.hold_reads();
+        }
         Run {
-            client: Connection::connect(settings.clone(), Time::ZERO, seed),
-            server: Connection::listen(settings, seed),
+            client,
+            server,
             there: VecDeque::new(),
             back: VecDeque::new(),
             delay: Duration::from_secs_f64(rtt / 2.0),
@@ -89,6 +96,9 @@ impl Run {
             if self.there.front().is_some_and(|entry| entry.0 <= now) {
                 let (_, segment) = self.there.pop_front().expect("it is there");
                 self.server.handle_segment(now, &segment);
+                if self.there.front().is_none_or(|entry| entry.0 > now) {
+                    self.server.read(u64::MAX);
+                }
             } else if self.back.front().is_some_and(|entry| entry.0 <= now) {
                 let (_, segment) = self.back.pop_front().expect("it is there");
                 self.client.handle_segment(now, &segment);

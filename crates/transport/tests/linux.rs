@@ -137,6 +137,30 @@ fn what_was_pushed_is_acknowledged_when_it_is_read() {
     assert_eq!(server.poll_transmit(at(1041)).map(|transmit| transmit.segment.ack), Some(5001));
 }
 
+/// Observed on Linux 6.18: an application that finds seven segments has them acknowledged at once, also the odd one.
+/// One that reads each as it comes lets the odd one wait.
+#[test]
+fn what_came_in_one_go_is_acknowledged_when_it_is_read() {
+    let mut server = receiver();
+    answer(&mut server, at(1000), data(1, 1000, Flags::ACK));
+    server.hold_reads();
+    for number in 1..8 {
+        let segment = data(1 + 1000 * number, 1000, Flags::ACK);
+        assert_eq!(answer(&mut server, at(1010), segment).0, None, "number {number}");
+    }
+    assert_eq!(server.read(u64::MAX), 7000);
+    assert_eq!(server.poll_transmit(at(1010)).map(|transmit| transmit.segment.ack), Some(8001));
+    assert_eq!(server.poll_timeout(), None);
+    let mut acknowledged = Vec::new();
+    for number in 8..15 {
+        server.handle_segment(at(1020), &data(1 + 1000 * number, 1000, Flags::ACK));
+        assert_eq!(server.read(u64::MAX), 1000);
+        acknowledged.extend(server.poll_transmit(at(1020)).map(|transmit| transmit.segment.ack));
+    }
+    assert_eq!(acknowledged, [10_001, 12_001, 14_001]);
+    assert_eq!(server.poll_timeout(), Some(at(1060)));
+}
+
 /// Observed on Linux 6.18 (`f_http_client`): a FIN waits for the application's own.
 #[test]
 fn a_fin_is_acknowledged_by_the_answering_one() {

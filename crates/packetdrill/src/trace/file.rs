@@ -39,10 +39,50 @@ pub struct Header {
     /// Seconds after the handshake until the recording ends.
     #[serde(default)]
     pub dur: f64,
+    /// The nominal round-trip time, in milliseconds.
+    #[serde(default = "default_rtt")]
+    pub rtt: f64,
+    /// The peer acknowledges every so many segments.
+    #[serde(default = "one")]
+    pub delack: u8,
+    /// The path keeps the order (not 0).
+    #[serde(default)]
+    pub fifo: u8,
+    /// The peer follows a script of its own (not 0).
+    #[serde(default)]
+    pub open: u8,
+    /// The peer never ends the handshake (not 0).
+    #[serde(default)]
+    pub noack: u8,
+}
+
+/// The end of the handshake.
+#[derive(Clone, Copy, Debug)]
+pub struct Handshake {
+    /// When it arrived, in milliseconds.
+    pub at: f64,
+    /// The round-trip time that the kernel measured.
+    pub rtt: units::Duration,
+}
+
+impl Recording {
+    /// The end of the handshake, if it is recorded.
+    pub fn handshake(&self) -> Option<Handshake> {
+        let rtt = self.lines.iter().find_map(|line| match &line.what {
+            What::Info(info) => Some(units::Duration::from_micros(info.rtt)),
+            _ => None,
+        });
+        let end = self.lines.iter().filter(|line| matches!(line.what, What::In(_))).nth(1);
+        Some(Handshake { at: end?.at, rtt: rtt? })
+    }
 }
 
 fn default_mss() -> u16 {
     1000
+}
+
+fn default_rtt() -> f64 {
+    100.0
 }
 
 fn one() -> u8 {
@@ -73,7 +113,9 @@ pub enum What {
     Read(u64),
     /// The kernel's `tcp_info`.
     Info(Info),
-    /// An event of the path, which the replay ignores.
+    /// The path lost the data segment with this number, from 0 in the order of sending.
+    Dropped(usize),
+    /// Another event of the path.
     Path,
 }
 
@@ -190,7 +232,8 @@ fn line(number: usize, text: &str) -> Result<Line, String> {
             let info = values.get(2).cloned().unwrap_or_default();
             What::Info(serde_json::from_value(info).map_err(|error| format!("expected tcp_info: {error}"))?)
         }
-        "drop" | "delay" | "ce" | "mark" => What::Path,
+        "drop" => What::Dropped(values.get(2).and_then(Value::as_u64).ok_or("expected a segment's number")? as usize),
+        "delay" | "ce" | "mark" => What::Path,
         other => return Err(format!("expected in, out, write, read, info or drop, found {other:?}")),
     };
     Ok(Line { number, at, what })

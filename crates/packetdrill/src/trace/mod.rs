@@ -19,11 +19,14 @@
 //! If ours is due earlier than that lateness explains, it fires when it is due, and the segment it sends is a
 //! difference.
 
+mod closed;
 mod compare;
+mod fates;
 mod file;
 mod known;
 mod replay;
 
+pub use closed::{Compared, Course, Tolerance, closed_loop};
 pub use compare::{Bounds, Difference};
 pub use file::{Header, Info, Line, Options, Packet, Recording, What, parse, read};
 pub use known::Known;

@@ -15,9 +15,9 @@ const TICK: &str = "4 ms";
 /// The kernel's default of `tcp_tso_win_divisor`.
 const OFFLOAD: i64 = 3;
 /// The zero of the recording's clock on our clock, or up to a tick later: late enough for the handshake before it.
-const ORIGIN: Time = Time::from_nanos(1_000_000_000);
+pub(super) const ORIGIN: Time = Time::from_nanos(1_000_000_000);
 /// The step in which phases of the kernel's clock are tried.
-const PHASE: Duration = Duration::from_micros(250);
+pub(super) const PHASE: Duration = Duration::from_micros(250);
 /// The window shift of the peer; the options of its SYN are not recorded.
 const PEER_SHIFT: u8 = 8;
 /// The kernel's clock ticks so often.
@@ -61,6 +61,19 @@ fn replay_at(recording: &Recording, origin: Time, bounds: Bounds, all: bool) -> 
     }
     replay.finish();
     Ok(replay.differences)
+}
+
+/// Our end in the kernel's place, with the recording's settings.
+pub(super) fn sender(recording: &Recording) -> Result<Host, String> {
+    let mut stack = Stack::linux();
+    stack.set("offload_divisor", toml::Value::Integer(OFFLOAD));
+    for (name, value) in &recording.header.sysctl {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        stack.assign(&format!("net.ipv4.{name}"), &value)?;
+    }
+    stack.assign("net.ipv4.tcp_congestion_control", &recording.header.cc)?;
+    stack.set("timer_tick", toml::Value::String(TICK.into()));
+    Ok(Host::passive(stack.settings(false, false)?))
 }
 
 struct Replay<'a> {
@@ -120,28 +133,14 @@ struct OurSent {
 
 impl<'a> Replay<'a> {
     fn new(recording: &'a Recording, origin: Time, bounds: Bounds) -> Result<Replay<'a>, String> {
-        let header = &recording.header;
-        let mut stack = Stack::linux();
-        stack.set("offload_divisor", toml::Value::Integer(OFFLOAD));
-        for (name, value) in &header.sysctl {
-            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            stack.assign(&format!("net.ipv4.{name}"), &value)?;
-        }
-        stack.assign("net.ipv4.tcp_congestion_control", &header.cc)?;
-        stack.set("timer_tick", toml::Value::String(TICK.into()));
-        let host = Host::passive(stack.settings(false, false)?);
+        let host = sender(recording)?;
         // The handshake took as long as the kernel measured.
-        let measured = recording.lines.iter().find_map(|line| match &line.what {
-            What::Info(info) => Some(info.rtt),
-            _ => None,
-        });
-        let ack = recording.lines.iter().filter(|line| matches!(line.what, What::In(_))).nth(1);
-        let syn = match (measured, ack) {
-            (Some(rtt), Some(ack)) => instant(origin, ack.at) - Duration::from_micros(rtt),
-            _ => instant(origin, recording.lines.first().map_or(0.0, |line| line.at)),
+        let syn = match recording.handshake() {
+            Some(handshake) => instant(origin, handshake.at) - handshake.rtt,
+            None => instant(origin, recording.lines.first().map_or(0.0, |line| line.at)),
         };
         Ok(Replay {
-            header,
+            header: &recording.header,
             origin,
             bounds,
             host,
@@ -196,7 +195,7 @@ impl<'a> Replay<'a> {
                     self.differ(line, kind, kernel, ours);
                 }
             }
-            What::Path => {}
+            What::Dropped(_) | What::Path => {}
         }
         self.collect();
         self.pair();

@@ -1,8 +1,8 @@
 //! The receive half: reassembly, acknowledgments, SACK and D-SACK blocks (RFC 2018, RFC 2883), the echo of congestion
 //! marks (RFC 3168) and of timestamps (RFC 7323).
 //!
-//! Unless it is told otherwise the application reads at once, so that the window offered is the whole buffer. Linux
-//! also thins out duplicate acknowledgments that come within a millisecond; this does not.
+//! Unless told otherwise the application reads at once and the window is the whole buffer. Linux also thins out
+//! duplicate acknowledgments within a millisecond, and answers each segment while its window grows from 64 KiB on.
 
 use std::collections::VecDeque;
 
