@@ -175,28 +175,32 @@ impl DelayTrace {
 
     /// The one-way delay of a packet that is sent at `now`; `None` during an outage.
     pub fn delay(&self, now: Time) -> Option<Duration> {
-        self.value(now, |point| point.delay)
+        let (point, next) = self.piece(now);
+        Some(between(point.delay?, next, |next| next.delay))
     }
 
     /// The part of [`DelayTrace::delay`] from the last satellite to the user; `None` during an outage and for paths
     /// without satellites.
     pub fn last_link_delay(&self, now: Time) -> Option<Duration> {
-        self.value(now, |point| point.last_link)
+        let (point, next) = self.piece(now);
+        Some(between(point.last_link?, next, |next| next.last_link))
     }
 
-    fn value(&self, now: Time, of: impl Fn(&Point) -> Option<Duration>) -> Option<Duration> {
+    /// [`DelayTrace::delay`] and [`DelayTrace::last_link_delay`], looked up together; `None` during an outage.
+    pub fn delays(&self, now: Time) -> Option<(Duration, Option<Duration>)> {
+        let (point, next) = self.piece(now);
+        let delay = between(point.delay?, next, |next| next.delay);
+        Some((delay, point.last_link.map(|last_link| between(last_link, next, |next| next.last_link))))
+    }
+
+    /// The last point until `now`, and after it the next with the share of the way to it.
+    #[inline(always)]
+    fn piece(&self, now: Time) -> (&Point, Option<(&Point, f64)>) {
         let i = self.index.last_until(&self.points, now);
         let point = &self.points[i];
-        let value = of(point)?;
-        match self.points.get(i + 1) {
-            Some(next) if now > point.at => {
-                let Some(end) = of(next) else { return Some(value) };
-                let share = now.since(point.at).as_nanos() as f64 / next.at.since(point.at).as_nanos() as f64;
-                let change = (end.as_nanos() as f64 - value.as_nanos() as f64) * share;
-                Some(Duration::from_nanos(value.as_nanos().saturating_add_signed(nearest(change))))
-            }
-            _ => Some(value),
-        }
+        let next = self.points.get(i + 1).filter(|_| now > point.at);
+        let share = |at: Time| now.since(point.at).as_nanos() as f64 / at.since(point.at).as_nanos() as f64;
+        (point, next.map(|next| (next, share(next.at))))
     }
 
     /// The look of the user at its serving satellite at `now`, linear between points; `None` without a serving
@@ -423,6 +427,14 @@ impl Index {
         let (low, high) = (self.first[bucket] as usize, self.first[bucket + 1] as usize);
         low + points[low + 1..=high].partition_point(|point| point.at <= now)
     }
+}
+
+/// From `value` on the way to that of the next point, which holds where the next has none.
+#[inline(always)]
+fn between(value: Duration, next: Option<(&Point, f64)>, of: impl Fn(&Point) -> Option<Duration>) -> Duration {
+    let Some((end, share)) = next.and_then(|(next, share)| Some((of(next)?, share))) else { return value };
+    let change = (end.as_nanos() as f64 - value.as_nanos() as f64) * share;
+    Duration::from_nanos(value.as_nanos().saturating_add_signed(nearest(change)))
 }
 
 /// The nearest whole number, as `f64::round`, which is a call into a library.

@@ -194,8 +194,8 @@ impl Sender {
         let mut number = self.board.front_number();
         while number < ns2.forward && (told.thorough || number <= last && last > 0) {
             let slot = *self.board.get(number);
-            let copy = ns2.copies.get(&number).copied().unwrap_or(0);
             let sent_again = slot.marks & (LOST | RESENT) == LOST | RESENT;
+            let copy = if sent_again { ns2.copies.get(&number).copied().unwrap_or(0) } else { 0 };
             if slot.is(SACKED) {
                 // Told before.
             } else if covered.iter().any(|range| range.contains(&number)) {
