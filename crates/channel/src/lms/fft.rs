@@ -166,8 +166,8 @@ fn whole(length: usize) -> usize {
     length / LANES * LANES
 }
 
-/// `n` butterflies in a loop, four rows in, four rows out. These are arguments of their own, so that the compiler sees that
-/// they do not overlap and computes [`LANES`] butterflies at once.
+/// `n` butterflies in a loop, four rows in, four rows out. These are arguments of their own, so that the compiler sees
+/// that they do not overlap and computes [`LANES`] butterflies at once.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "see above")]
 fn butterflies<const BAND: bool>(
