@@ -285,6 +285,13 @@ impl LastHop {
         Some(output)
     }
 
+    /// Whether [`LastHop::poll_wait`] and [`LastHop::poll_output`] have nothing to tell.
+    #[inline]
+    pub fn is_silent(&self) -> bool {
+        let arrived = self.fifo.as_ref().is_some_and(Fifo::has_arrived);
+        !arrived && self.outputs.is_empty() && self.waits.is_none()
+    }
+
     /// When [`LastHop::handle_timeout`] is due.
     ///
     /// While bursts are in flight no packet leaves before the first of them arrives, and events until then are handled

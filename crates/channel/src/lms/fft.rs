@@ -6,15 +6,17 @@
 //! compiled for.
 
 use std::f64::consts::PI;
-use std::ops::{Add, Mul, Sub};
 
 /// `x[n] = sum over k of X[k] exp(2 pi i k n / N)`, without a factor, by Stockham's algorithm with radix 4: the inner
-/// loops run over contiguous numbers, and no reordering is needed.
+/// loops run over contiguous numbers.
+///
+/// The groups of the first two passes have one butterfly and four. Their loops run from group to group, and leave the
+/// numbers that are at the same place of each group in a row of their own; then the rows are put in order.
 #[derive(Debug)]
 pub(crate) struct InverseFft {
     size: usize,
-    /// The factors of the first pass, whose groups are of one butterfly: a row for each part.
-    first: [Vec<f64>; 6],
+    /// The factors of the groups of the first two passes: a row for each part.
+    by_group: [[Vec<f64>; 6]; 2],
     /// For each further pass of radix 4, the factors of each group.
     passes: Vec<Vec<[f64; 6]>>,
 }
@@ -34,17 +36,19 @@ impl Complexes {
 
 impl InverseFft {
     /// # Panics
-    /// If `size` is not a power of two, or less than 16.
+    /// If `size` is not a power of two, or less than 64.
     pub(crate) fn new(size: usize) -> InverseFft {
-        assert!(size.is_power_of_two() && size >= 4 * LANES);
-        let first = std::array::from_fn(|part| (0..size / 4).map(|p| factors(p, size)[part]).collect());
+        assert!(size.is_power_of_two() && size >= 16 * LANES);
+        let parts = |length: usize| {
+            std::array::from_fn(|part| (0..length / 4).map(|group| factors(group, length)[part]).collect())
+        };
         let mut passes = Vec::new();
-        let mut length = size / 4;
+        let mut length = size / 16;
         while length >= 4 {
-            passes.push((0..length / 4).map(|p| factors(p, length)).collect());
+            passes.push((0..length / 4).map(|group| factors(group, length)).collect());
             length /= 4;
         }
-        InverseFft { size, first, passes }
+        InverseFft { size, by_group: [parts(size), parts(size / 4)], passes }
     }
 
     /// Transforms `data`, with `scratch` of the same size, up to what [`halves`] does. If `band` is set, the
@@ -53,15 +57,22 @@ impl InverseFft {
     pub(crate) fn transform(&self, data: &mut Complexes, scratch: &mut Complexes, band: bool) {
         assert!(data.re.len() == self.size && scratch.re.len() == self.size);
         assert!(data.im.len() == self.size && scratch.im.len() == self.size);
+        let [first, second] = &self.by_group;
         if band {
-            first_pass::<true>(&self.first, data, &mut scratch.re, &mut scratch.im);
+            across_groups::<true>(first, (&data.re, &data.im), scratch, 0, 1);
         } else {
-            first_pass::<false>(&self.first, data, &mut scratch.re, &mut scratch.im);
+            across_groups::<false>(first, (&data.re, &data.im), scratch, 0, 1);
         }
+        let rows = scratch.re.chunks_exact(self.size / 4).zip(scratch.im.chunks_exact(self.size / 4));
+        for (place, row) in rows.enumerate() {
+            across_groups::<false>(second, row, data, place, 4);
+        }
+        in_order(&data.re, &mut scratch.re);
+        in_order(&data.im, &mut scratch.im);
         std::mem::swap(data, scratch);
-        let mut stride = 4;
+        let mut stride = 16;
         for pass in &self.passes {
-            radix_4(pass, stride, data, scratch);
+            within_groups(pass, stride, data, scratch);
             std::mem::swap(data, scratch);
             stride *= 4;
         }
@@ -90,116 +101,112 @@ fn factors(p: usize, length: usize) -> [f64; 6] {
     all
 }
 
-/// One butterfly in each group; `yr` and `yi` are separate arguments so that the compiler sees that they do not
-/// overlap.
+/// The butterflies at one place of all groups, from the quarters of a row to four rows of `y`: the one of this number,
+/// and each so many after it. In a `BAND` the second and the third quarter are zero.
 #[inline(always)]
-fn first_pass<const BAND: bool>(factors: &[Vec<f64>; 6], x: &Complexes, yr: &mut [f64], yi: &mut [f64]) {
-    let (quarter, n) = (x.re.len() / 4, x.re.len() / 4 / LANES);
-    let row = |part: usize| {
-        let row = part * quarter..(part + 1) * quarter;
-        (lanes(&x.re[row.clone()], n), lanes(&x.im[row], n))
-    };
-    let (a, b, c, d) = (row(0), row(1), row(2), row(3));
-    let [w1r, w1i, w2r, w2i, w3r, w3i] = factors;
-    let w = [lanes(w1r, n), lanes(w1i, n), lanes(w2r, n), lanes(w2i, n), lanes(w3r, n), lanes(w3i, n)];
-    let at = |row: Chunks, p: usize| (Lanes(row.0[p]), Lanes(row.1[p]));
-    let (yr, yi) = (groups(yr, n), groups(yi, n));
-    const ZERO: Lanes = Lanes([0.0; LANES]);
-    for p in 0..n {
-        let (b, c) = if BAND { ((ZERO, ZERO), (ZERO, ZERO)) } else { (at(b, p), at(c, p)) };
-        let w = [w[0][p], w[1][p], w[2][p], w[3][p], w[4][p], w[5][p]];
-        let w = [Lanes(w[0]), Lanes(w[1]), Lanes(w[2]), Lanes(w[3]), Lanes(w[4]), Lanes(w[5])];
-        let [(r0, i0), (r1, i1), (r2, i2), (r3, i3)] = butterfly(&w, at(a, p), b, c, at(d, p));
-        transpose([r0, r1, r2, r3], &mut yr[p]);
-        transpose([i0, i1, i2, i3], &mut yi[p]);
+fn across_groups<const BAND: bool>(
+    factors: &[Vec<f64>; 6],
+    (xr, xi): (&[f64], &[f64]),
+    y: &mut Complexes,
+    number: usize,
+    apart: usize,
+) {
+    let groups = xr.len() / 4;
+    let [w0, w1, w2, w3, w4, w5] = [0, 1, 2, 3, 4, 5].map(|part| &factors[part][..whole(groups)]);
+    let (mut re, mut im) = (y.re.chunks_exact_mut(groups), y.im.chunks_exact_mut(groups));
+    let (re, im) = (re.by_ref().skip(number).step_by(apart), im.by_ref().skip(number).step_by(apart));
+    let mut rows = re.zip(im);
+    let [r0, r1, r2, r3] = [0; 4].map(|_| rows.next().expect("four rows"));
+    let w = |group: usize| [w0[group], w1[group], w2[group], w3[group], w4[group], w5[group]];
+    butterflies::<BAND>(whole(groups), w, quarters(xr, xi), r0.0, r0.1, r1.0, r1.1, r2.0, r2.1, r3.0, r3.1);
+}
+
+/// The numbers of sixteen rows, those at one place of all rows one after the other.
+#[inline(always)]
+fn in_order(x: &[f64], y: &mut [f64]) {
+    let n = x.len() / 16;
+    let y = &mut y.as_chunks_mut::<16>().0[..n];
+    for (part, rows) in x.chunks_exact(4 * n).enumerate() {
+        let [a, b, c, d] = [0, 1, 2, 3].map(|row| &rows[row * n..][..n]);
+        for place in 0..n {
+            y[place][4 * part] = a[place];
+            y[place][4 * part + 1] = b[place];
+            y[place][4 * part + 2] = c[place];
+            y[place][4 * part + 3] = d[place];
+        }
     }
 }
 
-/// The first `n` times [`LANES`] numbers.
+/// Groups of `stride` butterflies each, one group after the other.
 #[inline(always)]
-fn lanes(row: &[f64], n: usize) -> &[[f64; LANES]] {
-    &row.as_chunks().0[..n]
-}
-
-/// The results of [`LANES`] groups of one butterfly each, `n` times.
-#[inline(always)]
-fn groups(y: &mut [f64], n: usize) -> &mut [[[f64; 4]; LANES]] {
-    &mut y.as_chunks_mut::<4>().0.as_chunks_mut::<LANES>().0[..n]
-}
-
-/// Writes the rows of butterflies that were computed at once, one butterfly after the other.
-#[inline(always)]
-fn transpose([a, b, c, d]: [Lanes; 4], out: &mut [[f64; 4]; LANES]) {
-    *out = [
-        [a.0[0], b.0[0], c.0[0], d.0[0]],
-        [a.0[1], b.0[1], c.0[1], d.0[1]],
-        [a.0[2], b.0[2], c.0[2], d.0[2]],
-        [a.0[3], b.0[3], c.0[3], d.0[3]],
-    ];
-}
-
-/// Groups of `stride` butterflies each, at least four.
-#[inline(always)]
-fn radix_4(factors: &[[f64; 6]], stride: usize, x: &Complexes, y: &mut Complexes) {
-    let (quarter, n) = (x.re.len() / 4, stride / LANES);
-    let row = |part: usize| {
-        let row = part * quarter..(part + 1) * quarter;
-        let (re, im) = (x.re[row.clone()].as_chunks().0, x.im[row].as_chunks().0);
-        re.chunks_exact(n).zip(im.chunks_exact(n))
-    };
-    let rows = row(0).zip(row(1)).zip(row(2).zip(row(3)));
-    let (yr, yi) = (y.re.as_chunks_mut().0, y.im.as_chunks_mut().0);
-    let out = yr.chunks_exact_mut(4 * n).zip(yi.chunks_exact_mut(4 * n));
-    for ((w, ((a, b), (c, d))), (yr, yi)) in factors.iter().zip(rows).zip(out) {
-        butterflies(w, [a, b, c, d], yr, yi);
+fn within_groups(factors: &[[f64; 6]], stride: usize, x: &Complexes, y: &mut Complexes) {
+    let rows = quarters(&x.re, &x.im).map(|(re, im)| re.chunks_exact(stride).zip(im.chunks_exact(stride)));
+    let [a, b, c, d] = rows;
+    let out = y.re.chunks_exact_mut(4 * stride).zip(y.im.chunks_exact_mut(4 * stride));
+    for (((w, (a, b)), (c, d)), (re, im)) in factors.iter().zip(a.zip(b)).zip(c.zip(d)).zip(out) {
+        let ((y0r, re), (y0i, im)) = (re.split_at_mut(stride), im.split_at_mut(stride));
+        let ((y1r, re), (y1i, im)) = (re.split_at_mut(stride), im.split_at_mut(stride));
+        let ((y2r, y3r), (y2i, y3i)) = (re.split_at_mut(stride), im.split_at_mut(stride));
+        butterflies::<false>(whole(stride), |_| *w, [a, b, c, d], y0r, y0i, y1r, y1i, y2r, y2i, y3r, y3i);
     }
 }
 
-type Chunks<'a> = (&'a [[f64; LANES]], &'a [[f64; LANES]]);
+/// The real and the imaginary parts of a row of numbers.
+type Row<'a> = (&'a [f64], &'a [f64]);
 
-/// The butterflies of a group: four rows in, four rows out.
 #[inline(always)]
-fn butterflies(w: &[f64; 6], [a, b, c, d]: [Chunks; 4], yr: &mut [[f64; LANES]], yi: &mut [[f64; LANES]]) {
-    let n = a.0.len();
-    let (y0r, yr) = yr.split_at_mut(n);
-    let (y1r, yr) = yr.split_at_mut(n);
-    let (y2r, y3r) = yr.split_at_mut(n);
-    let (y0i, yi) = yi.split_at_mut(n);
-    let (y1i, yi) = yi.split_at_mut(n);
-    let (y2i, y3i) = yi.split_at_mut(n);
-    let (a, b, c, d) = (same(a, n), same(b, n), same(c, n), same(d, n));
-    let (y3r, y3i) = (&mut y3r[..n], &mut y3i[..n]);
-    let w = w.map(|w| Lanes([w; LANES]));
-    let lanes = |row: Chunks, q: usize| (Lanes(row.0[q]), Lanes(row.1[q]));
+fn quarters<'a>(re: &'a [f64], im: &'a [f64]) -> [Row<'a>; 4] {
+    let n = re.len() / 4;
+    [0, 1, 2, 3].map(|part| (&re[part * n..][..n], &im[part * n..][..n]))
+}
+
+/// A length as a multiple of [`LANES`], which it is: said to the compiler.
+#[inline(always)]
+fn whole(length: usize) -> usize {
+    length / LANES * LANES
+}
+
+/// `n` butterflies in a loop, four rows in, four rows out. These are arguments of their own, so that the compiler sees
+/// that they do not overlap and computes [`LANES`] butterflies at once.
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "see above")]
+fn butterflies<const BAND: bool>(
+    n: usize,
+    w: impl Fn(usize) -> [f64; 6],
+    [a, b, c, d]: [Row; 4],
+    y0r: &mut [f64],
+    y0i: &mut [f64],
+    y1r: &mut [f64],
+    y1i: &mut [f64],
+    y2r: &mut [f64],
+    y2i: &mut [f64],
+    y3r: &mut [f64],
+    y3i: &mut [f64],
+) {
+    let [(ar, ai), (br, bi), (cr, ci), (dr, di)] = [a, b, c, d].map(|(re, im)| (&re[..n], &im[..n]));
+    let (y0r, y0i, y1r, y1i) = (&mut y0r[..n], &mut y0i[..n], &mut y1r[..n], &mut y1i[..n]);
+    let (y2r, y2i, y3r, y3i) = (&mut y2r[..n], &mut y2i[..n], &mut y3r[..n], &mut y3i[..n]);
     for q in 0..n {
-        let rows = butterfly(&w, lanes(a, q), lanes(b, q), lanes(c, q), lanes(d, q));
-        (y0r[q], y0i[q]) = (rows[0].0.0, rows[0].1.0);
-        (y1r[q], y1i[q]) = (rows[1].0.0, rows[1].1.0);
-        (y2r[q], y2i[q]) = (rows[2].0.0, rows[2].1.0);
-        (y3r[q], y3i[q]) = (rows[3].0.0, rows[3].1.0);
+        let (b, c) = if BAND { ((0.0, 0.0), (0.0, 0.0)) } else { ((br[q], bi[q]), (cr[q], ci[q])) };
+        let rows = butterfly(&w(q), (ar[q], ai[q]), b, c, (dr[q], di[q]));
+        (y0r[q], y0i[q]) = rows[0];
+        (y1r[q], y1i[q]) = rows[1];
+        (y2r[q], y2i[q]) = rows[2];
+        (y3r[q], y3i[q]) = rows[3];
     }
 }
 
-/// Asserts for the compiler that the rows are equally long.
-#[inline(always)]
-fn same(row: Chunks, n: usize) -> Chunks {
-    (&row.0[..n], &row.1[..n])
-}
-
-/// Real and imaginary parts.
-type Pair<T> = (T, T);
+/// A real and an imaginary part.
+type Pair = (f64, f64);
 
 #[inline(always)]
-fn butterfly<T>(w: &[T; 6], a: Pair<T>, b: Pair<T>, c: Pair<T>, d: Pair<T>) -> [Pair<T>; 4]
-where
-    T: Copy + Add<Output = T> + Sub<Output = T> + Mul<Output = T>,
-{
+fn butterfly(w: &[f64; 6], a: Pair, b: Pair, c: Pair, d: Pair) -> [Pair; 4] {
     let (sum_r, sum_i) = (a.0 + c.0, a.1 + c.1);
     let (gap_r, gap_i) = (a.0 - c.0, a.1 - c.1);
     let (cross_r, cross_i) = (b.0 + d.0, b.1 + d.1);
     // i (b - d)
     let (turned_r, turned_i) = (d.1 - b.1, b.0 - d.0);
-    let times = |wr: T, wi: T, r: T, i: T| (wr * r - wi * i, wr * i + wi * r);
+    let times = |wr: f64, wi: f64, r: f64, i: f64| (wr * r - wi * i, wr * i + wi * r);
     [
         (sum_r + cross_r, sum_i + cross_i),
         times(w[0], w[1], gap_r + turned_r, gap_i + turned_i),
@@ -208,26 +215,8 @@ where
     ]
 }
 
-/// Numbers that are computed at once.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
-struct Lanes([f64; LANES]);
-
+/// Numbers that are computed at once in registers of 256 bits.
 const LANES: usize = 4;
-
-macro_rules! lane_by_lane {
-    ($($operator:ident $method:ident),*) => {$(
-        impl $operator for Lanes {
-            type Output = Lanes;
-            #[inline(always)]
-            fn $method(self, other: Lanes) -> Lanes {
-                Lanes(std::array::from_fn(|lane| self.0[lane].$method(other.0[lane])))
-            }
-        }
-    )*};
-}
-
-lane_by_lane!(Add add, Sub sub, Mul mul);
 
 #[cfg(test)]
 mod tests {
@@ -252,7 +241,7 @@ mod tests {
     #[test]
     fn a_band_s_transform_has_the_same_bits() {
         let mut normals = Normals::new(streams(2)("multipath"));
-        for size in [16, 32, 2048, 4096] {
+        for size in [64, 128, 2048, 4096] {
             let mut data = Complexes::zeros(size);
             for k in (0..size / 4).chain(3 * size / 4..size) {
                 (data.re[k], data.im[k]) = (normals.draw(), normals.draw());
@@ -269,7 +258,7 @@ mod tests {
     #[test]
     fn agrees_with_the_definition() {
         let mut normals = Normals::new(streams(1)("multipath"));
-        for size in [16, 32, 64, 128, 256] {
+        for size in [64, 128, 256, 512] {
             let mut data = Complexes::zeros(size);
             data.re.iter_mut().chain(&mut data.im).for_each(|x| *x = normals.draw());
             let input = data.clone();

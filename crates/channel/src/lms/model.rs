@@ -9,7 +9,7 @@ use units::{Angle, Db, Duration, FieldError, Files, Frequency, OrOrbit, Speed, T
 use super::course::{Course, Published};
 use super::law;
 use super::multipath::{BandTables, Multipath};
-use super::series::{Motion, Sample, Series};
+use super::series::{Motion, Series};
 use super::shadowing::Shadowing;
 use super::states::Track;
 use crate::held::Held;
@@ -225,20 +225,21 @@ struct FadingChannel<S: Site, L> {
     step: Duration,
     level: L,
     site: &'static S,
-    /// The last sample that was read.
-    held: Option<(u64, Sample)>,
+    /// The gain that was read last: the number of its sample, and decibels.
+    held: Option<(u64, f64)>,
 }
 
 impl<S: Site, L> FadingChannel<S, L> {
+    /// The power gain relative to a line of sight, in decibels.
     #[inline]
-    fn sample(&mut self, now: Time) -> Sample {
+    fn gain_db(&mut self, now: Time) -> f64 {
         let index = now.as_nanos() / self.step.as_nanos();
         match self.held {
-            Some((held, sample)) if held == index => sample,
+            Some((held, gain_db)) if held == index => gain_db,
             _ => {
-                let sample = self.series.sample(index);
-                self.held = Some((index, sample));
-                sample
+                let gain_db = self.series.sample(index).gain_db;
+                self.held = Some((index, gain_db));
+                gain_db
             }
         }
     }
@@ -246,11 +247,11 @@ impl<S: Site, L> FadingChannel<S, L> {
 
 impl<S: Site, L: Level> Channel for FadingChannel<S, L> {
     fn burst_snr(&mut self, now: Time) -> Db {
-        Db::new((self.level.at(now) + self.sample(now).gain_db).max(ERASED.get()))
+        Db::new((self.level.at(now) + self.gain_db(now)).max(ERASED.get()))
     }
 
     fn attenuation(&mut self, now: Time) -> Option<Db> {
-        Some(Db::new(-self.sample(now).gain_db))
+        Some(Db::new(-self.gain_db(now)))
     }
 
     fn estimated_snr(&mut self, now: Time) -> Db {
@@ -258,7 +259,8 @@ impl<S: Site, L: Level> Channel for FadingChannel<S, L> {
     }
 
     fn observe(&mut self, now: Time) -> Observation {
-        let sample = self.sample(now);
+        // A sample may be read again.
+        let sample = self.series.sample(now.as_nanos() / self.step.as_nanos());
         Observation {
             attenuation: Some(Db::new(-sample.gain_db)),
             state: Some(self.site.state_name(sample.state)),

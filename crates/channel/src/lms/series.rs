@@ -118,6 +118,7 @@ impl Default for Rays {
 impl Rays {
     /// The power gain `|A exp(i phi) + z|^2` in decibels (Loo 1985): `A` is the direct ray with its shadowing, which
     /// has turned into `direction`, and `z` the multipath.
+    #[inline(always)]
     pub(crate) fn gain_db(&mut self, loo: Loo, shadowing: f64, multipath: [f64; 2], direction: Direction) -> f64 {
         if loo.multipath_db != self.diffuse.0 {
             self.diffuse = (loo.multipath_db, amplitude(loo.multipath_db));

@@ -57,6 +57,7 @@ struct Frame {
 }
 
 impl Track for MarkovTrack {
+    #[inline(always)]
     fn at(&mut self, metres: f64) -> (Loo, usize) {
         while metres >= self.until {
             self.enter_piece(self.until);
@@ -108,6 +109,7 @@ impl MarkovTrack {
     }
 
     /// Computes value and slope with the window's centre at `metres`.
+    #[inline(never)]
     fn enter_piece(&mut self, metres: f64) {
         let half = self.half;
         while self.back().end - half <= metres {
@@ -152,6 +154,7 @@ impl MarkovTrack {
     }
 
     /// Finds the state at `metres`, in the window.
+    #[inline(never)]
     fn enter_state(&mut self, metres: f64) {
         let frame = self.frames.iter().find(|frame| metres < frame.end).unwrap_or(&self.frames[0]);
         (self.state, self.state_end) = (frame.state, frame.end);

@@ -65,6 +65,12 @@ impl Fifo {
         Backlog { packets: self.packets.len() - self.begun, bytes: self.waiting_bytes }
     }
 
+    /// Whether a packet has arrived by the instant of the last event.
+    #[inline]
+    pub(super) fn has_arrived(&self) -> bool {
+        self.next_arrival().is_some_and(|arrival| arrival <= self.reached)
+    }
+
     /// The next packet that has arrived by the instant of the last event.
     #[inline]
     pub(super) fn pop_arrived(&mut self) -> Option<PacketRef> {

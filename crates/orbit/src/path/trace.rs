@@ -175,48 +175,50 @@ impl DelayTrace {
 
     /// The one-way delay of a packet that is sent at `now`; `None` during an outage.
     pub fn delay(&self, now: Time) -> Option<Duration> {
-        self.value(now, |point| point.delay)
+        self.value(self.piece(now), |point| point.delay)
     }
 
     /// The part of [`DelayTrace::delay`] from the last satellite to the user; `None` during an outage and for paths
     /// without satellites.
     pub fn last_link_delay(&self, now: Time) -> Option<Duration> {
-        self.value(now, |point| point.last_link)
+        self.value(self.piece(now), |point| point.last_link)
     }
 
-    fn value(&self, now: Time, of: impl Fn(&Point) -> Option<Duration>) -> Option<Duration> {
+    /// [`DelayTrace::delay`] and [`DelayTrace::last_link_delay`], looked up together; `None` during an outage.
+    pub fn delays(&self, now: Time) -> Option<(Duration, Option<Duration>)> {
+        let piece = self.piece(now);
+        Some((self.value(piece, |point| point.delay)?, self.value(piece, |point| point.last_link)))
+    }
+
+    /// The last point until `now`, and after it the share of the way to the next.
+    #[inline(always)]
+    fn piece(&self, now: Time) -> (usize, Option<f64>) {
         let i = self.index.last_until(&self.points, now);
-        let point = &self.points[i];
-        let value = of(point)?;
-        match self.points.get(i + 1) {
-            Some(next) if now > point.at => {
-                let Some(end) = of(next) else { return Some(value) };
-                let share = now.since(point.at).as_nanos() as f64 / next.at.since(point.at).as_nanos() as f64;
-                let change = (end.as_nanos() as f64 - value.as_nanos() as f64) * share;
-                Some(Duration::from_nanos(value.as_nanos().saturating_add_signed(nearest(change))))
-            }
-            _ => Some(value),
-        }
+        let from = self.points[i].at;
+        let next = self.points.get(i + 1).filter(|_| now > from);
+        (i, next.map(|next| now.since(from).as_nanos() as f64 / next.at.since(from).as_nanos() as f64))
+    }
+
+    #[inline(always)]
+    fn value(&self, (i, share): (usize, Option<f64>), of: impl Fn(&Point) -> Option<Duration>) -> Option<Duration> {
+        let value = of(&self.points[i])?;
+        let Some((share, end)) = share.zip(self.points.get(i + 1).and_then(of)) else { return Some(value) };
+        let change = (end.as_nanos() as f64 - value.as_nanos() as f64) * share;
+        Some(Duration::from_nanos(value.as_nanos().saturating_add_signed(nearest(change))))
     }
 
     /// The look of the user at its serving satellite at `now`, linear between points; `None` without a serving
     /// satellite. A satellite may serve the user where no route leads to it.
     pub fn look(&self, now: Time) -> Option<Look> {
-        let i = self.index.last_until(&self.points, now);
+        let (i, share) = self.piece(now);
         let look = self.looks.get(i)?.get()?;
-        match (self.points.get(i + 1), self.looks.get(i + 1).and_then(StoredLook::get)) {
-            (Some(next), Some(end)) if now > self.points[i].at => {
-                let from = self.points[i].at;
-                let share = now.since(from).as_nanos() as f64 / next.at.since(from).as_nanos() as f64;
-                let between = |a: f64, b: f64| a + share * (b - a);
-                Some(Look {
-                    elevation_deg: between(look.elevation_deg, end.elevation_deg),
-                    range_m: between(look.range_m, end.range_m),
-                    range_rate_mps: between(look.range_rate_mps, end.range_rate_mps),
-                })
-            }
-            _ => Some(look),
-        }
+        let Some((share, end)) = share.zip(self.looks.get(i + 1).and_then(StoredLook::get)) else { return Some(look) };
+        let between = |a: f64, b: f64| a + share * (b - a);
+        Some(Look {
+            elevation_deg: between(look.elevation_deg, end.elevation_deg),
+            range_m: between(look.range_m, end.range_m),
+            range_rate_mps: between(look.range_rate_mps, end.range_rate_mps),
+        })
     }
 
     /// The looks of the user at its serving satellite, in the order of time, linear in between: two at one instant

@@ -65,7 +65,17 @@ impl PathPlan {
         if self.constant.is_some() {
             return self.constant;
         }
-        Some(self.to_last_satellite(now, self.trace.delay(now)?))
+        Some(self.delays(now)?.1)
+    }
+
+    /// The trace's delay at `now`, and what remains of it without the last link; `None` without a route.
+    #[inline]
+    pub(crate) fn delays(&self, now: Time) -> Option<(Duration, Duration)> {
+        if !self.includes_last_link {
+            return self.trace.delay(now).map(|delay| (delay, delay));
+        }
+        let (delay, last_link) = self.trace.delays(now)?;
+        Some((delay, delay.saturating_sub(last_link.unwrap_or(Duration::ZERO))))
     }
 
     /// What remains of the trace's delay at `now` without the last link, if it includes that.

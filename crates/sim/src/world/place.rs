@@ -155,24 +155,27 @@ impl Place {
         }
     }
 
-    /// The next packet that has come to the last satellite by `now` enters the last hop; whether there was one. Without
-    /// one the pipe is scheduled for the packet after it.
+    /// The packets that have come to the last satellite by `now` enter the last hop, up to one with which a packet
+    /// leaves it or is lost: whether there was one. Without one last hop and pipe are scheduled for what comes next.
     #[inline]
     pub(super) fn enter_last_hop(&mut self, now: Time, ledger: &mut Ledger, schedule: &mut Schedule) -> bool {
-        let Some(id) = self.downlink.pop_due(now) else {
-            self.schedule_downlink(schedule);
-            return false;
-        };
-        let packet = ledger.packets.get(id);
-        ledger.recorder.downlink_at_satellite(now, packet);
-        let &Packet { flow, user, class, bytes: size, .. } = packet;
-        let reference = PacketRef { id, flow, user, class, size, ecn: packet.payload.ecn() };
-        if self.last_hop.wants_numbers() {
-            self.last_hop.handle_numbered(now, reference, packet.numbers());
-        } else {
-            self.last_hop.handle_packet(now, reference);
+        while let Some(id) = self.downlink.pop_due(now) {
+            let packet = ledger.packets.get(id);
+            ledger.recorder.downlink_at_satellite(now, packet);
+            let &Packet { flow, user, class, bytes: size, .. } = packet;
+            let reference = PacketRef { id, flow, user, class, size, ecn: packet.payload.ecn() };
+            if self.last_hop.wants_numbers() {
+                self.last_hop.handle_numbered(now, reference, packet.numbers());
+            } else {
+                self.last_hop.handle_packet(now, reference);
+            }
+            if !self.last_hop.is_silent() {
+                return true;
+            }
+            schedule.wake_at(self.machines.last_hop, self.last_hop.poll_timeout());
         }
-        true
+        self.schedule_downlink(schedule);
+        false
     }
 
     /// The last hop works off what is due.

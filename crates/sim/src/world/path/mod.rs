@@ -142,20 +142,20 @@ impl LongPath {
     /// When a packet leaves the place where it waits for a route, and when it has passed the path; nothing if it waits
     /// to the end.
     fn enter(&mut self, direction: Direction, at: Time, bytes: u32) -> Result<Option<(Time, Time)>, PathLoss> {
-        let (sent, waits, delay) = self.sent(direction, at);
+        let (entered, waits, delays) = self.sent(direction, at);
         if waits {
-            self.lanes[direction as usize].wait(sent, bytes)?;
+            self.lanes[direction as usize].wait(entered, bytes)?;
         }
-        let Some(delay) = delay else {
+        let Some((total, delay)) = delays else {
             self.stranded += 1;
             return Ok(None);
         };
-        self.survives(direction, sent)?;
+        self.survives(direction, entered)?;
         let sent = match (&mut self.rated, direction) {
-            (Some(rated), Direction::Uplink) => rated.send(sent, bytes)?,
-            _ => sent,
+            (Some(rated), Direction::Uplink) => rated.send(entered, bytes)?,
+            _ => entered,
         };
-        let delay = self.plan.to_last_satellite(sent, delay);
+        let delay = if sent == entered { delay } else { self.plan.to_last_satellite(sent, total) };
         if !self.lanes[direction as usize].has_queues() {
             return Ok(Some((sent, sent + delay)));
         }
@@ -177,8 +177,8 @@ impl LongPath {
     }
 
     /// When what is to be sent at `at` can be: outside of interruptions, if a user sends it, and with a route; whether
-    /// it waits for a route; and the trace's delay then, if one comes.
-    fn sent(&self, direction: Direction, at: Time) -> (Time, bool, Option<Duration>) {
+    /// it waits for a route; and the trace's delay then, and that to the last satellite, if one comes.
+    fn sent(&self, direction: Direction, at: Time) -> (Time, bool, Option<(Duration, Duration)>) {
         let (mut at, mut waits) = (at, false);
         loop {
             let served = if direction == Direction::Uplink { self.service.served_from(at) } else { at };
@@ -186,8 +186,11 @@ impl LongPath {
                 return (served, waits, None);
             }
             let plan = if direction == Direction::Uplink { self.plan.uplink() } else { &self.plan };
-            if let Some(delay) = plan.trace.delay(served) {
-                return (served, waits, Some(delay));
+            if let Some((total, delay)) = plan.delays(served) {
+                // The last link is that of the whole path.
+                let apart = !std::ptr::eq(plan, &*self.plan);
+                let delay = if apart { self.plan.to_last_satellite(served, total) } else { delay };
+                return (served, waits, Some((total, delay)));
             }
             at = plan.resumes(served);
             waits = true;

@@ -162,6 +162,10 @@ impl Sender {
             ns2.forward = last;
             told.thorough = true;
         }
+        if !told.thorough && last == 0 {
+            self.ns2 = Some(ns2);
+            return;
+        }
         ns2.arrived.forget_before(self.board.front_number());
         let mut arrived = Vec::new();
         for range in covered {
