@@ -288,8 +288,7 @@ impl LastHop {
     /// Whether [`LastHop::poll_wait`] and [`LastHop::poll_output`] have nothing to tell.
     #[inline]
     pub fn is_silent(&self) -> bool {
-        let arrived = self.fifo.as_ref().is_some_and(Fifo::has_arrived);
-        !arrived && self.outputs.is_empty() && self.waits.is_none()
+        !self.fifo.as_ref().is_some_and(Fifo::has_arrived) && self.outputs.is_empty() && self.waits.is_none()
     }
 
     /// When [`LastHop::handle_timeout`] is due.
