@@ -187,9 +187,6 @@ def test_the_sentence_of_the_table_goes_into_readme(tmp_path: Path, monkeypatch:
     assert readme.written(written) == written, "and again"
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the table of the documentation is older than kinds: `make validation` writes it"
-)
 def test_readme_counts_claims_as_the_table_of_the_documentation_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "papers"))
     readme = importlib.import_module("readme")
