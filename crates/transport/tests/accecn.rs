@@ -247,3 +247,30 @@ fn prague_falls_back_to_classic_feedback() {
     assert!(wire.ends[0].info().slow_start_threshold.is_some());
     assert!(wire.ends[0].info().srtt < Some(Duration::from_millis(80)));
 }
+
+/// RFC 3168 section 6.1.2: a mark and the losses of the same window are one reduction, to half of the 19 segments that
+/// are in flight, and a loss of what was sent after it is another.
+#[test]
+fn a_loss_in_the_window_of_a_mark_does_not_reduce_again() {
+    use EcnMode::{Accurate, Classic};
+    let first_after = 20 * MSS + 1;
+    for (ecn, lost, recoveries, threshold) in
+        [(Accurate, vec![10_001], 1, 9), (Classic, vec![10_001], 1, 9), (Accurate, vec![10_001, first_after], 2, 4)]
+    {
+        let mut wire = Wire::new(Settings { initial_window: 20, ..with(ecn) }, with(ecn));
+        wire.ends[0].write(Time::ZERO, 60 * MSS);
+        let mut left = lost.clone();
+        wire.run(at(1000), |client, segment| {
+            let data = client && segment.len > 0;
+            if data && segment.seq == 1 {
+                segment.ecn = Ecn::Ce;
+            }
+            let place = left.iter().position(|&seq| data && seq == segment.seq);
+            place.map(|place| left.remove(place)).is_none()
+        });
+        let (info, counters) = (wire.ends[0].info(), wire.ends[0].counters());
+        assert_eq!(info.slow_start_threshold, Some(threshold), "{ecn:?} {lost:?}");
+        assert_eq!((counters.dupack_events, counters.rto_events), (recoveries, 0), "{ecn:?} {lost:?}");
+        assert_eq!(wire.ends[1].delivered_bytes(), 60 * MSS);
+    }
+}

@@ -201,11 +201,12 @@ fn stack() -> impl Strategy<Value = Settings> {
     )
 }
 
-/// Watches that a window of data makes the sender reduce its window once.
-#[derive(Default)]
+/// Watches that a window of data makes the sender reduce its window once, for a loss or a mark.
 struct Reductions {
     recoveries: u64,
     timeouts: u64,
+    state: CongestionState,
+    threshold: Option<u32>,
     /// What was sent at the last one.
     point: u64,
     seen: usize,
@@ -213,19 +214,34 @@ struct Reductions {
 }
 
 impl Reductions {
+    fn new() -> Reductions {
+        let state = CongestionState::Open;
+        Reductions { recoveries: 0, timeouts: 0, state, threshold: None, point: 0, seen: 0, nxt: 0 }
+    }
+
     fn observe(&mut self, client: &Connection, log: &[Sent]) {
         let before = self.nxt;
         let sent = log[self.seen..].iter().filter(|s| s.from == End::Client);
         self.nxt = sent.map(|s| s.transmit.segment.end()).fold(self.nxt, u64::max);
         self.seen = log.len();
-        let counters = client.counters();
-        if counters.dupack_events > self.recoveries {
-            let una = client.info().una;
+        let (counters, info) = (client.counters(), client.info());
+        let (state, una) = (info.congestion_state, info.una);
+        // The reduction for a mark lasts until more is acknowledged than was sent at its beginning. A recovery in it
+        // repairs what is lost and must leave the threshold.
+        let in_cwr = self.state == CongestionState::Cwr && una <= self.point;
+        let under_way = in_cwr || self.state == CongestionState::Recovery && una < self.point;
+        let fell = info.slow_start_threshold.zip(self.threshold).is_some_and(|(now, before)| now < before);
+        let entered = counters.dupack_events > self.recoveries || state == CongestionState::Cwr;
+        let reduced = entered && !in_cwr || under_way && fell;
+        let timed_out = counters.rto_events > self.timeouts;
+        if reduced && !timed_out {
             assert!(una >= self.point, "a second reduction for what was sent before {}", self.point);
         }
-        if (counters.dupack_events, counters.rto_events) != (self.recoveries, self.timeouts) {
-            (self.recoveries, self.timeouts, self.point) = (counters.dupack_events, counters.rto_events, before);
+        if reduced || timed_out {
+            self.point = before;
         }
+        (self.recoveries, self.timeouts) = (counters.dupack_events, counters.rto_events);
+        (self.state, self.threshold) = (state, info.slow_start_threshold);
     }
 }
 
@@ -272,7 +288,7 @@ proptest! {
         pair.client.write(pair.now, bytes);
         pair.client.close();
         let end = Time::ZERO + Duration::from_secs(36_000);
-        let mut reductions = Reductions::default();
+        let mut reductions = Reductions::new();
         while pair.step(end) {
             if once {
                 reductions.observe(&pair.client, &pair.log);
