@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 use transport::{CongestionState, Segment};
 use units::{Bytes, Duration, Time};
 
-use super::compare::Bounds;
+use super::compare::{Bounds, Tolerance};
 use super::fates::{Fate, fates};
 use super::file::{Recording, What, instant};
 use super::replay::{ORIGIN, PHASE, sender};
@@ -40,37 +40,12 @@ pub struct Course {
     backoff: u32,
 }
 
-/// How far ours may be from the kernel.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Tolerance {
-    /// Of the goodput, as a share; beyond that a kernel's timers may be late.
-    pub goodput: f64,
-    /// Of the number of transmissions, as a share, and one more.
-    pub transmissions: f64,
-    /// Of the number of time-outs.
-    pub timeouts: u32,
-    /// Of the instants of recoveries, in round trips, and the same; with `None` they are not compared.
-    pub recoveries: Option<f64>,
-}
-
-impl Tolerance {
-    /// For a congestion control. Reno is deterministic; CUBIC's curve and the pacing of BBR hang on the kernel's clock.
-    pub fn of(congestion: &str) -> Tolerance {
-        match congestion {
-            "reno" => Tolerance { goodput: 0.01, transmissions: 0.01, timeouts: 0, recoveries: Some(0.1) },
-            "cubic" => Tolerance { goodput: 0.02, transmissions: 0.02, timeouts: 0, recoveries: Some(0.5) },
-            _ => Tolerance { goodput: 0.05, transmissions: 0.05, timeouts: 0, recoveries: None },
-        }
-    }
-}
-
 /// The kernel's course of a recording and ours, at the phase of the kernel's clock that agrees best.
 ///
 /// # Errors
 /// Why the recording does not tell what its segments met, or which setting is not supported.
 pub fn closed_loop(recording: &Recording) -> Result<Compared, String> {
-    let tolerance = Tolerance::of(&recording.header.cc);
-    let phases = Bounds::of(&recording.header.cc).phases;
+    let Bounds { closed: tolerance, phases, .. } = Bounds::of(&recording.header.cc);
     let fates = fates(recording)?;
     let kernel = kernel(recording);
     let mut best: Option<Compared> = None;

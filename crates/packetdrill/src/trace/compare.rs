@@ -7,7 +7,7 @@ use super::file::{Info, Packet};
 use crate::host::Sent;
 
 /// The tolerated differences.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     /// Segments that one side may have sent and the other not yet, when a segment arrives; PSH is compared where it is
     /// 0.
@@ -25,6 +25,22 @@ pub struct Bounds {
     /// The number of phases of the kernel's clock that are tried, a quarter of a millisecond apart: the begin of its 4
     /// ms ticks is not recorded, and CUBIC evaluates its curve once a tick.
     pub phases: u64,
+    /// Those of a closed loop.
+    pub closed: Tolerance,
+}
+
+/// How far ours may be from the kernel in a closed loop. Reno is deterministic; CUBIC's curve and the pacing of BBR
+/// hang on the kernel's clock.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tolerance {
+    /// Of the goodput, as a share; beyond that a kernel's timers may be late.
+    pub goodput: f64,
+    /// Of the number of transmissions, as a share, and one more.
+    pub transmissions: f64,
+    /// Of the number of time-outs.
+    pub timeouts: u32,
+    /// Of the instants of recoveries, in round trips, and the same; with `None` they are not compared.
+    pub recoveries: Option<f64>,
 }
 
 impl Bounds {
@@ -39,6 +55,7 @@ impl Bounds {
                 order: true,
                 instants: true,
                 phases: 1,
+                closed: Tolerance { goodput: 0.01, transmissions: 0.01, timeouts: 0, recoveries: Some(0.1) },
             },
             "cubic" => Bounds {
                 ahead: 1,
@@ -48,6 +65,7 @@ impl Bounds {
                 order: true,
                 instants: true,
                 phases: 16,
+                closed: Tolerance { goodput: 0.02, transmissions: 0.02, timeouts: 0, recoveries: Some(0.5) },
             },
             _ => Bounds {
                 ahead: 8,
@@ -57,6 +75,7 @@ impl Bounds {
                 order: false,
                 instants: false,
                 phases: 1,
+                closed: Tolerance { goodput: 0.05, transmissions: 0.05, timeouts: 0, recoveries: None },
             },
         }
     }

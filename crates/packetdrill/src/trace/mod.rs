@@ -26,8 +26,8 @@ mod file;
 mod known;
 mod replay;
 
-pub use closed::{Compared, Course, Tolerance, closed_loop};
-pub use compare::{Bounds, Difference};
+pub use closed::{Compared, Course, closed_loop};
+pub use compare::{Bounds, Difference, Tolerance};
 pub use file::{Header, Info, Line, Options, Packet, Recording, What, parse, read};
 pub use known::Known;
 pub use replay::replay;
