@@ -229,10 +229,10 @@ impl Reductions {
         // The reduction for a mark lasts until more is acknowledged than was sent at its beginning. A recovery in it
         // repairs what is lost and must leave the threshold.
         let in_cwr = self.state == CongestionState::Cwr && una <= self.point;
-        let under_way = in_cwr || self.state == CongestionState::Recovery && una < self.point;
+        let reducing = in_cwr || self.state == CongestionState::Recovery && una < self.point;
         let fell = info.slow_start_threshold.zip(self.threshold).is_some_and(|(now, before)| now < before);
         let entered = counters.dupack_events > self.recoveries || state == CongestionState::Cwr;
-        let reduced = entered && !in_cwr || under_way && fell;
+        let reduced = entered && !in_cwr || reducing && fell;
         let timed_out = counters.rto_events > self.timeouts;
         if reduced && !timed_out {
             assert!(una >= self.point, "a second reduction for what was sent before {}", self.point);
