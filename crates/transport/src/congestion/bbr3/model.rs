@@ -89,7 +89,7 @@ impl Model {
         self.delivered = sample.delivered_total;
         self.loss_round_start = false;
         self.round_start = false;
-        let Some(rate) = &sample.rate else { return };
+        let Some((rate, interval)) = measured(sample) else { return };
         self.inflight_latest = self.inflight_latest.max(rate.delivered);
         if rate.prior_delivered >= self.loss_round_end {
             self.loss_round_end = self.delivered;
@@ -100,7 +100,6 @@ impl Model {
             self.rounds += 1;
             self.round_start = true;
         }
-        let Some((rate, interval)) = measured(sample) else { return };
         let bandwidth = f64::from(rate.delivered) / interval.as_secs_f64();
         self.bandwidth_latest = self.bandwidth_latest.max(bandwidth);
         if bandwidth >= self.max_bandwidth() || !self.app_limited(rate) {
