@@ -92,6 +92,32 @@ fn reordering_up_to_the_threshold() {
     }
 }
 
+/// Whatever the profile, a controller that goes by losses opens its window after one: by ten segments or more in 30
+/// round trips without another.
+#[test]
+fn a_window_opens_after_a_loss() {
+    for (profile, kind) in Profile::ALL
+        .iter()
+        .flat_map(|profile| ["newreno", "reno", "cubic", "hybla", "westwood"].map(|kind| (*profile, kind)))
+    {
+        let congestion = serde_json::from_value(serde_json::json!({ "kind": kind })).unwrap();
+        let config = TcpConfig { profile, congestion, mss: Some(Bytes::new(MSS)), ..TcpConfig::default() };
+        let settings = config.resolve(1500);
+        let mut dropped = false;
+        let mut pair = Pair::new(settings.clone(), settings, ms(50), |sent: &Sent| {
+            let lost = sent.transmit.segment.len > 0 && sent.transmit.segment.seq == 20_001 && !dropped;
+            dropped |= lost;
+            if lost { Fate::Drop } else { Fate::Pass }
+        });
+        pair.client.write_for_ever(pair.now);
+        pair.run_until(at(2_000));
+        let before = pair.client.window_segments();
+        pair.run_until(at(5_000));
+        let after = pair.client.window_segments();
+        assert!(after >= before + 10.0, "{kind}, {profile:?}: {before} and {after}");
+    }
+}
+
 /// Data both ways at once, with losses both ways.
 #[test]
 fn full_duplex() {

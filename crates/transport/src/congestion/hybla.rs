@@ -83,9 +83,6 @@ impl CongestionController for Hybla {
     }
 
     fn on_ack(&mut self, sample: &AckSample) {
-        if self.window.is_of_2007() {
-            self.window.count(sample.acked);
-        }
         if !sample.may_grow {
             return;
         }

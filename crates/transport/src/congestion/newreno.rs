@@ -75,9 +75,6 @@ impl CongestionController for NewReno {
 
     fn on_ack(&mut self, sample: &AckSample) {
         self.slow_start.measure(&mut self.window, sample);
-        if self.window.is_of_2007() {
-            self.window.count(sample.acked);
-        }
         if !sample.may_grow || !sample.window_limited {
             return;
         }

@@ -2,12 +2,14 @@
 //! has been carrying. The filter of the bandwidth is that of Linux.
 //!
 //! Where the estimate asks for more than the window is when a recovery begins, the window stays: a loss never opens it.
+//! In Linux 2.6.22, as ns-2 has it, the estimate is the window in a recovery, half the window the threshold after it,
+//! and the shortest round-trip time that of the smoothed ones, which no time-out forgets.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, Time};
 
-use super::{AckSample, Cause, Congestion, CongestionController, Event, Kind, Start, Window, newreno};
+use super::{AckSample, Cause, Congestion, CongestionController, Event, Kind, Start, Window, newreno, share};
 
 /// Reno's growth; a loss leaves the estimated bandwidth times the shortest round-trip time (Grieco and Mascolo).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -64,7 +66,8 @@ impl Westwood {
     }
 
     fn measure(&mut self, sample: &AckSample) {
-        if let Some(rtt) = sample.rtt {
+        let rtt = if self.window.is_of_2007() { Some(sample.srtt) } else { sample.rtt };
+        if let Some(rtt) = rtt {
             self.rtt = rtt;
         }
         let since = *self.since.get_or_insert(sample.now);
@@ -83,10 +86,15 @@ impl Westwood {
 
     /// max(2, bandwidth * shortest round-trip time).
     fn threshold(&self, congestion: &Congestion) -> u32 {
-        let Some(bandwidth) = self.bandwidth() else { return (congestion.from / 2).max(2) };
-        let estimate = (bandwidth * self.min_rtt.as_secs_f64()) as u32;
+        let estimate = self.estimate().filter(|_| !self.window.is_of_2007());
+        let Some(estimate) = estimate else { return share(congestion.from, 0.5) };
         let most = if congestion.cause == Cause::Timeout { u32::MAX } else { self.window.size };
         estimate.min(most).max(2)
+    }
+
+    /// The bandwidth times the shortest round-trip time, in segments.
+    fn estimate(&self) -> Option<u32> {
+        self.bandwidth().map(|bandwidth| (bandwidth * self.min_rtt.as_secs_f64()) as u32)
     }
 
     /// The estimate of the bandwidth in segments per second.
@@ -105,7 +113,7 @@ impl CongestionController for Westwood {
     }
 
     fn floor(&self) -> u32 {
-        self.window.threshold
+        self.estimate().unwrap_or(0).max(2)
     }
 
     fn on_ack(&mut self, sample: &AckSample) {
@@ -118,7 +126,7 @@ impl CongestionController for Westwood {
     fn on_event(&mut self, _now: Time, event: &Event) {
         match event {
             Event::Congestion(congestion) => self.window.threshold = self.threshold(congestion),
-            Event::TimedOut => self.forget = true,
+            Event::TimedOut => self.forget = !self.window.is_of_2007(),
             _ => (),
         }
     }

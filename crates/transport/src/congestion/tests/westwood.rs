@@ -89,3 +89,26 @@ fn a_timeout_forgets_the_shortest_round_trip_time() {
     let (kept, forgotten) = (threshold(false), threshold(true));
     assert!((f64::from(forgotten) / f64::from(kept) - 3.0).abs() < 0.5, "{kept} and {forgotten}");
 }
+
+/// In Linux 2.6.22 the estimate is the window in a recovery, and half the window the threshold, also after a time-out.
+#[test]
+fn of_2007_the_estimate_is_the_window_in_a_recovery() {
+    let mut controller = Westwood::new(Start { of_2007: true, ..start(10) });
+    assert_eq!(controller.floor(), 2, "nothing is measured");
+    let mut now = Time::ZERO;
+    for _ in 0..40 {
+        controller.on_ack(&sample(now, 20, RTT));
+        now = now + RTT + Duration::from_nanos(1);
+    }
+    assert_eq!(controller.floor(), 19);
+    for cause in [Cause::Loss, Cause::Timeout] {
+        let (srtt, min_rtt) = (RTT, RTT);
+        let congestion = Congestion { now, cause, from: 60, in_flight: 60, srtt, min_rtt, mss: MSS };
+        controller.on_event(now, &Event::Congestion(congestion));
+        assert_eq!((controller.window().threshold, controller.floor()), (30, 19));
+    }
+    controller.on_event(now, &Event::TimedOut);
+    now = now + RTT * 3;
+    controller.on_ack(&sample(now, 0, RTT * 3));
+    assert!(controller.floor() < 30, "no time-out forgets the shortest round-trip time: {}", controller.floor());
+}

@@ -10,6 +10,8 @@ pub(super) struct Control {
     controller: Box<dyn CongestionController>,
     needs: Needs,
     probes: Probes,
+    /// The window counts what is acknowledged, as Linux 2.6.22 does for every controller.
+    counts: bool,
 }
 
 impl Control {
@@ -27,7 +29,8 @@ impl Control {
             of_2007: settings.recovers_as_ns2(),
             timestamps: settings.timestamps,
         });
-        Control { needs: controller.needs(), controller, probes: Probes::default() }
+        let counts = controller.window().is_of_2007();
+        Control { needs: controller.needs(), controller, probes: Probes::default(), counts }
     }
 
     #[inline]
@@ -76,6 +79,9 @@ impl Control {
 
     #[inline]
     pub fn acknowledge(&mut self, sample: &AckSample) {
+        if self.counts {
+            self.controller.window_mut().count(sample.acked);
+        }
         self.controller.on_ack(sample);
         self.follow_probes(sample.now);
     }
