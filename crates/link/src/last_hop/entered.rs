@@ -34,16 +34,30 @@ impl LastHop {
         if !fifo.limit.admits(fifo.waiting(), packet.size) {
             return self.outputs.push_back(Output::Dropped(packet, DropReason::Overflow));
         }
-        let start = fifo.free_at.max(now);
-        fifo.free_at = start + time;
-        fifo.waiting_bytes += u64::from(packet.size);
-        fifo.packets.push_back(Scheduled { start, end: fifo.free_at, packet });
-        fifo.begins_at = fifo.begins_at.min(start);
-        self.queued += 1;
-        self.counters.queue_packets_max = self.counters.queue_packets_max.max(self.queued);
-        if start == now {
-            self.begin_fifo_bursts(|start| start <= now);
+        self.counters.queue_packets_max = self.counters.queue_packets_max.max(self.queued + 1);
+        if fifo.free_at > now {
+            fifo.waiting_bytes += u64::from(packet.size);
+            fifo.begins_at = fifo.begins_at.min(fifo.free_at);
+            self.queued += 1;
+            return fifo.push(fifo.free_at, time, packet);
         }
+        // Nothing waits: it begins at once.
+        let coded = self.harq.start(now, &packet, 0, None);
+        fifo.push(now, time, packet);
+        fifo.begun += 1;
+        self.free_at = fifo.free_at;
+        self.counters.busy += time;
+        self.counters.coded_bits += u64::from(coded.bits);
+    }
+
+    /// The next packet that has arrived, if no burst is simulated: its handle. Nothing has happened to it.
+    /// [`LastHop::poll_output`] would tell of it, and tells of all others.
+    #[inline]
+    pub fn poll_arrived(&mut self) -> Option<u32> {
+        let packet = self.poll_fifo()?;
+        self.counters.delivered_packets += 1;
+        self.counters.delivered_bytes += u64::from(packet.size);
+        Some(packet.id)
     }
 
     /// Begins the bursts that begin by `now`; [`LastHop::poll_fifo`] hands out the packets that have arrived.

@@ -60,7 +60,7 @@ impl Network {
     }
 
     /// A packet enters the first link of `route`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn send(&mut self, now: Time, id: u32, bytes: u32, route: Route, site: &Site, ledger: &mut Ledger) {
         match route {
             Route::Downlink => self.place(site.place).send_downlink(now, id, bytes, ledger),
@@ -70,7 +70,7 @@ impl Network {
     }
 
     /// After packets were sent over `route`: schedules the link that they entered.
-    #[inline]
+    #[inline(always)]
     pub(super) fn schedule(
         &mut self,
         now: Time,

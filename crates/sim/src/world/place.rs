@@ -169,10 +169,9 @@ impl Place {
             } else {
                 self.last_hop.handle_packet(now, reference);
             }
-            if !self.last_hop.is_silent() {
+            if !self.rest_last_hop(schedule) {
                 return true;
             }
-            schedule.wake_at(self.machines.last_hop, self.last_hop.poll_timeout());
         }
         self.schedule_downlink(schedule);
         false
@@ -182,6 +181,23 @@ impl Place {
     #[inline]
     pub(super) fn work_last_hop(&mut self, now: Time) {
         self.last_hop.handle_timeout(now);
+    }
+
+    /// The next packet that the last hop delivers to a user, of those to which nothing can have happened there.
+    /// [`Place::poll_last_hop`] is to be asked for the others.
+    #[inline]
+    pub(super) fn poll_arrived(&mut self) -> Option<u32> {
+        self.last_hop.poll_arrived()
+    }
+
+    /// Schedules the last hop if it has nothing to tell: whether it is so.
+    #[inline]
+    pub(super) fn rest_last_hop(&self, schedule: &mut Schedule) -> bool {
+        let silent = self.last_hop.is_silent();
+        if silent {
+            schedule.wake_at(self.machines.last_hop, self.last_hop.poll_timeout());
+        }
+        silent
     }
 
     /// The next packet that the last hop delivers to a user. Without one the last hop is scheduled.
