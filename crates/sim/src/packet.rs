@@ -159,10 +159,10 @@ pub(crate) struct Packets {
 }
 
 impl Packets {
-    /// Adds a packet, numbers it and returns its slot, which is reused after [`Packets::release`]. Its payload is
+    /// Adds a packet and numbers it; its slot, whose number is reused after [`Packets::release`]. Its payload is
     /// exchanged for one that nobody asks for again.
     #[inline(always)]
-    pub(crate) fn add(&mut self, packet: Packet<&mut Box<Payload>>) -> u32 {
+    pub(crate) fn add(&mut self, packet: Packet<&mut Box<Payload>>) -> (u32, &Packet) {
         let id = self.free.pop().unwrap_or_else(|| self.grow());
         let Packet { payload, sent, flow, user, class, connection, number: _, copy, bytes, word, way, route, counts } =
             packet;
@@ -172,7 +172,7 @@ impl Packets {
         (slot.connection, slot.number, slot.copy) = (connection, self.created as u32, copy);
         (slot.bytes, slot.word, slot.way, slot.route, slot.counts) = (bytes, word, way, route, counts);
         self.created += 1;
-        id
+        (id, slot)
     }
 
     /// One more slot.

@@ -132,8 +132,14 @@ impl Agenda {
     /// Arms `machine` for an instant; `None` disarms it. A time in the past means now.
     #[inline]
     pub fn wake_at(&mut self, machine: MachineId, at: Option<Time>) {
+        self.wake_next(machine, at.unwrap_or(Time::MAX));
+    }
+
+    /// As [`Agenda::wake_at`]; [`Time::MAX`] disarms it.
+    #[inline]
+    pub fn wake_next(&mut self, machine: MachineId, at: Time) {
         let m = &mut self.machines[machine.0 as usize];
-        let at = at.map_or(Time::MAX, |at| at.max(self.now));
+        let at = at.max(self.now);
         m.due = at;
         if at < m.at {
             self.enter(machine, at);

@@ -11,6 +11,7 @@ use units::Time;
 
 use super::fifo::{Fifo, Scheduled};
 use super::{Flight, LastHop};
+use crate::buffer::Limit;
 use crate::harq::Burst;
 use crate::harq::none::Uncoded;
 use crate::packet::{DropReason, Output, PacketRef};
@@ -48,6 +49,32 @@ impl LastHop {
         self.free_at = fifo.free_at;
         self.counters.busy += time;
         self.counters.coded_bits += u64::from(coded.bits);
+    }
+
+    /// As [`LastHop::poll_timeout`]; [`Time::MAX`] for none.
+    #[inline]
+    pub fn next_due(&self) -> Time {
+        match &self.fifo {
+            Some(fifo) => fifo.arrives_at,
+            None => self.poll_timeout().unwrap_or(Time::MAX),
+        }
+    }
+
+    /// Whether [`LastHop::handle_packet`] may be called late, with the instant at which the packet came, as long as no
+    /// other call has told a later one: no burst is simulated, and packets take time to their users.
+    pub fn takes_late(&self) -> bool {
+        self.fifo.as_ref().is_some_and(|fifo| !fifo.delay.is_zero())
+    }
+
+    /// Of the packets that come next at least so many find room in the queue, if no burst is simulated.
+    #[inline]
+    pub fn sure_room(&self) -> usize {
+        match &self.fifo {
+            Some(Fifo { limit: Limit::Packets(most), packets, begun, .. }) => {
+                (*most as usize).saturating_sub(packets.len() - begun)
+            }
+            _ => 0,
+        }
     }
 
     /// The next packet that has arrived, if no burst is simulated: its handle. Nothing has happened to it.
@@ -117,7 +144,6 @@ impl LastHop {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::buffer::Limit;
     use crate::estimate::{EstimateConfig, Estimates};
     use crate::queue::Queue;
     use crate::reordering::{Reordering, ReorderingConfig};

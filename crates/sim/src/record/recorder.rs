@@ -180,7 +180,7 @@ impl Recorder {
     }
 
     /// A packet arrives at the other end.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn delivered(&mut self, now: Time, packet: &Packet) {
         self.delivered += 1;
         self.event(now, Event::Delivered, packet);

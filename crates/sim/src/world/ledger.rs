@@ -22,8 +22,8 @@ impl Ledger {
     /// A packet is sent; `received`: whether its receiver has its data already, asked of retransmissions only.
     #[inline(always)]
     pub(super) fn send(&mut self, packet: Packet<&mut Box<Payload>>, received: impl FnOnce(&Payload) -> bool) -> u32 {
-        let (now, id) = (packet.sent, self.packets.add(packet));
-        self.recorder.sent(now, self.packets.get(id), received);
+        let (now, (id, packet)) = (packet.sent, self.packets.add(packet));
+        self.recorder.sent(now, packet, received);
         id
     }
 

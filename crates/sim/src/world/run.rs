@@ -49,7 +49,7 @@ impl World {
             match machine {
                 Machine::Downlink(place) => self.arrive_at_last_hop(now, place),
                 Machine::LastHop(place) => {
-                    self.network.place(place).work_last_hop(now);
+                    self.network.place(place).work_last_hop(now, &self.ledger);
                     self.leave_last_hop(now, place);
                 }
                 Machine::Uplink(place) => self.arrive_at_gateway(now, place),
@@ -87,7 +87,9 @@ impl World {
 
     fn leave_last_hop(&mut self, now: Time, place: u32) {
         while let Some(id) = self.network.place(place).poll_arrived() {
-            self.arrive(now, id);
+            if !self.take_datagram(now, id) {
+                self.arrive(now, id);
+            }
         }
         if !self.network.place(place).rest_last_hop(&mut self.schedule) {
             self.empty_last_hop(now, place);
@@ -127,9 +129,6 @@ impl World {
 
     /// A packet arrives at the other end of its connection, which answers, and whoever reads there.
     fn arrive(&mut self, now: Time, id: u32) {
-        if self.take_datagram(now, id) {
-            return;
-        }
         let World { connections, ledger, arrived, network, schedule, .. } = self;
         let (endpoint, sent) = ledger.deliver(now, id, arrived);
         let (reader, advanced) = connections.enter(now, endpoint, Input::Packet(arrived), ledger, network, schedule);

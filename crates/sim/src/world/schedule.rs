@@ -71,6 +71,12 @@ impl Schedule {
         self.agenda.wake_at(machine, at);
     }
 
+    /// As [`Schedule::wake_at`]; [`Time::MAX`] for not at all.
+    #[inline]
+    pub(super) fn wake_next(&mut self, machine: MachineId, at: Time) {
+        self.agenda.wake_next(machine, at);
+    }
+
     /// The next wake-up at or before `until`; the machine then has none until it is given one.
     ///
     /// # Errors

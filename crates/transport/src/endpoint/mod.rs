@@ -124,6 +124,11 @@ pub trait Transport: Debug + Send + Sync {
         1
     }
 
+    /// Whether an end sends packets by itself, because others arrive or time passes.
+    fn answers(&self) -> bool {
+        true
+    }
+
     /// Whether its ends take notice of another address of the user ([`Endpoint::change_address`]).
     fn follows_gateways(&self) -> bool {
         false

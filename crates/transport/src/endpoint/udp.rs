@@ -20,6 +20,10 @@ impl Kind for UdpConfig {
 }
 
 impl Transport for UdpConfig {
+    fn answers(&self) -> bool {
+        false
+    }
+
     fn end(&self, _entropy: u64, _holds_reads: bool) -> Box<dyn Endpoint> {
         Box::new(UdpEnd::default())
     }
