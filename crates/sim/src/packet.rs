@@ -6,8 +6,8 @@ use transport::Datagram;
 pub(crate) use transport::Payload;
 use units::Time;
 
-/// A packet between the two endpoints of a connection. `P`: its payload, or a reference to it until the packet is made.
-/// It is long, so it stays where it was written.
+/// A packet between the two endpoints of a connection. `P`: its payload, or where that is until the packet is made. It
+/// is long, so it stays where it was written.
 #[derive(Clone, Debug)]
 pub(crate) struct Packet<P = Box<Payload>> {
     pub(crate) payload: P,
@@ -29,6 +29,8 @@ pub(crate) struct Packet<P = Box<Payload>> {
     pub(crate) word: u64,
     pub(crate) way: Way,
     pub(crate) route: Route,
+    /// Whether it counts in the flow's own numbers: data on their way over the satellites.
+    pub(crate) counts: bool,
 }
 
 /// The links that a packet crosses.
@@ -105,6 +107,7 @@ impl Packet {
             word: 0,
             way: Way::Forward,
             route: Route::Downlink,
+            counts: false,
         }
     }
 
@@ -156,19 +159,20 @@ pub(crate) struct Packets {
 }
 
 impl Packets {
-    /// Adds a packet, numbers it and returns its slot, which is reused after [`Packets::release`].
-    #[inline]
-    pub(crate) fn add(&mut self, packet: Packet<&Payload>) -> u32 {
+    /// Adds a packet and numbers it; its slot, whose number is reused after [`Packets::release`]. Its payload is
+    /// exchanged for one that nobody asks for again.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, packet: Packet<&mut Box<Payload>>) -> (u32, &Packet) {
         let id = self.free.pop().unwrap_or_else(|| self.grow());
-        let Packet { payload, sent, flow, user, class, connection, number: _, copy, bytes, word, way, route } = packet;
+        let Packet { payload, sent, flow, user, class, connection, number: _, copy, bytes, word, way, route, counts } =
+            packet;
         let slot = &mut self.slots[id as usize];
-        // In its place: the payload is the long part, and is copied once.
-        Payload::clone_from(&mut slot.payload, payload);
+        std::mem::swap(&mut slot.payload, payload);
         (slot.sent, slot.flow, slot.user, slot.class) = (sent, flow, user, class);
         (slot.connection, slot.number, slot.copy) = (connection, self.created as u32, copy);
-        (slot.bytes, slot.word, slot.way, slot.route) = (bytes, word, way, route);
+        (slot.bytes, slot.word, slot.way, slot.route, slot.counts) = (bytes, word, way, route, counts);
         self.created += 1;
-        id
+        (id, slot)
     }
 
     /// One more slot.

@@ -3,7 +3,9 @@
 mod util;
 
 use proptest::prelude::*;
-use util::{LABORATORY, LEO, run, run_in_pieces};
+use sim::Simulation;
+use units::Time;
+use util::{LABORATORY, LEO, run, run_in_pieces, scenario};
 
 #[test]
 fn a_run_is_a_function_of_scenario_and_seed() {
@@ -23,6 +25,33 @@ fn observing_and_cutting_a_run_into_pieces_change_nothing() {
     assert_eq!(base, unobserved);
     assert_eq!(base, run(LEO, &["record.interval=1 ms", "record.samples=64"]).summary);
     assert_eq!(base, run_in_pieces(LEO, &[], 97).summary);
+}
+
+/// Calls enter the last hop late as long as nobody looks there: with series somebody does, with a watch from then on.
+#[test]
+fn nothing_shows_when_calls_enter_the_last_hop() {
+    let voice = r#"flows.0.traffic={ kind = "voice", activity = { kind = "pareto" } }"#;
+    let calls = ["duration=6 s", "flows.0.transport=udp", voice, "flows.0.count=40", "flows.0.start_spread=1 s"];
+    // 3.2 Mbit/s while all speak.
+    for (rate, buffer, loses) in [
+        ("20 Mbit/s", "100 packets", false),
+        ("2500 kbit/s", "30 packets", true),
+        ("2500 kbit/s", "3000 B", true),
+        ("200 kbit/s", "1 packets", true),
+    ] {
+        let link = [format!("last_hop.rate={rate}"), format!("last_hop.scheduler.buffer={buffer}")];
+        let edits = |series| [&calls[..], &[&link[0], &link[1], series]].concat();
+        let (seen, unseen) = (edits("record.series=true"), edits("record.series=false"));
+        let base = run(LABORATORY, &seen).summary;
+        assert_eq!(base.flows.iter().any(|flow| flow.loss_ratio > Some(0.0)), loses, "{link:?}");
+        assert_eq!(base, run(LABORATORY, &unseen).summary, "{link:?}");
+        assert_eq!(base, run_in_pieces(LABORATORY, &unseen, 97).summary, "{link:?}");
+        let mut simulation = Simulation::new(&scenario(LABORATORY, &unseen), None).unwrap();
+        simulation.advance(Time::from_secs_f64(2.345)).unwrap();
+        simulation.watch(Time::ZERO, Time::MAX);
+        simulation.advance(Time::MAX).unwrap();
+        assert_eq!(base, simulation.finish(false).unwrap().summary, "{link:?}");
+    }
 }
 
 #[test]

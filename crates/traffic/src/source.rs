@@ -110,6 +110,12 @@ pub trait Source: Send {
     /// The next action that is due at `now`; call until `None`.
     fn poll_action(&mut self, now: Time) -> Option<Act>;
 
+    /// If nothing is due at `now` but a datagram, which the server's end writes on the first connection: its payload,
+    /// and the instant of the action after it. `None` leaves what is due to [`Source::poll_action`].
+    fn poll_datagram(&mut self, _now: Time) -> Option<(Bytes, Time)> {
+        None
+    }
+
     /// The instant of the next action; `None` if there is none, or none before something is delivered.
     fn poll_timeout(&self) -> Option<Time>;
 

@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use transport::{Act, CongestionConfig, Endpoint, Input, Payload, Profile, TcpConfig, TcpEnd, Wake};
+use transport::{Act, CongestionConfig, Endpoint, Input, Payload, Profile, Segment, TcpConfig, TcpEnd, Wake};
 use units::{Bytes, Duration, Time};
 
 fn main() {
@@ -47,7 +47,9 @@ struct End {
     end: TcpEnd,
     wake: Time,
     delivered: u64,
-    pipe: VecDeque<(Time, Payload)>,
+    pipe: VecDeque<(Time, Box<Payload>)>,
+    /// Where the next packet is written.
+    blank: Box<Payload>,
     free: Time,
     sent: u64,
     /// Each so many-th segment is lost; 0 for none.
@@ -56,7 +58,8 @@ struct End {
 
 impl End {
     fn new(end: TcpEnd, one_in: u64) -> End {
-        End { end, wake: Time::MAX, delivered: 0, pipe: VecDeque::new(), free: Time::ZERO, sent: 0, one_in }
+        let blank = Box::new(Payload::Tcp(Segment::default()));
+        End { end, wake: Time::MAX, delivered: 0, pipe: VecDeque::new(), blank, free: Time::ZERO, sent: 0, one_in }
     }
 
     fn act(&mut self, now: Time, acts: &[Act]) {
@@ -81,8 +84,8 @@ impl End {
     }
 
     fn enter(&mut self, now: Time, input: Input<'_>) {
-        let End { end, pipe, free, sent, one_in, .. } = self;
-        let answer = end.handle(now, input, &mut |payload, _| {
+        let End { end, pipe, blank, free, sent, one_in, .. } = self;
+        let answer = end.handle(now, input, blank, &mut |payload, _| {
             *sent += 1;
             if *one_in == 0 || !sent.is_multiple_of(*one_in) {
                 *free = (*free).max(now) + Duration::from_micros(10);

@@ -16,7 +16,9 @@ pub use endpoint::external::{ExternalConfig, ExternalEnd};
 pub use endpoint::quic::QuicConfig;
 pub use endpoint::tcp::{TcpConfig, TcpEnd};
 pub use endpoint::udp::{UdpConfig, UdpEnd};
-pub use endpoint::{Act, Answer, Endpoint, Input, Kind, Payload, Service, Transport, TransportConfig, Wake};
+pub use endpoint::{
+    Act, Answer, Endpoint, Input, Kind, Payload, SendPacket, Service, Transport, TransportConfig, Wake,
+};
 pub use external::ExternalPacket;
 pub use profile::Profile;
 pub use quic::{Client, Content, Controllers, Ended, HandshakeMode, Lifetime, QuicPacket, Resume};

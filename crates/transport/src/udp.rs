@@ -41,17 +41,42 @@ impl UdpSender {
     /// # Panics
     /// If it is longer than an IP packet can be.
     pub fn write(&mut self, payload: Bytes) {
-        let len = u32::try_from(payload.get()).ok().filter(|len| len + IPV4_UDP_HEADER_BYTES <= u32::from(u16::MAX));
-        self.written.push_back(len.expect("no longer than a packet"));
+        self.written.push_back(length(payload));
     }
 
     /// The next datagram to be sent.
     #[inline]
     pub fn poll_transmit(&mut self) -> Option<Datagram> {
         let len = self.written.pop_front()?;
-        self.next += 1;
-        Some(Datagram { number: self.next - 1, len })
+        Some(self.number(len))
     }
+
+    /// Hands over a datagram that is sent at once, unless another waits: then it is not taken.
+    ///
+    /// # Panics
+    /// If it is longer than an IP packet can be.
+    #[inline]
+    pub fn send_now(&mut self, payload: Bytes) -> Option<Datagram> {
+        self.is_idle().then(|| self.number(length(payload)))
+    }
+
+    /// Whether no datagram waits to be sent.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.written.is_empty()
+    }
+
+    #[inline]
+    fn number(&mut self, len: u32) -> Datagram {
+        self.next += 1;
+        Datagram { number: self.next - 1, len }
+    }
+}
+
+#[inline]
+fn length(payload: Bytes) -> u32 {
+    let len = u32::try_from(payload.get()).ok().filter(|len| len + IPV4_UDP_HEADER_BYTES <= u32::from(u16::MAX));
+    len.expect("no longer than a packet")
 }
 
 #[cfg(test)]

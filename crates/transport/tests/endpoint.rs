@@ -5,8 +5,11 @@ mod util;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use transport::{Act, Connection, Endpoint, Input, Payload, Profile, Segment, Settings, TcpConfig, TcpEnd, Wake};
-use units::{Bytes, Duration, Time};
+use transport::{
+    Act, Connection, Datagram, Endpoint, Flags, Input, Payload, Profile, SackBlocks, Segment, Settings, SynOptions,
+    TcpConfig, TcpEnd, Wake,
+};
+use units::{Bytes, Duration, Ecn, Time};
 use util::{at, ms, settings};
 
 /// Two ends over pipes of equal delay that lose every `loss`-th segment with data.
@@ -43,16 +46,37 @@ impl Path {
     }
 }
 
+/// What is in the box that an end writes a packet into: of another transport, or a segment with all options.
+fn left_behind(transmission: u32) -> Payload {
+    if transmission > 0 {
+        return Payload::Udp(Datagram { number: 3, len: 5 });
+    }
+    let syn = SynOptions { mss: 1460, window_scale: Some(7), sack_permitted: true, fast_open: None };
+    Payload::Tcp(Segment {
+        seq: 11,
+        ack: 12,
+        window: 13,
+        len: 14,
+        flags: Flags::SYN | Flags::FIN | Flags::ECE,
+        ecn: Ecn::Ce,
+        timestamps: Some((3, 4)),
+        sack: SackBlocks::from_iter([(10, 20), (30, 40)]),
+        syn: Some(syn),
+        accecn: None,
+    })
+}
+
 /// What was sent when, with the ends entered by `handle`.
 fn through_the_seam(settings: Settings, loss: u64, end: Time) -> Path {
     let settings = Arc::new(settings);
     let mut ends = [TcpEnd::new(Arc::clone(&settings), 1), TcpEnd::new(settings, 1)];
-    let (mut path, mut timers) = (Path::new(loss), [Time::MAX; 2]);
+    let (mut path, mut timers, mut blank) = (Path::new(loss), [Time::MAX; 2], Box::new(left_behind(0)));
     let mut enter = |path: &mut Path, timers: &mut [Time; 2], now: Time, at: usize, input: Input<'_>, acts: &[Act]| {
         acts.iter().for_each(|&act| ends[at].act(now, act));
-        let answer = ends[at].handle(now, input, &mut |payload, transmission| {
-            let Payload::Tcp(segment) = payload else { panic!("a segment") };
+        let answer = ends[at].handle(now, input, &mut blank, &mut |payload, transmission| {
+            let Payload::Tcp(segment) = &**payload else { panic!("a segment") };
             path.carry(now, at, *segment, transmission);
+            **payload = left_behind(transmission);
         });
         match answer.wake {
             Wake::At(wake) => timers[at] = wake.unwrap_or(Time::MAX),
@@ -138,7 +162,7 @@ fn a_timer_is_told_when_it_changes() {
     end.act(at(0), Act::Open);
     let mut wake = |now, acts: &[Act], input| {
         acts.iter().for_each(|&act| end.act(now, act));
-        end.handle(now, input, &mut |_, _| ()).wake
+        end.handle(now, input, &mut Box::new(left_behind(0)), &mut |_, _| ()).wake
     };
     assert_eq!(wake(at(0), &[], Input::Acted), Wake::Unchanged, "nothing is on its way");
     let armed = wake(at(0), &[Act::Write(Bytes::new(1000))], Input::Acted);

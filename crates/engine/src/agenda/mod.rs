@@ -43,8 +43,9 @@ pub struct Agenda {
     steady: VecDeque<Entry>,
     /// How long before it was due the last entry of other machines was made: nanoseconds.
     interval: u64,
-    /// The first entry in `steady` and `heap`, or [`NEVER`].
+    /// The first entry in `steady` and `heap`, or [`NEVER`], and whether it is the first in `steady`.
     other: Entry,
+    other_is_steady: bool,
     /// The other entries of the other machines, a heap with four children to a node. A machine that moved to an
     /// earlier time leaves an entry behind, told by its order.
     heap: Vec<Entry>,
@@ -94,6 +95,7 @@ impl Default for Agenda {
             steady: VecDeque::new(),
             interval: 0,
             other: NEVER,
+            other_is_steady: false,
             heap: Vec::new(),
             left_behind: 0,
             woken: None,
@@ -130,8 +132,14 @@ impl Agenda {
     /// Arms `machine` for an instant; `None` disarms it. A time in the past means now.
     #[inline]
     pub fn wake_at(&mut self, machine: MachineId, at: Option<Time>) {
+        self.wake_next(machine, at.unwrap_or(Time::MAX));
+    }
+
+    /// As [`Agenda::wake_at`]; [`Time::MAX`] disarms it.
+    #[inline]
+    pub fn wake_next(&mut self, machine: MachineId, at: Time) {
         let m = &mut self.machines[machine.0 as usize];
-        let at = at.map_or(Time::MAX, |at| at.max(self.now));
+        let at = at.max(self.now);
         m.due = at;
         if at < m.at {
             self.enter(machine, at);
@@ -144,26 +152,27 @@ impl Agenda {
     /// [`Livelock`] when time does not move.
     #[inline]
     pub fn next_until(&mut self, until: Time) -> Result<Option<(Time, MachineId)>, Livelock> {
-        if let Some(MachineId(woken)) = self.woken.take() {
-            self.settle(woken as usize);
-        }
-        while let Some(first) = self.first() {
-            let machine = &mut self.machines[first.machine()];
-            if first.at > until {
-                break; // an entry that is too early is not moved before its time: how a run is cut moves no entry
-            } else if machine.due != first.at {
-                self.settle(first.machine());
-            } else {
-                machine.due = Time::MAX;
-                return self.count(first.at, MachineId(first.machine() as u32)).map(Some);
+        let mut unsettled = self.woken.take();
+        loop {
+            if let Some(MachineId(machine)) = unsettled {
+                self.settle(machine as usize);
             }
+            let first = self.first();
+            if first.at > until || first.at == Time::MAX {
+                return Ok(None); // an entry is not moved before its time: how a run is cut moves no entry
+            }
+            let (number, machine) = (MachineId(first.machine() as u32), &mut self.machines[first.machine()]);
+            if machine.due == first.at {
+                machine.due = Time::MAX;
+                return self.count(first.at, number).map(Some);
+            }
+            unsettled = Some(number);
         }
-        Ok(None)
     }
 
     /// No machine wakes before this instant, after [`Agenda::next_until`] gave none; `None` if none is armed.
     pub fn quiet_until(&mut self) -> Option<Time> {
-        self.first().map(|first| first.at)
+        Some(self.first().at).filter(|&at| at < Time::MAX)
     }
 
     #[inline]
@@ -180,21 +189,34 @@ impl Agenda {
         Ok((at, machine))
     }
 
-    /// The entry before all others.
+    /// The entry before all others, or [`NEVER`].
     #[inline]
-    fn first(&self) -> Option<Entry> {
+    fn first(&self) -> Entry {
         match self.front.last() {
-            Some(&front) if front < self.other => Some(front),
-            _ => (self.other != NEVER).then_some(self.other),
+            Some(&front) if front < self.other => front,
+            _ => self.other,
         }
     }
 
     /// Finds the first entry of the machines that wake less often.
+    #[inline]
     fn find_other(&mut self) {
-        self.other = NEVER;
+        if self.left_behind > 0 {
+            return self.find_other_in_force();
+        }
+        let first = |entry: Option<&Entry>| entry.copied().unwrap_or(NEVER);
+        let (steady, top) = (first(self.steady.front()), first(self.heap.first()));
+        self.other_is_steady = steady < top;
+        self.other = if self.other_is_steady { steady } else { top };
+    }
+
+    /// The same where machines have left entries behind.
+    #[inline(never)]
+    fn find_other_in_force(&mut self) {
+        (self.other, self.other_is_steady) = (NEVER, false);
         while let Some(&first) = self.steady.front() {
             if self.is_in_force(first) {
-                self.other = first;
+                (self.other, self.other_is_steady) = (first, true);
                 break;
             }
             self.left_behind -= 1;
@@ -204,7 +226,7 @@ impl Agenda {
             && top < self.other
         {
             if self.is_in_force(top) {
-                self.other = top;
+                (self.other, self.other_is_steady) = (top, false);
                 break;
             }
             self.left_behind -= 1;
@@ -219,7 +241,7 @@ impl Agenda {
     }
 
     /// Moves the first entry of all, that of `machine`, to the instant for which it is armed, or removes it.
-    #[inline]
+    #[inline(always)]
     fn settle(&mut self, machine: usize) {
         let Machine { due, at, .. } = self.machines[machine];
         if due == at {
@@ -236,8 +258,9 @@ impl Agenda {
         }
     }
 
+    #[inline(never)]
     fn settle_other(&mut self, machine: usize, due: Time) {
-        let was_steady = self.steady.front() == Some(&self.other);
+        let was_steady = self.other_is_steady;
         if was_steady {
             self.steady.pop_front();
         }
@@ -287,12 +310,15 @@ impl Agenda {
         if self.left_behind > (self.heap.len() + self.steady.len()) / 2 + 64 {
             self.forget_left_behind();
         }
-        if self.is_steady(entry) {
+        let steady = self.is_steady(entry);
+        if steady {
             self.steady.push_back(entry);
         } else {
             self.push_heap(entry);
         }
-        self.other = self.other.min(entry);
+        if entry < self.other {
+            (self.other, self.other_is_steady) = (entry, steady);
+        }
     }
 
     fn push_heap(&mut self, entry: Entry) {
@@ -315,7 +341,7 @@ impl Agenda {
     }
 
     /// The next place in the order of asking, which is given to the machine.
-    #[inline]
+    #[inline(always)]
     fn next_entry(&mut self, machine: usize, at: Time) -> Entry {
         if self.sequence == LAST_SEQUENCE {
             self.renumber();

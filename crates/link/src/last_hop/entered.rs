@@ -11,6 +11,7 @@ use units::Time;
 
 use super::fifo::{Fifo, Scheduled};
 use super::{Flight, LastHop};
+use crate::buffer::Limit;
 use crate::harq::Burst;
 use crate::harq::none::Uncoded;
 use crate::packet::{DropReason, Output, PacketRef};
@@ -34,16 +35,56 @@ impl LastHop {
         if !fifo.limit.admits(fifo.waiting(), packet.size) {
             return self.outputs.push_back(Output::Dropped(packet, DropReason::Overflow));
         }
-        let start = fifo.free_at.max(now);
-        fifo.free_at = start + time;
-        fifo.waiting_bytes += u64::from(packet.size);
-        fifo.packets.push_back(Scheduled { start, end: fifo.free_at, packet });
-        fifo.begins_at = fifo.begins_at.min(start);
-        self.queued += 1;
-        self.counters.queue_packets_max = self.counters.queue_packets_max.max(self.queued);
-        if start == now {
-            self.begin_fifo_bursts(|start| start <= now);
+        self.counters.queue_packets_max = self.counters.queue_packets_max.max(self.queued + 1);
+        if fifo.free_at > now {
+            fifo.waiting_bytes += u64::from(packet.size);
+            fifo.begins_at = fifo.begins_at.min(fifo.free_at);
+            self.queued += 1;
+            return fifo.push(fifo.free_at, time, packet);
         }
+        // Nothing waits: it begins at once.
+        let coded = self.harq.start(now, &packet, 0, None);
+        fifo.push(now, time, packet);
+        fifo.begun += 1;
+        self.free_at = fifo.free_at;
+        self.counters.busy += time;
+        self.counters.coded_bits += u64::from(coded.bits);
+    }
+
+    /// As [`LastHop::poll_timeout`]; [`Time::MAX`] for none.
+    #[inline]
+    pub fn next_due(&self) -> Time {
+        match &self.fifo {
+            Some(fifo) => fifo.arrives_at,
+            None => self.poll_timeout().unwrap_or(Time::MAX),
+        }
+    }
+
+    /// Whether [`LastHop::handle_packet`] may be called late, with the instant at which the packet came, as long as no
+    /// other call has told a later one: no burst is simulated, and packets take time to their users.
+    pub fn takes_late(&self) -> bool {
+        self.fifo.as_ref().is_some_and(|fifo| !fifo.delay.is_zero())
+    }
+
+    /// Of the packets that come next at least so many find room in the queue, if no burst is simulated.
+    #[inline]
+    pub fn sure_room(&self) -> usize {
+        match &self.fifo {
+            Some(Fifo { limit: Limit::Packets(most), packets, begun, .. }) => {
+                (*most as usize).saturating_sub(packets.len() - begun)
+            }
+            _ => 0,
+        }
+    }
+
+    /// The next packet that has arrived, if no burst is simulated: its handle. Nothing has happened to it.
+    /// [`LastHop::poll_output`] would tell of it, and tells of all others.
+    #[inline]
+    pub fn poll_arrived(&mut self) -> Option<u32> {
+        let packet = self.poll_fifo()?;
+        self.counters.delivered_packets += 1;
+        self.counters.delivered_bytes += u64::from(packet.size);
+        Some(packet.id)
     }
 
     /// Begins the bursts that begin by `now`; [`LastHop::poll_fifo`] hands out the packets that have arrived.
@@ -103,7 +144,6 @@ impl LastHop {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::buffer::Limit;
     use crate::estimate::{EstimateConfig, Estimates};
     use crate::queue::Queue;
     use crate::reordering::{Reordering, ReorderingConfig};

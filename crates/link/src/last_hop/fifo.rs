@@ -20,6 +20,8 @@ pub(super) struct Fifo {
     /// When the first of those that wait begins; [`Time::MAX`] without any.
     pub(super) begins_at: Time,
     pub(super) waiting_bytes: u64,
+    /// When the next packet arrives; [`Time::MAX`] without any.
+    pub(super) arrives_at: Time,
     /// The instant of the last event: packets that arrived by then may be handed out.
     pub(super) reached: Time,
 }
@@ -43,6 +45,7 @@ impl Fifo {
             begun: 0,
             begins_at: Time::MAX,
             waiting_bytes: 0,
+            arrives_at: Time::MAX,
             reached: Time::ZERO,
         }
     }
@@ -50,7 +53,7 @@ impl Fifo {
     /// When the next packet arrives.
     #[inline]
     pub(super) fn next_arrival(&self) -> Option<Time> {
-        self.packets.front().map(|next| next.end + self.delay)
+        (self.arrives_at < Time::MAX).then_some(self.arrives_at)
     }
 
     /// When the next burst begins or arrives.
@@ -68,18 +71,28 @@ impl Fifo {
     /// Whether a packet has arrived by the instant of the last event.
     #[inline]
     pub(super) fn has_arrived(&self) -> bool {
-        self.next_arrival().is_some_and(|arrival| arrival <= self.reached)
+        self.arrives_at <= self.reached && self.arrives_at < Time::MAX
+    }
+
+    /// Enters a packet that is sent from `start` on for `time`.
+    #[inline]
+    pub(super) fn push(&mut self, start: Time, time: Duration, packet: PacketRef) {
+        self.free_at = start + time;
+        if self.packets.is_empty() {
+            self.arrives_at = self.free_at + self.delay;
+        }
+        self.packets.push_back(Scheduled { start, end: self.free_at, packet });
     }
 
     /// The next packet that has arrived by the instant of the last event.
     #[inline]
     pub(super) fn pop_arrived(&mut self) -> Option<PacketRef> {
-        let Scheduled { end, packet, .. } = *self.packets.front()?;
-        if end + self.delay > self.reached {
+        if !self.has_arrived() {
             return None;
         }
-        self.packets.pop_front();
+        let Scheduled { packet, .. } = self.packets.pop_front()?;
         self.begun -= 1;
+        self.arrives_at = self.packets.front().map_or(Time::MAX, |next| next.end + self.delay);
         Some(packet)
     }
 }

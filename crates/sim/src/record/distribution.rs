@@ -44,8 +44,8 @@ impl Distribution {
         self.count(u64::from(micros));
         if self.greatest.len() < GREATEST {
             self.greatest.push(Reverse(micros));
-        } else if let Some(mut least) = self.greatest.peek_mut()
-            && micros > least.0
+        } else if self.greatest.peek().is_some_and(|least| micros > least.0)
+            && let Some(mut least) = self.greatest.peek_mut()
         {
             *least = Reverse(micros);
         }

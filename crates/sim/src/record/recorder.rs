@@ -91,17 +91,17 @@ impl Recorder {
     }
 
     /// A packet is sent; `received`: whether the other end already has its data, asked of retransmissions only.
-    #[inline]
-    pub(crate) fn sent(&mut self, now: Time, packet: &Packet, received: impl FnOnce() -> bool) {
+    #[inline(always)]
+    pub(crate) fn sent(&mut self, now: Time, packet: &Packet, received: impl FnOnce(&Payload) -> bool) {
         self.event(now, Event::Sent, packet);
-        if counts(packet) {
+        if packet.counts {
             let record = &mut self.flows[packet.flow as usize];
             record.sent_packets += 1;
             if let Payload::Tcp(segment) = &*packet.payload {
                 record.order.on_sent(segment);
             }
             if packet.copy > 0 {
-                record.on_retransmission(packet.payload.sequence(), packet.copy, received());
+                record.on_retransmission(packet.payload.sequence(), packet.copy, received(&packet.payload));
             }
         }
         if let Some(taps) = &mut self.taps {
@@ -139,7 +139,7 @@ impl Recorder {
 
     /// A packet leaves the queue of the last hop, where it `waited`: of those with data it is noted.
     pub(crate) fn waited(&mut self, packet: &Packet, waited: Duration) {
-        if counts(packet) {
+        if packet.counts {
             self.flows[packet.flow as usize].queue.get_or_insert_default().add(waited);
         }
     }
@@ -158,7 +158,7 @@ impl Recorder {
         if let Some(watch) = self.watch() {
             watch.dropped(now, packet, loss);
         }
-        if counts(packet) {
+        if packet.counts {
             let record = &mut self.flows[packet.flow as usize];
             let segment = match &*packet.payload {
                 Payload::Tcp(segment) => Some((segment.seq, packet.copy)),
@@ -180,11 +180,11 @@ impl Recorder {
     }
 
     /// A packet arrives at the other end.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn delivered(&mut self, now: Time, packet: &Packet) {
         self.delivered += 1;
         self.event(now, Event::Delivered, packet);
-        if counts(packet) {
+        if packet.counts {
             let record = &mut self.flows[packet.flow as usize];
             record.received_packets += 1;
             record.delay.add(packet.sent, now);
@@ -271,12 +271,6 @@ impl Taps {
             watch.delivered(now, packet);
         }
     }
-}
-
-/// Whether the packet counts in the flow's own numbers: data on their way over the satellites.
-#[inline]
-fn counts(packet: &Packet) -> bool {
-    packet.way == Way::Forward && packet.route != Route::Terrestrial && packet.payload.has_data()
 }
 
 #[inline]

@@ -64,6 +64,9 @@ pub(crate) fn build(plan: &Plan, seed: u64, scripts: &mut dyn Scripts) -> Result
     let places = flows.iter().filter(|flow| kinds[flow.kind as usize].protocol.follows_gateways());
     let places: BTreeSet<u32> = places.map(|flow| kinds[flow.kind as usize].place).collect();
     places.into_iter().for_each(|place| network.place(place).follow_gateways());
+    if only_users_receive(config, &kinds) {
+        network.places.iter_mut().for_each(Place::enter_late);
+    }
     let mut world = World {
         schedule,
         now: Time::ZERO,
@@ -80,6 +83,15 @@ pub(crate) fn build(plan: &Plan, seed: u64, scripts: &mut dyn Scripts) -> Result
     };
     world.start();
     Ok(world)
+}
+
+/// Whether no packet ever goes from a user to the ground or stays there, and no series shows packets on their way.
+fn only_users_receive(config: &ScenarioConfig, kinds: &[Kind]) -> bool {
+    let receives = |(entry, kind): (&FlowConfig, &Kind)| {
+        let datagrams = matches!(entry.traffic.entry().needs(), Needs::Datagrams { .. });
+        datagrams && entry.pep.is_none() && !kind.upload && !kind.protocol.answers()
+    };
+    !config.record.series && config.flows.iter().zip(kinds).all(receives)
 }
 
 /// Random streams for what chance decides on the last hop.

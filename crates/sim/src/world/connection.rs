@@ -5,14 +5,14 @@ use std::io;
 use std::path::Path;
 
 use engine::MachineId;
-use transport::{Act, Input, Transport, Wake};
-use units::Time;
+use transport::{Act, Datagram, Input, Transport, Wake};
+use units::{Bytes, Time};
 
 use super::ledger::Ledger;
 use super::log::Log;
 use super::network::{Network, Site};
 use super::schedule::{Machine, Schedule};
-use crate::packet::{EndpointId, Packet, Route, Way, digest_word};
+use crate::packet::{EndpointId, Packet, Packets, Payload, Route, Way, digest_word};
 use crate::record::drops::{Loss, PathLoss};
 use crate::record::series::FlowSample;
 
@@ -49,15 +49,22 @@ pub(super) enum Reader {
 }
 
 /// All connections of a world.
-#[derive(Default)]
 pub(super) struct Connections {
     all: Vec<Connection>,
+    /// Where the next packet is written.
+    blank: Box<Payload>,
     /// Of two hosts, by the one that opens: the connections that may know something of the other.
     known: BTreeMap<Hosts, Vec<u32>>,
 }
 
 /// Two hosts, in the order of who opens a connection: a user and a server, or a server and the gateway of a place.
 type Hosts = (Way, bool, u32);
+
+impl Default for Connections {
+    fn default() -> Connections {
+        Connections { all: Vec::new(), blank: Packets::no_payload(), known: BTreeMap::new() }
+    }
+}
 
 impl Connections {
     /// Adds a connection at rest. `readers`: of the end whose packets go forward, and of the other.
@@ -174,6 +181,39 @@ impl Connections {
         self.all[id.connection as usize].ends[id.way as usize].protocol.poll_stream()
     }
 
+    /// An application writes a datagram, which is sent, if that is all that comes of it: whether it is so. If not
+    /// nothing has happened.
+    #[inline]
+    pub(super) fn write_datagram(
+        &mut self,
+        now: Time,
+        id: EndpointId,
+        bytes: Bytes,
+        ledger: &mut Ledger,
+        network: &mut Network,
+        schedule: &mut Schedule,
+    ) -> bool {
+        let Connection { site, ends } = &mut self.all[id.connection as usize];
+        let Some(datagram) = ends[id.way as usize].protocol.write_datagram(bytes) else { return false };
+        *self.blank = Payload::Udp(datagram);
+        launch(now, id, site, &mut self.blank, 0, |_| false, ledger, network);
+        network.schedule(now, site.route(id.way), site.place, ledger, schedule);
+        true
+    }
+
+    /// A datagram arrives over the satellites at a user who only counts it, if nothing else comes of it: whether it is
+    /// so, and if it brought more. If not nothing has happened.
+    #[inline]
+    pub(super) fn take_datagram(&mut self, connection: u32, datagram: &Datagram) -> Option<bool> {
+        let end = &mut self.all[connection as usize].ends[Way::Backward as usize];
+        if end.reader != Reader::Sink {
+            return None;
+        }
+        let delivered = end.protocol.take_datagram(datagram)?;
+        let before = std::mem::replace(&mut end.delivered_bytes, delivered);
+        Some(delivered > before)
+    }
+
     /// Enters an endpoint, and sends what it has to send: who reads there, and whether more has arrived in order than
     /// before.
     #[inline]
@@ -186,24 +226,14 @@ impl Connections {
         network: &mut Network,
         schedule: &mut Schedule,
     ) -> (Reader, bool) {
-        let EndpointId { connection, way } = id;
-        let Connection { site, ends: [server, user] } = &mut self.all[connection as usize];
+        let way = id.way;
+        let Connection { site, ends: [server, user] } = &mut self.all[id.connection as usize];
         let (end, peer) = if way == Way::Forward { (server, user) } else { (user, server) };
         let route = site.route(way);
         let mut sent = false;
         let (out, packets, any, at) = (&mut *network, &mut *ledger, &mut sent, &*site);
-        let answer = end.protocol.handle(now, input, &mut move |payload, copy| {
-            let Site { flow, user, class, .. } = *at;
-            let (bytes, word) = (payload.wire_bytes(), digest_word(payload, way));
-            let stale = route == Route::Downlink && payload.address() != at.address;
-            let id = packets.send(
-                Packet { payload, sent: now, flow, user, class, connection, number: 0, copy, bytes, word, way, route },
-                || peer.protocol.has_received(payload.sequence()),
-            );
-            match stale {
-                true => packets.lose(now, id, Loss::Path(PathLoss::Address)),
-                false => out.send(now, id, bytes, route, at, packets),
-            }
+        let answer = end.protocol.handle(now, input, &mut self.blank, &mut move |payload, copy| {
+            launch(now, id, at, payload, copy, |own| peer.protocol.has_received(own.sequence()), packets, out);
             *any = true;
         });
         if let Some(log) = &mut end.log {
@@ -220,13 +250,39 @@ impl Connections {
             }
         }
         if let Wake::At(at) = answer.wake {
-            let machine = *end.machine.get_or_insert_with(|| schedule.add(Machine::Endpoint(id)));
+            let machine = *end.machine.get_or_insert_with(|| schedule.add(Machine::of(id)));
             schedule.wake_at(machine, at);
         }
         if sent {
             network.schedule(now, route, site.place, ledger, schedule);
         }
         (end.reader, advanced)
+    }
+}
+
+/// A packet is made and enters the first link of its route; `received`: whether its receiver has its data already.
+#[allow(clippy::too_many_arguments)] // what a packet is made of
+#[inline(always)]
+fn launch(
+    now: Time,
+    EndpointId { connection, way }: EndpointId,
+    site: &Site,
+    payload: &mut Box<Payload>,
+    copy: u32,
+    received: impl FnOnce(&Payload) -> bool,
+    ledger: &mut Ledger,
+    network: &mut Network,
+) {
+    let (Site { flow, user, class, .. }, route) = (*site, site.route(way));
+    let (bytes, word) = (payload.wire_bytes(), digest_word(payload, way));
+    let stale = route == Route::Downlink && payload.address() != site.address;
+    let counts = way == Way::Forward && route != Route::Terrestrial && payload.has_data();
+    let packet =
+        Packet { payload, sent: now, flow, user, class, connection, number: 0, copy, bytes, word, way, route, counts };
+    let id = ledger.send(packet, received);
+    match stale {
+        true => ledger.lose(now, id, Loss::Path(PathLoss::Address)),
+        false => network.send(now, id, bytes, route, site, ledger),
     }
 }
 

@@ -20,10 +20,10 @@ impl Ledger {
     }
 
     /// A packet is sent; `received`: whether its receiver has its data already, asked of retransmissions only.
-    #[inline]
-    pub(super) fn send(&mut self, packet: Packet<&Payload>, received: impl FnOnce() -> bool) -> u32 {
-        let (now, id) = (packet.sent, self.packets.add(packet));
-        self.recorder.sent(now, self.packets.get(id), received);
+    #[inline(always)]
+    pub(super) fn send(&mut self, packet: Packet<&mut Box<Payload>>, received: impl FnOnce(&Payload) -> bool) -> u32 {
+        let (now, (id, packet)) = (packet.sent, self.packets.add(packet));
+        self.recorder.sent(now, packet, received);
         id
     }
 
@@ -38,6 +38,13 @@ impl Ledger {
         self.packets.take_payload(id, payload);
         self.packets.release(id);
         (endpoint, sent)
+    }
+
+    /// A packet arrives whose payload is read already.
+    #[inline]
+    pub(super) fn deliver_read(&mut self, now: Time, id: u32) {
+        self.recorder.delivered(now, self.packets.get(id));
+        self.packets.release(id);
     }
 
     /// A packet is lost.

@@ -60,7 +60,7 @@ impl Network {
     }
 
     /// A packet enters the first link of `route`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn send(&mut self, now: Time, id: u32, bytes: u32, route: Route, site: &Site, ledger: &mut Ledger) {
         match route {
             Route::Downlink => self.place(site.place).send_downlink(now, id, bytes, ledger),
@@ -70,7 +70,7 @@ impl Network {
     }
 
     /// After packets were sent over `route`: schedules the link that they entered.
-    #[inline]
+    #[inline(always)]
     pub(super) fn schedule(
         &mut self,
         now: Time,
@@ -82,7 +82,7 @@ impl Network {
         match route {
             Route::Downlink => self.place(place).schedule_downlink(schedule),
             Route::Uplink => self.place(place).schedule_uplink(now, ledger, schedule),
-            Route::Terrestrial => schedule.wake_at(self.terrestrial_machine, self.terrestrial.poll_timeout()),
+            Route::Terrestrial => schedule.wake_next(self.terrestrial_machine, self.terrestrial.next()),
         }
     }
 
@@ -91,7 +91,7 @@ impl Network {
     pub(super) fn poll_terrestrial(&mut self, now: Time, schedule: &mut Schedule) -> Option<u32> {
         let id = self.terrestrial.pop_due(now);
         if id.is_none() {
-            schedule.wake_at(self.terrestrial_machine, self.terrestrial.poll_timeout());
+            schedule.wake_next(self.terrestrial_machine, self.terrestrial.next());
         }
         id
     }

@@ -65,13 +65,20 @@ impl Pipe {
         Some(packet)
     }
 
-    /// The instant at which the next packet arrives.
+    /// The instant at which the next packet arrives; [`Time::MAX`] without one.
     #[inline]
-    pub(super) fn poll_timeout(&self) -> Option<Time> {
-        (self.next < Time::MAX).then_some(self.next)
+    pub(super) fn next(&self) -> Time {
+        self.next
+    }
+
+    /// The instant at which the packet arrives that has `before` packets before it; [`Time::MAX`] without one.
+    #[inline]
+    pub(super) fn arrival(&self, before: usize) -> Time {
+        if before < self.len { self.get(before).0 } else { Time::MAX }
     }
 
     /// How many packets are under way.
+    #[inline]
     pub(super) fn len(&self) -> usize {
         self.len
     }
@@ -111,7 +118,7 @@ mod tests {
             let mut expected: Vec<(u64, u32)> = arrivals.iter().enumerate().map(|(p, &at)| (at, p as u32)).collect();
             expected.sort();
             for (at, packet) in expected {
-                prop_assert_eq!(pipe.poll_timeout(), Some(Time::from_nanos(at)));
+                prop_assert_eq!(pipe.next(), Time::from_nanos(at));
                 prop_assert_eq!(pipe.pop_due(Time::from_nanos(at)), Some(packet));
             }
             prop_assert_eq!(pipe.len(), 0);

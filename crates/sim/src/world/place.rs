@@ -33,6 +33,8 @@ pub(super) struct Place {
     /// From the users to the gateway.
     uplink: Pipe,
     machines: Machines,
+    /// Packets enter the last hop late: see [`Place::enter_late`].
+    late: bool,
 }
 
 /// The handles of a place's machines.
@@ -66,11 +68,46 @@ impl Place {
         };
         let Parts { path, hop, carrier, reference_snr, last_hop, return_link } = parts;
         let (downlink, uplink) = (Pipe::default(), Pipe::default());
-        Place { path, hop, carrier, reference_snr, downlink, last_hop, return_link, uplink, machines }
+        Place { path, hop, carrier, reference_snr, downlink, last_hop, return_link, uplink, machines, late: false }
+    }
+
+    /// For a place that nothing crosses but packets to its users, as long as nobody looks at the last satellite: if the
+    /// last hop allows it, packets enter it when it wakes next, each at the instant at which it came. So the pipe to it
+    /// does not wake.
+    pub(super) fn enter_late(&mut self) {
+        self.late = self.path.is_steady() && self.last_hop.takes_late();
+    }
+
+    /// From now on each packet enters the last hop when it comes.
+    pub(super) fn enter_in_time(&mut self, now: Time, ledger: &Ledger, schedule: &mut Schedule) {
+        if std::mem::take(&mut self.late) {
+            self.catch_up(now, ledger);
+            self.schedule_downlink(schedule);
+        }
+    }
+
+    /// The packets that came by `now` enter the last hop.
+    fn catch_up(&mut self, now: Time, ledger: &Ledger) {
+        let mut at = self.downlink.next();
+        while let Some(id) = self.downlink.pop_due(now) {
+            self.enter(at, id, ledger);
+            at = self.downlink.next();
+        }
+    }
+
+    /// When the last hop is to be woken: when something leaves it, or if packets enter it late when one of them may be
+    /// lost.
+    #[inline]
+    fn next_of_last_hop(&self) -> Time {
+        match self.last_hop.next_due() {
+            at if !self.late => at,
+            Time::MAX => self.downlink.next(),
+            at => at.min(self.downlink.arrival(self.last_hop.sure_room())),
+        }
     }
 
     /// A packet enters the path at the gateway.
-    #[inline]
+    #[inline(always)]
     pub(super) fn send_downlink(&mut self, now: Time, id: u32, bytes: u32, ledger: &mut Ledger) {
         match self.path.downlink(now, bytes) {
             Ok(arrival) => self.downlink.push(arrival, id),
@@ -102,7 +139,19 @@ impl Place {
     /// After packets were sent by [`Place::send_downlink`].
     #[inline]
     pub(super) fn schedule_downlink(&self, schedule: &mut Schedule) {
-        schedule.wake_at(self.machines.downlink, self.downlink.poll_timeout());
+        if self.late {
+            return self.schedule_late(schedule);
+        }
+        schedule.wake_next(self.machines.downlink, self.downlink.next());
+    }
+
+    /// The same if packets enter the last hop late: that is woken for the packet sent last if it is the first on its
+    /// way, or the first that may be lost.
+    #[inline(never)]
+    fn schedule_late(&self, schedule: &mut Schedule) {
+        if self.downlink.len() == 1 || self.downlink.len() == self.last_hop.sure_room() + 1 {
+            schedule.wake_next(self.machines.last_hop, self.next_of_last_hop());
+        }
     }
 
     /// After packets were sent by [`Place::send_uplink`].
@@ -111,7 +160,7 @@ impl Place {
         if self.return_link.is_some() {
             self.leave_return_link(now, ledger, schedule);
         }
-        schedule.wake_at(self.machines.uplink, self.uplink.poll_timeout());
+        schedule.wake_next(self.machines.uplink, self.uplink.next());
     }
 
     /// A frame of the return link begins.
@@ -160,28 +209,53 @@ impl Place {
     #[inline]
     pub(super) fn enter_last_hop(&mut self, now: Time, ledger: &mut Ledger, schedule: &mut Schedule) -> bool {
         while let Some(id) = self.downlink.pop_due(now) {
-            let packet = ledger.packets.get(id);
-            ledger.recorder.downlink_at_satellite(now, packet);
-            let &Packet { flow, user, class, bytes: size, .. } = packet;
-            let reference = PacketRef { id, flow, user, class, size, ecn: packet.payload.ecn() };
-            if self.last_hop.wants_numbers() {
-                self.last_hop.handle_numbered(now, reference, packet.numbers());
-            } else {
-                self.last_hop.handle_packet(now, reference);
-            }
-            if !self.last_hop.is_silent() {
+            ledger.recorder.downlink_at_satellite(now, ledger.packets.get(id));
+            self.enter(now, id, ledger);
+            if !self.rest_last_hop(schedule) {
                 return true;
             }
-            schedule.wake_at(self.machines.last_hop, self.last_hop.poll_timeout());
         }
         self.schedule_downlink(schedule);
         false
     }
 
+    /// A packet enters the last hop, to which it came at `at`.
+    #[inline(always)]
+    fn enter(&mut self, at: Time, id: u32, ledger: &Ledger) {
+        let packet = ledger.packets.get(id);
+        let &Packet { flow, user, class, bytes: size, .. } = packet;
+        let reference = PacketRef { id, flow, user, class, size, ecn: packet.payload.ecn() };
+        if self.last_hop.wants_numbers() {
+            self.last_hop.handle_numbered(at, reference, packet.numbers());
+        } else {
+            self.last_hop.handle_packet(at, reference);
+        }
+    }
+
     /// The last hop works off what is due.
     #[inline]
-    pub(super) fn work_last_hop(&mut self, now: Time) {
+    pub(super) fn work_last_hop(&mut self, now: Time, ledger: &Ledger) {
+        if self.late {
+            self.catch_up(now, ledger);
+        }
         self.last_hop.handle_timeout(now);
+    }
+
+    /// The next packet that the last hop delivers to a user, of those to which nothing can have happened there.
+    /// [`Place::poll_last_hop`] is to be asked for the others.
+    #[inline]
+    pub(super) fn poll_arrived(&mut self) -> Option<u32> {
+        self.last_hop.poll_arrived()
+    }
+
+    /// Schedules the last hop if it has nothing to tell: whether it is so.
+    #[inline]
+    pub(super) fn rest_last_hop(&self, schedule: &mut Schedule) -> bool {
+        let silent = self.last_hop.is_silent();
+        if silent {
+            schedule.wake_next(self.machines.last_hop, self.next_of_last_hop());
+        }
+        silent
     }
 
     /// The next packet that the last hop delivers to a user. Without one the last hop is scheduled.
@@ -201,7 +275,7 @@ impl Place {
                 link::Output::Dropped(PacketRef { id, .. }, reason) => ledger.lose(now, id, Loss::LastHop(reason)),
             }
         }
-        schedule.wake_at(self.machines.last_hop, self.last_hop.poll_timeout());
+        schedule.wake_next(self.machines.last_hop, self.next_of_last_hop());
         None
     }
 
@@ -211,7 +285,7 @@ impl Place {
     pub(super) fn poll_uplink(&mut self, now: Time, schedule: &mut Schedule) -> Option<u32> {
         let id = self.uplink.pop_due(now);
         if id.is_none() {
-            schedule.wake_at(self.machines.uplink, self.uplink.poll_timeout());
+            schedule.wake_next(self.machines.uplink, self.uplink.next());
         }
         id
     }

@@ -18,6 +18,7 @@ use crate::plan::Plan;
 use crate::record::drops::{Loss, PathLoss};
 use crate::record::flow::FlowRecord;
 use crate::record::flow_summary::{FlowFacts, mean_s, per_second};
+use crate::record::recorder::Taps;
 use crate::record::watch::Watch;
 use crate::record::{
     ChannelSummary, Conservation, FlowSummary, PathSummary, PepSummary, Record, Summary, Table, UsersSummary,
@@ -33,8 +34,15 @@ impl World {
     pub(crate) fn record_packets(&mut self, directory: &Path, seed: u64) -> io::Result<()> {
         let flows = self.flows.iter().map(|flow| (flow.user, flow.proxy.is_some()));
         let capture = Capture::create(directory, seed, flows)?;
-        self.ledger.recorder.taps.get_or_insert_default().capture = Some(capture);
+        self.taps().capture = Some(capture);
         Ok(())
+    }
+
+    /// Who is told of each packet on its way from now on.
+    fn taps(&mut self) -> &mut Taps {
+        let World { network, ledger, schedule, now, .. } = self;
+        network.places.iter_mut().for_each(|place| place.enter_in_time(*now, ledger, schedule));
+        self.ledger.recorder.taps.get_or_insert_default()
     }
 
     /// From now on writes a log of each end of a connection that keeps one into `directory`, which is made for the
@@ -59,7 +67,7 @@ impl World {
 
     /// From now on keeps events, and the packets that are sent from `from` on and before `until`.
     pub(crate) fn watch(&mut self, from: Time, until: Time) {
-        self.ledger.recorder.taps.get_or_insert_default().watch = Some(Watch::new(from, until));
+        self.taps().watch = Some(Watch::new(from, until));
     }
 
     /// The result of the run so far.
@@ -70,7 +78,7 @@ impl World {
         let config = plan.config();
         let now = self.now;
         // So that the counters are those of now.
-        self.network.places.iter_mut().for_each(|place| place.work_last_hop(now));
+        self.network.places.iter_mut().for_each(|place| place.work_last_hop(now, &self.ledger));
         let conservation = self.conservation()?;
         let elapsed = self.now.since(Time::ZERO);
         let flows = self.flows.iter().zip(&self.ledger.recorder.flows).enumerate();

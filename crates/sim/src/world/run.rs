@@ -49,11 +49,12 @@ impl World {
             match machine {
                 Machine::Downlink(place) => self.arrive_at_last_hop(now, place),
                 Machine::LastHop(place) => {
-                    self.network.place(place).work_last_hop(now);
+                    self.network.place(place).work_last_hop(now, &self.ledger);
                     self.leave_last_hop(now, place);
                 }
                 Machine::Uplink(place) => self.arrive_at_gateway(now, place),
-                Machine::Endpoint(endpoint) => self.time_out(now, endpoint),
+                Machine::Forward(connection) => self.time_out(now, EndpointId { connection, way: Way::Forward }),
+                Machine::Backward(connection) => self.time_out(now, EndpointId { connection, way: Way::Backward }),
                 Machine::Application(application) => self.act(now, application),
                 Machine::Terrestrial => self.arrive_over_ground(now),
                 Machine::ReturnLink(place) => {
@@ -85,6 +86,19 @@ impl World {
     }
 
     fn leave_last_hop(&mut self, now: Time, place: u32) {
+        while let Some(id) = self.network.place(place).poll_arrived() {
+            if !self.take_datagram(now, id) {
+                self.arrive(now, id);
+            }
+        }
+        if !self.network.place(place).rest_last_hop(&mut self.schedule) {
+            self.empty_last_hop(now, place);
+        }
+    }
+
+    /// What leaves the last hop beside the packets to which nothing can have happened.
+    #[inline(never)]
+    fn empty_last_hop(&mut self, now: Time, place: u32) {
         while let Some(id) = self.network.place(place).poll_last_hop(now, &mut self.ledger, &mut self.schedule) {
             self.arrive(now, id);
         }
@@ -126,6 +140,25 @@ impl World {
         }
     }
 
+    /// A datagram arrives at a user who only counts it: whether it is so.
+    #[inline(always)]
+    fn take_datagram(&mut self, now: Time, id: u32) -> bool {
+        let World { connections, ledger, .. } = self;
+        let packet = ledger.packets.get(id);
+        if let Payload::Udp(datagram) = &*packet.payload
+            && packet.way == Way::Forward
+            && let Some(advanced) = connections.take_datagram(packet.connection, datagram)
+        {
+            let flow = packet.flow;
+            ledger.deliver_read(now, id);
+            if advanced {
+                ledger.recorder.advanced(now, flow);
+            }
+            return true;
+        }
+        false
+    }
+
     fn time_out(&mut self, now: Time, endpoint: EndpointId) {
         let site = self.connections.site(endpoint.connection);
         let flow = site.flow;
@@ -151,6 +184,9 @@ impl World {
 
     /// An application does what is due.
     fn act(&mut self, now: Time, number: u32) {
+        if self.write_datagram(now, number) {
+            return;
+        }
         let first = self.applications[number as usize].first_flow;
         let mut acted = [0u64; 2];
         while let Some(act) = self.applications[number as usize].source.poll_action(now) {
@@ -167,6 +203,23 @@ impl World {
                 self.enter(now, EndpointId { connection, way }, Input::Acted);
             }
         }
+    }
+
+    /// An application writes a datagram, if that is all that is due: whether it is so.
+    #[inline(always)]
+    fn write_datagram(&mut self, now: Time, number: u32) -> bool {
+        let Application { source, machine, first_flow: flow } = &mut self.applications[number as usize];
+        let Some((bytes, next)) = source.poll_datagram(now) else { return false };
+        let (machine, flow) = (*machine, *flow);
+        let endpoint = EndpointId { connection: self.connection_of(flow), way: Way::Forward };
+        let World { connections, ledger, network, schedule, .. } = self;
+        ledger.recorder.acted(now, flow, false);
+        schedule.wake_at(machine, Some(next));
+        if !connections.write_datagram(now, endpoint, bytes, ledger, network, schedule) {
+            connections.act(now, endpoint, Act::Write(bytes));
+            connections.enter(now, endpoint, Input::Acted, ledger, network, schedule);
+        }
+        true
     }
 
     /// An application acts on one of its connections: the end that is to be entered.

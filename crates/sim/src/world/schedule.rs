@@ -3,7 +3,7 @@
 use engine::{Agenda, Livelock, MachineId};
 use units::Time;
 
-use crate::packet::EndpointId;
+use crate::packet::{EndpointId, Way};
 
 /// A machine of a world; those of a place are named with the index of the place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,18 +18,28 @@ pub(super) enum Machine {
     /// The pipe between servers and the gateway, both ways.
     Terrestrial,
     Application(u32),
-    Endpoint(EndpointId),
+    /// The endpoint of a connection whose packets go forward, and the other.
+    Forward(u32),
+    Backward(u32),
     ReturnLink(u32),
     Sampler,
 }
 
 impl Machine {
+    /// That of an endpoint.
+    pub(super) fn of(EndpointId { connection, way }: EndpointId) -> Machine {
+        match way {
+            Way::Forward => Machine::Forward(connection),
+            Way::Backward => Machine::Backward(connection),
+        }
+    }
+
     /// Of the machines that wake at the same instant, those of the lower phase go first.
     fn phase(self) -> u8 {
         match self {
             Machine::Service(_) => 0,
             Machine::Downlink(_) | Machine::LastHop(_) | Machine::Uplink(_) | Machine::Terrestrial => 1,
-            Machine::Application(_) | Machine::Endpoint(_) => 2,
+            Machine::Application(_) | Machine::Forward(_) | Machine::Backward(_) => 2,
             // A frame begins with all that came until then.
             Machine::ReturnLink(_) => 3,
             Machine::Sampler => 4,
@@ -50,7 +60,7 @@ impl Schedule {
     pub(super) fn add(&mut self, machine: Machine) -> MachineId {
         self.machines.push(machine);
         match machine {
-            Machine::Application(_) | Machine::Endpoint(_) => self.agenda.add(machine.phase()),
+            Machine::Application(_) | Machine::Forward(_) | Machine::Backward(_) => self.agenda.add(machine.phase()),
             _ => self.agenda.add_frequent(machine.phase()),
         }
     }
@@ -59,6 +69,12 @@ impl Schedule {
     #[inline]
     pub(super) fn wake_at(&mut self, machine: MachineId, at: Option<Time>) {
         self.agenda.wake_at(machine, at);
+    }
+
+    /// As [`Schedule::wake_at`]; [`Time::MAX`] for not at all.
+    #[inline]
+    pub(super) fn wake_next(&mut self, machine: MachineId, at: Time) {
+        self.agenda.wake_next(machine, at);
     }
 
     /// The next wake-up at or before `until`; the machine then has none until it is given one.

@@ -202,6 +202,16 @@ impl Source for VoiceSource {
         Some(Act::on_first(End::Server, action))
     }
 
+    fn poll_datagram(&mut self, now: Time) -> Option<(Bytes, Time)> {
+        // The next packet and the end are later: both come after this one.
+        if self.stage != Stage::Open || self.next != now || self.next >= self.end {
+            return None;
+        }
+        self.advance();
+        self.wake = self.next.min(self.end);
+        Some((self.payload, self.wake))
+    }
+
     fn poll_timeout(&self) -> Option<Time> {
         (self.stage != Stage::Closed).then_some(self.wake)
     }

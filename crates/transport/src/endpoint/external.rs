@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Time;
 
-use super::{Act, Answer, Endpoint, Input, Kind, Payload, Service, Transport, Wake};
+use super::{Act, Answer, Endpoint, Input, Kind, Payload, SendPacket, Service, Transport, Wake};
 use crate::external::ExternalPacket;
 use crate::tcp::{Counters, Info};
 
@@ -54,14 +54,15 @@ impl Endpoint for ExternalEnd {
         }
     }
 
-    fn handle(&mut self, _now: Time, input: Input<'_>, send: &mut dyn FnMut(&Payload, u32)) -> Answer {
+    fn handle(&mut self, _now: Time, input: Input<'_>, blank: &mut Box<Payload>, send: &mut SendPacket<'_>) -> Answer {
         match input {
             Input::Packet(Payload::External(packet)) => self.delivered += u64::from(packet.bytes),
             Input::Packet(_) => unreachable!("a packet of another transport"),
             Input::Timeout | Input::Acted => {}
         }
         for packet in self.offered.drain(..) {
-            send(&Payload::External(packet), 0);
+            **blank = Payload::External(packet);
+            send(blank, 0);
         }
         Answer { delivered: self.delivered, acknowledged: 0, window: None, wake: Wake::Unchanged }
     }
@@ -96,6 +97,7 @@ mod tests {
     use units::Ecn;
 
     use super::*;
+    use crate::udp::Datagram;
 
     #[test]
     fn offered_packets_are_numbered_and_keep_their_tickets() {
@@ -104,15 +106,18 @@ mod tests {
             server.act(Time::ZERO, Act::Offer { bytes, ticket, ecn: Ecn::Ect0 });
         }
         let mut sent = Vec::new();
-        server.handle(Time::ZERO, Input::Acted, &mut |payload, copy| sent.push((payload.clone(), copy)));
+        let mut blank = Box::new(Payload::Udp(Datagram { number: 0, len: 0 }));
+        let mut send = |payload: &mut Box<Payload>, copy| sent.push((payload.clone(), copy));
+        server.handle(Time::ZERO, Input::Acted, &mut blank, &mut send);
         let numbers: Vec<_> =
             sent.iter().map(|(payload, copy)| (payload.sequence(), payload.wire_bytes(), *copy)).collect();
         assert_eq!(numbers, [(0, 1500, 0), (1, 40, 0)]);
         sent[0].0.set_ecn(Ecn::Ce);
-        let Payload::External(first) = sent[0].0 else { panic!("of an external end") };
+        let Payload::External(first) = *sent[0].0 else { panic!("of an external end") };
         assert_eq!((first.ticket, first.ecn), (7, Ecn::Ce));
-        let arrived =
-            sent.iter().map(|(payload, _)| user.handle(Time::ZERO, Input::Packet(payload), &mut |_, _| panic!()));
+        let arrived = sent
+            .iter()
+            .map(|(payload, _)| user.handle(Time::ZERO, Input::Packet(payload), &mut blank, &mut |_, _| panic!()));
         assert_eq!(arrived.map(|answer| answer.delivered).collect::<Vec<_>>(), [1500, 1540]);
     }
 }

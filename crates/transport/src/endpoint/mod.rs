@@ -1,7 +1,7 @@
 //! One end of a flow, whatever its transport: the seam between this crate and whoever wires ends together.
 //!
 //! ```text
-//! application ── act(Open, Write, Close, Read) ─► ┌──────────┐ ── send(&Payload, transmission) ─► the path
+//! application ── act(Open, Write, Close, Read) ─► ┌──────────┐ ── send(payload, transmission) ──► the path
 //!             ◄── Answer::delivered ───────────── │ Endpoint │ ◄── Input::Packet(&Payload) ────── the path
 //! agenda      ── Input::Timeout ────────────────► └──────────┘ ── Answer::wake ─────────────────► the agenda
 //! ```
@@ -124,6 +124,11 @@ pub trait Transport: Debug + Send + Sync {
         1
     }
 
+    /// Whether an end sends packets by itself, because others arrive or time passes.
+    fn answers(&self) -> bool {
+        true
+    }
+
     /// Whether its ends take notice of another address of the user ([`Endpoint::change_address`]).
     fn follows_gateways(&self) -> bool {
         false
@@ -155,7 +160,7 @@ impl TransportConfig {
 }
 
 /// What an IP packet carries, by the transport that made it.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Payload {
     /// A TCP segment.
     Tcp(Segment),
@@ -165,27 +170,6 @@ pub enum Payload {
     Quic(QuicPacket),
     /// A packet whose bytes are kept outside.
     External(ExternalPacket),
-}
-
-impl Clone for Payload {
-    fn clone(&self) -> Payload {
-        match self {
-            Payload::Tcp(segment) => Payload::Tcp(*segment),
-            Payload::Udp(datagram) => Payload::Udp(*datagram),
-            Payload::Quic(packet) => Payload::Quic(packet.clone()),
-            Payload::External(packet) => Payload::External(*packet),
-        }
-    }
-
-    /// In its place: a segment is long, and mostly has little in it.
-    #[inline]
-    fn clone_from(&mut self, source: &Payload) {
-        match (self, source) {
-            (Payload::Tcp(own), Payload::Tcp(segment)) => own.copy_from(segment),
-            (Payload::Udp(own), Payload::Udp(datagram)) => *own = *datagram,
-            (own, source) => *own = source.clone(),
-        }
-    }
 }
 
 impl Payload {
@@ -347,6 +331,9 @@ impl Told {
     }
 }
 
+/// Takes a packet that an end sends: see [`Endpoint::handle`].
+pub type SendPacket<'a> = dyn FnMut(&mut Box<Payload>, u32) + 'a;
+
 /// One end of a flow.
 pub trait Endpoint: Send {
     /// The application does something. It takes effect with the next [`Endpoint::handle`].
@@ -360,9 +347,21 @@ pub trait Endpoint: Send {
         None
     }
 
-    /// Something happens. Every packet to be sent now is handed to `send`, with the number of times that its data were
-    /// sent before.
-    fn handle(&mut self, now: Time, input: Input<'_>, send: &mut dyn FnMut(&Payload, u32)) -> Answer;
+    /// Something happens. Every packet to be sent now is written into `blank` and handed to `send`, with the number of
+    /// times that its data were sent before. `send` may keep the box and leave another of any content.
+    fn handle(&mut self, now: Time, input: Input<'_>, blank: &mut Box<Payload>, send: &mut SendPacket<'_>) -> Answer;
+
+    /// As [`Act::Write`] and [`Endpoint::handle`], if all that comes of them is this datagram to be sent. `None`:
+    /// nothing was written.
+    fn write_datagram(&mut self, _bytes: Bytes) -> Option<Datagram> {
+        None
+    }
+
+    /// As [`Endpoint::handle`] with a datagram that arrives, if nothing comes of it but [`Answer::delivered`]: that.
+    /// `None`: it was not taken.
+    fn take_datagram(&mut self, _datagram: &Datagram) -> Option<u64> {
+        None
+    }
 
     /// Whether the data at `sequence` ([`Payload::sequence`]) have arrived here.
     fn has_received(&self, sequence: u64) -> bool;

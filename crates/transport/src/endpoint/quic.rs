@@ -59,7 +59,7 @@ mod end {
 
     use super::QuicConfig;
     use crate::congestion::FindControl;
-    use crate::endpoint::{Act, Answer, Endpoint, Input, Payload, Told, Transport, Wake};
+    use crate::endpoint::{Act, Answer, Endpoint, Input, Payload, SendPacket, Told, Transport, Wake};
     use crate::quic::connection::Connection;
     use crate::quic::library::Settings;
     use crate::quic::{Client, Lifetime};
@@ -141,7 +141,13 @@ mod end {
             }
         }
 
-        fn handle(&mut self, now: Time, input: Input<'_>, send: &mut dyn FnMut(&Payload, u32)) -> Answer {
+        fn handle(
+            &mut self,
+            now: Time,
+            input: Input<'_>,
+            blank: &mut Box<Payload>,
+            send: &mut SendPacket<'_>,
+        ) -> Answer {
             let Some(connection) = self.connection.as_deref_mut() else {
                 return Answer { delivered: 0, acknowledged: 0, window: None, wake: Wake::Unchanged };
             };
@@ -159,7 +165,8 @@ mod end {
                 connection.work(now);
             }
             while let Some((packet, copy)) = connection.poll_transmit(now) {
-                send(&Payload::Quic(packet), copy);
+                **blank = Payload::Quic(packet);
+                send(blank, copy);
             }
             Answer {
                 delivered: connection.delivered_bytes(),

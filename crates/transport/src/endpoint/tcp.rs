@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use units::{Bytes, FieldError, Time};
 
-use super::{Act, Answer, Endpoint, Input, Kind, Payload, Service, Told, Transport, Wake};
+use super::{Act, Answer, Endpoint, Input, Kind, Payload, SendPacket, Service, Told, Transport, Wake};
 use crate::congestion::FindControl;
 pub use crate::tcp::TcpConfig;
 use crate::tcp::{Connection, Counters, Info, MAX_WINDOW, PeerMemory, Segment, Settings, State};
@@ -144,7 +144,7 @@ impl Endpoint for TcpEnd {
         self.connection.as_ref()?.memory()
     }
 
-    fn handle(&mut self, now: Time, input: Input<'_>, send: &mut dyn FnMut(&Payload, u32)) -> Answer {
+    fn handle(&mut self, now: Time, input: Input<'_>, blank: &mut Box<Payload>, send: &mut SendPacket<'_>) -> Answer {
         let Some(connection) = self.connection.as_deref_mut() else {
             return Answer { delivered: 0, acknowledged: 0, window: None, wake: Wake::Unchanged };
         };
@@ -157,11 +157,8 @@ impl Endpoint for TcpEnd {
             }
             Input::Acted => {}
         }
-        let mut payload = Payload::Tcp(Segment::default());
-        while let Payload::Tcp(segment) = &mut payload
-            && let Some(transmission) = connection.poll_segment(now, segment)
-        {
-            send(&payload, transmission);
+        while let Some(transmission) = connection.poll_segment(now, room_in(blank)) {
+            send(blank, transmission);
             if connection.is_answered() {
                 break;
             }
@@ -196,5 +193,17 @@ impl Endpoint for TcpEnd {
 
     fn info(&self) -> Option<Info> {
         self.connection.as_ref().map(|connection| connection.info())
+    }
+}
+
+/// Room for a segment.
+#[inline]
+fn room_in(payload: &mut Payload) -> &mut Segment {
+    if !matches!(payload, Payload::Tcp(_)) {
+        *payload = Payload::Tcp(Segment::default());
+    }
+    match payload {
+        Payload::Tcp(segment) => segment,
+        _ => unreachable!("a segment is there"),
     }
 }

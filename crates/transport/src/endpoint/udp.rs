@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use units::Time;
+use units::{Bytes, Time};
 
-use super::{Act, Answer, Endpoint, Input, Kind, Payload, Service, Transport, Wake};
+use super::{Act, Answer, Endpoint, Input, Kind, Payload, SendPacket, Service, Transport, Wake};
 use crate::tcp::{Counters, Info};
 pub use crate::udp::UdpConfig;
-use crate::udp::UdpSender;
+use crate::udp::{Datagram, UdpSender};
 
 impl Kind for UdpConfig {
     fn services(&self) -> &'static [Service] {
@@ -20,6 +20,10 @@ impl Kind for UdpConfig {
 }
 
 impl Transport for UdpConfig {
+    fn answers(&self) -> bool {
+        false
+    }
+
     fn end(&self, _entropy: u64, _holds_reads: bool) -> Box<dyn Endpoint> {
         Box::new(UdpEnd::default())
     }
@@ -49,16 +53,29 @@ impl Endpoint for UdpEnd {
         }
     }
 
-    fn handle(&mut self, _now: Time, input: Input<'_>, send: &mut dyn FnMut(&Payload, u32)) -> Answer {
+    fn handle(&mut self, _now: Time, input: Input<'_>, blank: &mut Box<Payload>, send: &mut SendPacket<'_>) -> Answer {
         match input {
             Input::Packet(Payload::Udp(datagram)) => self.delivered += u64::from(datagram.len),
             Input::Packet(_) => unreachable!("a packet of another transport"),
             Input::Timeout | Input::Acted => {}
         }
         while let Some(datagram) = self.sender.poll_transmit() {
-            send(&Payload::Udp(datagram), 0);
+            **blank = Payload::Udp(datagram);
+            send(blank, 0);
         }
         Answer { delivered: self.delivered, acknowledged: 0, window: None, wake: Wake::Unchanged }
+    }
+
+    fn write_datagram(&mut self, bytes: Bytes) -> Option<Datagram> {
+        self.sender.send_now(bytes)
+    }
+
+    fn take_datagram(&mut self, datagram: &Datagram) -> Option<u64> {
+        if !self.sender.is_idle() {
+            return None;
+        }
+        self.delivered += u64::from(datagram.len);
+        Some(self.delivered)
     }
 
     fn has_received(&self, _sequence: u64) -> bool {
@@ -88,9 +105,8 @@ impl Endpoint for UdpEnd {
 
 #[cfg(test)]
 mod tests {
-    use units::Bytes;
-
     use super::*;
+    use crate::tcp::Segment;
 
     #[test]
     fn an_end_sends_what_was_written_and_counts_what_arrives() {
@@ -99,14 +115,34 @@ mod tests {
         server.act(Time::ZERO, Act::Write(Bytes::new(172)));
         server.act(Time::ZERO, Act::Write(Bytes::new(20)));
         server.act(Time::ZERO, Act::Close);
-        server.handle(Time::ZERO, Input::Acted, &mut |payload, copy| sent.push((payload.clone(), copy)));
+        let mut blank = Box::new(Payload::Tcp(Segment::default()));
+        let mut send = |payload: &mut Box<Payload>, copy| sent.push((payload.clone(), copy));
+        server.handle(Time::ZERO, Input::Acted, &mut blank, &mut send);
         assert_eq!(
             sent.iter().map(|(payload, copy)| (payload.wire_bytes(), *copy)).collect::<Vec<_>>(),
             [(200, 0), (48, 0)]
         );
-        let answers =
-            sent.iter().map(|(payload, _)| user.handle(Time::ZERO, Input::Packet(payload), &mut |_, _| panic!()));
+        let answers = sent
+            .iter()
+            .map(|(payload, _)| user.handle(Time::ZERO, Input::Packet(payload), &mut blank, &mut |_, _| panic!()));
         assert_eq!(answers.map(|answer| answer.delivered).collect::<Vec<_>>(), [172, 192]);
         assert!(server.has_finished() && !user.has_finished());
+    }
+
+    #[test]
+    fn a_datagram_written_alone_is_the_one_that_a_write_sends() {
+        let (mut alone, mut other, mut user) = (UdpEnd::default(), UdpEnd::default(), UdpEnd::default());
+        for (bytes, delivered) in [(172, 172), (20, 192)] {
+            let datagram = alone.write_datagram(Bytes::new(bytes)).unwrap();
+            other.act(Time::ZERO, Act::Write(Bytes::new(bytes)));
+            let mut send = |payload: &mut Box<Payload>, _| assert_eq!(**payload, Payload::Udp(datagram));
+            other.handle(Time::ZERO, Input::Acted, &mut Box::new(Payload::Tcp(Segment::default())), &mut send);
+            assert_eq!(user.take_datagram(&datagram), Some(delivered));
+        }
+        // One that waits goes first, and does so when something arrives.
+        alone.act(Time::ZERO, Act::Write(Bytes::new(7)));
+        assert_eq!(alone.write_datagram(Bytes::new(8)), None);
+        assert_eq!(alone.take_datagram(&Datagram { number: 0, len: 1 }), None);
+        assert_eq!((alone.delivered, alone.sender.poll_transmit()), (0, Some(Datagram { number: 2, len: 7 })));
     }
 }

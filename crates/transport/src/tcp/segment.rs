@@ -72,21 +72,6 @@ impl Segment {
         HEADERS + timestamps + sack + syn + accecn
     }
 
-    /// As an assignment; of SACK blocks and options that few segments have, only those that are there are copied.
-    #[inline]
-    pub fn copy_from(&mut self, other: &Segment) {
-        let &Segment { seq, ack, window, len, flags, ecn, timestamps, ref sack, ref syn, ref accecn } = other;
-        (self.seq, self.ack, self.window, self.len) = (seq, ack, window, len);
-        (self.flags, self.ecn, self.timestamps) = (flags, ecn, timestamps);
-        self.sack.copy_from(sack);
-        if syn.is_some() || self.syn.is_some() {
-            self.syn = *syn;
-        }
-        if accecn.is_some() || self.accecn.is_some() {
-            self.accecn = *accecn;
-        }
-    }
-
     /// Bytes that the header still has room for.
     pub fn option_room(&self) -> u32 {
         (HEADERS + MOST_OPTIONS).saturating_sub(self.header_bytes())
@@ -189,14 +174,6 @@ impl SackBlocks {
         &self.blocks[..self.len as usize]
     }
 
-    #[inline]
-    fn copy_from(&mut self, other: &SackBlocks) {
-        self.len = other.len;
-        for (own, block) in self.blocks.iter_mut().zip(other.as_slice()) {
-            *own = *block;
-        }
-    }
-
     /// Takes all blocks out.
     #[inline]
     pub fn clear(&mut self) {
@@ -244,32 +221,4 @@ impl FromIterator<(u64, u64)> for SackBlocks {
 #[inline]
 pub(super) fn is_before(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_copy_says_the_same_whatever_was_there() {
-        let plain = Segment { seq: 7, ack: 9, window: 1000, len: 5, flags: Flags::ACK, ..Segment::default() };
-        let stamped = Segment {
-            timestamps: Some((3, 4)),
-            ecn: Ecn::Ce,
-            accecn: Some(AccEcnOption::new([1, 2, 3], true, 2)),
-            ..plain
-        };
-        let blocks = Segment { sack: SackBlocks::from_iter([(10, 20), (30, 40)]), ..plain };
-        let block = Segment { sack: SackBlocks::from_iter([(50, 60)]), ..stamped };
-        let syn = SynOptions { mss: 1460, window_scale: Some(7), sack_permitted: true, fast_open: None };
-        let opening = Segment { flags: Flags::SYN, syn: Some(syn), ..Segment::default() };
-        let all = [plain, stamped, blocks, block, opening, Segment::default()];
-        for before in all {
-            for segment in all {
-                let mut copy = before;
-                copy.copy_from(&segment);
-                assert_eq!(copy, segment, "over {before:?}");
-            }
-        }
-    }
 }

@@ -197,6 +197,13 @@ impl LongPath {
         }
     }
 
+    /// Whether each packet takes the same time and nobody else ever serves the users.
+    pub(super) fn is_steady(&self) -> bool {
+        self.constant.is_some_and(|delay| !delay.is_zero())
+            && self.jitter.is_none()
+            && self.service.poll_timeout().is_none()
+    }
+
     /// The propagation delay of what enters at `now`; `None` without a route.
     #[inline]
     pub(super) fn delay(&self, now: Time) -> Option<Duration> {
