@@ -3,41 +3,32 @@
 //! General purpose libraries take the logarithms and exponentials of their rejection steps from the platform, whose
 //! last bits differ; here they are libm's.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use multiversion::multiversion;
 use rand::Rng;
 
-/// A stream of independent standard normal numbers.
+/// A stream of independent standard normal numbers, drawn ahead, which is possible because the generator serves no
+/// other stream.
 pub(crate) struct Normals {
     rng: Box<dyn Rng + Send>,
     layers: &'static Layers,
-    ahead: Ahead,
-    /// The index of the first unused word.
-    next: usize,
+    ahead: [f64; AHEAD],
+    /// The numbers of `ahead` that are not used yet.
+    unused: Range<usize>,
 }
 
-/// Words drawn ahead, which is possible because the generator serves no other stream.
-struct Ahead {
-    /// In little-endian order, as the generator fills them in.
-    words: [[u8; 8]; AHEAD],
-    /// The number of each word.
-    numbers: [f64; AHEAD],
-    /// A bit for each word whose number must be compared with the curve.
-    outside: u64,
-}
-
-const AHEAD: usize = 64;
+/// Words that are drawn together: one for each lane and each bit of a mask.
+const AHEAD: usize = LANES * u32::BITS as usize;
+const LANES: usize = 4;
 
 impl Normals {
     pub(crate) fn new(rng: Box<dyn Rng + Send>) -> Normals {
-        static LAYERS: OnceLock<Layers> = OnceLock::new();
-        let ahead = Ahead { words: [[0; 8]; AHEAD], numbers: [0.0; AHEAD], outside: 0 };
-        Normals { rng, layers: LAYERS.get_or_init(Layers::new), ahead, next: AHEAD }
+        Normals { rng, layers: Layers::get(), ahead: [0.0; AHEAD], unused: 0..0 }
     }
 
-    /// The next number, by the ziggurat of Marsaglia and Tsang (2000) with 256 layers, with the layer and the abscissa
-    /// taken from different bits of a draw (Doornik 2005).
+    /// The next number, as [`normal`] draws it.
     #[inline]
     pub(crate) fn draw(&mut self) -> f64 {
         self.run(1)[0]
@@ -53,83 +44,98 @@ impl Normals {
         }
     }
 
+    /// Passes over the next numbers.
+    pub(crate) fn skip(&mut self, mut numbers: usize) {
+        while numbers > 0 {
+            numbers -= self.run(numbers).len();
+        }
+    }
+
     /// Some of the next numbers: at least one, at most `most`.
     #[inline]
     pub(crate) fn run(&mut self, most: usize) -> &[f64] {
-        let mut core = (self.ahead.outside >> (self.next % AHEAD)).trailing_zeros() as usize;
-        if core == 0 || self.next == AHEAD {
-            core = self.settle();
-        }
-        let end = (self.next + core.min(most)).min(AHEAD);
-        let run = &self.ahead.numbers[self.next..end];
-        self.next = end;
-        run
+        self.run_mut(most).1
     }
 
-    /// Draws the next words, and decides about a first number outside of the core; how many numbers are in the core
-    /// then.
-    #[cold]
-    fn settle(&mut self) -> usize {
-        loop {
-            if self.next == AHEAD {
-                self.refill();
-            }
-            let core = (self.ahead.outside >> self.next).trailing_zeros() as usize;
-            if core > 0 {
-                return core;
-            }
-            let (word, x) = (u64::from_le_bytes(self.ahead.words[self.next]), self.ahead.numbers[self.next]);
-            self.next += 1;
-            if let Some(x) = self.beyond_the_core(word, x) {
-                // In the place of the last word that it took.
-                self.next -= 1;
-                self.ahead.numbers[self.next] = x;
-                self.ahead.outside &= !(1 << self.next);
-            }
-        }
-    }
-
-    /// The next number, uniform from 0 to 1 (excluded).
-    pub(crate) fn uniform(&mut self) -> f64 {
-        to_unit_interval(self.word())
-    }
-
-    /// One draw in a hundred: in the tail, or in the part of a layer that the curve cuts.
-    #[cold]
-    fn beyond_the_core(&mut self, word: u64, x: f64) -> Option<f64> {
-        let layer = (word & 0xff) as usize;
-        if layer == 0 {
-            return Some(self.tail().copysign(x));
-        }
-        let (low, high) = (self.layers.height[layer], self.layers.height[layer + 1]);
-        let y = low + (high - low) * self.uniform();
-        (y < density(x)).then_some(x)
-    }
-
-    /// The tail, by Marsaglia (1964).
-    fn tail(&mut self) -> f64 {
-        loop {
-            let x = -libm::log(1.0 - self.uniform()) / TAIL;
-            let y = -libm::log(1.0 - self.uniform());
-            if 2.0 * y >= x * x {
-                return TAIL + x;
-            }
-        }
-    }
-
-    fn word(&mut self) -> u64 {
-        if self.next == AHEAD {
+    /// As [`Normals::run`], and the place of the first: what is written over them is [`Normals::kept`].
+    #[inline]
+    pub(crate) fn run_mut(&mut self, most: usize) -> (usize, &mut [f64]) {
+        if self.unused.is_empty() {
             self.refill();
         }
-        self.next += 1;
-        u64::from_le_bytes(self.ahead.words[self.next - 1])
+        let start = self.unused.start;
+        self.unused.start = self.unused.end.min(start + most);
+        (start, &mut self.ahead[start..self.unused.start])
     }
 
-    /// Draws the next words.
+    /// What is in the place of a number of the last run.
+    #[inline]
+    pub(crate) fn kept(&self, place: usize) -> f64 {
+        self.ahead[place]
+    }
+
+    /// Draws the next words, and makes at least one number of them.
+    #[cold]
     fn refill(&mut self) {
-        self.rng.fill_bytes(self.ahead.words.as_flattened_mut());
-        self.ahead.outside = look_up(self.layers, &self.ahead.words, &mut self.ahead.numbers);
-        self.next = 0;
+        let mut words = [[0; 8]; AHEAD];
+        while self.unused.is_empty() {
+            self.rng.fill_bytes(words.as_flattened_mut());
+            let outside = look_up(self.layers, &words, &mut self.ahead);
+            self.unused = 0..self.settle(&words, outside);
+        }
+    }
+
+    /// Decides about the numbers outside of the core, and leaves no gap where several words made one number or none;
+    /// how many numbers there are.
+    fn settle(&mut self, words: &[[u8; 8]; AHEAD], outside: [u32; LANES]) -> usize {
+        let Normals { rng, layers, ahead, .. } = self;
+        // Words that were used, and numbers that were made.
+        let (mut used, mut made) = (0, 0);
+        let mut groups = outside.iter().fold(0, |any, lane| any | lane);
+        while groups != 0 {
+            let group = groups.trailing_zeros() as usize;
+            groups &= groups - 1;
+            for lane in (0..LANES).filter(|&lane| outside[lane] >> group & 1 == 1) {
+                let place = LANES * group + lane;
+                if place < used {
+                    continue; // a word that decided about the number before
+                }
+                ahead.copy_within(used..place, made);
+                made += place - used;
+                used = place + 1;
+                let mut uniform = || {
+                    let word = words.get(used).map_or_else(|| rng.next_u64(), |&word| u64::from_le_bytes(word));
+                    used += 1;
+                    to_unit_interval(word)
+                };
+                let word = u64::from_le_bytes(words[place]);
+                if let Some(x) = layers.beyond_the_core(word, ahead[place], &mut uniform) {
+                    ahead[made] = x;
+                    made += 1;
+                }
+            }
+        }
+        let used = used.min(AHEAD);
+        ahead.copy_within(used.., made);
+        made + AHEAD - used
+    }
+}
+
+/// A standard normal number, by the ziggurat of Marsaglia and Tsang (2000) with 256 layers, with the layer and the
+/// abscissa taken from different bits of a draw (Doornik 2005).
+pub(crate) fn normal(rng: &mut dyn Rng) -> f64 {
+    let layers = Layers::get();
+    loop {
+        let word = rng.next_u64();
+        let layer = (word & 0xff) as usize;
+        let x = abscissa(word) * layers.scaled_edge[layer];
+        let number = match x.abs() < layers.edge[layer + 1] {
+            true => Some(x),
+            false => layers.beyond_the_core(word, x, &mut || unit_interval(rng)),
+        };
+        if let Some(number) = number {
+            return number;
+        }
     }
 }
 
@@ -148,6 +154,11 @@ struct Layers {
 }
 
 impl Layers {
+    fn get() -> &'static Layers {
+        static LAYERS: OnceLock<Layers> = OnceLock::new();
+        LAYERS.get_or_init(Layers::new)
+    }
+
     fn new() -> Layers {
         let mut edge = [0.0; 257];
         edge[0] = AREA / density(TAIL);
@@ -158,26 +169,50 @@ impl Layers {
         let scaled_edge = std::array::from_fn(|i| edge[i] * (1.0 / (1u64 << 52) as f64));
         Layers { scaled_edge, edge, height: edge.map(density) }
     }
+
+    /// One draw in a hundred: in the tail, or in the part of a layer that the curve cuts. `None` if it is above the
+    /// curve.
+    #[cold]
+    fn beyond_the_core(&self, word: u64, x: f64, uniform: &mut dyn FnMut() -> f64) -> Option<f64> {
+        let layer = (word & 0xff) as usize;
+        if layer == 0 {
+            return Some(tail(uniform).copysign(x));
+        }
+        let (low, high) = (self.height[layer], self.height[layer + 1]);
+        let y = low + (high - low) * uniform();
+        (y < density(x)).then_some(x)
+    }
 }
 
-/// The numbers of words, or their abscissas where they must be compared with the curve, with a bit for each of these.
-/// On processors with wider registers these are used, with the same rounding.
+/// The tail, by Marsaglia (1964).
+fn tail(uniform: &mut dyn FnMut() -> f64) -> f64 {
+    loop {
+        let x = -libm::log(1.0 - uniform()) / TAIL;
+        let y = -libm::log(1.0 - uniform());
+        if 2.0 * y >= x * x {
+            return TAIL + x;
+        }
+    }
+}
+
+/// The numbers of words, or their abscissas where they must be compared with the curve, with a bit for each of these:
+/// in the word of a lane, that of a group of [`LANES`]. On processors with wider registers these are used, with the
+/// same rounding.
 #[multiversion(targets("x86_64+avx2"))]
-fn look_up(layers: &Layers, words: &[[u8; 8]; AHEAD], numbers: &mut [f64; AHEAD]) -> u64 {
+fn look_up(layers: &Layers, words: &[[u8; 8]; AHEAD], numbers: &mut [f64; AHEAD]) -> [u32; LANES] {
     look_up_here(layers, words, numbers)
 }
 
 /// In registers as wide as the caller is compiled for.
 #[inline(always)]
-fn look_up_here(layers: &Layers, words: &[[u8; 8]; AHEAD], numbers: &mut [f64; AHEAD]) -> u64 {
-    let mut outside = 0;
-    for (words, numbers) in words.as_chunks::<4>().0.iter().zip(numbers.as_chunks_mut::<4>().0) {
-        let words = words.map(u64::from_le_bytes);
-        let layer = words.map(|word| (word & 0xff) as usize);
+fn look_up_here(layers: &Layers, words: &[[u8; 8]; AHEAD], numbers: &mut [f64; AHEAD]) -> [u32; LANES] {
+    let mut outside = [0; LANES];
+    for (words, numbers) in words.as_chunks::<LANES>().0.iter().zip(numbers.as_chunks_mut().0) {
+        let layer = words.map(|[layer, ..]| usize::from(layer));
         let (scale, edge) = (layer.map(|layer| layers.scaled_edge[layer]), layer.map(|layer| layers.edge[layer + 1]));
-        let x: [f64; 4] = std::array::from_fn(|lane| abscissa(words[lane]) * scale[lane]);
-        let over: [u64; 4] = std::array::from_fn(|lane| u64::from(x[lane].abs() >= edge[lane]) << (60 + lane));
-        outside = outside >> 4 | over[0] | over[1] | over[2] | over[3];
+        let words = words.map(u64::from_le_bytes);
+        let x: [f64; LANES] = std::array::from_fn(|lane| abscissa(words[lane]) * scale[lane]);
+        outside = std::array::from_fn(|lane| outside[lane] >> 1 | u32::from(x[lane].abs() >= edge[lane]) << 31);
         *numbers = x;
     }
     outside
@@ -187,12 +222,13 @@ fn look_up_here(layers: &Layers, words: &[[u8; 8]; AHEAD], numbers: &mut [f64; A
 /// the conversion of a 64-bit integer is not on most processors.
 #[inline(always)]
 fn abscissa(word: u64) -> f64 {
-    // 2^52, whose last bit is worth 1.
-    const ONES: f64 = (1u64 << 52) as f64;
-    let positive = word ^ (1 << 63);
-    let upper = f64::from_bits(ONES.to_bits() | positive >> 12) - 1.5 * ONES;
-    let last = f64::from_bits(ONES.to_bits() | (positive >> 11 & 1)) - ONES;
-    upper + upper + last
+    // 2^84 and 2^52, whose last bits are worth 2^32 and 1.
+    const UPPER: f64 = (1u128 << 84) as f64;
+    const LOWER: f64 = (1u64 << 52) as f64;
+    // The sign is the highest bit, worth -2^52; as the highest bit of a positive number, the other way round, 2^52.
+    let upper = f64::from_bits((UPPER.to_bits() ^ 1 << 20) ^ word >> 43);
+    let lower = f64::from_bits(LOWER.to_bits() | word >> 11 & 0xffff_ffff);
+    upper - (UPPER + 2.0 * LOWER) + lower
 }
 
 /// The normal density without its factor.
@@ -279,9 +315,20 @@ mod tests {
                 some.iter().for_each(|x| assert_eq!(x.to_bits(), plain.draw().to_bits(), "after number {i}"));
             }
             if i % 37 == 0 {
-                assert_eq!(normals.uniform().to_bits(), unit_interval(&mut plain.0).to_bits(), "number {i}");
+                normals.skip(i / 200);
+                (0..i / 200).for_each(|_| _ = plain.draw());
             }
         }
+    }
+
+    #[test]
+    fn a_single_draw_takes_the_same_words() {
+        let mut generator = Xoshiro256PlusPlus::seed_from_u64(11);
+        let mut plain = Plain(generator.clone(), Layers::new());
+        for i in 0..20_000 {
+            assert_eq!(normal(&mut generator).to_bits(), plain.draw().to_bits(), "number {i}");
+        }
+        assert_eq!(generator, plain.0);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use units::{Angle, Db, Duration, Frequency, OrOrbit, Speed};
 use crate::held::Held;
 use crate::link_budget::LinkBudget;
 use crate::lms::{Course, Fading, Loo, Published, REFERENCE_SNR, Site, Track, default_reference_snr, fading_options};
-use crate::normal::Normals;
+use crate::normal::{normal, unit_interval};
 
 /// Land mobile satellite fading in L and S band at 20 to 70 degrees: two states, by ITU-R P.681-11.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -166,9 +166,9 @@ impl State {
         libm::exp(mean + deviation * deviation / 2.0) * above(below - deviation) / above(below)
     }
 
-    fn draw_length_m(&self, log_mean: f64, normals: &mut Normals) -> f64 {
+    fn draw_length_m(&self, log_mean: f64, rng: &mut dyn Rng) -> f64 {
         loop {
-            let length = libm::exp(log_mean + self.log_length_deviation * normals.draw());
+            let length = libm::exp(log_mean + self.log_length_deviation * normal(rng));
             if length >= self.length_min_m {
                 return length;
             }
@@ -186,9 +186,9 @@ impl State {
 }
 
 /// A standard normal number between minus and plus `limit`.
-fn draw_within(limit: f64, normals: &mut Normals) -> f64 {
+fn draw_within(limit: f64, rng: &mut dyn Rng) -> f64 {
     loop {
-        let deviate = normals.draw();
+        let deviate = normal(rng);
         if deviate.abs() < limit {
             return deviate;
         }
@@ -226,7 +226,7 @@ impl Site for Parameters {
 pub(crate) struct Events {
     course: Course<Parameters>,
     leg: usize,
-    normals: Normals,
+    rng: Box<dyn Rng + Send>,
     state: usize,
     end: f64,
     /// The distance up to which nothing is drawn and the row stays: the end of the event or of the leg.
@@ -246,7 +246,7 @@ impl Events {
         let mut events = Events {
             course,
             leg: 0,
-            normals: Normals::new(rng),
+            rng,
             state: GOOD,
             end: 0.0,
             until: 0.0,
@@ -267,7 +267,7 @@ impl Events {
     /// An event from `start`, `length` metres long.
     fn enter(&mut self, state: usize, start: f64, length: f64) {
         self.before = self.loo;
-        self.deviate = draw_within(LIMITS[state], &mut self.normals);
+        self.deviate = draw_within(LIMITS[state], &mut *self.rng);
         (self.state, self.end) = (state, start + length);
         self.ramp_from(start, length, 0.0);
     }
@@ -305,7 +305,7 @@ impl Events {
         }
         let next = GOOD + BAD - self.state;
         let parameters = self.site().state(next);
-        let length = parameters.draw_length_m(parameters.log_length_mean, &mut self.normals);
+        let length = parameters.draw_length_m(parameters.log_length_mean, &mut *self.rng);
         self.enter(next, self.end, length);
     }
 }
@@ -323,13 +323,13 @@ impl Track for Events {
     fn restart(&mut self, metres: f64) {
         self.leg = self.course.leg_at(metres);
         let site = self.site();
-        let state = if self.normals.uniform() < site.good_share() { GOOD } else { BAD };
+        let state = if unit_interval(&mut *self.rng) < site.good_share() { GOOD } else { BAD };
         let parameters = site.state(state);
         let variance = parameters.log_length_deviation * parameters.log_length_deviation;
-        let length = parameters.draw_length_m(parameters.log_length_mean + variance, &mut self.normals);
-        let start = metres - length * self.normals.uniform();
+        let length = parameters.draw_length_m(parameters.log_length_mean + variance, &mut *self.rng);
+        let start = metres - length * unit_interval(&mut *self.rng);
         let other = GOOD + BAD - state;
-        self.loo = site.state(other).loo(draw_within(LIMITS[other], &mut self.normals));
+        self.loo = site.state(other).loo(draw_within(LIMITS[other], &mut *self.rng));
         self.enter(state, start, length);
     }
 }

@@ -1,20 +1,22 @@
 //! QPSK with Gray mapping over additive white Gaussian noise: two independent binary antipodal channels.
 
+mod table;
+
 use std::f64::consts::LN_2;
-use std::sync::OnceLock;
 
 use units::Db;
+
+use self::table::TABLE;
 
 /// Mutual information per coded bit, 0 to 1: half of what a QPSK symbol carries at the symbol energy to noise density
 /// `snr`.
 ///
 /// With a Gray map the bit-interleaved and the coded-modulation capacities agree. At linear Es/N0 `g` the
 /// log-likelihood ratio of a bit is normal with mean `2 g` and variance `4 g`, and the bit carries `1 - E[log2(1 +
-/// exp(-L))]` (ten Brink 2001, function J). Read from a table made once by quadrature; the interpolation error is below
+/// exp(-L))]` (ten Brink 2001, function J). Read from a table made by quadrature; the interpolation error is below
 /// 1e-6. [`crate::ERASED`] gives 0 and [`crate::CLEAR`] gives 1.
 #[inline]
 pub fn mutual_information(snr: Db) -> f64 {
-    static TABLE: OnceLock<Table> = OnceLock::new();
     let steps = (snr.get() - LOW_DB) * STEPS_PER_DB;
     if steps < 1.0 {
         return low_snr_limit(linear(snr));
@@ -22,8 +24,8 @@ pub fn mutual_information(snr: Db) -> f64 {
     if steps >= (ENTRIES - 2) as f64 {
         return 1.0;
     }
-    let index = steps as usize;
-    let around = &TABLE.get_or_init(tabulate)[index - 1..index + 3];
+    let index = steps as u32 as usize;
+    let around = &TABLE[index - 1..index + 3];
     // Near 1 the interpolated value may exceed it in the last bit.
     cubic([around[0], around[1], around[2], around[3]], steps - index as f64).min(1.0)
 }
@@ -39,47 +41,7 @@ const LOW_DB: f64 = -40.0;
 const HIGH_DB: f64 = 20.0;
 const STEPS_PER_DB: f64 = 8.0;
 const ENTRIES: usize = ((HIGH_DB - LOW_DB) * STEPS_PER_DB) as usize + 1;
-
-type Table = Box<[f64; ENTRIES]>;
-
-fn tabulate() -> Table {
-    let rules = Rule::all();
-    let mut table = Box::new([0.0; ENTRIES]);
-    for (index, entry) in table.iter_mut().enumerate() {
-        *entry = Rule::quadrature(&rules, linear(Db::new(LOW_DB + index as f64 / STEPS_PER_DB)));
-    }
-    table
-}
-
-/// `1 - E[log2(1 + exp(-L))]`, `L ~ N(2 g, 4 g)`, by the trapezoidal rule over ±9 standard deviations.
-///
-/// The rule converges exponentially for analytic integrands: the nearest poles are `d = pi / (2 sqrt(g))` from the real
-/// line, and with `n` nodes for a standard deviation the error is of the order `exp(-2 pi d n)`, here below exp(-31).
-struct Rule {
-    /// From this `g` on it is too coarse.
-    below: f64,
-    /// Each node with the normal density times the step.
-    nodes: Vec<(f64, f64)>,
-}
-
-impl Rule {
-    fn all() -> [Rule; 3] {
-        [(1.0, 8), (10.0, 16), (f64::INFINITY, 32)].map(|(below, nodes)| {
-            let step = 1.0 / f64::from(nodes);
-            let density = |t: f64| libm::exp(-t * t / 2.0) * step / (2.0 * std::f64::consts::PI).sqrt();
-            let nodes = (-9 * nodes..=9 * nodes).map(|i| f64::from(i) * step);
-            Rule { below, nodes: nodes.map(|t| (t, density(t))).collect() }
-        })
-    }
-
-    /// By the coarsest of `rules` that will do.
-    fn quadrature(rules: &[Rule; 3], g: f64) -> f64 {
-        let lost = |llr: f64| (libm::log1p(libm::exp(-llr.abs())) + (-llr).max(0.0)) / LN_2;
-        let rule = rules.iter().find(|rule| g < rule.below).unwrap_or(&rules[2]);
-        let expected: f64 = rule.nodes.iter().map(|&(t, density)| density * lost(2.0 * g + 2.0 * g.sqrt() * t)).sum();
-        1.0 - expected
-    }
-}
+const _: () = assert!(TABLE.len() == ENTRIES);
 
 fn low_snr_limit(g: f64) -> f64 {
     libm::log1p(g) / (2.0 * LN_2)
@@ -100,6 +62,47 @@ fn cubic(p: [f64; 4], u: f64) -> f64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// `1 - E[log2(1 + exp(-L))]`, `L ~ N(2 g, 4 g)`, by the trapezoidal rule over ±9 standard deviations.
+    ///
+    /// The rule converges exponentially for analytic integrands: the nearest poles are `d = pi / (2 sqrt(g))` from the
+    /// real line, and with `n` nodes for a standard deviation the error is of the order `exp(-2 pi d n)`, here below
+    /// exp(-31).
+    struct Rule {
+        /// From this `g` on it is too coarse.
+        below: f64,
+        /// Each node with the normal density times the step.
+        nodes: Vec<(f64, f64)>,
+    }
+
+    impl Rule {
+        fn all() -> [Rule; 3] {
+            [(1.0, 8), (10.0, 16), (f64::INFINITY, 32)].map(|(below, nodes)| {
+                let step = 1.0 / f64::from(nodes);
+                let density = |t: f64| libm::exp(-t * t / 2.0) * step / (2.0 * std::f64::consts::PI).sqrt();
+                let nodes = (-9 * nodes..=9 * nodes).map(|i| f64::from(i) * step);
+                Rule { below, nodes: nodes.map(|t| (t, density(t))).collect() }
+            })
+        }
+
+        /// By the coarsest of `rules` that will do.
+        fn quadrature(rules: &[Rule; 3], g: f64) -> f64 {
+            let lost = |llr: f64| (libm::log1p(libm::exp(-llr.abs())) + (-llr).max(0.0)) / LN_2;
+            let rule = rules.iter().find(|rule| g < rule.below).unwrap_or(&rules[2]);
+            let expected: f64 =
+                rule.nodes.iter().map(|&(t, density)| density * lost(2.0 * g + 2.0 * g.sqrt() * t)).sum();
+            1.0 - expected
+        }
+    }
+
+    #[test]
+    fn the_table_is_that_of_the_quadrature() {
+        let rules = Rule::all();
+        for (index, entry) in TABLE.iter().enumerate() {
+            let expected = Rule::quadrature(&rules, linear(Db::new(LOW_DB + index as f64 / STEPS_PER_DB)));
+            assert_eq!(entry.to_bits(), expected.to_bits(), "entry {index}: {entry:?} against {expected:?}");
+        }
+    }
 
     /// Bits per symbol at -10 to 15 dB, by Gauss-Hermite quadrature with 96 nodes, checked with adaptive quadrature.
     const PUBLISHED: [f64; 26] = [

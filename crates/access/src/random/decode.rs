@@ -4,6 +4,8 @@
 //! edges of the packets that were decoded in the one before, so the whole takes a time in proportion to the bursts;
 //! where bursts are decoded together, times the bursts of a slot.
 
+use std::slice::ChunksExactMut;
+
 use channel::{ERASED, qpsk};
 use units::Db;
 
@@ -21,6 +23,9 @@ pub(super) struct Bursts {
     slot_of: Vec<u32>,
     /// How many bursts there are.
     count: usize,
+    /// The most bursts in a slot, and those that are not alone in theirs: of a complete frame.
+    most: u32,
+    collided: u32,
 }
 
 /// The bursts in a slot: how many, and above these 32 bits the sum of their packets' numbers, modulo 2^32. So one that
@@ -65,6 +70,24 @@ impl Count<'_> {
     }
 }
 
+/// Room for packets with the same number of bursts.
+pub(super) struct Room<'a> {
+    slots: ChunksExactMut<'a, u32>,
+    /// The number of the next packet.
+    packet: u32,
+    left: &'a mut [Slot],
+}
+
+impl Room<'_> {
+    /// As [`Bursts::push_packet`], where there is room left.
+    #[inline(always)]
+    pub(super) fn next(&mut self) -> Option<(&mut [u32], Count<'_>)> {
+        let count = Count { packet: self.packet, left: self.left };
+        self.packet += 1;
+        Some((self.slots.next()?, count))
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Waiting,
@@ -75,7 +98,15 @@ enum State {
 
 impl Default for Bursts {
     fn default() -> Bursts {
-        Bursts { left: Vec::new(), states: Vec::new(), starts: vec![0], slot_of: Vec::new(), count: 0 }
+        Bursts {
+            left: Vec::new(),
+            states: Vec::new(),
+            starts: vec![0],
+            slot_of: Vec::new(),
+            count: 0,
+            most: 0,
+            collided: 0,
+        }
     }
 }
 
@@ -104,15 +135,35 @@ impl Bursts {
         let (start, packet) = (self.count, self.packets() as u32);
         self.count += bursts as usize;
         if self.count > self.slot_of.len() {
-            self.grow();
+            self.grow(self.count);
         }
         self.starts.push(self.count as u32);
         (&mut self.slot_of[start..self.count], Count { packet, left: &mut self.left })
     }
 
     #[cold]
-    fn grow(&mut self) {
-        self.slot_of.resize(2 * self.count, 0);
+    fn grow(&mut self, bursts: usize) {
+        self.slot_of.resize(2 * bursts, 0);
+    }
+
+    /// Room for so many more packets of so many bursts each, of which [`Bursts::push_packets`] adds those that are
+    /// filled in.
+    #[inline]
+    pub(super) fn room(&mut self, packets: u32, bursts: u32) -> Room<'_> {
+        let (packet, end) = (self.packets() as u32, self.count + packets as usize * bursts as usize);
+        if end > self.slot_of.len() {
+            self.grow(end);
+        }
+        let slots = self.slot_of[self.count..end].chunks_exact_mut(bursts as usize);
+        Room { slots, packet, left: &mut self.left }
+    }
+
+    /// Adds packets of so many bursts that were filled in.
+    #[inline]
+    pub(super) fn push_packets(&mut self, packets: u32, bursts: u32) {
+        let before = self.count as u32;
+        self.starts.extend((1..=packets).map(|packet| before + packet * bursts));
+        self.count += packets as usize * bursts as usize;
     }
 
     /// The slots of a packet.
@@ -124,11 +175,16 @@ impl Bursts {
     /// No more packets come.
     pub(super) fn complete(&mut self) {
         self.states.resize(self.packets(), State::Waiting);
+        (self.most, self.collided) = (0, 0);
+        for bursts in self.left.iter().map(|left| left.bursts()) {
+            self.most = self.most.max(bursts);
+            self.collided += if bursts > 1 { bursts } else { 0 };
+        }
     }
 
-    /// Bursts that are not alone in their slot. Of a complete frame of which nothing is decoded.
+    /// Bursts that are not alone in their slot, of a complete frame.
     pub(super) fn collided(&self) -> u64 {
-        self.left.iter().map(|left| left.bursts()).filter(|&bursts| bursts > 1).map(u64::from).sum()
+        u64::from(self.collided)
     }
 
     pub(super) fn is_decoded(&self, packet: usize) -> bool {
@@ -234,7 +290,7 @@ impl Decoder {
     /// Decodes packets that arrive with the same power.
     pub(super) fn decode_equal(&mut self, bursts: &mut Bursts) {
         let Receiver { required, joint, iterations, .. } = self.receiver;
-        let table = self.information.up_to(bursts.left.iter().map(|left| left.bursts()).max().unwrap_or(0));
+        let table = self.information.up_to(bursts.most);
         let Scratch { decodable, next, lists, missing, touched, .. } = &mut self.scratch;
         let packets = [decodable, next];
         if joint {

@@ -32,10 +32,10 @@ impl<'a> Digits<'a> {
         let Digits { rng, mut fraction, mut bits_left } = Digits { rng: &mut *self.rng, ..*self };
         let bits = u32::BITS - bound.leading_zeros();
         let found = loop {
-            if bits > bits_left {
-                (fraction, bits_left) = (rng.next_u64(), 40);
-            }
-            bits_left -= bits;
+            bits_left = bits_left.checked_sub(bits).unwrap_or_else(|| {
+                fraction = rng.next_u64();
+                40 - bits
+            });
             let product = u128::from(fraction) * u128::from(bound);
             fraction = product as u64;
             if let Some(found) = find((product >> 64) as u32) {

@@ -166,14 +166,19 @@ impl RandomFrame {
             (&Degrees::Fixed(bursts), Receiver::Equal(_))
                 if one_amplifier && block_slots >= timeslots && columns.are_few() && self.blocks > 0 =>
             {
-                while columns.free() >= bursts {
+                let mut room = self.bursts.room(columns.free() / bursts, bursts);
+                let mut added = 0;
+                while let Some((slots, mut count)) = room.next() {
                     let mut digits = Digits::new(rng);
-                    let block = digits.below(self.blocks);
-                    self.place_in_few_columns(block, bursts, columns, digits);
+                    let first = digits.below(self.blocks) * block_slots;
+                    let column_of = &self.column_of[(first % timeslots) as usize..][..block_slots as usize];
+                    columns.draw_few(first, column_of, slots, &mut digits, |slot| count.add(slot));
+                    added += 1;
                     if !goes_on(true) {
                         break;
                     }
                 }
+                self.bursts.push_packets(added, bursts);
             }
             _ => while self.add(columns, rng) && goes_on(true) {},
         }
@@ -223,15 +228,6 @@ impl RandomFrame {
         let column_of = &self.column_of[(first % timeslots) as usize..][..block_slots as usize];
         let (slots, mut count) = self.bursts.push_packet(bursts);
         columns.draw_slots(first, column_of, slots, &mut digits, |slot| count.add(slot));
-    }
-
-    #[inline(always)]
-    fn place_in_few_columns(&mut self, block: u32, bursts: u32, columns: &mut Columns, mut digits: Digits<'_>) {
-        let RandomLayout { timeslots, block_slots, .. } = self.layout;
-        let first = block * block_slots;
-        let column_of = &self.column_of[(first % timeslots) as usize..][..block_slots as usize];
-        let (slots, mut count) = self.bursts.push_packet(bursts);
-        columns.draw_few(first, column_of, slots, &mut digits, |slot| count.add(slot));
     }
 
     fn place_in_any_slots(&mut self, block: u32, bursts: u32, mut digits: Digits<'_>) {

@@ -86,9 +86,7 @@ impl Multipath {
 
     /// As [`Multipath::next_block`] if neither this block nor the one after it is read: only the random draws are made.
     pub(crate) fn skip_block(&mut self) {
-        for _ in 0..self.tables.draws() {
-            self.normals.draw();
-        }
+        self.normals.skip(self.tables.draws());
     }
 }
 
@@ -111,16 +109,22 @@ fn amplitudes(deviations: &[f64], normals: &mut Normals, re: &mut [f64], im: &mu
         let (draws, rest) = normals.run(2 * (amplitudes - place)).as_chunks::<2>();
         let last = rest.first().copied();
         let upto = place + draws.len();
-        let out = re[place..upto].iter_mut().zip(&mut im[place..upto]);
-        for ((deviation, draw), (re, im)) in deviations[place..upto].iter().zip(draws).zip(out) {
-            (*re, *im) = (deviation * draw[0], deviation * draw[1]);
-        }
+        scale(&deviations[place..upto], draws, &mut re[place..upto], &mut im[place..upto]);
         place = upto;
         if let Some(draw) = last {
             // The run ends within a pair.
             (re[place], im[place]) = (deviations[place] * draw, deviations[place] * normals.draw());
             place += 1;
         }
+    }
+}
+
+/// On processors with wider registers these are used, with the same rounding.
+#[multiversion(targets("x86_64+avx2"))]
+fn scale(deviations: &[f64], draws: &[[f64; 2]], re: &mut [f64], im: &mut [f64]) {
+    let (draws, re, im) = (&draws[..deviations.len()], &mut re[..deviations.len()], &mut im[..deviations.len()]);
+    for (place, deviation) in deviations.iter().enumerate() {
+        (re[place], im[place]) = (deviation * draws[place][0], deviation * draws[place][1]);
     }
 }
 

@@ -14,9 +14,14 @@ pub(crate) struct Shadowing {
     /// The coming steps, each with the number of steps from the start after which it applies.
     changes: VecDeque<(u64, Step)>,
     until: u64,
+    /// The value after the last step that was made.
     value: f64,
-    /// The number of steps since the start.
-    steps: u64,
+    last: u64,
+    /// The first of the steps whose values are kept in the place of the numbers that they took, the place of the first,
+    /// and the value before them.
+    first: u64,
+    place: usize,
+    before: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +49,10 @@ impl Shadowing {
             changes: VecDeque::new(),
             until: u64::MAX,
             value,
-            steps: 0,
+            last: 0,
+            first: 1,
+            place: 0,
+            before: value,
         }
     }
 
@@ -57,13 +65,11 @@ impl Shadowing {
     /// The value after `index` steps from the start. Calls never go back in time.
     #[inline(always)]
     pub(crate) fn at(&mut self, index: u64) -> f64 {
-        debug_assert!(self.steps <= index, "asked for step {index} after step {}", self.steps);
-        while self.until <= index {
-            self.walk(self.until);
-            self.exchange();
+        if index > self.last {
+            self.walk(index);
         }
-        self.walk(index);
-        self.value
+        debug_assert!(self.first <= index + 1, "asked for step {index} after step {}", self.first);
+        if index < self.first { self.before } else { self.normals.kept(self.place + (index - self.first) as usize) }
     }
 
     #[cold]
@@ -74,22 +80,31 @@ impl Shadowing {
         self.until = self.changes.front().map_or(u64::MAX, |&(change, _)| change);
     }
 
-    #[inline(always)]
+    /// Makes the steps up to `index`, and those after it for which numbers were drawn.
+    #[inline(never)]
     fn walk(&mut self, index: u64) {
-        let Step { memory, innovation, .. } = self.step;
-        while self.steps < index {
-            let draws = self.normals.run((index - self.steps).min(1 << 30) as usize);
-            self.value = draws.iter().fold(self.value, |value, draw| memory * value + innovation * draw);
-            self.steps += draws.len() as u64;
+        while self.last < index {
+            while self.last == self.until {
+                self.exchange();
+            }
+            let Step { memory, innovation, .. } = self.step;
+            let (place, run) = self.normals.run_mut((self.until - self.last).min(1 << 30) as usize);
+            (self.first, self.place, self.before) = (self.last + 1, place, self.value);
+            let mut value = self.value;
+            for number in &mut *run {
+                value = memory * value + innovation * *number;
+                *number = value;
+            }
+            self.value = value;
+            self.last += run.len() as u64;
         }
     }
 
-    /// Returns the present value and advances by a step.
+    /// Returns the present value and advances by a step; not of a process that is asked by steps' numbers.
     #[inline]
     pub(crate) fn step(&mut self) -> f64 {
         let value = self.value;
         self.value = self.step.memory * value + self.step.innovation * self.normals.draw();
-        self.steps += 1;
         value
     }
 
