@@ -326,8 +326,8 @@ fn deliver(path: &Path, stack: Settings, bytes: u64) {
     check_counters(&pair, bytes);
 }
 
-/// Where segments are doubled and SACK is off, many acknowledgments give no delivery rate. BBR's bounds must not fall in
-/// a round trip without one.
+/// Where segments are doubled and SACK is off, many acknowledgments give no delivery rate. A round trip without one
+/// must not lower BBR's bounds.
 #[test]
 fn bbr3_goes_on_without_delivery_rates() {
     let congestion = serde_json::from_value(serde_json::json!({ "kind": "bbr3" })).unwrap();
