@@ -108,7 +108,7 @@ fn of_2007_the_estimate_is_the_window_in_a_recovery() {
         assert_eq!((controller.window().threshold, controller.floor()), (30, 19));
     }
     controller.on_event(now, &Event::TimedOut);
-    now = now + RTT * 3;
+    now += RTT * 3;
     controller.on_ack(&sample(now, 0, RTT * 3));
     assert!(controller.floor() < 30, "no time-out forgets the shortest round-trip time: {}", controller.floor());
 }
