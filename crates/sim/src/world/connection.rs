@@ -181,8 +181,8 @@ impl Connections {
         self.all[id.connection as usize].ends[id.way as usize].protocol.poll_stream()
     }
 
-    /// An application writes a datagram, which is sent, if that is all that comes of it: whether it is so. If not
-    /// nothing has happened.
+    /// An application writes a datagram and it is sent. Returns whether that is all that comes of it; if not, nothing
+    /// has happened, and the general way is to be gone.
     #[inline]
     pub(super) fn write_datagram(
         &mut self,
@@ -201,8 +201,8 @@ impl Connections {
         true
     }
 
-    /// A datagram arrives over the satellites at a user who only counts it, if nothing else comes of it: whether it is
-    /// so, and if it brought more. If not nothing has happened.
+    /// A datagram arrives over the satellites at a user who only counts it. Returns whether it brought more; `None` if
+    /// something else comes of it: then nothing has happened, and the general way is to be gone.
     #[inline]
     pub(super) fn take_datagram(&mut self, connection: u32, datagram: &Datagram) -> Option<bool> {
         let end = &mut self.all[connection as usize].ends[Way::Backward as usize];

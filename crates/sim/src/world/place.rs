@@ -339,6 +339,7 @@ impl Place {
             elevation_deg: look.elevation_deg as f32,
             doppler_hz: self.carrier.map_or(f32::NAN, |carrier| look.doppler_shift(carrier) as f32),
         });
+        debug_assert!(!self.late, "what is sampled enters the last hop in time");
         self.last_hop.handle_timeout(now); // so that its counters are those of now
         let mut hop = HopSample {
             queue_packets: self.last_hop.queue().packets as u32,

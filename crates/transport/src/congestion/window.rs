@@ -11,6 +11,8 @@ pub struct Window {
     pub holds: bool,
     /// Segments acknowledged in congestion avoidance that have not yet opened the window.
     counted: u32,
+    /// Segments acknowledged that have not yet opened the window by the rules of Linux 2.6.22.
+    acked: u32,
     /// RFC 3465 L: the segments that one acknowledgment may count for in slow start.
     limit: u32,
     /// L is one segment (RFC 3465 section 2.3) until the slow start after a timeout ends.
@@ -33,6 +35,7 @@ impl Window {
             threshold: Window::NO_THRESHOLD,
             holds: false,
             counted: 0,
+            acked: 0,
             limit,
             after_timeout: false,
             by_acknowledgment: false,
@@ -58,10 +61,11 @@ impl Window {
         self.old
     }
 
-    /// Linux 2.6.22 counts what is acknowledged in a recovery too, towards the window after it.
+    /// Counts what is acknowledged for [`Window::open`]. The sender calls it, in a recovery too: in Linux 2.6.22 that
+    /// opens the window after it.
     #[inline]
     pub fn count(&mut self, acked: u32) {
-        self.counted = self.counted.saturating_add(acked);
+        self.acked = self.acked.saturating_add(acked);
     }
 
     /// Slow start of Linux 2.6.22, which goes on at the threshold: one segment for an acknowledgment. Whether it was
@@ -70,7 +74,7 @@ impl Window {
     pub fn open_slowly(&mut self) -> bool {
         let slow = self.size <= self.threshold;
         if slow {
-            self.counted = 0;
+            self.acked = 0;
             self.grow(1);
         }
         slow
@@ -80,8 +84,8 @@ impl Window {
     /// acknowledgment.
     #[inline]
     pub fn open(&mut self) {
-        if self.counted >= self.size {
-            self.counted -= self.size;
+        if self.acked >= self.size {
+            self.acked -= self.size;
             self.grow(1);
         }
     }
@@ -143,13 +147,34 @@ impl Window {
 
     /// Forgets what was counted towards the next segment.
     pub fn restart_count(&mut self) {
-        self.counted = 0;
+        (self.counted, self.acked) = (0, 0);
     }
 
     /// The retransmission timer expired and the window became `size`.
     pub(crate) fn collapse(&mut self, size: u32) {
         self.size = size.max(1);
-        self.counted = 0;
+        (self.counted, self.acked) = (0, 0);
         self.after_timeout = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is counted for the rules of Linux 2.6.22 opens no window by another rule.
+    #[test]
+    fn two_rules_count_apart() {
+        let mut window = Window::new(10, u32::MAX).of_2007(true);
+        for _ in 0..9 {
+            window.count(1);
+            window.add_one_per(10, 1);
+        }
+        assert_eq!(window.size, 10);
+        window.count(1);
+        window.open();
+        assert_eq!(window.size, 11);
+        window.add_one_per(10, 1);
+        assert_eq!(window.size, 12);
     }
 }

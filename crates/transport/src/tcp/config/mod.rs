@@ -179,7 +179,7 @@ options! {
     reduce_in_flight: bool = [true, true, false, false];
     /// Segments that one acknowledgment may count for in slow start (RFC 3465 L); `"all"` counts what it acknowledges.
     /// After a time-out a number counts one only. Without effect on `newreno`, `reno`, `cubic`, `hybla` and `westwood`
-    /// with the profile `ns2-linux`, which count acknowledgments there, as in Linux 2.6.22.
+    /// as the profile `ns2-linux` has them, whose slow start is that of Linux 2.6.22.
     abc: ByteCounting = [ByteCounting::AtMost(1), ByteCounting::AtMost(1), ByteCounting::AtMost(1), ByteCounting::All];
     /// What opens the window in congestion avoidance, for controllers that add a segment for each window: the
     /// `"bytes"` acknowledged (RFC 3465 section 2.1, which RFC 5681 section 3.1 recommends), or so many

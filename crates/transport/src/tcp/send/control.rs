@@ -10,7 +10,7 @@ pub(super) struct Control {
     controller: Box<dyn CongestionController>,
     needs: Needs,
     probes: Probes,
-    /// The window counts what is acknowledged, as Linux 2.6.22 does for every controller.
+    /// What is acknowledged is counted for [`Window::open`], whatever the controller, as ns-2.35's agent does.
     counts: bool,
 }
 
