@@ -77,9 +77,8 @@ fn frames(config: &serde_json::Value) -> f64 {
         frame.begin(40);
         for columns in &mut terminals {
             columns.clear();
-            for _ in 0..13 {
-                assert!(frame.add(columns, &mut rng));
-            }
+            assert_eq!(frame.room(columns), Some(13));
+            frame.add_all(13, columns, &mut rng);
         }
         frame.decode(&mut rng);
     }

@@ -135,10 +135,6 @@ impl RandomFrame {
     pub fn add(&mut self, columns: &mut Columns, rng: &mut (impl Rng + ?Sized)) -> bool {
         debug_assert!(!self.is_decoded, "packets are added before the frame is decoded");
         debug_assert_eq!(columns.timeslots(), self.layout.timeslots, "the columns are those of the frame");
-        if let Some(room) = self.room(columns) {
-            self.add_all(room.min(1), columns, rng);
-            return room > 0;
-        }
         let bursts = self.degrees.draw(rng);
         if self.layout.one_amplifier && columns.free() < bursts {
             return false; // before anything else is drawn
@@ -147,6 +143,13 @@ impl RandomFrame {
             Receiver::Unequal { spread_db, .. } => draw_power(*spread_db, rng),
             _ => 0,
         };
+        if self.is_open(columns) {
+            self.place(1, bursts, columns, rng);
+            if let Receiver::Unequal { powers, .. } = &mut self.receiver {
+                powers.push(power);
+            }
+            return true;
+        }
         let mut digits = Digits::new(rng);
         let Some(block) = self.choose_block(columns, bursts, &mut digits) else { return false };
         if self.layout.one_amplifier {
@@ -168,24 +171,35 @@ impl RandomFrame {
     /// How many packets find room for certain, so that [`RandomFrame::add_all`] may add them; `None` where they are
     /// added one by one.
     pub fn room(&self, columns: &Columns) -> Option<u32> {
-        let RandomLayout { timeslots, block_slots, one_amplifier } = self.layout;
-        match (&self.degrees, &self.receiver, columns.taken()) {
-            // A block that has a slot in each column has room where the terminal has columns left.
-            (&Degrees::Fixed(bursts), Receiver::Equal(_), Some(_)) if one_amplifier && block_slots >= timeslots => {
-                Some(if self.blocks > 0 { columns.free() / bursts } else { 0 })
-            }
+        match (&self.degrees, &self.receiver) {
+            (&Degrees::Fixed(bursts), Receiver::Equal(_)) if self.is_open(columns) => Some(columns.free() / bursts),
             _ => None,
         }
     }
 
     /// As [`RandomFrame::add`] for so many packets, at most [`RandomFrame::room`].
     pub fn add_all(&mut self, packets: u32, columns: &mut Columns, rng: &mut (impl Rng + ?Sized)) {
+        let Degrees::Fixed(bursts) = self.degrees else { panic!("packets with drawn bursts are added one by one") };
+        self.place(packets, bursts, columns, rng);
+    }
+
+    /// Whether each block has a slot in each column, so that it has room where the terminal has columns left, and the
+    /// columns are few.
+    #[inline]
+    fn is_open(&self, columns: &Columns) -> bool {
+        let RandomLayout { timeslots, block_slots, one_amplifier } = self.layout;
+        let is_table = matches!(self.receiver, Receiver::Table { .. });
+        one_amplifier && block_slots >= timeslots && self.blocks > 0 && columns.taken().is_some() && !is_table
+    }
+
+    /// Places packets with so many bursts where [`RandomFrame::is_open`] and columns are left.
+    #[inline]
+    fn place(&mut self, packets: u32, bursts: u32, columns: &mut Columns, rng: &mut (impl Rng + ?Sized)) {
         match bits_of(self.layout.block_slots) {
-            6 => self.place_all::<6, 64>(packets, columns, rng),
-            7 => self.place_all::<7, 128>(packets, columns, rng),
-            8 => self.place_all::<8, 256>(packets, columns, rng),
+            6 => self.place_in::<6, 64>(packets, bursts, columns, rng),
+            7 => self.place_in::<7, 128>(packets, bursts, columns, rng),
+            8 => self.place_in::<8, 256>(packets, bursts, columns, rng),
             _ => {
-                let bursts = self.degrees.draw(rng);
                 for _ in 0..packets {
                     let mut digits = Digits::new(rng);
                     let block = digits.below(self.blocks);
@@ -195,22 +209,22 @@ impl RandomFrame {
         }
     }
 
-    /// As [`RandomFrame::add_all`] for blocks with slots whose numbers have so many bits, of which there are so many:
-    /// the compiler then knows how many a draw serves, and that each has a column.
-    fn place_all<const BITS: u32, const NUMBERS: usize>(
+    /// As [`RandomFrame::place`] for blocks with slots whose numbers have so many bits, of which there are so many: the
+    /// compiler then knows how many a draw serves, and that each has a column.
+    fn place_in<const BITS: u32, const NUMBERS: usize>(
         &mut self,
         packets: u32,
+        bursts: u32,
         columns: &mut Columns,
         rng: &mut (impl Rng + ?Sized),
     ) {
-        let (&Degrees::Fixed(bursts), Some(mut taken)) = (&self.degrees, columns.taken()) else {
-            panic!("packets that have no room for certain are added one by one")
-        };
+        let mut taken = columns.taken().expect("few columns");
         let (blocks, RandomLayout { timeslots, block_slots, .. }) = (self.blocks, self.layout);
         let bound = block_slots & (NUMBERS as u32 - 1);
         let after_the_block = (BITS_OF_A_DRAW - bits_of(blocks)) / BITS;
+        let before = self.bursts.packets() as u32;
         let (slot_of, left) = self.bursts.push_packets(packets, bursts);
-        'packets: for slots in slot_of.chunks_exact_mut(bursts as usize) {
+        'packets: for (packet, slots) in (before..).zip(slot_of.chunks_exact_mut(bursts as usize)) {
             let mut fraction = rng.next_u64();
             let first = next_digit(&mut fraction, blocks) * block_slots;
             let left = &mut left[first as usize..][..block_slots as usize];
@@ -225,7 +239,7 @@ impl RandomFrame {
                     return false;
                 }
                 taken |= bit;
-                left[slot as usize] += 1;
+                left[slot as usize].add(packet);
                 *place = first + slot;
                 places.next().map(|next| place = next).is_none()
             };
@@ -292,18 +306,20 @@ impl RandomFrame {
     ) {
         let RandomLayout { timeslots, block_slots, .. } = self.layout;
         let first = block * block_slots;
+        let packet = self.bursts.packets() as u32;
         let (slots, left) = self.bursts.push_packets(1, bursts);
         for place in slots {
             *place = digits.find_below(block_slots, |slot| {
                 let slot = first + slot;
                 columns.take(slot % timeslots).then_some(slot)
             });
-            left[*place as usize] += 1;
+            left[*place as usize].add(packet);
         }
     }
 
     fn place_in_any_slots(&mut self, block: u32, bursts: u32, mut digits: Digits<'_, impl Rng + ?Sized>) {
         let RandomLayout { block_slots, .. } = self.layout;
+        let packet = self.bursts.packets() as u32;
         let (slots, left) = self.bursts.push_packets(1, bursts);
         for place in 0..slots.len() {
             let (before, slot) = slots.split_at_mut(place);
@@ -311,7 +327,7 @@ impl RandomFrame {
                 let slot = block * block_slots + slot;
                 (!before.contains(&slot)).then_some(slot)
             });
-            left[slot[0] as usize] += 1;
+            left[slot[0] as usize].add(packet);
         }
     }
 
@@ -325,7 +341,7 @@ impl RandomFrame {
         self.counters.blocks += u64::from(self.blocks);
         self.bursts.complete();
         self.counters.offered_bursts += self.bursts.bursts() as u64;
-        self.counters.collided_bursts += self.bursts.collided();
+        self.counters.collided_bursts += self.bursts.collided() as u64;
         match &mut self.receiver {
             Receiver::Equal(decoder) => decoder.decode_equal(&mut self.bursts),
             Receiver::Unequal { decoder, powers, .. } => decoder.decode_unequal(&mut self.bursts, powers, POWER_UNIT),

@@ -3,35 +3,64 @@
 /// The bursts of a frame.
 #[derive(Debug, Default)]
 pub(in crate::random) struct Bursts {
-    /// How many bursts are in each slot; the receiver takes away those of decoded packets.
-    pub(super) left: Vec<u32>,
+    /// The bursts that are left in each slot: all, until the frame is decoded.
+    left: Vec<Slot>,
     /// Of each packet, if all have the same number.
     each: Option<u32>,
-    /// Where the bursts of each packet end in `slot_of`, if their numbers differ.
-    ends: Vec<u32>,
+    /// Where the bursts of each packet begin in `slot_of`, and after the last packet, where those of the next would, if
+    /// their numbers differ.
+    starts: Vec<u32>,
     /// The slots of the packets' bursts, one packet after the other, and room for more.
     slot_of: Vec<u32>,
     packets: usize,
     /// How many bursts there are.
     count: usize,
     /// The packets that are not decoded, by number: of a complete frame.
-    pub(super) waiting: Vec<u32>,
-    /// The most bursts in a slot, and those that are not alone in theirs: of a complete frame.
-    pub(super) most: u32,
-    collided: u32,
+    waiting: Vec<u32>,
+}
+
+/// The bursts in a slot: how many, and above these 32 bits the sum of their packets' numbers, modulo 2^32. So one that
+/// is alone is known without a list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::random) struct Slot(u64);
+
+impl Slot {
+    #[inline(always)]
+    pub(in crate::random) fn add(&mut self, packet: u32) {
+        self.0 = self.0.wrapping_add(u64::from(packet) << 32 | 1);
+    }
+
+    #[inline(always)]
+    pub(super) fn remove(&mut self, packet: u32) {
+        self.0 = self.0.wrapping_sub(u64::from(packet) << 32 | 1);
+    }
+
+    #[inline(always)]
+    pub(super) fn bursts(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// The packet of the burst that is alone.
+    #[inline(always)]
+    pub(super) fn alone(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
 }
 
 impl Bursts {
     /// No bursts; packets will have so many each, or different numbers.
     pub(in crate::random) fn new(each: Option<u32>) -> Bursts {
-        Bursts { each, ..Bursts::default() }
+        Bursts { each, starts: vec![0], ..Bursts::default() }
     }
 
     /// Removes everything; then there are so many empty slots.
     pub(in crate::random) fn clear(&mut self, slots: usize) {
-        debug_assert!(self.left.iter().all(|&left| left == 0), "a frame that was decoded leaves no bursts");
-        self.left.resize(slots, 0);
-        self.ends.clear();
+        debug_assert!(
+            self.left.iter().all(|&left| left == Slot::default()),
+            "a frame that was decoded leaves no bursts"
+        );
+        self.left.resize(slots, Slot::default());
+        self.starts.truncate(1);
         (self.packets, self.count) = (0, 0);
     }
 
@@ -44,9 +73,9 @@ impl Bursts {
     }
 
     /// Adds so many packets of so many bursts. Returns where their slots are to be written, those of each packet
-    /// different, and the bursts in each slot, where they are to be counted.
+    /// different, and the slots, to which the bursts are to be added.
     #[inline]
-    pub(in crate::random) fn push_packets(&mut self, packets: u32, bursts: u32) -> (&mut [u32], &mut [u32]) {
+    pub(in crate::random) fn push_packets(&mut self, packets: u32, bursts: u32) -> (&mut [u32], &mut [Slot]) {
         let start = self.count;
         self.count += packets as usize * bursts as usize;
         if self.count > self.slot_of.len() {
@@ -54,7 +83,7 @@ impl Bursts {
         }
         match self.each {
             Some(each) => debug_assert_eq!(each, bursts, "all packets have the same number of bursts"),
-            None => self.ends.extend((1..=packets).map(|packet| start as u32 + packet * bursts)),
+            None => self.starts.extend((1..=packets).map(|packet| start as u32 + packet * bursts)),
         }
         self.packets += packets as usize;
         (&mut self.slot_of[start..self.count], &mut self.left)
@@ -69,16 +98,16 @@ impl Bursts {
     pub(in crate::random) fn complete(&mut self) {
         self.waiting.clear();
         self.waiting.extend(0..self.packets as u32);
-        (self.most, self.collided) = (0, 0);
-        for &bursts in &self.left {
-            self.most = self.most.max(bursts);
-            self.collided += if bursts > 1 { bursts } else { 0 };
-        }
     }
 
-    /// Bursts that are not alone in their slot, of a complete frame.
-    pub(in crate::random) fn collided(&self) -> u64 {
-        u64::from(self.collided)
+    /// Bursts that are not alone in their slot, before the frame is decoded.
+    pub(in crate::random) fn collided(&self) -> usize {
+        self.count - self.left.iter().filter(|left| left.bursts() == 1).count()
+    }
+
+    /// The most bursts in a slot.
+    pub(super) fn most(&self) -> u32 {
+        self.left.iter().map(|left| left.bursts()).max().unwrap_or(0)
     }
 
     /// Packets that are not decoded, by number.
@@ -93,20 +122,20 @@ impl Bursts {
 
     /// Takes all bursts away.
     pub(in crate::random) fn empty_slots(&mut self) {
-        self.left.fill(0);
+        self.left.fill(Slot::default());
     }
 
     /// Calls `work` with the slots of all packets, of which the compiler knows how many a packet has, if that is one of
     /// the usual numbers.
     #[inline(always)]
     pub(super) fn work<W: Work>(&mut self, work: W) {
-        let Bursts { left, each, ends, slot_of, packets, waiting, .. } = self;
+        let Bursts { left, each, starts, slot_of, packets, waiting, .. } = self;
         let slot_of = &slot_of[..self.count];
         match each {
             Some(2) => work.with(&Each::<2>(slot_of.as_chunks().0), *packets, left, waiting),
             Some(3) => work.with(&Each::<3>(slot_of.as_chunks().0), *packets, left, waiting),
             Some(each) => work.with(&Regular { each: *each as usize, slot_of }, *packets, left, waiting),
-            None => work.with(&Irregular { ends, slot_of }, *packets, left, waiting),
+            None => work.with(&Irregular { starts, slot_of }, *packets, left, waiting),
         }
     }
 
@@ -115,7 +144,7 @@ impl Bursts {
     pub(in crate::random) fn slots_of(&self, packet: usize) -> impl ExactSizeIterator<Item = usize> {
         let slots = match self.each {
             Some(each) => Regular { each: each as usize, slot_of: &self.slot_of }.of(packet as u32),
-            None => Irregular { ends: &self.ends, slot_of: &self.slot_of }.of(packet as u32),
+            None => Irregular { starts: &self.starts, slot_of: &self.slot_of }.of(packet as u32),
         };
         slots.iter().map(|&slot| slot as usize)
     }
@@ -124,7 +153,7 @@ impl Bursts {
 /// What is done with packets whose slots are known in one way or another.
 pub(super) trait Work {
     /// `left`: the bursts in each slot. `waiting`: the packets that are not decoded.
-    fn with<'a>(self, slots: &impl Slots<'a>, packets: usize, left: &mut [u32], waiting: &mut Vec<u32>);
+    fn with<'a>(self, slots: &impl Slots<'a>, packets: usize, left: &mut [Slot], waiting: &mut Vec<u32>);
 }
 
 /// The slots of packets.
@@ -147,7 +176,7 @@ struct Regular<'a> {
 
 /// Different numbers.
 struct Irregular<'a> {
-    ends: &'a [u32],
+    starts: &'a [u32],
     slot_of: &'a [u32],
 }
 
@@ -183,7 +212,6 @@ impl<'a> Slots<'a> for Irregular<'a> {
 
     #[inline(always)]
     fn of(&self, packet: u32) -> &'a [u32] {
-        let start = packet.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
-        &self.slot_of[start as usize..self.ends[packet as usize] as usize]
+        &self.slot_of[self.starts[packet as usize] as usize..self.starts[packet as usize + 1] as usize]
     }
 }

@@ -9,7 +9,7 @@ mod bursts;
 mod rules;
 
 pub(super) use bursts::Bursts;
-use bursts::{Slots, Work};
+use bursts::{Slot, Slots, Work};
 use rules::{Best, Information, Mean, Powers, Rule, fixed_point};
 
 use super::scheme::Receiver;
@@ -20,7 +20,8 @@ pub(super) struct Decoder {
     receiver: Receiver,
     information: Information,
     scratch: Scratch,
-    /// How often all packets that wait may be looked at, in the mean over all packets, before neighbours are searched.
+    /// For how many looks at other packets one that is decoded pays. Where they do not pay for a look at all that wait,
+    /// neighbours are searched.
     pub(super) looks: usize,
 }
 
@@ -28,6 +29,8 @@ pub(super) struct Decoder {
 #[derive(Debug, Default)]
 struct Scratch {
     decodable: Vec<u32>,
+    next: Vec<u32>,
+    is_found: Vec<bool>,
     neighbours: Neighbours,
     of_slot: Vec<i64>,
     power: Vec<u64>,
@@ -41,46 +44,104 @@ impl Decoder {
 
     /// Decodes packets that arrive with the same power.
     pub(super) fn decode_equal(&mut self, bursts: &mut Bursts) {
-        self.information.up_to(bursts.most);
-        bursts.work(WithEqual(self));
+        let Receiver { required, joint, iterations, .. } = self.receiver;
+        let most_decodable = |table: &[i64]| {
+            let required = fixed_point(required);
+            table[1..].iter().take_while(|&&information| information >= required).count() as u32
+        };
+        if !joint && most_decodable(self.information.up_to(2)) == 1 {
+            return bursts.work(Alone { iterations, scratch: &mut self.scratch });
+        }
+        let most = most_decodable(self.information.up_to(bursts.most()));
+        bursts.work(Equal { decoder: self, most });
     }
 
     /// Decodes packets with the given `powers`, in units of which `unit` are the power of the nominal Es/N0.
     pub(super) fn decode_unequal(&mut self, bursts: &mut Bursts, powers: &[u64], unit: f64) {
-        bursts.work(WithPowers { decoder: self, powers, unit });
+        bursts.work(Unequal { decoder: self, powers, unit });
         bursts.empty_slots();
     }
 }
 
-struct WithEqual<'b>(&'b mut Decoder);
+/// Equal powers, each burst on its own: decoded with one that is alone in its slot. Each that becomes alone is found as
+/// the others are taken away.
+struct Alone<'b> {
+    iterations: u32,
+    scratch: &'b mut Scratch,
+}
 
-impl Work for WithEqual<'_> {
-    fn with<'a>(self, slots: &impl Slots<'a>, packets: usize, left: &mut [u32], waiting: &mut Vec<u32>) {
-        let Decoder { receiver, information, scratch, looks } = self.0;
-        let &mut Receiver { required, joint, iterations, .. } = receiver;
-        let (table, Scratch { decodable, neighbours, of_slot, .. }) = (information.up_to(0), scratch);
-        let mut decoding = Decoding { packets, looks: *looks * packets, slots, waiting, decodable, neighbours };
-        if joint {
-            decoding.iterate(iterations, &mut Mean::new(table, required, slots.each(), left, of_slot));
-        } else {
-            let required = fixed_point(required);
-            let most = table[1..].iter().take_while(|&&information| information >= required).count() as u32;
-            decoding.iterate(iterations, &mut Best { most, left });
+impl Work for Alone<'_> {
+    fn with<'a>(self, slots: &impl Slots<'a>, packets: usize, left: &mut [Slot], waiting: &mut Vec<u32>) {
+        let Scratch { decodable, next, is_found, .. } = self.scratch;
+        is_found.clear();
+        is_found.resize(packets, false);
+        let is_found = is_found.as_mut_slice();
+        let mut find = |slot: Slot, found: &mut Vec<u32>| {
+            if slot.bursts() == 1 && !std::mem::replace(&mut is_found[slot.alone() as usize], true) {
+                found.push(slot.alone());
+            }
+        };
+        decodable.clear();
+        left.iter().for_each(|&slot| find(slot, decodable));
+        for _ in 0..self.iterations {
+            next.clear();
+            for &packet in decodable.iter() {
+                for &slot in slots.of(packet) {
+                    let left = &mut left[slot as usize];
+                    left.remove(packet);
+                    find(*left, next);
+                }
+            }
+            std::mem::swap(decodable, next);
+            if decodable.is_empty() {
+                break;
+            }
         }
-        for slot in waiting.iter().flat_map(|&packet| slots.of(packet)) {
-            left[*slot as usize] -= 1;
-        }
+        // Found too late.
+        decodable.iter().for_each(|&packet| is_found[packet as usize] = false);
+        waiting.retain(|&packet| !is_found[packet as usize]);
+        remove_waiting(slots, left, waiting);
     }
 }
 
-struct WithPowers<'b> {
+/// Leaves empty slots.
+#[inline(always)]
+fn remove_waiting<'a>(slots: &impl Slots<'a>, left: &mut [Slot], waiting: &[u32]) {
+    for &packet in waiting {
+        slots.of(packet).iter().for_each(|&slot| left[slot as usize].remove(packet));
+    }
+}
+
+/// Equal powers. `most`: bursts of a slot with which one is decoded on its own.
+struct Equal<'b> {
+    decoder: &'b mut Decoder,
+    most: u32,
+}
+
+impl Work for Equal<'_> {
+    fn with<'a>(self, slots: &impl Slots<'a>, packets: usize, left: &mut [Slot], waiting: &mut Vec<u32>) {
+        let Decoder { receiver, information, scratch, looks } = self.decoder;
+        let &mut Receiver { required, joint, iterations, .. } = receiver;
+        let Scratch { decodable, neighbours, of_slot, .. } = scratch;
+        let mut decoding = Decoding { packets, looks: *looks, slots, waiting, decodable, neighbours };
+        if joint {
+            let table = information.up_to(0);
+            decoding.iterate(iterations, &mut Mean::new(table, required, slots.each(), left, of_slot));
+        } else {
+            decoding.iterate(iterations, &mut Best { most: self.most, left });
+        }
+        remove_waiting(slots, left, waiting);
+    }
+}
+
+struct Unequal<'b> {
     decoder: &'b mut Decoder,
     powers: &'b [u64],
     unit: f64,
 }
 
-impl Work for WithPowers<'_> {
-    fn with<'a>(self, slots: &impl Slots<'a>, packets: usize, left: &mut [u32], waiting: &mut Vec<u32>) {
+impl Work for Unequal<'_> {
+    fn with<'a>(self, slots: &impl Slots<'a>, packets: usize, left: &mut [Slot], waiting: &mut Vec<u32>) {
         let Decoder { receiver, scratch: Scratch { decodable, neighbours, power, .. }, .. } = self.decoder;
         power.clear();
         power.resize(left.len(), 0);
@@ -90,7 +151,7 @@ impl Work for WithPowers<'_> {
         let noise = libm::pow(10.0, -receiver.es_n0.get() / 10.0) * self.unit;
         let mut rule = Powers { powers: self.powers, of_slot: power, noise, receiver };
         // To look at a packet costs logarithms.
-        let mut decoding = Decoding { packets, looks: packets, slots, waiting, decodable, neighbours };
+        let mut decoding = Decoding { packets, looks: 0, slots, waiting, decodable, neighbours };
         decoding.iterate(receiver.iterations, &mut rule);
     }
 }
@@ -98,7 +159,7 @@ impl Work for WithPowers<'_> {
 /// A frame that is decoded.
 struct Decoding<'b, S> {
     packets: usize,
-    /// How many looks at packets are left before neighbours are searched.
+    /// [`Decoder::looks`].
     looks: usize,
     slots: &'b S,
     waiting: &'b mut Vec<u32>,
@@ -110,15 +171,17 @@ struct Decoding<'b, S> {
 impl<'a, S: Slots<'a>> Decoding<'_, S> {
     #[inline(always)]
     fn iterate(&mut self, iterations: u32, rule: &mut impl Rule) {
+        let mut looks = self.waiting.len();
         for iteration in 0..iterations {
-            if self.waiting.len() > self.looks {
+            if self.waiting.len() > looks {
                 return self.iterate_over_neighbours(iterations - iteration, rule);
             }
-            self.looks -= self.waiting.len();
+            looks -= self.waiting.len();
             self.look_at_all(rule);
             if self.decodable.is_empty() {
                 break;
             }
+            looks += self.looks * self.decodable.len();
             for &packet in self.decodable.iter() {
                 rule.subtract(packet, self.slots.of(packet));
             }
@@ -150,7 +213,7 @@ impl<'a, S: Slots<'a>> Decoding<'_, S> {
         let Decoding { slots, decodable, waiting, neighbours, .. } = self;
         neighbours.begin(self.packets, *slots, waiting);
         for _ in 0..iterations {
-            neighbours.find(*slots, decodable);
+            neighbours.find(*slots, decodable, |slot| rule.may_help(slot));
             decodable.clear();
             for &packet in &neighbours.found {
                 let is_decodable = rule.is_decodable(packet, slots.of(packet));
@@ -211,11 +274,11 @@ impl Neighbours {
         }
     }
 
-    /// Finds the packets that wait and share a slot with one of these.
-    fn find<'a>(&mut self, slots: &impl Slots<'a>, decoded: &[u32]) {
+    /// Finds the packets that wait and share a slot with one of these, where that may help.
+    fn find<'a>(&mut self, slots: &impl Slots<'a>, decoded: &[u32], may_help: impl Fn(u32) -> bool) {
         let Neighbours { first, bursts, states, found } = self;
         found.clear();
-        for slot in decoded.iter().flat_map(|&packet| slots.of(packet)) {
+        for slot in decoded.iter().flat_map(|&packet| slots.of(packet)).filter(|&&slot| may_help(slot)) {
             let mut burst = first.get(*slot as usize).copied().unwrap_or(NONE);
             while let Some(&(packet, next)) = bursts.get(burst as usize) {
                 if states[packet as usize] == State::Waiting {

@@ -3,6 +3,7 @@
 use channel::{ERASED, qpsk};
 use units::Db;
 
+use super::bursts::Slot;
 use crate::random::scheme::Receiver;
 
 pub(super) trait Rule {
@@ -11,24 +12,34 @@ pub(super) trait Rule {
 
     /// Takes the bursts of a packet that was decoded from its slots.
     fn subtract(&mut self, packet: u32, slots: &[u32]);
+
+    /// Whether packets in a slot that lost bursts may have become decodable.
+    fn may_help(&self, _slot: u32) -> bool {
+        true
+    }
 }
 
 /// Equal powers, each burst on its own: decoded with one in a slot of at most so many bursts.
 pub(super) struct Best<'a> {
     pub(super) most: u32,
     /// The bursts in each slot.
-    pub(super) left: &'a mut [u32],
+    pub(super) left: &'a mut [Slot],
 }
 
 impl Rule for Best<'_> {
     #[inline(always)]
     fn is_decodable(&self, _packet: u32, slots: &[u32]) -> bool {
-        slots.iter().fold(u32::MAX, |least, &slot| least.min(self.left[slot as usize])) <= self.most
+        slots.iter().fold(u32::MAX, |least, &slot| least.min(self.left[slot as usize].bursts())) <= self.most
     }
 
     #[inline(always)]
-    fn subtract(&mut self, _packet: u32, slots: &[u32]) {
-        slots.iter().for_each(|&slot| self.left[slot as usize] -= 1);
+    fn subtract(&mut self, packet: u32, slots: &[u32]) {
+        slots.iter().for_each(|&slot| self.left[slot as usize].remove(packet));
+    }
+
+    #[inline(always)]
+    fn may_help(&self, slot: u32) -> bool {
+        self.left[slot as usize].bursts() <= self.most
     }
 }
 
@@ -40,7 +51,7 @@ pub(super) struct Mean<'a> {
     /// What packets with so many bursts need, which are mostly all.
     needed: (usize, i64),
     /// The bursts in each slot, and the information of one.
-    left: &'a mut [u32],
+    left: &'a mut [Slot],
     of_slot: &'a mut [i64],
 }
 
@@ -50,12 +61,12 @@ impl<'a> Mean<'a> {
         table: &'a [i64],
         required: f64,
         usual: usize,
-        left: &'a mut [u32],
+        left: &'a mut [Slot],
         of_slot: &'a mut Vec<i64>,
     ) -> Mean<'a> {
         of_slot.resize(left.len(), 0);
         for (of_slot, &left) in of_slot.iter_mut().zip(left.iter()) {
-            *of_slot = table[left as usize];
+            *of_slot = table[left.bursts() as usize];
         }
         Mean { table, required, needed: (usual, fixed_point(required * usual as f64)), left, of_slot }
     }
@@ -72,11 +83,11 @@ impl Rule for Mean<'_> {
     }
 
     #[inline(always)]
-    fn subtract(&mut self, _packet: u32, slots: &[u32]) {
+    fn subtract(&mut self, packet: u32, slots: &[u32]) {
         for &slot in slots {
             let left = &mut self.left[slot as usize];
-            *left -= 1;
-            self.of_slot[slot as usize] = self.table[*left as usize];
+            left.remove(packet);
+            self.of_slot[slot as usize] = self.table[left.bursts() as usize];
         }
     }
 }
