@@ -10,7 +10,7 @@ mod rules;
 
 pub(super) use bursts::Bursts;
 use bursts::{Slot, Slots, Work};
-use rules::{Best, Information, Mean, Powers, Rule, fixed_point};
+use rules::{Best, Information, Mean, OfSlot, Powers, Rule, fixed_point};
 
 use super::scheme::Receiver;
 
@@ -32,7 +32,7 @@ struct Scratch {
     next: Vec<u32>,
     is_found: Vec<bool>,
     neighbours: Neighbours,
-    of_slot: Vec<i64>,
+    of_slot: Vec<OfSlot>,
     power: Vec<u64>,
 }
 
@@ -129,8 +129,8 @@ impl Work for Equal<'_> {
             decoding.iterate(iterations, &mut Mean::new(table, required, slots.each(), left, of_slot));
         } else {
             decoding.iterate(iterations, &mut Best { most: self.most, left });
+            remove_waiting(slots, left, waiting);
         }
-        remove_waiting(slots, left, waiting);
     }
 }
 

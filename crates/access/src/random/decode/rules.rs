@@ -50,25 +50,32 @@ pub(super) struct Mean<'a> {
     required: f64,
     /// What packets with so many bursts need, which are mostly all.
     needed: (usize, i64),
-    /// The bursts in each slot, and the information of one.
-    left: &'a mut [Slot],
-    of_slot: &'a mut [i64],
+    of_slot: &'a mut [OfSlot],
+}
+
+/// The information of a burst in a slot, and how many there are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OfSlot {
+    information: i64,
+    left: u32,
 }
 
 impl<'a> Mean<'a> {
+    /// Takes the bursts out of `left`.
     #[inline(always)]
     pub(super) fn new(
         table: &'a [i64],
         required: f64,
         usual: usize,
-        left: &'a mut [Slot],
-        of_slot: &'a mut Vec<i64>,
+        left: &mut [Slot],
+        of_slot: &'a mut Vec<OfSlot>,
     ) -> Mean<'a> {
-        of_slot.resize(left.len(), 0);
-        for (of_slot, &left) in of_slot.iter_mut().zip(left.iter()) {
-            *of_slot = table[left.bursts() as usize];
+        of_slot.resize(left.len(), OfSlot::default());
+        for (of_slot, left) in of_slot.iter_mut().zip(left) {
+            let left = std::mem::take(left).bursts();
+            *of_slot = OfSlot { information: table[left as usize], left };
         }
-        Mean { table, required, needed: (usual, fixed_point(required * usual as f64)), left, of_slot }
+        Mean { table, required, needed: (usual, fixed_point(required * usual as f64)), of_slot }
     }
 }
 
@@ -79,15 +86,15 @@ impl Rule for Mean<'_> {
             true => self.needed.1,
             false => fixed_point(self.required * slots.len() as f64),
         };
-        slots.iter().map(|&slot| self.of_slot[slot as usize]).sum::<i64>() >= needed
+        slots.iter().map(|&slot| self.of_slot[slot as usize].information).sum::<i64>() >= needed
     }
 
     #[inline(always)]
-    fn subtract(&mut self, packet: u32, slots: &[u32]) {
+    fn subtract(&mut self, _packet: u32, slots: &[u32]) {
         for &slot in slots {
-            let left = &mut self.left[slot as usize];
-            left.remove(packet);
-            self.of_slot[slot as usize] = self.table[left.bursts() as usize];
+            let of_slot = &mut self.of_slot[slot as usize];
+            of_slot.left -= 1;
+            of_slot.information = self.table[of_slot.left as usize];
         }
     }
 }
