@@ -100,7 +100,7 @@ macro_rules! flow_columns {
         }
 
         /// One row for each flow.
-        pub(crate) fn flow_table(flows: &[$name]) -> Table {
+        pub(super) fn flow_table(flows: &[$name]) -> Table {
             let mut table = Table::default();
             $(<$type as Cell>::add(&mut table, stringify!($field), flows.iter().map(|flow| &flow.$field));)+
             table
@@ -118,9 +118,9 @@ flow_columns! {
         /// Where its data go: `down` to the user, or `up` over the [return link](models/return-link.md).
         direction: &'static str = |f| if f.upward { "up" } else { "down" };
         /// What it carries: the kind of `flows.N.traffic`.
-        traffic: String = |f| f.traffic.to_owned();
+        traffic: &'static str = |f| f.traffic;
         /// The kind of its transport over the satellites: `tcp`, `udp`, `quic` or `external`.
-        transport: String = |f| f.transport.to_owned();
+        transport: &'static str = |f| f.transport;
         /// The congestion controller, one of the user's own by its name; `null` for `udp` and `external`.
         "Congestion controller" congestion: Option<String> = |f| f.congestion.map(str::to_owned);
         /// Data that the receiving application got, in order and once (of UDP: what arrived), divided by the time from

@@ -22,7 +22,6 @@ use crate::record::recorder::Taps;
 use crate::record::watch::Watch;
 use crate::record::{
     ChannelSummary, Conservation, FlowSummary, PathSummary, PepSummary, Record, Summary, Table, UsersSummary,
-    flow_table,
 };
 use crate::scenario::ScenarioConfig;
 
@@ -115,7 +114,7 @@ impl World {
             let (events, more) = watch.events();
             (events, more, watch.packets())
         });
-        Ok(Record { flows: flow_table(&summary.flows), series, events, more_events, packets, summary })
+        Ok(Record { series, events, more_events, packets, summary })
     }
 
     /// Counts every packet in two ways: by the world's ledger, and by asking the machines that hold packets.
