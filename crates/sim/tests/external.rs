@@ -122,6 +122,12 @@ fn a_packet_that_cannot_enter_is_refused_and_says_why() {
 }
 
 #[test]
+fn packets_from_outside_have_no_direction_of_their_data() {
+    let error = scenario(false).assign("flows.0.direction=up").and_then(|up| up.check()).unwrap_err().to_string();
+    assert!(error.starts_with("flows.0.direction: \"up\" was given: packets from outside go both ways"), "{error}");
+}
+
+#[test]
 fn what_is_no_log_of_the_scenario_is_refused_with_its_line() {
     let refusal = |log: &[u8]| Simulation::new(&scenario(false), None).expect("a world").replay(log);
     let at = |millis: u64, flow: u32| {
