@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use rand::Rng;
-use units::{Angle, Db, Duration, FieldError, Files, Frequency, OrOrbit, Speed, Time};
+use units::{Angle, Db, Duration, FieldError, Files, Frequency, OrOrbit, SPEED_OF_LIGHT, Speed, Time};
 
 use super::course::{Course, Published};
 use super::law;
@@ -14,7 +14,7 @@ use super::shadowing::Shadowing;
 use super::states::Track;
 use crate::held::Held;
 use crate::level::{Cursor, Level, LineOfSight, Sight, Snr};
-use crate::link_budget::{LinkBudget, SPEED_OF_LIGHT_MPS};
+use crate::link_budget::LinkBudget;
 use crate::normal::Normals;
 use crate::{Channel, ChannelModel, ERASED, Geometry, Kind, MakeRng, Observation, TransmissionLaw};
 
@@ -283,7 +283,7 @@ impl Motion {
         if speed.as_mps() <= 0.0 {
             return Err(FieldError::new("speed", format!("{speed} is out of range: must be more than 0 km/h")));
         }
-        let doppler_hz = speed.as_mps() * carrier.as_hz() / SPEED_OF_LIGHT_MPS;
+        let doppler_hz = speed.as_mps() * carrier.as_hz() / SPEED_OF_LIGHT;
         if doppler_hz > MOST_DOPPLER_HZ {
             let [doppler, most] = [doppler_hz, MOST_DOPPLER_HZ].map(Frequency::from_hz);
             let message = format!("{speed} at {carrier} is a Doppler shift of {doppler}: at most {most} are sampled");

@@ -1,10 +1,9 @@
 //! A one-way delay over time, which the world looks up for every packet.
 
-use units::{Duration, FieldError, Frequency, Time};
+use units::{Duration, FieldError, Frequency, SPEED_OF_LIGHT, Time};
 
 use crate::path::change::Change;
 use crate::path::measured::Measured;
-use crate::satellites::frame::SPEED_OF_LIGHT;
 
 /// The one-way propagation delay of a path over time, with the route intervals.
 ///

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use access::{Access, AccessReport};
 use link::LastHopReport;
-use units::{Db, Duration, Frequency, Time};
+use units::{Db, Frequency, Time};
 
 use super::flow::{Application, Flow};
 use super::place::Place;
@@ -98,7 +98,7 @@ impl World {
             warnings: self.warnings_of(config, &flows, &last_hop, access.as_ref(), partial),
             last_hop,
             access,
-            path: self.path_summary(),
+            path: PathSummary::of(&place.path.trace().cut(now), elapsed, place.carrier),
             channel: ChannelSummary {
                 kind: config.channel.kind(),
                 reference_snr_db: place.reference_snr.map(Db::get),
@@ -143,32 +143,6 @@ impl World {
         }
         let goodput = |&(first, delivered): &(Time, u64)| per_second(delivered as f64 * 8.0, self.now.since(first));
         UsersSummary::new(&users.values().map(goodput).collect::<Vec<_>>())
-    }
-
-    fn path_summary(&self) -> PathSummary {
-        let place = self.place();
-        let trace = place.path.trace().cut(self.now);
-        let elapsed = self.now.since(Time::ZERO).as_secs_f64();
-        let seconds = |delay: Option<Duration>| delay.map(|delay| delay.as_secs_f64());
-        let looks = || trace.looks().filter_map(|(_, look)| look);
-        let elevations = || looks().map(|look| look.elevation_deg);
-        let accelerations = trace.looks().filter_map(|(at, _)| trace.range_acceleration(at));
-        let most = |values: &mut dyn Iterator<Item = f64>| values.map(f64::abs).reduce(f64::max);
-        let doppler = |range_rate: f64| Some(range_rate / orbit::SPEED_OF_LIGHT * place.carrier?.as_hz());
-        PathSummary {
-            one_way_delay_min_s: seconds(trace.min()),
-            one_way_delay_mean_s: seconds(trace.mean()),
-            one_way_delay_max_s: seconds(trace.max()),
-            handovers: trace.handovers(),
-            user_handovers: trace.user_handovers(),
-            gateway_handovers: trace.gateway_handovers(),
-            route_changes: trace.route_changes(),
-            outage_ratio: if elapsed > 0.0 { trace.outage().as_secs_f64() / elapsed } else { 0.0 },
-            elevation_min_deg: elevations().reduce(f64::min),
-            elevation_max_deg: elevations().reduce(f64::max),
-            doppler_max_hz: most(&mut looks().map(|look| look.range_rate_mps)).and_then(doppler),
-            doppler_rate_max_hz_per_s: most(&mut accelerations.into_iter()).and_then(doppler),
-        }
     }
 
     fn warnings_of(
