@@ -126,7 +126,7 @@ impl World {
         let held = self.network.in_flight();
         if created != delivered + dropped + in_flight || held as u64 != in_flight {
             return Err(format!(
-                "{created} created, {delivered} delivered, {dropped} dropped, {in_flight} under way, {held} held"
+                "{created} created, {delivered} delivered, {dropped} dropped, {in_flight} in flight, {held} held"
             ));
         }
         Ok(Conservation { created, delivered, dropped, in_flight, dropped_by_reason })
