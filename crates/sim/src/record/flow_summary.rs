@@ -64,7 +64,7 @@ impl FlowFacts<'_> {
 
     /// The first end of a connection by its library, as the end knew that learned it first.
     fn first_end(&self) -> Option<&Ended> {
-        self.lifetimes?.into_iter().filter_map(|end| end.ended.as_ref()).min_by_key(|ended| ended.at)
+        Lifetime::first_end(self.lifetimes?)
     }
 
     fn resumption_s(&self) -> Option<f64> {
@@ -228,7 +228,7 @@ flow_columns! {
         [optional] "Connections ended" ended_connections: Option<u64> = |f| f.most(|end| end.ends);
         /// Why the first of them did: `idle-timeout`, `replaced` (the client had opened another), or an error of RFC
         /// 9000 section 20.1 such as `internal-error`.
-        [optional] end_cause: Option<String> = |f| Some(f.first_end()?.cause.clone());
+        [optional] end_cause: Option<String> = |f| Some(f.first_end()?.cause.to_string());
         /// Time from the opening of the flow to that end.
         [optional] "First end of a connection" ended_after_s: Option<f64> =
             |f| f.since_opening(Some(f.first_end()?.at));

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use access::{Access, AccessReport};
 use link::LastHopReport;
+use transport::{EndCause, Lifetime};
 use units::{Db, Frequency, Time};
 
 use super::flow::{Application, Flow};
@@ -205,20 +206,26 @@ impl World {
 
     /// Connections that their library ended while data were left, if any did.
     fn ended_connections(&self, flows: &[FlowSummary]) -> Option<String> {
-        let cut_off = |flow: &&FlowSummary| {
-            let ends = |way| self.connections.end(self.flows[flow.id as usize].connection, way).protocol().lifetime();
-            [Way::Forward, Way::Backward].into_iter().filter_map(ends).any(|end| end.is_cut_off)
-        };
+        let lifetimes = |flow: &FlowSummary| self.lifetimes(&self.flows[flow.id as usize]);
+        let cut_off =
+            |flow: &&FlowSummary| lifetimes(flow).is_some_and(|ends| ends.into_iter().any(|end| end.is_cut_off));
         let (first, count) = (flows.iter().find(cut_off)?, flows.iter().filter(cut_off).count());
-        let cause = match first.end_cause.as_deref()? {
-            "idle-timeout" => "idle-timeout: nothing arrived any more, and nobody opened another, as reopen does",
-            "internal-error" => {
-                "internal-error: more than 1,024 gaps in what had arrived, if receive_window lets them be"
-            }
-            other => other,
+        let cause = &Lifetime::first_end(lifetimes(first)?)?.cause;
+        let hint = match cause {
+            EndCause::IdleTimeout => ": nothing arrived any more, and nobody opened another, as reopen does",
+            EndCause::InternalError => ": more than 1,024 gaps in what had arrived, if receive_window lets them be",
+            _ => "",
         };
         let (of, id, after) = (flows.len(), first.id, first.ended_after_s.unwrap_or(0.0));
-        Some(format!("{count} of {of} flows ended before their time, first flow {id} after {after:.1} s ({cause})"))
+        Some(format!(
+            "{count} of {of} flows ended before their time, first flow {id} after {after:.1} s ({cause}{hint})"
+        ))
+    }
+
+    /// Of both ends of a flow, where its transport may end connections.
+    fn lifetimes(&self, flow: &Flow) -> Option<[&Lifetime; 2]> {
+        let of = |way| self.connections.end(flow.connection, way).protocol().lifetime();
+        Some([of(Way::Forward)?, of(Way::Backward)?])
     }
 
     fn summarise(&self, id: u32, flow: &Flow, record: &FlowRecord) -> FlowSummary {
@@ -243,10 +250,7 @@ impl World {
             experience: self.application_of(id, flow).map_or_else(Default::default, |application| {
                 application.source.experience(self.now, [record.lost_packets(), record.lost_backward])
             }),
-            lifetimes: sender
-                .lifetime()
-                .zip(receiver.protocol().lifetime())
-                .map(|(sender, receiver)| [sender, receiver]),
+            lifetimes: self.lifetimes(flow),
             pep: flow.proxy.map(|proxy| self.summarise_proxy(&self.proxies[proxy as usize])),
         })
     }
