@@ -4,6 +4,7 @@ use std::f64::consts::LN_10;
 
 use units::Duration;
 
+use super::fft::{Complexes, place_of};
 use super::multipath::Multipath;
 use super::parameters::Loo;
 use super::shadowing::Shadowing;
@@ -46,7 +47,8 @@ pub(crate) struct Series<T> {
     cycles: f64,
     /// The index of the first sample after the block.
     end: u64,
-    block: Vec<[f64; 2]>,
+    /// The samples of the block, in the order in which they are made.
+    block: Complexes,
 }
 
 /// The channel at one instant.
@@ -70,7 +72,7 @@ impl<T: Track> Series<T> {
             cycles: motion.cycles(),
             rays: Rays::default(),
             end: 0,
-            block: vec![[0.0; 2]; hop],
+            block: Complexes::zeros(hop),
         }
     }
 
@@ -80,7 +82,7 @@ impl<T: Track> Series<T> {
         if index >= self.end {
             self.advance(index);
         }
-        let multipath = self.block[self.block.len() - (self.end - index) as usize];
+        let multipath = self.multipath(index);
         let (loo, state) = self.track.at(index as f64 * self.step_m);
         let shadowing = self.shadowing.at(index);
         let turns = index as f64 * self.cycles * DIRECT_DOPPLER;
@@ -88,9 +90,18 @@ impl<T: Track> Series<T> {
         Sample { gain_db, state, shadowing, multipath }
     }
 
+    /// That of a sample of the block.
+    #[inline(always)]
+    fn multipath(&self, index: u64) -> [f64; 2] {
+        // Blocks are a power of two long.
+        let (re, im) = self.block.parts(self.block.len());
+        let place = place_of(index as usize & (re.len() - 1));
+        [re[place], im[place]]
+    }
+
     /// Computes blocks up to the one that holds `index`.
     fn advance(&mut self, index: u64) {
-        let hop = self.block.len() as u64;
+        let hop = self.multipath.hop() as u64;
         let blocks = (index - self.end) / hop + 1;
         for remaining in (0..blocks).rev() {
             // A block overlaps the next one, so the last two are computed in full.
