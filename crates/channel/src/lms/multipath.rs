@@ -7,7 +7,7 @@ use std::sync::Arc;
 use multiversion::multiversion;
 use rand::Rng;
 
-use super::fft::{Complexes, Factors, InverseFft, Pair, last_of_eight, last_of_four, place_of};
+use super::fft::{Complexes, Factors, InverseFft, Pair, last_of_eight, last_of_four, parts, place_of};
 use super::shared;
 use crate::normal::Normals;
 
@@ -187,8 +187,8 @@ fn overlap<const ROWS: usize, const PARTS: usize>(
     out_re: &mut [f64],
     out_im: &mut [f64],
 ) {
-    let (re, im) = (parts::<ROWS>(re, n), parts::<ROWS>(im, n));
-    let (rise, fall) = (parts::<PARTS>(rise, n), parts::<PARTS>(fall, n));
+    let (re, im) = (parts::<_, ROWS>(re, n), parts::<_, ROWS>(im, n));
+    let (rise, fall) = (parts::<_, PARTS>(rise, n), parts::<_, PARTS>(fall, n));
     let (tail_re, tail_im) = (parts_mut::<PARTS>(tail_re, n), parts_mut::<PARTS>(tail_im, n));
     let (out_re, out_im) = (parts_mut::<PARTS>(out_re, n), parts_mut::<PARTS>(out_im, n));
     for q in 0..n {
@@ -204,15 +204,6 @@ fn overlap<const ROWS: usize, const PARTS: usize>(
             (tail_re[part][q], tail_im[part][q]) = (fall[part][q] * second.0, fall[part][q] * second.1);
         }
     }
-}
-
-#[inline(always)]
-fn parts<const PARTS: usize>(numbers: &[f64], n: usize) -> [&[f64]; PARTS] {
-    let mut parts: [&[f64]; PARTS] = [&[]; PARTS];
-    for part in 0..PARTS {
-        parts[part] = &numbers[part * n..][..n];
-    }
-    parts
 }
 
 #[inline(always)]

@@ -1,6 +1,6 @@
 //! What the users of a thread share: working memory, which is free between two calls.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::f64::consts::PI;
 
 use super::fft::Complexes;
@@ -20,32 +20,28 @@ impl Direction {
     }
 }
 
-struct Shared {
-    spectra: (Complexes, Complexes),
-    /// Turns, and the direction after them.
-    last: (f64, Direction),
-}
-
 thread_local! {
-    static SHARED: RefCell<Shared> = RefCell::new(Shared {
-        spectra: (Complexes::zeros(0), Complexes::zeros(0)),
-        last: (0.0, Direction::after(0.0)),
-    });
+    static SPECTRA: RefCell<(Complexes, Complexes)> = RefCell::new((Complexes::zeros(0), Complexes::zeros(0)));
+    /// Turns, and the direction after them.
+    static LAST: Cell<(f64, Direction)> = const { Cell::new((0.0, Direction { sin: 0.0, cos: 1.0 })) };
 }
 
 /// Lends two spectra of any size and content.
 pub(super) fn with_spectra<T>(work: impl FnOnce(&mut (Complexes, Complexes)) -> T) -> T {
-    SHARED.with_borrow_mut(|shared| work(&mut shared.spectra))
+    SPECTRA.with_borrow_mut(work)
 }
 
 /// As [`Direction::after`]: users mostly move alike and are asked one after the other at an instant, so it was often
 /// computed just before.
-#[inline]
+#[inline(always)]
 pub(super) fn direction(turns: f64) -> Direction {
-    SHARED.with_borrow_mut(|Shared { last, .. }| {
-        if last.0 != turns {
-            *last = (turns, Direction::after(turns));
-        }
-        last.1
-    })
+    let (known, direction) = LAST.get();
+    if known == turns { direction } else { another(turns) }
+}
+
+#[inline(never)]
+fn another(turns: f64) -> Direction {
+    let direction = Direction::after(turns);
+    LAST.set((turns, direction));
+    direction
 }
