@@ -466,8 +466,17 @@ impl LastHop {
         }
     }
 
-    #[inline]
+    /// Begins bursts if the transmitter is free.
+    #[inline(always)]
     fn transmit(&mut self, now: Time) {
+        if self.free_at <= now && !self.begin(now) {
+            return;
+        }
+        self.looks_at = if self.pending() || self.repeats { self.free_at } else { Time::MAX };
+    }
+
+    /// Begins bursts until the transmitter is no longer free, or there is nothing to send: then false.
+    fn begin(&mut self, now: Time) -> bool {
         while self.free_at <= now {
             // Repetitions go before new packets.
             let sent = if self.repeats { self.repeat(now) } else { self.pending() && self.start_new(now) };
@@ -476,14 +485,14 @@ impl LastHop {
                 if self.pending() {
                     self.stalled_since = self.stalled_since.min(now);
                 }
-                return;
+                return false;
             }
             if self.stalled_since < Time::MAX {
                 self.counters.stalled += now.since(self.stalled_since);
                 self.stalled_since = Time::MAX;
             }
         }
-        self.looks_at = if self.pending() || self.repeats { self.free_at } else { Time::MAX };
+        true
     }
 
     fn repeat(&mut self, now: Time) -> bool {
