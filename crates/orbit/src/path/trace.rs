@@ -196,14 +196,14 @@ impl DelayTrace {
         let i = self.index.last_until(&self.points, now);
         let from = self.points[i].at;
         let next = self.points.get(i + 1).filter(|_| now > from);
-        (i, next.map(|next| now.since(from).as_nanos() as f64 / next.at.since(from).as_nanos() as f64))
+        (i, next.map(|next| nanos(now.since(from)) / nanos(next.at.since(from))))
     }
 
     #[inline(always)]
     fn value(&self, (i, share): (usize, Option<f64>), of: impl Fn(&Point) -> Option<Duration>) -> Option<Duration> {
         let value = of(&self.points[i])?;
         let Some((share, end)) = share.zip(self.points.get(i + 1).and_then(of)) else { return Some(value) };
-        let change = (end.as_nanos() as f64 - value.as_nanos() as f64) * share;
+        let change = (nanos(end) - nanos(value)) * share;
         Some(Duration::from_nanos(value.as_nanos().saturating_add_signed(nearest(change))))
     }
 
@@ -425,6 +425,12 @@ impl Index {
         let (low, high) = (self.first[bucket] as usize, self.first[bucket + 1] as usize);
         low + points[low + 1..=high].partition_point(|point| point.at <= now)
     }
+}
+
+/// Of far less than 2^63 nanoseconds: a signed number is converted in one instruction.
+#[inline]
+fn nanos(duration: Duration) -> f64 {
+    duration.as_nanos() as i64 as f64
 }
 
 /// The nearest whole number, as `f64::round`, which is a call into a library.
