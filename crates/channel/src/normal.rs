@@ -3,7 +3,6 @@
 //! General purpose libraries take the logarithms and exponentials of their rejection steps from the platform, whose
 //! last bits differ; here they are libm's.
 
-use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -23,11 +22,6 @@ pub(crate) struct Normals {
 /// Words that are drawn together: one for each lane and each bit of a mask.
 const AHEAD: usize = LANES * u32::BITS as usize;
 const LANES: usize = 4;
-
-thread_local! {
-    /// Words that were drawn, of any content between two calls.
-    static WORDS: RefCell<[[u8; 8]; AHEAD]> = const { RefCell::new([[0; 8]; AHEAD]) };
-}
 
 impl Normals {
     pub(crate) fn new(rng: Box<dyn Rng + Send>) -> Normals {
@@ -83,13 +77,12 @@ impl Normals {
     /// Draws the next words, and makes at least one number of them.
     #[cold]
     fn refill(&mut self) {
-        WORDS.with_borrow_mut(|words| {
-            while self.unused.is_empty() {
-                self.rng.fill_bytes(words.as_flattened_mut());
-                let outside = look_up(self.layers, words, &mut self.ahead);
-                self.unused = 0..self.settle(words, outside);
-            }
-        });
+        let mut words = [[0; 8]; AHEAD];
+        while self.unused.is_empty() {
+            self.rng.fill_bytes(words.as_flattened_mut());
+            let outside = look_up(self.layers, &words, &mut self.ahead);
+            self.unused = 0..self.settle(&words, outside);
+        }
     }
 
     /// Decides about the numbers outside of the core, and leaves no gap where several words made one number or none;

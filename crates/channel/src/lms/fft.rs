@@ -14,9 +14,9 @@ use std::ops::Range;
 /// `x[n] = sum over k of X[k] exp(2 pi i k n / N)`, without a factor, by Stockham's algorithm with radix 4: the inner
 /// loops run over contiguous numbers.
 ///
-/// The groups of the first two passes have one butterfly and four, so their loops run from group to group. The butterflies
-/// of later groups may be in any order: it is that in which the second pass leaves them, and [`place_of`] is the place
-/// of a number of the result. What the last pass makes is handed on, not stored.
+/// The groups of the first two passes have one butterfly and four, so their loops run from group to group. Within later
+/// groups butterflies may be in any order: it is that in which the second pass leaves them, and [`place_of`] is the
+/// place of a number of the result. What the last pass makes is handed on, not stored.
 #[derive(Debug)]
 pub(crate) struct InverseFft {
     size: usize,
@@ -46,6 +46,8 @@ struct Band {
 pub(crate) struct Complexes(Vec<f64>);
 
 impl Complexes {
+    pub(crate) const NONE: Complexes = Complexes(Vec::new());
+
     pub(crate) fn zeros(size: usize) -> Complexes {
         Complexes(vec![0.0; 2 * size])
     }
@@ -340,8 +342,8 @@ fn times(w: &Factors, factor: usize, (r, i): Pair) -> Pair {
     (wr * r - wi * i, wr * i + wi * r)
 }
 
-/// The last pass at one place of eight rows of [`InverseFft::rows`]: numbers of the first half of the result, a quarter of
-/// it apart, each with the one half the size after it.
+/// The last pass at one place of eight rows of [`InverseFft::rows`]: numbers of the first half of the result, a quarter
+/// of it apart, each with the one half the size after it.
 #[inline(always)]
 pub(crate) fn last_of_eight(last: &Factors, [a, b, c, d, e, f, g, h]: [Pair; 8]) -> [(Pair, Pair); 4] {
     let (even, odd) = (first_butterfly(a, c, e, g), butterfly(last, b, d, f, h));

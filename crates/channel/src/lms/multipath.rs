@@ -145,8 +145,8 @@ fn transform(fft: &InverseFft, data: &mut Complexes, scratch: &mut Complexes) {
     }
 }
 
-/// The last pass, and overlap. On processors with wider registers these are used, with the same rounding. Usual sizes are
-/// constants.
+/// The last pass, and overlap. On processors with wider registers these are used, with the same rounding. Usual sizes
+/// are constants.
 #[multiversion(targets("x86_64+avx2"))]
 #[expect(clippy::too_many_arguments, reason = "as overlap")]
 fn add_halves(
@@ -170,8 +170,8 @@ fn add_halves(
     }
 }
 
-/// The last pass, of which the first half is added to the second half of the block before. The arguments are separate so
-/// that the compiler sees that they do not overlap.
+/// The last pass, of which the first half is added to the second half of the block before. The arguments are separate
+/// so that the compiler sees that they do not overlap.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "see above")]
 fn overlap<const ROWS: usize, const PARTS: usize>(

@@ -139,8 +139,8 @@ impl Rays {
     }
 }
 
-/// The power gain `|A exp(i phi) + b z|^2` in decibels (Loo 1985): `A` is the amplitude of the direct ray, which has turned
-/// into `direction`, `b` that of the multipath, and `z` the multipath.
+/// The power gain `|A exp(i phi) + b z|^2` in decibels (Loo 1985): `A` is the amplitude of the direct ray, which has
+/// turned into `direction`, `b` that of the multipath, and `z` the multipath.
 #[inline(always)]
 pub(crate) fn gain_db((direct, diffuse): (f64, f64), multipath: [f64; 2], direction: Direction) -> f64 {
     let Direction { sin, cos } = direction;

@@ -20,28 +20,39 @@ impl Direction {
     }
 }
 
-thread_local! {
-    static SPECTRA: RefCell<(Complexes, Complexes)> = RefCell::new((Complexes::zeros(0), Complexes::zeros(0)));
+struct Shared {
+    spectra: RefCell<(Complexes, Complexes)>,
     /// Turns, and the direction after them.
-    static LAST: Cell<(f64, Direction)> = const { Cell::new((0.0, Direction { sin: 0.0, cos: 1.0 })) };
+    last: Cell<(f64, Direction)>,
+}
+
+thread_local! {
+    static SHARED: Shared = const {
+        Shared {
+            spectra: RefCell::new((Complexes::NONE, Complexes::NONE)),
+            last: Cell::new((0.0, Direction { sin: 0.0, cos: 1.0 })),
+        }
+    };
 }
 
 /// Lends two spectra of any size and content.
 pub(super) fn with_spectra<T>(work: impl FnOnce(&mut (Complexes, Complexes)) -> T) -> T {
-    SPECTRA.with_borrow_mut(work)
+    SHARED.with(|shared| work(&mut shared.spectra.borrow_mut()))
 }
 
 /// As [`Direction::after`]: users mostly move alike and are asked one after the other at an instant, so it was often
 /// computed just before.
 #[inline(always)]
 pub(super) fn direction(turns: f64) -> Direction {
-    let (known, direction) = LAST.get();
-    if known == turns { direction } else { another(turns) }
+    SHARED.with(|shared| {
+        let (known, direction) = shared.last.get();
+        if known == turns { direction } else { another(turns, &shared.last) }
+    })
 }
 
 #[inline(never)]
-fn another(turns: f64) -> Direction {
+fn another(turns: f64, last: &Cell<(f64, Direction)>) -> Direction {
     let direction = Direction::after(turns);
-    LAST.set((turns, direction));
+    last.set((turns, direction));
     direction
 }

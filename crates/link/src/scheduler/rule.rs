@@ -249,8 +249,8 @@ fn highest(
 
 /// A tournament: a complete binary tree over the users, in which each node has the higher weight of its two children.
 struct Tournament {
-    /// The children of each node side by side: those of the root, which is node 1, in the place 1, those of node i in the
-    /// place i, the users last. The root itself is the right one in the place 0.
+    /// The children of each node side by side, those of node i in the place i, the users last. The root is node 1: the
+    /// right one in the place 0.
     pairs: Vec<[f64; 2]>,
 }
 

@@ -4,6 +4,7 @@ use units::{Duration, FieldError, Frequency, Time};
 
 use crate::path::change::Change;
 use crate::path::measured::Measured;
+use crate::path::nanos::{nanos, nearest};
 use crate::satellites::frame::SPEED_OF_LIGHT;
 
 /// The one-way propagation delay of a path over time, with the route intervals.
@@ -427,20 +428,6 @@ impl Index {
     }
 }
 
-/// Of far less than 2^63 nanoseconds: a signed number is converted in one instruction.
-#[inline]
-fn nanos(duration: Duration) -> f64 {
-    duration.as_nanos() as i64 as f64
-}
-
-/// The nearest whole number, as `f64::round`, which is a call into a library.
-#[inline]
-fn nearest(number: f64) -> i64 {
-    let whole = number as i64;
-    let rest = number - whole as f64;
-    whole + i64::from(rest >= 0.5) - i64::from(rest <= -0.5)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -453,16 +440,6 @@ mod tests {
 
     fn at(seconds: f64) -> Time {
         Time::from_secs_f64(seconds)
-    }
-
-    #[test]
-    fn the_nearest_whole_number_is_that_of_the_library() {
-        let largest_below_half = 0.499_999_999_999_999_94;
-        for number in [0.0, 0.5, largest_below_half, 1.5, 2.5, 2.4, 1e9 + 0.5, 4_503_599_627_370_495.5, 1e17] {
-            for number in [number, -number] {
-                assert_eq!(nearest(number), number.round() as i64, "{number}");
-            }
-        }
     }
 
     #[test]
