@@ -1,6 +1,7 @@
 //! The return link: terminals with their queues, in frames.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use rand::Rng;
 use units::{Bytes, Duration, Time};
@@ -59,8 +60,16 @@ struct Random {
     frame: RandomFrame,
     decoder: Box<dyn Rng + Send>,
     load: Load,
-    /// For each packet of this frame, the terminal and the datagrams in its queue of which the packet carries parts.
-    sent: Vec<(u32, std::ops::Range<u32>)>,
+    sent: Vec<Sent>,
+}
+
+/// Packets of this frame, one after the other, that carry parts of the same datagrams.
+struct Sent {
+    terminal: u32,
+    /// By their index in the terminal's queue.
+    datagrams: Range<u32>,
+    /// The number of the packet after them.
+    end: u32,
 }
 
 struct Dedicated {
@@ -302,7 +311,7 @@ impl ReturnLink {
                 self.tally.slots_used += 1;
                 let slot_end = now + self.frame.offset(slot % self.frame.timeslots + 1);
                 let end = if self.whole_frames { frame_end } else { slot_end };
-                let filled = self.filler.fill(&mut terminal.dedicated, 0, *slot_bits, now);
+                let filled = self.filler.fill(&mut terminal.dedicated, 0, *slot_bits, 1, now);
                 self.tally.begin(&filled);
                 while let Some(done) = terminal.dedicated.pop_done() {
                     self.leaving.push((end, Output::Sent { id: done.id, at: end, access: Access::Dedicated }));
@@ -317,32 +326,14 @@ impl ReturnLink {
         let blocks = self.random_carriers * self.frame.timeslots / self.frame.block_slots;
         random.frame.begin(blocks);
         random.sent.clear();
-        let payload = random.frame.payload_bits();
         let prefers_slots = self.policy.as_ref().is_some_and(|policy| policy.entry().prefers_slots());
         for &number in &self.contending {
             let has_slots = self.dedicated.as_ref().is_some_and(|dedicated| dedicated.ncc.has_slots(number));
             let terminal = &mut self.terminals[number as usize];
             terminal.begin_frame(frame, self.frame_bits);
-            let Terminal { random: queue, columns, rng, bits_left, .. } = terminal;
-            let (mut left, mut next) = (*bits_left / u64::from(payload), 0);
-            random.frame.add_while(columns, &mut **rng, |added| {
-                if added {
-                    let filled = self.filler.fill(queue, next, payload, now);
-                    self.tally.begin(&filled);
-                    random.sent.push((number, filled.datagrams));
-                    next = filled.next;
-                    left -= 1;
-                }
-                // A datagram whose transmission has begun by random access continues so.
-                left > 0 && next < queue.len() && !(prefers_slots && has_slots && !queue.has_begun(next))
-            });
+            random.send(now, number, terminal, prefers_slots && has_slots, &self.filler, &mut self.tally);
         }
-        random.frame.decode(&mut *random.decoder);
-        for (packet, (number, datagrams)) in random.sent.iter().enumerate() {
-            if !random.frame.decoded(packet) {
-                self.terminals[*number as usize].random.damage(datagrams.clone());
-            }
-        }
+        random.decode(&mut self.terminals);
         let end = now + self.frame.duration;
         let (terminals, leaving) = (&mut self.terminals, &mut self.leaving);
         self.contending.retain(|&number| {
@@ -360,7 +351,7 @@ impl ReturnLink {
             }
             !queue.is_empty()
         });
-        let per_block = random.sent.len() as f64 / f64::from(blocks.max(1));
+        let per_block = random.frame.packets() as f64 / f64::from(blocks.max(1));
         random.load.handle_frame(now, per_block, round_trip);
     }
 
@@ -433,6 +424,54 @@ impl Random {
             decoder,
             load: Load::new(config.frame.duration),
             sent: Vec::new(),
+        }
+    }
+
+    /// A terminal sends packets as long as it has datagrams and room; with `begun_only`, no datagram that it has not
+    /// begun.
+    fn send(
+        &mut self,
+        now: Time,
+        number: u32,
+        terminal: &mut Terminal,
+        begun_only: bool,
+        filler: &Filler,
+        tally: &mut Tally,
+    ) {
+        let Terminal { random: queue, columns, words, bits_left, .. } = terminal;
+        let payload = self.frame.payload_bits();
+        let most = u32::try_from(*bits_left / u64::from(payload)).unwrap_or(u32::MAX);
+        let (room, before) = (self.frame.room(columns), self.frame.packets() as u32);
+        let (mut left, mut next) = (room.map_or(most, |room| room.min(most)), 0);
+        let mut end = before;
+        // A datagram whose transmission has begun by random access continues so.
+        while left > 0 && next < queue.len() && (!begun_only || queue.has_begun(next)) {
+            if room.is_none() && !self.frame.add(columns, words) {
+                break;
+            }
+            let filled = filler.fill(queue, next, payload, if room.is_some() { left } else { 1 }, now);
+            tally.begin(&filled);
+            left -= filled.slots;
+            next = filled.next;
+            end += filled.slots;
+            self.sent.push(Sent { terminal: number, datagrams: filled.datagrams, end });
+        }
+        if room.is_some() && end > before {
+            self.frame.add_all(end - before, columns, words);
+        }
+    }
+
+    /// The gateway decodes the frame.
+    fn decode(&mut self, terminals: &mut [Terminal]) {
+        self.frame.decode(&mut *self.decoder);
+        let mut sent = self.sent.iter();
+        let mut of_packet = sent.next();
+        for &packet in self.frame.lost() {
+            while of_packet.is_some_and(|sent| sent.end <= packet) {
+                of_packet = sent.next();
+            }
+            let Sent { terminal, datagrams, .. } = of_packet.expect("each packet was sent");
+            terminals[*terminal as usize].random.damage(datagrams.clone());
         }
     }
 }

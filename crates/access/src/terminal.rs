@@ -9,7 +9,7 @@ use units::{Duration, Time};
 use crate::config::Encapsulation;
 use crate::ncc::Backlog;
 use crate::policy::SwitchState;
-use crate::random::Columns;
+use crate::random::{Columns, Words};
 
 /// A terminal (RCST).
 pub(crate) struct Terminal {
@@ -23,7 +23,7 @@ pub(crate) struct Terminal {
     arrived_bits: u64,
     pub(crate) switch: SwitchState,
     /// Draws the slots of its bursts.
-    pub(crate) rng: Box<dyn Rng + Send>,
+    pub(crate) words: Words,
     /// In the present frame: the timeslots in which it sends, and the bits that it may still send.
     pub(crate) columns: Columns,
     pub(crate) bits_left: u64,
@@ -54,13 +54,15 @@ pub(crate) struct Filler {
     packing: bool,
 }
 
-/// The content of a slot.
+/// The content of slots.
 pub(crate) struct Filled {
-    /// The datagrams of which it carries parts, by their index in the queue.
+    /// The number of slots.
+    pub(crate) slots: u32,
+    /// The datagrams of which each carries parts, by their index in the queue.
     pub(crate) datagrams: Range<u32>,
     /// The index of the first datagram with bits left.
     pub(crate) next: usize,
-    /// The number of datagrams whose transmission begins in it, and the sum of their waiting times.
+    /// The number of datagrams whose transmission begins in them, and the sum of their waiting times.
     pub(crate) begun: u64,
     pub(crate) waited: Duration,
 }
@@ -73,7 +75,7 @@ impl Terminal {
             requests_early,
             arrived_bits: 0,
             switch: SwitchState::default(),
-            rng,
+            words: Words::new(rng),
             columns: Columns::new(timeslots),
             bits_left: 0,
             frame: None,
@@ -180,10 +182,12 @@ impl Filler {
         Filler { fragment_bits: encapsulation.fragment.bits(), packing: encapsulation.packing }
     }
 
-    /// Fills a slot of so many bits from the datagram at index `from` on, which has bits left.
-    #[inline(always)]
-    pub(crate) fn fill(&self, queue: &mut Queue, from: usize, slot_bits: u32, now: Time) -> Filled {
-        let mut filled = Filled { datagrams: from as u32..from as u32, next: from, begun: 0, waited: Duration::ZERO };
+    /// Fills slots of so many bits, at least one and at most `most`, from the datagram at index `from` on, which has
+    /// bits left: those that carry nothing else and do not finish it, or else one.
+    #[inline]
+    pub(crate) fn fill(&self, queue: &mut Queue, from: usize, slot_bits: u32, most: u32, now: Time) -> Filled {
+        let (datagrams, waited) = (from as u32..from as u32, Duration::ZERO);
+        let mut filled = Filled { slots: 1, datagrams, next: from, begun: 0, waited };
         let mut room = u64::from(slot_bits);
         while room > self.fragment_bits {
             let Some(waiting) = queue.waiting.get_mut(filled.next) else { break };
@@ -192,14 +196,20 @@ impl Filler {
                 filled.begun += 1;
                 filled.waited += now.since(waiting.since);
             }
-            let bits = waiting.bits_left.min(room - self.fragment_bits);
-            waiting.bits_left -= bits;
-            queue.bits -= bits;
-            room -= bits + self.fragment_bits;
+            let mut bits = waiting.bits_left.min(room - self.fragment_bits);
             filled.datagrams.end = filled.next as u32 + 1;
-            if waiting.bits_left > 0 {
+            room -= bits + self.fragment_bits;
+            if waiting.bits_left > bits {
+                if filled.next == from {
+                    filled.slots = ((waiting.bits_left - 1) / bits).min(u64::from(most)) as u32;
+                    bits *= u64::from(filled.slots);
+                }
+                waiting.bits_left -= bits;
+                queue.bits -= bits;
                 break;
             }
+            waiting.bits_left -= bits;
+            queue.bits -= bits;
             filled.next += 1;
             if !self.packing {
                 break;

@@ -1,7 +1,5 @@
 //! The timeslots of a frame in which a terminal is sending.
 
-use super::draw::Digits;
-
 /// Which timeslots (columns of the frame) a terminal already uses. Those of random and dedicated access are in the same
 /// set: the terminal has one amplifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,11 +10,6 @@ pub struct Columns {
     taken_beyond: Box<[u64]>,
     columns: u32,
     free: u32,
-}
-
-/// How [`Columns::draw_slots`] is told a column of so many: by its number, or its bit if one word has them all.
-pub(super) fn entry_of(column: u32, columns: u32) -> u64 {
-    if columns <= u64::BITS { 1 << column } else { u64::from(column) }
 }
 
 impl Columns {
@@ -64,58 +57,17 @@ impl Columns {
         true
     }
 
-    /// Fills `slots` with slots from `first` on that `digits` draw, each the first whose column is free, and takes the
-    /// columns. `column_of`: [`entry_of`] each slot's from there.
-    #[inline(always)]
-    pub(super) fn draw_slots(
-        &mut self,
-        first: u32,
-        column_of: &[u64],
-        slots: &mut [u32],
-        digits: &mut Digits<'_>,
-        mut drawn: impl FnMut(u32),
-    ) {
-        let bound = column_of.len() as u32;
-        if self.are_few() {
-            return self.draw_few(first, column_of, slots, digits, drawn);
-        }
-        for place in slots.iter_mut() {
-            let mut slots = std::iter::repeat_with(|| digits.below(bound));
-            let slot = slots.find(|&slot| self.take(column_of[slot as usize] as u32)).expect("endless");
-            *place = first + slot;
-            drawn(*place);
-        }
-    }
-
-    /// Whether one word has all columns.
+    /// The columns that are taken, a bit for each, if one word has them all.
     #[inline]
-    pub(super) fn are_few(&self) -> bool {
-        self.columns <= u64::BITS
+    pub(super) fn taken(&self) -> Option<u64> {
+        (self.columns <= u64::BITS).then_some(self.taken)
     }
 
-    /// As [`Columns::draw_slots`] where [`Columns::are_few`]: of 40 columns the last free one is found after 40 draws,
-    /// so they are looked up in one word.
-    #[inline(always)]
-    pub(super) fn draw_few(
-        &mut self,
-        first: u32,
-        column_of: &[u64],
-        slots: &mut [u32],
-        digits: &mut Digits<'_>,
-        mut drawn: impl FnMut(u32),
-    ) {
-        let (bound, mut taken) = (column_of.len() as u32, self.taken);
-        for place in slots.iter_mut() {
-            let (slot, bit) = digits.find_below(bound, |slot| {
-                let bit = column_of[slot as usize];
-                (taken & bit == 0).then_some((slot, bit))
-            });
-            taken |= bit;
-            *place = first + slot;
-            drawn(*place);
-        }
+    /// Takes columns more: `taken` are those that are taken then, where [`Columns::taken`] has them all.
+    #[inline]
+    pub(super) fn take_all(&mut self, taken: u64, more: u32) {
         self.taken = taken;
-        self.free -= slots.len() as u32;
+        self.free -= more;
     }
 
     #[cold]

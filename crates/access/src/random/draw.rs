@@ -1,6 +1,64 @@
 //! Draws from a terminal's random stream.
 
-use rand::Rng;
+use std::convert::Infallible;
+
+use rand::{Rng, TryRng};
+
+/// A stream of random words, drawn several at once, which is possible because the generator serves no other stream.
+pub struct Words {
+    rng: Box<dyn Rng + Send>,
+    ahead: [[u8; 8]; AHEAD],
+    /// How many of `ahead` are used.
+    used: usize,
+}
+
+/// Words that are drawn together: about as many as a terminal needs in a frame.
+const AHEAD: usize = 32;
+
+impl Words {
+    /// The words of a generator.
+    pub fn new(rng: Box<dyn Rng + Send>) -> Words {
+        Words { rng, ahead: [[0; 8]; AHEAD], used: AHEAD }
+    }
+
+    #[inline]
+    fn next(&mut self) -> u64 {
+        let word = match self.ahead.get(self.used) {
+            Some(&word) => word,
+            None => self.refill(),
+        };
+        self.used += 1;
+        u64::from_le_bytes(word)
+    }
+
+    #[cold]
+    fn refill(&mut self) -> [u8; 8] {
+        self.rng.fill_bytes(self.ahead.as_flattened_mut());
+        self.used = 0;
+        self.ahead[0]
+    }
+}
+
+impl TryRng for Words {
+    type Error = Infallible;
+
+    #[inline]
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        Ok((self.next() >> 32) as u32)
+    }
+
+    #[inline]
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        Ok(self.next())
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        for part in bytes.chunks_mut(8) {
+            part.copy_from_slice(&self.next().to_le_bytes()[..part.len()]);
+        }
+        Ok(())
+    }
+}
 
 /// Whole numbers below bounds, several of them from one draw of the generator.
 ///
@@ -8,14 +66,31 @@ use rand::Rng;
 /// remainder is used again (Brackett-Rozinsky and Lemire 2024, "Batched ranged random integer generation"). A draw
 /// serves bounds of up to 40 bits together, so no value is more likely than another by more than 2^-24 of its
 /// probability.
-pub(super) struct Digits<'a> {
-    rng: &'a mut dyn Rng,
+pub(super) struct Digits<'a, R: ?Sized> {
+    rng: &'a mut R,
     fraction: u64,
     bits_left: u32,
 }
 
-impl<'a> Digits<'a> {
-    pub(super) fn new(rng: &'a mut dyn Rng) -> Digits<'a> {
+/// Bits of a draw that are used.
+pub(super) const BITS_OF_A_DRAW: u32 = 40;
+
+/// Bits that a number below a bound uses.
+#[inline]
+pub(super) fn bits_of(bound: u32) -> u32 {
+    u32::BITS - bound.leading_zeros()
+}
+
+/// The next digit of a fraction in the base of the bound.
+#[inline(always)]
+pub(super) fn next_digit(fraction: &mut u64, bound: u32) -> u32 {
+    let product = u128::from(*fraction) * u128::from(bound);
+    *fraction = product as u64;
+    (product >> 64) as u32
+}
+
+impl<'a, R: Rng + ?Sized> Digits<'a, R> {
+    pub(super) fn new(rng: &'a mut R) -> Digits<'a, R> {
         Digits { rng, fraction: 0, bits_left: 0 }
     }
 
@@ -26,35 +101,29 @@ impl<'a> Digits<'a> {
     }
 
     /// Draws numbers from 0 to `bound - 1` until `find` accepts one, and returns its answer.
-    #[inline(always)]
-    pub(super) fn find_below<T>(&mut self, bound: u32, find: impl Fn(u32) -> Option<T>) -> T {
-        // In registers: the generator is called seldom.
-        let Digits { rng, mut fraction, mut bits_left } = Digits { rng: &mut *self.rng, ..*self };
-        let bits = u32::BITS - bound.leading_zeros();
-        let found = loop {
-            bits_left = bits_left.checked_sub(bits).unwrap_or_else(|| {
-                fraction = rng.next_u64();
-                40 - bits
+    #[inline]
+    pub(super) fn find_below<T>(&mut self, bound: u32, mut find: impl FnMut(u32) -> Option<T>) -> T {
+        let bits = bits_of(bound);
+        loop {
+            self.bits_left = self.bits_left.checked_sub(bits).unwrap_or_else(|| {
+                self.fraction = self.rng.next_u64();
+                BITS_OF_A_DRAW - bits
             });
-            let product = u128::from(fraction) * u128::from(bound);
-            fraction = product as u64;
-            if let Some(found) = find((product >> 64) as u32) {
-                break found;
+            if let Some(found) = find(next_digit(&mut self.fraction, bound)) {
+                return found;
             }
-        };
-        (self.fraction, self.bits_left) = (fraction, bits_left);
-        found
+        }
     }
 }
 
 /// A number from 0 to 1 (excluded), uniform.
 #[inline]
-pub(super) fn unit_interval(rng: &mut dyn Rng) -> f64 {
+pub(super) fn unit_interval(rng: &mut (impl Rng + ?Sized)) -> f64 {
     (rng.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 
 /// A standard normal number (Box and Muller 1958), at most 8.6 in magnitude.
-pub(super) fn normal(rng: &mut dyn Rng) -> f64 {
+pub(super) fn normal(rng: &mut (impl Rng + ?Sized)) -> f64 {
     let radius = (-2.0 * libm::log(1.0 - unit_interval(rng))).sqrt();
     radius * libm::cos(2.0 * std::f64::consts::PI * unit_interval(rng))
 }

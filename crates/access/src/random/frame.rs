@@ -2,9 +2,9 @@
 
 use rand::Rng;
 
-use super::columns::{Columns, entry_of};
+use super::columns::Columns;
 use super::decode::{Bursts, Decoder};
-use super::draw::{Digits, normal, unit_interval};
+use super::draw::{BITS_OF_A_DRAW, Digits, bits_of, next_digit, normal, unit_interval};
 use super::layout::RandomLayout;
 use super::plr_table::PlrTable;
 use super::scheme::{Decoding, Degrees, Scheme};
@@ -19,9 +19,9 @@ pub struct RandomFrame {
     degrees: Degrees,
     receiver: Receiver,
     layout: RandomLayout,
-    /// The column of each slot of a block that begins in the first column, and so on for as many slots as a carrier
-    /// has: a block that begins in another column finds its slots' from there.
-    column_of: Vec<u64>,
+    /// A bit for the column of each slot of a block that begins in the first column, and so on: a block that begins in
+    /// another column finds its slots' from there. None where columns are more than bits.
+    bit_of: Vec<u64>,
     blocks: u32,
     bursts: Bursts,
     is_decoded: bool,
@@ -75,16 +75,24 @@ impl RandomFrame {
                 block_of_packet: Vec::new(),
             },
         };
+        let each = match scheme.degrees {
+            Degrees::Fixed(bursts) => Some(bursts),
+            Degrees::Drawn(_) => None,
+        };
         RandomFrame {
             payload_bits: scheme.payload_bits,
             degrees: scheme.degrees,
             receiver,
-            column_of: (0..layout.timeslots + layout.block_slots)
-                .map(|slot| entry_of(slot % layout.timeslots, layout.timeslots))
-                .collect(),
+            bit_of: match Columns::new(layout.timeslots).taken() {
+                Some(_) => {
+                    let slots = 0..layout.timeslots + (layout.block_slots + 1).next_power_of_two();
+                    slots.map(|slot| 1 << (slot % layout.timeslots)).collect()
+                }
+                None => Vec::new(),
+            },
             layout,
             blocks: 0,
-            bursts: Bursts::default(),
+            bursts: Bursts::new(each),
             is_decoded: false,
             counters: RandomCounters::default(),
         }
@@ -124,9 +132,13 @@ impl RandomFrame {
     /// that are left: in another column than all others of the terminal if it has one amplifier, else in another slot
     /// than those of the same packet. False, and nothing changes, if no block has room; an irregular scheme draws the
     /// number of bursts anew at the next attempt.
-    pub fn add(&mut self, columns: &mut Columns, rng: &mut dyn Rng) -> bool {
+    pub fn add(&mut self, columns: &mut Columns, rng: &mut (impl Rng + ?Sized)) -> bool {
         debug_assert!(!self.is_decoded, "packets are added before the frame is decoded");
         debug_assert_eq!(columns.timeslots(), self.layout.timeslots, "the columns are those of the frame");
+        if let Some(room) = self.room(columns) {
+            self.add_all(room.min(1), columns, rng);
+            return room > 0;
+        }
         let bursts = self.degrees.draw(rng);
         if self.layout.one_amplifier && columns.free() < bursts {
             return false; // before anything else is drawn
@@ -153,38 +165,88 @@ impl RandomFrame {
         true
     }
 
-    /// As [`RandomFrame::add`] for one packet after the other, as long as there is room and `goes_on` wants it: asked
-    /// at first, and after each packet that was added, with whether one was.
-    #[inline(always)]
-    pub fn add_while(&mut self, columns: &mut Columns, rng: &mut dyn Rng, mut goes_on: impl FnMut(bool) -> bool) {
-        if !goes_on(false) {
-            return;
-        }
+    /// How many packets find room for certain, so that [`RandomFrame::add_all`] may add them; `None` where they are
+    /// added one by one.
+    pub fn room(&self, columns: &Columns) -> Option<u32> {
         let RandomLayout { timeslots, block_slots, one_amplifier } = self.layout;
-        match (&self.degrees, &self.receiver) {
+        match (&self.degrees, &self.receiver, columns.taken()) {
             // A block that has a slot in each column has room where the terminal has columns left.
-            (&Degrees::Fixed(bursts), Receiver::Equal(_))
-                if one_amplifier && block_slots >= timeslots && columns.are_few() && self.blocks > 0 =>
-            {
-                let mut room = self.bursts.room(columns.free() / bursts, bursts);
-                let mut added = 0;
-                while let Some((slots, mut count)) = room.next() {
-                    let mut digits = Digits::new(rng);
-                    let first = digits.below(self.blocks) * block_slots;
-                    let column_of = &self.column_of[(first % timeslots) as usize..][..block_slots as usize];
-                    columns.draw_few(first, column_of, slots, &mut digits, |slot| count.add(slot));
-                    added += 1;
-                    if !goes_on(true) {
-                        break;
-                    }
-                }
-                self.bursts.push_packets(added, bursts);
+            (&Degrees::Fixed(bursts), Receiver::Equal(_), Some(_)) if one_amplifier && block_slots >= timeslots => {
+                Some(if self.blocks > 0 { columns.free() / bursts } else { 0 })
             }
-            _ => while self.add(columns, rng) && goes_on(true) {},
+            _ => None,
         }
     }
 
-    fn choose_block(&self, columns: &Columns, bursts: u32, digits: &mut Digits<'_>) -> Option<u32> {
+    /// As [`RandomFrame::add`] for so many packets, at most [`RandomFrame::room`].
+    pub fn add_all(&mut self, packets: u32, columns: &mut Columns, rng: &mut (impl Rng + ?Sized)) {
+        match bits_of(self.layout.block_slots) {
+            6 => self.place_all::<6, 64>(packets, columns, rng),
+            7 => self.place_all::<7, 128>(packets, columns, rng),
+            8 => self.place_all::<8, 256>(packets, columns, rng),
+            _ => {
+                let bursts = self.degrees.draw(rng);
+                for _ in 0..packets {
+                    let mut digits = Digits::new(rng);
+                    let block = digits.below(self.blocks);
+                    self.place_in_free_columns(block, bursts, columns, digits);
+                }
+            }
+        }
+    }
+
+    /// As [`RandomFrame::add_all`] for blocks with slots whose numbers have so many bits, of which there are so many:
+    /// the compiler then knows how many a draw serves, and that each has a column.
+    fn place_all<const BITS: u32, const NUMBERS: usize>(
+        &mut self,
+        packets: u32,
+        columns: &mut Columns,
+        rng: &mut (impl Rng + ?Sized),
+    ) {
+        let (&Degrees::Fixed(bursts), Some(mut taken)) = (&self.degrees, columns.taken()) else {
+            panic!("packets that have no room for certain are added one by one")
+        };
+        let (blocks, RandomLayout { timeslots, block_slots, .. }) = (self.blocks, self.layout);
+        let bound = block_slots & (NUMBERS as u32 - 1);
+        let after_the_block = (BITS_OF_A_DRAW - bits_of(blocks)) / BITS;
+        let (slot_of, left) = self.bursts.push_packets(packets, bursts);
+        'packets: for slots in slot_of.chunks_exact_mut(bursts as usize) {
+            let mut fraction = rng.next_u64();
+            let first = next_digit(&mut fraction, blocks) * block_slots;
+            let left = &mut left[first as usize..][..block_slots as usize];
+            let bit_of = self.bit_of[(first % timeslots) as usize..].first_chunk::<NUMBERS>().expect("long enough");
+            let mut places = slots.iter_mut();
+            let mut place = places.next().expect("a packet has bursts");
+            // Of 40 columns the last free one is found after 40 draws. True once the packet has all slots.
+            let mut draw = |fraction: &mut u64| {
+                let slot = next_digit(fraction, bound);
+                let bit = bit_of[slot as usize];
+                if taken & bit != 0 {
+                    return false;
+                }
+                taken |= bit;
+                left[slot as usize] += 1;
+                *place = first + slot;
+                places.next().map(|next| place = next).is_none()
+            };
+            for _ in 0..after_the_block {
+                if draw(&mut fraction) {
+                    continue 'packets;
+                }
+            }
+            loop {
+                fraction = rng.next_u64();
+                for _ in 0..BITS_OF_A_DRAW / BITS {
+                    if draw(&mut fraction) {
+                        continue 'packets;
+                    }
+                }
+            }
+        }
+        columns.take_all(taken, packets * bursts);
+    }
+
+    fn choose_block(&self, columns: &Columns, bursts: u32, digits: &mut Digits<'_, impl Rng + ?Sized>) -> Option<u32> {
         if self.blocks == 0 {
             return None;
         }
@@ -221,25 +283,35 @@ impl RandomFrame {
         columns.free_among(first_column, columns_of_block) >= bursts
     }
 
-    #[inline(always)]
-    fn place_in_free_columns(&mut self, block: u32, bursts: u32, columns: &mut Columns, mut digits: Digits<'_>) {
+    fn place_in_free_columns(
+        &mut self,
+        block: u32,
+        bursts: u32,
+        columns: &mut Columns,
+        mut digits: Digits<'_, impl Rng + ?Sized>,
+    ) {
         let RandomLayout { timeslots, block_slots, .. } = self.layout;
         let first = block * block_slots;
-        let column_of = &self.column_of[(first % timeslots) as usize..][..block_slots as usize];
-        let (slots, mut count) = self.bursts.push_packet(bursts);
-        columns.draw_slots(first, column_of, slots, &mut digits, |slot| count.add(slot));
+        let (slots, left) = self.bursts.push_packets(1, bursts);
+        for place in slots {
+            *place = digits.find_below(block_slots, |slot| {
+                let slot = first + slot;
+                columns.take(slot % timeslots).then_some(slot)
+            });
+            left[*place as usize] += 1;
+        }
     }
 
-    fn place_in_any_slots(&mut self, block: u32, bursts: u32, mut digits: Digits<'_>) {
+    fn place_in_any_slots(&mut self, block: u32, bursts: u32, mut digits: Digits<'_, impl Rng + ?Sized>) {
         let RandomLayout { block_slots, .. } = self.layout;
-        let (slots, mut count) = self.bursts.push_packet(bursts);
+        let (slots, left) = self.bursts.push_packets(1, bursts);
         for place in 0..slots.len() {
             let (before, slot) = slots.split_at_mut(place);
             slot[0] = digits.find_below(block_slots, |slot| {
                 let slot = block * block_slots + slot;
                 (!before.contains(&slot)).then_some(slot)
             });
-            count.add(slot[0]);
+            left[slot[0] as usize] += 1;
         }
     }
 
@@ -247,7 +319,7 @@ impl RandomFrame {
     ///
     /// # Panics
     /// If the frame was decoded already.
-    pub fn decode(&mut self, rng: &mut dyn Rng) {
+    pub fn decode(&mut self, rng: &mut (impl Rng + ?Sized)) {
         assert!(!self.is_decoded, "a frame is decoded once");
         self.is_decoded = true;
         self.counters.blocks += u64::from(self.blocks);
@@ -260,16 +332,15 @@ impl RandomFrame {
             Receiver::Table { table, packets_of_block, plr_of_block, block_of_packet } => {
                 plr_of_block.clear();
                 plr_of_block.extend(packets_of_block.iter().map(|&packets| table.plr(packets)));
-                for (packet, &block) in block_of_packet.iter().enumerate() {
-                    if unit_interval(rng) >= plr_of_block[block as usize] {
-                        self.bursts.set_decoded(packet);
-                    }
-                }
+                self.bursts.retain_waiting(|packet| {
+                    unit_interval(rng) < plr_of_block[block_of_packet[packet as usize] as usize]
+                });
+                self.bursts.empty_slots();
             }
         }
-        let (packets, decoded) = (self.bursts.packets(), self.bursts.decoded());
-        self.counters.decoded_packets += decoded as u64;
-        self.counters.lost_packets += (packets - decoded) as u64;
+        let lost = self.bursts.waiting().len();
+        self.counters.decoded_packets += (self.bursts.packets() - lost) as u64;
+        self.counters.lost_packets += lost as u64;
     }
 
     /// The number of packets in the frame.
@@ -277,9 +348,16 @@ impl RandomFrame {
         self.bursts.packets()
     }
 
-    /// Whether a packet, counted from 0 in the order of [`RandomFrame::add`], arrived. After [`RandomFrame::decode`].
-    pub fn decoded(&self, packet: usize) -> bool {
-        self.bursts.is_decoded(packet)
+    /// The packets that did not arrive, counted from 0 in the order of [`RandomFrame::add`]. After
+    /// [`RandomFrame::decode`].
+    pub fn lost(&self) -> &[u32] {
+        self.bursts.waiting()
+    }
+
+    /// Whether a packet arrived.
+    #[cfg(test)]
+    pub(super) fn decoded(&self, packet: usize) -> bool {
+        self.lost().binary_search(&(packet as u32)).is_err()
     }
 
     /// The slots of a packet's bursts, numbered over all blocks.
@@ -294,7 +372,7 @@ impl RandomFrame {
     }
 }
 
-fn draw_power(spread_db: f64, rng: &mut dyn Rng) -> u64 {
+fn draw_power(spread_db: f64, rng: &mut (impl Rng + ?Sized)) -> u64 {
     let db = (spread_db * normal(rng)).clamp(-POWER_RANGE_DB, POWER_RANGE_DB);
     (libm::pow(10.0, db / 10.0) * POWER_UNIT) as u64
 }

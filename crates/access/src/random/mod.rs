@@ -35,6 +35,7 @@ mod tests;
 pub use burst_count::{BurstCount, Repetition};
 pub use columns::Columns;
 pub use config::RandomConfig;
+pub use draw::Words;
 pub use frame::{RandomCounters, RandomFrame};
 pub use layout::RandomLayout;
 pub use scheme::{Decoding, Scheme};

@@ -81,7 +81,7 @@ impl Degrees {
     }
 
     #[inline]
-    pub(super) fn draw(&self, rng: &mut dyn Rng) -> u32 {
+    pub(super) fn draw(&self, rng: &mut (impl Rng + ?Sized)) -> u32 {
         match self {
             Degrees::Fixed(bursts) => *bursts,
             Degrees::Drawn(choices) => {

@@ -42,14 +42,16 @@ impl Case {
     }
 
     fn bursts(&self, order: &[usize]) -> Bursts {
-        let mut bursts = Bursts::default();
+        let numbers = || self.packets.iter().map(|(slots, _)| slots.len() as u32);
+        let each = numbers().next().filter(|&first| numbers().all(|bursts| bursts == first));
+        let mut bursts = Bursts::new(each);
         bursts.clear(self.slots);
         for &packet in order {
             let slots = &self.packets[packet].0;
-            let (places, mut count) = bursts.push_packet(slots.len() as u32);
+            let (places, left) = bursts.push_packets(1, slots.len() as u32);
             for (place, &slot) in places.iter_mut().zip(slots) {
                 *place = slot as u32;
-                count.add(*place);
+                left[slot] += 1;
             }
         }
         bursts.complete();
@@ -57,16 +59,22 @@ impl Case {
     }
 
     fn decoded(&self, order: &[usize], equal: bool) -> Vec<bool> {
+        self.decoded_after(8, order, equal)
+    }
+
+    /// The same where neighbours are searched after so many looks at each packet.
+    fn decoded_after(&self, looks: usize, order: &[usize], equal: bool) -> Vec<bool> {
         let mut bursts = self.bursts(order);
         let mut decoder = Decoder::new(self.receiver);
+        decoder.looks = looks;
         if equal {
             decoder.decode_equal(&mut bursts);
         } else {
             let powers: Vec<u64> = order.iter().map(|&packet| (self.packets[packet].1 * UNIT) as u64).collect();
             decoder.decode_unequal(&mut bursts, &powers, UNIT);
         }
-        let mut decoded = vec![false; order.len()];
-        order.iter().enumerate().for_each(|(place, &packet)| decoded[packet] = bursts.is_decoded(place));
+        let mut decoded = vec![true; order.len()];
+        bursts.waiting().iter().for_each(|&place| decoded[order[place as usize]] = false);
         decoded
     }
 
@@ -83,8 +91,9 @@ fn cases(range_db: f64) -> impl Strategy<Value = Case> {
             let es_n0 = Db::new(es_n0);
             Receiver { es_n0, power_spread: Db::new(0.0), required, joint, iterations }
         });
-    (4usize..14, receiver).prop_flat_map(move |(slots, receiver)| {
-        let places = prop::sample::subsequence((0..slots).collect::<Vec<_>>(), 1..=4).prop_shuffle();
+    (4usize..14, receiver, 1usize..=4, 1usize..=4).prop_flat_map(move |(slots, receiver, one, other)| {
+        let bursts = one.min(other)..=one.max(other);
+        let places = prop::sample::subsequence((0..slots).collect::<Vec<_>>(), bursts).prop_shuffle();
         let power = (-1.0f64..=1.0).prop_map(move |db| (libm::pow(10.0, db * range_db / 10.0) * UNIT).floor() / UNIT);
         prop::collection::vec((places, power), 0..22).prop_map(move |packets| Case { slots, packets, receiver })
     })
@@ -97,6 +106,7 @@ proptest! {
     fn equal_powers_decode_as_plainly(case in cases(0.0)) {
         let plain = case.plainly_decoded();
         prop_assert_eq!(&case.decoded(&case.in_order(), true), &plain);
+        prop_assert_eq!(&case.decoded_after(1, &case.in_order(), true), &plain, "by neighbours after the first look");
         prop_assert_eq!(case.decoded(&case.in_order(), false), plain, "and as powers that happen to be equal");
     }
 
@@ -155,11 +165,11 @@ fn chain(packets: usize, iterations: u32) -> Case {
 
 #[test]
 fn an_iteration_goes_one_step() {
-    for iterations in 1..=12 {
+    for (iterations, looks) in (1..=12).flat_map(|iterations| [1, 2, 8].map(|looks| (iterations, looks))) {
         let case = chain(10, iterations);
-        let decoded = case.decoded(&case.in_order(), true);
+        let decoded = case.decoded_after(looks, &case.in_order(), true);
         let expected: Vec<bool> = (0..12).map(|packet| packet < 10.min(iterations as usize)).collect();
-        assert_eq!(decoded, expected, "{iterations} iterations");
+        assert_eq!(decoded, expected, "{iterations} iterations, neighbours after {looks} looks");
     }
 }
 

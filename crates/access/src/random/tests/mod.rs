@@ -13,8 +13,11 @@ use units::MemoryFiles;
 
 use super::{Columns, RandomAccess, RandomConfig, RandomFrame, RandomLayout, Scheme};
 
-fn rng(seed: u64) -> Xoshiro256PlusPlus {
-    Xoshiro256PlusPlus::seed_from_u64(seed)
+/// The generator of a stream.
+type Stream = Xoshiro256PlusPlus;
+
+fn rng(seed: u64) -> Stream {
+    Stream::seed_from_u64(seed)
 }
 
 /// A block whose slots are all in different columns, so that one amplifier is no limit.

@@ -1,10 +1,11 @@
 //! The placement of packets in slots, and the conservation of packets.
 
 use proptest::prelude::*;
+use rand::Rng;
 use serde_json::json;
 
 use super::*;
-use crate::random::RandomCounters;
+use crate::random::{RandomCounters, Words};
 
 fn layouts() -> impl Strategy<Value = RandomLayout> {
     (1u32..50, 1u32..120, any::<bool>()).prop_map(|(timeslots, block_slots, one_amplifier)| RandomLayout {
@@ -30,6 +31,37 @@ fn has_room(layout: RandomLayout, block: u32, columns: &Columns, bursts: u32) ->
     free.sort_unstable();
     free.dedup();
     free.len() >= bursts as usize
+}
+
+/// Draws a block and as many of its slots, whose columns are then taken, as leading digits of a fraction, which is
+/// drawn anew after 40 bits.
+fn drawn_plainly(
+    layout: RandomLayout,
+    blocks: u32,
+    bursts: u32,
+    columns: &mut Columns,
+    rng: &mut Stream,
+) -> Vec<usize> {
+    let (mut fraction, mut bits_left) = (0, 0);
+    let mut below = |bound: u32| {
+        let bits = u64::from(bound).ilog2() + 1;
+        if bits > bits_left {
+            (fraction, bits_left) = (rng.next_u64(), 40);
+        }
+        bits_left -= bits;
+        let product = u128::from(fraction) * u128::from(bound);
+        fraction = product as u64;
+        (product >> 64) as u32
+    };
+    let first = below(blocks) * layout.block_slots;
+    let mut slots = Vec::new();
+    while slots.len() < bursts as usize {
+        let slot = first + below(layout.block_slots);
+        if columns.take(slot % layout.timeslots) {
+            slots.push(slot as usize);
+        }
+    }
+    slots
 }
 
 proptest! {
@@ -83,38 +115,29 @@ proptest! {
     }
 
     #[test]
-    fn packets_added_together_are_placed_as_one_by_one(
-        timeslots in 1u32..100, block_slots in 1u32..120, one_amplifier in any::<bool>(), replicas in 1u32..5,
-        blocks in 0u32..4, wanted in 0usize..30, taken in prop::collection::vec(0u32..100, 0..20), seed in any::<u64>(),
+    fn packets_added_together_are_placed_as_plainly_drawn(
+        timeslots in 1u32..100, block_slots in 1u32..300, one_amplifier in any::<bool>(), replicas in 1u32..5,
+        blocks in 0u32..4, wanted in 0u32..30, taken in prop::collection::vec(0u32..100, 0..20), seed in any::<u64>(),
     ) {
         let layout = RandomLayout { timeslots, block_slots, one_amplifier };
-        let mut columns = [Columns::new(timeslots), Columns::new(timeslots)];
-        for columns in &mut columns {
-            taken.iter().for_each(|column| _ = columns.take(column % timeslots));
-        }
-        let mut frames = [(); 2].map(|()| RandomFrame::new(scheme(&table(replicas)), layout));
-        let (mut rngs, mut left) = ([rng(seed), rng(seed)], wanted);
-        frames.iter_mut().for_each(|frame| frame.begin(blocks));
-        frames[0].add_while(&mut columns[0], &mut rngs[0], |added| {
-            left -= usize::from(added);
-            left > 0
-        });
-        for _ in 0..wanted {
-            if !frames[1].add(&mut columns[1], &mut rngs[1]) {
-                break;
-            }
-        }
-        prop_assert_eq!(&rngs[0], &rngs[1]);
-        prop_assert_eq!(&columns[0], &columns[1]);
-        let slots = |frame: &RandomFrame| -> Vec<Vec<usize>> {
-            (0..frame.packets()).map(|packet| frame.slots_of(packet).collect()).collect()
+        let mut columns = Columns::new(timeslots);
+        taken.iter().for_each(|column| _ = columns.take(column % timeslots));
+        let mut frame = RandomFrame::new(scheme(&table(replicas)), layout);
+        frame.begin(blocks);
+        let Some(room) = frame.room(&columns) else {
+            prop_assert!(!one_amplifier || block_slots < timeslots || timeslots > 64);
+            return Ok(());
         };
-        prop_assert_eq!(slots(&frames[0]), slots(&frames[1]));
-        let decoded = frames.each_mut().map(|frame| {
-            frame.decode(&mut rng(1));
-            (frame.counters(), (0..frame.packets()).filter(|&packet| frame.decoded(packet)).count())
-        });
-        prop_assert_eq!(&decoded[0], &decoded[1]);
+        prop_assert_eq!(room, if blocks == 0 { 0 } else { columns.free() / replicas });
+        let mut plain = (columns.clone(), rng(seed));
+        let mut words = Words::new(Box::new(rng(seed)));
+        frame.add_all(room.min(wanted), &mut columns, &mut words);
+        for packet in 0..room.min(wanted) {
+            let slots = drawn_plainly(layout, blocks, replicas, &mut plain.0, &mut plain.1);
+            prop_assert_eq!(frame.slots_of(packet as usize).collect::<Vec<_>>(), slots);
+        }
+        prop_assert_eq!(columns, plain.0);
+        prop_assert_eq!(words.next_u64(), plain.1.next_u64());
     }
 
     #[test]

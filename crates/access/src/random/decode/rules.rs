@@ -1,0 +1,146 @@
+//! When a packet can be decoded.
+
+use channel::{ERASED, qpsk};
+use units::Db;
+
+use crate::random::scheme::Receiver;
+
+pub(super) trait Rule {
+    /// Whether a packet with bursts in these slots can be decoded.
+    fn is_decodable(&self, packet: u32, slots: &[u32]) -> bool;
+
+    /// Takes the bursts of a packet that was decoded from its slots.
+    fn subtract(&mut self, packet: u32, slots: &[u32]);
+}
+
+/// Equal powers, each burst on its own: decoded with one in a slot of at most so many bursts.
+pub(super) struct Best<'a> {
+    pub(super) most: u32,
+    /// The bursts in each slot.
+    pub(super) left: &'a mut [u32],
+}
+
+impl Rule for Best<'_> {
+    #[inline(always)]
+    fn is_decodable(&self, _packet: u32, slots: &[u32]) -> bool {
+        slots.iter().fold(u32::MAX, |least, &slot| least.min(self.left[slot as usize])) <= self.most
+    }
+
+    #[inline(always)]
+    fn subtract(&mut self, _packet: u32, slots: &[u32]) {
+        slots.iter().for_each(|&slot| self.left[slot as usize] -= 1);
+    }
+}
+
+/// Equal powers, all bursts together.
+pub(super) struct Mean<'a> {
+    /// See [`Information`].
+    table: &'a [i64],
+    required: f64,
+    /// What packets with so many bursts need, which are mostly all.
+    needed: (usize, i64),
+    /// The bursts in each slot, and the information of one.
+    left: &'a mut [u32],
+    of_slot: &'a mut [i64],
+}
+
+impl<'a> Mean<'a> {
+    #[inline(always)]
+    pub(super) fn new(
+        table: &'a [i64],
+        required: f64,
+        usual: usize,
+        left: &'a mut [u32],
+        of_slot: &'a mut Vec<i64>,
+    ) -> Mean<'a> {
+        of_slot.resize(left.len(), 0);
+        for (of_slot, &left) in of_slot.iter_mut().zip(left.iter()) {
+            *of_slot = table[left as usize];
+        }
+        Mean { table, required, needed: (usual, fixed_point(required * usual as f64)), left, of_slot }
+    }
+}
+
+impl Rule for Mean<'_> {
+    #[inline(always)]
+    fn is_decodable(&self, _packet: u32, slots: &[u32]) -> bool {
+        let needed = match slots.len() == self.needed.0 {
+            true => self.needed.1,
+            false => fixed_point(self.required * slots.len() as f64),
+        };
+        slots.iter().map(|&slot| self.of_slot[slot as usize]).sum::<i64>() >= needed
+    }
+
+    #[inline(always)]
+    fn subtract(&mut self, _packet: u32, slots: &[u32]) {
+        for &slot in slots {
+            let left = &mut self.left[slot as usize];
+            *left -= 1;
+            self.of_slot[slot as usize] = self.table[*left as usize];
+        }
+    }
+}
+
+/// Mutual information per coded bit, in [`fixed_point`], of a burst in a slot with so many bursts of the same power
+/// (itself among them), as far as it was asked for. Entry 0 is there for the arithmetic.
+#[derive(Debug)]
+pub(super) struct Information {
+    es_n0: Db,
+    table: Vec<i64>,
+}
+
+impl Information {
+    pub(super) fn new(es_n0: Db) -> Information {
+        Information { es_n0, table: vec![fixed_point(1.0)] }
+    }
+
+    pub(super) fn up_to(&mut self, bursts: u32) -> &[i64] {
+        while self.table.len() <= bursts as usize {
+            let interferers = (self.table.len() - 1) as f64;
+            let noise = libm::pow(10.0, -self.es_n0.get() / 10.0) + interferers;
+            let information = qpsk::mutual_information(Db::new(-10.0 * libm::log10(noise)));
+            self.table.push(fixed_point(information));
+        }
+        &self.table
+    }
+}
+
+/// Information in units of 2^-40 bits: sums do not depend on their order.
+pub(super) fn fixed_point(information: f64) -> i64 {
+    (information * (1i64 << 40) as f64).round() as i64
+}
+
+/// Powers that differ. They are whole numbers, so that a slot from which everything was subtracted is empty to the last
+/// bit.
+pub(super) struct Powers<'a> {
+    pub(super) powers: &'a [u64],
+    /// The sum of the powers in each slot.
+    pub(super) of_slot: &'a mut [u64],
+    pub(super) noise: f64,
+    pub(super) receiver: &'a Receiver,
+}
+
+impl Powers<'_> {
+    fn information(&self, power: u64, interference: u64) -> f64 {
+        let ratio = power as f64 / (self.noise + interference as f64);
+        qpsk::mutual_information(Db::new((10.0 * libm::log10(ratio)).max(ERASED.get())))
+    }
+}
+
+impl Rule for Powers<'_> {
+    fn is_decodable(&self, packet: u32, slots: &[u32]) -> bool {
+        let power = self.powers[packet as usize];
+        let interference = slots.iter().map(|&slot| self.of_slot[slot as usize] - power);
+        if self.receiver.joint {
+            let required = self.receiver.required * slots.len() as f64;
+            interference.map(|interference| self.information(power, interference)).sum::<f64>() >= required
+        } else {
+            let least = interference.min().expect("a packet has bursts");
+            self.information(power, least) >= self.receiver.required
+        }
+    }
+
+    fn subtract(&mut self, packet: u32, slots: &[u32]) {
+        slots.iter().for_each(|&slot| self.of_slot[slot as usize] -= self.powers[packet as usize]);
+    }
+}
