@@ -341,18 +341,19 @@ impl Place {
         });
         debug_assert!(!self.late, "what is sampled enters the last hop in time");
         self.last_hop.handle_timeout(now); // so that its counters are those of now
+        let harq = self.last_hop.harq();
         let mut hop = HopSample {
             queue_packets: self.last_hop.queue().packets as u32,
             reordering_packets: self.last_hop.reordering().stored as u32,
             path_delay_s: self.path.trace().delay(now).map_or(f32::NAN, |delay| delay.as_secs_f64() as f32),
             coded_bits: self.last_hop.coded_bits(),
-            harq_failed: self.last_hop.harq().failed,
+            harq_failed: harq.failed,
             access: self.return_link.as_ref().map(|link| link.counts(now)),
             queue_delays: self.last_hop.notes_waits(),
             look,
             ..HopSample::default()
         };
-        let decoded_after = &self.last_hop.harq().decoded_after;
+        let decoded_after = &harq.decoded_after;
         for (counter, &decoded) in hop.decoded_after.iter_mut().zip(decoded_after) {
             *counter = decoded;
         }
