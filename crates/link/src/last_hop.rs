@@ -20,7 +20,7 @@ use units::{BitRate, Db, Duration, FieldError, RateOverTime, Time};
 
 use crate::buffer::Backlog;
 use crate::estimate::Estimates;
-use crate::harq::{Burst, Feedback, Harq, HarqCounters, Verdict};
+use crate::harq::{Burst, Feedback, Harq, Verdict};
 use crate::packet::{DropReason, FlowNumbers, Output, PacketRef};
 use crate::propagation::Propagation;
 use crate::queue::{Queue, QueueConfig};
@@ -245,11 +245,16 @@ impl LastHop {
     }
 
     /// A packet arrives at the satellite.
+    #[inline(always)]
     pub fn handle_packet(&mut self, now: Time, packet: PacketRef) {
         debug_assert!((packet.user as usize) < self.channels.len(), "no such user: {packet:?}");
         if self.fifo.is_some() {
             return self.handle_fifo_packet(now, packet);
         }
+        self.schedule_packet(now, packet);
+    }
+
+    fn schedule_packet(&mut self, now: Time, packet: PacketRef) {
         self.work_until(now);
         self.counters.offered_packets += 1;
         self.counters.offered_bytes += u64::from(packet.size);
@@ -332,7 +337,7 @@ impl LastHop {
     pub fn in_flight(&self) -> usize {
         match &self.segmentation {
             Some(segmentation) => self.queued + segmentation.in_flight(&self.outputs),
-            None => self.queued + self.harq.undecided() + self.reordering.stored() + self.outputs.len(),
+            None => self.queued + self.undecided() + self.reordering.stored() + self.outputs.len(),
         }
     }
 
@@ -344,11 +349,6 @@ impl LastHop {
     /// Coded bits of the bursts sent so far, the one being sent included.
     pub fn coded_bits(&self) -> u64 {
         self.counters.coded_bits
-    }
-
-    /// The counters of the reliability scheme.
-    pub fn harq(&self) -> &HarqCounters {
-        self.harq.counters()
     }
 
     /// The counters of the reordering buffers.
@@ -374,7 +374,7 @@ impl LastHop {
         };
         let coded_bits = (counters.coded_bits as f64 - unsent_bits).max(0.0);
         let segmentation = self.segmentation.as_ref().map(|segmentation| segmentation.counters());
-        let useful_bits = segmentation.map_or(self.harq.counters().useful_bits, |counters| counters.useful_bits) as f64;
+        let useful_bits = segmentation.map_or(self.harq().useful_bits, |counters| counters.useful_bits) as f64;
         LastHopReport {
             offered_packets: counters.offered_packets,
             offered_bytes: counters.offered_bytes,
@@ -395,7 +395,7 @@ impl LastHop {
                 (counters.stalled + (Time::ZERO + elapsed).since(self.stalled_since)).as_secs_f64(),
                 elapsed,
             ),
-            harq: HarqReport::new(self.harq.counters()),
+            harq: HarqReport::new(&self.harq()),
             reordering: ReorderingReport::new(self.reordering.counters()),
         }
     }
