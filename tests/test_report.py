@@ -21,8 +21,9 @@ import transorbit as to
 import wasm
 from conftest import ROOT, Outcome
 from transorbit import report, statistics
+from transorbit._numbers import on_page as number
 from transorbit.report import series
-from transorbit.report.page import Cell, Chart, Page, Series, interval, number
+from transorbit.report.page import Cell, Chart, Page, Series, interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -34,6 +34,19 @@ ABOVE_ZERO = Predicate(0.0, None)
 # ---- files
 
 
+def test_a_sweep_has_the_settings_of_its_paper_below_its_own(tmp_path: Path) -> None:
+    sweep = 'title = "One"\n[sweep]\nscenario = "one.toml"\nsettings = "all"\nset = { duration = "2 s" }\n'
+    folder = item(tmp_path, sweep)
+    about = 'title = "Some"\n[settings.all]\nduration = "9 s"\n"channel.speed" = "105 km/h"\n'
+    (folder / "paper.toml").write_text(about)
+    (folder / "figure-1.toml").write_text('title = "Two"\nlike = "table-1"\n')
+
+    [paper] = items.load(folder.parent)
+
+    for one in paper.items:
+        assert one.sweep == {"scenario": "one.toml", "set": {"duration": "2 s", "channel.speed": "105 km/h"}}
+
+
 def item(tmp_path: Path, text: str, name: str = "table-1") -> Path:
     """A paper of one item, with a study to have something computed."""
     folder = tmp_path / "papers" / "some-2020"
@@ -100,6 +113,10 @@ CLAIM = '[[claims]]\nname = "first"\nkind = "direction"\nsays = "It is so"\nstat
         (STUDY.replace("studies:one", "others:one"), "others.py: no such file"),
         ('title = "One"\nlike = "table-2"\n', "like: table-2: no such item; did you mean some-2020/table-1"),
         ('title = "One"\nlike = "table-1"\n', "items that are like each other"),
+        (
+            'title = "One"\n[sweep]\nsettings = "all"\n',
+            "sweep.settings: all: no such settings in",
+        ),
         ("title = 1\n" + STUDY.partition("\n")[2], "title: 1 was given, a text is expected"),
         ("title =\n", "Invalid value"),
     ],

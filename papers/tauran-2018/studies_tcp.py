@@ -4,6 +4,7 @@ import itertools
 import os
 import statistics
 import tempfile
+import tomllib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,8 +19,7 @@ SCENARIO = Path(__file__).resolve().parents[2] / "scenarios" / "leo-tcp.toml"
 DELACK: dict[str, bool | str] = {"off": False, "on": "40 ms"}
 WINDOW_PACKETS = 550
 """Half the bandwidth-delay product of the clear path: 50 Mbit/s, 180 ms, packets of 1,000 bytes and their headers."""
-SPEED = "105 km/h"
-"""Of the user, as in the tables of chapter 4 (validation/channel_fit)."""
+PAPER = Path(__file__).with_name("paper.toml")
 SETTLED_S = 10.0
 """By then what the first slow start lost is repaired."""
 
@@ -93,12 +93,12 @@ def _avoidance(samples: Sequence[Sample]) -> dict[str, float]:
 
 def _waits_of(reordering: bool, variant: str, snr: int, seed: int, length: str) -> Row:
     changes = {
-        "last_hop.reordering": {"enabled": reordering, "capacity": 125, "numbering": "flow-blind"},
+        "last_hop.reordering": {"enabled": reordering, "capacity": 125},
         "channel.reference_snr": f"{snr} dB",
-        "channel.speed": SPEED,
         "duration": length,
     }
-    scenario = _leo(variant, "40 ms", {**changes, "record.series": False, "record.packets": "pcapng"})
+    common = tomllib.loads(PAPER.read_text(encoding="utf-8"))["settings"]["chapters-4-and-5"]
+    scenario = _leo(variant, "40 ms", {**changes, **common, "record.series": False, "record.packets": "pcapng"})
     with tempfile.TemporaryDirectory() as scratch:
         result = scenario.run(seed=seed, scratch=scratch)
         waits, expired = _waits(result.captures["receiver"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _core
@@ -12,11 +12,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@cache
-def table() -> dict[str, Any]:
+class Table(dict[str, Any]):
     """The core's table: `summary`, `series`, `causes` and `units`."""
-    made: dict[str, Any] = json.loads(_core.columns_json())
-    return made
+
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        """See `labels`."""
+        of_losses = {f"flows.{column}": f"Packets lost {words}" for column, words in lost().items()}
+        return dict(_labels("", self["summary"])) | dict(_labels("", self["series"])) | of_losses
+
+
+@cache
+def table() -> Table:
+    """The table, asked for once."""
+    return Table(json.loads(_core.columns_json()))
 
 
 def of(group: str) -> list[dict[str, Any]]:
@@ -32,11 +41,9 @@ def names(group: str | None = None) -> list[str]:
     return [line["name"] for line in lines if not line["below"]]
 
 
-@cache
 def labels() -> dict[str, str]:
     """What figures call a key where that is not its name in words, by its path in the summary or name in the series."""
-    of_losses = {f"flows.{column}": f"Packets lost {words}" for column, words in lost().items()}
-    return dict(_labels("", table()["summary"])) | dict(_labels("", table()["series"])) | of_losses
+    return table().labels
 
 
 def label(name: str) -> str:

@@ -40,7 +40,7 @@ OF_SERIES = {
         "run", "goodput", "bytes handed to the receiving application over time, all together and each flow"
     ),
     "window": Kind("run", "window", "the sender's window and slow-start threshold, and the round-trip time"),
-    "path-delay": Kind("path", "path_delay", "the one-way delay of the long path, with its handovers"),
+    "path-delay": Kind("path", "path_delay", "the one-way delay of the long path, and when it jumps"),
     "satellite": Kind("path", "satellite", "elevation of the serving satellite, and Doppler shift of the carrier"),
     "harq": Kind("run", "harq", "how many transmissions the packets needed, under the channel's attenuation"),
     "queue": Kind("run", "queue", "the queue before the last hop, and the coded rate that leaves it"),

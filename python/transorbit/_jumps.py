@@ -1,4 +1,4 @@
-"""Where the delay of a path jumps: to another route or satellite."""
+"""Where a column of the series jumps, as the delay of a path does to another route or satellite."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 NONE = "-"
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -16,16 +16,28 @@ _LEAST, _MOST = -4, 9
 _DIGITS = 7
 
 
-def number(value: float | None, digits: int = 4) -> str:
-    """So many significant digits; from 0.0001 to 10^9 written out. A whole number keeps all of its digits."""
+def number(value: float | None, digits: int = 4, *, most: int = _MOST) -> str:
+    """So many significant digits; from 0.0001 to 10^`most` written out. A whole number keeps all of its digits."""
     if value is None or not math.isfinite(value):
         return NONE if value is None or math.isnan(value) else str(value)
     if isinstance(value, int):
         return str(value)
     power = _power(value)
-    if not _LEAST <= power < _MOST:
+    if not _LEAST <= power < most:
         return f"{value:.{digits}g}"
     return _trimmed(f"{value:.{max(0, digits - 1 - power)}f}")
+
+
+def on_page(value: float, digits: int = 5) -> str:
+    """So many significant digits as a page has them: thousands apart, a true minus. A whole number keeps all."""
+    if isinstance(value, int) or abs(value) >= 10**digits:
+        return minus(f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}"))
+    return minus(f"{value:.{digits}g}".replace("e-0", "e-"))
+
+
+def minus(text: str) -> str:
+    """The text of a number with a true minus."""
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def quantity(value: float | None, unit: str, digits: int = 3) -> str:
@@ -66,9 +78,9 @@ def decimals(value: float | None, count: int) -> str:
     return NONE if value is None else f"{value:.{count}f}"
 
 
-def counted(count: int, one: str, many: str | None = None) -> str:
+def counted(count: int, one: str, many: str | None = None, *, write: Callable[[int], str] = str) -> str:
     """A count and its noun: "1 handover", "2 handovers"."""
-    return f"{count} {one if count == 1 else many or f'{one}s'}"
+    return f"{write(count)} {one if count == 1 else many or f'{one}s'}"
 
 
 def duration(seconds: float) -> str:

@@ -60,7 +60,8 @@ class _Env(gymnasium.Env["NDArray[np.float32]", "NDArray[np.float32]"]):
     def __init__(self, scenario: Scenario, interval_s: float, key: str, kind: str) -> None:
         if not 1e-6 <= interval_s <= 1e6:
             raise _core.ScenarioError(f"interval_s: {interval_s!r} was given, seconds from 1e-6 to 1e6 are expected")
-        self._scenario = scenario.replace({key: {"kind": "external", "name": _NAME}, "record.series": False})
+        choice = {"kind": plugins.KINDS[kind].choice, "name": _NAME}
+        self._scenario = scenario.replace({key: choice, "record.series": False})
         self._interval = interval_s
         self._kind = kind
         self._names = plugins.REGISTRY.names()

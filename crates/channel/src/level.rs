@@ -150,7 +150,7 @@ impl Snr {
     }
 }
 
-/// The geometry, or an error about `field`, which follows it.
+/// The geometry that `field` needs, or an error about `field`.
 fn needed<'a>(geometry: Option<&'a Arc<Geometry>>, field: &str) -> Result<&'a Arc<Geometry>, FieldError> {
     let missing = "follows the orbit, and the path knows no satellite: give a value, or a path over a constellation";
     let geometry = geometry.ok_or_else(|| FieldError::new(field, missing.to_owned()))?;

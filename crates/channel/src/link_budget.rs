@@ -8,11 +8,10 @@ use std::f64::consts::PI;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Db, DbPerKelvin, Dbw, FieldError, Files, Frequency, Length, OrOrbit, Probability};
+use units::{Db, DbPerKelvin, Dbw, FieldError, Files, Frequency, Length, OrOrbit, Probability, SPEED_OF_LIGHT};
 
 use crate::rain::{Rain, RainTable};
 
-pub(crate) const SPEED_OF_LIGHT_MPS: f64 = 299_792_458.0;
 /// Boltzmann's constant in joules per kelvin, exact in the SI of 2019; -228.6 dB.
 const BOLTZMANN: f64 = 1.380_649e-23;
 
@@ -78,7 +77,7 @@ impl LinkBudget {
 
     /// Es/N0 of an unobstructed line of sight of `range` at `carrier`, through `rain` of attenuation.
     pub fn line_of_sight(&self, carrier: Frequency, range: Length, rain: Db) -> Db {
-        let spreading = 4.0 * PI * range.as_metres() * carrier.as_hz() / SPEED_OF_LIGHT_MPS;
+        let spreading = 4.0 * PI * range.as_metres() * carrier.as_hz() / SPEED_OF_LIGHT;
         let noise = BOLTZMANN * self.symbol_rate.as_hz();
         let received = self.radiated(carrier).get() - 20.0 * libm::log10(spreading);
         let losses = self.losses + rain;
@@ -105,7 +104,7 @@ impl LinkBudget {
     fn radiated(&self, carrier: Frequency) -> Dbw {
         let Some(power) = self.transmit_power else { return self.eirp.unwrap_or_default() };
         let gain = self.antenna_diameter.map_or(self.antenna_gain.map_or(0.0, Db::get), |diameter| {
-            let turns = PI * diameter.as_metres() * carrier.as_hz() / SPEED_OF_LIGHT_MPS;
+            let turns = PI * diameter.as_metres() * carrier.as_hz() / SPEED_OF_LIGHT;
             let efficiency = self.antenna_efficiency.map_or(USUAL_EFFICIENCY, Probability::get);
             10.0 * libm::log10(efficiency) + 20.0 * libm::log10(turns)
         });

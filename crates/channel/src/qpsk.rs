@@ -71,7 +71,7 @@ mod tests {
     struct Rule {
         /// From this `g` on it is too coarse.
         below: f64,
-        /// Each node with the normal density times the step.
+        /// Abscissa and weight of each node: the weight is the normal density times the step.
         nodes: Vec<(f64, f64)>,
     }
 

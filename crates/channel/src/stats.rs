@@ -97,7 +97,7 @@ pub struct Percentile {
 /// Statistics of a propagation state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StateShare {
-    /// The name.
+    /// Its name in the table of parameters.
     pub name: &'static str,
     /// Share of the time, 0 to 1.
     pub share: f64,

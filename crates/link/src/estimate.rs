@@ -27,7 +27,7 @@ impl Default for EstimateConfig {
     }
 }
 
-/// The least time between two reports with an age.
+/// The least time between two reports of a user where `age` is not zero.
 const LEAST_INTERVAL: Duration = Duration::from_micros(100);
 
 /// The most reports of a user in flight to the sender.
@@ -40,7 +40,7 @@ impl EstimateConfig {
         if self.age <= most {
             return Ok(());
         }
-        let allowed = format!("at most {MOST_COMING} reports of a user on their way allowed");
+        let allowed = format!("at most {MOST_COMING} reports of a user in flight allowed");
         let reason = format!("{} given, {allowed}: {most} with an interval of {}", self.age, self.interval);
         Err(FieldError::new("age", reason))
     }

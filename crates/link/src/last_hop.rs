@@ -8,6 +8,7 @@ mod fifo;
 mod handover;
 mod pause;
 mod transit;
+mod transmitter;
 mod waits;
 
 use std::collections::VecDeque;
@@ -19,7 +20,7 @@ use units::{BitRate, Db, Duration, FieldError, RateOverTime, Time};
 
 use crate::buffer::Backlog;
 use crate::estimate::Estimates;
-use crate::harq::{Burst, Coded, Feedback, Harq, HarqCounters, Verdict};
+use crate::harq::{Burst, Feedback, Harq, Verdict};
 use crate::packet::{DropReason, FlowNumbers, Output, PacketRef};
 use crate::propagation::Propagation;
 use crate::queue::{Queue, QueueConfig};
@@ -27,7 +28,7 @@ use crate::reordering::{Reordering, ReorderingCounters};
 use crate::report::{HarqReport, LastHopReport, ReorderingReport, per_second};
 use crate::scheduler::choose::Choose;
 use crate::scheduler::classes::Classes;
-use crate::scheduler::{Parts, Scheduler, SchedulerConfig, View};
+use crate::scheduler::{Parts, Scheduler, SchedulerConfig};
 use crate::segmentation::Segmentation;
 pub use config::{LastHopConfig, LawRequest};
 use counters::Counters;
@@ -244,11 +245,16 @@ impl LastHop {
     }
 
     /// A packet arrives at the satellite.
+    #[inline(always)]
     pub fn handle_packet(&mut self, now: Time, packet: PacketRef) {
         debug_assert!((packet.user as usize) < self.channels.len(), "no such user: {packet:?}");
         if self.fifo.is_some() {
             return self.handle_fifo_packet(now, packet);
         }
+        self.schedule_packet(now, packet);
+    }
+
+    fn schedule_packet(&mut self, now: Time, packet: PacketRef) {
         self.work_until(now);
         self.counters.offered_packets += 1;
         self.counters.offered_bytes += u64::from(packet.size);
@@ -331,7 +337,7 @@ impl LastHop {
     pub fn in_flight(&self) -> usize {
         match &self.segmentation {
             Some(segmentation) => self.queued + segmentation.in_flight(&self.outputs),
-            None => self.queued + self.harq.undecided() + self.reordering.stored() + self.outputs.len(),
+            None => self.queued + self.undecided() + self.reordering.stored() + self.outputs.len(),
         }
     }
 
@@ -343,11 +349,6 @@ impl LastHop {
     /// Coded bits of the bursts sent so far, the one being sent included.
     pub fn coded_bits(&self) -> u64 {
         self.counters.coded_bits
-    }
-
-    /// The counters of the reliability scheme.
-    pub fn harq(&self) -> &HarqCounters {
-        self.harq.counters()
     }
 
     /// The counters of the reordering buffers.
@@ -373,7 +374,7 @@ impl LastHop {
         };
         let coded_bits = (counters.coded_bits as f64 - unsent_bits).max(0.0);
         let segmentation = self.segmentation.as_ref().map(|segmentation| segmentation.counters());
-        let useful_bits = segmentation.map_or(self.harq.counters().useful_bits, |counters| counters.useful_bits) as f64;
+        let useful_bits = segmentation.map_or(self.harq().useful_bits, |counters| counters.useful_bits) as f64;
         LastHopReport {
             offered_packets: counters.offered_packets,
             offered_bytes: counters.offered_bytes,
@@ -394,7 +395,7 @@ impl LastHop {
                 (counters.stalled + (Time::ZERO + elapsed).since(self.stalled_since)).as_secs_f64(),
                 elapsed,
             ),
-            harq: HarqReport::new(self.harq.counters()),
+            harq: HarqReport::new(&self.harq()),
             reordering: ReorderingReport::new(self.reordering.counters()),
         }
     }
@@ -466,72 +467,6 @@ impl LastHop {
         }
     }
 
-    #[inline]
-    fn transmit(&mut self, now: Time) {
-        while self.free_at <= now {
-            // Repetitions go before new packets.
-            let sent = if self.repeats { self.repeat(now) } else { self.pending() && self.start_new(now) };
-            if !sent {
-                self.looks_at = Time::MAX; // until a packet arrives, or feedback frees a process
-                if self.pending() {
-                    self.stalled_since = self.stalled_since.min(now);
-                }
-                return;
-            }
-            if self.stalled_since < Time::MAX {
-                self.counters.stalled += now.since(self.stalled_since);
-                self.stalled_since = Time::MAX;
-            }
-        }
-        self.looks_at = if self.pending() || self.repeats { self.free_at } else { Time::MAX };
-    }
-
-    fn repeat(&mut self, now: Time) -> bool {
-        let burst = self.harq.poll_burst(now);
-        self.repeats = self.harq.has_burst();
-        if let Some(burst) = &burst {
-            self.send(now, burst.coded, &burst.packet, burst.sequence);
-        }
-        burst.is_some()
-    }
-
-    fn start_new(&mut self, now: Time) -> bool {
-        // What is begun goes on before anything else begins.
-        if let Some(segmentation) = &mut self.segmentation
-            && let Some(fragment) = segmentation.next(|user| self.harq.may_start(user))
-        {
-            self.start(now, &fragment);
-            return true;
-        }
-        if self.queued == 0 {
-            return false;
-        }
-        let mut view = View::new(now, self.harq.as_ref(), &mut self.estimates, &mut self.channels);
-        let selected = self.scheduler.select(now, &mut view);
-        self.collect_dropped();
-        let Some(packet) = &selected else { return false };
-        self.queued -= 1;
-        if let Some(waits) = &mut self.waits {
-            waits.on_start(now, packet);
-        }
-        let fragment = self.segmentation.as_mut().map(|segmentation| segmentation.begin(*packet));
-        self.start(now, fragment.as_ref().unwrap_or(packet));
-        true
-    }
-
-    /// Begins a packet, or a fragment of one.
-    #[inline]
-    fn start(&mut self, now: Time, packet: &PacketRef) {
-        // A packet is numbered when it is first sent, so that a packet dropped in the queue leaves no gap.
-        let sequence = self.number(packet.flow);
-        let user = packet.user;
-        let estimate = self.wants_estimate.then(|| self.estimates.information(now, user, &mut self.channels));
-        let coded = self.harq.start(now, packet, sequence, estimate);
-        self.repeats = self.harq.has_burst();
-        self.decisions.decide(now, packet, sequence, self.channels[user as usize].as_mut());
-        self.send(now, coded, packet, sequence);
-    }
-
     /// Whether something waits for its first transmission.
     #[inline]
     fn pending(&self) -> bool {
@@ -547,34 +482,6 @@ impl LastHop {
                 return Some(whole);
             }
         }
-    }
-
-    #[inline]
-    fn send(&mut self, now: Time, coded: Coded, packet: &PacketRef, sequence: u64) {
-        let decided = self.decisions.snr(packet, sequence);
-        let snr = decided.unwrap_or_else(|| self.channels[packet.user as usize].burst_snr(now));
-        let time = self.tx_time(now, coded.bits);
-        self.free_at = now + time;
-        self.counters.busy += time;
-        self.counters.coded_bits += u64::from(coded.bits);
-        let burst = Burst { coded, packet: *packet, sequence };
-        let flight = Flight { snr, burst, missed: false };
-        match self.propagation.constant() {
-            Some(delay) => self.bursts.append(self.free_at + delay, flight),
-            None => self.bursts.push(self.free_at + self.propagation.delay(now), flight),
-        }
-    }
-
-    #[inline]
-    fn tx_time(&mut self, now: Time, bits: u32) -> Duration {
-        if self.last_tx.0 != bits {
-            // Rates over time are asked for each burst: they leave nothing to remember.
-            if let Some(rates) = &self.rates {
-                return rates.tx_time(now, u64::from(bits));
-            }
-            self.last_tx = (bits, self.rate.tx_time(u64::from(bits)));
-        }
-        self.last_tx.1
     }
 
     /// The number of the next packet of a flow.

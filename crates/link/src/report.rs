@@ -19,7 +19,7 @@ units::report! {
         delivered_bytes: u64,
         /// Packets lost, by reason.
         [flat] dropped: Dropped,
-        /// Times that another satellite took over the users: these are what an interruption follows.
+        /// Handovers of the users, each of which an interruption follows if there is one.
         handovers: u64,
         /// Packets that the queue's manager marked (congestion experienced); of all flows, also those not yet arrived.
         marked_packets: u64,

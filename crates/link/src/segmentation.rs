@@ -25,7 +25,7 @@ use crate::packet::{DropReason, Output, PacketRef};
 pub struct SegmentationConfig {
     /// Before each fragment, and before a packet that needs no cutting: length and number of the packet.
     pub fragment: Bytes,
-    /// Around a packet that is cut, once: total length, protocol and checksum.
+    /// Added once to a packet that is cut: total length, protocol and checksum.
     pub datagram: Bytes,
 }
 

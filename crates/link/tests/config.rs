@@ -273,7 +273,7 @@ fn reports_in_flight_are_bounded() {
         let settings = json!({ "rate": "1 Gbit/s", "delay": "10 ms", "estimate": estimate });
         common::config(settings).check(RTT, 1).map_err(|error| error.to_string())
     };
-    let most = "at most 1000 reports of a user on their way allowed";
+    let most = "at most 1000 reports of a user in flight allowed";
     assert_eq!(check(json!({ "age": "10 s" })), Ok(()));
     assert_eq!(
         check(json!({ "age": "11 s" })),

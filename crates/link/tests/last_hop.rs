@@ -188,7 +188,7 @@ fn a_late_wake_up_delays_outputs_and_not_the_transmitter() {
             run.finish();
         }
         let bursts = asked.lock().unwrap().clone();
-        (bursts, run.hop.harq().clone())
+        (bursts, run.hop.harq().into_owned())
     };
     assert_eq!(run(false), run(true));
 }

@@ -45,8 +45,7 @@ pub use satellites::elements::{ElementOrbits, ElementSet, ElementsError, FRESH_S
 pub use satellites::elements_file::ElementsFile;
 pub use satellites::epoch::Epoch;
 pub use satellites::frame::{
-    EARTH_RADIUS, EARTH_ROTATION, GRAVITATIONAL_PARAMETER, J2, SPEED_OF_LIGHT, Vector, earth_fixed_to_inertial,
-    inertial_to_earth_fixed,
+    EARTH_RADIUS, EARTH_ROTATION, GRAVITATIONAL_PARAMETER, J2, Vector, earth_fixed_to_inertial, inertial_to_earth_fixed,
 };
 pub use satellites::links::Links;
 pub use satellites::presets::{Preset, preset, presets};

@@ -2,9 +2,9 @@
 
 use orbit::{
     Access, AllPairs, AllPairsOptions, EARTH_RADIUS, FieldError, Links, Metric, NamedPlace, NextHop, Orbits, PairRoute,
-    Place, Router, SPEED_OF_LIGHT, Station, preset,
+    Place, Router, Station, preset,
 };
-use units::{Angle, Duration};
+use units::{Angle, Duration, SPEED_OF_LIGHT};
 
 fn towns(count: usize) -> Vec<NamedPlace> {
     // Spread by the golden angle, between the latitudes that all presets cover.

@@ -1,10 +1,10 @@
 //! The delay over a constellation: against the literature, against geometry, and against itself.
 
 use orbit::{
-    ConstellationPath, DelayTrace, HandoverPolicy, Highest, KeepUntilMask, Links, Orbits, Place, SPEED_OF_LIGHT,
-    ShortestPath, Station, constellation_delay, preset,
+    ConstellationPath, DelayTrace, HandoverPolicy, Highest, KeepUntilMask, Links, Orbits, Place, ShortestPath, Station,
+    constellation_delay, preset,
 };
-use units::{Angle, Duration, MemoryFiles, Time};
+use units::{Angle, Duration, MemoryFiles, SPEED_OF_LIGHT, Time};
 
 const KEEP: HandoverPolicy = HandoverPolicy::KeepUntilMask(KeepUntilMask {});
 const HIGHEST: HandoverPolicy = HandoverPolicy::Highest(Highest {});

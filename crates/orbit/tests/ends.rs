@@ -3,10 +3,9 @@
 
 use orbit::{
     Access, AllPairs, AllPairsOptions, ConstellationPath, DelayTrace, FixedEpochs, HandoverPolicy, Highest, Look,
-    Metric, MovingUser, NamedPlace, Orbits, Place, SPEED_OF_LIGHT, ShortestPath, Sky, Station, Waypoint, Whereabouts,
-    preset,
+    Metric, MovingUser, NamedPlace, Orbits, Place, ShortestPath, Sky, Station, Waypoint, Whereabouts, preset,
 };
-use units::{Angle, Duration, Frequency, Length, Speed, Time};
+use units::{Angle, Duration, Frequency, Length, SPEED_OF_LIGHT, Speed, Time};
 
 fn toulouse() -> Place {
     Place::from_degrees(43.6, 1.4)

@@ -3,9 +3,9 @@
 
 use orbit::{
     ConstellationPath, DelayTrace, FixedEpochs, HandoverPolicy, Highest, Hysteresis, KeepUntilMask, Links,
-    LongestVisibility, Orbits, Place, SPEED_OF_LIGHT, ShortestPath, Station, passes, preset,
+    LongestVisibility, Orbits, Place, ShortestPath, Station, passes, preset,
 };
-use units::{Angle, Duration, Time};
+use units::{Angle, Duration, SPEED_OF_LIGHT, Time};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 

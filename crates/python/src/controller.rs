@@ -271,7 +271,7 @@ impl Event {
         self.congestion().map(|congestion| congestion.from)
     }
 
-    /// Of "congestion", "sent" and "timeout": segments on their way.
+    /// Of "congestion", "sent" and "timeout": segments in flight.
     #[getter]
     fn in_flight(&self) -> Option<u32> {
         match self.event {
@@ -323,7 +323,7 @@ impl Event {
         }
     }
 
-    /// Of "lost": segments on their way when the segment had been sent, it included.
+    /// Of "lost": segments in flight when the segment had been sent, it included.
     #[getter]
     fn tx_in_flight(&self) -> Option<u32> {
         if let congestion::Event::Lost(lost) = self.event { Some(lost.tx_in_flight) } else { None }

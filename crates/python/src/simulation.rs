@@ -155,7 +155,7 @@ impl Record {
 
     /// One row for each flow.
     fn flows(&self) -> ArrowTable {
-        self.inner.flows.clone().into()
+        self.inner.flows().into()
     }
 
     /// One row for each instant and flow.

@@ -2,12 +2,12 @@
 
 use link::FlowNumbers;
 use traffic::End;
-use transport::Datagram;
 pub(crate) use transport::Payload;
+use transport::{Datagram, Outline};
 use units::Time;
 
-/// A packet between the two endpoints of a connection. `P`: its payload, or where that is until the packet is made. It
-/// is long, so it stays where it was written.
+/// A packet between the two endpoints of a connection. `P`: its payload, or nothing while that is elsewhere. It stays
+/// where it was written, because it is long.
 #[derive(Clone, Debug)]
 pub(crate) struct Packet<P = Box<Payload>> {
     pub(crate) payload: P,
@@ -140,13 +140,10 @@ impl Packet {
 
 /// The value that stands for a packet in the digest: packets that go the same way differ in it.
 #[inline]
-pub(crate) fn digest_word(payload: &Payload, way: Way) -> u64 {
-    match (payload, way) {
-        (Payload::Tcp(segment), Way::Forward) => segment.seq,
-        (Payload::Tcp(segment), Way::Backward) => !segment.ack,
-        (Payload::Udp(datagram), _) => datagram.number,
-        (Payload::Quic(packet), _) => packet.number,
-        (Payload::External(packet), _) => packet.number,
+pub(crate) fn digest_word(outline: &Outline, way: Way) -> u64 {
+    match (outline.acknowledges, way) {
+        (Some(ack), Way::Backward) => !ack,
+        _ => outline.number,
     }
 }
 
@@ -159,20 +156,36 @@ pub(crate) struct Packets {
 }
 
 impl Packets {
-    /// Adds a packet and numbers it; its slot, whose number is reused after [`Packets::release`]. Its payload is
-    /// exchanged for one that nobody asks for again.
+    /// A slot for a packet that is to be written there, or released. Its number is reused after [`Packets::release`].
     #[inline(always)]
-    pub(crate) fn add(&mut self, packet: Packet<&mut Box<Payload>>) -> (u32, &Packet) {
-        let id = self.free.pop().unwrap_or_else(|| self.grow());
-        let Packet { payload, sent, flow, user, class, connection, number: _, copy, bytes, word, way, route, counts } =
-            packet;
+    pub(crate) fn reserve(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| self.grow())
+    }
+
+    /// A packet is made in a slot in which its payload is written already, and numbered.
+    #[inline(always)]
+    pub(crate) fn make(&mut self, id: u32, packet: Packet<()>) -> &Packet {
+        let Packet {
+            payload: (),
+            sent,
+            flow,
+            user,
+            class,
+            connection,
+            number: _,
+            copy,
+            bytes,
+            word,
+            way,
+            route,
+            counts,
+        } = packet;
         let slot = &mut self.slots[id as usize];
-        std::mem::swap(&mut slot.payload, payload);
         (slot.sent, slot.flow, slot.user, slot.class) = (sent, flow, user, class);
         (slot.connection, slot.number, slot.copy) = (connection, self.created as u32, copy);
         (slot.bytes, slot.word, slot.way, slot.route, slot.counts) = (bytes, word, way, route, counts);
         self.created += 1;
-        (id, slot)
+        slot
     }
 
     /// One more slot.
@@ -194,9 +207,9 @@ impl Packets {
         &mut self.slots[id as usize]
     }
 
-    /// Exchanges what a packet carries, which has arrived, for what `other` has: nobody asks for it again.
+    /// Exchanges the payload in a slot for `other`.
     #[inline]
-    pub(crate) fn take_payload(&mut self, id: u32, other: &mut Box<Payload>) {
+    pub(crate) fn exchange(&mut self, id: u32, other: &mut Box<Payload>) {
         std::mem::swap(&mut self.slots[id as usize].payload, other);
     }
 

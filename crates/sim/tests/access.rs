@@ -32,7 +32,7 @@ fn the_published_transfer_takes_the_published_time() {
     for (flows, access, first, last) in table {
         let record = run(TRANSFER, &[&method(access), &format!("flows.0.count={flows}")]);
         let transfer = record.summary.flows.last().unwrap();
-        assert_eq!((transfer.traffic.as_str(), transfer.access_kind.as_deref()), ("bulk", Some(access)));
+        assert_eq!((transfer.traffic, transfer.access_kind.as_deref()), ("bulk", Some(access)));
         let times = [transfer.first_packet_s, transfer.completion_s].map(|time| 10.0 + time.unwrap());
         let millis = times.map(|time| (time * 1e3).round() / 1e3);
         assert_eq!(millis, [first, last], "{flows} {access}");

@@ -118,7 +118,13 @@ fn a_packet_that_cannot_enter_is_refused_and_says_why() {
     assert_eq!((departure.ticket, departure.fate), (1, Fate::Delivered(Ecn::NotEct)));
     assert_eq!(simulation.poll_departure(), None);
     let flow = &simulation.finish(false).expect("packets are conserved").summary.flows[0];
-    assert_eq!((flow.transport.as_str(), flow.traffic.as_str()), ("external", "external"));
+    assert_eq!((flow.transport, flow.traffic), ("external", "external"));
+}
+
+#[test]
+fn packets_from_outside_have_no_direction_of_their_data() {
+    let error = scenario(false).assign("flows.0.direction=up").and_then(|up| up.check()).unwrap_err().to_string();
+    assert!(error.starts_with("flows.0.direction: \"up\" was given: packets from outside go both ways"), "{error}");
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn it_fills_a_clear_link_as_tcp_does() {
     // Of 10 Mbit/s: 1,174 of the 1,228 bytes of a packet.
     assert!(quic.goodput_bps > 0.90 * 10e6 && quic.goodput_bps < 10e6 * 1174.0 / 1228.0, "{quic:?}");
     assert!((quic.goodput_bps / tcp.goodput_bps - 1.0).abs() < 0.1, "{} {}", quic.goodput_bps, tcp.goodput_bps);
-    assert_eq!((quic.transport.as_str(), quic.congestion.as_deref()), ("quic", Some("cubic")));
+    assert_eq!((quic.transport, quic.congestion.as_deref()), ("quic", Some("cubic")));
     // The round trip has 80 ms and a queue of as much at most.
     assert!((0.080..0.170).contains(&quic.rtt_mean_s.unwrap()), "{quic:?}");
     assert!(quic.cwnd_mean_packets.unwrap() > 80.0);

@@ -17,11 +17,12 @@ pub use endpoint::quic::QuicConfig;
 pub use endpoint::tcp::{TcpConfig, TcpEnd};
 pub use endpoint::udp::{UdpConfig, UdpEnd};
 pub use endpoint::{
-    Act, Answer, Endpoint, Input, Kind, Payload, SendPacket, Service, Transport, TransportConfig, Wake,
+    Act, Answer, Endpoint, Input, Kind, Outline, Payload, Prompt, Reply, SendPacket, Service, Transport,
+    TransportConfig, Wake,
 };
 pub use external::ExternalPacket;
 pub use profile::Profile;
-pub use quic::{Client, Content, Controllers, Ended, HandshakeMode, Lifetime, QuicPacket, Resume};
+pub use quic::{Client, Content, Controllers, EndCause, Ended, HandshakeMode, Lifetime, QuicPacket, Resume};
 pub use state::CongestionState;
 pub use tcp::{
     AccEcnOption, AvoidanceCounts, ByteCounting, Connection, Cookie, Counters, DelayedAck, Dupthresh, EcnMode,

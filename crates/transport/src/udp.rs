@@ -51,13 +51,14 @@ impl UdpSender {
         Some(self.number(len))
     }
 
-    /// Hands over a datagram that is sent at once, unless another waits: then it is not taken.
+    /// Hands over a datagram that is sent at once, while no other waits.
     ///
     /// # Panics
     /// If it is longer than an IP packet can be.
     #[inline]
-    pub fn send_now(&mut self, payload: Bytes) -> Option<Datagram> {
-        self.is_idle().then(|| self.number(length(payload)))
+    pub fn send_now(&mut self, payload: Bytes) -> Datagram {
+        debug_assert!(self.is_idle(), "another goes first");
+        self.number(length(payload))
     }
 
     /// Whether no datagram waits to be sent.

@@ -117,7 +117,7 @@ fn the_handshake_tells_its_marks() {
     }
 }
 
-/// Section 3.1.4.1: the second SYN asks as the first, the third no more.
+/// Section 3.1.4.1: the second SYN asks for accurate ECN as the first does, the third does not.
 #[test]
 fn a_client_asks_twice() {
     let mut wire = Wire::new(with(EcnMode::Accurate), with(EcnMode::Accurate));

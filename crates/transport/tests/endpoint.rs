@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use transport::{
-    Act, Connection, Datagram, Endpoint, Flags, Input, Payload, Profile, SackBlocks, Segment, Settings, SynOptions,
-    TcpConfig, TcpEnd, Wake,
+    Act, Answer, Connection, Datagram, Endpoint, Flags, Input, Payload, Profile, Prompt, Reply, SackBlocks, Segment,
+    Settings, SynOptions, TcpConfig, TcpEnd, Wake,
 };
 use units::{Bytes, Duration, Ecn, Time};
 use util::{at, ms, settings};
@@ -66,51 +66,115 @@ fn left_behind(transmission: u32) -> Payload {
     })
 }
 
-/// What was sent when, with the ends entered by `handle`.
-fn through_the_seam(settings: Settings, loss: u64, end: Time) -> Path {
-    let settings = Arc::new(settings);
-    let mut ends = [TcpEnd::new(Arc::clone(&settings), 1), TcpEnd::new(settings, 1)];
-    let (mut path, mut timers, mut blank) = (Path::new(loss), [Time::MAX; 2], Box::new(left_behind(0)));
-    let mut enter = |path: &mut Path, timers: &mut [Time; 2], now: Time, at: usize, input: Input<'_>, acts: &[Act]| {
-        acts.iter().for_each(|&act| ends[at].act(now, act));
-        let answer = ends[at].handle(now, input, &mut blank, &mut |payload, transmission| {
+/// How ends are entered by a packet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Way {
+    /// By `handle`.
+    General,
+    /// By `answer`, where it is not refused.
+    InPlace,
+}
+
+/// Two ends, each with its timer and what it was asked last.
+struct Ends {
+    ends: [TcpEnd; 2],
+    timers: [Time; 2],
+    blank: Box<Payload>,
+    answers: [Answer; 2],
+    /// Packets that were answered in place.
+    in_place: usize,
+}
+
+impl Ends {
+    fn new(settings: Settings) -> Ends {
+        let settings = Arc::new(settings);
+        let none = Answer { delivered: 0, acknowledged: 0, window: None, wake: Wake::Unchanged };
+        Ends {
+            ends: [TcpEnd::new(Arc::clone(&settings), 1), TcpEnd::new(settings, 1)],
+            timers: [Time::MAX; 2],
+            blank: Box::new(left_behind(0)),
+            answers: [none; 2],
+            in_place: 0,
+        }
+    }
+
+    fn enter(&mut self, path: &mut Path, now: Time, at: usize, input: Input<'_>, acts: &[Act]) {
+        acts.iter().for_each(|&act| self.ends[at].act(now, act));
+        let answer = self.ends[at].handle(now, input, &mut self.blank, &mut |payload, transmission| {
             let Payload::Tcp(segment) = &**payload else { panic!("a segment") };
             path.carry(now, at, *segment, transmission);
             **payload = left_behind(transmission);
         });
-        match answer.wake {
-            Wake::At(wake) => timers[at] = wake.unwrap_or(Time::MAX),
-            Wake::Unchanged => {}
-        }
-        answer
-    };
-    enter(&mut path, &mut timers, Time::ZERO, 1, Input::Acted, &[Act::Accept]);
-    enter(
-        &mut path,
-        &mut timers,
-        Time::ZERO,
-        0,
-        Input::Acted,
-        &[Act::Open, Act::Write(Bytes::new(300_000)), Act::Close],
-    );
-    let mut delivered = 0;
-    while let Some((now, at, segment)) = path.next(timers, end) {
-        let payload = segment.map(Payload::Tcp);
-        let answer = match &payload {
-            Some(payload) => enter(&mut path, &mut timers, now, at, Input::Packet(payload), &[]),
-            None => {
-                timers[at] = Time::MAX; // it has expired
-                enter(&mut path, &mut timers, now, at, Input::Timeout, &[])
-            }
-        };
-        if at == 1 {
-            delivered = answer.delivered;
-        }
+        self.take(at, answer);
     }
-    assert_eq!(delivered, 300_000);
+
+    fn take(&mut self, at: usize, answer: Answer) {
+        if let Wake::At(wake) = answer.wake {
+            self.timers[at] = wake.unwrap_or(Time::MAX);
+        }
+        self.answers[at] = Answer { wake: Wake::At(Some(self.timers[at])), ..answer };
+    }
+
+    /// A packet arrives and is answered in place: whether it was not refused.
+    fn answer(&mut self, path: &mut Path, now: Time, at: usize, segment: Segment) -> bool {
+        let (mut payload, mut prompt) = (Payload::Tcp(segment), Prompt::Packet);
+        loop {
+            let reply = self.ends[at].answer(now, prompt, &mut payload);
+            let sent = match reply {
+                Reply::Refused => break,
+                Reply::First { sent } => Some(sent),
+                Reply::Whole { sent, .. } => sent,
+                Reply::Brief { sent, .. } => sent.then_some(0),
+            };
+            if let (Some(transmission), Payload::Tcp(segment)) = (sent, &payload) {
+                path.carry(now, at, *segment, transmission);
+            }
+            match reply {
+                Reply::Whole { answer, .. } => self.take(at, answer),
+                Reply::Brief { delivered, .. } => self.answers[at].delivered = delivered,
+                _ => {
+                    (payload, prompt) = (left_behind(path.sent.len() as u32 % 2), Prompt::More);
+                    continue;
+                }
+            }
+            self.in_place += 1;
+            return true;
+        }
+        match prompt {
+            Prompt::More => self.enter(path, now, at, Input::Acted, &[]),
+            _ => assert_eq!(payload, Payload::Tcp(segment), "nothing has happened"),
+        }
+        matches!(prompt, Prompt::More)
+    }
+}
+
+/// What was sent when through the seam, and what was asked of the ends after each input.
+fn through_the_seam(settings: Settings, loss: u64, end: Time, way: Way) -> (Path, Vec<[Answer; 2]>) {
+    let (mut path, mut ends, mut asked) = (Path::new(loss), Ends::new(settings), Vec::new());
+    ends.enter(&mut path, Time::ZERO, 1, Input::Acted, &[Act::Accept]);
+    let acts = [Act::Open, Act::Write(Bytes::new(300_000)), Act::Close];
+    ends.enter(&mut path, Time::ZERO, 0, Input::Acted, &acts);
+    while let Some((now, at, segment)) = path.next(ends.timers, end) {
+        match segment {
+            None => {
+                ends.timers[at] = Time::MAX; // it has expired
+                ends.enter(&mut path, now, at, Input::Timeout, &[]);
+            }
+            Some(segment) => {
+                if way == Way::General || !ends.answer(&mut path, now, at, segment) {
+                    ends.enter(&mut path, now, at, Input::Packet(&Payload::Tcp(segment)), &[]);
+                }
+            }
+        }
+        asked.push(ends.answers);
+    }
+    let Ends { ends, answers, in_place, .. } = ends;
+    assert_eq!(answers[1].delivered, 300_000);
     assert!(ends[0].has_finished() && ends[1].has_been_closed() && !ends[1].has_finished());
     assert_eq!(ends[0].counters().bytes_acked, 300_000);
-    path
+    let least = if loss == u64::MAX { 50 } else { 1 };
+    assert!(way == Way::General || in_place >= least, "{in_place} were answered in place");
+    (path, asked)
 }
 
 /// The same with the methods of connections.
@@ -147,9 +211,31 @@ fn one_call_for_each_input_sends_what_polling_sends() {
         for (loss, handshake) in [(u64::MAX, true), (u64::MAX, false), (17, true), (5, false)] {
             let config = TcpConfig { profile, handshake: Some(handshake), ..TcpConfig::default() };
             let (settings, end) = (config.resolve(1500), Time::ZERO + Duration::from_secs(200));
-            let (seam, polled) = (through_the_seam(settings.clone(), loss, end), polled(settings, loss, end));
+            let (seam, _) = through_the_seam(settings.clone(), loss, end, Way::General);
+            let polled = polled(settings, loss, end);
             assert!(seam.sent.len() > 200);
             assert_eq!(seam.sent, polled.sent, "{} with a loss in {loss}", profile.name());
+        }
+    }
+}
+
+/// Whoever answers in place sends the same segments at the same instants, and says the same after each.
+#[test]
+fn an_answer_in_place_is_that_of_the_general_way() {
+    let configs = Profile::ALL.iter().flat_map(|&profile| {
+        ["cubic", "newreno", "vegas", "bbr", "peach"].map(|kind| {
+            let congestion = serde_json::from_value(serde_json::json!({ "kind": kind })).unwrap();
+            TcpConfig { profile, congestion, ..TcpConfig::default() }
+        })
+    });
+    for config in configs {
+        for (loss, timestamps) in [(u64::MAX, true), (u64::MAX, false), (17, true)] {
+            let config = TcpConfig { timestamps: Some(timestamps), ..config.clone() };
+            let (settings, end) = (config.resolve(1500), Time::ZERO + Duration::from_secs(300));
+            let (general, asked) = through_the_seam(settings.clone(), loss, end, Way::General);
+            let (in_place, answered) = through_the_seam(settings, loss, end, Way::InPlace);
+            assert_eq!(in_place.sent, general.sent, "{config:?} with a loss in {loss}");
+            assert_eq!(answered, asked, "{config:?} with a loss in {loss}");
         }
     }
 }

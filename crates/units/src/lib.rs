@@ -7,9 +7,9 @@
 mod ecn;
 mod files;
 mod or_orbit;
+mod over_time;
 pub mod plugin;
 mod quantity;
-mod rates;
 mod registry;
 pub mod report;
 mod rows;
@@ -19,11 +19,14 @@ mod time;
 pub use ecn::Ecn;
 pub use files::{Files, MemoryFiles, read_text};
 pub use or_orbit::{OrOrbit, OrPath, check_text};
+pub use over_time::{OverTime, RateOverTime};
 pub use quantity::{Angle, BitRate, Bytes, Db, DbPerKelvin, Dbw, Frequency, Length, Probability, Speed};
-pub use rates::RateOverTime;
 pub use rows::{NumberRow, RowError, number_rows};
 pub use text::{ParseQuantityError, Quantity};
 pub use time::{Duration, Time};
+
+/// Speed of light in vacuum, metres per second (exact).
+pub const SPEED_OF_LIGHT: f64 = 299_792_458.0;
 
 /// Why a value of a configuration is refused. Displayed on one line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

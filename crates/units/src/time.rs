@@ -39,7 +39,7 @@ impl Time {
     /// Seconds since the start.
     #[inline]
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 / 1e9
+        float(self.0) / 1e9
     }
 
     /// Time elapsed since `earlier`; zero if `earlier` is later.
@@ -94,7 +94,7 @@ impl Duration {
     /// Seconds.
     #[inline]
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 / 1e9
+        float(self.0) / 1e9
     }
 
     /// The difference, or zero if `other` is longer.
@@ -114,6 +114,12 @@ impl Duration {
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
+}
+
+/// The nearest number; one that fits takes the shorter way of signed ones.
+#[inline]
+fn float(nanos: u64) -> f64 {
+    i64::try_from(nanos).map_or(nanos as f64, |nanos| nanos as f64)
 }
 
 #[inline]

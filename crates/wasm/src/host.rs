@@ -167,7 +167,7 @@ impl Host {
     fn table(&self, name: &str) -> Answer {
         let record = self.record.as_ref().ok_or_else(|| Refusal::plain("there is no record yet"))?;
         let table = match name {
-            "flows" => &record.flows,
+            "flows" => return Ok(pack::table(&record.flows())),
             "series" => &record.series,
             "events" => &record.events,
             "packets" => &record.packets,
@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(summary["digest"], json!(expected.summary.digest));
         let record = host.record.as_ref().unwrap();
         // As bytes: a value that is not there is no number, and equals none.
-        let tables = |record: &Record| [&record.flows, &record.series].map(pack::table);
+        let tables = |record: &Record| [pack::table(&record.flows()), pack::table(&record.series)];
         assert_eq!(tables(record), tables(&expected));
         assert!(record.packets.rows() > 1000 && expected.packets.rows() == 0);
         assert!(record.events.rows() > 0 && record.more_events == 0, "a full queue loses packets");

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _columns
+from transorbit import _columns, _numbers
 
 if TYPE_CHECKING:
     from transorbit.sweep.axes import Axis
@@ -58,12 +58,7 @@ def value(of: Any, text: str) -> str:
 
 def drawn(of: Any, text: str) -> str:
     """The same as figures write it: with a true minus, as on the axes. A name keeps its hyphens."""
-    return value(of, text) if isinstance(of, str) else minus(value(of, text))
-
-
-def minus(number: str) -> str:
-    """A number with a true minus."""
-    return number.replace("-", "\N{MINUS SIGN}")
+    return value(of, text) if isinstance(of, str) else _numbers.minus(value(of, text))
 
 
 def words(text: str) -> str:

@@ -13,6 +13,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator, ScalarFormatter
 from matplotlib.transforms import offset_copy
 
+from transorbit import _numbers
 from transorbit._core import ScenarioError
 from transorbit.plots import heading, style
 from transorbit.plots import labels as naming
@@ -318,7 +319,7 @@ def _horizontal(ax: Axes, p: Panels, values: list[Any], at: dict[Any, float], *,
         elif "x" in p.spec.log:
             plain(ax.xaxis)
         if isinstance(ax.xaxis.get_major_formatter(), FuncFormatter | ScalarFormatter):
-            ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: naming.minus(f"{value / unit:.6g}")))
+            ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _numbers.minus(f"{value / unit:.6g}")))
         ax.margins(x=0.04)
     else:
         scaled = label
@@ -392,7 +393,7 @@ def _write_cells(
 
 def _short(number: float) -> str:
     """Three digits, or all of a number of four or five before the point: 1e+03 is harder to read."""
-    return naming.minus(f"{number:.0f}" if 1e3 <= round(abs(number)) < 1e5 else f"{number:.3g}")
+    return _numbers.minus(f"{number:.0f}" if 1e3 <= round(abs(number)) < 1e5 else f"{number:.3g}")
 
 
 def legend(p: Panels, has_published: bool, handle: Callable[[int], Artist]) -> None:

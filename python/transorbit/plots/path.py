@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from transorbit.plots.given import Result
 
 _BINS = 300
-# More than a satellite turns in a second, seen from below.
+# More than a satellite turns in a second, seen from below. The series does not say which satellite serves.
 _TURN_DEG_PER_S = 1.5
 _DASHED = (0, (3, 2))
 _JITTER_BINS = 120
@@ -52,12 +52,11 @@ def path_panel(ax: Axes, result: Result) -> None:
     low, high = float(delay.min()), float(delay.max())  # type: ignore[arg-type]
     room = max(0.12 * (high - low), 1.0)
     ax.set_ylim(max(low - room, 0), high + room)
-    others = jumps(series, "path_delay_s", DRIFT_S_PER_S * 1e3)
-    if "elevation_deg" in series.columns:
-        of_users = jumps(series, "elevation_deg", _TURN_DEG_PER_S)
-        _mark(ax, of_users, style.ORANGE, "handover of the users")
-        others = [time for time in others if time not in of_users]
-    _mark(ax, others, style.GREY, "other route, or handover of the gateway")
+    of_delay = jumps(series, "path_delay_s", DRIFT_S_PER_S * 1e3)
+    of_elevation = jumps(series, "elevation_deg", _TURN_DEG_PER_S) if "elevation_deg" in series.columns else []
+    _mark(ax, of_elevation, style.ORANGE, "the elevation jumps")
+    alone = [time for time in of_delay if time not in of_elevation]
+    _mark(ax, alone, style.GREY, "only the delay jumps" if of_elevation else "the delay jumps")
 
 
 def _range(ax: Axes, series: pl.DataFrame) -> None:
@@ -79,18 +78,18 @@ def satellite(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     has_carrier = series["doppler_hz"].null_count() < len(series)
     rows = 2 if has_carrier else 1
     with figure("The satellite that serves the users", result, look, rows=rows, height=2.2 * rows + 0.4) as (fig, axes):
-        handovers = jumps(series, "elevation_deg", _TURN_DEG_PER_S)
+        instants = jumps(series, "elevation_deg", _TURN_DEG_PER_S)
         _broken(axes[0], series, "elevation_deg", _TURN_DEG_PER_S, style.BLUE)
         axes[0].set_ylabel("Elevation (deg)")
         axes[0].set_ylim(0, 90)
         if has_carrier:
-            shift = pl.when(pl.col("time_s").is_in(handovers)).then(None).otherwise(pl.col("doppler_hz") / 1e3)
+            shift = pl.when(pl.col("time_s").is_in(instants)).then(None).otherwise(pl.col("doppler_hz") / 1e3)
             axes[1].plot(series["time_s"], series.select(shift).to_series(), color=style.PURPLE)
             axes[1].axhline(0, color=style.GREY, linewidth=0.6)
             axes[1].set_ylabel("Doppler shift (kHz)")
         for ax in axes:
-            _mark(ax, handovers, style.ORANGE, "handover" if ax is axes[0] else None)
-        if handovers:
+            _mark(ax, instants, style.ORANGE, "the elevation jumps" if ax is axes[0] else None)
+        if instants:
             heading.above(axes[0])
     return fig
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, NullLocator
 
-from transorbit.plots import labels as naming
+from transorbit import _numbers
 
 if TYPE_CHECKING:
     from matplotlib.axis import XAxis, YAxis
 
 #: Writes a number as it is, with a true minus.
-AS_IT_IS = FuncFormatter(lambda value, _: naming.minus(f"{value:.6g}"))
+AS_IT_IS = FuncFormatter(lambda value, _: _numbers.minus(f"{value:.6g}"))
 
 
 def plain(axis: XAxis | YAxis) -> None:

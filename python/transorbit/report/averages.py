@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from transorbit import statistics
+from transorbit._numbers import on_page as number
 from transorbit.report import series as over_time
-from transorbit.report.page import Cell, number
+from transorbit.report.page import Cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from transorbit.report.page import Cell, Page, interval, number
+from transorbit._numbers import on_page as number
+from transorbit.report.page import Cell, Page, interval
 from transorbit.sweep.differences import ALL, baseline, chosen, compared, independent, numeric
 
 if TYPE_CHECKING:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _columns
+from transorbit._numbers import on_page as number
 from transorbit.report import text
-from transorbit.report.page import MISSING, Cell, Page, number
+from transorbit.report.page import MISSING, Cell, Page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

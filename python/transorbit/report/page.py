@@ -319,20 +319,13 @@ def cell(value: object) -> Cell:
     if isinstance(value, bool):
         return Cell("yes" if value else "no")
     if isinstance(value, int | float):
-        return Cell(number(value), sort=value)
+        return Cell(_numbers.on_page(value), sort=value)
     return Cell(str(value))
-
-
-def number(value: float, digits: int = 5) -> str:
-    """A number for people: so many significant digits, thousands apart."""
-    if isinstance(value, int) or abs(value) >= 10**digits:
-        return f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}").replace("-", "\N{MINUS SIGN}")
-    return f"{value:.{digits}g}".replace("e-0", "e-").replace("-", "\N{MINUS SIGN}")
 
 
 def interval(mean: float, low: float, high: float) -> str:
     """A mean and its interval for people, in the signs of a page."""
-    return _numbers.interval(mean, low, high).replace("-", "\N{MINUS SIGN}")
+    return _numbers.minus(_numbers.interval(mean, low, high))
 
 
 def _section(heading: str, anchor: str, level: int) -> dict[str, Any]:

@@ -8,8 +8,9 @@ import tomllib
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _columns, plugins
+from transorbit._numbers import on_page as number
 from transorbit.report import averages, network, series, text, tiles
-from transorbit.report.page import Cell, Page, number
+from transorbit.report.page import Cell, Page
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,8 +7,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from transorbit import plugins
+from transorbit._numbers import counted
+from transorbit._numbers import on_page as number
 from transorbit.report import differences, text
-from transorbit.report.page import Axis, Cell, Explorer, Measure, Page, Tile, interval, number
+from transorbit.report.page import Axis, Cell, Explorer, Measure, Page, Tile, interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -262,4 +264,4 @@ def _told(result: SweepResult, column: str) -> list[str]:
 
 
 def _count(count: int, one: str, many: str = "") -> str:
-    return f"{number(count)} {one if count == 1 else many or one + 's'}"
+    return counted(count, one, many, write=number)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from transorbit.report.page import number
+from transorbit._numbers import on_page as number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,8 +6,9 @@ import statistics
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _columns
+from transorbit._numbers import on_page as number
 from transorbit.report import text
-from transorbit.report.page import Tile, number
+from transorbit.report.page import Tile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

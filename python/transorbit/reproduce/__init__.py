@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _content
+from transorbit import _content, _numbers
 from transorbit._core import ScenarioError, version
 from transorbit.reproduce import items, table
 
@@ -51,8 +51,8 @@ class Reproduction:
         extent = "quick: fewer points and replications, wider intervals" if self.quick else "full"
         left_out = ""
         if self.left_out:
-            claims = table.plural(sum(len(item.claims) for item in self.left_out), "claim")
-            left_out = f" Left out: {table.plural(len(self.left_out), 'item')} with {claims}."
+            claims = _numbers.counted(sum(len(item.claims) for item in self.left_out), "claim")
+            left_out = f" Left out: {_numbers.counted(len(self.left_out), 'item')} with {claims}."
         return f"Transorbit {version()}, root seed {self.seed}, {extent}.{left_out}"
 
     @property

@@ -62,11 +62,11 @@ def names(raw: Mapping[str, Any], key: str, path: Path, *, at: str = "") -> list
     return value
 
 
-def mapping(raw: Mapping[str, Any], key: str, path: Path) -> dict[str, Any]:
+def mapping(raw: Mapping[str, Any], key: str, path: Path, *, at: str = "") -> dict[str, Any]:
     """A table; empty if it is not given."""
     value = raw.get(key, {})
     if not isinstance(value, dict):
-        raise ScenarioError(f"{path}: {key}: {value!r} was given, a table is expected")
+        raise ScenarioError(f"{path}: {at}{key}: {value!r} was given, a table is expected")
     return value
 
 

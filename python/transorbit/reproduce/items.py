@@ -151,7 +151,7 @@ class _Reader:
     def paper(self, key: str, name: str) -> Paper:
         path = self._folder / key / "paper.toml"
         raw = self._read(path)
-        fields.known(raw, ("title", "authors", "venue", "year", "short", "own"), path)
+        fields.known(raw, ("title", "authors", "venue", "year", "short", "own", "settings"), path)
         authors = raw.get("authors", "")
         names = sorted((file.stem for file in path.parent.glob("*.toml") if file != path), key=_in_order)
         if name and name not in names:
@@ -191,7 +191,7 @@ class _Reader:
             title=fields.text(raw, "title", path),
             where=fields.text(raw, "where", path, ""),
             description=fields.text(raw, "description", path, ""),
-            sweep=fields.mapping(sections, "sweep", path) if "sweep" in sections else None,
+            sweep=self._sweep(sections, origins["sweep"]) if "sweep" in sections else None,
             sweep_folder=origins.get("sweep", path).parent,
             quick={key: value for key, value in quick.items() if key != "leave_out"},
             only_full=only_full,
@@ -256,6 +256,22 @@ class _Reader:
         own = {"sweep", "study"} & sections.keys()
         theirs = {name: value for name, value in theirs.items() if not (own and name in {"sweep", "study"})}
         return theirs | sections, where | origins
+
+    def _sweep(self, sections: Mapping[str, Any], path: Path) -> dict[str, Any]:
+        """The sweep written in a file, with the settings of its paper that it names below its own."""
+        sweep = dict(fields.mapping(sections, "sweep", path))
+        if "settings" not in sweep:
+            return sweep
+        name = fields.text(sweep, "settings", path, at="sweep.")
+        about = path.with_name("paper.toml")
+        settings = fields.mapping(self._read(about), "settings", about)
+        if name not in settings:
+            raise ScenarioError(
+                f"{path}: sweep.settings: {name}: no such settings in {about}{hint_or_all(name, settings)}"
+            )
+        del sweep["settings"]
+        common = fields.mapping(settings, name, about, at="settings.")
+        return {**sweep, "set": {**common, **fields.mapping(sweep, "set", path, at="sweep.")}}
 
     def _names(self) -> list[str]:
         names = [f"{file.parent.name}/{file.stem}" for file in self._folder.glob("*/*.toml")]

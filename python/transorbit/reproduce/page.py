@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from transorbit import _numbers
 from transorbit.report.page import MISSING, Cell, Page, Tile
 from transorbit.reproduce import claims, figures, table
 
@@ -173,9 +174,9 @@ def _statistics(judgements: Sequence[Judgement]) -> str:
 
 def _origin(outcome: Outcome) -> str:
     if outcome.item.study:
-        return f"A study: {outcome.item.study.function}, {table.plural(len(outcome.seeds), 'seed')}."
+        return f"A study: {outcome.item.study.function}, {_numbers.counted(len(outcome.seeds), 'seed')}."
     first, last = (outcome.seeds[0], outcome.seeds[-1]) if outcome.seeds else ("-", "-")
-    return f"{table.plural(outcome.runs, 'run')}; seeds {first} to {last}."
+    return f"{_numbers.counted(outcome.runs, 'run')}; seeds {first} to {last}."
 
 
 def _verdict(judgement: Judgement) -> Cell:

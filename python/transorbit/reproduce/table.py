@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
+from transorbit import _numbers
 from transorbit.reproduce import claims
 from transorbit.reproduce.tolerance import KINDS
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _COLOURS = {claims.HOLDS: "32", claims.WEAKLY: "33", claims.DOES_NOT: "31", claims.ERROR: "1;31"}
 _DIGITS = 3
+# The powers of ten below which a number is written out.
+_MOST = 6
 _SHORTEST_CLAIM = 24
 _GAP = "  "
 
@@ -116,9 +118,9 @@ def listing(papers: Iterable[Paper]) -> str:
         width = max((len(item.name) for item in paper.items), default=0)
         for item in paper.items:
             total += len(item.claims)
-            lines.append(f"  {item.name:{width}}  {plural(len(item.claims), 'claim'):>9}  {item.title}")
+            lines.append(f"  {item.name:{width}}  {_numbers.counted(len(item.claims), 'claim'):>9}  {item.title}")
         lines.append("")
-    return "\n".join([*lines, plural(total, "claim")])
+    return "\n".join([*lines, _numbers.counted(total, "claim")])
 
 
 def verdicts(papers: Papers) -> dict[str, int]:
@@ -153,7 +155,9 @@ def by_kind_in_words(counts: dict[str, dict[str, int]]) -> str:
     of = {kind: (counts[kind].get(claims.HOLDS, 0), sum(counts[kind].values())) for kind in counts}
     parts = []
     said = [
-        f"{of[kind][0]} of {plural(of[kind][1], kind)}" for kind in ("direction", "threshold", "number") if kind in of
+        f"{of[kind][0]} of {_numbers.counted(of[kind][1], kind)}"
+        for kind in ("direction", "threshold", "number")
+        if kind in of
     ]
     if said:
         parts.append(f"{_and(said)} that the papers state hold")
@@ -186,7 +190,7 @@ def counted(counts: dict[str, int]) -> str:
         claims.ERROR: "errors",
     }
     parts = [f"{count} {verdict if count == 1 else plurals[verdict]}" for verdict, count in counts.items()]
-    return f"{plural(sum(counts.values()), 'claim')}: {', '.join(parts)}." if parts else "No claims."
+    return f"{_numbers.counted(sum(counts.values()), 'claim')}: {', '.join(parts)}." if parts else "No claims."
 
 
 def heading(paper: Paper) -> str:
@@ -222,19 +226,8 @@ def paper_value(judgement: Judgement) -> str:
 
 
 def number(given: float) -> str:
-    """Three digits, or all before the point."""
-    if given == 0:
-        return "0"
-    before = math.floor(math.log10(abs(given))) + 1
-    if before > 6 or before < -3:
-        return f"{given:.{_DIGITS}g}"
-    text = f"{given:.{max(0, _DIGITS - before)}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def plural(count: int, noun: str) -> str:
-    """`1 claim`, `2 claims`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    """Three digits, or all before the point, up to a million."""
+    return _numbers.number(float(given), _DIGITS, most=_MOST)
 
 
 def _rows(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -7,6 +7,7 @@ import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
+from transorbit import _core
 from transorbit._core import ScenarioError
 from transorbit.sweep import work
 
@@ -40,6 +41,14 @@ def connect(dask: Any) -> Any:
     except (OSError, ValueError, TypeError) as error:
         reason = " ".join(str(error).split())
         raise ScenarioError(f"dask: no scheduler answers at {dask}: {reason}") from None
+
+
+def _compute(task: Task) -> Outcome:
+    """What a worker does with a task. Plans and hashes stay with it for the next one."""
+    import distributed
+
+    kept = vars(distributed.get_worker()).setdefault("_transorbit", (_core.Plans(), work.Hashes()))
+    return work.compute_elsewhere(task, *kept)
 
 
 class Cluster:
@@ -85,7 +94,7 @@ class Cluster:
         for plugin in task.own:
             if plugin.text is None:
                 raise ScenarioError(plugin.refusal())
-        future = self._client.submit(work.compute_elsewhere, task, key=f"transorbit-{task.key}")
+        future = self._client.submit(_compute, task, key=f"transorbit-{task.key}")
         self._tasks[future] = task
         future.add_done_callback(self._done.put)
 

@@ -90,6 +90,7 @@ class Runs:
         self._store = store
         self._tell = tell
         self._plans = plans
+        self._hashes = work.Hashes()
         self._points = [_AtPoint(point, sweep.replications) for point in sweep.points]
         self._first = deque((at, range(sweep.replications)) for at in self._points)
         # Begun, and not yet handed out; what `precision` asks for comes here as well.
@@ -195,7 +196,9 @@ class Runs:
 
     def _task(self, at: _AtPoint, number: int) -> Task:
         assert at.toml is not None
-        return work.task(at.toml, seed=self._seed(number), warm_up=self.sweep.warm_up, start=self._start)
+        return work.task(
+            at.toml, seed=self._seed(number), warm_up=self.sweep.warm_up, start=self._start, hashes=self._hashes
+        )
 
     def _seed(self, number: int) -> int:
         return SEEDS * self.sweep.seed + number

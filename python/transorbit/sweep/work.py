@@ -10,7 +10,7 @@ import time
 import zlib
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,6 +70,22 @@ class Outcome:
         return contents
 
 
+class Hashes:
+    """Of files: each is computed once, and again if the file's size or time has changed."""
+
+    def __init__(self) -> None:
+        self._files: dict[Path, tuple[int, int, str]] = {}
+
+    def of(self, path: Path) -> str:
+        """The SHA-256 of a file."""
+        info = path.stat()
+        known = self._files.get(path)
+        if known is None or known[:2] != (info.st_mtime_ns, info.st_size):
+            known = (info.st_mtime_ns, info.st_size, hashlib.sha256(path.read_bytes()).hexdigest())
+            self._files[path] = known
+        return known[2]
+
+
 class StoppedError(Exception):
     """The run was asked to end before its end."""
 
@@ -85,15 +101,17 @@ def task(
     warm_up: float | str | None,
     start: str = "",
     shipped: tuple[plugins.Shipped, ...] | None = None,
+    hashes: Hashes | None = None,
 ) -> Task:
     """The task of a resolved scenario. What else a run depends on, files and a user's code, is part of the key.
 
     `start` is what tells this start of the sweep from others: where a user's code cannot be told from other code, it is
-    part of the key too. `shipped`: that code, where it was sent; by default what is registered here.
+    part of the key too. `shipped`: that code, where it was sent; by default what is registered here. `hashes` are kept
+    from one task to the next.
     """
     sent = plugins.shipped(toml) if shipped is None else shipped
     sent = tuple(replace(each, fingerprint=each.fingerprint or start) for each in sent)
-    scenario = _fingerprint(toml, warm_up, sent)
+    scenario = _fingerprint(toml, warm_up, sent, hashes or Hashes())
     key = _sha256(f"{scenario}\n{seed}\n{_core.version()}\n{build()}")
     return Task(key, scenario, seed, toml, warm_up, _core.version(), build(), sent)
 
@@ -140,8 +158,8 @@ def compute(
     )  # fmt: skip
 
 
-def compute_elsewhere(given: Task) -> Outcome:
-    """`compute` on a worker, if what it runs and reads is what the client does.
+def compute_elsewhere(given: Task, plans: _core.Plans, hashes: Hashes) -> Outcome:
+    """`compute` on a worker, if what it runs and reads is what the client does. It keeps plans and hashes.
 
     Raises:
         OtherCodeError: it is not.
@@ -153,25 +171,22 @@ def compute_elsewhere(given: Task) -> Outcome:
             f"this sweep {given.transorbit} (build {given.build})"
         )
     try:
-        same = task(given.toml, seed=given.seed, warm_up=given.warm_up, shipped=given.own).key == given.key
+        own = task(given.toml, seed=given.seed, warm_up=given.warm_up, shipped=given.own, hashes=hashes)
     except OSError as error:
         raise OtherCodeError(f"the worker on {here} cannot read {error.filename}: {error.strerror}") from None
-    if not same:
+    if own.key != given.key:
         raise OtherCodeError(
             f"the worker on {here} has other files than the sweep: the scenario's, or those of the package"
         )
-    return compute(given, plans=_plans(), sent=True)
-
-
-@cache
-def _plans() -> _core.Plans:
-    """Of a worker that computes one task after the other."""
-    return _core.Plans()
+    return compute(given, plans=plans, sent=True)
 
 
 @cache
 def build() -> str:
-    """The identity of a build of the core: the beginning of the SHA-256 of the compiled module."""
+    """The identity of a build of the core: the beginning of the SHA-256 of the compiled module.
+
+    It is that of the core that runs: the file may be replaced meanwhile.
+    """
     return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()[:_HEX]
 
 
@@ -203,15 +218,14 @@ def _advance(simulation: _core.Simulation, stop: Callable[[], bool] | None) -> N
         until += step
 
 
-def _fingerprint(toml: str, warm_up: float | str | None, sent: tuple[plugins.Shipped, ...]) -> str:
+def _fingerprint(toml: str, warm_up: float | str | None, sent: tuple[plugins.Shipped, ...], hashes: Hashes) -> str:
     """SHA-256 over the scenario and all that it names."""
     parts = [toml]
     # The resolved scenario names its files absolutely: where they are does not matter, what they hold does.
     for name in sorted({double or single for double, single in _ABSOLUTE.findall(toml)}, key=len, reverse=True):
         path = Path(json.loads(f'"{name}"') if "\\" in name else name)
         if path.is_file():
-            info = path.stat()
-            parts[0] = parts[0].replace(name, f"sha256:{_contents(path, info.st_mtime_ns, info.st_size)}")
+            parts[0] = parts[0].replace(name, f"sha256:{hashes.of(path)}")
     parts += [each.fingerprint for each in sent]
     if warm_up is not None:
         parts.append(f"warm-up {warm_up} {_averaging()}")
@@ -219,11 +233,6 @@ def _fingerprint(toml: str, warm_up: float | str | None, sent: tuple[plugins.Shi
 
 
 _ABSOLUTE = re.compile(r'"(/(?:[^"\\\n]|\\.)*)"|\'(/[^\'\n]*)\'')
-
-
-@lru_cache(maxsize=1024)
-def _contents(path: Path, _mtime_ns: int, _size: int) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _averaging() -> str:

@@ -4,95 +4,154 @@
 //! from the platform's sine, and sum in an order that depends on the processor. Here the order is the same everywhere,
 //! products and sums are never fused, and four numbers are computed at once, in registers as wide as the caller is
 //! compiled for.
+//!
+//! Functions take the size beside the numbers: callers hand in a constant where they can, so that the compiler knows
+//! how far numbers are apart.
 
 use std::f64::consts::PI;
+use std::ops::Range;
 
 /// `x[n] = sum over k of X[k] exp(2 pi i k n / N)`, without a factor, by Stockham's algorithm with radix 4: the inner
 /// loops run over contiguous numbers.
 ///
-/// The groups of the first two passes have one butterfly and four. Their loops run from group to group, and leave the
-/// numbers that are at the same place of each group in a row of their own; then the rows are put in order.
+/// The groups of the first two passes have one butterfly and four, so their loops run from group to group. Within later
+/// groups butterflies may be in any order: it is that in which the second pass leaves them, and [`place_of`] is the
+/// place of a number of the result. What the last pass makes is handed on, not stored.
 #[derive(Debug)]
 pub(crate) struct InverseFft {
     size: usize,
     /// The factors of the groups of the first two passes: a row for each part.
-    by_group: [[Vec<f64>; 6]; 2],
-    /// For each further pass of radix 4, the factors of each group.
-    passes: Vec<Vec<[f64; 6]>>,
+    by_group: [Vec<f64>; 2],
+    /// For each pass of radix 4 between these and the last, the factors of each group.
+    passes: Vec<Vec<Factors>>,
+    /// The factors of the last pass's second group; not used if it has one.
+    last: Factors,
+    band: Band,
 }
 
-/// Complex numbers, real and imaginary parts apart.
-#[derive(Clone, Debug)]
-pub(crate) struct Complexes {
-    pub(crate) re: Vec<f64>,
-    pub(crate) im: Vec<f64>,
+/// The factors w, w^2, w^3 of a group: real and imaginary parts.
+pub(crate) type Factors = [f64; 6];
+
+/// Where the numbers of a spectrum are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Band {
+    /// So many of the first quarter, from the first on; `None` if there are others than these and `last`.
+    first: Option<usize>,
+    /// So many of the last quarter, up to the last.
+    last: usize,
 }
+
+/// Complex numbers: the real parts, then the imaginary parts.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Complexes(Vec<f64>);
 
 impl Complexes {
+    pub(crate) const NONE: Complexes = Complexes(Vec::new());
+
     pub(crate) fn zeros(size: usize) -> Complexes {
-        Complexes { re: vec![0.0; size], im: vec![0.0; size] }
+        Complexes(vec![0.0; 2 * size])
     }
+
+    #[cfg(test)]
+    pub(crate) fn bits(&self) -> Vec<u64> {
+        self.0.iter().map(|part| part.to_bits()).collect()
+    }
+
+    pub(crate) fn resize(&mut self, size: usize) {
+        self.0.resize(2 * size, 0.0);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len() / 2
+    }
+
+    /// All numbers, of which there are so many.
+    #[inline(always)]
+    pub(crate) fn parts(&self, size: usize) -> (&[f64], &[f64]) {
+        assert!(self.0.len() == 2 * size);
+        self.0.split_at(size)
+    }
+
+    #[inline(always)]
+    pub(crate) fn parts_mut(&mut self, size: usize) -> (&mut [f64], &mut [f64]) {
+        assert!(self.0.len() == 2 * size);
+        self.0.split_at_mut(size)
+    }
+}
+
+/// The place of a number of the result: its last two pairs of bits change places.
+#[inline(always)]
+pub(crate) fn place_of(number: usize) -> usize {
+    number & !15 | number << 2 & 12 | number >> 2 & 3
 }
 
 impl InverseFft {
+    /// Of a spectrum with so many numbers from the first on, and so many up to the last.
+    ///
     /// # Panics
     /// If `size` is not a power of two, or less than 64.
-    pub(crate) fn new(size: usize) -> InverseFft {
+    pub(crate) fn new(size: usize, above: usize, below: usize) -> InverseFft {
         assert!(size.is_power_of_two() && size >= 16 * LANES);
         let parts = |length: usize| {
-            std::array::from_fn(|part| (0..length / 4).map(|group| factors(group, length)[part]).collect())
+            (0..6).flat_map(|part| (0..length / 4).map(move |group| factors(group, length)[part])).collect()
         };
         let mut passes = Vec::new();
         let mut length = size / 16;
-        while length >= 4 {
+        while length > 8 {
             passes.push((0..length / 4).map(|group| factors(group, length)).collect());
             length /= 4;
         }
-        InverseFft { size, by_group: [parts(size), parts(size / 4)], passes }
+        let (whole, quarter) = (|numbers: usize| numbers.next_multiple_of(LANES), size / 4);
+        let inside = whole(above).max(whole(below)) <= quarter;
+        let band = Band { first: inside.then(|| whole(above)), last: whole(below) };
+        InverseFft { size, by_group: [parts(size), parts(size / 4)], passes, last: factors(1, 8), band }
     }
 
-    /// Transforms `data`, with `scratch` of the same size, up to what [`halves`] does. If `band` is set, the
-    /// second and the third quarter are taken as zero, whatever they hold.
+    /// The numbers of the spectrum that are read and must be zero.
+    pub(crate) fn gaps(&self, above: usize, below: usize) -> [Range<usize>; 2] {
+        match self.band.first {
+            Some(first) => [above..first, self.size - self.band.last..self.size - below],
+            None => [above..self.size - below, 0..0],
+        }
+    }
+
+    /// Transforms `x` up to the last pass.
     #[inline(always)]
-    pub(crate) fn transform(&self, data: &mut Complexes, scratch: &mut Complexes, band: bool) {
-        assert!(data.re.len() == self.size && scratch.re.len() == self.size);
-        assert!(data.im.len() == self.size && scratch.im.len() == self.size);
-        let [first, second] = &self.by_group;
-        if band {
-            across_groups::<true>(first, (&data.re, &data.im), scratch, 0, 1);
-        } else {
-            across_groups::<false>(first, (&data.re, &data.im), scratch, 0, 1);
-        }
-        let rows = scratch.re.chunks_exact(self.size / 4).zip(scratch.im.chunks_exact(self.size / 4));
-        for (place, row) in rows.enumerate() {
-            across_groups::<false>(second, row, data, place, 4);
-        }
-        in_order(&data.re, &mut scratch.re);
-        in_order(&data.im, &mut scratch.im);
-        std::mem::swap(data, scratch);
+    pub(crate) fn transform(&self, size: usize, x: &mut Complexes, y: &mut Complexes) {
+        assert!(
+            size == self.size && self.by_group[0].len() == 6 * (size / 4) && self.by_group[1].len() == 6 * (size / 16)
+        );
+        first_pass(&self.by_group[0], self.band, x.parts(size), y.parts_mut(size));
+        second_pass(&self.by_group[1], y.parts(size), x.parts_mut(size));
+        let ((xr, xi), (yr, yi)) = (x.parts(size), y.parts_mut(size));
+        side_by_side(xr, yr);
+        side_by_side(xi, yi);
+        std::mem::swap(x, y);
         let mut stride = 16;
         for pass in &self.passes {
-            within_groups(pass, stride, data, scratch);
-            std::mem::swap(data, scratch);
+            within_groups(pass, stride, x.parts(size), y.parts_mut(size));
+            std::mem::swap(x, y);
             stride *= 4;
         }
     }
 
-    /// Whether the size is no power of four: a last pass of radix 2 is then left.
-    pub(crate) fn leaves_halves(&self) -> bool {
-        self.size.trailing_zeros() % 2 == 1
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The factors for [`last_of_eight`].
+    pub(crate) fn last(&self) -> Factors {
+        self.last
+    }
+
+    /// The rows that the last pass takes: where the size is no power of four it is of radix 4 and of radix 2.
+    pub(crate) fn rows(size: usize) -> usize {
+        if size.trailing_zeros() % 2 == 1 { 8 } else { 4 }
     }
 }
 
-/// A number of the first half of the result and the one half the size after it, from those left by
-/// [`InverseFft::transform`].
-#[inline(always)]
-pub(crate) fn halves<const LEFT: bool>(a: f64, b: f64) -> (f64, f64) {
-    if LEFT { (a + b, a - b) } else { (a, b) }
-}
-
-/// The factors w, w^2, w^3 of a group: real and imaginary parts.
-fn factors(p: usize, length: usize) -> [f64; 6] {
+/// The factors of a group.
+fn factors(p: usize, length: usize) -> Factors {
     let mut all = [0.0; 6];
     for power in 1..=3 {
         let (sin, cos) = libm::sincos(2.0 * PI * (p * power) as f64 / length as f64);
@@ -101,63 +160,122 @@ fn factors(p: usize, length: usize) -> [f64; 6] {
     all
 }
 
-/// The butterflies at one place of all groups, from the quarters of a row to four rows of `y`: the one of this number,
-/// and each so many after it. In a `BAND` the second and the third quarter are zero.
+/// Those of a group in rows.
 #[inline(always)]
-fn across_groups<const BAND: bool>(
-    factors: &[Vec<f64>; 6],
-    (xr, xi): (&[f64], &[f64]),
-    y: &mut Complexes,
-    number: usize,
-    apart: usize,
-) {
-    let groups = xr.len() / 4;
-    let [w0, w1, w2, w3, w4, w5] = [0, 1, 2, 3, 4, 5].map(|part| &factors[part][..whole(groups)]);
-    let (mut re, mut im) = (y.re.chunks_exact_mut(groups), y.im.chunks_exact_mut(groups));
-    let (re, im) = (re.by_ref().skip(number).step_by(apart), im.by_ref().skip(number).step_by(apart));
-    let mut rows = re.zip(im);
-    let [r0, r1, r2, r3] = [0; 4].map(|_| rows.next().expect("four rows"));
-    let w = |group: usize| [w0[group], w1[group], w2[group], w3[group], w4[group], w5[group]];
-    butterflies::<BAND>(whole(groups), w, quarters(xr, xi), r0.0, r0.1, r1.0, r1.1, r2.0, r2.1, r3.0, r3.1);
+fn factors_of(rows: &[f64], group: usize) -> Factors {
+    let n = rows.len() / 6;
+    let part = |part: usize| rows[part * n + group];
+    [part(0), part(1), part(2), part(3), part(4), part(5)]
 }
 
-/// The numbers of sixteen rows, those at one place of all rows one after the other.
+/// The real and the imaginary parts of a row of numbers.
+type Row<'a> = (&'a [f64], &'a [f64]);
+type RowMut<'a> = (&'a mut [f64], &'a mut [f64]);
+
+/// A real and an imaginary part.
+pub(crate) type Pair = (f64, f64);
+
+/// The first pass, from quarters to four rows.
 #[inline(always)]
-fn in_order(x: &[f64], y: &mut [f64]) {
-    let n = x.len() / 16;
-    let y = &mut y.as_chunks_mut::<16>().0[..n];
-    for (part, rows) in x.chunks_exact(4 * n).enumerate() {
-        let [a, b, c, d] = [0, 1, 2, 3].map(|row| &rows[row * n..][..n]);
-        for place in 0..n {
-            y[place][4 * part] = a[place];
-            y[place][4 * part + 1] = b[place];
-            y[place][4 * part + 2] = c[place];
-            y[place][4 * part + 3] = d[place];
+fn first_pass(factors: &[f64], band: Band, (xr, xi): Row, (yr, yi): RowMut) {
+    let n = xr.len() / 4;
+    let number = |part: usize, group: usize| (xr[part * n + group], xi[part * n + group]);
+    let mut write = |group: usize, numbers: [Pair; 4]| {
+        for (row, (re, im)) in numbers.into_iter().enumerate() {
+            (yr[row * n + group], yi[row * n + group]) = (re, im);
         }
+    };
+    let Some(first) = band.first else {
+        for group in 0..n {
+            let [a, b, c, d] = [number(0, group), number(1, group), number(2, group), number(3, group)];
+            write(group, butterfly(&factors_of(factors, group), a, b, c, d));
+        }
+        return;
+    };
+    let (end, begin, none) = (first.min(n), n - band.last.min(n), (0.0, 0.0));
+    for group in 0..end.min(begin) {
+        let (a, w) = (number(0, group), factors_of(factors, group));
+        write(group, [a, times(&w, 0, a), times(&w, 1, a), times(&w, 2, a)]);
+    }
+    for group in begin..end {
+        let w = factors_of(factors, group);
+        write(group, butterfly(&w, number(0, group), none, none, number(3, group)));
+    }
+    for group in end..begin {
+        write(group, [none; 4]);
+    }
+    for group in end.max(begin)..n {
+        let ((re, im), w) = (number(3, group), factors_of(factors, group));
+        write(group, [(re, im), times(&w, 0, (im, -re)), times(&w, 1, (-re, -im)), times(&w, 2, (-im, re))]);
+    }
+}
+
+/// The second pass: from each of four rows to four numbers for each group, one after the other.
+#[inline(always)]
+fn second_pass(factors: &[f64], (xr, xi): Row, (yr, yi): RowMut) {
+    let n = xr.len() / 16;
+    for row in 0..4 {
+        let (xr, xi) = (&xr[row * 4 * n..][..4 * n], &xi[row * 4 * n..][..4 * n]);
+        let (yr, yi) = (&mut yr[row * 4 * n..][..4 * n], &mut yi[row * 4 * n..][..4 * n]);
+        four_by_four(factors, (xr, xi), yr, yi);
+    }
+}
+
+#[inline(always)]
+fn four_by_four(factors: &[f64], (xr, xi): Row, yr: &mut [f64], yi: &mut [f64]) {
+    let n = xr.len() / 4;
+    let (yr, yi) = (&mut yr.as_chunks_mut::<4>().0[..n], &mut yi.as_chunks_mut::<4>().0[..n]);
+    for group in 0..n {
+        let number = |part: usize| (xr[part * n + group], xi[part * n + group]);
+        let [a, b, c, d] = butterfly(&factors_of(factors, group), number(0), number(1), number(2), number(3));
+        (yr[group], yi[group]) = ([a.0, b.0, c.0, d.0], [a.1, b.1, c.1, d.1]);
+    }
+}
+
+/// From four rows of fours, the fours at the same place of each side by side.
+#[inline(always)]
+fn side_by_side(x: &[f64], y: &mut [f64]) {
+    let (x, y) = (x.as_chunks::<4>().0, y.as_chunks_mut::<4>().0.as_chunks_mut::<4>().0);
+    let n = y.len();
+    let [a, b, c, d] = parts(x, n);
+    for place in 0..n {
+        let y = &mut y[place];
+        y[0] = a[place];
+        y[1] = b[place];
+        y[2] = c[place];
+        y[3] = d[place];
     }
 }
 
 /// Groups of `stride` butterflies each, one group after the other.
 #[inline(always)]
-fn within_groups(factors: &[[f64; 6]], stride: usize, x: &Complexes, y: &mut Complexes) {
-    let rows = quarters(&x.re, &x.im).map(|(re, im)| re.chunks_exact(stride).zip(im.chunks_exact(stride)));
-    let [a, b, c, d] = rows;
-    let out = y.re.chunks_exact_mut(4 * stride).zip(y.im.chunks_exact_mut(4 * stride));
-    for (((w, (a, b)), (c, d)), (re, im)) in factors.iter().zip(a.zip(b)).zip(c.zip(d)).zip(out) {
+fn within_groups(factors: &[Factors], stride: usize, (xr, xi): Row, (yr, yi): RowMut) {
+    let ([ar, br, cr, dr], [ai, bi, ci, di]) = (parts(xr, xr.len() / 4), parts(xi, xi.len() / 4));
+    let out = yr.chunks_exact_mut(4 * stride).zip(yi.chunks_exact_mut(4 * stride));
+    for ((group, w), (re, im)) in factors.iter().enumerate().zip(out) {
+        let of = |x| row_of(x, group, stride);
+        let rows = [(of(ar), of(ai)), (of(br), of(bi)), (of(cr), of(ci)), (of(dr), of(di))];
         let ((y0r, re), (y0i, im)) = (re.split_at_mut(stride), im.split_at_mut(stride));
         let ((y1r, re), (y1i, im)) = (re.split_at_mut(stride), im.split_at_mut(stride));
         let ((y2r, y3r), (y2i, y3i)) = (re.split_at_mut(stride), im.split_at_mut(stride));
-        butterflies::<false>(whole(stride), |_| *w, [a, b, c, d], y0r, y0i, y1r, y1i, y2r, y2i, y3r, y3i);
+        butterflies(whole(stride), w, rows, y0r, y0i, y1r, y1i, y2r, y2i, y3r, y3i);
     }
 }
 
-/// The real and the imaginary parts of a row of numbers.
-type Row<'a> = (&'a [f64], &'a [f64]);
-
+/// Parts of this length.
 #[inline(always)]
-fn quarters<'a>(re: &'a [f64], im: &'a [f64]) -> [Row<'a>; 4] {
-    let n = re.len() / 4;
-    [0, 1, 2, 3].map(|part| (&re[part * n..][..n], &im[part * n..][..n]))
+pub(crate) fn parts<T, const PARTS: usize>(numbers: &[T], length: usize) -> [&[T]; PARTS] {
+    let mut parts: [&[T]; PARTS] = [&[]; PARTS];
+    for part in 0..PARTS {
+        parts[part] = &numbers[part * length..][..length];
+    }
+    parts
+}
+
+/// The row of a group.
+#[inline(always)]
+fn row_of(part: &[f64], group: usize, stride: usize) -> &[f64] {
+    &part[group * stride..][..stride]
 }
 
 /// A length as a multiple of [`LANES`], which it is: said to the compiler.
@@ -170,9 +288,9 @@ fn whole(length: usize) -> usize {
 /// that they do not overlap and computes [`LANES`] butterflies at once.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "see above")]
-fn butterflies<const BAND: bool>(
+fn butterflies(
     n: usize,
-    w: impl Fn(usize) -> [f64; 6],
+    w: &Factors,
     [a, b, c, d]: [Row; 4],
     y0r: &mut [f64],
     y0i: &mut [f64],
@@ -183,12 +301,12 @@ fn butterflies<const BAND: bool>(
     y3r: &mut [f64],
     y3i: &mut [f64],
 ) {
-    let [(ar, ai), (br, bi), (cr, ci), (dr, di)] = [a, b, c, d].map(|(re, im)| (&re[..n], &im[..n]));
+    let (ar, ai, br, bi) = (&a.0[..n], &a.1[..n], &b.0[..n], &b.1[..n]);
+    let (cr, ci, dr, di) = (&c.0[..n], &c.1[..n], &d.0[..n], &d.1[..n]);
     let (y0r, y0i, y1r, y1i) = (&mut y0r[..n], &mut y0i[..n], &mut y1r[..n], &mut y1i[..n]);
     let (y2r, y2i, y3r, y3i) = (&mut y2r[..n], &mut y2i[..n], &mut y3r[..n], &mut y3i[..n]);
     for q in 0..n {
-        let (b, c) = if BAND { ((0.0, 0.0), (0.0, 0.0)) } else { ((br[q], bi[q]), (cr[q], ci[q])) };
-        let rows = butterfly(&w(q), (ar[q], ai[q]), b, c, (dr[q], di[q]));
+        let rows = butterfly(w, (ar[q], ai[q]), (br[q], bi[q]), (cr[q], ci[q]), (dr[q], di[q]));
         (y0r[q], y0i[q]) = rows[0];
         (y1r[q], y1i[q]) = rows[1];
         (y2r[q], y2i[q]) = rows[2];
@@ -196,44 +314,76 @@ fn butterflies<const BAND: bool>(
     }
 }
 
-/// A real and an imaginary part.
-type Pair = (f64, f64);
-
 #[inline(always)]
-fn butterfly(w: &[f64; 6], a: Pair, b: Pair, c: Pair, d: Pair) -> [Pair; 4] {
+fn butterfly(w: &Factors, a: Pair, b: Pair, c: Pair, d: Pair) -> [Pair; 4] {
+    let [a, b, c, d] = first_butterfly(a, b, c, d);
+    [a, times(w, 0, b), times(w, 1, c), times(w, 2, d)]
+}
+
+/// That of the first group of a pass, whose factors are 1.
+#[inline(always)]
+fn first_butterfly(a: Pair, b: Pair, c: Pair, d: Pair) -> [Pair; 4] {
     let (sum_r, sum_i) = (a.0 + c.0, a.1 + c.1);
     let (gap_r, gap_i) = (a.0 - c.0, a.1 - c.1);
     let (cross_r, cross_i) = (b.0 + d.0, b.1 + d.1);
     // i (b - d)
     let (turned_r, turned_i) = (d.1 - b.1, b.0 - d.0);
-    let times = |wr: f64, wi: f64, r: f64, i: f64| (wr * r - wi * i, wr * i + wi * r);
     [
         (sum_r + cross_r, sum_i + cross_i),
-        times(w[0], w[1], gap_r + turned_r, gap_i + turned_i),
-        times(w[2], w[3], sum_r - cross_r, sum_i - cross_i),
-        times(w[4], w[5], gap_r - turned_r, gap_i - turned_i),
+        (gap_r + turned_r, gap_i + turned_i),
+        (sum_r - cross_r, sum_i - cross_i),
+        (gap_r - turned_r, gap_i - turned_i),
     ]
+}
+
+#[inline(always)]
+fn times(w: &Factors, factor: usize, (r, i): Pair) -> Pair {
+    let (wr, wi) = (w[2 * factor], w[2 * factor + 1]);
+    (wr * r - wi * i, wr * i + wi * r)
+}
+
+/// The last pass at one place of eight rows of [`InverseFft::rows`]: numbers of the first half of the result, a quarter
+/// of it apart, each with the one half the size after it.
+#[inline(always)]
+pub(crate) fn last_of_eight(last: &Factors, [a, b, c, d, e, f, g, h]: [Pair; 8]) -> [(Pair, Pair); 4] {
+    let (even, odd) = (first_butterfly(a, c, e, g), butterfly(last, b, d, f, h));
+    let pair = |(ar, ai): Pair, (br, bi): Pair| ((ar + br, ai + bi), (ar - br, ai - bi));
+    [pair(even[0], odd[0]), pair(even[1], odd[1]), pair(even[2], odd[2]), pair(even[3], odd[3])]
+}
+
+/// The same of four rows, whose factors are 1: numbers half of the first half apart.
+#[inline(always)]
+pub(crate) fn last_of_four(_: &Factors, [a, b, c, d]: [Pair; 4]) -> [(Pair, Pair); 2] {
+    let [a, b, c, d] = first_butterfly(a, b, c, d);
+    [(a, c), (b, d)]
 }
 
 /// Numbers that are computed at once in registers of 256 bits.
 const LANES: usize = 4;
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::normal::Normals;
     use crate::testing::streams;
 
-    fn transformed(mut data: Complexes, band: bool) -> Complexes {
-        let fft = InverseFft::new(data.re.len());
-        let nothing = Complexes { re: vec![f64::NAN; fft.size], im: vec![f64::NAN; fft.size] };
-        fft.transform(&mut data, &mut nothing.clone(), band);
-        let halves = if fft.leaves_halves() { halves::<true> } else { halves::<false> };
-        let mut result = nothing;
-        let half = fft.size / 2;
-        for n in 0..half {
-            (result.re[n], result.re[n + half]) = halves(data.re[n], data.re[n + half]);
-            (result.im[n], result.im[n + half]) = halves(data.im[n], data.im[n + half]);
+    fn transformed(mut data: Complexes, size: usize, (above, below): (usize, usize)) -> Complexes {
+        let fft = InverseFft::new(size, above, below);
+        fft.transform(size, &mut data, &mut Complexes(vec![f64::NAN; 2 * size]));
+        let mut result = Complexes::zeros(size);
+        let ((xr, xi), (re, im)) = (data.parts(size), result.parts_mut(size));
+        let rows = InverseFft::rows(size);
+        let n = size / rows;
+        for q in 0..n {
+            let row = |row: usize| (xr[row * n + q], xi[row * n + q]);
+            let pairs = match rows {
+                8 => last_of_eight(&fft.last, std::array::from_fn(row)).to_vec(),
+                _ => last_of_four(&fft.last, std::array::from_fn(row)).to_vec(),
+            };
+            for (part, (first, second)) in pairs.into_iter().enumerate() {
+                let number = place_of(part * n + q);
+                (re[number], im[number]) = first;
+                (re[number + size / 2], im[number + size / 2]) = second;
+            }
         }
         result
     }
@@ -241,17 +391,18 @@ mod tests {
     #[test]
     fn a_band_s_transform_has_the_same_bits() {
         let mut normals = Normals::new(streams(2)("multipath"));
-        for size in [64, 128, 2048, 4096] {
-            let mut data = Complexes::zeros(size);
-            for k in (0..size / 4).chain(3 * size / 4..size) {
-                (data.re[k], data.im[k]) = (normals.draw(), normals.draw());
+        for (size, above, below) in [(64, 16, 16), (128, 5, 31), (2048, 252, 251), (2048, 502, 501), (4096, 1024, 1)] {
+            let fft = InverseFft::new(size, above, below);
+            let (mut data, mut unread) = (Complexes::zeros(size), Complexes(vec![f64::NAN; 2 * size]));
+            for k in (0..above).chain(size - below..size).flat_map(|k| [k, size + k]) {
+                (data.0[k], unread.0[k]) = ([normals.draw(); 2]).into();
             }
-            let whole = transformed(data.clone(), false);
-            data.re[size / 4..3 * size / 4].fill(f64::NAN);
-            data.im[size / 4..3 * size / 4].fill(f64::NAN);
-            let band = transformed(data, true);
-            let bits = |x: &[f64]| x.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
-            assert!(bits(&whole.re) == bits(&band.re) && bits(&whole.im) == bits(&band.im), "size {size}");
+            for k in fft.gaps(above, below).into_iter().flatten().flat_map(|k| [k, size + k]) {
+                unread.0[k] = 0.0;
+            }
+            let whole = transformed(data, size, (size, 0));
+            let band = transformed(unread, size, (above, below));
+            assert!(whole.bits() == band.bits(), "size {size}");
         }
     }
 
@@ -260,17 +411,17 @@ mod tests {
         let mut normals = Normals::new(streams(1)("multipath"));
         for size in [64, 128, 256, 512] {
             let mut data = Complexes::zeros(size);
-            data.re.iter_mut().chain(&mut data.im).for_each(|x| *x = normals.draw());
-            let input = data.clone();
-            let data = transformed(data, false);
+            data.0.iter_mut().for_each(|x| *x = normals.draw());
+            let result = transformed(data.clone(), size, (size / 2, size / 2));
+            let ((input_re, input_im), (result_re, result_im)) = (data.parts(size), result.parts(size));
             for n in 0..size {
                 let (mut re, mut im) = (0.0, 0.0);
                 for k in 0..size {
                     let (sin, cos) = libm::sincos(2.0 * PI * ((k * n) % size) as f64 / size as f64);
-                    re += input.re[k] * cos - input.im[k] * sin;
-                    im += input.re[k] * sin + input.im[k] * cos;
+                    re += input_re[k] * cos - input_im[k] * sin;
+                    im += input_re[k] * sin + input_im[k] * cos;
                 }
-                assert!((re - data.re[n]).abs() + (im - data.im[n]).abs() < 1e-11, "size {size}, {n}");
+                assert!((re - result_re[n]).abs() + (im - result_im[n]).abs() < 1e-11, "size {size}, {n}");
             }
         }
     }

@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use units::{Db, Duration, Time};
 
-use super::series::{DIRECT_DOPPLER, Motion, Rays};
+use super::series::{DIRECT_DOPPLER, Motion, Rays, gain_db};
 use super::shadowing::Shadowing;
 use super::shared::Direction;
 use super::states::Track;
@@ -66,7 +66,7 @@ pub(crate) fn draw(
                 multipath[0] += weight * part[0];
                 multipath[1] += weight * part[1];
             }
-            let gain = rays.gain_db(loo, shadowing.step(), multipath, directions[i]);
+            let gain = gain_db(rays.amplitudes(loo, shadowing.step()), multipath, directions[i]);
             let snr = (level.at(start + spacing * i as u64) + gain).max(ERASED.get());
             samples.push(qpsk::mutual_information(Db::new(snr)) as f32);
         }

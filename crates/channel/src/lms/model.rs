@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use rand::Rng;
-use units::{Angle, Db, Duration, FieldError, Files, Frequency, OrOrbit, Speed, Time};
+use units::{Angle, Db, Duration, FieldError, Files, Frequency, OrOrbit, SPEED_OF_LIGHT, Speed, Time};
 
 use super::course::{Course, Published};
 use super::law;
@@ -14,7 +14,7 @@ use super::shadowing::Shadowing;
 use super::states::Track;
 use crate::held::Held;
 use crate::level::{Cursor, Level, LineOfSight, Sight, Snr};
-use crate::link_budget::{LinkBudget, SPEED_OF_LIGHT_MPS};
+use crate::link_budget::LinkBudget;
 use crate::normal::Normals;
 use crate::{Channel, ChannelModel, ERASED, Geometry, Kind, MakeRng, Observation, TransmissionLaw};
 
@@ -147,7 +147,7 @@ impl<S: Site> FadingModel<S> {
             step: self.motion.step,
             level,
             site: self.site(),
-            held: None,
+            held: (Time::MAX, 0.0),
         })
     }
 }
@@ -225,23 +225,24 @@ struct FadingChannel<S: Site, L> {
     step: Duration,
     level: L,
     site: &'static S,
-    /// The gain that was read last: the number of its sample, and decibels.
-    held: Option<(u64, f64)>,
+    /// The gain that was read last, in decibels, and when its sample begins.
+    held: (Time, f64),
 }
 
 impl<S: Site, L> FadingChannel<S, L> {
     /// The power gain relative to a line of sight, in decibels.
-    #[inline]
+    #[inline(always)]
     fn gain_db(&mut self, now: Time) -> f64 {
+        let (begin, gain_db) = self.held;
+        if now >= begin && now.since(begin) < self.step { gain_db } else { self.another_gain_db(now) }
+    }
+
+    #[inline(never)]
+    fn another_gain_db(&mut self, now: Time) -> f64 {
         let index = now.as_nanos() / self.step.as_nanos();
-        match self.held {
-            Some((held, gain_db)) if held == index => gain_db,
-            _ => {
-                let gain_db = self.series.sample(index).gain_db;
-                self.held = Some((index, gain_db));
-                gain_db
-            }
-        }
+        let gain_db = self.series.sample(index).gain_db;
+        self.held = (Time::from_nanos(index * self.step.as_nanos()), gain_db);
+        gain_db
     }
 }
 
@@ -283,7 +284,7 @@ impl Motion {
         if speed.as_mps() <= 0.0 {
             return Err(FieldError::new("speed", format!("{speed} is out of range: must be more than 0 km/h")));
         }
-        let doppler_hz = speed.as_mps() * carrier.as_hz() / SPEED_OF_LIGHT_MPS;
+        let doppler_hz = speed.as_mps() * carrier.as_hz() / SPEED_OF_LIGHT;
         if doppler_hz > MOST_DOPPLER_HZ {
             let [doppler, most] = [doppler_hz, MOST_DOPPLER_HZ].map(Frequency::from_hz);
             let message = format!("{speed} at {carrier} is a Doppler shift of {doppler}: at most {most} are sampled");

@@ -1,12 +1,13 @@
 //! Fast variations: multipath around the moving user.
 
+use std::array::from_fn;
 use std::f64::consts::PI;
 use std::sync::Arc;
 
 use multiversion::multiversion;
 use rand::Rng;
 
-use super::fft::{Complexes, InverseFft, halves};
+use super::fft::{Complexes, Factors, InverseFft, Pair, last_of_eight, last_of_four, parts, place_of};
 use super::shared;
 use crate::normal::Normals;
 
@@ -34,8 +35,7 @@ pub(crate) struct BandTables {
     /// Standard deviations of the parts of each amplitude: of the negative frequencies, and of the others, in order.
     below: Vec<f64>,
     above: Vec<f64>,
-    /// All frequencies are in the first or the last quarter of the transform.
-    band: bool,
+    /// By the places of the samples.
     weights: Vec<f64>,
 }
 
@@ -43,10 +43,10 @@ impl BandTables {
     /// `cycles` is the maximum Doppler shift in cycles per sample, below 1/2.
     pub(crate) fn new(cycles: f64) -> BandTables {
         let block = block_size(cycles);
-        let weights = (0..block).map(|n| libm::sin(PI * (n as f64 + 0.5) / block as f64)).collect();
+        let weight = |n: usize| libm::sin(PI * (n as f64 + 0.5) / block as f64);
+        let weights = (0..block).map(|place| weight(place_of(place))).collect();
         let (below, above) = clarke(cycles, block);
-        let band = below.len().max(above.len()) <= block / 4;
-        BandTables { fft: InverseFft::new(block), block, below, above, band, weights }
+        BandTables { fft: InverseFft::new(block, above.len(), below.len()), block, below, above, weights }
     }
 
     /// What a user holds: half a block of complex numbers, and half of the one before.
@@ -63,7 +63,7 @@ impl Multipath {
     pub(crate) fn new(tables: Arc<BandTables>, rng: Box<dyn Rng + Send>) -> Multipath {
         let hop = tables.block / 2;
         let mut multipath = Multipath { normals: Normals::new(rng), tables, tail: Complexes::zeros(hop) };
-        multipath.next_block(&mut vec![[0.0; 2]; hop]);
+        multipath.next_block(&mut Complexes::zeros(hop));
         multipath
     }
 
@@ -72,13 +72,12 @@ impl Multipath {
         self.tables.block / 2
     }
 
-    /// Fills `out` with the next [`Multipath::hop`] samples, in phase and in quadrature.
-    pub(crate) fn next_block(&mut self, out: &mut [[f64; 2]]) {
+    /// Fills `out` with the next [`Multipath::hop`] samples, each at [`place_of`] its number.
+    pub(crate) fn next_block(&mut self, out: &mut Complexes) {
         let Multipath { normals, tables, tail } = self;
         shared::with_spectra(|space| {
-            for part in [&mut space.0.re, &mut space.0.im, &mut space.1.re, &mut space.1.im] {
-                part.resize(tables.block, 0.0);
-            }
+            space.0.resize(tables.block);
+            space.1.resize(tables.block);
             draw_spectrum(tables, normals, &mut space.0);
             synthesize(tables, space, tail, out);
         });
@@ -92,14 +91,13 @@ impl Multipath {
 
 fn draw_spectrum(tables: &BandTables, normals: &mut Normals, data: &mut Complexes) {
     let (below, above) = (tables.block - tables.below.len(), tables.above.len());
-    // The quarters in the middle of a band are not read.
-    let gap = if tables.band { [above..tables.block / 4, 3 * tables.block / 4..below] } else { [above..below, 0..0] };
-    for gap in gap {
-        data.re[gap.clone()].fill(0.0);
-        data.im[gap].fill(0.0);
+    let (re, im) = data.parts_mut(tables.block);
+    for gap in tables.fft.gaps(above, tables.below.len()) {
+        re[gap.clone()].fill(0.0);
+        im[gap].fill(0.0);
     }
-    amplitudes(&tables.below, normals, &mut data.re[below..], &mut data.im[below..]);
-    amplitudes(&tables.above, normals, &mut data.re[..above], &mut data.im[..above]);
+    amplitudes(&tables.below, normals, &mut re[below..], &mut im[below..]);
+    amplitudes(&tables.above, normals, &mut re[..above], &mut im[..above]);
 }
 
 fn amplitudes(deviations: &[f64], normals: &mut Normals, re: &mut [f64], im: &mut [f64]) {
@@ -128,51 +126,90 @@ fn scale(deviations: &[f64], draws: &[[f64; 2]], re: &mut [f64], im: &mut [f64])
     }
 }
 
-/// From a spectrum to the samples: transform, weights, overlap with the half before. On processors with wider registers
-/// these are used, with the same rounding.
-#[multiversion(targets("x86_64+avx2"))]
-fn synthesize(tables: &BandTables, space: &mut (Complexes, Complexes), tail: &mut Complexes, out: &mut [[f64; 2]]) {
-    synthesize_here(tables, space, tail, out);
+/// From a spectrum to the samples: transform, weights, overlap with the half before.
+fn synthesize(tables: &BandTables, space: &mut (Complexes, Complexes), tail: &mut Complexes, out: &mut Complexes) {
+    let (size, (data, scratch)) = (tables.block, space);
+    transform(&tables.fft, data, scratch);
+    let ((re, im), (rise, fall)) = (data.parts(size), tables.weights[..size].split_at(size / 2));
+    let ((tail_re, tail_im), (out_re, out_im)) = (tail.parts_mut(size / 2), out.parts_mut(size / 2));
+    add_halves(tables.fft.last(), re, im, rise, fall, tail_re, tail_im, out_re, out_im);
 }
 
-/// In registers as wide as the caller is compiled for.
-#[inline(always)]
-fn synthesize_here(
-    tables: &BandTables,
-    (data, scratch): &mut (Complexes, Complexes),
-    tail: &mut Complexes,
-    out: &mut [[f64; 2]],
-) {
-    tables.fft.transform(data, scratch, tables.band);
-    let (re, im) = (data.re.split_at(tables.block / 2), data.im.split_at(tables.block / 2));
-    let weights = tables.weights.split_at(tables.block / 2);
-    if tables.fft.leaves_halves() {
-        overlap::<true>(re, im, weights, &mut tail.re, &mut tail.im, out);
-    } else {
-        overlap::<false>(re, im, weights, &mut tail.re, &mut tail.im, out);
+/// On processors with wider registers these are used, with the same rounding. Usual sizes are constants.
+#[multiversion(targets("x86_64+avx2"))]
+fn transform(fft: &InverseFft, data: &mut Complexes, scratch: &mut Complexes) {
+    match fft.size() {
+        2048 => fft.transform(2048, data, scratch),
+        4096 => fft.transform(4096, data, scratch),
+        size => fft.transform(size, data, scratch),
     }
 }
 
-/// The arguments are separate so that the compiler sees that they do not overlap.
-#[inline(always)]
-fn overlap<const LEFT: bool>(
-    re: (&[f64], &[f64]),
-    im: (&[f64], &[f64]),
-    (rise, fall): (&[f64], &[f64]),
+/// The last pass, and overlap. On processors with wider registers these are used, with the same rounding. Usual sizes
+/// are constants.
+#[multiversion(targets("x86_64+avx2"))]
+#[expect(clippy::too_many_arguments, reason = "as overlap")]
+fn add_halves(
+    last: Factors,
+    re: &[f64],
+    im: &[f64],
+    rise: &[f64],
+    fall: &[f64],
     tail_re: &mut [f64],
     tail_im: &mut [f64],
-    out: &mut [[f64; 2]],
+    out_re: &mut [f64],
+    out_im: &mut [f64],
 ) {
-    let hop = out.len();
-    let (re, im) = ((&re.0[..hop], &re.1[..hop]), (&im.0[..hop], &im.1[..hop]));
-    let (rise, fall) = (&rise[..hop], &fall[..hop]);
-    let (tail_re, tail_im) = (&mut tail_re[..hop], &mut tail_im[..hop]);
-    for n in 0..hop {
-        let (first_re, second_re) = halves::<LEFT>(re.0[n], re.1[n]);
-        let (first_im, second_im) = halves::<LEFT>(im.0[n], im.1[n]);
-        out[n] = [tail_re[n] + rise[n] * first_re, tail_im[n] + rise[n] * first_im];
-        (tail_re[n], tail_im[n]) = (fall[n] * second_re, fall[n] * second_im);
+    match re.len() {
+        2048 => overlap(last_of_eight, 256, last, re, im, rise, fall, tail_re, tail_im, out_re, out_im),
+        4096 => overlap(last_of_four, 1024, last, re, im, rise, fall, tail_re, tail_im, out_re, out_im),
+        size if InverseFft::rows(size) == 8 => {
+            overlap(last_of_eight, size / 8, last, re, im, rise, fall, tail_re, tail_im, out_re, out_im);
+        }
+        size => overlap(last_of_four, size / 4, last, re, im, rise, fall, tail_re, tail_im, out_re, out_im),
     }
+}
+
+/// The last pass, of which the first half is added to the second half of the block before. The arguments are separate
+/// so that the compiler sees that they do not overlap.
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "see above")]
+fn overlap<const ROWS: usize, const PARTS: usize>(
+    last: impl Fn(&Factors, [Pair; ROWS]) -> [(Pair, Pair); PARTS],
+    n: usize,
+    factors: Factors,
+    re: &[f64],
+    im: &[f64],
+    rise: &[f64],
+    fall: &[f64],
+    tail_re: &mut [f64],
+    tail_im: &mut [f64],
+    out_re: &mut [f64],
+    out_im: &mut [f64],
+) {
+    let (re, im) = (parts::<_, ROWS>(re, n), parts::<_, ROWS>(im, n));
+    let (rise, fall) = (parts::<_, PARTS>(rise, n), parts::<_, PARTS>(fall, n));
+    let (tail_re, tail_im) = (parts_mut::<PARTS>(tail_re, n), parts_mut::<PARTS>(tail_im, n));
+    let (out_re, out_im) = (parts_mut::<PARTS>(out_re, n), parts_mut::<PARTS>(out_im, n));
+    for q in 0..n {
+        let mut rows = [(0.0, 0.0); ROWS];
+        for row in 0..ROWS {
+            rows[row] = (re[row][q], im[row][q]);
+        }
+        let made = last(&factors, rows);
+        for part in 0..PARTS {
+            let (first, second) = made[part];
+            out_re[part][q] = tail_re[part][q] + rise[part][q] * first.0;
+            out_im[part][q] = tail_im[part][q] + rise[part][q] * first.1;
+            (tail_re[part][q], tail_im[part][q]) = (fall[part][q] * second.0, fall[part][q] * second.1);
+        }
+    }
+}
+
+#[inline(always)]
+fn parts_mut<const PARTS: usize>(numbers: &mut [f64], n: usize) -> [&mut [f64]; PARTS] {
+    let mut parts = numbers.chunks_exact_mut(n);
+    from_fn(|_| &mut parts.next().expect("as many parts")[..n])
 }
 
 /// A power of two: 200 Doppler periods or more, but between 2048 and 2^18 samples.
@@ -199,16 +236,22 @@ mod tests {
     use super::*;
     use crate::testing::streams;
 
-    fn samples(cycles: f64, count: usize) -> Complexes {
+    struct Samples {
+        re: Vec<f64>,
+        im: Vec<f64>,
+    }
+
+    fn samples(cycles: f64, count: usize) -> Samples {
         let mut multipath = Multipath::new(Arc::new(BandTables::new(cycles)), streams(3)("multipath"));
-        let mut all = Complexes { re: Vec::new(), im: Vec::new() };
-        let mut out = vec![[0.0; 2]; multipath.hop()];
-        while all.re.len() < count {
+        let (mut all_re, mut all_im, hop) = (Vec::new(), Vec::new(), multipath.hop());
+        let mut out = Complexes::zeros(hop);
+        while all_re.len() < count {
             multipath.next_block(&mut out);
-            all.re.extend(out.iter().map(|z| z[0]));
-            all.im.extend(out.iter().map(|z| z[1]));
+            let (re, im) = out.parts(hop);
+            all_re.extend((0..hop).map(|n| re[place_of(n)]));
+            all_im.extend((0..hop).map(|n| im[place_of(n)]));
         }
-        all
+        Samples { re: all_re, im: all_im }
     }
 
     #[test]
@@ -275,23 +318,35 @@ mod tests {
 
     #[test]
     fn wide_registers_make_the_same_bits() {
-        for cycles in [0.1223, 0.061, 0.25] {
+        for cycles in [0.1223, 0.061, 0.03, 0.25] {
             let tables = BandTables::new(cycles);
             let mut normals = Normals::new(streams(5)("multipath"));
             let mut some = |size: usize| {
                 let mut z = Complexes::zeros(size);
-                normals.fill(&mut z.re);
-                normals.fill(&mut z.im);
+                let (re, im) = z.parts_mut(size);
+                normals.fill(re);
+                normals.fill(im);
                 z
             };
-            let (mut space, mut tail) = ((some(tables.block), some(tables.block)), some(tables.block / 2));
-            let (mut space_here, mut tail_here) = (space.clone(), tail.clone());
-            let (mut out, mut out_here) = (vec![[0.0; 2]; tables.block / 2], vec![[1.0; 2]; tables.block / 2]);
-            synthesize(&tables, &mut space, &mut tail, &mut out);
-            synthesize_here(&tables, &mut space_here, &mut tail_here, &mut out_here);
-            let bits = |x: &[f64]| x.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
-            assert!(bits(out.as_flattened()) == bits(out_here.as_flattened()), "{cycles}");
-            assert!(bits(&tail.re) == bits(&tail_here.re) && bits(&tail.im) == bits(&tail_here.im), "{cycles}");
+            let (size, hop) = (tables.block, tables.block / 2);
+            let (data, mut tail) = (some(size), some(hop));
+            let (mut data_here, mut tail_here) = (data.clone(), tail.clone());
+            let (mut out, mut out_here) = (some(hop), some(hop));
+            synthesize(&tables, &mut (data, some(size)), &mut tail, &mut out);
+            tables.fft.transform(size, &mut data_here, &mut some(size));
+            let ((re, im), (rise, fall)) = (data_here.parts(size), tables.weights.split_at(hop));
+            let ((tail_re, tail_im), (out_re, out_im)) = (tail_here.parts_mut(hop), out_here.parts_mut(hop));
+            match InverseFft::rows(size) {
+                8 => {
+                    let n = size / 8;
+                    overlap(last_of_eight, n, tables.fft.last(), re, im, rise, fall, tail_re, tail_im, out_re, out_im);
+                }
+                _ => {
+                    let n = size / 4;
+                    overlap(last_of_four, n, tables.fft.last(), re, im, rise, fall, tail_re, tail_im, out_re, out_im);
+                }
+            }
+            assert!(out.bits() == out_here.bits() && tail.bits() == tail_here.bits(), "{cycles}");
         }
     }
 
@@ -299,7 +354,7 @@ mod tests {
     fn skipped_blocks_change_nothing() {
         let mut read = Multipath::new(Arc::new(BandTables::new(0.1223)), streams(3)("multipath"));
         let mut skipped = Multipath::new(Arc::new(BandTables::new(0.1223)), streams(3)("multipath"));
-        let (mut a, mut b) = (vec![[0.0; 2]; read.hop()], vec![[0.0; 2]; read.hop()]);
+        let (mut a, mut b) = (Complexes::zeros(read.hop()), Complexes::zeros(read.hop()));
         for _ in 0..4 {
             read.next_block(&mut a);
         }

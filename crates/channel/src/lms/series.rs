@@ -4,6 +4,7 @@ use std::f64::consts::LN_10;
 
 use units::Duration;
 
+use super::fft::{Complexes, place_of};
 use super::multipath::Multipath;
 use super::parameters::Loo;
 use super::shadowing::Shadowing;
@@ -46,7 +47,8 @@ pub(crate) struct Series<T> {
     cycles: f64,
     /// The index of the first sample after the block.
     end: u64,
-    block: Vec<[f64; 2]>,
+    /// The samples of the block, in the order in which they are made.
+    block: Complexes,
 }
 
 /// The channel at one instant.
@@ -70,7 +72,7 @@ impl<T: Track> Series<T> {
             cycles: motion.cycles(),
             rays: Rays::default(),
             end: 0,
-            block: vec![[0.0; 2]; hop],
+            block: Complexes::zeros(hop),
         }
     }
 
@@ -80,17 +82,28 @@ impl<T: Track> Series<T> {
         if index >= self.end {
             self.advance(index);
         }
-        let multipath = self.block[self.block.len() - (self.end - index) as usize];
         let (loo, state) = self.track.at(index as f64 * self.step_m);
         let shadowing = self.shadowing.at(index);
+        let amplitudes = self.rays.amplitudes(loo, shadowing);
         let turns = index as f64 * self.cycles * DIRECT_DOPPLER;
-        let gain_db = self.rays.gain_db(loo, shadowing, multipath, shared::direction(turns));
+        let (multipath, direction) = (self.multipath(index), shared::direction(turns));
+        let gain_db = gain_db(amplitudes, multipath, direction);
         Sample { gain_db, state, shadowing, multipath }
     }
 
+    /// That of a sample of the block.
+    #[inline(always)]
+    fn multipath(&self, index: u64) -> [f64; 2] {
+        // Blocks are a power of two long.
+        let (re, im) = self.block.parts(self.block.len());
+        let place = place_of(index as usize & (re.len() - 1));
+        [re[place], im[place]]
+    }
+
     /// Computes blocks up to the one that holds `index`.
+    #[inline(never)]
     fn advance(&mut self, index: u64) {
-        let hop = self.block.len() as u64;
+        let hop = self.multipath.hop() as u64;
         let blocks = (index - self.end) / hop + 1;
         for remaining in (0..blocks).rev() {
             // A block overlaps the next one, so the last two are computed in full.
@@ -116,22 +129,27 @@ impl Default for Rays {
 }
 
 impl Rays {
-    /// The power gain `|A exp(i phi) + z|^2` in decibels (Loo 1985): `A` is the direct ray with its shadowing, which
-    /// has turned into `direction`, and `z` the multipath.
+    /// The amplitudes of the direct ray with its shadowing, and of the multipath.
     #[inline(always)]
-    pub(crate) fn gain_db(&mut self, loo: Loo, shadowing: f64, multipath: [f64; 2], direction: Direction) -> f64 {
+    pub(crate) fn amplitudes(&mut self, loo: Loo, shadowing: f64) -> (f64, f64) {
         if loo.multipath_db != self.diffuse.0 {
             self.diffuse = (loo.multipath_db, amplitude(loo.multipath_db));
         }
-        let direct = amplitude(loo.mean_db + loo.deviation_db * shadowing);
-        let diffuse = self.diffuse.1;
-        let Direction { sin, cos } = direction;
-        let (re, im) = (direct * cos + diffuse * multipath[0], direct * sin + diffuse * multipath[1]);
-        (10.0 / LN_10 * libm::log(re * re + im * im)).max(-300.0)
+        (amplitude(loo.mean_db + loo.deviation_db * shadowing), self.diffuse.1)
     }
 }
 
+/// The power gain `|A exp(i phi) + b z|^2` in decibels (Loo 1985): `A` is the amplitude of the direct ray, which has
+/// turned into `direction`, `b` that of the multipath, and `z` the multipath.
+#[inline(always)]
+pub(crate) fn gain_db((direct, diffuse): (f64, f64), multipath: [f64; 2], direction: Direction) -> f64 {
+    let Direction { sin, cos } = direction;
+    let (re, im) = (direct * cos + diffuse * multipath[0], direct * sin + diffuse * multipath[1]);
+    (10.0 / LN_10 * libm::log(re * re + im * im)).max(-300.0)
+}
+
 /// 10^(dB / 20)
+#[inline]
 fn amplitude(db: f64) -> f64 {
     libm::exp(db * (LN_10 / 20.0))
 }
@@ -228,13 +246,15 @@ mod tests {
         let loo = Loo { mean_db: -6.0, deviation_db: 2.0, multipath_db: -10.0 };
         // In phase: 10^(-4/20) + 10^(-10/20); opposed: their difference; at right angles: their powers.
         let power = |db: f64| libm::pow(10.0, db / 10.0);
-        let gain =
-            |multipath, turns| power(Rays::default().gain_db(loo, 1.0, multipath, Direction::after(turns))).sqrt();
+        let gain = |multipath, turns| {
+            power(gain_db(Rays::default().amplitudes(loo, 1.0), multipath, Direction::after(turns))).sqrt()
+        };
         let (direct, diffuse) = (power(-4.0).sqrt(), power(-10.0).sqrt());
         assert!((gain([1.0, 0.0], 3.0) - (direct + diffuse)).abs() < 1e-12);
         assert!((gain([1.0, 0.0], 0.5) - (direct - diffuse)).abs() < 1e-12);
         assert!((gain([0.0, 1.0], 7.0) - (direct * direct + diffuse * diffuse).sqrt()).abs() < 1e-12);
         let nothing = Loo { mean_db: -3000.0, deviation_db: 0.0, multipath_db: -3000.0 };
-        assert_eq!(Rays::default().gain_db(nothing, 0.0, [0.0, 0.0], Direction::after(0.0)), -300.0);
+        let amplitudes = Rays::default().amplitudes(nothing, 0.0);
+        assert_eq!(gain_db(amplitudes, [0.0, 0.0], Direction::after(0.0)), -300.0);
     }
 }

@@ -1,6 +1,6 @@
 //! What the users of a thread share: working memory, which is free between two calls.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::f64::consts::PI;
 
 use super::fft::Complexes;
@@ -21,31 +21,38 @@ impl Direction {
 }
 
 struct Shared {
-    spectra: (Complexes, Complexes),
+    spectra: RefCell<(Complexes, Complexes)>,
     /// Turns, and the direction after them.
-    last: (f64, Direction),
+    last: Cell<(f64, Direction)>,
 }
 
 thread_local! {
-    static SHARED: RefCell<Shared> = RefCell::new(Shared {
-        spectra: (Complexes::zeros(0), Complexes::zeros(0)),
-        last: (0.0, Direction::after(0.0)),
-    });
+    static SHARED: Shared = const {
+        Shared {
+            spectra: RefCell::new((Complexes::NONE, Complexes::NONE)),
+            last: Cell::new((0.0, Direction { sin: 0.0, cos: 1.0 })),
+        }
+    };
 }
 
 /// Lends two spectra of any size and content.
 pub(super) fn with_spectra<T>(work: impl FnOnce(&mut (Complexes, Complexes)) -> T) -> T {
-    SHARED.with_borrow_mut(|shared| work(&mut shared.spectra))
+    SHARED.with(|shared| work(&mut shared.spectra.borrow_mut()))
 }
 
 /// As [`Direction::after`]: users mostly move alike and are asked one after the other at an instant, so it was often
 /// computed just before.
-#[inline]
+#[inline(always)]
 pub(super) fn direction(turns: f64) -> Direction {
-    SHARED.with_borrow_mut(|Shared { last, .. }| {
-        if last.0 != turns {
-            *last = (turns, Direction::after(turns));
-        }
-        last.1
+    SHARED.with(|shared| {
+        let (known, direction) = shared.last.get();
+        if known == turns { direction } else { another(turns, &shared.last) }
     })
+}
+
+#[inline(never)]
+fn another(turns: f64, last: &Cell<(f64, Direction)>) -> Direction {
+    let direction = Direction::after(turns);
+    last.set((turns, direction));
+    direction
 }

@@ -16,6 +16,7 @@ use channel::TransmissionLaw;
 use rand::Rng;
 use units::{Bytes, Db, Duration, FieldError, Time};
 
+use crate::buffer::Backlog;
 use crate::packet::PacketRef;
 pub use feedback::Answer;
 use feedback::FeedbackConfig;
@@ -129,10 +130,10 @@ pub trait Harq: Send {
     /// Receiver: a burst arrives with the signal-to-noise ratio `snr`.
     fn receive(&mut self, now: Time, burst: &Burst, snr: Db) -> Reception;
 
-    /// Receiver: the burst of a packet arrives without noise, in place of [`Harq::receive`]. Only of a scheme that
-    /// [`Harq::sends_uncoded`].
-    fn receive_clear(&mut self, packet: &PacketRef) {
-        unreachable!("{packet:?} is sent coded");
+    /// So many packets were started, and those of `arrived` received without noise, beside [`Harq::start`] and
+    /// [`Harq::receive`]. Only of a scheme that [`Harq::sends_uncoded`].
+    fn count_clear(&mut self, started: u64, arrived: Backlog) {
+        unreachable!("{started} packets are sent coded, {arrived:?} arrived");
     }
 
     /// Whether the receiver sends feedback for each burst; constant.
@@ -266,6 +267,17 @@ impl HarqCounters {
     pub(crate) fn on_reset(&mut self, abandoned: usize) {
         self.abandoned += abandoned as u64;
         self.processes = 0;
+    }
+
+    /// Packets were sent without coding, of which `arrived` were decoded.
+    pub(crate) fn on_clear(&mut self, started: u64, arrived: Backlog) {
+        let (packets, bits) = (arrived.packets as u64, arrived.bytes * 8);
+        self.started += started;
+        self.bursts += packets;
+        self.decoded_after[0] += packets;
+        self.coded_bits += bits;
+        self.finished_bits += bits;
+        self.useful_bits += bits;
     }
 
     /// A packet takes a process.

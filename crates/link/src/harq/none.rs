@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use units::{Db, FieldError, Time};
 
 use super::{Burst, Coded, Feedback, Harq, HarqCounters, Kind, Reception, Verdict};
+use crate::buffer::Backlog;
 use crate::chance::unit_interval;
 use crate::packet::PacketRef;
 
@@ -79,10 +80,8 @@ impl Harq for Uncoded {
         Reception { verdict, answer: None }
     }
 
-    fn receive_clear(&mut self, packet: &PacketRef) {
-        let Coded { bits, .. } = Uncoded::coded(packet);
-        self.counters.on_burst(bits);
-        self.counters.on_decoded(1, packet, u64::from(bits));
+    fn count_clear(&mut self, started: u64, arrived: Backlog) {
+        self.counters.on_clear(started, arrived);
     }
 
     fn answers(&self) -> bool {

@@ -6,14 +6,17 @@
 //! when bursts begin and arrive, so what is read of the last hop is the same. A handover ends it: from then on bursts
 //! are simulated.
 
+use std::borrow::Cow;
+
 use channel::CLEAR;
 use units::Time;
 
+use super::counters::Counters;
 use super::fifo::{Fifo, Scheduled};
 use super::{Flight, LastHop};
-use crate::buffer::Limit;
-use crate::harq::Burst;
+use crate::buffer::{Backlog, Limit};
 use crate::harq::none::Uncoded;
+use crate::harq::{Burst, HarqCounters};
 use crate::packet::{DropReason, Output, PacketRef};
 
 impl LastHop {
@@ -26,6 +29,7 @@ impl LastHop {
     }
 
     /// As [`LastHop::handle_packet`].
+    #[inline(always)]
     pub(super) fn handle_fifo_packet(&mut self, now: Time, packet: PacketRef) {
         self.work_fifo_until(now);
         self.counters.offered_packets += 1;
@@ -40,15 +44,14 @@ impl LastHop {
             fifo.waiting_bytes += u64::from(packet.size);
             fifo.begins_at = fifo.begins_at.min(fifo.free_at);
             self.queued += 1;
-            return fifo.push(fifo.free_at, time, packet);
+            return fifo.push(fifo.free_at + time, packet);
         }
         // Nothing waits: it begins at once.
-        let coded = self.harq.start(now, &packet, 0, None);
-        fifo.push(now, time, packet);
+        fifo.push(now + time, packet);
         fifo.begun += 1;
         self.free_at = fifo.free_at;
         self.counters.busy += time;
-        self.counters.coded_bits += u64::from(coded.bits);
+        self.counters.coded_bits += u64::from(Uncoded::coded(&packet).bits);
     }
 
     /// As [`LastHop::poll_timeout`]; [`Time::MAX`] for none.
@@ -100,35 +103,60 @@ impl LastHop {
     /// The next packet that has arrived.
     #[inline]
     pub(super) fn poll_fifo(&mut self) -> Option<PacketRef> {
-        let packet = self.fifo.as_mut()?.pop_arrived()?;
-        self.harq.receive_clear(&packet);
-        Some(packet)
+        self.fifo.as_mut()?.pop_arrived()
     }
 
     /// Counts the bursts that begin at times that are `due`.
     fn begin_fifo_bursts(&mut self, due: impl Fn(Time) -> bool) {
         let Some(fifo) = &mut self.fifo else { return };
-        fifo.begins_at = loop {
-            let Some(Scheduled { start, end, packet }) = fifo.packets.get(fifo.begun) else { break Time::MAX };
-            if !due(*start) {
-                break *start;
-            }
-            let coded = self.harq.start(*start, packet, 0, None);
+        while due(fifo.begins_at)
+            && let Some(Scheduled { end, packet }) = fifo.packets.get(fifo.begun)
+        {
             self.free_at = *end;
-            self.counters.busy += end.since(*start);
-            self.counters.coded_bits += u64::from(coded.bits);
+            self.counters.busy += end.since(fifo.begins_at);
+            self.counters.coded_bits += u64::from(Uncoded::coded(packet).bits);
             self.queued -= 1;
             fifo.waiting_bytes -= u64::from(packet.size);
             fifo.begun += 1;
-        };
+            // The next begins when this one ends.
+            fifo.begins_at = if self.queued > 0 { *end } else { Time::MAX };
+        }
+    }
+
+    /// The counters of the reliability scheme.
+    pub fn harq(&self) -> Cow<'_, HarqCounters> {
+        let mut counters = Cow::Borrowed(self.harq.counters());
+        if let Some((started, arrived)) = self.uncounted() {
+            counters.to_mut().on_clear(started, arrived);
+        }
+        counters
+    }
+
+    /// Packets whose burst has begun and whose fate is not known.
+    pub(super) fn undecided(&self) -> usize {
+        self.fifo.as_ref().map_or_else(|| self.harq.undecided(), |fifo| fifo.begun)
+    }
+
+    /// What the reliability scheme has not counted: packets started, and those of them that have arrived. As long as no
+    /// burst is simulated no packet leaves but these.
+    pub(super) fn uncounted(&self) -> Option<(u64, Backlog)> {
+        let Counters { delivered_packets, delivered_bytes, .. } = self.counters;
+        let fifo = self.fifo.as_ref()?;
+        Some((
+            delivered_packets + fifo.begun as u64,
+            Backlog { packets: delivered_packets as usize, bytes: delivered_bytes },
+        ))
     }
 
     /// From now on each burst is simulated. Those that begin at `now` have not begun.
     #[cold]
     pub(super) fn simulate_bursts(&mut self, now: Time) {
         self.begin_fifo_bursts(|start| start < now);
+        if let Some((started, arrived)) = self.uncounted() {
+            self.harq.count_clear(started, arrived);
+        }
         let Some(Fifo { delay, packets, begun, .. }) = self.fifo.take() else { return };
-        for (place, Scheduled { end, packet, .. }) in packets.into_iter().enumerate() {
+        for (place, Scheduled { end, packet }) in packets.into_iter().enumerate() {
             if place < begun {
                 let burst = Burst { coded: Uncoded::coded(&packet), sequence: self.number(packet.flow), packet };
                 self.bursts.append(end + delay, Flight { snr: CLEAR, burst, missed: false });

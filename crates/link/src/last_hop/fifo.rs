@@ -28,8 +28,7 @@ pub(super) struct Fifo {
 
 #[derive(Clone, Copy)]
 pub(super) struct Scheduled {
-    /// When its burst begins and ends.
-    pub(super) start: Time,
+    /// When its burst ends; it begins when that of the packet before it ends, if that has not ended.
     pub(super) end: Time,
     pub(super) packet: PacketRef,
 }
@@ -71,17 +70,17 @@ impl Fifo {
     /// Whether a packet has arrived by the instant of the last event.
     #[inline]
     pub(super) fn has_arrived(&self) -> bool {
-        self.arrives_at <= self.reached && self.arrives_at < Time::MAX
+        self.arrives_at <= self.reached
     }
 
-    /// Enters a packet that is sent from `start` on for `time`.
+    /// Enters a packet whose burst ends at `end`.
     #[inline]
-    pub(super) fn push(&mut self, start: Time, time: Duration, packet: PacketRef) {
-        self.free_at = start + time;
+    pub(super) fn push(&mut self, end: Time, packet: PacketRef) {
+        self.free_at = end;
         if self.packets.is_empty() {
-            self.arrives_at = self.free_at + self.delay;
+            self.arrives_at = end + self.delay;
         }
-        self.packets.push_back(Scheduled { start, end: self.free_at, packet });
+        self.packets.push_back(Scheduled { end, packet });
     }
 
     /// The next packet that has arrived by the instant of the last event.

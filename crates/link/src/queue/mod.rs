@@ -82,7 +82,7 @@ pub trait QueueManager: Send {
         false
     }
 
-    /// The queue that `packet` belongs to, when it arrives as when it leaves.
+    /// The queue of `packet`; the same at its arrival and its departure.
     fn lane(&self, packet: &PacketRef) -> Lane {
         let _ = packet;
         Lane::Classic

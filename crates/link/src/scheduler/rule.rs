@@ -249,9 +249,9 @@ fn highest(
 
 /// A tournament: a complete binary tree over the users, in which each node has the higher weight of its two children.
 struct Tournament {
-    /// The root at 1, the children of i at 2i and 2i + 1, the users last.
-    nodes: Vec<f64>,
-    leaves: usize,
+    /// The children of each node side by side, those of node i in the place i, the users last. The root is node 1: the
+    /// right one in the place 0.
+    pairs: Vec<[f64; 2]>,
 }
 
 impl Tournament {
@@ -260,31 +260,32 @@ impl Tournament {
 
     fn new(users: usize) -> Tournament {
         let leaves = users.next_power_of_two().max(Tournament::LEAST);
-        Tournament { nodes: vec![f64::NEG_INFINITY; 2 * leaves], leaves }
+        Tournament { pairs: vec![[f64::NEG_INFINITY; 2]; leaves] }
     }
 
     #[inline]
     fn leaves(&self) -> &[f64] {
-        &self.nodes[self.leaves..]
+        self.pairs[self.pairs.len() / 2..].as_flattened()
     }
 
     /// The leaves, whose changes take effect after an update of all nodes.
     #[inline]
     fn leaves_mut(&mut self) -> &mut [f64] {
-        &mut self.nodes[self.leaves..]
+        let half = self.pairs.len() / 2;
+        self.pairs[half..].as_flattened_mut()
     }
 
     /// Updates the nodes above a leaf that has changed, up to the first that keeps its weight.
     #[inline]
     fn replay(&mut self, leaf: usize) {
-        let mut node = (self.leaves + leaf) / 2;
+        let mut node = (self.pairs.len() + leaf) / 2;
         while node > 0 && self.play(node) {
             node /= 2;
         }
     }
 
     fn replay_all(&mut self) {
-        for node in (1..self.leaves).rev() {
+        for node in (1..self.pairs.len()).rev() {
             self.play(node);
         }
     }
@@ -292,22 +293,22 @@ impl Tournament {
     /// Whether the weight of a node has changed.
     #[inline]
     fn play(&mut self, node: usize) -> bool {
-        let (left, right) = (self.nodes[2 * node], self.nodes[2 * node + 1]);
+        let [left, right] = self.pairs[node];
         let higher = if right > left { right } else { left };
-        std::mem::replace(&mut self.nodes[node], higher) != higher
+        std::mem::replace(&mut self.pairs[node / 2][node % 2], higher) != higher
     }
 
     /// The leaf with the highest weight, the first of equals; `None` if all are minus infinity.
     #[inline]
     fn winner(&self) -> Option<usize> {
-        if self.nodes[1] == f64::NEG_INFINITY {
+        if self.pairs[0][1] == f64::NEG_INFINITY {
             return None;
         }
         let mut node = 1;
-        while node < self.leaves {
-            node = 2 * node + usize::from(self.nodes[2 * node + 1] > self.nodes[2 * node]);
+        while let Some([left, right]) = self.pairs.get(node) {
+            node = 2 * node + usize::from(right > left);
         }
-        Some(node - self.leaves)
+        Some(node - self.pairs.len())
     }
 }
 

@@ -26,8 +26,8 @@ pub(crate) enum Quantity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Directions {
     Both,
-    Down,
-    Up,
+    Downlink,
+    Uplink,
 }
 
 /// A column that is understood.
@@ -102,12 +102,12 @@ const QUANTITIES: &[(&str, Quantity)] = &[
 ];
 
 const DIRECTIONS: &[(&str, Directions)] = &[
-    ("down", Directions::Down),
-    ("downlink", Directions::Down),
-    ("download", Directions::Down),
-    ("up", Directions::Up),
-    ("uplink", Directions::Up),
-    ("upload", Directions::Up),
+    ("down", Directions::Downlink),
+    ("downlink", Directions::Downlink),
+    ("download", Directions::Downlink),
+    ("up", Directions::Uplink),
+    ("uplink", Directions::Uplink),
+    ("upload", Directions::Uplink),
 ];
 
 impl Quantity {
@@ -298,14 +298,14 @@ mod tests {
             ("timestamp_ns", Quantity::Time, Directions::Both, 1e-9),
             ("one_way_delay_s", Quantity::Delay, Directions::Both, 1.0),
             ("Delay (ms)", Quantity::Delay, Directions::Both, 1e-3),
-            ("one_way_delay_up_ms", Quantity::Delay, Directions::Up, 1e-3),
+            ("one_way_delay_up_ms", Quantity::Delay, Directions::Uplink, 1e-3),
             ("rtt_ms", Quantity::RoundTrip, Directions::Both, 1e-3),
             ("RTT [µs]", Quantity::RoundTrip, Directions::Both, 1e-6),
-            ("rate_down_mbps", Quantity::Rate, Directions::Down, 1e6),
-            ("throughput up [Mbit/s]", Quantity::Rate, Directions::Up, 1e6),
-            ("download_mbps", Quantity::Rate, Directions::Down, 1e6),
+            ("rate_down_mbps", Quantity::Rate, Directions::Downlink, 1e6),
+            ("throughput up [Mbit/s]", Quantity::Rate, Directions::Uplink, 1e6),
+            ("download_mbps", Quantity::Rate, Directions::Downlink, 1e6),
             ("loss_percent", Quantity::Loss, Directions::Both, 0.01),
-            ("loss_up_%", Quantity::Loss, Directions::Up, 0.01),
+            ("loss_up_%", Quantity::Loss, Directions::Uplink, 0.01),
             ("packet_loss", Quantity::Loss, Directions::Both, 1.0),
         ] {
             assert_eq!(read(name), (quantity, directions, factor), "{name}");

@@ -6,7 +6,7 @@
 //! route is searched at every step, and the instant from which it is another is found by bisection. A change that is
 //! undone within a step is not noticed.
 
-use units::{Angle, Duration, FieldError, Time};
+use units::{Angle, Duration, FieldError, SPEED_OF_LIGHT, Time};
 
 use crate::ground::course::{Course, Side};
 use crate::ground::place::Place;
@@ -16,7 +16,7 @@ use crate::path::scene::{GroundEnd, PRECISION, Scene, never_in_view};
 use crate::path::trace::{DelayTrace, Point, RouteInterval, StoredLook};
 use crate::routes::all_pairs::Metric;
 use crate::routes::routing::Router;
-use crate::satellites::frame::{SPEED_OF_LIGHT, distance};
+use crate::satellites::frame::distance;
 use crate::satellites::sky::Sky;
 
 /// The configuration of a route that is followed. All values have passed their checks.

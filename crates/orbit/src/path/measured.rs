@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use units::{RateOverTime, Time};
+use units::{OverTime, RateOverTime, Time};
 
 /// What a path has beside its delay.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,28 +19,8 @@ pub struct Measured {
     pub(crate) end: Option<Time>,
 }
 
-/// The probability that a packet is lost, over time: constant from each instant to the next.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LossOverTime(Vec<(Time, f64)>);
-
-impl LossOverTime {
-    /// From (instant, probability), in the order of time; `None` without any.
-    pub fn new(mut steps: Vec<(Time, f64)>) -> Option<LossOverTime> {
-        steps.dedup_by(|after, before| after.1 == before.1);
-        steps.first_mut()?.0 = Time::ZERO;
-        Some(LossOverTime(steps))
-    }
-
-    /// The instants from which a probability holds.
-    pub fn steps(&self) -> &[(Time, f64)] {
-        &self.0
-    }
-
-    /// The probability at `now`.
-    pub fn at(&self, now: Time) -> f64 {
-        self.0[self.0.partition_point(|step| step.0 <= now).saturating_sub(1)].1
-    }
-}
+/// The probability that a packet is lost, over time.
+pub type LossOverTime = OverTime<f64>;
 
 impl Measured {
     /// Whether there is nothing beside a delay.

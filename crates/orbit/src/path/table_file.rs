@@ -163,7 +163,7 @@ impl Table {
                     .collect::<Vec<_>>()
             })
         };
-        let (down, up) = (delays(Directions::Down), delays(Directions::Up));
+        let (down, up) = (delays(Directions::Downlink), delays(Directions::Uplink));
         let (down, up) = match (down, up, delay) {
             (Some(down), Some(up), None) => (down, Some(up)),
             (Some(one), None, None) | (None, Some(one), None) => (one, None),
@@ -186,10 +186,10 @@ impl Table {
         };
         let loss = |directions| LossOverTime::new(steps(Quantity::Loss, directions)?);
         let measured = Measured {
-            rate_down: rate(Directions::Down),
-            rate_up: rate(Directions::Up),
-            loss_down: loss(Directions::Down),
-            loss_up: loss(Directions::Up),
+            rate_down: rate(Directions::Downlink),
+            rate_up: rate(Directions::Uplink),
+            loss_down: loss(Directions::Downlink),
+            loss_up: loss(Directions::Uplink),
             end: series.iter().filter_map(|rows| rows.last()).map(|row| row.0).max(),
         };
         let trace = |rows: Vec<(Time, Option<Duration>)>| {

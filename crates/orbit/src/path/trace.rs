@@ -1,10 +1,10 @@
 //! A one-way delay over time, which the world looks up for every packet.
 
-use units::{Duration, FieldError, Frequency, Time};
+use units::{Duration, FieldError, Frequency, SPEED_OF_LIGHT, Time};
 
 use crate::path::change::Change;
 use crate::path::measured::Measured;
-use crate::satellites::frame::SPEED_OF_LIGHT;
+use crate::path::nanos::{nanos, nearest};
 
 /// The one-way propagation delay of a path over time, with the route intervals.
 ///
@@ -196,14 +196,14 @@ impl DelayTrace {
         let i = self.index.last_until(&self.points, now);
         let from = self.points[i].at;
         let next = self.points.get(i + 1).filter(|_| now > from);
-        (i, next.map(|next| now.since(from).as_nanos() as f64 / next.at.since(from).as_nanos() as f64))
+        (i, next.map(|next| nanos(now.since(from)) / nanos(next.at.since(from))))
     }
 
     #[inline(always)]
     fn value(&self, (i, share): (usize, Option<f64>), of: impl Fn(&Point) -> Option<Duration>) -> Option<Duration> {
         let value = of(&self.points[i])?;
         let Some((share, end)) = share.zip(self.points.get(i + 1).and_then(of)) else { return Some(value) };
-        let change = (end.as_nanos() as f64 - value.as_nanos() as f64) * share;
+        let change = (nanos(end) - nanos(value)) * share;
         Some(Duration::from_nanos(value.as_nanos().saturating_add_signed(nearest(change))))
     }
 
@@ -427,14 +427,6 @@ impl Index {
     }
 }
 
-/// The nearest whole number, as `f64::round`, which is a call into a library.
-#[inline]
-fn nearest(number: f64) -> i64 {
-    let whole = number as i64;
-    let rest = number - whole as f64;
-    whole + i64::from(rest >= 0.5) - i64::from(rest <= -0.5)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -447,16 +439,6 @@ mod tests {
 
     fn at(seconds: f64) -> Time {
         Time::from_secs_f64(seconds)
-    }
-
-    #[test]
-    fn the_nearest_whole_number_is_that_of_the_library() {
-        let largest_below_half = 0.499_999_999_999_999_94;
-        for number in [0.0, 0.5, largest_below_half, 1.5, 2.5, 2.4, 1e9 + 0.5, 4_503_599_627_370_495.5, 1e17] {
-            for number in [number, -number] {
-                assert_eq!(nearest(number), number.round() as i64, "{number}");
-            }
-        }
     }
 
     #[test]

@@ -10,12 +10,12 @@ use std::thread;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Angle, Duration, FieldError, Time};
+use units::{Angle, Duration, FieldError, SPEED_OF_LIGHT, Time};
 
 use crate::ground::place::Station;
 use crate::ground::stations::NamedPlace;
 use crate::routes::tree::{Cost, Graph, HopsThenMetres, NOWHERE, Order, STATION, Tree};
-use crate::satellites::frame::{SPEED_OF_LIGHT, Vector};
+use crate::satellites::frame::Vector;
 use crate::satellites::links::Links;
 use crate::satellites::propagation::Orbits;
 

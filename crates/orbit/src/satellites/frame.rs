@@ -10,8 +10,6 @@ pub const GRAVITATIONAL_PARAMETER: f64 = 3.986_004_418e14;
 pub const EARTH_RADIUS: f64 = 6_378_137.0;
 /// Rotation of the Earth, radians per second (WGS 84).
 pub const EARTH_ROTATION: f64 = 7.292_115e-5;
-/// Speed of light in vacuum, metres per second (exact).
-pub const SPEED_OF_LIGHT: f64 = 299_792_458.0;
 
 /// Oblateness of the Earth: the second zonal harmonic, -sqrt(5) C20 of EGM2008 (the gravity model of WGS 84).
 pub const J2: f64 = 1.082_626_173_852e-3;

@@ -115,8 +115,8 @@ impl Runner {
         Ok(())
     }
 
-    /// Maps a timestamp of the script to the one sent; where ticks are given, both clocks must have advanced by the
-    /// same time since the first.
+    /// Maps a timestamp of the script to the one sent. Where ticks are given, both clocks must have advanced equally
+    /// since the first pair.
     fn compare_stamps(&mut self, script: u32, real: u32, at: Time) -> Result<(), Stop> {
         self.stamps.real.insert(script, real);
         let (first_script, first_real) = *self.stamps.first.get_or_insert((script, real));

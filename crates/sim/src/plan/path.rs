@@ -121,7 +121,7 @@ impl PathPlan {
             let last = points.last().map(|point| point.1);
             // The end of a service, and of the gap after it.
             points.extend(last.filter(|_| look.is_none() || !served).map(|delay| (at, delay)));
-            points.extend(look.map(|look| (at, Duration::from_secs_f64(look.range_m / orbit::SPEED_OF_LIGHT))));
+            points.extend(look.map(|look| (at, Duration::from_secs_f64(look.range_m / units::SPEED_OF_LIGHT))));
             served = look.is_some();
         }
         (!points.is_empty()).then(|| Propagation::over(points))

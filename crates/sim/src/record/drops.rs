@@ -71,7 +71,7 @@ macro_rules! causes {
 causes! {
     LastHop(L::Overflow) => "overflow", "full queue of the last hop", "lost_overflow"
         ("by a full queue", "Packets with data lost because a queue was full: of the last hop, of a link of the path, \
-          or the terminal's, for data that go up. The columns `lost_…` up to `lost_collision` are the lost ones of \
+          or the terminal's, for data that go up. The columns `lost_…` up to `lost_on_path` are the lost ones of \
           `loss_ratio` by cause. Packets that go against the flow's direction, such as requests of web users, are \
           counted in `access` and `conservation` alone.");
     LastHop(L::Early) => "early", "dropped early by the queue's manager", "lost_early"

@@ -64,7 +64,7 @@ impl FlowFacts<'_> {
 
     /// The first end of a connection by its library, as the end knew that learned it first.
     fn first_end(&self) -> Option<&Ended> {
-        self.lifetimes?.into_iter().filter_map(|end| end.ended.as_ref()).min_by_key(|ended| ended.at)
+        Lifetime::first_end(self.lifetimes?)
     }
 
     fn resumption_s(&self) -> Option<f64> {
@@ -100,7 +100,7 @@ macro_rules! flow_columns {
         }
 
         /// One row for each flow.
-        pub(crate) fn flow_table(flows: &[$name]) -> Table {
+        pub(super) fn flow_table(flows: &[$name]) -> Table {
             let mut table = Table::default();
             $(<$type as Cell>::add(&mut table, stringify!($field), flows.iter().map(|flow| &flow.$field));)+
             table
@@ -118,9 +118,9 @@ flow_columns! {
         /// Where its data go: `down` to the user, or `up` over the [return link](models/return-link.md).
         direction: &'static str = |f| if f.upward { "up" } else { "down" };
         /// What it carries: the kind of `flows.N.traffic`.
-        traffic: String = |f| f.traffic.to_owned();
+        traffic: &'static str = |f| f.traffic;
         /// The kind of its transport over the satellites: `tcp`, `udp`, `quic` or `external`.
-        transport: String = |f| f.transport.to_owned();
+        transport: &'static str = |f| f.transport;
         /// The congestion controller, one of the user's own by its name; `null` for `udp` and `external`.
         "Congestion controller" congestion: Option<String> = |f| f.congestion.map(str::to_owned);
         /// Data that the receiving application got, in order and once (of UDP: what arrived), divided by the time from
@@ -228,7 +228,7 @@ flow_columns! {
         [optional] "Connections ended" ended_connections: Option<u64> = |f| f.most(|end| end.ends);
         /// Why the first of them did: `idle-timeout`, `replaced` (the client had opened another), or an error of RFC
         /// 9000 section 20.1 such as `internal-error`.
-        [optional] end_cause: Option<String> = |f| Some(f.first_end()?.cause.clone());
+        [optional] end_cause: Option<String> = |f| Some(f.first_end()?.cause.to_string());
         /// Time from the opening of the flow to that end.
         [optional] "First end of a connection" ended_after_s: Option<f64> =
             |f| f.since_opening(Some(f.first_end()?.at));

@@ -17,7 +17,6 @@ pub(crate) mod watch;
 pub use columns::columns;
 pub use drops::{CAUSES, Cause, Lost};
 pub use flow_summary::FlowSummary;
-pub(crate) use flow_summary::flow_table;
 pub use pep_summary::PepSummary;
 pub use summary::{ChannelSummary, Conservation, PathSummary, Summary, UsersSummary};
 pub use table::{Column, Table};
@@ -27,8 +26,6 @@ pub use table::{Column, Table};
 pub struct Record {
     /// The key numbers.
     pub summary: Summary,
-    /// One row for each flow, the columns of [`FlowSummary`].
-    pub flows: Table,
     /// One row for each instant and flow; empty if the scenario keeps no series.
     pub series: Table,
     /// One row for each event, if the run was watched: see [`Simulation::watch`](crate::Simulation::watch).
@@ -37,4 +34,11 @@ pub struct Record {
     pub more_events: u64,
     /// One row for each packet that was watched.
     pub packets: Table,
+}
+
+impl Record {
+    /// One row for each flow, the columns of [`FlowSummary`].
+    pub fn flows(&self) -> Table {
+        flow_summary::flow_table(&self.summary.flows)
+    }
 }

@@ -46,8 +46,7 @@ impl OrderCounter {
     /// it has none itself, SYN and FIN are off, and acknowledgment and window are those of the one before.
     #[inline]
     pub(crate) fn on_answer(&mut self, segment: &Segment) {
-        let control = [Flags::SYN, Flags::FIN, Flags::RST].into_iter().any(|flag| segment.flags.has(flag));
-        if !segment.flags.has(Flags::ACK) || control {
+        if segment.flags.of(Flags::ACK | Flags::SYN | Flags::FIN | Flags::RST) != Flags::ACK {
             return;
         }
         let this = (segment.ack, segment.window);

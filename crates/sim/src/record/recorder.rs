@@ -117,9 +117,9 @@ impl Recorder {
 
     /// A packet on the uplink will reach its satellite at `at`.
     #[inline]
-    pub(crate) fn uplink_at_satellite(&mut self, at: Time, packet: &Packet) {
+    pub(crate) fn uplink_at_satellite<'a>(&mut self, at: Time, packet: impl FnOnce() -> &'a Packet) {
         if let Some(taps) = &mut self.taps {
-            taps.uplink_at_satellite(at, packet);
+            taps.uplink_at_satellite(at, packet());
         }
     }
 
@@ -131,9 +131,9 @@ impl Recorder {
 
     /// A packet on the downlink reaches the last satellite.
     #[inline]
-    pub(crate) fn downlink_at_satellite(&mut self, now: Time, packet: &Packet) {
+    pub(crate) fn downlink_at_satellite<'a>(&mut self, now: Time, packet: impl FnOnce() -> &'a Packet) {
         if let Some(taps) = &mut self.taps {
-            taps.downlink_at_satellite(now, packet);
+            taps.downlink_at_satellite(now, packet());
         }
     }
 
@@ -188,24 +188,16 @@ impl Recorder {
             let record = &mut self.flows[packet.flow as usize];
             record.received_packets += 1;
             record.delay.add(packet.sent, now);
-            match &*packet.payload {
-                Payload::Tcp(segment) => {
-                    record.order.on_arrival(segment, packet.copy);
-                    record.on_segment(segment.seq, packet.copy);
-                }
-                Payload::External(external) => record.order.on_datagram(external.number),
-                Payload::Quic(quic) => {
-                    record.order.on_datagram(quic.number);
+            if let Payload::Tcp(segment) = &*packet.payload {
+                record.order.on_arrival(segment, packet.copy);
+                record.on_segment(segment.seq, packet.copy);
+            } else {
+                record.order.on_datagram(packet.word);
+                if let Payload::Quic(quic) = &*packet.payload {
                     record.on_segment(quic.sequence(), packet.copy);
-                    if let Some(listener) = &mut record.listener {
-                        quic.datagrams().for_each(|number| listener.handle_packet(number, packet.sent, now));
-                    }
                 }
-                Payload::Udp(datagram) => {
-                    record.order.on_datagram(datagram.number);
-                    if let Some(listener) = &mut record.listener {
-                        listener.handle_packet(datagram.number, packet.sent, now);
-                    }
+                if let Some(listener) = &mut record.listener {
+                    packet.payload.datagrams().for_each(|number| listener.handle_packet(number, packet.sent, now));
                 }
             }
             if record.first_delivery.is_none() {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use access::AccessReport;
 use link::LastHopReport;
-use units::report;
+use orbit::DelayTrace;
+use units::{Duration, Frequency, SPEED_OF_LIGHT, report};
 
 use super::flow_summary::FlowSummary;
 use crate::files::InputFile;
@@ -120,6 +121,36 @@ report! {
         doppler_max_hz: Option<f64>,
         /// Largest rate at which the shift changed while one satellite served, either way.
         doppler_rate_max_hz_per_s: Option<f64>,
+    }
+}
+
+impl PathSummary {
+    /// Of a path that was followed for `elapsed`; `carrier`: of the channel, if it has one.
+    pub(crate) fn of(trace: &DelayTrace, elapsed: Duration, carrier: Option<Frequency>) -> PathSummary {
+        let seconds = |delay: Option<Duration>| delay.map(|delay| delay.as_secs_f64());
+        let looks = || trace.looks().filter_map(|(_, look)| look);
+        let elevations = || looks().map(|look| look.elevation_deg);
+        let accelerations = trace.looks().filter_map(|(at, _)| trace.range_acceleration(at));
+        let most = |values: &mut dyn Iterator<Item = f64>| values.map(f64::abs).reduce(f64::max);
+        let doppler = |range_rate: f64| Some(range_rate / SPEED_OF_LIGHT * carrier?.as_hz());
+        PathSummary {
+            one_way_delay_min_s: seconds(trace.min()),
+            one_way_delay_mean_s: seconds(trace.mean()),
+            one_way_delay_max_s: seconds(trace.max()),
+            handovers: trace.handovers(),
+            user_handovers: trace.user_handovers(),
+            gateway_handovers: trace.gateway_handovers(),
+            route_changes: trace.route_changes(),
+            outage_ratio: if elapsed > Duration::ZERO {
+                trace.outage().as_secs_f64() / elapsed.as_secs_f64()
+            } else {
+                0.0
+            },
+            elevation_min_deg: elevations().reduce(f64::min),
+            elevation_max_deg: elevations().reduce(f64::max),
+            doppler_max_hz: most(&mut looks().map(|look| look.range_rate_mps)).and_then(doppler),
+            doppler_rate_max_hz_per_s: most(&mut accelerations.into_iter()).and_then(doppler),
+        }
     }
 }
 

@@ -255,6 +255,10 @@ impl ScenarioConfig {
         self.class_of(flow)?;
         flow.traffic.entry().check().map_err(|error| error.within("traffic"))?;
         check_transport(flow, &flow.transport).map_err(|error| error.within("transport"))?;
+        if flow.direction == FlowDirection::Up && flow.traffic.entry().needs() == Needs::Outside {
+            let message = "\"up\" was given: packets from outside go both ways, \"down\" those of the servers";
+            return Err(ScenarioError::new("direction", message));
+        }
         let Some(pep) = &flow.pep else { return self.check_packet(flow, &flow.transport, "transport") };
         if flow.direction == FlowDirection::Up {
             return Err(ScenarioError::new(

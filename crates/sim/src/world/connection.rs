@@ -5,8 +5,8 @@ use std::io;
 use std::path::Path;
 
 use engine::MachineId;
-use transport::{Act, Datagram, Input, Transport, Wake};
-use units::{Bytes, Time};
+use transport::{Act, Answer, Input, Prompt, Reply, Transport, Wake};
+use units::Time;
 
 use super::ledger::Ledger;
 use super::log::Log;
@@ -31,6 +31,8 @@ pub(super) struct Endpoint {
     machine: Option<MachineId>,
     /// Where its log is written, if it keeps one.
     log: Option<Box<Log>>,
+    /// The congestion window in packets that the recorder was told last.
+    window: u32,
     /// Payload bytes that have arrived: in order, or by datagrams.
     delivered_bytes: u64,
     /// Payload bytes that the other end is known to have received in order.
@@ -79,7 +81,8 @@ impl Connections {
             let reader = readers[way as usize];
             let holds_reads = site.route(way) == Route::Terrestrial && matches!(reader, Reader::Proxy(_));
             let protocol = transport.end(entropy[way as usize], holds_reads);
-            Endpoint { protocol, reader, machine: None, log: None, delivered_bytes: 0, acknowledged_bytes: 0 }
+            let (delivered_bytes, acknowledged_bytes) = (0, 0);
+            Endpoint { protocol, reader, machine: None, log: None, window: 0, delivered_bytes, acknowledged_bytes }
         };
         self.all.push(Connection { site, ends: [end(Way::Forward), end(Way::Backward)] });
         self.all.len() as u32 - 1
@@ -181,37 +184,95 @@ impl Connections {
         self.all[id.connection as usize].ends[id.way as usize].protocol.poll_stream()
     }
 
-    /// An application writes a datagram and it is sent. Returns whether that is all that comes of it; if not, nothing
-    /// has happened, and the general way is to be gone.
-    #[inline]
-    pub(super) fn write_datagram(
+    /// What an endpoint is asked to answer is in a slot, and the answer is sent from there. Returns whether that is so;
+    /// if not, nothing has happened, and the general way is to be gone.
+    #[allow(clippy::too_many_arguments)] // the parts of a world
+    #[inline(always)]
+    pub(super) fn answer(
         &mut self,
         now: Time,
         id: EndpointId,
-        bytes: Bytes,
+        prompt: Prompt,
+        slot: u32,
         ledger: &mut Ledger,
         network: &mut Network,
         schedule: &mut Schedule,
     ) -> bool {
-        let Connection { site, ends } = &mut self.all[id.connection as usize];
-        let Some(datagram) = ends[id.way as usize].protocol.write_datagram(bytes) else { return false };
-        *self.blank = Payload::Udp(datagram);
-        launch(now, id, site, &mut self.blank, 0, |_| false, ledger, network);
-        network.schedule(now, site.route(id.way), site.place, ledger, schedule);
+        match self.answer_once(now, id, prompt, slot, ledger, network, schedule) {
+            Answered::Refused => return false,
+            Answered::First => self.answer_further(now, id, ledger, network, schedule),
+            Answered::All => {}
+        }
         true
     }
 
-    /// A datagram arrives over the satellites at a user who only counts it. Returns whether it brought more; `None` if
-    /// something else comes of it: then nothing has happened, and the general way is to be gone.
-    #[inline]
-    pub(super) fn take_datagram(&mut self, connection: u32, datagram: &Datagram) -> Option<bool> {
-        let end = &mut self.all[connection as usize].ends[Way::Backward as usize];
-        if end.reader != Reader::Sink {
-            return None;
+    /// An endpoint has answered with a packet, and others may follow.
+    #[inline(never)]
+    fn answer_further(
+        &mut self,
+        now: Time,
+        id: EndpointId,
+        ledger: &mut Ledger,
+        network: &mut Network,
+        schedule: &mut Schedule,
+    ) {
+        loop {
+            let slot = ledger.packets.reserve();
+            match self.answer_once(now, id, Prompt::More, slot, ledger, network, schedule) {
+                Answered::First => {}
+                Answered::All => break,
+                Answered::Refused => {
+                    ledger.packets.release(slot);
+                    self.go_on(now, id, Input::Acted, true, ledger, network, schedule);
+                    break;
+                }
+            }
         }
-        let delivered = end.protocol.take_datagram(datagram)?;
-        let before = std::mem::replace(&mut end.delivered_bytes, delivered);
-        Some(delivered > before)
+    }
+
+    #[allow(clippy::too_many_arguments)] // the parts of a world
+    #[inline(always)]
+    fn answer_once(
+        &mut self,
+        now: Time,
+        id: EndpointId,
+        prompt: Prompt,
+        slot: u32,
+        ledger: &mut Ledger,
+        network: &mut Network,
+        schedule: &mut Schedule,
+    ) -> Answered {
+        let Connection { site, ends: [server, user] } = &mut self.all[id.connection as usize];
+        let (end, peer) = if id.way == Way::Forward { (server, user) } else { (user, server) };
+        let payload = &mut *ledger.packets.get_mut(slot).payload;
+        if matches!(prompt, Prompt::Packet) && !end.reader.only_takes(payload) {
+            return Answered::Refused;
+        }
+        let (sent, last) = match end.protocol.answer(now, prompt, payload) {
+            Reply::Brief { sent, delivered } => {
+                end.advance(now, id.way, site, delivered, ledger);
+                (sent.then_some(0), true)
+            }
+            Reply::Whole { sent, answer } => {
+                end.note(now, id, site, &answer, ledger, schedule);
+                (sent, true)
+            }
+            Reply::First { sent } => (Some(sent), false),
+            Reply::Refused => return Answered::Refused,
+        };
+        match sent {
+            Some(copy) => {
+                let last = last.then_some(schedule);
+                launch(now, id, site, slot, copy, &*peer.protocol, ledger, network, last);
+            }
+            None => {
+                ledger.packets.release(slot);
+                if matches!(prompt, Prompt::More) {
+                    network.schedule(now, site.route(id.way), site.place, ledger, schedule);
+                }
+            }
+        }
+        if last { Answered::All } else { Answered::First }
     }
 
     /// Enters an endpoint, and sends what it has to send: who reads there, and whether more has arrived in order than
@@ -226,67 +287,141 @@ impl Connections {
         network: &mut Network,
         schedule: &mut Schedule,
     ) -> (Reader, bool) {
-        let way = id.way;
+        self.go_on(now, id, input, false, ledger, network, schedule)
+    }
+
+    /// The same, after something was `sent` already.
+    #[allow(clippy::too_many_arguments)] // the parts of a world
+    #[inline(never)]
+    fn go_on(
+        &mut self,
+        now: Time,
+        id: EndpointId,
+        input: Input<'_>,
+        mut sent: bool,
+        ledger: &mut Ledger,
+        network: &mut Network,
+        schedule: &mut Schedule,
+    ) -> (Reader, bool) {
         let Connection { site, ends: [server, user] } = &mut self.all[id.connection as usize];
-        let (end, peer) = if way == Way::Forward { (server, user) } else { (user, server) };
-        let route = site.route(way);
-        let mut sent = false;
+        let (end, peer) = if id.way == Way::Forward { (server, user) } else { (user, server) };
         let (out, packets, any, at) = (&mut *network, &mut *ledger, &mut sent, &*site);
         let answer = end.protocol.handle(now, input, &mut self.blank, &mut move |payload, copy| {
-            launch(now, id, at, payload, copy, |own| peer.protocol.has_received(own.sequence()), packets, out);
+            let slot = packets.packets.reserve();
+            packets.packets.exchange(slot, payload);
+            launch(now, id, at, slot, copy, &*peer.protocol, packets, out, None);
             *any = true;
         });
         if let Some(log) = &mut end.log {
             log.take(&mut *end.protocol);
         }
-        let advanced = answer.delivered > end.delivered_bytes;
-        end.delivered_bytes = answer.delivered;
-        end.acknowledged_bytes = answer.acknowledged;
-        if route != Route::Terrestrial {
-            match (way, answer.window) {
-                (Way::Forward, Some(window)) => ledger.recorder.window(now, site.flow, f64::from(window)),
-                (Way::Backward, _) if advanced => ledger.recorder.advanced(now, site.flow),
-                _ => {}
-            }
-        }
-        if let Wake::At(at) = answer.wake {
-            let machine = *end.machine.get_or_insert_with(|| schedule.add(Machine::of(id)));
-            schedule.wake_at(machine, at);
-        }
+        let advanced = end.note(now, id, site, &answer, ledger, schedule);
         if sent {
-            network.schedule(now, route, site.place, ledger, schedule);
+            network.schedule(now, site.route(id.way), site.place, ledger, schedule);
         }
         (end.reader, advanced)
     }
 }
 
-/// A packet is made and enters the first link of its route; `received`: whether its receiver has its data already.
+/// What came of a prompt.
+enum Answered {
+    Refused,
+    /// A packet was sent, and others may follow.
+    First,
+    All,
+}
+
+/// A packet is made, of the payload in a slot, and enters the first link of its route; `peer`: its receiver, `last`:
+/// where to schedule that link, if no other follows.
 #[allow(clippy::too_many_arguments)] // what a packet is made of
 #[inline(always)]
 fn launch(
     now: Time,
     EndpointId { connection, way }: EndpointId,
     site: &Site,
-    payload: &mut Box<Payload>,
+    slot: u32,
     copy: u32,
-    received: impl FnOnce(&Payload) -> bool,
+    peer: &dyn transport::Endpoint,
     ledger: &mut Ledger,
     network: &mut Network,
+    last: Option<&mut Schedule>,
 ) {
     let (Site { flow, user, class, .. }, route) = (*site, site.route(way));
-    let (bytes, word) = (payload.wire_bytes(), digest_word(payload, way));
-    let stale = route == Route::Downlink && payload.address() != site.address;
-    let counts = way == Way::Forward && route != Route::Terrestrial && payload.has_data();
-    let packet =
-        Packet { payload, sent: now, flow, user, class, connection, number: 0, copy, bytes, word, way, route, counts };
-    let id = ledger.send(packet, received);
-    match stale {
-        true => ledger.lose(now, id, Loss::Path(PathLoss::Address)),
-        false => network.send(now, id, bytes, route, site, ledger),
+    let outline = ledger.packets.get(slot).payload.outline();
+    let (bytes, word) = (outline.bytes, digest_word(&outline, way));
+    let stale = route == Route::Downlink && outline.address != site.address;
+    let counts = way == Way::Forward && route != Route::Terrestrial && outline.has_data;
+    let packet = Packet {
+        payload: (),
+        sent: now,
+        flow,
+        user,
+        class,
+        connection,
+        number: 0,
+        copy,
+        bytes,
+        word,
+        way,
+        route,
+        counts,
+    };
+    ledger.send(slot, packet, |own| peer.has_received(own.sequence()));
+    if stale {
+        ledger.lose(now, slot, Loss::Path(PathLoss::Address));
+    } else {
+        network.send(now, slot, bytes, route, site, ledger, last);
+    }
+}
+
+impl Reader {
+    /// Whether all that is done about a packet is that its endpoint takes it.
+    #[inline]
+    fn only_takes(self, payload: &Payload) -> bool {
+        self == Reader::Sink || matches!(self, Reader::Application(_)) && !payload.has_data()
     }
 }
 
 impl Endpoint {
+    /// So much has arrived: whether that is more than before.
+    #[inline(always)]
+    fn advance(&mut self, now: Time, way: Way, site: &Site, delivered: u64, ledger: &mut Ledger) -> bool {
+        let advanced = delivered > self.delivered_bytes;
+        self.delivered_bytes = delivered;
+        if advanced && way == Way::Backward && site.route(way) != Route::Terrestrial {
+            ledger.recorder.advanced(now, site.flow);
+        }
+        advanced
+    }
+
+    /// Takes what is asked of the protocol after an input: whether more has arrived in order than before.
+    #[inline(always)]
+    fn note(
+        &mut self,
+        now: Time,
+        id: EndpointId,
+        site: &Site,
+        answer: &Answer,
+        ledger: &mut Ledger,
+        schedule: &mut Schedule,
+    ) -> bool {
+        let advanced = self.advance(now, id.way, site, answer.delivered, ledger);
+        self.acknowledged_bytes = answer.acknowledged;
+        if let Some(window) = answer.window
+            && window != self.window
+            && id.way == Way::Forward
+            && site.route(id.way) != Route::Terrestrial
+        {
+            self.window = window;
+            ledger.recorder.window(now, site.flow, f64::from(window));
+        }
+        if let Wake::At(at) = answer.wake {
+            let machine = *self.machine.get_or_insert_with(|| schedule.add(Machine::of(id)));
+            schedule.wake_at(machine, at);
+        }
+        advanced
+    }
+
     pub(super) fn protocol(&self) -> &dyn transport::Endpoint {
         &*self.protocol
     }

@@ -19,32 +19,20 @@ impl Ledger {
         Ledger { packets: Packets::default(), recorder, departures: Departures::default() }
     }
 
-    /// A packet is sent; `received`: whether its receiver has its data already, asked of retransmissions only.
+    /// A packet is sent whose payload is in its slot; `received`: whether its receiver has its data already, asked of
+    /// retransmissions only.
     #[inline(always)]
-    pub(super) fn send(&mut self, packet: Packet<&mut Box<Payload>>, received: impl FnOnce(&Payload) -> bool) -> u32 {
-        let (now, (id, packet)) = (packet.sent, self.packets.add(packet));
+    pub(super) fn send(&mut self, id: u32, packet: Packet<()>, received: impl FnOnce(&Payload) -> bool) {
+        let (now, packet) = (packet.sent, self.packets.make(id, packet));
         self.recorder.sent(now, packet, received);
-        id
     }
 
-    /// A packet arrives at the other end of its connection: the endpoint there, and when it was sent. What it carries
-    /// is exchanged for `payload`.
-    #[inline]
-    pub(super) fn deliver(&mut self, now: Time, id: u32, payload: &mut Box<Payload>) -> (EndpointId, Time) {
+    /// A packet arrives at the other end of its connection: the endpoint there.
+    #[inline(always)]
+    pub(super) fn deliver(&mut self, now: Time, id: u32) -> EndpointId {
         let packet = self.packets.get(id);
-        let endpoint = EndpointId { connection: packet.connection, way: packet.way.back() };
         self.recorder.delivered(now, packet);
-        let sent = packet.sent;
-        self.packets.take_payload(id, payload);
-        self.packets.release(id);
-        (endpoint, sent)
-    }
-
-    /// A packet arrives whose payload is read already.
-    #[inline]
-    pub(super) fn deliver_read(&mut self, now: Time, id: u32) {
-        self.recorder.delivered(now, self.packets.get(id));
-        self.packets.release(id);
+        EndpointId { connection: packet.connection, way: packet.way.back() }
     }
 
     /// A packet is lost.

@@ -59,13 +59,40 @@ impl Network {
         &mut self.places[index as usize]
     }
 
-    /// A packet enters the first link of `route`.
+    /// A packet enters the first link of `route`, which is scheduled if it is the `last` at this instant.
+    #[allow(clippy::too_many_arguments)] // a packet, and where it goes
     #[inline(always)]
-    pub(super) fn send(&mut self, now: Time, id: u32, bytes: u32, route: Route, site: &Site, ledger: &mut Ledger) {
+    pub(super) fn send(
+        &mut self,
+        now: Time,
+        id: u32,
+        bytes: u32,
+        route: Route,
+        site: &Site,
+        ledger: &mut Ledger,
+        last: Option<&mut Schedule>,
+    ) {
         match route {
-            Route::Downlink => self.place(site.place).send_downlink(now, id, bytes, ledger),
-            Route::Uplink => self.place(site.place).send_uplink(now, id, site.payload_bytes, ledger),
-            Route::Terrestrial => self.terrestrial.push(now + site.delay, id),
+            Route::Downlink => {
+                let place = self.place(site.place);
+                place.send_downlink(now, id, bytes, ledger);
+                if let Some(schedule) = last {
+                    place.schedule_downlink(schedule);
+                }
+            }
+            Route::Uplink => {
+                let place = self.place(site.place);
+                place.send_uplink(now, id, bytes, site.payload_bytes, ledger);
+                if let Some(schedule) = last {
+                    place.schedule_uplink(now, ledger, schedule);
+                }
+            }
+            Route::Terrestrial => {
+                self.terrestrial.push(now + site.delay, id);
+                if let Some(schedule) = last {
+                    schedule.wake_next(self.terrestrial_machine, self.terrestrial.next());
+                }
+            }
         }
     }
 

@@ -23,7 +23,7 @@ impl Default for Pipe {
 
 impl Pipe {
     /// Lets a packet arrive at `at`. A shorter path than that of the packets before lets it overtake them.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, at: Time, packet: u32) {
         if self.len == self.ring.len() {
             self.grow();

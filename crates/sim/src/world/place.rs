@@ -116,10 +116,10 @@ impl Place {
     }
 
     /// A packet is offered to the return link, or leaves its user at once where there is none.
-    #[inline]
-    pub(super) fn send_uplink(&mut self, now: Time, id: u32, payload_bytes: u32, ledger: &mut Ledger) {
+    #[inline(always)]
+    pub(super) fn send_uplink(&mut self, now: Time, id: u32, bytes: u32, payload_bytes: u32, ledger: &mut Ledger) {
         match self.return_link {
-            None => self.leave_user(now, now, id, ledger),
+            None => self.leave_user(now, now, id, bytes, ledger),
             Some(_) => self.offer(now, id, payload_bytes, ledger),
         }
     }
@@ -178,7 +178,8 @@ impl Place {
             match output {
                 access::Output::Sent { id, at, access } => {
                     ledger.recorder.accessed(ledger.packets.get(id), access);
-                    self.leave_user(now, at, id, ledger);
+                    let bytes = ledger.packets.get(id).bytes;
+                    self.leave_user(now, at, id, bytes, ledger);
                 }
                 access::Output::Dropped { id, reason, access } => {
                     if let Some(access) = access {
@@ -191,13 +192,12 @@ impl Place {
         schedule.wake_at(self.machines.return_link, self.return_link.as_ref().and_then(|link| link.poll_timeout()));
     }
 
-    /// A packet leaves its user at `at`.
+    /// A packet of `bytes` leaves its user at `at`.
     #[inline(always)]
-    fn leave_user(&mut self, now: Time, at: Time, id: u32, ledger: &mut Ledger) {
-        let packet = ledger.packets.get(id);
-        match self.path.uplink(at, packet.bytes, &mut self.hop) {
+    fn leave_user(&mut self, now: Time, at: Time, id: u32, bytes: u32, ledger: &mut Ledger) {
+        match self.path.uplink(at, bytes, &mut self.hop) {
             Ok((at_satellite, arrival)) => {
-                ledger.recorder.uplink_at_satellite(at_satellite, packet);
+                ledger.recorder.uplink_at_satellite(at_satellite, || ledger.packets.get(id));
                 self.uplink.push(arrival, id);
             }
             Err(reason) => ledger.lose(now, id, Loss::Path(reason)),
@@ -209,7 +209,7 @@ impl Place {
     #[inline]
     pub(super) fn enter_last_hop(&mut self, now: Time, ledger: &mut Ledger, schedule: &mut Schedule) -> bool {
         while let Some(id) = self.downlink.pop_due(now) {
-            ledger.recorder.downlink_at_satellite(now, ledger.packets.get(id));
+            ledger.recorder.downlink_at_satellite(now, || ledger.packets.get(id));
             self.enter(now, id, ledger);
             if !self.rest_last_hop(schedule) {
                 return true;
@@ -341,18 +341,19 @@ impl Place {
         });
         debug_assert!(!self.late, "what is sampled enters the last hop in time");
         self.last_hop.handle_timeout(now); // so that its counters are those of now
+        let harq = self.last_hop.harq();
         let mut hop = HopSample {
             queue_packets: self.last_hop.queue().packets as u32,
             reordering_packets: self.last_hop.reordering().stored as u32,
             path_delay_s: self.path.trace().delay(now).map_or(f32::NAN, |delay| delay.as_secs_f64() as f32),
             coded_bits: self.last_hop.coded_bits(),
-            harq_failed: self.last_hop.harq().failed,
+            harq_failed: harq.failed,
             access: self.return_link.as_ref().map(|link| link.counts(now)),
             queue_delays: self.last_hop.notes_waits(),
             look,
             ..HopSample::default()
         };
-        let decoded_after = &self.last_hop.harq().decoded_after;
+        let decoded_after = &harq.decoded_after;
         for (counter, &decoded) in hop.decoded_after.iter_mut().zip(decoded_after) {
             *counter = decoded;
         }

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use access::{Access, AccessReport};
 use link::LastHopReport;
-use units::{Db, Duration, Frequency, Time};
+use transport::{EndCause, Lifetime};
+use units::{Db, Frequency, Time};
 
 use super::flow::{Application, Flow};
 use super::place::Place;
@@ -22,7 +23,6 @@ use crate::record::recorder::Taps;
 use crate::record::watch::Watch;
 use crate::record::{
     ChannelSummary, Conservation, FlowSummary, PathSummary, PepSummary, Record, Summary, Table, UsersSummary,
-    flow_table,
 };
 use crate::scenario::ScenarioConfig;
 
@@ -99,7 +99,7 @@ impl World {
             warnings: self.warnings_of(config, &flows, &last_hop, access.as_ref(), partial),
             last_hop,
             access,
-            path: self.path_summary(),
+            path: PathSummary::of(&place.path.trace().cut(now), elapsed, place.carrier),
             channel: ChannelSummary {
                 kind: config.channel.kind(),
                 reference_snr_db: place.reference_snr.map(Db::get),
@@ -115,7 +115,7 @@ impl World {
             let (events, more) = watch.events();
             (events, more, watch.packets())
         });
-        Ok(Record { flows: flow_table(&summary.flows), series, events, more_events, packets, summary })
+        Ok(Record { series, events, more_events, packets, summary })
     }
 
     /// Counts every packet in two ways: by the world's ledger, and by asking the machines that hold packets.
@@ -127,7 +127,7 @@ impl World {
         let held = self.network.in_flight();
         if created != delivered + dropped + in_flight || held as u64 != in_flight {
             return Err(format!(
-                "{created} created, {delivered} delivered, {dropped} dropped, {in_flight} under way, {held} held"
+                "{created} created, {delivered} delivered, {dropped} dropped, {in_flight} in flight, {held} held"
             ));
         }
         Ok(Conservation { created, delivered, dropped, in_flight, dropped_by_reason })
@@ -144,32 +144,6 @@ impl World {
         }
         let goodput = |&(first, delivered): &(Time, u64)| per_second(delivered as f64 * 8.0, self.now.since(first));
         UsersSummary::new(&users.values().map(goodput).collect::<Vec<_>>())
-    }
-
-    fn path_summary(&self) -> PathSummary {
-        let place = self.place();
-        let trace = place.path.trace().cut(self.now);
-        let elapsed = self.now.since(Time::ZERO).as_secs_f64();
-        let seconds = |delay: Option<Duration>| delay.map(|delay| delay.as_secs_f64());
-        let looks = || trace.looks().filter_map(|(_, look)| look);
-        let elevations = || looks().map(|look| look.elevation_deg);
-        let accelerations = trace.looks().filter_map(|(at, _)| trace.range_acceleration(at));
-        let most = |values: &mut dyn Iterator<Item = f64>| values.map(f64::abs).reduce(f64::max);
-        let doppler = |range_rate: f64| Some(range_rate / orbit::SPEED_OF_LIGHT * place.carrier?.as_hz());
-        PathSummary {
-            one_way_delay_min_s: seconds(trace.min()),
-            one_way_delay_mean_s: seconds(trace.mean()),
-            one_way_delay_max_s: seconds(trace.max()),
-            handovers: trace.handovers(),
-            user_handovers: trace.user_handovers(),
-            gateway_handovers: trace.gateway_handovers(),
-            route_changes: trace.route_changes(),
-            outage_ratio: if elapsed > 0.0 { trace.outage().as_secs_f64() / elapsed } else { 0.0 },
-            elevation_min_deg: elevations().reduce(f64::min),
-            elevation_max_deg: elevations().reduce(f64::max),
-            doppler_max_hz: most(&mut looks().map(|look| look.range_rate_mps)).and_then(doppler),
-            doppler_rate_max_hz_per_s: most(&mut accelerations.into_iter()).and_then(doppler),
-        }
     }
 
     fn warnings_of(
@@ -232,20 +206,26 @@ impl World {
 
     /// Connections that their library ended while data were left, if any did.
     fn ended_connections(&self, flows: &[FlowSummary]) -> Option<String> {
-        let cut_off = |flow: &&FlowSummary| {
-            let ends = |way| self.connections.end(self.flows[flow.id as usize].connection, way).protocol().lifetime();
-            [Way::Forward, Way::Backward].into_iter().filter_map(ends).any(|end| end.is_cut_off)
-        };
+        let lifetimes = |flow: &FlowSummary| self.lifetimes(&self.flows[flow.id as usize]);
+        let cut_off =
+            |flow: &&FlowSummary| lifetimes(flow).is_some_and(|ends| ends.into_iter().any(|end| end.is_cut_off));
         let (first, count) = (flows.iter().find(cut_off)?, flows.iter().filter(cut_off).count());
-        let cause = match first.end_cause.as_deref()? {
-            "idle-timeout" => "idle-timeout: nothing arrived any more, and nobody opened another, as reopen does",
-            "internal-error" => {
-                "internal-error: more than 1,024 gaps in what had arrived, if receive_window lets them be"
-            }
-            other => other,
+        let cause = &Lifetime::first_end(lifetimes(first)?)?.cause;
+        let hint = match cause {
+            EndCause::IdleTimeout => ": nothing arrived any more, and nobody opened another, as reopen does",
+            EndCause::InternalError => ": more than 1,024 gaps in what had arrived, if receive_window lets them be",
+            _ => "",
         };
         let (of, id, after) = (flows.len(), first.id, first.ended_after_s.unwrap_or(0.0));
-        Some(format!("{count} of {of} flows ended before their time, first flow {id} after {after:.1} s ({cause})"))
+        Some(format!(
+            "{count} of {of} flows ended before their time, first flow {id} after {after:.1} s ({cause}{hint})"
+        ))
+    }
+
+    /// Of both ends of a flow, where its transport may end connections.
+    fn lifetimes(&self, flow: &Flow) -> Option<[&Lifetime; 2]> {
+        let of = |way| self.connections.end(flow.connection, way).protocol().lifetime();
+        Some([of(Way::Forward)?, of(Way::Backward)?])
     }
 
     fn summarise(&self, id: u32, flow: &Flow, record: &FlowRecord) -> FlowSummary {
@@ -270,10 +250,7 @@ impl World {
             experience: self.application_of(id, flow).map_or_else(Default::default, |application| {
                 application.source.experience(self.now, [record.lost_packets(), record.lost_backward])
             }),
-            lifetimes: sender
-                .lifetime()
-                .zip(receiver.protocol().lifetime())
-                .map(|(sender, receiver)| [sender, receiver]),
+            lifetimes: self.lifetimes(flow),
             pep: flow.proxy.map(|proxy| self.summarise_proxy(&self.proxies[proxy as usize])),
         })
     }

@@ -2,7 +2,7 @@
 
 use engine::{Livelock, MachineId};
 use traffic::{Action, AppSample};
-use transport::{Act, Input};
+use transport::{Act, Input, Prompt};
 use units::Time;
 
 use super::connection::{Connections, Reader};
@@ -87,9 +87,7 @@ impl World {
 
     fn leave_last_hop(&mut self, now: Time, place: u32) {
         while let Some(id) = self.network.place(place).poll_arrived() {
-            if !self.take_datagram(now, id) {
-                self.arrive(now, id);
-            }
+            self.arrive(now, id);
         }
         if !self.network.place(place).rest_last_hop(&mut self.schedule) {
             self.empty_last_hop(now, place);
@@ -104,12 +102,14 @@ impl World {
         }
     }
 
+    #[inline(never)]
     fn arrive_at_gateway(&mut self, now: Time, place: u32) {
         while let Some(id) = self.network.place(place).poll_uplink(now, &mut self.schedule) {
             self.arrive(now, id);
         }
     }
 
+    #[inline(never)]
     fn arrive_over_ground(&mut self, now: Time) {
         while let Some(id) = self.network.poll_terrestrial(now, &mut self.schedule) {
             self.arrive(now, id);
@@ -128,9 +128,22 @@ impl World {
     }
 
     /// A packet arrives at the other end of its connection, which answers, and whoever reads there.
+    #[inline(always)]
     fn arrive(&mut self, now: Time, id: u32) {
+        let World { connections, ledger, network, schedule, .. } = self;
+        let endpoint = ledger.deliver(now, id);
+        if !connections.answer(now, endpoint, Prompt::Packet, id, ledger, network, schedule) {
+            self.receive(now, id, endpoint);
+        }
+    }
+
+    /// The general way of a packet into the endpoint at which it has arrived.
+    #[inline(never)]
+    fn receive(&mut self, now: Time, id: u32, endpoint: EndpointId) {
+        let sent = self.ledger.packets.get(id).sent;
+        self.ledger.packets.exchange(id, &mut self.arrived);
+        self.ledger.packets.release(id);
         let World { connections, ledger, arrived, network, schedule, .. } = self;
-        let (endpoint, sent) = ledger.deliver(now, id, arrived);
         let (reader, advanced) = connections.enter(now, endpoint, Input::Packet(arrived), ledger, network, schedule);
         match reader {
             Reader::Application(number) if advanced => self.tell(now, number, endpoint, sent),
@@ -138,25 +151,6 @@ impl World {
             Reader::Outside => self.leave(now, endpoint),
             Reader::Application(_) | Reader::Sink => {}
         }
-    }
-
-    /// A datagram arrives at a user who only counts it: whether it is so.
-    #[inline(always)]
-    fn take_datagram(&mut self, now: Time, id: u32) -> bool {
-        let World { connections, ledger, .. } = self;
-        let packet = ledger.packets.get(id);
-        if let Payload::Udp(datagram) = &*packet.payload
-            && packet.way == Way::Forward
-            && let Some(advanced) = connections.take_datagram(packet.connection, datagram)
-        {
-            let flow = packet.flow;
-            ledger.deliver_read(now, id);
-            if advanced {
-                ledger.recorder.advanced(now, flow);
-            }
-            return true;
-        }
-        false
     }
 
     fn time_out(&mut self, now: Time, endpoint: EndpointId) {
@@ -215,7 +209,9 @@ impl World {
         let World { connections, ledger, network, schedule, .. } = self;
         ledger.recorder.acted(now, flow, false);
         schedule.wake_at(machine, Some(next));
-        if !connections.write_datagram(now, endpoint, bytes, ledger, network, schedule) {
+        let slot = ledger.packets.reserve();
+        if !connections.answer(now, endpoint, Prompt::Write(bytes), slot, ledger, network, schedule) {
+            ledger.packets.release(slot);
             connections.act(now, endpoint, Act::Write(bytes));
             connections.enter(now, endpoint, Input::Acted, ledger, network, schedule);
         }
@@ -251,20 +247,15 @@ impl World {
         let flow = self.connections.site(connection).flow;
         let application = &mut self.applications[number as usize];
         let (own, end) = (flow - application.first_flow, way.sender());
-        match &*self.arrived {
-            Payload::Udp(datagram) => application.source.handle_datagram(now, own, end, datagram.number, sent),
-            Payload::Quic(packet) if !packet.datagrams().is_empty() => {
-                for number in packet.datagrams() {
-                    application.source.handle_datagram(now, own, end, number, sent);
-                }
+        let datagrams = self.arrived.datagrams();
+        if datagrams.is_empty() {
+            application.source.handle_delivered(now, own, end, bytes);
+            while let Some((stream, bytes)) = self.connections.poll_stream(endpoint) {
+                application.source.handle_stream(now, own, end, stream, bytes);
             }
-            Payload::Quic(_) => {
-                application.source.handle_delivered(now, own, end, bytes);
-                while let Some((stream, bytes)) = self.connections.poll_stream(endpoint) {
-                    application.source.handle_stream(now, own, end, stream, bytes);
-                }
-            }
-            Payload::Tcp(_) | Payload::External(_) => application.source.handle_delivered(now, own, end, bytes),
+        }
+        for number in datagrams {
+            application.source.handle_datagram(now, own, end, number, sent);
         }
         match application.source.poll_timeout() {
             Some(due) if due <= now => self.act(now, number),

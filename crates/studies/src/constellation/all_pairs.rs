@@ -145,7 +145,7 @@ impl RoutesStudy {
         self.stations.iter().map(|station| station.name.clone()).collect()
     }
 
-    /// Goes on for a while. There is nothing to hand out while it still looks for stations that see no satellite.
+    /// Computes the next batch; `None` while stations without a satellite are searched for.
     ///
     /// # Errors
     /// A station has no satellite in view at any instant, and the options do not allow it.

@@ -1,9 +1,9 @@
 //! What a picture of a run's path shows: satellites, stations, and the satellites of the route, over time.
 
-use orbit::{ConstellationPath, Place, RouteInterval, Router, SPEED_OF_LIGHT, Sky, Station, Vector};
+use orbit::{ConstellationPath, Place, RouteInterval, Router, Sky, Station, Vector};
 use serde::Serialize;
 use sim::{InputFiles, Plan, ScenarioError};
-use units::{Duration, Files, Time};
+use units::{Duration, Files, SPEED_OF_LIGHT, Time};
 
 /// A path over a constellation as it is drawn. Positions are fixed to the Earth, in metres, with x through Greenwich on
 /// the equator and z through the north pole.

@@ -2,6 +2,8 @@
 
 use units::Duration;
 
+use crate::quantiles::Sorted;
+
 /// The times of one user, or of several together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WebTimes {
@@ -66,48 +68,23 @@ impl WebTimes {
     /// Counts, means and quantiles.
     pub fn report(&self) -> WebReport {
         let [loads, requests, responses] =
-            [&self.loads, &self.requests, &self.responses].map(|times| Sorted::new(times));
+            [&self.loads, &self.requests, &self.responses].map(|times| Sorted::new(times.clone()));
         WebReport {
             pages: loads.count(),
             clicks: self.clicks,
-            load_mean_s: loads.mean(),
-            load_median_s: loads.quantile(0.5),
-            load_p95_s: loads.quantile(0.95),
+            load_mean_s: loads.mean_s(),
+            load_median_s: loads.quantile_s(0.5),
+            load_p95_s: loads.quantile_s(0.95),
             requests: requests.count(),
-            request_mean_s: requests.mean(),
-            request_median_s: requests.quantile(0.5),
-            request_min_s: requests.quantile(0.0),
-            request_max_s: requests.quantile(1.0),
+            request_mean_s: requests.mean_s(),
+            request_median_s: requests.quantile_s(0.5),
+            request_min_s: requests.quantile_s(0.0),
+            request_max_s: requests.quantile_s(1.0),
             responses: responses.count(),
-            response_mean_s: responses.mean(),
-            response_median_s: responses.quantile(0.5),
-            response_min_s: responses.quantile(0.0),
-            response_max_s: responses.quantile(1.0),
+            response_mean_s: responses.mean_s(),
+            response_median_s: responses.quantile_s(0.5),
+            response_min_s: responses.quantile_s(0.0),
+            response_max_s: responses.quantile_s(1.0),
         }
-    }
-}
-
-struct Sorted(Vec<Duration>);
-
-impl Sorted {
-    fn new(times: &[Duration]) -> Sorted {
-        let mut times = times.to_vec();
-        times.sort_unstable();
-        Sorted(times)
-    }
-
-    fn count(&self) -> u64 {
-        self.0.len() as u64
-    }
-
-    fn mean(&self) -> Option<f64> {
-        let total: Duration = self.0.iter().copied().sum();
-        (!self.0.is_empty()).then(|| total.as_secs_f64() / self.0.len() as f64)
-    }
-
-    /// The smallest time that a share `share` of the times does not exceed.
-    fn quantile(&self, share: f64) -> Option<f64> {
-        let rank = (share * self.0.len() as f64).ceil() as usize;
-        self.0.get(rank.saturating_sub(1)).map(|time| time.as_secs_f64())
     }
 }

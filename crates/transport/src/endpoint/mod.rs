@@ -11,6 +11,7 @@
 //! - Each packet that arrives and each timer that expires is one [`Endpoint::handle`]. It hands every packet that is to
 //!   be sent now to `send`, in order, and its [`Answer`] holds all that is asked after a packet. Nothing else has to be
 //!   polled.
+//! - What most packets are answered by is one packet or none: [`Endpoint::answer`] writes it where the packet was.
 //! - Both ends of a connection are told of its opening: [`Act::Open`] at the end that opens it, [`Act::Accept`] at the
 //!   other.
 //! - A proxy is an application between two endpoints: it writes what [`Answer::delivered`] says has arrived at the one
@@ -19,7 +20,7 @@
 //!   like, if neither segments nor datagrams, is a variant of [`Payload`].
 
 use std::fmt::Debug;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use units::{Bytes, Ecn, FieldError, Time};
@@ -27,7 +28,7 @@ use units::{Bytes, Ecn, FieldError, Time};
 use crate::congestion::FindControl;
 use crate::external::ExternalPacket;
 use crate::quic::{Lifetime, QuicPacket};
-use crate::tcp::{Counters, Flags, Info, PeerMemory, Segment};
+use crate::tcp::{Counters, Info, PeerMemory, Segment};
 use crate::udp::Datagram;
 
 units::registry! {
@@ -172,7 +173,41 @@ pub enum Payload {
     External(ExternalPacket),
 }
 
+/// What a network asks of a payload, all at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outline {
+    /// [`Payload::wire_bytes`].
+    pub bytes: u32,
+    /// [`Payload::has_data`].
+    pub has_data: bool,
+    /// The number of the user's address in its IP header: how often that has changed before.
+    pub address: u32,
+    /// The stream offset of its data, or the number of the packet among those that its end sent.
+    pub number: u64,
+    /// The offset that it acknowledges, of a segment.
+    pub acknowledges: Option<u64>,
+}
+
 impl Payload {
+    /// See [`Outline`].
+    #[inline(always)]
+    pub fn outline(&self) -> Outline {
+        let mut outline = Outline { bytes: 0, has_data: true, address: 0, number: 0, acknowledges: None };
+        match self {
+            Payload::Tcp(segment) => {
+                (outline.bytes, outline.has_data) = (segment.wire_bytes(), segment.has_data());
+                (outline.number, outline.acknowledges) = (segment.seq, Some(segment.ack));
+            }
+            Payload::Udp(datagram) => (outline.bytes, outline.number) = (datagram.wire_bytes(), datagram.number),
+            Payload::Quic(packet) => {
+                (outline.bytes, outline.has_data) = (packet.wire_bytes(), packet.has_data());
+                (outline.number, outline.address) = (packet.number, packet.address);
+            }
+            Payload::External(packet) => (outline.bytes, outline.number) = (packet.bytes, packet.number),
+        }
+        outline
+    }
+
     /// Bytes of the whole IP packet.
     #[inline]
     pub fn wire_bytes(&self) -> u32 {
@@ -188,9 +223,19 @@ impl Payload {
     #[inline]
     pub fn has_data(&self) -> bool {
         match self {
-            Payload::Tcp(segment) => segment.len > 0 && !segment.flags.has(Flags::DUMMY),
+            Payload::Tcp(segment) => segment.has_data(),
             Payload::Udp(_) | Payload::External(_) => true,
             Payload::Quic(packet) => packet.has_data(),
+        }
+    }
+
+    /// The numbers of the datagrams of the application that it carries.
+    #[inline]
+    pub fn datagrams(&self) -> Range<u64> {
+        match self {
+            Payload::Udp(datagram) => datagram.number..datagram.number + 1,
+            Payload::Quic(packet) => packet.datagrams(),
+            Payload::Tcp(_) | Payload::External(_) => 0..0,
         }
     }
 
@@ -205,18 +250,12 @@ impl Payload {
         }
     }
 
-    /// The number of the user's address in its IP header: how often that has changed before.
-    #[inline]
-    pub fn address(&self) -> u32 {
-        match self {
-            Payload::Quic(packet) => packet.address,
-            Payload::Tcp(_) | Payload::Udp(_) | Payload::External(_) => 0,
-        }
-    }
-
     /// The congestion mark of its IP header.
     #[inline]
     pub fn ecn(&self) -> Ecn {
+        if let Payload::Tcp(segment) = self {
+            return segment.ecn; // most are
+        }
         match self {
             Payload::Tcp(segment) => segment.ecn,
             Payload::Udp(_) => Ecn::NotEct,
@@ -285,6 +324,45 @@ pub enum Input<'a> {
     Acted,
 }
 
+/// What an endpoint is asked to answer in place: see [`Endpoint::answer`].
+#[derive(Clone, Copy, Debug)]
+pub enum Prompt {
+    /// The packet there arrives from the other end.
+    Packet,
+    /// The application writes this much ([`Act::Write`]), and that is all. What is there is no packet.
+    Write(Bytes),
+    /// The last reply was [`Reply::First`]: what else is to be sent. What is there is no packet.
+    More,
+}
+
+/// What comes of a [`Prompt`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)] // told apart without looking into the answer
+pub enum Reply {
+    /// Nothing has happened.
+    Refused,
+    /// All that is asked after it.
+    Whole {
+        /// How often the data of the packet that is written there were sent before; `None` if none is to be sent.
+        sent: Option<u32>,
+        /// As of [`Endpoint::handle`].
+        answer: Answer,
+    },
+    /// The same where neither the window nor [`Answer::acknowledged`] nor [`Answer::wake`] has changed.
+    Brief {
+        /// Whether the packet that is written there is to be sent; its data were not sent before.
+        sent: bool,
+        /// [`Answer::delivered`].
+        delivered: u64,
+    },
+    /// The packet that is written there is to be sent, and others may follow: [`Prompt::More`] is to be handed in, and
+    /// [`Input::Acted`] if that is refused.
+    First {
+        /// How often its data were sent before.
+        sent: u32,
+    },
+}
+
 /// Everything that is asked of an endpoint after an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
@@ -320,6 +398,12 @@ impl Told {
         self.0 = Time::MAX;
     }
 
+    /// Whether nothing is to be told of a timer that is due at `at`.
+    #[inline]
+    fn holds(&self, at: Time) -> bool {
+        self.0 == at
+    }
+
     /// What to tell of a timer that is due at `at`, [`Time::MAX`] for never.
     #[inline]
     fn tell(&mut self, at: Time) -> Wake {
@@ -351,16 +435,10 @@ pub trait Endpoint: Send {
     /// times that its data were sent before. `send` may keep the box and leave another of any content.
     fn handle(&mut self, now: Time, input: Input<'_>, blank: &mut Box<Payload>, send: &mut SendPacket<'_>) -> Answer;
 
-    /// As [`Act::Write`] and [`Endpoint::handle`], if all that comes of them is this datagram to be sent. `None`:
-    /// nothing was written.
-    fn write_datagram(&mut self, _bytes: Bytes) -> Option<Datagram> {
-        None
-    }
-
-    /// As [`Endpoint::handle`] with a datagram that arrives, if nothing comes of it but [`Answer::delivered`]: that.
-    /// `None`: it was not taken.
-    fn take_datagram(&mut self, _datagram: &Datagram) -> Option<u64> {
-        None
+    /// As [`Endpoint::handle`] with a packet that has arrived in `payload`, or with an act of the application, if what
+    /// comes of it is simple: the packet that is to be sent then is written into `payload`.
+    fn answer(&mut self, _now: Time, _prompt: Prompt, _payload: &mut Payload) -> Reply {
+        Reply::Refused
     }
 
     /// Whether the data at `sequence` ([`Payload::sequence`]) have arrived here.

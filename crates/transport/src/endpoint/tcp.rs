@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use units::{Bytes, FieldError, Time};
 
-use super::{Act, Answer, Endpoint, Input, Kind, Payload, SendPacket, Service, Told, Transport, Wake};
+use super::{Act, Answer, Endpoint, Input, Kind, Payload, Prompt, Reply, SendPacket, Service, Told, Transport, Wake};
 use crate::congestion::FindControl;
 pub use crate::tcp::TcpConfig;
-use crate::tcp::{Connection, Counters, Info, MAX_WINDOW, PeerMemory, Segment, Settings, State};
+use crate::tcp::{Connection, Counters, InPlace, Info, MAX_WINDOW, PeerMemory, Segment, Settings, State};
 
 impl Kind for TcpConfig {
     fn check(&self) -> Result<(), FieldError> {
@@ -159,16 +159,31 @@ impl Endpoint for TcpEnd {
         }
         while let Some(transmission) = connection.poll_segment(now, room_in(blank)) {
             send(blank, transmission);
-            if connection.is_answered() {
+            if connection.rests(now) {
                 break;
             }
         }
-        Answer {
-            delivered: connection.delivered_bytes(),
-            acknowledged: connection.counters().bytes_acked,
-            window: Some(connection.window()),
-            wake: self.told.tell(connection.poll_timeout().unwrap_or(Time::MAX)),
-        }
+        state(connection, &mut self.told)
+    }
+
+    fn answer(&mut self, now: Time, prompt: Prompt, payload: &mut Payload) -> Reply {
+        let Some(connection) = self.connection.as_deref_mut() else { return Reply::Refused };
+        let answered = match (prompt, payload) {
+            (Prompt::Packet, Payload::Tcp(segment)) => connection.answer(now, segment),
+            (Prompt::More, payload) => answer_further(connection, now, payload),
+            _ => InPlace::Refused,
+        };
+        let sent = match answered {
+            InPlace::Refused => return Reply::Refused,
+            InPlace::First(sent) => return Reply::First { sent },
+            InPlace::Acknowledged if self.told.holds(connection.next_timeout()) => {
+                return Reply::Brief { sent: true, delivered: connection.delivered_bytes() };
+            }
+            InPlace::Acknowledged => Some(0),
+            InPlace::Nothing => None,
+            InPlace::One(sent) => Some(sent),
+        };
+        Reply::Whole { sent, answer: state(connection, &mut self.told) }
     }
 
     fn has_received(&self, sequence: u64) -> bool {
@@ -193,6 +208,22 @@ impl Endpoint for TcpEnd {
 
     fn info(&self) -> Option<Info> {
         self.connection.as_ref().map(|connection| connection.info())
+    }
+}
+
+#[inline(never)]
+fn answer_further(connection: &mut Connection, now: Time, payload: &mut Payload) -> InPlace {
+    connection.answer_further(now, room_in(payload))
+}
+
+/// All that is asked of a connection after an input.
+#[inline(always)]
+fn state(connection: &Connection, told: &mut Told) -> Answer {
+    Answer {
+        delivered: connection.delivered_bytes(),
+        acknowledged: connection.counters().bytes_acked,
+        window: Some(connection.window()),
+        wake: told.tell(connection.next_timeout()),
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use units::{Bytes, Time};
+use units::Time;
 
-use super::{Act, Answer, Endpoint, Input, Kind, Payload, SendPacket, Service, Transport, Wake};
+use super::{Act, Answer, Endpoint, Input, Kind, Payload, Prompt, Reply, SendPacket, Service, Transport, Wake};
 use crate::tcp::{Counters, Info};
 pub use crate::udp::UdpConfig;
 use crate::udp::{Datagram, UdpSender};
@@ -66,16 +66,27 @@ impl Endpoint for UdpEnd {
         Answer { delivered: self.delivered, acknowledged: 0, window: None, wake: Wake::Unchanged }
     }
 
-    fn write_datagram(&mut self, bytes: Bytes) -> Option<Datagram> {
-        self.sender.send_now(bytes)
-    }
-
-    fn take_datagram(&mut self, datagram: &Datagram) -> Option<u64> {
+    #[inline]
+    fn answer(&mut self, _now: Time, prompt: Prompt, payload: &mut Payload) -> Reply {
         if !self.sender.is_idle() {
-            return None;
+            return Reply::Refused;
         }
-        self.delivered += u64::from(datagram.len);
-        Some(self.delivered)
+        let sent = match (prompt, &*payload) {
+            (Prompt::Write(bytes), _) => {
+                let datagram = self.sender.send_now(bytes);
+                match payload {
+                    Payload::Udp(place) => *place = datagram,
+                    _ => replace(payload, datagram),
+                }
+                true
+            }
+            (Prompt::Packet, Payload::Udp(datagram)) => {
+                self.delivered += u64::from(datagram.len);
+                false
+            }
+            _ => return Reply::Refused,
+        };
+        Reply::Brief { sent, delivered: self.delivered }
     }
 
     fn has_received(&self, _sequence: u64) -> bool {
@@ -103,8 +114,16 @@ impl Endpoint for UdpEnd {
     }
 }
 
+/// Writes a datagram where a packet of another transport was.
+#[cold]
+fn replace(payload: &mut Payload, datagram: Datagram) {
+    *payload = Payload::Udp(datagram);
+}
+
 #[cfg(test)]
 mod tests {
+    use units::Bytes;
+
     use super::*;
     use crate::tcp::Segment;
 
@@ -130,19 +149,34 @@ mod tests {
     }
 
     #[test]
-    fn a_datagram_written_alone_is_the_one_that_a_write_sends() {
-        let (mut alone, mut other, mut user) = (UdpEnd::default(), UdpEnd::default(), UdpEnd::default());
-        for (bytes, delivered) in [(172, 172), (20, 192)] {
-            let datagram = alone.write_datagram(Bytes::new(bytes)).unwrap();
+    fn an_answer_in_place_is_that_of_the_general_way() {
+        let (mut alone, mut other) = (UdpEnd::default(), UdpEnd::default());
+        let (mut user, mut reader) = (UdpEnd::default(), UdpEnd::default());
+        let mut blank = Box::new(Payload::Tcp(Segment::default()));
+        for bytes in [172, 20] {
+            let mut payload = Payload::Tcp(Segment::default());
+            let written = alone.answer(Time::ZERO, Prompt::Write(Bytes::new(bytes)), &mut payload);
             other.act(Time::ZERO, Act::Write(Bytes::new(bytes)));
-            let mut send = |payload: &mut Box<Payload>, _| assert_eq!(**payload, Payload::Udp(datagram));
-            other.handle(Time::ZERO, Input::Acted, &mut Box::new(Payload::Tcp(Segment::default())), &mut send);
-            assert_eq!(user.take_datagram(&datagram), Some(delivered));
+            let answer = other.handle(Time::ZERO, Input::Acted, &mut blank, &mut |sent, _| assert_eq!(**sent, payload));
+            assert_eq!(
+                (written, answer.wake),
+                (Reply::Brief { sent: true, delivered: answer.delivered }, Wake::Unchanged)
+            );
+            let answer = reader.handle(Time::ZERO, Input::Packet(&payload), &mut blank, &mut |_, _| panic!());
+            let read = user.answer(Time::ZERO, Prompt::Packet, &mut payload);
+            assert_eq!(
+                (read, answer.wake),
+                (Reply::Brief { sent: false, delivered: answer.delivered }, Wake::Unchanged)
+            );
         }
-        // One that waits goes first, and does so when something arrives.
+        // A datagram that waits goes first, and does so when something arrives.
         alone.act(Time::ZERO, Act::Write(Bytes::new(7)));
-        assert_eq!(alone.write_datagram(Bytes::new(8)), None);
-        assert_eq!(alone.take_datagram(&Datagram { number: 0, len: 1 }), None);
-        assert_eq!((alone.delivered, alone.sender.poll_transmit()), (0, Some(Datagram { number: 2, len: 7 })));
+        let waits = Payload::Udp(Datagram { number: 0, len: 1 });
+        for prompt in [Prompt::Write(Bytes::new(8)), Prompt::Packet] {
+            let mut payload = waits.clone();
+            assert_eq!(alone.answer(Time::ZERO, prompt, &mut payload), Reply::Refused);
+            assert_eq!((alone.delivered, payload), (0, waits.clone()));
+        }
+        assert_eq!(alone.sender.poll_transmit(), Some(Datagram { number: 2, len: 7 }));
     }
 }

@@ -15,7 +15,7 @@ use super::controller::Shared;
 use super::frames::CID_LEN;
 use super::handshake::{Handshakes, NoKey};
 use super::identifiers::{Identifiers, NoTime, mix};
-use super::lifetime::Ended;
+use super::lifetime::{EndCause, Ended};
 
 /// A connection's options, nothing left open.
 #[derive(Clone, Debug)]
@@ -108,15 +108,18 @@ pub(super) fn number_of(address: SocketAddr) -> u32 {
 
 /// Why the library says that a connection is over.
 pub(super) fn ended(now: Time, error: &ConnectionError) -> Ended {
-    let named = |code: TransportErrorCode| format!("{code:?}").to_lowercase().replace('_', "-");
+    let named = |code: TransportErrorCode| match code {
+        TransportErrorCode::INTERNAL_ERROR => EndCause::InternalError,
+        other => EndCause::Error(format!("{other:?}").to_lowercase().replace('_', "-")),
+    };
     let cause = match error {
-        ConnectionError::VersionMismatch => "version-mismatch".to_owned(),
+        ConnectionError::VersionMismatch => EndCause::VersionMismatch,
         ConnectionError::TransportError(error) => named(error.code),
         ConnectionError::ConnectionClosed(close) => named(close.error_code),
-        ConnectionError::ApplicationClosed(_) | ConnectionError::LocallyClosed => "closed".to_owned(),
-        ConnectionError::Reset => "stateless-reset".to_owned(),
-        ConnectionError::TimedOut => "idle-timeout".to_owned(),
-        ConnectionError::CidsExhausted => "no-identifiers".to_owned(),
+        ConnectionError::ApplicationClosed(_) | ConnectionError::LocallyClosed => EndCause::Closed,
+        ConnectionError::Reset => EndCause::StatelessReset,
+        ConnectionError::TimedOut => EndCause::IdleTimeout,
+        ConnectionError::CidsExhausted => EndCause::NoIdentifiers,
     };
     let by_peer = matches!(error, ConnectionError::ConnectionClosed(_) | ConnectionError::ApplicationClosed(_));
     Ended { at: now, cause, words: error.to_string(), by_peer }
@@ -124,8 +127,8 @@ pub(super) fn ended(now: Time, error: &ConnectionError) -> Ended {
 
 /// The client has opened another connection before this end knew that the last is over.
 pub(super) fn replaced(now: Time) -> Ended {
-    let (cause, words) = ("replaced".to_owned(), "the client has opened another".to_owned());
-    Ended { at: now, cause, words, by_peer: true }
+    let words = "the client has opened another".to_owned();
+    Ended { at: now, cause: EndCause::Replaced, words, by_peer: true }
 }
 
 fn transport_config(settings: &Settings, control: Shared) -> TransportConfig {

@@ -1,6 +1,7 @@
 //! What becomes of the connections of a flow: how they end before their application does, and where they go.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use units::{Duration, Time};
 
@@ -30,12 +31,55 @@ pub struct Lifetime {
 pub struct Ended {
     /// When this end knew.
     pub at: Time,
-    /// Its cause: `idle-timeout`, `stateless-reset`, or the error of RFC 9000 section 20.1, as `internal-error`.
-    pub cause: String,
+    /// Why.
+    pub cause: EndCause,
     /// In the library's words.
     pub words: String,
     /// The other end said so.
     pub by_peer: bool,
+}
+
+/// Why a connection ended. Displayed as the word that summaries have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EndCause {
+    /// Nothing arrived for the idle time-out.
+    IdleTimeout,
+    /// The client has opened another before this end knew that the last is over.
+    Replaced,
+    /// An application closed it.
+    Closed,
+    /// The other end knows nothing of it (RFC 9000 section 10.3).
+    StatelessReset,
+    /// The other end speaks no version of QUIC in common.
+    VersionMismatch,
+    /// No identifiers of connections were left.
+    NoIdentifiers,
+    /// The library's own limits, such as the 1,024 gaps that it follows.
+    InternalError,
+    /// Another error of RFC 9000 section 20.1, as `flow-control-error`.
+    Error(String),
+}
+
+impl fmt::Display for EndCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            EndCause::IdleTimeout => "idle-timeout",
+            EndCause::Replaced => "replaced",
+            EndCause::Closed => "closed",
+            EndCause::StatelessReset => "stateless-reset",
+            EndCause::VersionMismatch => "version-mismatch",
+            EndCause::NoIdentifiers => "no-identifiers",
+            EndCause::InternalError => "internal-error",
+            EndCause::Error(code) => code,
+        })
+    }
+}
+
+impl Lifetime {
+    /// Of both ends of a connection: the end that was known first.
+    pub fn first_end(ends: [&Lifetime; 2]) -> Option<&Ended> {
+        ends.into_iter().filter_map(|end| end.ended.as_ref()).min_by_key(|ended| ended.at)
+    }
 }
 
 #[cfg(not(target_family = "wasm"))]

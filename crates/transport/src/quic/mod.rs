@@ -40,5 +40,5 @@ mod streams;
 
 pub(crate) use config::LEAST_PACKET;
 pub use config::{Client, Controllers, HandshakeMode, QuicConfig};
-pub use lifetime::{Ended, Lifetime, Resume};
+pub use lifetime::{EndCause, Ended, Lifetime, Resume};
 pub use packet::{Content, QuicPacket};

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use units::{Duration, Time};
 
 use super::frames::{self, Kind, Packet, Reader, Visitor};
-use super::lifetime::Ended;
+use super::lifetime::{EndCause, Ended};
 
 /// See the module.
 pub(super) struct Qlog {
@@ -90,14 +90,15 @@ impl Qlog {
     pub fn end(&mut self, ended: &Ended) {
         let owner = if ended.by_peer { "remote" } else { "local" };
         let mut data = json!({ "owner": owner, "reason": ended.words });
-        match ended.cause.as_str() {
-            "idle-timeout" => data["trigger"] = json!("idle_timeout"),
-            "stateless-reset" => data["trigger"] = json!("stateless_reset"),
-            "version-mismatch" => data["trigger"] = json!("version_mismatch"),
-            "replaced" | "closed" => data["trigger"] = json!("clean"),
-            code => {
+        let word = ended.cause.to_string().replace('-', "_");
+        match ended.cause {
+            EndCause::IdleTimeout | EndCause::StatelessReset | EndCause::VersionMismatch => {
+                data["trigger"] = json!(word);
+            }
+            EndCause::Replaced | EndCause::Closed => data["trigger"] = json!("clean"),
+            EndCause::NoIdentifiers | EndCause::InternalError | EndCause::Error(_) => {
                 data["trigger"] = json!("error");
-                data["connection_code"] = json!(code.replace('-', "_"));
+                data["connection_code"] = json!(word);
             }
         }
         self.event(ended.at, "connectivity:connection_closed", data);

@@ -138,10 +138,10 @@ impl Connection {
 
     /// A segment arrived.
     pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
-        self.counters.segments_received += 1;
         if self.handle_plain(now, segment) {
             return;
         }
+        self.counters.segments_received += 1;
         match self.state {
             State::Listen => self.handle_syn(now, segment),
             State::SynSent => self.handle_syn_ack(now, segment),
@@ -223,20 +223,27 @@ impl Connection {
         Some(transmit.transmission)
     }
 
-    /// Whether nothing more can follow the segment polled last: an end that only receives has acknowledged.
-    #[inline]
-    pub fn is_answered(&self) -> bool {
+    /// Whether nothing follows the segment polled last, without asking for it: an end that only receives has
+    /// acknowledged, or the window of one that sends is full.
+    #[inline(always)]
+    pub fn rests(&mut self, now: Time) -> bool {
         self.state == State::Established
-            && self.send.is_at_rest()
             && !self.recv.ack_due()
             && self.probes_to_acknowledge == 0
+            && self.send.rests(now)
     }
 
     /// When [`Connection::handle_timeout`] is to be called next.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Time> {
-        let next = self.send.timer().min(self.recv.timer()).min(self.handshake.timer);
+        let next = self.next_timeout();
         (next != Time::MAX).then_some(next)
+    }
+
+    /// As [`Connection::poll_timeout`]; [`Time::MAX`] for never.
+    #[inline]
+    pub fn next_timeout(&self) -> Time {
+        self.send.timer().min(self.recv.timer()).min(self.handshake.timer)
     }
 
     /// The application has `bytes` more to send.
@@ -549,7 +556,7 @@ impl Connection {
         0
     }
 
-    #[inline]
+    #[inline(always)]
     fn acknowledge(&mut self, now: Time, segment: &mut Segment) {
         self.fill(now, segment, self.send.nxt(), Flags::ACK);
         if self.send.sack() {
@@ -570,7 +577,7 @@ impl Connection {
     }
 
     /// Writes what every segment says.
-    #[inline]
+    #[inline(always)]
     fn fill(&self, now: Time, segment: &mut Segment, seq: u64, flags: Flags) {
         segment.seq = seq;
         segment.ack = self.recv.next();

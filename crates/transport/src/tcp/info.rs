@@ -114,3 +114,18 @@ pub struct Counters {
     /// Their sum.
     pub rtt_sum: Duration,
 }
+
+/// What goes out in answer to a segment, written in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InPlace {
+    /// The segment was not taken: nothing has happened.
+    Refused,
+    /// Nothing.
+    Nothing,
+    /// An acknowledgment, and nothing of what may be sent has changed.
+    Acknowledged,
+    /// One segment, whose data were sent so often before.
+    One(u32),
+    /// The same, and [`super::Connection::poll_segment`] may have others.
+    First(u32),
+}

@@ -21,6 +21,6 @@ pub use config::{
 };
 pub use connection::{Connection, Transmit};
 pub use fast_open::{Cookie, FastOpenOption, PeerMemory};
-pub use info::{Counters, Info, State};
+pub use info::{Counters, InPlace, Info, State};
 pub use option::AccEcnOption;
 pub use segment::{Flags, SackBlocks, Segment, SynOptions};

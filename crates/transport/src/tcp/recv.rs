@@ -279,7 +279,7 @@ impl Receiver {
 
     /// Whether a segment with no flags but ACK and PSH is the next one, and nothing is missing or in doubt: its
     /// timestamp is no older than the last, its data lie unmarked in the window, and the application reads at once.
-    #[inline]
+    #[inline(always)]
     pub(super) fn expects(&self, segment: &Segment) -> bool {
         let in_order = match (segment.timestamps, self.ts_recent) {
             (Some((value, _)), Some((recent, _))) => !is_before(value, recent),
@@ -295,7 +295,7 @@ impl Receiver {
     }
 
     /// Takes such a segment: what [`Receiver::accepts`] and [`Receiver::handle_data`] do with it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take(&mut self, now: Time, segment: &Segment) {
         if let (Some((value, _)), Some(recent)) = (segment.timestamps, &mut self.ts_recent)
             && segment.seq <= self.acked
@@ -304,19 +304,19 @@ impl Receiver {
         }
         if segment.len > 0 {
             self.full = self.full.max(segment.len);
-            self.note_arrival(now, segment);
+            if self.quick_acks > 0 {
+                self.note_arrival(now, segment);
+            }
             self.next += u64::from(segment.len);
             self.acknowledge_in_order(now);
         }
     }
 
-    /// Data arrived in order: after a long pause the peer's window may be small again, and acknowledgments go at once.
-    /// They wait as long as the time between segments, on average of the last ones, and half of the shortest wait.
+    /// Data arrived in order where acknowledgments may be quick: after a long pause the peer's window may be small
+    /// again, and they go at once. They wait as long as the time between segments, on average of the last ones, and
+    /// half of the shortest wait.
     #[inline]
     fn note_arrival(&mut self, now: Time, segment: &Segment) {
-        if self.quick_acks == 0 {
-            return;
-        }
         if segment.len < self.full {
             self.pushed = (self.pushed + 1).min(2);
         } else if segment.flags.has(Flags::PSH) {
@@ -383,7 +383,7 @@ impl Receiver {
         if start < self.next {
             self.note_duplicate(start, self.next);
         }
-        if segment.len > 0 {
+        if segment.len > 0 && self.quick_acks > 0 {
             self.note_arrival(now, segment);
         }
         self.next = end;
@@ -406,7 +406,7 @@ impl Receiver {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn acknowledge_in_order(&mut self, now: Time) {
         // RFC 5681 section 4.2 has every second full segment, Linux whatever exceeds one.
         let (since, full) = (self.next - self.acked, u64::from(self.full));
@@ -536,7 +536,7 @@ impl Receiver {
     }
 
     /// The SACK option of an acknowledgment, written in place of none: a duplicate first (RFC 2883 section 4).
-    #[inline]
+    #[inline(always)]
     pub(super) fn write_sack(&self, sack: &mut SackBlocks) {
         let recent = self.recent.as_ref().map_or(&[][..], |recent| recent.as_slice());
         if self.duplicate.is_some() || !recent.is_empty() {
@@ -564,7 +564,7 @@ impl Receiver {
     }
 
     /// A segment with an acknowledgment is sent.
-    #[inline]
+    #[inline(always)]
     pub(super) fn on_acknowledged(&mut self) {
         self.acked = self.next;
         self.duplicate = None;

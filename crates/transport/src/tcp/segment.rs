@@ -59,6 +59,15 @@ impl Segment {
     #[inline]
     pub fn header_bytes(&self) -> u32 {
         let timestamps = if self.timestamps.is_some() { 12 } else { 0 }; // 10 and two of padding
+        if self.sack.is_empty() && self.syn.is_none() && self.accecn.is_none() {
+            return HEADERS + timestamps;
+        }
+        HEADERS + timestamps + self.rare_bytes()
+    }
+
+    /// Bytes of the options that few segments have.
+    #[inline(never)]
+    fn rare_bytes(&self) -> u32 {
         let sack = match self.sack.len() {
             0 => 0,
             blocks => 4 + 8 * blocks as u32, // 2 and two of padding
@@ -69,7 +78,7 @@ impl Segment {
             4 + scale + fast_open + if syn.sack_permitted && self.timestamps.is_none() { 4 } else { 0 }
         });
         let accecn = self.accecn.map_or(0, |option| option.padded_bytes());
-        HEADERS + timestamps + sack + syn + accecn
+        sack + syn + accecn
     }
 
     /// Bytes that the header still has room for.
@@ -81,6 +90,12 @@ impl Segment {
     #[inline]
     pub fn wire_bytes(&self) -> u32 {
         self.header_bytes() + self.len
+    }
+
+    /// Whether it carries data of the application.
+    #[inline]
+    pub fn has_data(&self) -> bool {
+        self.len > 0 && !self.flags.has(Flags::DUMMY)
     }
 
     /// Whether its flags say nothing but that it acknowledges, so that only its offsets have to be looked at.
@@ -125,6 +140,12 @@ impl Flags {
     #[inline]
     pub const fn has(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
+    }
+
+    /// Those of its bits that are also in `others`.
+    #[inline]
+    pub const fn of(self, others: Flags) -> Flags {
+        Flags(self.0 & others.0)
     }
 
     /// The bits as in the header.

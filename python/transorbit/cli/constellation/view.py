@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 import transorbit as to
+from transorbit._numbers import decimals
 from transorbit.cli import parse, tables
 from transorbit.cli.common import Csv, Plot, Title, Width, check_plot, examples, write_csv, write_plot
 from transorbit.cli.constellation.common import (
@@ -128,9 +129,9 @@ def passes(
             [
                 row["name"],
                 *([_utc(epoch, row["culmination_s"])] if epoch else []),
-                _instant(row["rise_s"]),
-                _instant(row["culmination_s"]),
-                _instant(row["set_s"]),
+                decimals(row["rise_s"], 1),
+                decimals(row["culmination_s"], 1),
+                decimals(row["set_s"], 1),
                 f"{row['highest_elevation_deg']:.2f}",
                 f"{row['range_m'] / 1e3:.1f}",
             ]
@@ -253,7 +254,3 @@ def _way(route: tuple[str, str], chart: to.constellation.Map, *, short: bool = F
 def _utc(epoch: str, seconds: float) -> str:
     """An instant after the epoch, to a second."""
     return f"{datetime.fromisoformat(epoch) + timedelta(seconds=seconds):%Y-%m-%d %H:%M:%S}"
-
-
-def _instant(seconds: float | None) -> str:
-    return "-" if seconds is None else f"{seconds:.1f}"

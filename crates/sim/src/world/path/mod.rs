@@ -82,7 +82,7 @@ impl LongPath {
     ///
     /// # Errors
     /// It does not, and why.
-    #[inline]
+    #[inline(always)]
     pub(super) fn downlink(&mut self, now: Time, bytes: u32) -> Result<Time, PathLoss> {
         match (self.constant, &self.jitter) {
             (Some(delay), None) => Ok(now + delay),
@@ -114,7 +114,7 @@ impl LongPath {
     ///
     /// # Errors
     /// It does not, and why.
-    #[inline]
+    #[inline(always)]
     pub(super) fn uplink(&mut self, at: Time, bytes: u32, hop: &mut Propagation) -> Result<(Time, Time), PathLoss> {
         match self.constant {
             Some(delay) => {

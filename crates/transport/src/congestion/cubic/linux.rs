@@ -20,7 +20,8 @@ pub(super) struct Linux {
     constants: Constants,
     /// C in 1/1024.
     c: f64,
-    /// Acknowledged segments for which Reno would open a window of 8 by one.
+    /// The kernel's `beta_scale`, 8 (1 + β) / (3 (1 − β)): a window of w opens by one for w/8 times this many
+    /// acknowledged segments.
     reno_eighths: u64,
     /// The window at the last loss, as fast convergence has it; 0 before the first and after a timeout.
     w_max: u32,

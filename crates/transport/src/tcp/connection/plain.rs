@@ -1,11 +1,11 @@
 //! The segments that almost all are: the one that comes in order to an end with nothing to send, and the acknowledgment
-//! of one that receives nothing (header prediction, as kernels have it).
+//! of one that receives nothing (header prediction, as kernels have it); and what they are answered by.
 
 use units::Time;
 
-use super::super::info::State;
-use super::super::segment::Segment;
-use super::super::send::Ack;
+use super::super::info::{InPlace, State};
+use super::super::segment::{Flags, Segment};
+use super::super::send::{Ack, NextFull};
 use super::Connection;
 
 impl Connection {
@@ -13,14 +13,33 @@ impl Connection {
     /// is done with it is what is done with any other, less the questions whose answer is known.
     #[inline]
     pub(super) fn handle_plain(&mut self, now: Time, segment: &Segment) -> bool {
-        if self.state != State::Established
-            || self.abandoned
-            || !segment.is_plain()
-            || self.accurate.is_some()
-            || !self.recv.expects(segment)
-        {
-            return false;
+        self.expects(segment) && self.take_plain(now, segment)
+    }
+
+    /// As [`Connection::handle_segment`] and the first [`Connection::poll_segment`] after it, of one of these segments
+    /// in its own place.
+    #[inline]
+    pub fn answer(&mut self, now: Time, segment: &mut Segment) -> InPlace {
+        if !self.expects(segment) {
+            InPlace::Refused
+        } else if segment.len > 0 {
+            self.answer_data(now, segment)
+        } else {
+            self.answer_acknowledgment(now, segment)
         }
+    }
+
+    #[inline(always)]
+    fn expects(&self, segment: &Segment) -> bool {
+        self.state == State::Established
+            && !self.abandoned
+            && segment.is_plain()
+            && self.accurate.is_none()
+            && self.recv.expects(segment)
+    }
+
+    #[inline(always)]
+    fn take_plain(&mut self, now: Time, segment: &Segment) -> bool {
         let ack = Ack {
             seq: segment.seq,
             ack: segment.ack,
@@ -35,6 +54,66 @@ impl Connection {
             return false;
         }
         self.recv.take(now, segment);
+        self.counters.segments_received += 1;
         true
+    }
+
+    /// Data come to an end with nothing to send, which acknowledges them now or later.
+    #[inline(always)]
+    fn answer_data(&mut self, now: Time, segment: &mut Segment) -> InPlace {
+        if !self.send.is_at_rest() || self.probes_to_acknowledge > 0 || !self.take_plain(now, segment) {
+            return InPlace::Refused;
+        }
+        if !self.recv.ack_due() {
+            return InPlace::Nothing;
+        }
+        self.acknowledge(now, segment);
+        InPlace::Acknowledged
+    }
+
+    /// Data are acknowledged, and new ones may go.
+    #[inline(always)]
+    fn answer_acknowledgment(&mut self, now: Time, segment: &mut Segment) -> InPlace {
+        if !self.take_plain(now, segment) {
+            return InPlace::Refused;
+        }
+        match self.answer_further(now, segment) {
+            InPlace::Refused => {}
+            answered => return answered,
+        }
+        match self.poll_segment(now, segment) {
+            None => InPlace::Nothing,
+            Some(transmission) if self.rests(now) => InPlace::One(transmission),
+            Some(transmission) => InPlace::First(transmission),
+        }
+    }
+
+    /// What else is sent, if it is a full segment of new data or waits to be one.
+    #[inline(always)]
+    pub fn answer_further(&mut self, now: Time, segment: &mut Segment) -> InPlace {
+        if self.state != State::Established || self.recv.ack_due() || self.probes_to_acknowledge > 0 {
+            return InPlace::Refused;
+        }
+        match self.send.next_full(now) {
+            NextFull::Unknown => InPlace::Refused,
+            NextFull::Waits => InPlace::Nothing,
+            NextFull::Goes { seq, push } => {
+                self.write_full(now, segment, seq, push);
+                if self.send.fills_window(now) { InPlace::One(0) } else { InPlace::First(0) }
+            }
+        }
+    }
+
+    /// Writes a full segment of new data, as [`Connection::transmit`].
+    #[inline(always)]
+    fn write_full(&mut self, now: Time, segment: &mut Segment, seq: u64, push: bool) {
+        self.fill(now, segment, seq, if push { Flags::ACK | Flags::PSH } else { Flags::ACK });
+        segment.len = self.send.mss();
+        segment.ecn = self.capable;
+        self.recv.on_acknowledged();
+        self.recv.on_data_sent(now);
+        self.counters.segments_sent += 1;
+        self.counters.data_segments_sent += 1;
+        self.counters.data_bytes_sent += u64::from(segment.len);
     }
 }

@@ -88,7 +88,7 @@ impl Sender {
 
     /// Takes an acknowledgment without blocks or marks that advances in the open state while nothing is in doubt, or
     /// says nothing new to an end with nothing to send. Whether it was one; otherwise nothing has changed.
-    #[inline]
+    #[inline(always)]
     pub(in crate::tcp) fn handle_plain(&mut self, now: Time, ack: &Ack, counters: &mut Counters) -> bool {
         let una = self.board.una();
         if ack.ack == una && self.is_quiet() {
@@ -111,6 +111,7 @@ impl Sender {
 
     /// Does what [`Sender::handle_ack`] does with an acknowledgment that advances: at least one segment is
     /// acknowledged, none was sent again, and none is lost or known to have arrived.
+    #[inline(always)]
     fn advance(&mut self, now: Time, ack: &Ack, counters: &mut Counters) {
         let in_flight_before = self.board.out();
         self.timer.window_probes = 0;
@@ -163,7 +164,7 @@ impl Sender {
             min_rtt: self.rtt.min(),
             rate,
             may_grow: true,
-            window_limited: self.usage.is_window_limited(self.control.window()),
+            window_limited: self.usage.filled_window() || self.usage.is_window_limited(self.control.window()),
             state: CongestionState::Open,
             ece: false,
             marked: 0,
@@ -201,7 +202,7 @@ impl Sender {
     }
 
     /// RFC 9293 section 3.10.7.4: the window is taken from the newest segment. Whether it changed.
-    #[inline]
+    #[inline(always)]
     pub(super) fn update_window(&mut self, now: Time, ack: &Ack) -> bool {
         let Some(changed) = self.peer.update(ack.seq, ack.ack, ack.window) else { return false };
         if self.timer.kind == TimerKind::Persist {

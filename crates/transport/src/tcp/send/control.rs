@@ -67,6 +67,12 @@ impl Control {
         self.needs.sent
     }
 
+    /// Whether it is asked or told of more than acknowledgments and events.
+    pub fn is_asked(&self) -> bool {
+        let Needs { drives: _, rates, sent, paces, timer, probes } = self.needs;
+        rates || sent || paces || timer || probes
+    }
+
     /// The window in a recovery of Linux 2.6.22.
     pub fn floor(&self) -> u32 {
         self.controller.floor()
@@ -77,7 +83,7 @@ impl Control {
         self.follow_probes(now);
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn acknowledge(&mut self, sample: &AckSample) {
         if self.counts {
             self.controller.window_mut().count(sample.acked);
@@ -86,11 +92,16 @@ impl Control {
         self.follow_probes(sample.now);
     }
 
-    #[inline]
+    #[inline(always)]
     fn follow_probes(&mut self, now: Time) {
         if self.needs.probes {
-            self.probes.request(now, &self.controller.poll_probes());
+            self.request_probes(now);
         }
+    }
+
+    #[cold]
+    fn request_probes(&mut self, now: Time) {
+        self.probes.request(now, &self.controller.poll_probes());
     }
 
     /// The rate that the controller sets.

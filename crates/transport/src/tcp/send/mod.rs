@@ -55,7 +55,7 @@ use episode::{Recovery, TailProbe};
 use gap::Pacing;
 use group::Group;
 use ns2_told::Ns2;
-pub(super) use outgoing::Outgoing;
+pub(super) use outgoing::{NextFull, Outgoing};
 use peer::PeerWindow;
 use prr::Prr;
 use rack::Rack;
@@ -99,6 +99,8 @@ pub(super) struct Sender {
     totals: Totals,
     /// Recovery by ns-2's rules.
     ns2: Option<Box<Ns2>>,
+    /// Of when new data go nobody is asked and told but the window: not a controller with a rate or with probes.
+    asks_window_only: bool,
 }
 
 /// What a connection's both ends agreed on, and what follows from it.
@@ -203,6 +205,7 @@ impl Sender {
             wait: Wait::new(),
             totals: Totals::default(),
             ns2: None,
+            asks_window_only: false,
             settings: Arc::clone(settings),
         }
     }
@@ -229,6 +232,7 @@ impl Sender {
         self.ecn.scalable = self.ecn.counted.is_some() && self.settings.congestion.entry().marks().is_some();
         let as_ns2 = agreed.sack && self.settings.recovers_as_ns2() && !self.control.drives();
         self.ns2 = as_ns2.then(Box::default);
+        self.asks_window_only = !(as_ns2 || self.pacing.on || self.control.is_asked());
         self.totals.delivered = u64::from(!agreed.early); // the SYN
         self.wait.stop();
         self.usage.restart(now);
@@ -380,6 +384,12 @@ impl Sender {
     #[inline]
     pub(super) fn fin_sent(&self) -> bool {
         self.stream.fin_sent()
+    }
+
+    /// Payload bytes of a full segment.
+    #[inline]
+    pub(super) fn mss(&self) -> u32 {
+        self.agreed.mss as u32
     }
 
     /// Next offset to be sent.

@@ -17,3 +17,14 @@ pub(in crate::tcp) enum Outgoing {
     /// A copy of what was sent last, with low priority.
     Dummy { seq: u64, len: u32 },
 }
+
+/// Whether a full segment of new data goes out next.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::tcp) enum NextFull {
+    /// Other rules decide: nothing has happened.
+    Unknown,
+    /// Nothing goes: the segment waits for a larger group.
+    Waits,
+    /// At this offset; it ends a group if `push`.
+    Goes { seq: u64, push: bool },
+}

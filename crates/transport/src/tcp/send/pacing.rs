@@ -15,7 +15,7 @@ const UNPACED: u64 = 10;
 
 impl Sender {
     /// Whether segments are spaced now.
-    #[inline]
+    #[inline(always)]
     pub(super) fn is_paced(&self) -> bool {
         self.pacing.on && (self.settings.pacing || self.is_spreading() || self.control.pacing_rate().is_some())
     }
@@ -39,8 +39,12 @@ impl Sender {
             () => 120,
         };
         let bytes = u64::from(self.control.window().size.max(self.board.out())) * self.agreed.mss;
-        let bps = u128::from(bytes * 8 * percent / 100) * 1_000_000_000 / u128::from(srtt.as_nanos());
-        BitRate::from_bps(bps.clamp(1, u128::from(u64::MAX)) as u64)
+        let bits = bytes * 8 * percent / 100;
+        let bps = match bits.checked_mul(1_000_000_000) {
+            Some(scaled) => scaled / srtt.as_nanos(),
+            None => (u128::from(bits) * 1_000_000_000 / u128::from(srtt.as_nanos())).min(u128::from(u64::MAX)) as u64,
+        };
+        BitRate::from_bps(bps.max(1))
     }
 
     /// A segment of `bytes` went out.

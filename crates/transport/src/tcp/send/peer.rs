@@ -23,7 +23,7 @@ impl PeerWindow {
     }
 
     /// The window is taken from the newest segment. Whether it changed; `None` if the segment is older.
-    #[inline]
+    #[inline(always)]
     pub fn update(&mut self, seq: u64, ack: u64, window: u64) -> Option<bool> {
         if seq < self.seq || seq == self.seq && ack < self.ack {
             return None;

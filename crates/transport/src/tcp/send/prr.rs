@@ -14,7 +14,7 @@ pub(super) struct Step {
     pub lost: u32,
     /// It advanced SND.UNA.
     pub advanced: bool,
-    /// Segments on their way after it.
+    /// Segments in flight after it.
     pub in_flight: u32,
 }
 

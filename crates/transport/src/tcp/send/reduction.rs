@@ -219,8 +219,12 @@ impl Sender {
     }
 
     /// New data went out, or could not since the window is full (`limited`).
+    #[inline(always)]
     pub(super) fn validate_window(&mut self, now: Time, limited: bool) {
-        let unused_since = self.usage.follow(now, limited, &self.board, self.control.window());
+        if limited {
+            return self.usage.fill(now, &self.board);
+        }
+        let unused_since = self.usage.follow(now, &self.board, self.control.window());
         if let Some(since) = unused_since
             && self.settings.cwnd_validation
             && !self.control.drives()

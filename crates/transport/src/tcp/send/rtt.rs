@@ -45,7 +45,7 @@ impl Rtt {
     }
 
     /// The round-trip time of the newest segment that an acknowledgment tells of, for the minimum.
-    #[inline]
+    #[inline(always)]
     pub(in crate::tcp) fn note_min(&mut self, now: Time, rtt: Duration) {
         let rtt = rtt.max(TINY);
         if self.min.is_zero() || rtt <= self.min || now.since(self.min_at) > MIN_WINDOW {
@@ -55,7 +55,7 @@ impl Rtt {
 
     /// A measurement of the oldest segment that an acknowledgment tells of. It ends the back-off of expired timers (RFC
     /// 6298 section 5). `una` and `nxt` are SND.UNA and SND.NXT.
-    #[inline]
+    #[inline(always)]
     pub(in crate::tcp) fn measured(&mut self, rtt: Duration, una: u64, nxt: u64) {
         let rtt = rtt.max(TINY);
         let floor = if self.floor == RtoFloor::Variance { self.min_rto } else { Duration::ZERO };

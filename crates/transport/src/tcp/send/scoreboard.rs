@@ -204,7 +204,7 @@ impl Scoreboard {
     }
 
     /// Sends the next `len` bytes, and the FIN after them if `fin`, when so many segments have been delivered.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, now: Time, len: u64, fin: bool, delivered: u64) -> Slot {
         let slot = Slot {
             seq: self.nxt,
@@ -266,7 +266,7 @@ impl Scoreboard {
 
     /// Whether nothing is in doubt up to `ack`, at which at least one whole segment ends: none is lost or known to have
     /// arrived, and none there was sent again.
-    #[inline]
+    #[inline(always)]
     pub fn is_plain_up_to(&self, ack: u64) -> bool {
         self.counts == Counts::default()
             && self.first >= self.resent_until
@@ -280,7 +280,7 @@ impl Scoreboard {
     }
 
     /// The oldest slot if it is acknowledged, with its number: to be taken out.
-    #[inline]
+    #[inline(always)]
     pub fn acknowledged(&mut self) -> Option<(u64, Slot)> {
         let slot = *self.slots.front()?;
         if slot.end() > self.una {
@@ -293,7 +293,7 @@ impl Scoreboard {
     }
 
     /// Takes out the oldest slot, about which nothing was ever in doubt.
-    #[inline]
+    #[inline(always)]
     pub fn pop_plain(&mut self) {
         if let Some(sending) = &mut self.sending {
             sending.pop_front();

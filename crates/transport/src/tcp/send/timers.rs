@@ -17,7 +17,8 @@ impl Sender {
     /// When [`Sender::handle_timeout`] is to be called; [`Time::MAX`] for never.
     #[inline]
     pub(in crate::tcp) fn timer(&self) -> Time {
-        self.timer.at.min(self.pacing.wake_at()).min(self.gives_up_at()).min(self.control.timer())
+        let at = self.timer.at.min(self.gives_up_at());
+        if self.asks_window_only { at } else { at.min(self.pacing.wake_at()).min(self.control.timer()) }
     }
 
     /// When the application's patience ends (RFC 5482); [`Time::MAX`] for never.
@@ -71,6 +72,7 @@ impl Sender {
     }
 
     /// RFC 6298 (5.1) to (5.3), with the time that a probe or reordering timer has used up taken off.
+    #[inline(always)]
     pub(super) fn rearm_rto(&mut self, now: Time) {
         let Some(front) = self.board.front() else {
             if self.timer.kind != TimerKind::Persist {
@@ -99,7 +101,7 @@ impl Sender {
     }
 
     /// Data were acknowledged: the tail is guarded by a probe, or by the time-out.
-    #[inline]
+    #[inline(always)]
     pub(super) fn set_timer(&mut self, now: Time) {
         if !(self.settings.tlp && self.schedule_probe(now, true)) {
             self.rearm_rto(now);

@@ -4,7 +4,7 @@ use units::Time;
 
 use super::Sender;
 use super::episode::{Forced, Rexmit};
-use super::outgoing::Outgoing;
+use super::outgoing::{NextFull, Outgoing};
 use super::slot::{PUSH, SACKED, Slot};
 use super::timer::TimerKind;
 use crate::congestion::Event;
@@ -36,6 +36,31 @@ impl Sender {
             self.end_burst(now);
         }
         outgoing
+    }
+
+    /// Whether [`Sender::poll`] would give nothing, because there is nothing to send or no room for it. If so the burst
+    /// ends.
+    #[inline(always)]
+    pub(in crate::tcp) fn rests(&mut self, now: Time) -> bool {
+        if self.is_at_rest() {
+            return true;
+        }
+        let full = self.recovery.forced == Forced::Nothing && !self.has_room() && !self.control.wants_probes();
+        if full {
+            self.pacing.wake = false;
+            self.end_burst(now);
+        }
+        full
+    }
+
+    /// The same after [`Sender::next_full`].
+    #[inline(always)]
+    pub(in crate::tcp) fn fills_window(&mut self, now: Time) -> bool {
+        let full = self.board.in_flight() >= self.control.window().size;
+        if full {
+            self.close_burst(now, true);
+        }
+        full
     }
 
     /// Whether there is nothing to send, nothing on its way and no burst to be ended: as at an end that only receives.
@@ -154,6 +179,40 @@ impl Sender {
                 outgoing
             }
         }
+    }
+
+    /// As [`Sender::poll`] in the midst of new data, where nothing but the window decides whether a full segment goes.
+    #[inline(always)]
+    pub(in crate::tcp) fn next_full(&mut self, now: Time) -> NextFull {
+        let (nxt, mss) = (self.board.nxt(), self.agreed.mss);
+        let (waiting, usable) = (self.stream.end().saturating_sub(nxt), self.peer.usable(nxt));
+        let calm = self.asks_window_only
+            && self.recovery.forced == Forced::Nothing
+            && self.recovery.rexmit == Rexmit::None
+            && self.recovery.state == CongestionState::Open
+            && !self.timer.cut
+            && !self.ecn.cwr_due
+            && self.records.is_empty();
+        if !calm || waiting <= mss || usable < mss || nxt == 0 || !self.board.outstanding() {
+            return NextFull::Unknown;
+        }
+        let window = self.control.window();
+        if window.holds || self.board.in_flight() >= window.size {
+            return NextFull::Unknown;
+        }
+        let grouped = self.settings.offload_divisor > 0;
+        if grouped && self.group.is_closed() && !self.open_group(now, waiting, usable) {
+            self.end_burst(now);
+            return NextFull::Waits;
+        }
+        let push = grouped && self.join_group(mss, waiting - mss, usable - mss);
+        let slot = self.board.send(now, mss, false, self.totals.delivered);
+        self.usage.burst += 1;
+        if self.timer.kind != TimerKind::Retransmission {
+            self.on_new_data(now, false);
+        }
+        self.usage.last_sent = Some(now);
+        NextFull::Goes { seq: slot.seq, push }
     }
 
     /// New data, or the FIN, as far as the peer's window and the application let it.
@@ -353,7 +412,15 @@ impl Sender {
     }
 
     /// Nothing more may go for now: notes whether the window was the limit, and guards the tail.
+    #[inline(always)]
     fn end_burst(&mut self, now: Time) {
+        let full = self.board.in_flight() >= self.control.window().size;
+        self.close_burst(now, full);
+    }
+
+    /// The same; whether the window is full.
+    #[inline(always)]
+    fn close_burst(&mut self, now: Time, full: bool) {
         let sent = std::mem::take(&mut self.usage.burst);
         let probing = std::mem::take(&mut self.usage.probing);
         let deferred = self.group.take_deferred();
@@ -363,7 +430,7 @@ impl Sender {
         }
         // What a window spread over the round trip holds back, the window holds back.
         let spread = self.ecn.scalable && self.pacing.wake;
-        let limited = deferred || spread || self.board.in_flight() >= self.control.window().size;
+        let limited = deferred || spread || full;
         if sent > 0 || limited {
             self.validate_window(now, limited);
         }

@@ -44,6 +44,12 @@ impl Usage {
         (self.used, self.full_at) = (0, now);
     }
 
+    /// Whether the window was full in this round trip.
+    #[inline]
+    pub fn filled_window(&self) -> bool {
+        self.limited
+    }
+
     /// Whether the window, not the application or the peer, holds back data: in slow start it may be twice what is
     /// used.
     #[inline]
@@ -51,16 +57,27 @@ impl Usage {
         self.limited || window.in_slow_start() && window.size < self.most_out.saturating_mul(2)
     }
 
-    /// New data went out, or could not since the window is full (`limited`). Whether it is full is told by the
-    /// strongest sign in each round trip. Returns whether it has been unused in part, and since when.
+    /// New data went out or could not, and the window is full: of all signs in a round trip the strongest.
     #[inline]
-    pub fn follow(&mut self, now: Time, limited: bool, board: &Scoreboard, window: &Window) -> Option<Time> {
+    pub fn fill(&mut self, now: Time, board: &Scoreboard) {
+        self.begin_round(true, board);
+        self.forget(now);
+    }
+
+    #[inline]
+    fn begin_round(&mut self, limited: bool, board: &Scoreboard) {
+        self.limited = limited;
+        self.most_out = board.out();
+        self.until = board.nxt();
+    }
+
+    /// New data went out, and the window is not full. Whether it is full is told by the strongest sign in each round
+    /// trip. Returns whether it has been unused in part, and since when.
+    #[inline]
+    pub fn follow(&mut self, now: Time, board: &Scoreboard, window: &Window) -> Option<Time> {
         let out = board.out();
-        let round_over = board.una() >= self.until;
-        if round_over || limited || !self.limited && out > self.most_out {
-            self.limited = limited;
-            self.most_out = out;
-            self.until = board.nxt();
+        if board.una() >= self.until || !self.limited && out > self.most_out {
+            self.begin_round(false, board);
         }
         if self.is_window_limited(window) {
             self.forget(now);

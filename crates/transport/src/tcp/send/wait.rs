@@ -9,29 +9,38 @@ pub(super) struct Wait {
     since: Time,
     /// SND.UNA then.
     una: u64,
+    /// When the application's patience ends; [`Time::MAX`] for never.
+    ends_at: Time,
 }
 
 impl Wait {
     pub fn new() -> Wait {
-        Wait { limit: None, since: Time::MAX, una: 1 }
+        Wait { limit: None, since: Time::MAX, una: 1, ends_at: Time::MAX }
     }
 
     pub fn set_limit(&mut self, limit: Option<Duration>) {
         self.limit = limit;
+        self.begin(self.since);
+    }
+
+    #[inline]
+    fn begin(&mut self, since: Time) {
+        self.since = since;
+        self.ends_at = self.limit.map_or(Time::MAX, |limit| since + limit);
     }
 
     /// When the application's patience ends; [`Time::MAX`] for never.
     #[inline]
     pub fn ends_at(&self) -> Time {
-        self.limit.map_or(Time::MAX, |limit| self.since + limit)
+        self.ends_at
     }
 
     pub fn start(&mut self, now: Time) {
-        self.since = now;
+        self.begin(now);
     }
 
     pub fn stop(&mut self) {
-        self.since = Time::MAX;
+        self.begin(Time::MAX);
     }
 
     pub fn is_stopped(&self) -> bool {
@@ -43,7 +52,7 @@ impl Wait {
     pub fn follow(&mut self, now: Time, una: u64, outstanding: bool) {
         if self.una != una {
             self.una = una;
-            self.since = if outstanding { now } else { Time::MAX };
+            self.begin(if outstanding { now } else { Time::MAX });
         }
     }
 }

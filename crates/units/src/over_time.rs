@@ -1,13 +1,41 @@
-//! A bit rate that changes with time.
+//! A value that changes with time in steps: a bit rate, a share of losses.
 
 use crate::{BitRate, Duration, Time};
 
-/// A bit rate over time: constant from each instant to the next, and after the last one for ever. Before the first
-/// instant its rate holds too. Zero is possible.
+/// A value over time: constant from each instant to the next, and after the last one for ever. Before the first instant
+/// its value holds too.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RateOverTime {
-    /// From when, bits per second.
-    steps: Vec<(Time, u64)>,
+pub struct OverTime<T> {
+    /// From when, and the value.
+    steps: Vec<(Time, T)>,
+}
+
+/// A bit rate over time, in bits per second. Zero is possible.
+pub type RateOverTime = OverTime<u64>;
+
+impl<T: Copy + PartialEq> OverTime<T> {
+    /// From (instant, value), in the order of time; `None` without any.
+    pub fn new(mut steps: Vec<(Time, T)>) -> Option<OverTime<T>> {
+        debug_assert!(steps.is_sorted_by_key(|step| step.0));
+        steps.dedup_by(|after, before| after.1 == before.1);
+        steps.first_mut()?.0 = Time::ZERO;
+        Some(OverTime { steps })
+    }
+
+    /// The instants from which a value holds, with that value.
+    pub fn steps(&self) -> &[(Time, T)] {
+        &self.steps
+    }
+
+    /// The value at `now`.
+    pub fn at(&self, now: Time) -> T {
+        self.steps[self.step(now)].1
+    }
+
+    /// The number of the step that holds at `now`.
+    fn step(&self, now: Time) -> usize {
+        self.steps.partition_point(|step| step.0 <= now).saturating_sub(1)
+    }
 }
 
 /// What is sent later than this is never sent.
@@ -15,33 +43,15 @@ const NEVER: Duration = Duration::from_secs(1_000_000_000);
 const NANOS: u128 = 1_000_000_000;
 
 impl RateOverTime {
-    /// From (instant, bits per second), in the order of time; `None` without any.
-    pub fn new(mut steps: Vec<(Time, u64)>) -> Option<RateOverTime> {
-        debug_assert!(steps.is_sorted_by_key(|step| step.0));
-        steps.dedup_by(|after, before| after.1 == before.1);
-        steps.first_mut()?.0 = Time::ZERO;
-        Some(RateOverTime { steps })
-    }
-
-    /// The instants from which a rate holds, with that rate in bits per second.
-    pub fn steps(&self) -> &[(Time, u64)] {
-        &self.steps
-    }
-
-    /// Bits per second at `now`.
-    pub fn at(&self, now: Time) -> u64 {
-        self.steps[self.place(now)].1
-    }
-
     /// The time to send `bits` from `start` on, rounded up to a whole nanosecond; a thousand million seconds if the
     /// rate stays at zero.
     pub fn tx_time(&self, start: Time, bits: u64) -> Duration {
         // In bits times nanoseconds per second, so that nothing is rounded on the way.
         let mut left = u128::from(bits) * NANOS;
         let mut from = start;
-        for place in self.place(start).. {
-            let rate = u128::from(self.steps[place].1);
-            let until = self.steps.get(place + 1).map(|step| step.0);
+        for step in self.step(start).. {
+            let rate = u128::from(self.steps[step].1);
+            let until = self.steps.get(step + 1).map(|next| next.0);
             let takes = if rate > 0 { left.div_ceil(rate) } else { u128::MAX };
             match until.map(|until| until.since(from)) {
                 Some(lasts) if takes > u128::from(lasts.as_nanos()) => {
@@ -60,9 +70,9 @@ impl RateOverTime {
     /// The bits that are sent from one instant to another.
     pub fn bits(&self, from: Time, until: Time) -> f64 {
         let (mut bits, mut at) = (0.0, from);
-        for place in self.place(from)..self.steps.len() {
-            let end = self.steps.get(place + 1).map_or(until, |step| step.0.min(until));
-            bits += end.since(at).as_secs_f64() * self.steps[place].1 as f64;
+        for step in self.step(from)..self.steps.len() {
+            let end = self.steps.get(step + 1).map_or(until, |next| next.0.min(until));
+            bits += end.since(at).as_secs_f64() * self.steps[step].1 as f64;
             at = at.max(end);
         }
         bits
@@ -72,10 +82,6 @@ impl RateOverTime {
     pub fn mean(&self, duration: Duration) -> BitRate {
         let bits = self.bits(Time::ZERO, Time::ZERO + duration);
         BitRate::from_bps(((bits / duration.as_secs_f64().max(1e-9)).round() as u64).max(1))
-    }
-
-    fn place(&self, now: Time) -> usize {
-        self.steps.partition_point(|step| step.0 <= now).saturating_sub(1)
     }
 }
 

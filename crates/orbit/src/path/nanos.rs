@@ -1,0 +1,32 @@
+//! Nanoseconds as floating-point numbers, without calls.
+
+use units::Duration;
+
+/// Of far less than 2^63 nanoseconds: a signed number is converted in one instruction.
+#[inline]
+pub(super) fn nanos(duration: Duration) -> f64 {
+    duration.as_nanos() as i64 as f64
+}
+
+/// The nearest whole number, as `f64::round`, which is a call into a library.
+#[inline]
+pub(super) fn nearest(number: f64) -> i64 {
+    let whole = number as i64;
+    let rest = number - whole as f64;
+    whole + i64::from(rest >= 0.5) - i64::from(rest <= -0.5)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_whole_number_is_that_of_the_library() {
+        let largest_below_half = 0.499_999_999_999_999_94;
+        for number in [0.0, 0.5, largest_below_half, 1.5, 2.5, 2.4, 1e9 + 0.5, 4_503_599_627_370_495.5, 1e17] {
+            for number in [number, -number] {
+                assert_eq!(nearest(number), number.round() as i64, "{number}");
+            }
+        }
+    }
+}
