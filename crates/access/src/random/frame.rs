@@ -3,7 +3,7 @@
 use rand::Rng;
 
 use super::columns::Columns;
-use super::decode::{Bursts, Decoder};
+use super::decode::{Bursts, Decoder, Slot};
 use super::draw::{BITS_OF_A_DRAW, Digits, bits_of, next_digit, normal, unit_interval};
 use super::layout::RandomLayout;
 use super::plr_table::PlrTable;
@@ -225,6 +225,7 @@ impl RandomFrame {
         let before = self.bursts.packets() as u32;
         let (slot_of, left) = self.bursts.push_packets(packets, bursts);
         'packets: for (packet, slots) in (before..).zip(slot_of.chunks_exact_mut(bursts as usize)) {
+            let burst = Slot::with(packet);
             let mut fraction = rng.next_u64();
             let first = next_digit(&mut fraction, blocks) * block_slots;
             let left = &mut left[first as usize..][..block_slots as usize];
@@ -239,7 +240,7 @@ impl RandomFrame {
                     return false;
                 }
                 taken |= bit;
-                left[slot as usize].add(packet);
+                left[slot as usize].add(burst);
                 *place = first + slot;
                 places.next().map(|next| place = next).is_none()
             };
@@ -306,20 +307,20 @@ impl RandomFrame {
     ) {
         let RandomLayout { timeslots, block_slots, .. } = self.layout;
         let first = block * block_slots;
-        let packet = self.bursts.packets() as u32;
+        let burst = Slot::with(self.bursts.packets() as u32);
         let (slots, left) = self.bursts.push_packets(1, bursts);
         for place in slots {
             *place = digits.find_below(block_slots, |slot| {
                 let slot = first + slot;
                 columns.take(slot % timeslots).then_some(slot)
             });
-            left[*place as usize].add(packet);
+            left[*place as usize].add(burst);
         }
     }
 
     fn place_in_any_slots(&mut self, block: u32, bursts: u32, mut digits: Digits<'_, impl Rng + ?Sized>) {
         let RandomLayout { block_slots, .. } = self.layout;
-        let packet = self.bursts.packets() as u32;
+        let burst = Slot::with(self.bursts.packets() as u32);
         let (slots, left) = self.bursts.push_packets(1, bursts);
         for place in 0..slots.len() {
             let (before, slot) = slots.split_at_mut(place);
@@ -327,7 +328,7 @@ impl RandomFrame {
                 let slot = block * block_slots + slot;
                 (!before.contains(&slot)).then_some(slot)
             });
-            left[slot[0] as usize].add(packet);
+            left[slot[0] as usize].add(burst);
         }
     }
 

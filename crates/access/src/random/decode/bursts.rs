@@ -25,14 +25,20 @@ pub(in crate::random) struct Bursts {
 pub(in crate::random) struct Slot(u64);
 
 impl Slot {
+    /// A slot with a burst of this packet.
     #[inline(always)]
-    pub(in crate::random) fn add(&mut self, packet: u32) {
-        self.0 = self.0.wrapping_add(u64::from(packet) << 32 | 1);
+    pub(in crate::random) fn with(packet: u32) -> Slot {
+        Slot(u64::from(packet) << 32 | 1)
+    }
+
+    #[inline(always)]
+    pub(in crate::random) fn add(&mut self, other: Slot) {
+        self.0 = self.0.wrapping_add(other.0);
     }
 
     #[inline(always)]
     pub(super) fn remove(&mut self, packet: u32) {
-        self.0 = self.0.wrapping_sub(u64::from(packet) << 32 | 1);
+        self.0 = self.0.wrapping_sub(Slot::with(packet).0);
     }
 
     #[inline(always)]

@@ -8,9 +8,9 @@
 mod bursts;
 mod rules;
 
-pub(super) use bursts::Bursts;
-use bursts::{Slot, Slots, Work};
-use rules::{Best, Information, Mean, OfSlot, Powers, Rule, fixed_point};
+pub(super) use bursts::{Bursts, Slot};
+use bursts::{Slots, Work};
+use rules::{Best, Information, Mean, Powers, Rule, fixed_point};
 
 use super::scheme::Receiver;
 
@@ -32,7 +32,8 @@ struct Scratch {
     next: Vec<u32>,
     is_found: Vec<bool>,
     neighbours: Neighbours,
-    of_slot: Vec<OfSlot>,
+    left: Vec<u32>,
+    of_slot: Vec<i64>,
     power: Vec<u64>,
 }
 
@@ -122,11 +123,11 @@ impl Work for Equal<'_> {
     fn with<'a>(self, slots: &impl Slots<'a>, packets: usize, left: &mut [Slot], waiting: &mut Vec<u32>) {
         let Decoder { receiver, information, scratch, looks } = self.decoder;
         let &mut Receiver { required, joint, iterations, .. } = receiver;
-        let Scratch { decodable, neighbours, of_slot, .. } = scratch;
+        let Scratch { decodable, neighbours, left: counts, of_slot, .. } = scratch;
         let mut decoding = Decoding { packets, looks: *looks, slots, waiting, decodable, neighbours };
         if joint {
             let table = information.up_to(0);
-            decoding.iterate(iterations, &mut Mean::new(table, required, slots.each(), left, of_slot));
+            decoding.iterate(iterations, &mut Mean::new(table, required, slots.each(), left, (counts, of_slot)));
         } else {
             decoding.iterate(iterations, &mut Best { most: self.most, left });
             remove_waiting(slots, left, waiting);

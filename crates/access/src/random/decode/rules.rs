@@ -50,32 +50,28 @@ pub(super) struct Mean<'a> {
     required: f64,
     /// What packets with so many bursts need, which are mostly all.
     needed: (usize, i64),
-    of_slot: &'a mut [OfSlot],
-}
-
-/// The information of a burst in a slot, and how many there are.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct OfSlot {
-    information: i64,
-    left: u32,
+    /// Of each slot: its bursts, and the information of one.
+    left: &'a mut [u32],
+    of_slot: &'a mut [i64],
 }
 
 impl<'a> Mean<'a> {
-    /// Takes the bursts out of `left`.
+    /// Takes the bursts out of `slots`. `left`, `of_slot`: memory.
     #[inline(always)]
     pub(super) fn new(
         table: &'a [i64],
         required: f64,
         usual: usize,
-        left: &mut [Slot],
-        of_slot: &'a mut Vec<OfSlot>,
+        slots: &mut [Slot],
+        (left, of_slot): (&'a mut Vec<u32>, &'a mut Vec<i64>),
     ) -> Mean<'a> {
-        of_slot.resize(left.len(), OfSlot::default());
-        for (of_slot, left) in of_slot.iter_mut().zip(left) {
-            let left = std::mem::take(left).bursts();
-            *of_slot = OfSlot { information: table[left as usize], left };
+        left.resize(slots.len(), 0);
+        of_slot.resize(slots.len(), 0);
+        for ((left, of_slot), slot) in left.iter_mut().zip(of_slot.iter_mut()).zip(slots) {
+            *left = std::mem::take(slot).bursts();
+            *of_slot = table[*left as usize];
         }
-        Mean { table, required, needed: (usual, fixed_point(required * usual as f64)), of_slot }
+        Mean { table, required, needed: (usual, fixed_point(required * usual as f64)), left, of_slot }
     }
 }
 
@@ -86,15 +82,15 @@ impl Rule for Mean<'_> {
             true => self.needed.1,
             false => fixed_point(self.required * slots.len() as f64),
         };
-        slots.iter().map(|&slot| self.of_slot[slot as usize].information).sum::<i64>() >= needed
+        slots.iter().map(|&slot| self.of_slot[slot as usize]).sum::<i64>() >= needed
     }
 
     #[inline(always)]
     fn subtract(&mut self, _packet: u32, slots: &[u32]) {
         for &slot in slots {
-            let of_slot = &mut self.of_slot[slot as usize];
-            of_slot.left -= 1;
-            of_slot.information = self.table[of_slot.left as usize];
+            let left = &mut self.left[slot as usize];
+            *left -= 1;
+            self.of_slot[slot as usize] = self.table[*left as usize];
         }
     }
 }

@@ -4,7 +4,7 @@ use channel::qpsk;
 use proptest::prelude::*;
 use units::Db;
 
-use crate::random::decode::{Bursts, Decoder};
+use crate::random::decode::{Bursts, Decoder, Slot};
 use crate::random::scheme::Receiver;
 
 /// Packets as their slots and power; what the slots are like.
@@ -51,7 +51,7 @@ impl Case {
             let (places, left) = bursts.push_packets(1, slots.len() as u32);
             for (place, &slot) in places.iter_mut().zip(slots) {
                 *place = slot as u32;
-                left[slot].add(number);
+                left[slot].add(Slot::with(number));
             }
         }
         bursts.complete();
