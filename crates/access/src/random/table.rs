@@ -21,7 +21,7 @@ pub struct Table {
     /// columns after the second are passed over. Linear between rows; before the first and after the last row it keeps
     /// their rates.
     pub plr: String,
-    /// BurstCount that a packet takes.
+    /// Bursts that a packet takes, each in a slot of its own.
     #[serde(default = "three")]
     pub replicas: u32,
     /// Useful bits of a packet (N_data).
