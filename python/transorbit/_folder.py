@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import TextIO
 
-# What the folder has in which another one is made and exchanged.
+# Entries of the temporary folder beside the target: lock, new folder, old folder.
 _PARTS = frozenset({"lock", "new", "old"})
 
 

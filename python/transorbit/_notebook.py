@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-# More rows are no glance.
+# Rows shown at most.
 _ROWS = 10
-# A bar is shown after this time, and drawn again as often.
+# Seconds before the bar appears; seconds between redraws.
 _PATIENCE_S, _EVERY_S = 0.5, 0.2
 
 

@@ -112,7 +112,7 @@ class _Env(gymnasium.Env["NDArray[np.float32]", "NDArray[np.float32]"]):
 
 
 class ControllerEnv(_Env):
-    """A congestion controller: how much may be on its way.
+    """A congestion controller: how much may be in flight.
 
     Observation, of the interval that has passed: mean round-trip time (s; the last one known, where none was measured),
     shortest round-trip time so far (s), delivered rate (Mbit/s of payload), segments in flight, segments lost.

@@ -94,7 +94,10 @@ NOTE = "in a user's own Python that the scenario names"
 
 @contextmanager
 def blamed(plugins: object) -> Iterator[None]:
-    """While the core runs: what a user's code raises says so. `plugins` are those of the run."""
+    """Add a note to an exception raised while the core runs: it may come from the user's own code.
+
+    `plugins` are those of the run.
+    """
     try:
         yield
     except (ScenarioError, SimulationError, OSError):

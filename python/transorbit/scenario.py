@@ -210,7 +210,7 @@ class Started:
             self.simulation.record_packets(self._packets.path)
 
     def watch(self, from_s: float, until_s: float) -> None:
-        """Keep events, and the packets that are sent between these seconds."""
+        """Keep events and sent packets from `from_s` to `until_s`."""
         self.simulation.watch(from_s, until_s)
         self._watched = True
 

@@ -116,7 +116,7 @@ def packets(made: Page, conservation: dict[str, Any]) -> None:
     fates += [
         (f"dropped: {causes[reason]['words'].removeprefix('dropped ')}", count) for reason, count in drops if count
     ]
-    fates.append(("under way at the end", conservation["in_flight"]))
+    fates.append(("in flight at the end", conservation["in_flight"]))
     rows: list[list[object]] = [[name, count, _share(count, created)] for name, count in fates]
     rows.append([Cell("created"), created, _share(created, created)])
     made.table(["Fate", "Packets", "Share (%)"], rows, sortable=False)
