@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import transorbit as to
+from test_registries import kinds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,11 +51,9 @@ def test_scenarios_of_users_take_edits(
 
 def test_schedulers_and_schemes_are_listed_by_name() -> None:
     names = {registry["name"]: [entry["name"] for entry in registry["entries"]] for registry in to.registries()}
-    schedulers = "droptail round-robin pf codes max-rate m-lwdf exp-pf ubmt bbs bps drr fq-codel"
-    assert set(schedulers.split()) <= set(names["schedulers"])
-    assert {"droptail", "red", "codel", "pie", "time-limit"} <= set(names["queues"])
-    assert {"none", "fec", "stop-and-wait", "go-back-n", "selective-repeat", "adaptive", "nr-ntn"} <= set(names["harq"])
-    assert {"bulk", "voice", "web", "short-flows"} <= set(names["traffic"])
+    of = {"schedulers": "SchedulerConfig", "queues": "QueueConfig", "harq": "HarqConfig", "traffic": "TrafficConfig"}
+    for listed, registry in of.items():
+        assert names[listed] == [kind.name for kind in kinds() if kind.registry == registry]
 
 
 SCHEDULERS = [entry["name"] for r in to.registries() if r["name"] == "schedulers" for entry in r["entries"]]
