@@ -16,13 +16,15 @@ from circles import bare, circles, python, rust
 ROOT = Path(__file__).parent.parent
 NUMBERS = Path(__file__).with_suffix(".toml")
 _LINES_OF_A_FUNCTION, _LINES_OF_A_FILE, _COLUMNS = 70, 600, 120
-# Values that are the process's and may change: of a `static`, or of a macro that makes one.
+# Values that are the process's and may change: of a `static`, or of a macro that makes one, which is counted with it.
 _MUTABLE = re.compile(
     r"^\s*(?:pub(?:\([^)]*\))?\s+)?static\s(?:mut\s|[^=;]*\b(?:\w*Once\w*|\w*Lazy\w*|Mutex|RwLock|Atomic\w+|\w*Cell)\b)"
-    r"|\bthread_local!",
+    r"|\bthread_local!\s*\{\s*static\b",
     re.MULTILINE,
 )
 _CACHES = {"cache", "lru_cache"}
+# Methods by which a container changes.
+_CHANGES = {"add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove", "setdefault", "update"}
 # A block of a page with what a command prints, which tests/test_docs.py holds to it.
 _PRINTED = re.compile(r"<!-- test: printed -->\n+```.*?^```", re.DOTALL | re.MULTILINE)
 
@@ -110,20 +112,55 @@ def files_in_circles() -> list[str]:
 
 
 def process_wide_state() -> list[str]:
-    """Values of the process that may change: statics that can be written, and caches of Python's modules."""
+    """Values of the process that may change: statics that can be written, and what Python's modules keep.
+
+    What is kept for other runs belongs to the caller.
+    """
     found = []
     for path in tracked(".rs"):
         if "src" in path.parts:
             code = bare(_text(path))
             found += [_at(path, code.count("\n", 0, one.end()) + 1) for one in _MUTABLE.finditer(code)]
-    for path in tracked(".py"):
-        if (ROOT / "python") in path.parents:
-            found += [_at(path, line) for line in _python_state(ast.parse(_text(path)))]
+    modules = {path: ast.parse(_text(path)) for path in tracked(".py") if (ROOT / "python") in path.parents}
+    changing = {name for module in modules.values() for name in changing_classes(module)}
+    for path, module in modules.items():
+        found += [_at(path, line) for line in python_state(module, changing)]
     return found
 
 
-def _python_state(module: ast.Module) -> list[int]:
-    """Functions whose answers are kept, and empty containers that are filled later."""
+def changing_classes(module: ast.Module) -> set[str]:
+    """The classes of a module whose objects change after they are made."""
+    return {
+        one.name
+        for one in module.body
+        if isinstance(one, ast.ClassDef)
+        for method in one.body
+        if isinstance(method, ast.FunctionDef) and method.name not in {"__init__", "__post_init__"}
+        if any(_changes_itself(part) for part in ast.walk(method))
+    }
+
+
+def _changes_itself(part: ast.AST) -> bool:
+    """Whether it assigns to an attribute of `self`, or to what that holds, or calls a method that changes that."""
+    if isinstance(part, ast.Assign | ast.Delete):
+        targets = part.targets
+    elif isinstance(part, ast.AugAssign | ast.AnnAssign):
+        targets = [part.target]
+    elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in _CHANGES:
+        targets = [part.func.value]
+    else:
+        return False
+    for target in targets:
+        inner = target
+        while isinstance(inner, ast.Subscript):
+            inner = inner.value
+        if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name) and inner.value.id == "self":
+            return True
+    return False
+
+
+def python_state(module: ast.Module, changing: set[str]) -> list[int]:
+    """Functions whose answers are kept, containers that are filled later, context variables, objects that change."""
     lines = []
     for node in module.body:
         if isinstance(node, ast.FunctionDef):
@@ -136,7 +173,9 @@ def _python_state(module: ast.Module) -> list[int]:
         empty |= (
             isinstance(value, ast.Call) and not value.args and getattr(value.func, "id", "") in {"dict", "list", "set"}
         )
-        lines += [node.lineno] if empty else []
+        called = value.func if isinstance(value, ast.Call) else None
+        made = getattr(called, "id", None) or getattr(called, "attr", None)
+        lines += [node.lineno] if empty or made in changing | {"ContextVar"} else []
     return lines
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,6 +24,33 @@ def test_what_breaks_a_promise_may_only_become_less(name: str) -> None:
 
 def test_every_count_has_its_number() -> None:
     assert ratchet.kept().keys() == ratchet.COUNTS.keys()
+
+
+def test_state_of_a_module_is_found() -> None:
+    module = ast.parse(
+        "class Kept:\n"
+        "    def __init__(self):\n        self.all = {}\n"
+        "    def add(self, one):\n        self.all[one] = 1\n"
+        "class Value:\n"
+        "    def __init__(self):\n        self.one = 1\n"
+        "    def more(self):\n        return self.one + 1\n"
+        "KEPT = Kept()\n"
+        "VALUE = Value()\n"
+        "CONTEXT: ContextVar[int] = ContextVar('context')\n"
+        "FOUND = {}\n"
+        "@cache\ndef read(): ...\n"
+    )
+    changing = ratchet.changing_classes(module)
+
+    assert changing == {"Kept"}
+    assert ratchet.python_state(module, changing) == [11, 13, 14, 16]
+
+
+def test_a_static_of_a_thread_is_counted_once() -> None:
+    of_thread = "thread_local! {\n    static SHARED: RefCell<u8> = RefCell::new(0);\n}\n"
+    code = f"{of_thread}static ALL: OnceLock<u8> = OnceLock::new();\n"
+
+    assert len(ratchet._MUTABLE.findall(code)) == 2
 
 
 def test_circles_are_found_however_long() -> None:
