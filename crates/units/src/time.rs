@@ -94,7 +94,13 @@ impl Duration {
     /// Seconds.
     #[inline]
     pub fn as_secs_f64(self) -> f64 {
-        float(self.0) / 1e9
+        self.as_nanos_f64() / 1e9
+    }
+
+    /// Nanoseconds as the nearest floating-point number.
+    #[inline]
+    pub fn as_nanos_f64(self) -> f64 {
+        float(self.0)
     }
 
     /// The difference, or zero if `other` is longer.

@@ -7,7 +7,7 @@ pub(crate) mod format;
 pub(crate) mod handover;
 pub(crate) mod jitter;
 pub(crate) mod measured;
-mod nanos;
+mod rounding;
 pub(crate) mod scene;
 pub(crate) mod table;
 pub(crate) mod table_file;

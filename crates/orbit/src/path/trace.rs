@@ -4,7 +4,7 @@ use units::{Duration, FieldError, Frequency, SPEED_OF_LIGHT, Time};
 
 use crate::path::change::Change;
 use crate::path::measured::Measured;
-use crate::path::nanos::{nanos, nearest};
+use crate::path::rounding::nearest;
 
 /// The one-way propagation delay of a path over time, with the route intervals.
 ///
@@ -196,14 +196,14 @@ impl DelayTrace {
         let i = self.index.last_until(&self.points, now);
         let from = self.points[i].at;
         let next = self.points.get(i + 1).filter(|_| now > from);
-        (i, next.map(|next| nanos(now.since(from)) / nanos(next.at.since(from))))
+        (i, next.map(|next| now.since(from).as_nanos_f64() / next.at.since(from).as_nanos_f64()))
     }
 
     #[inline(always)]
     fn value(&self, (i, share): (usize, Option<f64>), of: impl Fn(&Point) -> Option<Duration>) -> Option<Duration> {
         let value = of(&self.points[i])?;
         let Some((share, end)) = share.zip(self.points.get(i + 1).and_then(of)) else { return Some(value) };
-        let change = (nanos(end) - nanos(value)) * share;
+        let change = (end.as_nanos_f64() - value.as_nanos_f64()) * share;
         Some(Duration::from_nanos(value.as_nanos().saturating_add_signed(nearest(change))))
     }
 

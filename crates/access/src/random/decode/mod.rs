@@ -126,7 +126,7 @@ impl Work for Equal<'_> {
         let Scratch { decodable, neighbours, left: counts, of_slot, .. } = scratch;
         let mut decoding = Decoding { packets, looks: *looks, slots, waiting, decodable, neighbours };
         if joint {
-            let table = information.up_to(0);
+            let table = information.table();
             decoding.iterate(iterations, &mut Mean::new(table, required, slots.each(), left, (counts, of_slot)));
         } else {
             decoding.iterate(iterations, &mut Best { most: self.most, left });

@@ -108,6 +108,11 @@ impl Information {
         Information { es_n0, table: vec![fixed_point(1.0)] }
     }
 
+    /// As far as it was asked for.
+    pub(super) fn table(&self) -> &[i64] {
+        &self.table
+    }
+
     pub(super) fn up_to(&mut self, bursts: u32) -> &[i64] {
         while self.table.len() <= bursts as usize {
             let interferers = (self.table.len() - 1) as f64;

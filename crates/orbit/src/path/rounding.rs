@@ -1,12 +1,4 @@
-//! Nanoseconds as floating-point numbers, without calls.
-
-use units::Duration;
-
-/// Of far less than 2^63 nanoseconds: a signed number is converted in one instruction.
-#[inline]
-pub(super) fn nanos(duration: Duration) -> f64 {
-    duration.as_nanos() as i64 as f64
-}
+//! Rounding without a call.
 
 /// The nearest whole number, as `f64::round`, which is a call into a library.
 #[inline]
