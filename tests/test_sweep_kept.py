@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import sqlite3
+import time
 import tomllib
 from typing import TYPE_CHECKING, Any
 
@@ -231,15 +233,15 @@ def test_members_of_other_code_are_not_mixed_in(tmp_path: Path, monkeypatch: pyt
     assert set(sweep.run(store=store).runs["build"]) == {work.build()}
 
     monkeypatch.setattr(work, "build", lambda: "another")
-    seen: list[int] = []
 
     def stop(progress: to.sweep.run.Progress) -> None:
-        seen.append(progress.done)
         if progress.done == 3:
             raise KeyboardInterrupt
 
-    with pytest.raises(to.SweepInterrupted) as stopped:
-        sweep.run(store=store, jobs=1, progress=stop)
+    with monkeypatch.context() as held:
+        held.setattr(work, "_simulate", ending_before(3))
+        with pytest.raises(to.SweepInterrupted) as stopped:
+            sweep.run(store=store, jobs=1, progress=stop)
     assert set(stopped.value.result.runs["build"]) == {"another"}
     assert len(stopped.value.result.runs) == 3
     kept = Store(store)
@@ -255,6 +257,37 @@ def test_members_of_other_code_are_not_mixed_in(tmp_path: Path, monkeypatch: pyt
     kept = Store(store)
     assert len(kept.members(sweeps.identity(sweep))) == 8, "a replication that is no longer asked for has gone"
     kept.close()
+
+
+def ending_before(most: int) -> Callable[..., bytes]:
+    """Runs as they are, of which so many end. The next ends when it is stopped, however late that is."""
+    simulate, begun = work._simulate, itertools.count()
+
+    def held(task: work.Task, stop: Callable[[], bool], *others: Any) -> bytes:
+        if next(begun) < most:
+            return simulate(task, stop, *others)
+        while not stop():
+            time.sleep(0.001)
+        raise work.StoppedError
+
+    return held
+
+
+@pytest.mark.parametrize("once", [True, False])
+def test_a_start_that_is_stopped_between_outcomes_keeps_all_that_came(
+    monkeypatch: pytest.MonkeyPatch, once: bool
+) -> None:
+    """Three outcomes come at once, and whoever is told of the second ends the sweep: there, or whenever it is told."""
+    monkeypatch.setattr(Threads, "wait", lambda pool: pool._taken(*(pool._done.get() for _ in range(3))))
+
+    def stop(progress: to.sweep.run.Progress) -> None:
+        if progress.done == 2 or (progress.done > 2 and not once):
+            raise KeyboardInterrupt
+
+    with pytest.raises(to.SweepInterrupted) as stopped:
+        lab(replications=4).run(jobs=1, progress=stop)
+    assert len(stopped.value.result.runs) == 3
+    assert stopped.value.result.progress.done == 3  # type: ignore[union-attr]
 
 
 def test_a_stopped_start_shows_what_earlier_ones_finished(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Protocol
 
 from transorbit._core import ScenarioError
@@ -70,6 +71,8 @@ def compute(
             queue.to_the_end()
     except KeyboardInterrupt:
         pool.close()
+        for runs in sweeps:
+            runs.tell_no_more()
         queue.keep(pool.finished())
         for runs in sweeps:
             runs.take_what_is_there()
@@ -88,6 +91,8 @@ class _Queue:
         self._ended = ended
         # The sweeps that wait for a run that is computed.
         self._asked: dict[str, list[Runs]] = {}
+        # Outcomes that have come and are not kept yet: who is told of one may end the sweep before the next.
+        self._come: deque[Outcome] = deque()
 
     def to_the_end(self) -> None:
         self._fill()
@@ -101,7 +106,11 @@ class _Queue:
 
     def keep(self, outcomes: Iterable[Outcome]) -> list[Runs]:
         """Hand outcomes to the sweeps that asked for them, and tell which."""
-        return [runs for outcome in outcomes for runs in self._keep(outcome)]
+        self._come.extend(outcomes)
+        touched = []
+        while self._come:
+            touched += self._keep(self._come.popleft())
+        return touched
 
     def _keep(self, outcome: Outcome) -> list[Runs]:
         askers = self._asked.pop(outcome.key)

@@ -140,6 +140,7 @@ class Runs:
             self.progress.reused += place > 0 or not computed
             at.failed |= outcome.status != "ok"
             self._arrive(at, number, outcome.key)
+        self.report()
 
     def take_what_is_there(self) -> None:
         """Join what is finished without computing anything: what had just come, and the runs of earlier starts."""
@@ -169,6 +170,10 @@ class Runs:
         if self._tell:
             self._tell(self.progress)
 
+    def tell_no_more(self) -> None:
+        """From now on nobody is told: who ended the sweep could end it once more, before what came is kept."""
+        self._tell = None
+
     def _begin(self) -> None:
         """Members of an earlier start may be of other code, or of files that have changed since: the sweep has none."""
         if self._again is None:
@@ -189,6 +194,7 @@ class Runs:
             self.progress.reused += 1
             self._check_metrics(at, number, task.key)
             self._arrive(at, number, task.key)
+            self.report()
         else:
             self._waiting[task.key] = [(at, number)]
             return task
@@ -232,7 +238,6 @@ class Runs:
             self.progress.total += at.wanted - len(at.keys)
             # In front: a point is finished before the next begins.
             self._next.extendleft((at, more) for more in reversed(range(len(at.keys), at.wanted)))
-        self.report()
 
     def _enough(self, at: _AtPoint) -> int:
         """How many replications the point needs, as far as those that are there tell. Their order does not matter."""
