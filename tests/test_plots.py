@@ -222,6 +222,9 @@ def test_sequence_graphs_need_packets_of_tcp(lab: to.Scenario, recorded: to.Resu
         plots.sequence(lab.run())
     with pytest.raises(to.ScenarioError, match="flow: 7 is no flow with TCP: 0, 1"):
         plots.sequence(recorded, flow=7)
+    datagrams = lab.replace({"flows.0.transport": "udp", "flows.0.traffic": "voice", "record.packets": "pcapng"})
+    with pytest.raises(to.ScenarioError, match="flow: none is no flow with TCP: none"):
+        plots.sequence(datagrams.replace({"duration": "1 s"}).run())
     with pytest.raises(to.ScenarioError, match="place: the result has no packets at the moon"):
         plots.sequence(recorded, place="moon")
     with pytest.raises(to.ScenarioError, match="no packets between 90 s and 95 s"):

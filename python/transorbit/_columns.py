@@ -77,6 +77,12 @@ def lost() -> dict[str, str]:
     return {line["name"]: line["label"] for line in of("flows") if line["name"] in columns}
 
 
+def dropped(group: str) -> dict[str, str]:
+    """What a stage dropped packets by, in words, by the key of its group of the summary that counts them."""
+    words, of_causes = lost(), {f"dropped_{name}": cause["column"] for name, cause in causes().items()}
+    return {key: words[of_causes[key]] for key in names(group) if key in of_causes}
+
+
 def causes() -> dict[str, dict[str, str]]:
     """The causes of loss: `words` and `column`, by name."""
     return {cause["name"]: cause for cause in table()["causes"]}

@@ -188,7 +188,7 @@ def loaded(shipped: Iterable[Shipped]) -> Registry:
 
 def used(toml: str) -> list[Plugin]:
     """What a resolved scenario asks for and is registered, in the order of kinds and names."""
-    if '"external"' not in toml and '"script"' not in toml:
+    if not any(f'"{kind.choice}"' in toml for kind in KINDS.values()):
         return []
     table = tomllib.loads(toml)
     hop, flows = table.get("last_hop", {}), table.get("flows", [])

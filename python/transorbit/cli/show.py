@@ -29,7 +29,7 @@ _SHOWN = (
     "bitrate_switches", "qoe", "latency_mean_s", "latency_p95_s", "response_p95_s", "response_p99_s", "late_ratio",
     "mos",
 )  # fmt: skip
-_OF_TCP = {"rtt_mean_s", "retransmitted_packets", "spurious_retransmissions", "dupack_events", "rto_events"}
+_OF_CONTROLLED = {"rtt_mean_s", "retransmitted_packets", "spurious_retransmissions", "dupack_events", "rto_events"}
 _OF_VOICE = {"jitter_s", "lost_late"}
 # Of many flows in one line.
 _OF_KINDS = (
@@ -196,9 +196,9 @@ def _flows(flows: list[Flow]) -> list[str]:
 
 def _tells(flow: Flow, name: str) -> bool:
     """Whether a column tells something of a flow of this kind."""
-    is_tcp = flow.get("congestion") is not None
-    if name in _OF_TCP or name == "loss_ratio":
-        return is_tcp == (name in _OF_TCP)
+    is_controlled = flow.get("congestion") is not None
+    if name in _OF_CONTROLLED or name == "loss_ratio":
+        return is_controlled == (name in _OF_CONTROLLED)
     if name in _OF_VOICE:
         return _is_voice(flow)
     if name in _OF_SOME:
@@ -280,13 +280,10 @@ def _return_link(access: dict[str, Any]) -> Iterator[Fact]:
 
 
 def _last_hop(hop: dict[str, Any], channel: dict[str, Any]) -> Iterator[Fact]:
-    lost = {
-        "dropped by a full queue": hop["dropped_overflow"],
-        "dropped early": hop["dropped_early"],
-        "marked": hop["marked_packets"],
-        "too old": hop["dropped_timeout"],
-    }
-    told = "".join(f", {count} {words}" for words, count in lost.items() if count)
+    lost = {words: hop[key] for key, words in _columns.dropped("last_hop").items()}
+    causes = ", ".join(f"{count} {words}" for words, count in lost.items() if count)
+    told = f"; lost: {causes}" if causes else ""
+    told += f"; {hop['marked_packets']} marked" if hop["marked_packets"] else ""
     useful = hop["spectral_efficiency"]
     efficiency = "" if useful is None else f", {useful:.3f} useful bits per coded bit"
     busy = f"{100 * hop['utilisation']:.1f} % busy{efficiency}"
@@ -349,7 +346,7 @@ def total(flows: list[Flow], key: str) -> int:
 
 def _kind(flow: Flow) -> str:
     """The congestion controller or transport of a flow, and its traffic where that shows."""
-    traffic = " voice" if _is_voice(flow) else " web" if flow.get("web") is not None else ""
+    traffic = f" {flow['traffic']}" if _is_voice(flow) or flow.get("web") is not None else ""
     return f"{flow.get('congestion') or flow['transport']}{traffic}"
 
 

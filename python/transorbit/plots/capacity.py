@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _DASHED = (0, (5, 3))
 _DOTTED = (0, (1, 2))
+# The two policies that each study has beside those that were asked for, in words.
 _LABELS = {"random": "at random", "max-rate": "best channel (max-rate)"}
 
 

@@ -59,12 +59,14 @@ def sequence(
     Raises:
         ScenarioError: no packets were recorded, no such flow or place, or nothing in this time.
     """
-    of_flow = _flow(result, flow)
-    where = place or ("receiver" if of_flow["direction"] == "up" else _near(result))
-    if where not in result.captures:
-        held = f"one of {', '.join(result.captures)}" if result.captures else 'run it with record.packets = "pcapng"'
-        raise ScenarioError(f"{'place' if place else 'sequence'}: the result has no packets at the {where}: {held}")
-    events = _events(packets.read(result.captures[where]), of_flow)
+    where = place or ("gateway" if "gateway" in result.captures else "sender")
+    seen = _capture(result, where, "place" if place else "sequence")
+    of_flow = _flow(result, seen, flow)
+    # The end that sends what the satellites carry.
+    if not place and of_flow["direction"] == "up":
+        where = "receiver"
+        seen = _capture(result, where, "sequence")
+    events = _events(seen, of_flow)
     begin, end = _shown(events, from_s, until_s, result.summary["simulated_s"], of_flow["rtt_mean_s"] or 0.5)
     shown = events.filter(pl.col("time_s").is_between(begin, end))
     if shown.filter(pl.col("kind") != "window").is_empty():
@@ -80,10 +82,19 @@ def sequence(
     return fig
 
 
-def _flow(result: Result, wanted: int | None) -> dict[str, Any]:
-    """The flow of the summary with that number; the first with TCP if none is named."""
+def _capture(result: Result, where: str, key: str) -> pl.DataFrame:
+    """The packets that have a sequence number, at a place."""
+    if where not in result.captures:
+        held = f"one of {', '.join(result.captures)}" if result.captures else 'run it with record.packets = "pcapng"'
+        raise ScenarioError(f"{key}: the result has no packets at the {where}: {held}")
+    return packets.read(result.captures[where]).filter(pl.col("sequence").is_not_null())
+
+
+def _flow(result: Result, seen: pl.DataFrame, wanted: int | None) -> dict[str, Any]:
+    """The flow of the summary with that number, or the first; of those alone whose packets have sequence numbers."""
+    numbered = set(seen.select("source", "destination").unique().iter_rows())
     flows = result.summary["flows"]
-    of_tcp = [flow for flow in flows if flow["transport"] == "tcp"]
+    of_tcp = [flow for flow in flows if not numbered.isdisjoint({_ends(flow), _ends(flow)[::-1]})]
     found = [flow for flow in of_tcp if wanted is None or flow["id"] == wanted]
     if not found:
         numbers = ", ".join(str(flow["id"]) for flow in of_tcp[:10]) or "none"
@@ -91,17 +102,17 @@ def _flow(result: Result, wanted: int | None) -> dict[str, Any]:
     return dict(found[0])
 
 
-def _near(result: Result) -> str:
-    """The place of the sender of the data that the satellites carry."""
-    return "gateway" if "gateway" in result.captures else "sender"
+def _ends(flow: dict[str, Any]) -> tuple[str, str]:
+    """The addresses of the flow's sender and receiver."""
+    server = _address(10 << 24 | flow["id"] + 1)
+    user = _address(10 << 24 | 128 << 16 | flow["user"] + 1)
+    return (user, server) if flow["direction"] == "up" else (server, user)
 
 
 def _events(table: pl.DataFrame, flow: dict[str, Any]) -> pl.DataFrame:
     """What is drawn: `time_s`, `kind`, and `low` and `high` in bytes of the stream."""
-    server = _address(10 << 24 | flow["id"] + 1)
-    user = _address(10 << 24 | 128 << 16 | flow["user"] + 1)
-    ends = (user, server) if flow["direction"] == "up" else (server, user)
-    own = table.filter((pl.col("protocol") == "tcp") & pl.col("source").is_in(ends) & pl.col("destination").is_in(ends))
+    ends = _ends(flow)
+    own = table.filter(pl.col("source").is_in(ends) & pl.col("destination").is_in(ends))
     columns = ("time_s", "source", "sequence", "payload_bytes", "syn", "ack", "acknowledgment", "window", "sack")
     rows: list[tuple[float, str, int, int]] = []
     first: int | None = None

@@ -97,7 +97,7 @@ def _any(_: dict[str, Any]) -> bool:
     return True
 
 
-def _is_tcp(flow: dict[str, Any]) -> bool:
+def _is_controlled(flow: dict[str, Any]) -> bool:
     return flow["congestion"] is not None
 
 
@@ -135,16 +135,16 @@ _WHO: list[_Column] = [
     (_columns.label("transport"), text.transport, _any),
 ]
 _COLUMNS: list[_Column] = [
-    _of("rtt_mean_s", "ms", 1e3, has=_is_tcp),
+    _of("rtt_mean_s", "ms", 1e3, has=_is_controlled),
     _of("one_way_delay_mean_s", "ms", 1e3),
     _of("one_way_delay_p95_s", "ms", 1e3),
     _of("sent_packets"),
     _of("loss_ratio", "%", 100),
-    _of("retransmitted_packets", has=_is_tcp),
-    _of("spurious_retransmissions", has=_is_tcp),
-    _of("dupack_events", has=_is_tcp),
-    _of("rto_events", has=_is_tcp),
-    _of("cwnd_mean_packets", has=_is_tcp),
+    _of("retransmitted_packets", has=_is_controlled),
+    _of("spurious_retransmissions", has=_is_controlled),
+    _of("dupack_events", has=_is_controlled),
+    _of("rto_events", has=_is_controlled),
+    _of("cwnd_mean_packets", has=_is_controlled),
     _of("jitter_s", "ms", 1e3, has=_is_call),
     _of("lost_late", has=lambda flow: flow["lost_late"] is not None),
     _of("startup_s", "s", has=_is_video),
