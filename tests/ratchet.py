@@ -25,6 +25,8 @@ _MUTABLE = re.compile(
 _CACHES = {"cache", "lru_cache"}
 # Methods by which a container changes.
 _CHANGES = {"add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove", "setdefault", "update"}
+# Containers that are Python's own: whoever changes one changes it for the whole process.
+_OF_PYTHON = {"sys.path", "sys.modules", "linecache.cache", "os.environ"}
 # A block of a page with what a command prints, which tests/test_docs.py holds to it.
 _PRINTED = re.compile(r"<!-- test: printed -->\n+```.*?^```", re.DOTALL | re.MULTILINE)
 
@@ -141,7 +143,11 @@ def changing_classes(module: ast.Module) -> set[str]:
 
 
 def _changes_itself(part: ast.AST) -> bool:
-    """Whether it assigns to an attribute of `self`, or to what that holds, or calls a method that changes that."""
+    return any(name.startswith("self.") for name in _changed(part))
+
+
+def _changed(part: ast.AST) -> list[str]:
+    """The attributes, as `self.name`, that it assigns to, or to what they hold, or of which it calls a method."""
     if isinstance(part, ast.Assign | ast.Delete):
         targets = part.targets
     elif isinstance(part, ast.AugAssign | ast.AnnAssign):
@@ -149,19 +155,21 @@ def _changes_itself(part: ast.AST) -> bool:
     elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in _CHANGES:
         targets = [part.func.value]
     else:
-        return False
+        return []
+    found = []
     for target in targets:
         inner = target
         while isinstance(inner, ast.Subscript):
             inner = inner.value
-        if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name) and inner.value.id == "self":
-            return True
-    return False
+        if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name):
+            found.append(f"{inner.value.id}.{inner.attr}")
+    return found
 
 
 def python_state(module: ast.Module, changing: set[str]) -> list[int]:
-    """Functions whose answers are kept, containers that are filled later, context variables, objects that change."""
-    lines = []
+    """Functions whose answers are kept, containers filled later, context variables, objects and Python that change."""
+    parts = (part for part in ast.walk(module) if isinstance(part, ast.stmt | ast.expr))
+    lines = [part.lineno for part in parts if _OF_PYTHON.intersection(_changed(part))]
     for node in module.body:
         if isinstance(node, ast.FunctionDef):
             parts = [part for one in node.decorator_list for part in ast.walk(one)]

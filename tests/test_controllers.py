@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import linecache
 import math
+import traceback
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -302,6 +303,9 @@ def test_a_class_of_a_notebook_cell_works_and_its_source_stands_for_itself() -> 
     assert [each.text for each in sent] == [text]
     elsewhere = plugins.loaded(sent)
     assert elsewhere.find("controller", "test-cell") is not space["Cell"]
+    with pytest.raises(AttributeError) as error:
+        elsewhere.find("controller", "test-cell")().on_ack(None)
+    assert traceback.extract_tb(error.tb)[-1].line == "return grow(ack.window) if ack.may_grow else None"
     plugins.REGISTRY.add(plugins.Plugin("controller", "test-cell", elsewhere.find("controller", "test-cell")))
     assert over("test-cell").run().summary["digest"] == result.summary["digest"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+import sys
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
@@ -345,6 +346,7 @@ def test_a_study_is_called_again_when_what_it_depends_on_changes(tmp_path: Path)
     assert ratio(seed=2) == (0.75, 3)
     (papers / "lab-2026/constants.py").write_text("TRIALS = 20\n")
     assert ratio() == (0.375, 4)
+    assert "constants" not in sys.modules, "a paper's modules are its own"
 
 
 def test_quick_leaves_out_what_says_so_unless_it_is_named(tmp_path: Path) -> None:

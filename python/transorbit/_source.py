@@ -7,7 +7,7 @@ import builtins
 import linecache
 import symtable
 import sys
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
@@ -62,7 +62,7 @@ class _Writer:
         for function in functions:
             if {*function.__code__.co_freevars} - {"__class__"}:
                 raise SourceError(f"{function.__qualname__} uses variables of the function around it")
-        node, text = _definition(value, functions[0].__code__)
+        node, text = _definition(value, functions[0])
         if self._first is None:
             self._first = node
         scope = functions[0].__globals__
@@ -116,9 +116,10 @@ def _methods(value: type) -> list[FunctionType]:
     return found
 
 
-def _definition(value: Any, code: CodeType) -> tuple[ast.ClassDef | ast.FunctionDef, str]:
-    """The definition that has the line of the code, and its text."""
-    lines = linecache.getlines(code.co_filename)
+def _definition(value: Any, function: FunctionType) -> tuple[ast.ClassDef | ast.FunctionDef, str]:
+    """The definition that has the line of the function's code, and its text."""
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename, function.__globals__)
     text = "".join(lines)
     try:
         tree = ast.parse(text)

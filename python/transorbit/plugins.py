@@ -9,12 +9,13 @@ text.
 from __future__ import annotations
 
 import hashlib
-import linecache
+import importlib.util
 import re
 import tomllib
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from importlib.abc import ExecutionLoader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -176,14 +177,27 @@ def loaded(shipped: Iterable[Shipped]) -> Registry:
     try:
         for each in shipped:
             assert each.text is not None, "refused before it is sent"
-            file = f"<{each.kind} {each.name} {_sha256(each.text)[:12]}>"
-            linecache.cache[file] = (len(each.text), None, each.text.splitlines(keepends=True), file)
-            with running(each.text, file):
-                code = compile(each.text, file, "exec")
-                exec(code, {"__name__": "transorbit_plugin"})  # noqa: S102 - the client's own
+            loader = _Loader(each.text, f"{each.kind} {each.name} {_sha256(each.text)[:12]}")
+            spec = importlib.util.spec_from_loader("transorbit_plugin", loader)
+            assert spec
+            with running(each.text, loader.file):
+                loader.exec_module(importlib.util.module_from_spec(spec))
     finally:
         _INTO.reset(token)
     return registry
+
+
+class _Loader(ExecutionLoader):
+    """Of a module that is a text: who wants its lines, such as the traceback of an error, asks here for them."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self.text, self.file = text, file
+
+    def get_source(self, fullname: str) -> str:  # noqa: ARG002 - it has one module
+        return self.text
+
+    def get_filename(self, fullname: str) -> str:  # noqa: ARG002
+        return self.file
 
 
 def used(toml: str) -> list[Plugin]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import builtins
 import hashlib
 import importlib.util
 import json
 import math
 import os
-import sys
 import traceback
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,8 @@ from transorbit.sweep.plan import SEEDS
 from transorbit.sweep.work import build
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Mapping, Sequence
+    from types import ModuleType
 
     import polars as pl
 
@@ -77,11 +77,10 @@ def _call(item: Item, study: Study, seeds: Sequence[int], quick: bool) -> list[d
     at = f"{item.path}: study.function: {study.function}"
     module, _, name = study.function.partition(":")
     try:
-        with _importing(study.folder, module, item.paper) as functions:
-            function = getattr(functions, name, None)
-            if not callable(function):
-                raise ScenarioError(f"{at}: {study.folder / module}.py has no function {name}")
-            given = function(seeds=seeds, quick=quick)
+        function = getattr(_Modules(study.folder).load(module), name, None)
+        if not callable(function):
+            raise ScenarioError(f"{at}: {study.folder / module}.py has no function {name}")
+        given = function(seeds=seeds, quick=quick)
     except ScenarioError:
         raise
     except Exception as error:
@@ -114,23 +113,33 @@ def _kept(value: object, at: str) -> object:
     return value
 
 
-@contextmanager
-def _importing(folder: Path, module: str, paper: str) -> Iterator[Any]:
-    """The module of that file; its folder's other modules are within reach meanwhile, as other papers have such too."""
-    path = folder / f"{module}.py"
-    spec = importlib.util.spec_from_file_location(f"transorbit_papers.{paper.replace('-', '_')}.{module}", path)
-    assert spec
-    assert spec.loader
-    loaded = importlib.util.module_from_spec(spec)
-    before = set(sys.modules)
-    sys.modules[spec.name] = loaded
-    sys.path.insert(0, str(folder.absolute()))
-    try:
-        spec.loader.exec_module(loaded)
-        yield loaded
-    finally:
-        sys.path.remove(str(folder.absolute()))
-        for name in set(sys.modules) - before:
-            file = getattr(sys.modules[name], "__file__", None) or ""
-            if file.startswith(str(folder.absolute())):
-                del sys.modules[name]
+class _Modules:
+    """The modules of a paper's folder. They find each other by name, and nobody else finds them."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder.absolute()
+        self._made: dict[str, ModuleType] = {}
+
+    def load(self, name: str) -> ModuleType:
+        """The module of that name, run when it is first asked for."""
+        if name not in self._made:
+            spec = importlib.util.spec_from_file_location(name, self._folder / f"{name}.py")
+            assert spec
+            assert spec.loader
+            made = self._made[name] = importlib.util.module_from_spec(spec)
+            # What `import` calls in the code of a module is what its builtins say.
+            vars(made)["__builtins__"] = {**vars(builtins), "__import__": self._import}
+            spec.loader.exec_module(made)
+        return self._made[name]
+
+    def _import(
+        self,
+        name: str,
+        variables: Mapping[str, object] | None = None,
+        local: Mapping[str, object] | None = None,
+        wanted: Sequence[str] | None = (),
+        level: int = 0,
+    ) -> ModuleType:
+        if level == 0 and (self._folder / f"{name}.py").is_file():
+            return self.load(name)
+        return builtins.__import__(name, variables, local, wanted, level)
