@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from transorbit import _convert, _core, _files, _folder, _inputs, _notebook, plugins
 from transorbit._core import ScenarioError
-from transorbit.sweep import inputs, sql, tables
+from transorbit.sweep import inputs, measure, sql, tables
 from transorbit.sweep.identity import differences, identity
 from transorbit.sweep.plan import SweepPlan
 from transorbit.sweep.store import Store
@@ -75,7 +75,7 @@ class SweepResult:
         runs, flows = tables.build(store, members, {point.index: point for point in sweep.points}, sweep.inputs)
         # Among fewer runs than the sweep has, those with the columns of a metric may be missing.
         whole = len({(index, number) for index, number, _ in members}) >= len(sweep.points) * sweep.replications
-        measured = tables.measured(runs, flows, sweep.metrics.values(), len(sweep.axes), whole=whole)
+        measured = measure.measured(runs, flows, sweep.metrics.values(), len(sweep.axes), whole=whole)
         return cls(sweep, measured, flows, progress)
 
     @classmethod

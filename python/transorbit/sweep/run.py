@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from transorbit._core import ScenarioError
 from transorbit.statistics import mean_interval
-from transorbit.sweep import tables, work
+from transorbit.sweep import measure, tables, work
 from transorbit.sweep.identity import identity
 from transorbit.sweep.plan import SEEDS
 
@@ -228,7 +228,7 @@ class Runs:
         if not self._checked:
             self._checked = True
             runs, flows = tables.build(self._store, [(at.point.index, number, key)], {at.point.index: at.point})
-            tables.check(runs, flows, self.sweep.metrics.values())
+            measure.check(runs, flows, self.sweep.metrics.values())
 
     def _arrive(self, at: _AtPoint, number: int, key: str) -> None:
         at.keys[number] = key
@@ -249,7 +249,7 @@ class Runs:
         metric = self.sweep.metrics[precision.metric]
         members = [(at.point.index, number, at.keys[number]) for number in range(at.wanted)]
         runs, flows = tables.build(self._store, members, {at.point.index: at.point})
-        values = tables.measured(runs, flows, [metric], len(at.point.values), whole=False)[metric.name].drop_nulls()
+        values = measure.measured(runs, flows, [metric], len(at.point.values), whole=False)[metric.name].drop_nulls()
         if not (values.dtype.is_numeric() or values.dtype == pl.Boolean):
             raise ScenarioError(f"precision.metric: {metric.name} is a {_kind(values)}, of which there is no mean")
         interval = mean_interval(values.cast(pl.Float64))
