@@ -11,8 +11,8 @@ import pytest
 
 import transorbit as to
 from transorbit.reproduce import claims, figures, items
+from transorbit.reproduce.database import Tables
 from transorbit.reproduce.items import Claim
-from transorbit.reproduce.tables import Tables
 from transorbit.reproduce.tolerance import Predicate
 
 if TYPE_CHECKING:

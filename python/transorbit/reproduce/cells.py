@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from transorbit._core import ScenarioError
 from transorbit._names import hint_or_all
-from transorbit.reproduce import fields, tables
+from transorbit.reproduce import database, fields
 from transorbit.sweep import sql
 
 if TYPE_CHECKING:
@@ -40,23 +40,25 @@ def spread(raw: Mapping[str, Any], published: str | None, folder: Path, path: Pa
     where = fields.text(cells, "where", path, "", at=f"{at}cells.")
     names = fields.texts(cells, "names", path)
     share, rounding = (_number(cells, key, f"{path}: {at}cells.") for key in ("within", "rounding"))
-    frame = tables.published(published, folder)
+    frame = database.published(published, folder)
     for column in (value, *of):
         if column not in frame.columns:
             known = hint_or_all(column, frame.columns)
             raise ScenarioError(f"{path}: {at}cells: {column}: no such column of the published values{known}")
-    chosen = f"SELECT {tables.columns([*of, value])} FROM published{f' WHERE {where}' if where else ''}"  # noqa: S608
+    chosen = f"SELECT {database.columns([*of, value])} FROM published{f' WHERE {where}' if where else ''}"  # noqa: S608
     listed = sql.query(chosen, {"published": frame}, context=f"{path}: {at}cells.where").rows()
     claims = []
     for *cell, known in listed:
-        rows = " AND ".join(f"{tables.quoted(column)} = {_literal(is_)}" for column, is_ in zip(of, cell, strict=True))
+        rows = " AND ".join(
+            f"{database.quoted(column)} = {_literal(is_)}" for column, is_ in zip(of, cell, strict=True)
+        )
         rows += f" AND ({where})" if where else ""
         half = max(share * abs(known), rounding)
         words = {column: _word(is_) for column, is_ in zip(of, cell, strict=True)}
         given = {
             "name": "-".join([str(raw.get("name", "")), *words.values()]),
             "says": _filled(raw.get("says", ""), {c: names.get(word, word) for c, word in words.items()}, known),
-            "statistic": f"avg({tables.quoted(value)}) FILTER ({rows})",
+            "statistic": f"avg({database.quoted(value)}) FILTER ({rows})",
             "between": [round(known - half, _DIGITS), round(known + half, _DIGITS)],
             "paper_value": known,
             "only_where": rows,
@@ -78,7 +80,7 @@ def _word(given: object) -> str:
 
 def _literal(given: object) -> str:
     if isinstance(given, str):
-        return tables.literal(given)
+        return database.literal(given)
     return str(given).lower()
 
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from transorbit import statistics
 from transorbit._core import ScenarioError
-from transorbit.reproduce.tables import columns, quoted
+from transorbit.reproduce.database import columns, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from transorbit.reproduce.database import Tables
     from transorbit.reproduce.items import Claim
-    from transorbit.reproduce.tables import Tables
     from transorbit.reproduce.tolerance import Predicate
 
 HOLDS, WEAKLY, DOES_NOT, ERROR = "holds", "holds weakly", "does not hold", "error"

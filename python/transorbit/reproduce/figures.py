@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from transorbit.reproduce.database import Tables
     from transorbit.reproduce.items import Item
-    from transorbit.reproduce.tables import Tables
 
 Row = tuple[object, ...]
 

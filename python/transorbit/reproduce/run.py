@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from transorbit._core import ScenarioError
-from transorbit.reproduce import claims, figures, study, tables
+from transorbit.reproduce import claims, database, figures, study
 from transorbit.sweep import Sweep, SweepResult
 from transorbit.sweep.axes import quantity
 from transorbit.sweep.local import Threads
@@ -199,18 +199,18 @@ class Runner:
         if (failed := result.failed).height:
             why = f"{failed.height} of {count} runs failed, the first with: {failed['error'][0]}"
             return replace(_failed(item, why), runs=count)
-        data = tables.Tables(result.runs, flows=result.flows, published=published, views=item.views)
+        data = database.Tables(result.runs, flows=result.flows, published=published, views=item.views)
         outcome = self._judged(item, data, published, _labels(item, result), [axis.name for axis in result.axes])
         return replace(outcome, runs=count, scenario=sweep.scenario(sweep.points[0]).to_toml())
 
     def _of_study(self, item: Item, rows: pl.DataFrame, published: pl.DataFrame | None) -> Outcome:
-        data = tables.Tables(rows, published=published, views=item.views, every_seed=True)
+        data = database.Tables(rows, published=published, views=item.views, every_seed=True)
         return self._judged(item, data, published, item.labels, [])
 
     def _judged(
         self,
         item: Item,
-        data: tables.Tables,
+        data: database.Tables,
         published: pl.DataFrame | None,
         labels: Mapping[str, str],
         axes: Sequence[str],
@@ -239,7 +239,7 @@ class Runner:
         finally:
             data.close()
 
-    def _computed(self, item: Item, data: tables.Tables) -> list[Claim]:
+    def _computed(self, item: Item, data: database.Tables) -> list[Claim]:
         """The claims whose rows are there: a quick reproduction leaves out cells of tables."""
         if not self._quick:
             return list(item.claims)
@@ -315,7 +315,7 @@ def _published(item: Item) -> pl.DataFrame | None:
         return None
     assert item.published_folder
     try:
-        return tables.published(item.published, item.published_folder)
+        return database.published(item.published, item.published_folder)
     except ScenarioError as error:
         raise ScenarioError(f"{item.path}: published.sql: {error}") from None
 

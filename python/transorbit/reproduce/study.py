@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transorbit._core import ScenarioError, version
-from transorbit.reproduce.tables import EVERY_SEED
+from transorbit.reproduce.database import EVERY_SEED
 from transorbit.sweep.plan import SEEDS
 from transorbit.sweep.work import build
 
