@@ -18,6 +18,7 @@ from distributed import LocalCluster
 
 import transorbit as to
 from conftest import PROGRAM, ROOT
+from transorbit.sweep import work
 from transorbit.sweep.cluster import Cluster
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import Outcome
-    from transorbit.sweep import Progress, work
+    from transorbit.sweep import Progress
 
 # Dask's own: sockets that its event loop closes when it is collected.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
@@ -57,7 +58,7 @@ class Workers:
 @pytest.fixture
 def workers(tmp_path: Path) -> Iterator[Workers]:
     """A scheduler that has no workers yet."""
-    with LocalCluster(n_workers=0, dashboard_address=None, processes=True, silence_logs=50) as cluster:
+    with LocalCluster(n_workers=0, dashboard_address=":0", processes=True, silence_logs=50) as cluster:
         workers = Workers(cluster.scheduler_address, tmp_path)
         try:
             yield workers
@@ -155,10 +156,13 @@ def test_what_came_with_an_error_is_kept(monkeypatch: pytest.MonkeyPatch) -> Non
         def cancelled(self) -> bool:
             return False
 
-        def exception(self) -> Exception | None:
+        def done(self) -> bool:
+            return True
+
+        def exception(self, timeout: float) -> Exception | None:  # noqa: ARG002
             return ValueError("a slip") if self.key == "bad" else None
 
-        def result(self) -> str:
+        def result(self, timeout: float) -> str:  # noqa: ARG002
             return self.key
 
     class Client:
@@ -181,6 +185,39 @@ def test_what_came_with_an_error_is_kept(monkeypatch: pytest.MonkeyPatch) -> Non
         pool.wait()
     pool.close()
     assert done[-1] == "cancelled"
+
+
+def test_a_result_that_was_lost_with_its_worker_is_not_waited_for_without_end(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All runs are finished when the only worker dies, and none of them has come: who waits is told so."""
+    monkeypatch.setattr("transorbit.sweep.cluster._TRANSFER_S", 0.5)
+    sweep, victim = small(4, axes=[]), workers.start()
+    pool = Cluster(workers.address)
+    try:
+        for seed in range(4):
+            pool.submit(work.task(sweep.scenario(sweep.points[0]).to_toml(), seed=seed, warm_up=None))
+        keys = {task.key for task in pool._tasks.values()}
+        until(lambda: all(future.status == "finished" for future in pool._tasks))
+        victim.kill()
+        victim.wait()
+        started = time.monotonic()
+        assert pool.wait() == []
+        assert time.monotonic() - started < 20
+        assert {task.key for task in pool._tasks.values()} == keys, "all of them are still asked for"
+        workers.start()
+        found: list[work.Outcome] = []
+        until(lambda: bool(found.extend(pool.wait()) or len(found) == 4))
+        assert {outcome.key for outcome in found} == keys
+    finally:
+        pool.close()
+
+
+def until(reached: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not reached():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def test_a_client_that_is_killed_goes_on(workers: Workers, here: Path, command: Callable[..., Outcome]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import time
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _core
@@ -23,6 +23,8 @@ _LOOK_AT_WORKERS_S = 5.0
 _CONNECT_S = 15
 # How often a wait that nothing ends is told of: perhaps there is no worker.
 _PATIENCE_S = 2.0
+# How long a result may take to come here. One that is still there after that has twice as long.
+_TRANSFER_S = 10.0
 
 
 def connect(dask: Any) -> Any:
@@ -68,6 +70,9 @@ class Cluster:
         self._client: Any = connect(dask) if self._own else dask
         self._done: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._tasks: dict[Any, Task] = {}
+        # Finished once, but the worker died before the result was here: it is computed again.
+        self._lost: list[Any] = []
+        self._transfer_s = _TRANSFER_S
         self._threads = 0
         self._looked = float("-inf")
         self._error: ScenarioError | None = None
@@ -106,16 +111,23 @@ class Cluster:
         """
         if self._error:
             raise self._error
-        try:
-            futures = [self._done.get(timeout=_PATIENCE_S)]
-        except queue.Empty:
-            return []
+        futures, self._lost = self._lost, []
+        with suppress(queue.Empty):
+            futures.append(self._done.get(timeout=_PATIENCE_S))
         while not self._done.empty():
             futures.append(self._done.get())
         outcomes = []
         for future in futures:
+            if not future.done():
+                self._lost.append(future)
+                continue
+            task = self._tasks.pop(future)
             try:
-                outcomes.append(self._outcome(future, self._tasks.pop(future)))
+                outcomes.append(self._outcome(future, task))
+            except TimeoutError:
+                self._tasks[future] = task
+                self._lost.append(future)
+                self._transfer_s *= 2 if future.done() else 1
             except ScenarioError as error:
                 self._error = self._error or error
         if self._error and not outcomes:
@@ -140,14 +152,19 @@ class Cluster:
             self._client.close()
 
     def _outcome(self, future: Any, task: Task) -> Outcome:
+        """What came of the task.
+
+        Raises:
+            TimeoutError: its worker has died meanwhile, or it takes longer to come.
+            ScenarioError: there is none.
+        """
         from distributed.scheduler import KilledWorker
 
         if future.cancelled():
             raise ScenarioError("dask: the scheduler has gone; what was finished is kept, and the next start goes on")
-        # A result whose worker has died meanwhile is computed again, and waited for.
-        error = future.exception()
+        error = future.exception(timeout=self._transfer_s)
         if error is None:
-            outcome: Outcome = future.result()
+            outcome: Outcome = future.result(timeout=self._transfer_s)
             return outcome
         if isinstance(error, KilledWorker):
             text = "the workers that computed it died, one after the other; perhaps their memory did not suffice"
