@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Time, plugin};
 
 use super::choose::{Choose, QueueState};
-use super::pf::DEFAULT_WINDOW;
-use super::served::Served;
+use super::served::{DEFAULT_WINDOW, Served};
 use super::users::{ByUser, DEFAULT_BUFFER, UserQueues, UserQueuesConfig};
 use super::{Kind, Parts, Scheduler, View};
 use crate::buffer::{Backlog, Buffer, LinkFacts};

@@ -5,8 +5,8 @@
 
 use units::FieldError;
 
-use super::pf::DEFAULT_WINDOW;
 use super::rule::{ByRule, Known, Rule};
+use super::served::DEFAULT_WINDOW;
 use super::users::user_queues_config;
 use super::{Kind, Parts, Scheduler};
 use crate::buffer::LinkFacts;

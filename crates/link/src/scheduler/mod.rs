@@ -9,6 +9,9 @@
 
 pub mod choose;
 pub mod classes;
+mod deadline;
+mod frames;
+mod quantum;
 pub mod rule;
 pub mod served;
 pub mod users;
