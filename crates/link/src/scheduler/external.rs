@@ -10,7 +10,7 @@ use units::{Duration, FieldError, Time, plugin};
 use super::choose::{Choose, QueueState};
 use super::served::{DEFAULT_WINDOW, Served};
 use super::users::{ByUser, DEFAULT_BUFFER, UserQueues, UserQueuesConfig};
-use super::{Kind, Parts, Scheduler, View};
+use super::{Kind, Parts, Scheduler, SchedulerConfig, View};
 use crate::buffer::{Backlog, Buffer, LinkFacts};
 use crate::packet::PacketRef;
 
@@ -31,6 +31,13 @@ pub struct ExternalConfig {
 impl Default for ExternalConfig {
     fn default() -> ExternalConfig {
         ExternalConfig { name: String::new(), buffer: DEFAULT_BUFFER, limit: None }
+    }
+}
+
+impl SchedulerConfig {
+    /// A scheduler that asks the code registered under `name`.
+    pub fn asking(name: &str) -> SchedulerConfig {
+        ExternalConfig { name: name.to_owned(), ..ExternalConfig::default() }.into()
     }
 }
 

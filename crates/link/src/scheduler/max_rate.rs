@@ -25,6 +25,10 @@ impl Kind for MaxRateConfig {
     fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {
         Ok(Box::new(ByRule::new(MaximumRate, self.queues().build(parts)?, DEFAULT_WINDOW)))
     }
+
+    fn looks_at_channels_alone(&self) -> bool {
+        true
+    }
 }
 
 /// The rate of the channel, in steps of a hundredth: from some signal-to-noise ratio on QPSK has nearly its full

@@ -77,6 +77,11 @@ pub trait Kind {
     /// As [`Kind::check`], and if no script has registered what is named.
     fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError>;
 
+    /// Whether it serves the best channel whatever the users were sent: an upper bound for the others.
+    fn looks_at_channels_alone(&self) -> bool {
+        false
+    }
+
     /// Whether its queues have managers of its own, so that no other can be configured.
     fn manages_queues(&self) -> bool {
         false
