@@ -5,9 +5,9 @@ use std::sync::Arc;
 use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::chance::unit_interval;
 use units::{Db, Duration, FieldError, Files, Probability, Time};
 
-use crate::normal::unit_interval;
 use crate::{CLEAR, Channel, ChannelModel, ERASED, Geometry, Kind, MakeRng, TransmissionLaw};
 
 /// Each burst is erased with the same probability, independently of the others; all others arrive without noise.
@@ -45,7 +45,7 @@ impl ChannelModel for Bernoulli {
     fn transmission_law(&self, _spacing: Duration, transmissions: usize, streams: &mut MakeRng<'_>) -> TransmissionLaw {
         const ROWS: usize = 32_768;
         let mut rng = streams("law-erasures");
-        let mut burst = || if unit_interval(&mut *rng) < self.loss.get() { 0.0 } else { 1.0 };
+        let mut burst = || if unit_interval(rng.next_u64()) < self.loss.get() { 0.0 } else { 1.0 };
         TransmissionLaw { transmissions, samples: (0..ROWS * transmissions).map(|_| burst()).collect() }
     }
 
@@ -62,7 +62,7 @@ struct BernoulliChannel {
 impl Channel for BernoulliChannel {
     fn burst_snr(&mut self, _now: Time) -> Db {
         // Drawn at every burst, so that another probability shifts no other draw.
-        if unit_interval(&mut *self.rng) < self.loss { ERASED } else { CLEAR }
+        if unit_interval(self.rng.next_u64()) < self.loss { ERASED } else { CLEAR }
     }
 
     fn attenuation(&mut self, _now: Time) -> Option<Db> {

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 
 use multiversion::multiversion;
 use rand::Rng;
+use units::chance::{exponential, unit_interval};
 
 /// A stream of independent standard normal numbers, drawn ahead, which is possible because the generator serves no
 /// other stream.
@@ -106,7 +107,7 @@ impl Normals {
                 let mut uniform = || {
                     let word = words.get(used).map_or_else(|| rng.next_u64(), |&word| u64::from_le_bytes(word));
                     used += 1;
-                    to_unit_interval(word)
+                    unit_interval(word)
                 };
                 let word = u64::from_le_bytes(words[place]);
                 if let Some(x) = layers.beyond_the_core(word, ahead[place], &mut uniform) {
@@ -131,7 +132,7 @@ pub(crate) fn normal(rng: &mut dyn Rng) -> f64 {
         let x = abscissa(word) * layers.scaled_edge[layer];
         let number = match x.abs() < layers.edge[layer + 1] {
             true => Some(x),
-            false => layers.beyond_the_core(word, x, &mut || unit_interval(rng)),
+            false => layers.beyond_the_core(word, x, &mut || unit_interval(rng.next_u64())),
         };
         if let Some(number) = number {
             return number;
@@ -187,8 +188,8 @@ impl Layers {
 /// The tail, by Marsaglia (1964).
 fn tail(uniform: &mut dyn FnMut() -> f64) -> f64 {
     loop {
-        let x = -libm::log(1.0 - uniform()) / TAIL;
-        let y = -libm::log(1.0 - uniform());
+        let x = exponential(uniform()) / TAIL;
+        let y = exponential(uniform());
         if 2.0 * y >= x * x {
             return TAIL + x;
         }
@@ -236,22 +237,12 @@ fn density(x: f64) -> f64 {
     libm::exp(-x * x / 2.0)
 }
 
-/// A number from 0 to 1 (excluded), uniform.
-#[inline]
-pub(crate) fn unit_interval(rng: &mut dyn Rng) -> f64 {
-    to_unit_interval(rng.next_u64())
-}
-
-#[inline]
-fn to_unit_interval(word: u64) -> f64 {
-    (word >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use rand::SeedableRng;
     use rand_xoshiro::Xoshiro256PlusPlus;
+    use units::chance::normal_cdf;
 
     #[test]
     fn follows_the_normal_law() {
@@ -264,11 +255,10 @@ mod tests {
             assert!((moment(k) - expected).abs() < 4.0 * (variance / N as f64).sqrt(), "moment {k}: {}", moment(k));
         }
         sample.sort_by(f64::total_cmp);
-        let cumulative = |x: f64| 0.5 * libm::erfc(-x / std::f64::consts::SQRT_2);
-        let distance = (0..N).map(|i| (cumulative(sample[i]) - (i as f64 + 0.5) / N as f64).abs()).fold(0.0, f64::max);
+        let distance = (0..N).map(|i| (normal_cdf(sample[i]) - (i as f64 + 0.5) / N as f64).abs()).fold(0.0, f64::max);
         assert!(distance < 1.63 / (N as f64).sqrt(), "Kolmogorov-Smirnov distance {distance}");
         let tail = sample.iter().filter(|x| x.abs() > TAIL).count() as f64;
-        let expected = 2.0 * cumulative(-TAIL) * N as f64;
+        let expected = 2.0 * normal_cdf(-TAIL) * N as f64;
         assert!((tail - expected).abs() < 4.0 * expected.sqrt(), "{tail} in the tails against {expected}");
     }
 
@@ -287,14 +277,14 @@ mod tests {
                 }
                 if layer == 0 {
                     loop {
-                        let x = -libm::log(1.0 - unit_interval(rng)) / TAIL;
-                        let y = -libm::log(1.0 - unit_interval(rng));
+                        let x = -libm::log(1.0 - unit_interval(rng.next_u64())) / TAIL;
+                        let y = -libm::log(1.0 - unit_interval(rng.next_u64()));
                         if 2.0 * y >= x * x {
                             return (TAIL + x).copysign(bits as i64 as f64);
                         }
                     }
                 }
-                let y = unit_interval(rng);
+                let y = unit_interval(rng.next_u64());
                 if layers.height[layer] + (layers.height[layer + 1] - layers.height[layer]) * y < density(x) {
                     return x;
                 }

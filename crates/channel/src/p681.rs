@@ -7,12 +7,13 @@ use std::sync::OnceLock;
 use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::chance::{normal_cdf, unit_interval};
 use units::{Angle, Db, Duration, Frequency, OrOrbit, Speed};
 
 use crate::held::Held;
 use crate::link_budget::LinkBudget;
 use crate::lms::{Course, Fading, Loo, Published, REFERENCE_SNR, Site, Track, default_reference_snr, fading_options};
-use crate::normal::{normal, unit_interval};
+use crate::normal::normal;
 
 /// Land mobile satellite fading in L and S band at 20 to 70 degrees: two states, by ITU-R P.681-11.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -162,7 +163,7 @@ impl State {
     fn mean_length_m(&self) -> f64 {
         let (mean, deviation) = (self.log_length_mean, self.log_length_deviation);
         let below = (libm::log(self.length_min_m) - mean) / deviation;
-        let above = |x: f64| 0.5 * libm::erfc(x / std::f64::consts::SQRT_2);
+        let above = |x: f64| normal_cdf(-x);
         libm::exp(mean + deviation * deviation / 2.0) * above(below - deviation) / above(below)
     }
 
@@ -323,11 +324,11 @@ impl Track for Events {
     fn restart(&mut self, metres: f64) {
         self.leg = self.course.leg_at(metres);
         let site = self.site();
-        let state = if unit_interval(&mut *self.rng) < site.good_share() { GOOD } else { BAD };
+        let state = if unit_interval(self.rng.next_u64()) < site.good_share() { GOOD } else { BAD };
         let parameters = site.state(state);
         let variance = parameters.log_length_deviation * parameters.log_length_deviation;
         let length = parameters.draw_length_m(parameters.log_length_mean + variance, &mut *self.rng);
-        let start = metres - length * unit_interval(&mut *self.rng);
+        let start = metres - length * unit_interval(self.rng.next_u64());
         let other = GOOD + BAD - state;
         self.loo = site.state(other).loo(draw_within(LIMITS[other], &mut *self.rng));
         self.enter(state, start, length);

@@ -13,7 +13,6 @@
 //! * Feedback and channel reports cost no capacity.
 
 mod buffer;
-mod chance;
 pub mod estimate;
 pub mod harq;
 mod last_hop;

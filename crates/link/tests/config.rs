@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{choosers, scheduler_json, streams, uniform_block_fading};
+use common::{choosers, scheduler_json, schedulers_with, streams, uniform_block_fading};
 use link::{Buffer, HarqConfig, LastHop, LastHopConfig, Limit, LinkFacts, Propagation, QueueConfig, SchedulerConfig};
 use serde_json::{Value, json};
 use units::{BitRate, Bytes, Duration};
@@ -199,22 +199,27 @@ fn impossible_schedulers_are_refused_with_their_path() {
         options["limit"] = json!("0 s");
         assert!(refusal(options).starts_with("scheduler.limit: must be more than 0 s"), "{kind}");
     }
-    for kind in ["pf", "codes", "m-lwdf", "exp-pf", "ubmt", "bbs", "bps"] {
+    for kind in schedulers_with("window") {
         assert_eq!(refusal(json!({ "kind": kind, "window": "0 s" })), "scheduler.window: must be more than 0 s");
     }
-    for kind in ["m-lwdf", "exp-pf", "ubmt"] {
+    for kind in schedulers_with("deadline") {
         assert_eq!(refusal(json!({ "kind": kind, "deadline": "0 s" })), "scheduler.deadline: must be more than 0 s");
     }
-    for loss in ["0 %", "100 %"] {
-        let said = refusal(json!({ "kind": "exp-pf", "loss": loss }));
+    for (kind, loss) in schedulers_with("loss").into_iter().flat_map(|kind| [(kind, "0 %"), (kind, "100 %")]) {
+        let said = refusal(json!({ "kind": kind, "loss": loss }));
         assert_eq!(said, "scheduler.loss: must be more than 0 % and less than 100 %");
     }
-    assert_eq!(
-        refusal(json!({ "kind": "drr", "quantum": "39 B" })),
-        "scheduler.quantum: 39 B given, 40 B to 1 GB allowed"
-    );
-    assert_eq!(refusal(json!({ "kind": "bbs", "alpha": -1.0 })), "scheduler.alpha: -1 given, 0 to 10 allowed");
-    assert!(refusal(json!({ "kind": "bps", "frame": 99 })).starts_with("scheduler.frame: 99 given, 100 to"));
+    for kind in schedulers_with("quantum") {
+        let said = refusal(json!({ "kind": kind, "quantum": "39 B" }));
+        assert_eq!(said, "scheduler.quantum: 39 B given, 40 B to 1 GB allowed");
+    }
+    for kind in schedulers_with("alpha") {
+        let said = refusal(json!({ "kind": kind, "alpha": -1.0 }));
+        assert_eq!(said, "scheduler.alpha: -1 given, 0 to 10 allowed");
+    }
+    for kind in schedulers_with("frame") {
+        assert!(refusal(json!({ "kind": kind, "frame": 99 })).starts_with("scheduler.frame: 99 given, 100 to"));
+    }
     assert_eq!(
         refusal(json!({ "kind": "bps", "period": "11 s" })),
         "scheduler.period: 11 s given, at most 10 s allowed"

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use channel::{CLEAR, ERASED};
 use common::desk::{Desk, MS, bringing, cases, fade, lossless, serve, shares, uniform, with_limit};
-use common::{Run, Scripted, ms, packet, rng, scheduler_json};
+use common::{Run, Scripted, ms, packet, rng, scheduler_json, schedulers_with};
 use link::{DropReason, EstimateConfig, PacketRef, SchedulerConfig};
 use proptest::prelude::*;
 use rand::Rng;
@@ -423,7 +423,8 @@ fn an_old_estimate_serves_who_was_good() {
 /// The sums behind the averages are scaled anew once in a hundred windows: nobody notices, also while no report comes.
 #[test]
 fn a_long_run_without_reports_stays_fair() {
-    for kind in ["pf", "m-lwdf", "exp-pf", "ubmt"] {
+    let by_frames = schedulers_with("frame");
+    for kind in schedulers_with("window").into_iter().filter(|kind| !by_frames.contains(kind)) {
         let estimate = EstimateConfig { interval: Duration::from_secs(10_000), age: Duration::ZERO };
         let options = json!({ "kind": kind, "window": "5 ms", "buffer": "1000 packets" });
         let mut desk = Desk::new(options, 3).estimating(&estimate);

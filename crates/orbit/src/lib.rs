@@ -31,10 +31,11 @@ pub use path::handover::{
     FixedEpochs, HandoverPolicy, Highest, Hysteresis, KeepUntilMask, LongestVisibility, ShortestPath,
 };
 pub use path::jitter::Jitter;
+pub use path::look::Look;
 pub use path::measured::{LossOverTime, Measured};
 pub use path::scene::never_in_view;
 pub use path::table::{DelayRow, DelayTable, constellation_delay};
-pub use path::trace::{DelayTrace, Look, RouteInterval};
+pub use path::trace::{DelayTrace, RouteInterval};
 pub use path::transit::{AtHandover, AtHandoverPackets, DropWithoutRoute, HopConfig, NoRoute, QueueWithoutRoute};
 pub use path::{ConstellationPath, FixedPath, PathConfig, StarlinkPath, TracePath};
 pub use routes::all_pairs::{Access, AllPairs, AllPairsOptions, Batch, Metric, NextHop, PairRoute, PairSummary, Route};

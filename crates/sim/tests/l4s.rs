@@ -2,7 +2,8 @@
 
 mod util;
 
-use link::DropReason;
+use link::{DropReason, SchedulerConfig};
+use serde_json::json;
 use sim::Summary;
 use util::{LABORATORY, run};
 
@@ -83,7 +84,11 @@ fn marks_and_drops_add_up() {
 /// Under every scheduler that takes a manager, with several users.
 #[test]
 fn every_scheduler_serves_two_queues() {
-    for scheduler in ["droptail", "round-robin", "pf", "max-rate", "drr", "m-lwdf", "bbs"] {
+    for scheduler in SchedulerConfig::ALL {
+        let config: SchedulerConfig = serde_json::from_value(json!({ "kind": scheduler })).unwrap();
+        if config.entry().manages_queues() || config.entry().check_chooser(&[]).is_err() {
+            continue; // it takes no manager, or asks a user's code
+        }
         let own = format!("last_hop.scheduler={{kind=\"{scheduler}\", buffer=\"250 ms\"}}");
         let edits =
             [own.as_str(), DUALPI2, NOTED, "flows.0.count=3", "flows.0.transport.congestion=prague", "duration=8 s"];

@@ -16,10 +16,10 @@ use std::collections::VecDeque;
 use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::chance::unit_interval;
 use units::{Bytes, Duration, FieldError, IPV4_UDP_HEADER_BYTES, Time};
 
 use crate::quantiles::micros;
-use crate::random::uniform;
 use crate::{
     Act, Action, AppSample, End, Experience, Kind, MakeRng, MakeUserRng, Needs, Source, UserSource, of_each_user,
 };
@@ -179,7 +179,7 @@ impl Ticks {
 
 /// The law with a = 0 and b = 1: −ln(−ln u).
 fn standard(rng: &mut dyn Rng) -> f64 {
-    -libm::log(-libm::log(uniform(rng).max(f64::MIN_POSITIVE)))
+    -libm::log(-libm::log(unit_interval(rng.next_u64()).max(f64::MIN_POSITIVE)))
 }
 
 impl Game {
@@ -188,7 +188,7 @@ impl Game {
         let mut updates = Ticker::new(self.down.law(), streams("traffic.updates"), streams("traffic.update_sizes"));
         let commands = Ticker::new(self.up.law(), streams("traffic.commands"), streams("traffic.command_sizes"));
         // The server's ticks are out of step with the player's.
-        let phase = self.down.interval.mul_f64(uniform(&mut *updates.intervals));
+        let phase = self.down.interval.mul_f64(unit_interval(updates.intervals.next_u64()));
         GameSource {
             bound: self.bound,
             end: self.length.map_or(Time::MAX, |length| start + length),

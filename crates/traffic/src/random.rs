@@ -1,16 +1,16 @@
 //! Random draws with the same bits on every machine: the logarithms are libm's.
 
 use rand::Rng;
+use units::chance::{self, unit_interval};
 
-/// Uniform from 0 to 1 (excluded).
 #[inline]
-pub(crate) fn uniform(rng: &mut dyn Rng) -> f64 {
-    (rng.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+fn uniform(rng: &mut dyn Rng) -> f64 {
+    unit_interval(rng.next_u64())
 }
 
 /// Exponential with this mean.
 pub(crate) fn exponential(rng: &mut dyn Rng, mean: f64) -> f64 {
-    -libm::log1p(-uniform(rng)) * mean
+    chance::exponential(uniform(rng)) * mean
 }
 
 /// Pareto: at least `least`, beyond x with probability (least/x)^shape.
@@ -23,15 +23,9 @@ pub(crate) fn pareto_least(mean: f64, shape: f64) -> f64 {
     mean * (shape - 1.0) / shape
 }
 
-/// Standard normal, by Box and Muller (1958); the second value of the pair is not used, so that a draw has no memory.
+/// Standard normal.
 pub(crate) fn normal(rng: &mut dyn Rng) -> f64 {
-    let radius = libm::sqrt(-2.0 * libm::log1p(-uniform(rng)));
-    radius * libm::cos(std::f64::consts::TAU * uniform(rng))
-}
-
-/// The standard normal distribution function.
-pub(crate) fn normal_cdf(x: f64) -> f64 {
-    0.5 * libm::erfc(-x / std::f64::consts::SQRT_2)
+    chance::normal(|| uniform(rng))
 }
 
 /// Weibull: beyond x with probability e^(−(x/scale)^shape).
@@ -48,7 +42,7 @@ pub(crate) fn gamma(rng: &mut dyn Rng, shape: f64) -> f64 {
         let x = normal(rng);
         let root = 1.0 + c * x;
         let v = root * root * root;
-        if root > 0.0 && libm::log1p(-uniform(rng)) < 0.5 * x * x + d - d * v + d * libm::log(v) {
+        if root > 0.0 && -exponential(rng, 1.0) < 0.5 * x * x + d - d * v + d * libm::log(v) {
             return d * v;
         }
     }

@@ -3,9 +3,10 @@
 use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::chance::{normal_cdf, unit_interval};
 use units::{Bytes, FieldError, Probability};
 
-use crate::random::{exponential, normal, normal_cdf, pareto_least, uniform};
+use crate::random::{exponential, normal, pareto_least};
 
 /// A size: `"30 kB"`, or a distribution.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -176,7 +177,7 @@ impl Kind for Pareto {
 
     /// By inversion of the distribution function up to `max`: what drawing again would give, with one draw.
     fn draw(&self, rng: &mut dyn Rng) -> f64 {
-        let survival = 1.0 - uniform(rng) * (1.0 - self.beyond());
+        let survival = 1.0 - unit_interval(rng.next_u64()) * (1.0 - self.beyond());
         self.least() * libm::pow(survival, -1.0 / self.shape)
     }
 
@@ -309,7 +310,7 @@ impl Kind for Empirical {
     }
 
     fn draw(&self, rng: &mut dyn Rng) -> f64 {
-        let u = uniform(rng);
+        let u = unit_interval(rng.next_u64());
         let after = self.cumulative.partition_point(|share| share.get() <= u).min(self.sizes.len() - 1);
         let Some(before) = after.checked_sub(1) else { return self.sizes[0].get() as f64 };
         let (low, high) = (self.cumulative[before].get(), self.cumulative[after].get());

@@ -4,6 +4,7 @@
 //! quantity is a string with its unit, `"50 Mbit/s"`, `"40 ms"`, `"10 dB"`. Each type reads and writes itself,
 //! describes the texts it accepts in its JSON schema, and explains why it refuses a text.
 
+pub mod chance;
 mod ecn;
 mod files;
 mod or_orbit;

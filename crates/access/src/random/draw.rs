@@ -116,18 +116,6 @@ impl<'a, R: Rng + ?Sized> Digits<'a, R> {
     }
 }
 
-/// A number from 0 to 1 (excluded), uniform.
-#[inline]
-pub(super) fn unit_interval(rng: &mut (impl Rng + ?Sized)) -> f64 {
-    (rng.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
-}
-
-/// A standard normal number (Box and Muller 1958), at most 8.6 in magnitude.
-pub(super) fn normal(rng: &mut (impl Rng + ?Sized)) -> f64 {
-    let radius = (-2.0 * libm::log(1.0 - unit_interval(rng))).sqrt();
-    radius * libm::cos(2.0 * std::f64::consts::PI * unit_interval(rng))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,17 +139,5 @@ mod tests {
 
     fn square(x: f64) -> f64 {
         x * x
-    }
-
-    #[test]
-    fn normals_have_the_moments_of_the_normal_law() {
-        const N: usize = 200_000;
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(5);
-        let sample: Vec<f64> = (0..N).map(|_| normal(&mut rng)).collect();
-        // Variances of the moments: 1, 2, 15, 96 over N.
-        for (power, expected, variance) in [(1.0, 0.0, 1.0_f64), (2.0, 1.0, 2.0), (3.0, 0.0, 15.0), (4.0, 3.0, 96.0)] {
-            let moment = sample.iter().map(|&x| libm::pow(x, power)).sum::<f64>() / N as f64;
-            assert!((moment - expected).abs() < 4.0 * (variance / N as f64).sqrt(), "moment {power}: {moment}");
-        }
     }
 }

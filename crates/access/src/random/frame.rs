@@ -1,10 +1,11 @@
 //! Frames of random access: packets are placed, then decoded.
 
 use rand::Rng;
+use units::chance::{normal, unit_interval};
 
 use super::columns::Columns;
 use super::decode::{Bursts, Decoder, Slot};
-use super::draw::{BITS_OF_A_DRAW, Digits, bits_of, next_digit, normal, unit_interval};
+use super::draw::{BITS_OF_A_DRAW, Digits, bits_of, next_digit};
 use super::layout::RandomLayout;
 use super::plr_table::PlrTable;
 use super::scheme::{Decoding, Degrees, Scheme};
@@ -350,7 +351,7 @@ impl RandomFrame {
                 plr_of_block.clear();
                 plr_of_block.extend(packets_of_block.iter().map(|&packets| table.plr(packets)));
                 self.bursts.retain_waiting(|packet| {
-                    unit_interval(rng) < plr_of_block[block_of_packet[packet as usize] as usize]
+                    unit_interval(rng.next_u64()) < plr_of_block[block_of_packet[packet as usize] as usize]
                 });
                 self.bursts.empty_slots();
             }
@@ -390,6 +391,6 @@ impl RandomFrame {
 }
 
 fn draw_power(spread_db: f64, rng: &mut (impl Rng + ?Sized)) -> u64 {
-    let db = (spread_db * normal(rng)).clamp(-POWER_RANGE_DB, POWER_RANGE_DB);
+    let db = (spread_db * normal(|| unit_interval(rng.next_u64()))).clamp(-POWER_RANGE_DB, POWER_RANGE_DB);
     (libm::pow(10.0, db / 10.0) * POWER_UNIT) as u64
 }

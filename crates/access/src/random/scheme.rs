@@ -3,9 +3,9 @@
 use channel::qpsk;
 use rand::Rng;
 use units::Db;
+use units::chance::unit_interval;
 
 use super::burst_count::{BurstCount, Repetition};
-use super::draw::unit_interval;
 use super::plr_table::PlrTable;
 
 /// A scheme with checked parameters and its files read.
@@ -85,7 +85,7 @@ impl Degrees {
         match self {
             Degrees::Fixed(bursts) => *bursts,
             Degrees::Drawn(choices) => {
-                let u = unit_interval(rng);
+                let u = unit_interval(rng.next_u64());
                 choices.iter().find(|&&(_, upto)| u < upto).expect("the last one is 1").0
             }
         }

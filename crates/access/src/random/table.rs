@@ -5,9 +5,8 @@ use serde::{Deserialize, Serialize};
 use units::{FieldError, Files};
 
 use super::check::{check_bursts, no_payload};
-use super::crdsa::Crdsa;
 use super::plr_table::PlrTable;
-use super::{BurstCount, Decoding, Kind, RandomConfig, RandomLayout};
+use super::{BurstCount, Decoding, Kind, RandomAccess, RandomConfig, RandomLayout};
 
 /// Packet loss from a measured or simulated curve over the packets of a block, instead of a receiver.
 ///
@@ -25,7 +24,7 @@ pub struct Table {
     #[serde(default = "three")]
     pub replicas: u32,
     /// Useful bits of a packet (N_data).
-    #[serde(default = "crdsa_payload")]
+    #[serde(default = "default_payload")]
     pub payload_bits: u32,
 }
 
@@ -33,8 +32,9 @@ fn three() -> u32 {
     3
 }
 
-fn crdsa_payload() -> u32 {
-    Crdsa::default().payload_bits
+/// That of the scheme of a scenario that chooses none.
+fn default_payload() -> u32 {
+    RandomAccess::default().entry().payload_bits()
 }
 
 impl Kind for Table {

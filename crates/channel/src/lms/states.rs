@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use rand::Rng;
+use units::chance::unit_interval;
 
 use super::course::Course;
 use super::parameters::{Loo, ParameterSet};
-use crate::normal::unit_interval;
 
 /// Loo's parameters along a user's course.
 pub(crate) trait Track: Send {
@@ -76,7 +76,7 @@ impl Track for MarkovTrack {
         let state = pick(&self.shares_of_distance.1, &mut *self.rng);
         let frame = self.course.legs()[leg].1.states[state].frame_m;
         // The window opens at a uniformly distributed place of its first frame.
-        let start = metres - self.half - frame * unit_interval(&mut *self.rng);
+        let start = metres - self.half - frame * unit_interval(self.rng.next_u64());
         self.frames.clear();
         self.leg = leg;
         self.frame_end = start + frame;
@@ -167,7 +167,7 @@ impl MarkovTrack {
 
 /// An index drawn with the given probabilities.
 fn pick(probabilities: &[f64], rng: &mut dyn Rng) -> usize {
-    let u = unit_interval(rng);
+    let u = unit_interval(rng.next_u64());
     let mut below = 0.0;
     let found = probabilities.iter().position(|probability| {
         below += probability;

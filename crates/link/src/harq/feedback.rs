@@ -3,9 +3,8 @@
 use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::chance::unit_interval;
 use units::{Duration, FieldError, Probability};
-
-use crate::chance::unit_interval;
 
 /// Delay and loss of the feedback from a user to the sender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -76,6 +75,6 @@ impl AnswerPath {
     /// The fate of feedback. The generator has no other draws, so none is made where no feedback is lost.
     #[inline]
     pub(crate) fn carry(&mut self, answer: Answer) -> Answer {
-        if self.loss > 0.0 && unit_interval(&mut *self.rng) < self.loss { Answer::Lost } else { answer }
+        if self.loss > 0.0 && unit_interval(self.rng.next_u64()) < self.loss { Answer::Lost } else { answer }
     }
 }

@@ -4,11 +4,11 @@ use channel::TransmissionLaw;
 use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::chance::unit_interval;
 use units::{Db, FieldError, Time};
 
 use super::{Burst, Coded, Feedback, Harq, HarqCounters, Kind, Reception, Verdict};
 use crate::buffer::Backlog;
-use crate::chance::unit_interval;
 use crate::packet::PacketRef;
 
 /// Sends each packet once, as uncoded QPSK of its own size; a single bit error loses it.
@@ -68,7 +68,7 @@ impl Harq for Uncoded {
     }
 
     fn receive(&mut self, _now: Time, burst: &Burst, snr: Db) -> Reception {
-        let draw = unit_interval(&mut *self.rng);
+        let draw = unit_interval(self.rng.next_u64());
         self.counters.on_burst(burst.coded.bits);
         let verdict = if draw < loss_probability(snr, burst.coded.bits) {
             self.counters.on_failed(u64::from(burst.coded.bits));

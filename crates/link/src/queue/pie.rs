@@ -17,11 +17,11 @@
 use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::chance::unit_interval;
 use units::{Bytes, Duration, FieldError, Probability, Time};
 
 use super::{Decision, Kind, QueueManager};
 use crate::buffer::{Backlog, LinkFacts};
-use crate::chance::unit_interval;
 use crate::packet::PacketRef;
 
 /// Marks or drops at random so that the waiting time stays about a target.
@@ -185,7 +185,7 @@ impl Pie {
 impl QueueManager for Pie {
     fn on_arrival(&mut self, now: Time, packet: &PacketRef, waiting: Backlog) -> Decision {
         self.advance(now);
-        let draw = unit_interval(&mut *self.rng);
+        let draw = unit_interval(self.rng.next_u64());
         if !self.hits(draw, waiting) {
             return Decision::Pass;
         }

@@ -15,11 +15,11 @@
 use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::chance::unit_interval;
 use units::{Bytes, Duration, FieldError, Probability, Time};
 
 use super::{Decision, Kind, QueueManager};
 use crate::buffer::{Backlog, Buffer, Limit, LinkFacts};
-use crate::chance::unit_interval;
 use crate::packet::PacketRef;
 
 /// Marks or drops at random, with a probability that grows with the average length of the queue.
@@ -174,7 +174,7 @@ impl Red {
 impl QueueManager for Red {
     fn on_arrival(&mut self, now: Time, packet: &PacketRef, waiting: Backlog) -> Decision {
         self.update_average(now, waiting);
-        let draw = unit_interval(&mut *self.rng);
+        let draw = unit_interval(self.rng.next_u64());
         let Some(base) = self.base_probability() else {
             self.count = -1.0;
             return Decision::Pass;

@@ -9,8 +9,8 @@
 
 use units::{Duration, FieldError};
 
-use super::bbs::{ByFrames, DEFAULT_FRAME, Frames, check_frame};
-use super::pf::{DEFAULT_WINDOW, check_window};
+use super::frames::{ByFrames, DEFAULT_FRAME, Frames, check_frame};
+use super::served::{DEFAULT_WINDOW, check_window};
 use super::users::user_queues_config;
 use super::{Kind, Parts, Scheduler};
 use crate::buffer::LinkFacts;

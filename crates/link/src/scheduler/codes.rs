@@ -7,8 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError};
 
-use super::pf::{DEFAULT_WINDOW, PfConfig};
-use super::users::DEFAULT_BUFFER;
+use super::rule::{ByRule, ProportionalFairness};
+use super::served::{DEFAULT_WINDOW, check_window};
+use super::users::{DEFAULT_BUFFER, UserQueuesConfig};
 use super::{Kind, Parts, Scheduler};
 use crate::buffer::{Buffer, LinkFacts};
 
@@ -33,17 +34,19 @@ impl Default for CodesConfig {
 }
 
 impl CodesConfig {
-    fn as_pf(&self) -> PfConfig {
-        PfConfig { buffer: self.buffer, limit: Some(self.limit), window: self.window }
+    fn queues(&self) -> UserQueuesConfig {
+        UserQueuesConfig { buffer: self.buffer, limit: Some(self.limit) }
     }
 }
 
 impl Kind for CodesConfig {
     fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
-        self.as_pf().check(link)
+        check_window(self.window)?;
+        self.queues().resolve(link).map(drop)
     }
 
     fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {
-        self.as_pf().build(parts)
+        self.check(parts.link)?;
+        Ok(Box::new(ByRule::new(ProportionalFairness, self.queues().build(parts)?, self.window)))
     }
 }

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 
 use units::{Bytes, FieldError, Time};
 
+use super::quantum::{DEFAULT_QUANTUM, check_quantum};
 use super::users::{ByUser, UserQueues, user_queues_config};
 use super::{Kind, Parts, Scheduler, View};
 use crate::buffer::LinkFacts;
@@ -22,19 +23,6 @@ user_queues_config! {
         /// The bytes that a user may send in a turn. A choice takes few steps only if most packets are no larger.
         pub quantum: Bytes = DEFAULT_QUANTUM,
     }
-}
-
-/// A full packet.
-pub(super) const DEFAULT_QUANTUM: Bytes = Bytes::new(1500);
-
-/// Refuses a quantum that is too small.
-pub(super) fn check_quantum(quantum: Bytes) -> Result<(), FieldError> {
-    const LEAST: Bytes = Bytes::new(40);
-    const MOST: Bytes = Bytes::new(1_000_000_000);
-    if (LEAST..=MOST).contains(&quantum) {
-        return Ok(());
-    }
-    Err(FieldError::new("quantum", format!("{quantum} given, {LEAST} to {MOST} allowed")))
 }
 
 impl Kind for DrrConfig {

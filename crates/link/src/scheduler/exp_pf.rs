@@ -11,9 +11,9 @@
 
 use units::{Duration, FieldError, Probability};
 
-use super::m_lwdf::{DEFAULT_DEADLINE, default_loss, urgency};
-use super::pf::{DEFAULT_WINDOW, check_window};
+use super::deadline::{DEFAULT_DEADLINE, default_loss, urgency};
 use super::rule::{ByRule, Known, Rule, WaitingUsers};
+use super::served::{DEFAULT_WINDOW, check_window};
 use super::users::user_queues_config;
 use super::{Kind, Parts, Scheduler};
 use crate::buffer::LinkFacts;

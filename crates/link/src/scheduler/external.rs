@@ -8,10 +8,9 @@ use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Time, plugin};
 
 use super::choose::{Choose, QueueState};
-use super::pf::DEFAULT_WINDOW;
-use super::served::Served;
+use super::served::{DEFAULT_WINDOW, Served};
 use super::users::{ByUser, DEFAULT_BUFFER, UserQueues, UserQueuesConfig};
-use super::{Kind, Parts, Scheduler, View};
+use super::{Kind, Parts, Scheduler, SchedulerConfig, View};
 use crate::buffer::{Backlog, Buffer, LinkFacts};
 use crate::packet::PacketRef;
 
@@ -32,6 +31,13 @@ pub struct ExternalConfig {
 impl Default for ExternalConfig {
     fn default() -> ExternalConfig {
         ExternalConfig { name: String::new(), buffer: DEFAULT_BUFFER, limit: None }
+    }
+}
+
+impl SchedulerConfig {
+    /// A scheduler that asks the code registered under `name`.
+    pub fn asking(name: &str) -> SchedulerConfig {
+        ExternalConfig { name: name.to_owned(), ..ExternalConfig::default() }.into()
     }
 }
 

@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, FieldError, Time};
 
-use super::drr::{DEFAULT_QUANTUM, check_quantum};
+use super::quantum::{DEFAULT_QUANTUM, check_quantum};
 use super::users::{ByUser, UserQueues, check_wait};
 use super::{Kind, Parts, Scheduler, View};
 use crate::buffer::{Buffer, Limit, LinkFacts};

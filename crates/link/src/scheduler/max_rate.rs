@@ -5,8 +5,8 @@
 
 use units::FieldError;
 
-use super::pf::DEFAULT_WINDOW;
 use super::rule::{ByRule, Known, Rule};
+use super::served::DEFAULT_WINDOW;
 use super::users::user_queues_config;
 use super::{Kind, Parts, Scheduler};
 use crate::buffer::LinkFacts;
@@ -24,6 +24,10 @@ impl Kind for MaxRateConfig {
 
     fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {
         Ok(Box::new(ByRule::new(MaximumRate, self.queues().build(parts)?, DEFAULT_WINDOW)))
+    }
+
+    fn looks_at_channels_alone(&self) -> bool {
+        true
     }
 }
 

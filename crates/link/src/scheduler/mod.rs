@@ -9,6 +9,9 @@
 
 pub mod choose;
 pub mod classes;
+mod deadline;
+mod frames;
+mod quantum;
 pub mod rule;
 pub mod served;
 pub mod users;
@@ -73,6 +76,11 @@ pub trait Kind {
     /// # Errors
     /// As [`Kind::check`], and if no script has registered what is named.
     fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError>;
+
+    /// Whether it serves the best channel whatever the users were sent: an upper bound for the others.
+    fn looks_at_channels_alone(&self) -> bool {
+        false
+    }
 
     /// Whether its queues have managers of its own, so that no other can be configured.
     fn manages_queues(&self) -> bool {

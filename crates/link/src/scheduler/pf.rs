@@ -14,7 +14,8 @@
 
 use units::{Duration, FieldError};
 
-use super::rule::{ByRule, Known, Rule};
+use super::rule::{ByRule, ProportionalFairness};
+use super::served::{DEFAULT_WINDOW, check_window};
 use super::users::user_queues_config;
 use super::{Kind, Parts, Scheduler};
 use crate::buffer::LinkFacts;
@@ -27,14 +28,6 @@ user_queues_config! {
     }
 }
 
-/// Longer than the states of a shadowed channel, so that a user catches up after one.
-pub(super) const DEFAULT_WINDOW: Duration = Duration::from_secs(1);
-
-/// Refuses an average over no time.
-pub(super) fn check_window(window: Duration) -> Result<(), FieldError> {
-    if window.is_zero() { Err(FieldError::new("window", "must be more than 0 s")) } else { Ok(()) }
-}
-
 impl Kind for PfConfig {
     fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
         check_window(self.window)?;
@@ -44,15 +37,5 @@ impl Kind for PfConfig {
     fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {
         self.check(parts.link)?;
         Ok(Box::new(ByRule::new(ProportionalFairness, self.queues().build(parts)?, self.window)))
-    }
-}
-
-/// The rate of the channel over the recent service.
-pub struct ProportionalFairness;
-
-impl Rule for ProportionalFairness {
-    #[inline]
-    fn weight(&self, known: Known) -> f64 {
-        known.information / known.served
     }
 }

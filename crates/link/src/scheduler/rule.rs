@@ -46,6 +46,16 @@ pub trait Rule: Send {
     }
 }
 
+/// The rate of the channel over the recent service: the score of [proportional fairness](super::pf).
+pub struct ProportionalFairness;
+
+impl Rule for ProportionalFairness {
+    #[inline]
+    fn weight(&self, known: Known) -> f64 {
+        known.information / known.served
+    }
+}
+
 /// The least information in a score: a user without any information still has a score, so that it does not starve.
 pub const LEAST_INFORMATION: f64 = 1e-3;
 

@@ -1,6 +1,14 @@
 //! The recent service of each user.
 
-use units::{Duration, Time};
+use units::{Duration, FieldError, Time};
+
+/// Longer than the states of a shadowed channel, so that a user catches up after one.
+pub(super) const DEFAULT_WINDOW: Duration = Duration::from_secs(1);
+
+/// Refuses an average over no time.
+pub(super) fn check_window(window: Duration) -> Result<(), FieldError> {
+    if window.is_zero() { Err(FieldError::new("window", "must be more than 0 s")) } else { Ok(()) }
+}
 
 /// The bits sent to each user, smoothed: every window divides the past by e.
 ///

@@ -8,9 +8,9 @@
 
 use units::{Duration, FieldError};
 
-use super::m_lwdf::{DEFAULT_DEADLINE, check_deadline};
-use super::pf::{DEFAULT_WINDOW, check_window};
+use super::deadline::{DEFAULT_DEADLINE, check_deadline};
 use super::rule::{ByRule, Known, Rule, WaitingUsers};
+use super::served::{DEFAULT_WINDOW, check_window};
 use super::users::user_queues_config;
 use super::{Kind, Parts, Scheduler};
 use crate::buffer::LinkFacts;

@@ -8,7 +8,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use channel::{CLEAR, Channel, ERASED, TransmissionLaw};
-use link::{Choose, Ecn, LastHop, LastHopConfig, Output, PacketRef, Propagation, QueueState, Transfer};
+use link::{
+    Choose, Ecn, LastHop, LastHopConfig, Output, PacketRef, Propagation, QueueState, SchedulerConfig, Transfer,
+};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use units::{Db, Duration, Time};
@@ -118,6 +120,17 @@ pub fn scheduler_json(kind: &str) -> serde_json::Value {
         "external" => serde_json::json!({ "kind": kind, "name": "dice" }),
         other => serde_json::json!({ "kind": other }),
     }
+}
+
+/// The kinds of schedulers with this option.
+pub fn schedulers_with(option: &str) -> Vec<&'static str> {
+    let has = |kind: &&str| {
+        let config: SchedulerConfig = serde_json::from_value(scheduler_json(kind)).expect("a valid scheduler");
+        serde_json::to_value(config).expect("a table").get(option).is_some()
+    };
+    let kinds: Vec<&str> = SchedulerConfig::ALL.iter().copied().filter(has).collect();
+    assert!(!kinds.is_empty(), "no scheduler has the option {option}");
+    kinds
 }
 
 /// Block fading: all transmissions of a packet bring the same information, and that is uniform over 0 to 1.

@@ -6,6 +6,7 @@ pub(crate) mod follow;
 pub(crate) mod format;
 pub(crate) mod handover;
 pub(crate) mod jitter;
+pub(crate) mod look;
 pub(crate) mod measured;
 mod rounding;
 pub(crate) mod scene;

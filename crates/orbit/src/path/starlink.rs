@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Duration, FieldError, Files, RateOverTime, Time};
+use units::{Duration, FieldError, Files, RateOverTime, Time, chance};
 
 use super::measured::{LossOverTime, Measured};
 use super::trace::{DelayTrace, Point};
@@ -213,6 +213,7 @@ impl Parameters {
 
 /// The value of a table of quantiles where the normal distribution function has that of `z`, linear in between.
 fn quantile(table: &[f64], z: f64) -> f64 {
+    // By erf, whose last bit can differ from that of `chance::normal_cdf`.
     let share = 0.5 * (1.0 + libm::erf(z / std::f64::consts::SQRT_2));
     let place = share * (table.len() - 1) as f64;
     let below = (place.floor() as usize).min(table.len() - 2);
@@ -242,10 +243,8 @@ impl<'a> Epochs<'a> {
         epochs
     }
 
-    /// Box and Muller, one of the pair.
     fn normal(&mut self) -> f64 {
-        let (a, b) = ((self.uniform)(), (self.uniform)());
-        libm::sqrt(-2.0 * libm::log(1.0 - a)) * libm::cos(std::f64::consts::TAU * b)
+        chance::normal(&mut *self.uniform)
     }
 
     fn next(&mut self, before: f64, correlation: f64) -> f64 {
@@ -327,7 +326,7 @@ mod tests {
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
         move || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 11) as f64 / (1u64 << 53) as f64
+            chance::unit_interval(state)
         }
     }
 

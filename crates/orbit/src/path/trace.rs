@@ -1,8 +1,9 @@
 //! A one-way delay over time, which the world looks up for every packet.
 
-use units::{Duration, FieldError, Frequency, SPEED_OF_LIGHT, Time};
+use units::{Duration, FieldError, Time};
 
 use crate::path::change::Change;
+use crate::path::look::{Look, StoredLook};
 use crate::path::measured::Measured;
 use crate::path::rounding::nearest;
 
@@ -50,49 +51,6 @@ pub struct RouteInterval {
     pub forwarding: Option<Duration>,
     /// The changes from the interval before.
     pub change: Change,
-}
-
-/// The user's serving satellite as the user sees it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Look {
-    /// Above the plane tangential to the ellipsoid, degrees.
-    pub elevation_deg: f64,
-    /// The distance, metres.
-    pub range_m: f64,
-    /// The rate at which the distance grows, metres per second.
-    pub range_rate_mps: f64,
-}
-
-impl Look {
-    /// The Doppler shift of a carrier, hertz; negative while the satellite recedes. To first order in v/c.
-    pub fn doppler_shift(&self, carrier: Frequency) -> f64 {
-        -self.range_rate_mps / SPEED_OF_LIGHT * carrier.as_hz()
-    }
-}
-
-/// A look in compact form, because traces are long: seven digits of elevation and range suffice, but not of the range
-/// rate, of which differences are taken.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct StoredLook([f32; 2], f64);
-
-impl StoredLook {
-    /// No serving satellite. Not NaN, so that equal traces compare equal.
-    const NOTHING: StoredLook = StoredLook([f32::MAX; 2], f64::MAX);
-
-    /// A look with NaN, as of a decayed satellite, becomes no look.
-    pub fn of(look: Option<Look>) -> StoredLook {
-        let is_finite =
-            |look: &Look| [look.elevation_deg, look.range_m, look.range_rate_mps].iter().all(|x| x.is_finite());
-        look.filter(is_finite).map_or(StoredLook::NOTHING, |look| {
-            StoredLook([look.elevation_deg as f32, look.range_m as f32], look.range_rate_mps)
-        })
-    }
-
-    fn get(&self) -> Option<Look> {
-        let [elevation_deg, range_m] = self.0.map(f64::from);
-        let look = Look { elevation_deg, range_m, range_rate_mps: self.1 };
-        (*self != StoredLook::NOTHING).then_some(look)
-    }
 }
 
 impl DelayTrace {
@@ -249,7 +207,7 @@ impl DelayTrace {
         let right = self.rates(i, i + 1..self.points.len());
         // Seconds from `now`, so that the wanted slope is the slope at zero.
         let since = |(at, rate): (Time, f64)| ((at.as_nanos() as f64 - now.as_nanos() as f64) * 1e-9, rate);
-        let here = since((self.points[i].at, self.looks[i].1));
+        let here = since((self.points[i].at, self.looks[i].range_rate_mps()));
         let [near_left, far_left] = left.map(|point| point.map(since));
         let [near_right, far_right] = right.map(|point| point.map(since));
         let (a, b, c) = match (near_left, near_right) {
@@ -286,7 +244,7 @@ impl DelayTrace {
             }
             last = self.points[i].at;
             let slot = usize::from(found[0].is_some());
-            found[slot] = Some((last, b.1));
+            found[slot] = Some((last, b.range_rate_mps()));
             if slot == 1 {
                 break;
             }

@@ -17,8 +17,6 @@ use std::sync::atomic::AtomicU32;
 
 use channel::Channel;
 use engine::Streams;
-use link::scheduler::external::ExternalConfig;
-use link::scheduler::max_rate::MaxRateConfig;
 use link::{Choose, LastHop, LastHopConfig, LastHopReport, LawRequest, QueueConfig, SchedulerConfig};
 use serde::Serialize;
 use sim::{
@@ -313,7 +311,7 @@ fn cases(scenario: &Scenario, config: &ScenarioConfig, options: &CapacityOptions
     }
     let asked: BTreeSet<u32> = options.users.iter().copied().collect();
     let one = (!asked.contains(&1)).then_some((1, false));
-    let random = ExternalConfig { name: RANDOM.to_owned(), ..ExternalConfig::default() }.into();
+    let random = SchedulerConfig::asking(RANDOM);
     let mut policies =
         vec![(RANDOM.to_owned(), random), (best_channel().to_owned(), named(scenario, config, best_channel())?)];
     let own = vec![config.last_hop.scheduler.kind().to_owned()];
@@ -342,7 +340,13 @@ fn cases(scenario: &Scenario, config: &ScenarioConfig, options: &CapacityOptions
 
 /// The policy that looks at the channels alone.
 fn best_channel() -> &'static str {
-    SchedulerConfig::from(MaxRateConfig::default()).kind()
+    let alone = |kind: &&&str| with_defaults(kind).entry().looks_at_channels_alone();
+    SchedulerConfig::ALL.iter().find(alone).expect("the upper bound is a scheduler")
+}
+
+/// The scheduler of a kind in the registry, with its defaults.
+fn with_defaults(kind: &str) -> SchedulerConfig {
+    serde_json::from_value(serde_json::json!({ "kind": kind })).expect("every option has a default")
 }
 
 /// The scheduler of a name: as the scenario has it, or with its defaults.

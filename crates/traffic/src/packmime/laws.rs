@@ -6,9 +6,10 @@ use std::sync::OnceLock;
 use rand::Rng;
 use serde::Deserialize;
 use units::Duration;
+use units::chance::{normal_cdf, unit_interval};
 
 use super::fractional::{SumDifference, logistic};
-use crate::random::{gamma, normal, normal_cdf, uniform, weibull};
+use crate::random::{gamma, normal, weibull};
 
 /// Times between connections: a sequence with long memory and a Weibull law of mean 1/rate. With a higher rate the law
 /// approaches the exponential one and memory has less weight: the superposition of many connections is a Poisson
@@ -155,7 +156,7 @@ impl ResponseSizes {
         self.left -= 1;
         let laws = size_laws();
         let law = if self.downloads { &laws.download } else { &laws.validation };
-        (bytes(law.quantile(1.0 - uniform(&mut *self.rng))), self.downloads)
+        (bytes(law.quantile(1.0 - unit_interval(self.rng.next_u64()))), self.downloads)
     }
 }
 
@@ -207,7 +208,7 @@ impl OfConnection {
 
 /// Draws whether a connection is persistent.
 pub(super) fn persists(rng: &mut dyn Rng) -> bool {
-    uniform(rng) < 0.09
+    unit_interval(rng.next_u64()) < 0.09
 }
 
 /// The number of pages of a persistent connection: one, or 1 + Weibull(1, 0.417) rounded up.
@@ -222,6 +223,6 @@ pub(super) fn objects(rng: &mut dyn Rng, pages: u64) -> u64 {
 
 /// One with probability `one`, else at least two.
 fn one_or_more(rng: &mut dyn Rng, one: f64, scale: f64) -> u64 {
-    let (is_one, more) = (uniform(rng) < one, weibull(rng, scale, 1.0));
+    let (is_one, more) = (unit_interval(rng.next_u64()) < one, weibull(rng, scale, 1.0));
     if is_one { 1 } else { 1 + (more.ceil() as u64).max(1) }
 }

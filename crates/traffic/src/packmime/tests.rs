@@ -153,7 +153,7 @@ fn dispersion(rate: f64, shape: f64, count: u64) -> f64 {
     let (mut c, step) = ([0.0; 5], 1e-3);
     for z in (-8_000..8_000).map(|i| (f64::from(i) + 0.5) * step) {
         let density = libm::exp(-0.5 * z * z) / libm::sqrt(std::f64::consts::TAU) * step;
-        let value = weibull_quantile(shape, crate::random::normal_cdf(-z)) * density;
+        let value = weibull_quantile(shape, units::chance::normal_cdf(-z)) * density;
         let (z2, z4) = (z * z, z * z * z * z);
         let hermite = [1.0, z, z2 - 1.0, z * (z2 - 3.0), z4 - 6.0 * z2 + 3.0];
         (0..5).for_each(|k| c[k] += value * hermite[k]);

@@ -122,14 +122,14 @@ mod tests {
 
     #[test]
     fn random_losses_have_burst_ratio_one_and_those_of_two_states_the_published_one() {
-        use crate::random::uniform;
         use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
+        use units::chance::unit_interval;
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
         // G.107: 1/(p + q) for a Markov chain with probability p from found to lost and q from lost to found.
         for (p, q) in [(0.1, 0.9), (0.05, 0.2), (0.02, 0.3)] {
             let (mut pattern, mut lost) = (LossPattern::default(), false);
             for i in 0..400_000 {
-                lost = if lost { uniform(&mut rng) >= q } else { uniform(&mut rng) < p };
+                lost = if lost { unit_interval(rng.next_u64()) >= q } else { unit_interval(rng.next_u64()) < p };
                 if !lost {
                     pattern.play(i);
                 }

@@ -9,9 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, Ecn, FieldError, Time};
 
-use super::prague::check_gain;
-use super::scalable::{Fraction, Part};
-use super::{AckSample, CongestionController, CongestionState, Event, Kind, Start, Window, newreno, share};
+use super::scalable::{Fraction, Part, check_gain};
+use super::{AckSample, CongestionController, CongestionState, Event, Kind, Start, Window, share};
 
 /// Reduces by the fraction of marks once a round trip, for queues with a marking threshold (RFC 8257).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -76,7 +75,7 @@ impl CongestionController for Dctcp {
             self.part.keep(&mut self.window, 1.0 - self.fraction.alpha / 2.0);
             self.window.restart_count();
         } else if sample.may_grow && sample.window_limited {
-            newreno::grow(&mut self.window, sample.delivered);
+            self.window.grow_as_reno(sample.delivered);
         }
     }
 

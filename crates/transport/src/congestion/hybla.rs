@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Time};
 
-use super::{AckSample, CongestionController, CongestionState, Event, Growth, Kind, Start, Window, newreno, share};
+use super::{AckSample, CongestionController, CongestionState, Event, Growth, Kind, Start, Window, share};
 
 /// Growth as on a path with a round-trip time of 25 ms, however long the path is (Caini and Firrincieli).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -92,7 +92,7 @@ impl CongestionController for Hybla {
         }
         let window = &mut self.window;
         if sample.state != CongestionState::Open {
-            return newreno::grow(window, sample.delivered);
+            return window.grow_as_reno(sample.delivered);
         }
         let slow_start = window.in_slow_start();
         let increment = if slow_start {

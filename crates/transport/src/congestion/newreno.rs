@@ -79,7 +79,7 @@ impl CongestionController for NewReno {
             return;
         }
         if self.window.is_of_2007() {
-            return grow(&mut self.window, sample.acked);
+            return self.window.grow_as_reno(sample.acked);
         }
         let mut acked = sample.delivered;
         if self.window.in_slow_start() {
@@ -97,19 +97,5 @@ impl CongestionController for NewReno {
             Event::TimedOut => self.slow_start.restart(),
             _ => (),
         }
-    }
-}
-
-/// What RFC 5681 does when an acknowledgment may open the window: for controllers that fall back to it.
-pub(super) fn grow(window: &mut Window, acked: u32) {
-    if window.is_of_2007() {
-        if !window.open_slowly() {
-            window.open();
-        }
-        return;
-    }
-    let left = if window.in_slow_start() { window.slow_start(acked) } else { acked };
-    if left > 0 {
-        window.add_one_per(window.size, left);
     }
 }

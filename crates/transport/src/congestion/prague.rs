@@ -24,7 +24,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Duration, Ecn, FieldError, Time};
 
-use super::scalable::{Fraction, Part};
+use super::scalable::{Fraction, Part, check_gain};
 use super::{
     AckSample, Cause, Congestion, CongestionController, CongestionState, Event, Kind, Needs, Start, Window, bit_rate,
     check_beta, share,
@@ -46,14 +46,6 @@ impl Default for PragueConfig {
     fn default() -> PragueConfig {
         PragueConfig { gain: 1.0 / 16.0, beta: 0.5, rtt_virtual: Duration::from_millis(25) }
     }
-}
-
-/// Refuses a weight that is none.
-pub(super) fn check_gain(gain: f64) -> Result<(), FieldError> {
-    if gain > 0.0 && gain <= 1.0 {
-        return Ok(());
-    }
-    Err(FieldError::new("gain", format!("{gain} is a weight: must be more than 0 and at most 1")))
 }
 
 impl Kind for PragueConfig {

@@ -1,6 +1,6 @@
 //! What controllers that respond to the fraction of marks have in common.
 
-use units::{Duration, Time};
+use units::{Duration, FieldError, Time};
 
 use super::{AckSample, Window};
 
@@ -46,6 +46,14 @@ impl Fraction {
         (self.delivered, self.marked) = (0, 0);
         (self.end, self.since) = (Some(sample.nxt), sample.now);
     }
+}
+
+/// Refuses a weight that is none.
+pub(super) fn check_gain(gain: f64) -> Result<(), FieldError> {
+    if gain > 0.0 && gain <= 1.0 {
+        return Ok(());
+    }
+    Err(FieldError::new("gain", format!("{gain} is a weight: must be more than 0 and at most 1")))
 }
 
 /// Part of a segment that the window has, beyond the whole ones.

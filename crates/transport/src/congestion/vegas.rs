@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Time};
 
-use super::{AckSample, CongestionController, CongestionState, Event, Growth, Kind, Start, Window, newreno, share};
+use super::{AckSample, CongestionController, CongestionState, Event, Growth, Kind, Start, Window, share};
 
 /// A window that keeps two to four segments in the queue, by the round-trip time (Brakmo and Peterson).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -78,7 +78,7 @@ impl Vegas {
         if sample.state != CongestionState::Open {
             self.round = Round::NONE;
             if sample.window_limited {
-                newreno::grow(&mut self.window, sample.delivered);
+                self.window.grow_as_reno(sample.delivered);
             }
             return;
         }
@@ -100,7 +100,7 @@ impl Vegas {
     fn adjust(&mut self, round: &Round, acked: u32) {
         let window = &mut self.window;
         if round.samples <= 2 {
-            return newreno::grow(window, acked);
+            return window.grow_as_reno(acked);
         }
         let (base, rtt) = (u128::from(self.base.as_nanos()), u128::from(round.min_rtt.as_nanos().max(1)));
         let expected = (u128::from(window.size) * base / rtt).min(u128::from(window.size)) as u32;

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, Time};
 
-use super::{AckSample, Cause, Congestion, CongestionController, Event, Kind, Start, Window, newreno, share};
+use super::{AckSample, Cause, Congestion, CongestionController, Event, Kind, Start, Window, share};
 
 /// Reno's growth; a loss leaves the estimated bandwidth times the shortest round-trip time (Grieco and Mascolo).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -120,7 +120,7 @@ impl CongestionController for Westwood {
     fn on_ack(&mut self, sample: &AckSample) {
         self.measure(sample);
         if sample.may_grow && sample.window_limited {
-            newreno::grow(&mut self.window, sample.delivered);
+            self.window.grow_as_reno(sample.delivered);
         }
     }
 

@@ -139,6 +139,20 @@ impl Window {
         }
     }
 
+    /// What RFC 5681 does when an acknowledgment may open the window: for controllers that fall back to it.
+    pub fn grow_as_reno(&mut self, acked: u32) {
+        if self.is_of_2007() {
+            if !self.open_slowly() {
+                self.open();
+            }
+            return;
+        }
+        let left = if self.in_slow_start() { self.slow_start(acked) } else { acked };
+        if left > 0 {
+            self.add_one_per(self.size, left);
+        }
+    }
+
     /// Opens the window by `segments`, which the controller has counted itself.
     #[inline]
     pub fn grow(&mut self, segments: u32) {

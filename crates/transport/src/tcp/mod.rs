@@ -10,6 +10,7 @@ mod connection;
 mod fast_open;
 mod info;
 mod option;
+mod reassembly;
 mod recv;
 mod segment;
 mod send;

@@ -1,14 +1,13 @@
-//! The receive half: reassembly, acknowledgments, SACK and D-SACK blocks (RFC 2018, RFC 2883), the echo of congestion
-//! marks (RFC 3168) and of timestamps (RFC 7323).
+//! The receive half: what is accepted, acknowledgments, the echo of congestion marks (RFC 3168) and of timestamps
+//! (RFC 7323).
 //!
 //! Unless told otherwise the application reads at once and the window is the whole buffer. Linux also thins out
 //! duplicate acknowledgments within a millisecond, and answers each segment while its window grows from 64 KiB on.
 
-use std::collections::VecDeque;
-
 use units::{Duration, Ecn, Time};
 
 use super::config::Settings;
+use super::reassembly::Reassembly;
 use super::segment::{Flags, SackBlocks, Segment, is_before};
 
 /// What has arrived, and what is to be said about it.
@@ -16,10 +15,8 @@ use super::segment::{Flags, SackBlocks, Segment, is_before};
 pub(super) struct Receiver {
     /// Next offset expected (RCV.NXT).
     next: u64,
-    /// What has arrived out of order: sorted, disjoint, not touching, all beyond `next`.
-    ranges: VecDeque<(u64, u64)>,
-    /// The ranges that changed last, newest first (RFC 2018 section 4).
-    recent: Option<Box<SackBlocks>>,
+    /// What has arrived beyond `next`.
+    beyond: Reassembly,
     /// Offset of the FIN, once seen.
     fin: Option<u64>,
     /// The receive buffer, which bits of its size the window's scale can tell, and the right edge offered.
@@ -41,10 +38,6 @@ pub(super) struct Receiver {
     quick_acks: u32,
     /// The application answers what it gets: acknowledgments can ride on its data.
     answers: bool,
-    dsack: bool,
-    blocks: usize,
-    /// The duplicate to report with the next acknowledgment.
-    duplicate: Option<(u64, u64)>,
     ecn: bool,
     /// A mark arrived and the sender has not said that it reduced its window.
     echo_mark: bool,
@@ -85,10 +78,10 @@ const PAWS_IDLE: Duration = Duration::from_secs(24 * 24 * 3600);
 impl Receiver {
     pub(super) fn new(settings: &Settings) -> Receiver {
         let delayed_ack = settings.delayed_ack.longest();
+        let blocks = if settings.recovers_as_ns2() { SackBlocks::MAX - 1 } else { SackBlocks::MAX };
         Receiver {
             next: 0,
-            ranges: VecDeque::new(),
-            recent: None,
+            beyond: Reassembly::new(settings.dsack, blocks),
             fin: None,
             buffer: settings.receive_buffer.get(),
             scale: u64::MAX,
@@ -101,9 +94,6 @@ impl Receiver {
             quick: settings.quick_acks,
             answers: false,
             quick_acks: settings.quick_acks,
-            dsack: settings.dsack,
-            blocks: if settings.recovers_as_ns2() { SackBlocks::MAX - 1 } else { SackBlocks::MAX },
-            duplicate: None,
             ecn: false,
             echo_mark: false,
             full: 0,
@@ -231,11 +221,7 @@ impl Receiver {
 
     /// Whether the byte at `seq` has arrived.
     pub(super) fn has(&self, seq: u64) -> bool {
-        if seq < self.next {
-            return true;
-        }
-        let after = self.ranges.partition_point(|range| range.0 <= seq);
-        after > 0 && seq < self.ranges[after - 1].1
+        seq < self.next || self.beyond.has(seq)
     }
 
     /// The tests of RFC 9293 section 3.10.7.4 and RFC 7323 section 5.3 (PAWS) on a segment. An unacceptable one is not
@@ -272,7 +258,7 @@ impl Receiver {
         if segment.end() > segment.seq || is_probe {
             self.due = Due::Alone;
             if segment.end() <= self.next {
-                self.note_duplicate(segment.seq, segment.end());
+                self.beyond.note_duplicate(segment.seq, segment.end());
             }
         }
     }
@@ -287,7 +273,7 @@ impl Receiver {
         };
         segment.seq == self.next
             && in_order
-            && self.ranges.is_empty()
+            && self.beyond.is_empty()
             && self.fin.is_none()
             && self.read.is_none()
             && !(self.ecn && segment.ecn == Ecn::Ce)
@@ -368,20 +354,18 @@ impl Receiver {
         }
         self.full = self.full.max(segment.len);
         if end <= self.next || start >= end {
-            self.note_duplicate(start, segment.end().min(self.next));
+            self.beyond.note_duplicate(start, segment.end().min(self.next));
             self.go_quick(self.quick_acks);
             self.due = Due::Alone; // a duplicate: RFC 9293 section 3.10.7.4
             return;
         }
         if start > self.next {
-            self.note_overlap(start, end);
-            let merged = self.insert(start, end);
-            self.report(merged);
+            self.beyond.add(start, end);
             self.due = Due::Alone; // out of order: RFC 5681 section 4.2
             return;
         }
         if start < self.next {
-            self.note_duplicate(start, self.next);
+            self.beyond.note_duplicate(start, self.next);
         }
         if segment.len > 0 && self.quick_acks > 0 {
             self.note_arrival(now, segment);
@@ -391,17 +375,17 @@ impl Receiver {
         let small = self.next - self.acked <= u64::from(self.full);
         let waits = self.finished() && self.quick_acks > 0 && !closing && small && self.last_arrival.is_some();
         self.answers |= waits;
-        if self.ranges.is_empty() {
+        if self.beyond.is_empty() {
             self.acknowledge_in_order(now);
         } else {
-            self.absorb();
+            self.next = self.beyond.absorb(self.next);
             // Fills a hole in part or whole: RFC 5681 section 4.2. Blocks that remain go without data.
-            self.due = self.due.max(if self.ranges.is_empty() { Due::Now } else { Due::Alone });
+            self.due = self.due.max(if self.beyond.is_empty() { Due::Now } else { Due::Alone });
         }
         if self.finished() && !waits {
             self.due = self.due.max(Due::Now);
         }
-        if self.duplicate.is_some() {
+        if self.beyond.has_duplicate() {
             self.due = Due::Alone; // data carry no report
         }
     }
@@ -468,82 +452,10 @@ impl Receiver {
         }
     }
 
-    fn note_duplicate(&mut self, start: u64, end: u64) {
-        if self.dsack && start < end {
-            self.duplicate = Some((start, end));
-        }
-    }
-
-    /// What of `start..end` has arrived before, out of order.
-    fn note_overlap(&mut self, start: u64, end: u64) {
-        if !self.dsack {
-            return;
-        }
-        let from = self.ranges.partition_point(|range| range.1 <= start);
-        let until = self.ranges.partition_point(|range| range.0 < end);
-        if from < until {
-            self.note_duplicate(start.max(self.ranges[from].0), end.min(self.ranges[until - 1].1));
-        }
-    }
-
-    /// Adds `start..end` to the ranges; the range that it is now part of.
-    fn insert(&mut self, start: u64, end: u64) -> (u64, u64) {
-        // The common cases first: the newest segment lengthens or follows the last range.
-        match self.ranges.back_mut() {
-            Some(last) if last.0 <= start && start <= last.1 => {
-                last.1 = last.1.max(end);
-                return *last;
-            }
-            Some(last) if start <= last.1 => {}
-            _ => {
-                self.ranges.push_back((start, end));
-                return (start, end);
-            }
-        }
-        let from = self.ranges.partition_point(|range| range.1 < start);
-        let until = self.ranges.partition_point(|range| range.0 <= end);
-        if from == until {
-            self.ranges.insert(from, (start, end));
-            return (start, end);
-        }
-        let merged = (start.min(self.ranges[from].0), end.max(self.ranges[until - 1].1));
-        self.ranges[from] = merged;
-        self.ranges.drain(from + 1..until);
-        merged
-    }
-
-    /// `next` moved up to or into the first ranges: they are in order now.
-    fn absorb(&mut self) {
-        if let Some(&(start, _)) = self.ranges.front().filter(|range| range.0 < self.next) {
-            self.note_duplicate(start, self.next); // these data had come before, beyond the hole
-        }
-        while let Some(&(_, end)) = self.ranges.front().filter(|range| range.0 <= self.next) {
-            self.next = self.next.max(end);
-            self.ranges.pop_front();
-        }
-        let next = self.next;
-        if let Some(recent) = &mut self.recent {
-            **recent = recent.as_slice().iter().copied().filter(|block| block.0 > next).collect();
-        }
-    }
-
-    /// Puts `newest` first in the SACK list and drops what it has swallowed.
-    fn report(&mut self, newest: (u64, u64)) {
-        let recent = self.recent.get_or_insert_default();
-        let others = recent.as_slice().iter().copied();
-        let kept = others.filter(|block| block.1 < newest.0 || block.0 > newest.1).take(SackBlocks::MAX - 1);
-        **recent = std::iter::once(newest).chain(kept).collect();
-    }
-
-    /// The SACK option of an acknowledgment, written in place of none: a duplicate first (RFC 2883 section 4).
+    /// The SACK option of an acknowledgment, written in place of none.
     #[inline(always)]
     pub(super) fn write_sack(&self, sack: &mut SackBlocks) {
-        let recent = self.recent.as_ref().map_or(&[][..], |recent| recent.as_slice());
-        if self.duplicate.is_some() || !recent.is_empty() {
-            let room = if self.ts_recent.is_some() { self.blocks.min(SackBlocks::MAX - 1) } else { self.blocks };
-            let blocks = self.duplicate.into_iter().chain(recent.iter().copied());
-            blocks.take(room).for_each(|(start, end)| sack.push(start, end));
-        }
+        self.beyond.write_sack(sack, self.ts_recent.is_some());
     }
 
     /// Asks for an acknowledgment at once.
@@ -567,7 +479,7 @@ impl Receiver {
     #[inline(always)]
     pub(super) fn on_acknowledged(&mut self) {
         self.acked = self.next;
-        self.duplicate = None;
+        self.beyond.on_acknowledged();
         self.pushed = 0;
         self.quick = self.quick.saturating_sub(1);
         if self.read.is_some() {

@@ -1,0 +1,136 @@
+//! Reassembly: what has arrived out of order, and the SACK and D-SACK blocks that report it (RFC 2018, RFC 2883).
+
+use std::collections::VecDeque;
+
+use super::segment::SackBlocks;
+
+/// What has arrived beyond the next offset expected, and what is to be said about it.
+#[derive(Debug)]
+pub(super) struct Reassembly {
+    /// Sorted, disjoint, not touching, all beyond the next offset expected.
+    ranges: VecDeque<(u64, u64)>,
+    /// The ranges that changed last, newest first (RFC 2018 section 4).
+    recent: Option<Box<SackBlocks>>,
+    dsack: bool,
+    blocks: usize,
+    /// The duplicate to report with the next acknowledgment.
+    duplicate: Option<(u64, u64)>,
+}
+
+impl Reassembly {
+    /// Nothing yet. At most `blocks` are reported at once, duplicates if `dsack`.
+    pub(super) fn new(dsack: bool, blocks: usize) -> Reassembly {
+        Reassembly { ranges: VecDeque::new(), recent: None, dsack, blocks, duplicate: None }
+    }
+
+    /// Whether nothing is missing before what has arrived.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// Whether the byte at `seq` has arrived.
+    pub(super) fn has(&self, seq: u64) -> bool {
+        let after = self.ranges.partition_point(|range| range.0 <= seq);
+        after > 0 && seq < self.ranges[after - 1].1
+    }
+
+    /// Data arrived out of order.
+    pub(super) fn add(&mut self, start: u64, end: u64) {
+        self.note_overlap(start, end);
+        let merged = self.insert(start, end);
+        self.report(merged);
+    }
+
+    /// The next offset expected moved up to or into the first ranges: they are in order now. The offset behind them.
+    pub(super) fn absorb(&mut self, mut next: u64) -> u64 {
+        if let Some(&(start, _)) = self.ranges.front().filter(|range| range.0 < next) {
+            self.note_duplicate(start, next); // these data had come before, beyond the hole
+        }
+        while let Some(&(_, end)) = self.ranges.front().filter(|range| range.0 <= next) {
+            next = next.max(end);
+            self.ranges.pop_front();
+        }
+        if let Some(recent) = &mut self.recent {
+            **recent = recent.as_slice().iter().copied().filter(|block| block.0 > next).collect();
+        }
+        next
+    }
+
+    /// The next acknowledgment reports that `start..end` came again, if the peer takes such reports.
+    pub(super) fn note_duplicate(&mut self, start: u64, end: u64) {
+        if self.dsack && start < end {
+            self.duplicate = Some((start, end));
+        }
+    }
+
+    /// Whether the next acknowledgment reports a duplicate.
+    #[inline]
+    pub(super) fn has_duplicate(&self) -> bool {
+        self.duplicate.is_some()
+    }
+
+    /// An acknowledgment has reported the duplicate.
+    #[inline(always)]
+    pub(super) fn on_acknowledged(&mut self) {
+        self.duplicate = None;
+    }
+
+    /// The SACK option of an acknowledgment with or without timestamps, written in place of none: a duplicate first
+    /// (RFC 2883 section 4).
+    #[inline(always)]
+    pub(super) fn write_sack(&self, sack: &mut SackBlocks, timestamps: bool) {
+        let recent = self.recent.as_ref().map_or(&[][..], |recent| recent.as_slice());
+        if self.duplicate.is_some() || !recent.is_empty() {
+            let room = if timestamps { self.blocks.min(SackBlocks::MAX - 1) } else { self.blocks };
+            let blocks = self.duplicate.into_iter().chain(recent.iter().copied());
+            blocks.take(room).for_each(|(start, end)| sack.push(start, end));
+        }
+    }
+
+    /// What of `start..end` has arrived before, out of order.
+    fn note_overlap(&mut self, start: u64, end: u64) {
+        if !self.dsack {
+            return;
+        }
+        let from = self.ranges.partition_point(|range| range.1 <= start);
+        let until = self.ranges.partition_point(|range| range.0 < end);
+        if from < until {
+            self.note_duplicate(start.max(self.ranges[from].0), end.min(self.ranges[until - 1].1));
+        }
+    }
+
+    /// Adds `start..end` to the ranges; the range that it is now part of.
+    fn insert(&mut self, start: u64, end: u64) -> (u64, u64) {
+        // The common cases first: the newest segment lengthens or follows the last range.
+        match self.ranges.back_mut() {
+            Some(last) if last.0 <= start && start <= last.1 => {
+                last.1 = last.1.max(end);
+                return *last;
+            }
+            Some(last) if start <= last.1 => {}
+            _ => {
+                self.ranges.push_back((start, end));
+                return (start, end);
+            }
+        }
+        let from = self.ranges.partition_point(|range| range.1 < start);
+        let until = self.ranges.partition_point(|range| range.0 <= end);
+        if from == until {
+            self.ranges.insert(from, (start, end));
+            return (start, end);
+        }
+        let merged = (start.min(self.ranges[from].0), end.max(self.ranges[until - 1].1));
+        self.ranges[from] = merged;
+        self.ranges.drain(from + 1..until);
+        merged
+    }
+
+    /// Puts `newest` first in the SACK list and drops what it has swallowed.
+    fn report(&mut self, newest: (u64, u64)) {
+        let recent = self.recent.get_or_insert_default();
+        let others = recent.as_slice().iter().copied();
+        let kept = others.filter(|block| block.1 < newest.0 || block.0 > newest.1).take(SackBlocks::MAX - 1);
+        **recent = std::iter::once(newest).chain(kept).collect();
+    }
+}
