@@ -1,12 +1,11 @@
-//! Which machine wakes next: one entry per machine, re-armed and never cancelled.
+//! Which machine wakes next: one wake-up per machine, set again and never cancelled.
 //!
-//! A machine's next wake-up mostly moves *later*: a retransmission timer at every acknowledgment. So a later wake-up is
-//! only noted, and the entry moves when it is the first of all; and the machine that is being woken keeps its entry
-//! until it is armed again. The machines that wake for nearly every packet are in a short sorted list; the others are
-//! in a heap, or in a queue while many wake at one interval: then each comes after all before it.
+//! The machines that wake for nearly every packet have a short list of instants, which is looked through. The others
+//! have entries in a heap, or in a queue while many wake at one interval: then each comes after all before it. Their
+//! wake-ups mostly move *later*: a retransmission timer at every acknowledgment. So a later wake-up is only noted, and
+//! the entry moves when it is the first of all; and the machine that is being woken keeps its entry until it is armed
+//! again.
 
-#[cfg(test)]
-mod reference;
 #[cfg(test)]
 mod tests;
 
@@ -31,39 +30,41 @@ pub struct Livelock {
     pub wakes: u32,
 }
 
-/// The wake-ups of all machines, ordered by time, then phase, then the order in which they were (first) asked for.
+/// The wake-ups of all machines, ordered by time, then phase, then the order in which the machines were added.
 #[derive(Debug)]
 pub struct Agenda {
+    /// When the machines wake that wake for nearly every packet, `Time::MAX` for never.
+    frequent: [Time; MOST_FREQUENT],
+    /// How many they are: the first machines, all of one phase.
+    frequents: usize,
+    /// Their phase, as the upper half of a rank.
+    frequent_phase: u64,
+    /// All machines; of those that wake for nearly every packet only the phase is told here.
     machines: Vec<Machine>,
-    /// The number of machines that wake for nearly every packet; they are the first.
-    frequent: usize,
-    /// Their entries, the first to wake at the end.
-    front: Vec<Entry>,
-    /// Entries of other machines that were made at one interval before they are due, in order.
+    /// Entries that were made at one interval before they are due, in order.
     steady: VecDeque<Entry>,
-    /// How long before it was due the last entry of other machines was made: nanoseconds.
+    /// How long before it was due the last entry was made: nanoseconds.
     interval: u64,
     /// The first entry in `steady` and `heap`, or [`NEVER`], and whether it is the first in `steady`.
-    other: Entry,
-    other_is_steady: bool,
-    /// The other entries of the other machines, a heap with four children to a node. A machine that moved to an
-    /// earlier time leaves an entry behind, told by its order.
+    first: Entry,
+    first_is_steady: bool,
+    /// The other entries, a heap with four children to a node. A machine that moved to an earlier time leaves an entry
+    /// behind, told by its time.
     heap: Vec<Entry>,
     left_behind: usize,
-    /// The machine that was woken last, while no other entry is before its own.
+    /// The machine that was woken last, if its entry is the first.
     woken: Option<MachineId>,
-    sequence: u32,
     now: Time,
     wakes_now: u32,
     wakes_limit: u32,
 }
 
-/// Ordered by time, then order.
+/// Ordered by time, then rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     at: Time,
-    /// [`Machine::order`] above the machine's number.
-    rest: u64,
+    /// The machine's phase above its number.
+    rank: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -72,34 +73,31 @@ struct Machine {
     due: Time,
     /// The time of its entry; `Time::MAX` without one.
     at: Time,
-    /// The phase in the upper 4 bits, below them the entry's place in the order of asking.
-    order: u32,
+    phase: u8,
 }
 
-const SEQUENCE_BITS: u32 = 28;
-const LAST_SEQUENCE: u32 = (1 << SEQUENCE_BITS) - 1;
+/// The longest list that is looked through: the two ways of a place, its last hop, and the ground.
+const MOST_FREQUENT: usize = 4;
 /// Children of a node of the heap.
 const ARITY: usize = 4;
 /// After all entries.
-const NEVER: Entry = Entry { at: Time::MAX, rest: u64::MAX };
-/// The longest sorted list: beyond, a heap is faster.
-const MOST_FREQUENT: usize = 16;
+const NEVER: Entry = Entry { at: Time::MAX, rank: u64::MAX };
 const DEFAULT_WAKES_LIMIT: u32 = 10_000_000;
 
 impl Default for Agenda {
     fn default() -> Self {
         Agenda {
+            frequent: [Time::MAX; MOST_FREQUENT],
+            frequents: 0,
+            frequent_phase: 0,
             machines: Vec::new(),
-            frequent: 0,
-            front: Vec::new(),
             steady: VecDeque::new(),
             interval: 0,
-            other: NEVER,
-            other_is_steady: false,
+            first: NEVER,
+            first_is_steady: false,
             heap: Vec::new(),
             left_behind: 0,
             woken: None,
-            sequence: 0,
             now: Time::ZERO,
             wakes_now: 0,
             wakes_limit: DEFAULT_WAKES_LIMIT,
@@ -113,18 +111,19 @@ impl Agenda {
         Agenda { wakes_limit: limit, ..Agenda::default() }
     }
 
-    /// Adds a machine, not armed. Of wake-ups at the same instant, those of the lower `phase` (0 to 15) come first.
+    /// Adds a machine, not armed. Of wake-ups at the same instant, those of the lower `phase` come first.
     pub fn add(&mut self, phase: u8) -> MachineId {
-        assert!(phase < 16, "phase {phase}");
-        self.machines.push(Machine { due: Time::MAX, at: Time::MAX, order: u32::from(phase) << SEQUENCE_BITS });
+        self.machines.push(Machine { due: Time::MAX, at: Time::MAX, phase });
         MachineId(self.machines.len() as u32 - 1)
     }
 
-    /// As [`Agenda::add`], of a machine that wakes for nearly every packet. Such machines are added before all others;
-    /// beyond sixteen they are treated as the others.
+    /// As [`Agenda::add`], of a machine that wakes for nearly every packet. Up to four such machines of one phase are
+    /// added before all others; beyond, they are treated as the others.
     pub fn add_frequent(&mut self, phase: u8) -> MachineId {
-        if self.frequent == self.machines.len() && self.frequent < MOST_FREQUENT {
-            self.frequent += 1;
+        let is_first = self.frequents == self.machines.len() && self.frequents < MOST_FREQUENT;
+        if is_first && (self.frequents == 0 || self.frequent_phase == rank(phase)) {
+            self.frequents += 1;
+            self.frequent_phase = rank(phase);
         }
         self.add(phase)
     }
@@ -138,11 +137,16 @@ impl Agenda {
     /// As [`Agenda::wake_at`]; [`Time::MAX`] disarms it.
     #[inline]
     pub fn wake_next(&mut self, machine: MachineId, at: Time) {
-        let m = &mut self.machines[machine.0 as usize];
         let at = at.max(self.now);
+        let number = machine.0 as usize;
+        if number < self.frequents {
+            self.frequent[number] = at;
+            return;
+        }
+        let m = &mut self.machines[number];
         m.due = at;
         if at < m.at {
-            self.enter(machine, at);
+            self.enter(number, at);
         }
     }
 
@@ -152,136 +156,110 @@ impl Agenda {
     /// [`Livelock`] when time does not move.
     #[inline]
     pub fn next_until(&mut self, until: Time) -> Result<Option<(Time, MachineId)>, Livelock> {
-        let mut unsettled = self.woken.take();
+        if let Some(MachineId(woken)) = self.woken.take() {
+            self.settle(woken as usize);
+        }
         loop {
-            if let Some(MachineId(machine)) = unsettled {
-                self.settle(machine as usize);
+            let frequent = self.first_frequent();
+            if frequent < self.first {
+                if frequent.at > until || frequent.at == Time::MAX {
+                    return Ok(None);
+                }
+                self.frequent[frequent.machine()] = Time::MAX;
+                return self.count(frequent).map(Some);
             }
-            let first = self.first();
+            let first = self.first;
             if first.at > until || first.at == Time::MAX {
                 return Ok(None); // an entry is not moved before its time: how a run is cut moves no entry
             }
-            let (number, machine) = (MachineId(first.machine() as u32), &mut self.machines[first.machine()]);
+            let machine = &mut self.machines[first.machine()];
             if machine.due == first.at {
                 machine.due = Time::MAX;
-                return self.count(first.at, number).map(Some);
+                self.woken = Some(MachineId(first.machine() as u32));
+                return self.count(first).map(Some);
             }
-            unsettled = Some(number);
+            self.settle(first.machine());
         }
     }
 
     /// No machine wakes before this instant, after [`Agenda::next_until`] gave none; `None` if none is armed.
     pub fn quiet_until(&mut self) -> Option<Time> {
-        Some(self.first().at).filter(|&at| at < Time::MAX)
+        Some(self.first.min(self.first_frequent()).at).filter(|&at| at < Time::MAX)
     }
 
     #[inline]
-    fn count(&mut self, at: Time, machine: MachineId) -> Result<(Time, MachineId), Livelock> {
+    fn count(&mut self, Entry { at, rank }: Entry) -> Result<(Time, MachineId), Livelock> {
         if at > self.now {
             self.now = at;
             self.wakes_now = 0;
         }
         self.wakes_now += 1;
+        let machine = MachineId(rank as u32);
         if self.wakes_now > self.wakes_limit {
             return Err(Livelock { at, machine, wakes: self.wakes_limit });
         }
-        self.woken = Some(machine);
         Ok((at, machine))
     }
 
-    /// The entry before all others, or [`NEVER`].
+    /// The first wake-up of the machines that wake for nearly every packet.
     #[inline]
-    fn first(&self) -> Entry {
-        match self.front.last() {
-            Some(&front) if front < self.other => front,
-            _ => self.other,
-        }
+    fn first_frequent(&self) -> Entry {
+        let earlier = |one: (Time, u64), other: (Time, u64)| if other.0 < one.0 { other } else { one };
+        let [a, b, c, d] = self.frequent;
+        let (at, number) = earlier(earlier((a, 0), (b, 1)), earlier((c, 2), (d, 3)));
+        Entry { at, rank: self.frequent_phase | number }
     }
 
-    /// Finds the first entry of the machines that wake less often.
-    #[inline]
-    fn find_other(&mut self) {
-        if self.left_behind > 0 {
-            return self.find_other_in_force();
-        }
-        let first = |entry: Option<&Entry>| entry.copied().unwrap_or(NEVER);
-        let (steady, top) = (first(self.steady.front()), first(self.heap.first()));
-        self.other_is_steady = steady < top;
-        self.other = if self.other_is_steady { steady } else { top };
-    }
-
-    /// The same where machines have left entries behind.
+    /// Moves the first entry, that of `machine`, to the instant for which it is armed, or removes it.
     #[inline(never)]
-    fn find_other_in_force(&mut self) {
-        (self.other, self.other_is_steady) = (NEVER, false);
-        while let Some(&first) = self.steady.front() {
-            if self.is_in_force(first) {
-                (self.other, self.other_is_steady) = (first, true);
-                break;
-            }
-            self.left_behind -= 1;
+    fn settle(&mut self, machine: usize) {
+        let Machine { due, at, phase } = self.machines[machine];
+        if due == at {
+            return;
+        }
+        self.machines[machine].at = due;
+        let entry = Entry::new(due, phase, machine);
+        let moves = due != Time::MAX;
+        let steady = moves && self.is_steady(entry);
+        match (self.first_is_steady, steady) {
+            (true, _) => drop(self.steady.pop_front()),
+            (false, false) if moves => self.sift_down(0, entry),
+            (false, _) => self.remove_top(),
+        }
+        if steady {
+            self.steady.push_back(entry);
+        } else if moves && self.first_is_steady {
+            self.push_heap(entry);
+        }
+        self.find_first();
+    }
+
+    /// Finds the first entry. Those that machines left behind are removed when they come first.
+    #[inline]
+    fn find_first(&mut self) {
+        while let Some(&entry) = self.steady.front()
+            && !self.is_in_force(entry)
+        {
+            self.left_behind = self.left_behind.saturating_sub(1);
             self.steady.pop_front();
         }
+        let steady = self.steady.front().copied().unwrap_or(NEVER);
         while let Some(&top) = self.heap.first()
-            && top < self.other
+            && top < steady
+            && !self.is_in_force(top)
         {
-            if self.is_in_force(top) {
-                (self.other, self.other_is_steady) = (top, false);
-                break;
-            }
-            self.left_behind -= 1;
+            self.left_behind = self.left_behind.saturating_sub(1);
             self.remove_top();
         }
+        let top = self.heap.first().copied().unwrap_or(NEVER);
+        self.first_is_steady = steady < top;
+        self.first = if self.first_is_steady { steady } else { top };
     }
 
     /// Whether an entry was not left behind by its machine.
     #[inline]
     fn is_in_force(&self, entry: Entry) -> bool {
-        self.machines[entry.machine()].order == entry.order()
-    }
-
-    /// Moves the first entry of all, that of `machine`, to the instant for which it is armed, or removes it.
-    #[inline(always)]
-    fn settle(&mut self, machine: usize) {
-        let Machine { due, at, .. } = self.machines[machine];
-        if due == at {
-            return;
-        }
-        if machine >= self.frequent {
-            self.settle_other(machine, due);
-        } else if due != Time::MAX {
-            let entry = self.next_entry(machine, due);
-            self.insert_front(self.front.len() - 1, entry);
-        } else {
-            self.front.pop();
-            self.machines[machine].forget_entry();
-        }
-    }
-
-    #[inline(never)]
-    fn settle_other(&mut self, machine: usize, due: Time) {
-        let was_steady = self.other_is_steady;
-        if was_steady {
-            self.steady.pop_front();
-        }
-        if due == Time::MAX {
-            self.machines[machine].forget_entry();
-            if !was_steady {
-                self.remove_top();
-            }
-            return self.find_other();
-        }
-        let entry = self.next_entry(machine, due);
-        match (was_steady, self.is_steady(entry)) {
-            (true, true) => self.steady.push_back(entry),
-            (true, false) => self.push_heap(entry),
-            (false, true) => {
-                self.remove_top();
-                self.steady.push_back(entry);
-            }
-            (false, false) => self.sift_down(0, entry),
-        }
-        self.find_other();
+        self.machines[entry.machine()].at == entry.at
     }
 
     /// Whether an entry belongs at the end of the queue: made at the interval of the one before.
@@ -293,20 +271,11 @@ impl Agenda {
     }
 
     /// Enters a machine that has no entry, or a later one.
-    fn enter(&mut self, MachineId(machine): MachineId, at: Time) {
-        let machine = machine as usize;
-        if at == self.now {
-            self.woken = None;
-        }
-        let had_entry = self.machines[machine].at != Time::MAX;
-        let entry = self.next_entry(machine, at);
-        if machine < self.frequent {
-            self.front.retain(|other| other.machine() != machine);
-            self.front.push(entry);
-            self.insert_front(self.front.len() - 1, entry);
-            return;
-        }
-        self.left_behind += usize::from(had_entry);
+    fn enter(&mut self, machine: usize, at: Time) {
+        let m = &mut self.machines[machine];
+        self.left_behind += usize::from(m.at != Time::MAX);
+        m.at = at;
+        let entry = Entry::new(at, m.phase, machine);
         if self.left_behind > (self.heap.len() + self.steady.len()) / 2 + 64 {
             self.forget_left_behind();
         }
@@ -316,8 +285,9 @@ impl Agenda {
         } else {
             self.push_heap(entry);
         }
-        if entry < self.other {
-            (self.other, self.other_is_steady) = (entry, steady);
+        if entry < self.first {
+            self.woken = None; // its entry is not the first
+            (self.first, self.first_is_steady) = (entry, steady);
         }
     }
 
@@ -326,58 +296,11 @@ impl Agenda {
         self.sift_up(self.heap.len() - 1, entry);
     }
 
-    /// Places `entry` among those before `hole`.
-    #[inline]
-    fn insert_front(&mut self, hole: usize, entry: Entry) {
-        let front = &mut self.front[..=hole];
-        let mut hole = hole;
-        while let Some(before) = hole.checked_sub(1)
-            && front[before] < entry
-        {
-            front[hole] = front[before];
-            hole = before;
-        }
-        front[hole] = entry;
-    }
-
-    /// The next place in the order of asking, which is given to the machine.
-    #[inline(always)]
-    fn next_entry(&mut self, machine: usize, at: Time) -> Entry {
-        if self.sequence == LAST_SEQUENCE {
-            self.renumber();
-        }
-        self.sequence += 1;
-        let m = &mut self.machines[machine];
-        m.order = m.order & !LAST_SEQUENCE | self.sequence;
-        m.at = at;
-        Entry { at, rest: u64::from(m.order) << 32 | machine as u64 }
-    }
-
-    /// Numbers the entries anew from 1, and keeps their order of asking.
-    #[cold]
-    fn renumber(&mut self) {
-        self.forget_left_behind();
-        let mut entered: Vec<u32> = (0..self.machines.len() as u32).collect();
-        entered.retain(|&machine| self.machines[machine as usize].order & LAST_SEQUENCE != 0);
-        entered.sort_unstable_by_key(|&machine| self.machines[machine as usize].order & LAST_SEQUENCE);
-        self.sequence = 0;
-        for machine in entered {
-            self.sequence += 1;
-            let order = &mut self.machines[machine as usize].order;
-            *order = *order & !LAST_SEQUENCE | self.sequence;
-        }
-        for entry in self.front.iter_mut().chain(&mut self.steady).chain(&mut self.heap) {
-            let order = self.machines[entry.machine()].order;
-            entry.rest = u64::from(order) << 32 | entry.machine() as u64;
-        }
-        self.find_other();
-    }
-
     /// Removes the entries that machines left behind when they moved to an earlier time.
     #[cold]
     fn forget_left_behind(&mut self) {
-        self.steady.retain(|entry| self.machines[entry.machine()].order == entry.order());
-        self.heap.retain(|entry| self.machines[entry.machine()].order == entry.order());
+        self.steady.retain(|entry| self.machines[entry.machine()].at == entry.at);
+        self.heap.retain(|entry| self.machines[entry.machine()].at == entry.at);
         self.heap.sort_unstable(); // a sorted list is a heap
         self.left_behind = 0;
     }
@@ -422,13 +345,6 @@ impl Agenda {
     }
 }
 
-impl Machine {
-    fn forget_entry(&mut self) {
-        self.at = Time::MAX;
-        self.order &= !LAST_SEQUENCE;
-    }
-}
-
 /// The child that wakes first, and its place.
 #[inline]
 fn earlier(one: (usize, Entry), other: (usize, Entry)) -> (usize, Entry) {
@@ -460,19 +376,23 @@ impl PartialOrd for Entry {
 }
 
 impl Entry {
+    fn new(at: Time, phase: u8, machine: usize) -> Entry {
+        Entry { at, rank: rank(phase) | machine as u64 }
+    }
+
     /// One number in the order of entries: compared without a branch.
     #[inline]
     fn key(self) -> u128 {
-        u128::from(self.at.as_nanos()) << 64 | u128::from(self.rest)
+        u128::from(self.at.as_nanos()) << 64 | u128::from(self.rank)
     }
 
     #[inline]
     fn machine(self) -> usize {
-        self.rest as u32 as usize
+        self.rank as u32 as usize
     }
+}
 
-    #[inline]
-    fn order(self) -> u32 {
-        (self.rest >> 32) as u32
-    }
+/// The upper half of an entry's rank.
+fn rank(phase: u8) -> u64 {
+    u64::from(phase) << 32
 }

@@ -54,7 +54,7 @@ pub(crate) fn build(plan: &Plan, seed: u64, scripts: &mut dyn Scripts) -> Result
         last_hop,
         return_link: return_link(plan, &streams),
     };
-    let mut network = Network::new(vec![Place::new(0, parts, &mut schedule)], &mut schedule);
+    let mut network = Network::new(vec![parts], &mut schedule);
     let sampler = schedule.add(Machine::Sampler);
     let Flows { applications, kinds, flows, connections, proxies } = flows(plan, &streams, &mut schedule, scripts)?;
     let record = &config.record;

@@ -5,7 +5,7 @@ use units::{Duration, Time};
 
 use super::ledger::Ledger;
 use super::pipe::Pipe;
-use super::place::Place;
+use super::place::{Parts, Place};
 use super::schedule::{Machine, Schedule};
 use crate::packet::{Route, Way};
 
@@ -49,9 +49,11 @@ impl Site {
 }
 
 impl Network {
-    /// `places`: as their machines name them.
-    pub(super) fn new(places: Vec<Place>, schedule: &mut Schedule) -> Network {
-        Network { places, terrestrial: Pipe::default(), terrestrial_machine: schedule.add(Machine::Terrestrial) }
+    /// `places`: in the order in which their machines name them.
+    pub(super) fn new(places: Vec<Parts>, schedule: &mut Schedule) -> Network {
+        let terrestrial_machine = schedule.add(Machine::Terrestrial);
+        let places = (0..).zip(places).map(|(index, parts)| Place::new(index, parts, schedule)).collect();
+        Network { places, terrestrial: Pipe::default(), terrestrial_machine }
     }
 
     #[inline]

@@ -60,11 +60,11 @@ impl Place {
     /// The place of this index.
     pub(super) fn new(index: u32, parts: Parts, schedule: &mut Schedule) -> Place {
         let machines = Machines {
-            service: schedule.add(Machine::Service(index)),
             downlink: schedule.add(Machine::Downlink(index)),
             last_hop: schedule.add(Machine::LastHop(index)),
-            return_link: schedule.add(Machine::ReturnLink(index)),
             uplink: schedule.add(Machine::Uplink(index)),
+            service: schedule.add(Machine::Service(index)),
+            return_link: schedule.add(Machine::ReturnLink(index)),
         };
         let Parts { path, hop, carrier, reference_snr, last_hop, return_link } = parts;
         let (downlink, uplink) = (Pipe::default(), Pipe::default());

@@ -34,7 +34,8 @@ impl Machine {
         }
     }
 
-    /// Of the machines that wake at the same instant, those of the lower phase go first.
+    /// Of the machines that wake at the same instant, those of the lower phase go first; within a phase, those that
+    /// were added first.
     fn phase(self) -> u8 {
         match self {
             Machine::Service(_) => 0,
@@ -56,12 +57,14 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// Adds a machine that is not to be woken yet. Those of the network come before applications and endpoints.
+    /// Adds a machine that is not to be woken yet. Those that nearly every packet wakes come before all others.
     pub(super) fn add(&mut self, machine: Machine) -> MachineId {
         self.machines.push(machine);
         match machine {
-            Machine::Application(_) | Machine::Forward(_) | Machine::Backward(_) => self.agenda.add(machine.phase()),
-            _ => self.agenda.add_frequent(machine.phase()),
+            Machine::Downlink(_) | Machine::LastHop(_) | Machine::Uplink(_) | Machine::Terrestrial => {
+                self.agenda.add_frequent(machine.phase())
+            }
+            _ => self.agenda.add(machine.phase()),
         }
     }
 
