@@ -21,6 +21,7 @@ use super::proxy::Proxy;
 use super::run::World;
 use super::schedule::{Machine, Schedule};
 use super::scripts::Scripts;
+use super::underlay::Underlay;
 use crate::packet::{Packets, Route, Way};
 use crate::plan::{FlowPlan, PathPlan, PepPlan, Plan, channel_streams};
 use crate::record::recorder::Recorder;
@@ -68,10 +69,8 @@ pub(crate) fn build(plan: &Plan, seed: u64, scripts: &mut dyn Scripts) -> Result
         network.places.iter_mut().for_each(Place::enter_late);
     }
     let mut world = World {
-        schedule,
         now: Time::ZERO,
-        network,
-        ledger: Ledger::new(recorder),
+        under: Underlay { ledger: Ledger::new(recorder), network, schedule },
         arrived: Packets::no_payload(),
         applications,
         kinds,

@@ -8,12 +8,11 @@ use engine::MachineId;
 use transport::{Act, Answer, Input, Prompt, Reply, Transport, Wake};
 use units::Time;
 
-use super::ledger::Ledger;
 use super::log::Log;
-use super::network::{Network, Site};
-use super::schedule::{Machine, Schedule};
-use crate::packet::{EndpointId, Packet, Packets, Payload, Route, Way, digest_word};
-use crate::record::drops::{Loss, PathLoss};
+use super::network::Site;
+use super::schedule::Machine;
+use super::underlay::{Underlay, Written};
+use crate::packet::{EndpointId, Packets, Payload, Route, Way};
 use crate::record::series::FlowSample;
 
 /// The two endpoints of a connection.
@@ -186,7 +185,6 @@ impl Connections {
 
     /// What an endpoint is asked to answer is in a slot, and the answer is sent from there. Returns whether that is so;
     /// if not, nothing has happened, and the general way is to be gone.
-    #[allow(clippy::too_many_arguments)] // the parts of a world
     #[inline(always)]
     pub(super) fn answer(
         &mut self,
@@ -194,13 +192,11 @@ impl Connections {
         id: EndpointId,
         prompt: Prompt,
         slot: u32,
-        ledger: &mut Ledger,
-        network: &mut Network,
-        schedule: &mut Schedule,
+        under: &mut Underlay,
     ) -> bool {
-        match self.answer_once(now, id, prompt, slot, ledger, network, schedule) {
+        match self.answer_once(now, id, prompt, slot, under) {
             Answered::Refused => return false,
-            Answered::First => self.answer_further(now, id, ledger, network, schedule),
+            Answered::First => self.answer_further(now, id, under),
             Answered::All => {}
         }
         true
@@ -208,67 +204,47 @@ impl Connections {
 
     /// An endpoint has answered with a packet, and others may follow.
     #[inline(never)]
-    fn answer_further(
-        &mut self,
-        now: Time,
-        id: EndpointId,
-        ledger: &mut Ledger,
-        network: &mut Network,
-        schedule: &mut Schedule,
-    ) {
+    fn answer_further(&mut self, now: Time, id: EndpointId, under: &mut Underlay) {
         loop {
-            let slot = ledger.packets.reserve();
-            match self.answer_once(now, id, Prompt::More, slot, ledger, network, schedule) {
+            let slot = under.ledger.packets.reserve();
+            match self.answer_once(now, id, Prompt::More, slot, under) {
                 Answered::First => {}
                 Answered::All => break,
                 Answered::Refused => {
-                    ledger.packets.release(slot);
-                    self.go_on(now, id, Input::Acted, true, ledger, network, schedule);
+                    under.ledger.packets.release(slot);
+                    self.go_on(now, id, Input::Acted, true, under);
                     break;
                 }
             }
         }
     }
 
-    #[allow(clippy::too_many_arguments)] // the parts of a world
     #[inline(always)]
-    fn answer_once(
-        &mut self,
-        now: Time,
-        id: EndpointId,
-        prompt: Prompt,
-        slot: u32,
-        ledger: &mut Ledger,
-        network: &mut Network,
-        schedule: &mut Schedule,
-    ) -> Answered {
+    fn answer_once(&mut self, now: Time, id: EndpointId, prompt: Prompt, slot: u32, under: &mut Underlay) -> Answered {
         let Connection { site, ends: [server, user] } = &mut self.all[id.connection as usize];
         let (end, peer) = if id.way == Way::Forward { (server, user) } else { (user, server) };
-        let payload = &mut *ledger.packets.get_mut(slot).payload;
+        let payload = &mut *under.ledger.packets.get_mut(slot).payload;
         if matches!(prompt, Prompt::Packet) && !end.reader.only_takes(payload) {
             return Answered::Refused;
         }
         let (sent, last) = match end.protocol.answer(now, prompt, payload) {
             Reply::Brief { sent, delivered } => {
-                end.advance(now, id.way, site, delivered, ledger);
+                end.advance(now, id.way, site, delivered, under);
                 (sent.then_some(0), true)
             }
             Reply::Whole { sent, answer } => {
-                end.note(now, id, site, &answer, ledger, schedule);
+                end.note(now, id, site, &answer, under);
                 (sent, true)
             }
             Reply::First { sent } => (Some(sent), false),
             Reply::Refused => return Answered::Refused,
         };
         match sent {
-            Some(copy) => {
-                let last = last.then_some(schedule);
-                launch(now, id, site, slot, copy, &*peer.protocol, ledger, network, last);
-            }
+            Some(copy) => under.launch(now, id, site, Written { slot, copy, last }, &*peer.protocol),
             None => {
-                ledger.packets.release(slot);
+                under.ledger.packets.release(slot);
                 if matches!(prompt, Prompt::More) {
-                    network.schedule(now, site.route(id.way), site.place, ledger, schedule);
+                    under.schedule_link(now, site, id.way);
                 }
             }
         }
@@ -283,15 +259,12 @@ impl Connections {
         now: Time,
         id: EndpointId,
         input: Input<'_>,
-        ledger: &mut Ledger,
-        network: &mut Network,
-        schedule: &mut Schedule,
+        under: &mut Underlay,
     ) -> (Reader, bool) {
-        self.go_on(now, id, input, false, ledger, network, schedule)
+        self.go_on(now, id, input, false, under)
     }
 
     /// The same, after something was `sent` already.
-    #[allow(clippy::too_many_arguments)] // the parts of a world
     #[inline(never)]
     fn go_on(
         &mut self,
@@ -299,25 +272,22 @@ impl Connections {
         id: EndpointId,
         input: Input<'_>,
         mut sent: bool,
-        ledger: &mut Ledger,
-        network: &mut Network,
-        schedule: &mut Schedule,
+        under: &mut Underlay,
     ) -> (Reader, bool) {
         let Connection { site, ends: [server, user] } = &mut self.all[id.connection as usize];
         let (end, peer) = if id.way == Way::Forward { (server, user) } else { (user, server) };
-        let (out, packets, any, at) = (&mut *network, &mut *ledger, &mut sent, &*site);
-        let answer = end.protocol.handle(now, input, &mut self.blank, &mut move |payload, copy| {
-            let slot = packets.packets.reserve();
-            packets.packets.exchange(slot, payload);
-            launch(now, id, at, slot, copy, &*peer.protocol, packets, out, None);
-            *any = true;
+        let answer = end.protocol.handle(now, input, &mut self.blank, &mut |payload, copy| {
+            let slot = under.ledger.packets.reserve();
+            under.ledger.packets.exchange(slot, payload);
+            under.launch(now, id, site, Written { slot, copy, last: false }, &*peer.protocol);
+            sent = true;
         });
         if let Some(log) = &mut end.log {
             log.take(&mut *end.protocol);
         }
-        let advanced = end.note(now, id, site, &answer, ledger, schedule);
+        let advanced = end.note(now, id, site, &answer, under);
         if sent {
-            network.schedule(now, site.route(id.way), site.place, ledger, schedule);
+            under.schedule_link(now, site, id.way);
         }
         (end.reader, advanced)
     }
@@ -331,49 +301,6 @@ enum Answered {
     All,
 }
 
-/// A packet is made, of the payload in a slot, and enters the first link of its route; `peer`: its receiver, `last`:
-/// where to schedule that link, if no other follows.
-#[allow(clippy::too_many_arguments)] // what a packet is made of
-#[inline(always)]
-fn launch(
-    now: Time,
-    EndpointId { connection, way }: EndpointId,
-    site: &Site,
-    slot: u32,
-    copy: u32,
-    peer: &dyn transport::Endpoint,
-    ledger: &mut Ledger,
-    network: &mut Network,
-    last: Option<&mut Schedule>,
-) {
-    let (Site { flow, user, class, .. }, route) = (*site, site.route(way));
-    let outline = ledger.packets.get(slot).payload.outline();
-    let (bytes, word) = (outline.bytes, digest_word(&outline, way));
-    let stale = route == Route::Downlink && outline.address != site.address;
-    let counts = way == Way::Forward && route != Route::Terrestrial && outline.has_data;
-    let packet = Packet {
-        payload: (),
-        sent: now,
-        flow,
-        user,
-        class,
-        connection,
-        number: 0,
-        copy,
-        bytes,
-        word,
-        way,
-        route,
-        counts,
-    };
-    ledger.send(slot, packet, |own| peer.has_received(own.sequence()));
-    if stale {
-        ledger.lose(now, slot, Loss::Path(PathLoss::Address));
-    } else {
-        network.send(now, slot, bytes, route, site, ledger, last);
-    }
-}
-
 impl Reader {
     /// Whether all that is done about a packet is that its endpoint takes it.
     #[inline]
@@ -385,27 +312,19 @@ impl Reader {
 impl Endpoint {
     /// So much has arrived: whether that is more than before.
     #[inline(always)]
-    fn advance(&mut self, now: Time, way: Way, site: &Site, delivered: u64, ledger: &mut Ledger) -> bool {
+    fn advance(&mut self, now: Time, way: Way, site: &Site, delivered: u64, under: &mut Underlay) -> bool {
         let advanced = delivered > self.delivered_bytes;
         self.delivered_bytes = delivered;
         if advanced && way == Way::Backward && site.route(way) != Route::Terrestrial {
-            ledger.recorder.advanced(now, site.flow);
+            under.ledger.recorder.advanced(now, site.flow);
         }
         advanced
     }
 
     /// Takes what is asked of the protocol after an input: whether more has arrived in order than before.
     #[inline(always)]
-    fn note(
-        &mut self,
-        now: Time,
-        id: EndpointId,
-        site: &Site,
-        answer: &Answer,
-        ledger: &mut Ledger,
-        schedule: &mut Schedule,
-    ) -> bool {
-        let advanced = self.advance(now, id.way, site, answer.delivered, ledger);
+    fn note(&mut self, now: Time, id: EndpointId, site: &Site, answer: &Answer, under: &mut Underlay) -> bool {
+        let advanced = self.advance(now, id.way, site, answer.delivered, under);
         self.acknowledged_bytes = answer.acknowledged;
         if let Some(window) = answer.window
             && window != self.window
@@ -413,11 +332,11 @@ impl Endpoint {
             && site.route(id.way) != Route::Terrestrial
         {
             self.window = window;
-            ledger.recorder.window(now, site.flow, f64::from(window));
+            under.ledger.recorder.window(now, site.flow, f64::from(window));
         }
         if let Wake::At(at) = answer.wake {
-            let machine = *self.machine.get_or_insert_with(|| schedule.add(Machine::of(id)));
-            schedule.wake_at(machine, at);
+            let machine = *self.machine.get_or_insert_with(|| under.schedule.add(Machine::of(id)));
+            under.schedule.wake_at(machine, at);
         }
         advanced
     }

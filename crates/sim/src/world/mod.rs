@@ -26,6 +26,7 @@ mod report;
 mod run;
 mod schedule;
 mod scripts;
+mod underlay;
 
 pub(crate) use build::build;
 pub use build::{Choosers, last_hop_streams};

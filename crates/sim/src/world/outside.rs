@@ -29,8 +29,8 @@ impl World {
             Some(class) => class,
             None => self.kinds[self.flows[flow as usize].kind as usize].class,
         };
-        self.ledger.recorder.flows[flow as usize].opened_at.get_or_insert(self.now);
-        if let Some(capture) = self.ledger.recorder.capture() {
+        self.under.ledger.recorder.flows[flow as usize].opened_at.get_or_insert(self.now);
+        if let Some(capture) = self.under.ledger.recorder.capture() {
             capture.keep_header(ticket, offer.header);
         }
         let endpoint = EndpointId { connection, way };
@@ -49,8 +49,8 @@ impl World {
 
     /// The next packet that left, in the order of leaving.
     pub(crate) fn poll_departure(&mut self) -> Option<Departure> {
-        let departure = self.ledger.departures.pop()?;
-        if let Some(capture) = self.ledger.recorder.capture() {
+        let departure = self.under.ledger.departures.pop()?;
+        if let Some(capture) = self.under.ledger.recorder.capture() {
             capture.forget_header(departure.ticket);
         }
         Some(departure)
@@ -58,14 +58,14 @@ impl World {
 
     /// Nothing happens before this instant, if nothing is offered; `None` if nothing is to happen at all.
     pub(crate) fn quiet_until(&mut self) -> Option<Time> {
-        self.schedule.quiet_until()
+        self.under.schedule.quiet_until()
     }
 
     /// The packet that has arrived last came to an external end.
     pub(super) fn leave(&mut self, now: Time, endpoint: EndpointId) {
         if let Payload::External(external) = &*self.arrived {
             let flow = self.connections.site(endpoint.connection).flow;
-            self.ledger.departures.delivered(now, flow, endpoint.way, external);
+            self.under.ledger.departures.delivered(now, flow, endpoint.way, external);
         }
     }
 }

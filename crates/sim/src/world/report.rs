@@ -13,6 +13,7 @@ use super::flow::{Application, Flow};
 use super::place::Place;
 use super::proxy::Proxy;
 use super::run::World;
+use super::underlay::Underlay;
 use crate::capture::Capture;
 use crate::packet::Way;
 use crate::plan::Plan;
@@ -40,9 +41,9 @@ impl World {
 
     /// Who is told of each packet on its way from now on.
     fn taps(&mut self) -> &mut Taps {
-        let World { network, ledger, schedule, now, .. } = self;
-        network.places.iter_mut().for_each(|place| place.enter_in_time(*now, ledger, schedule));
-        self.ledger.recorder.taps.get_or_insert_default()
+        let Underlay { network, ledger, schedule } = &mut self.under;
+        network.places.iter_mut().for_each(|place| place.enter_in_time(self.now, ledger, schedule));
+        self.under.ledger.recorder.taps.get_or_insert_default()
     }
 
     /// From now on writes a log of each end of a connection that keeps one into `directory`, which is made for the
@@ -61,7 +62,7 @@ impl World {
     pub(crate) fn complete_capture(&mut self) -> io::Result<()> {
         let now = self.now;
         self.connections.complete_logs()?;
-        let capture = self.ledger.recorder.capture();
+        let capture = self.under.ledger.recorder.capture();
         capture.map_or(Ok(()), |capture| capture.finish(now))
     }
 
@@ -78,23 +79,23 @@ impl World {
         let config = plan.config();
         let now = self.now;
         // So that the counters are those of now.
-        self.network.places.iter_mut().for_each(|place| place.work_last_hop(now, &self.ledger));
+        self.under.network.places.iter_mut().for_each(|place| place.work_last_hop(now, &self.under.ledger));
         let conservation = self.conservation()?;
         let elapsed = self.now.since(Time::ZERO);
-        let flows = self.flows.iter().zip(&self.ledger.recorder.flows).enumerate();
+        let flows = self.flows.iter().zip(&self.under.ledger.recorder.flows).enumerate();
         let flows: Vec<FlowSummary> =
             flows.map(|(id, (flow, record))| self.summarise(id as u32, flow, record)).collect();
         let place = self.place();
         let last_hop = place.last_hop.report(elapsed);
         let access = place.return_link.as_ref().map(|link| link.report(self.now));
-        let series = self.ledger.recorder.series.as_ref();
+        let series = self.under.ledger.recorder.series.as_ref();
         let series = series.map_or_else(Table::default, |series| series.table(last_hop.harq.decoded_after.len()));
         let summary = Summary {
             title: config.title.clone(),
             seed,
             simulated_s: elapsed.as_secs_f64(),
             partial,
-            digest: self.ledger.recorder.digest.to_string(),
+            digest: self.under.ledger.recorder.digest.to_string(),
             inputs: plan.inputs().to_vec(),
             warnings: self.warnings_of(config, &flows, &last_hop, access.as_ref(), partial),
             last_hop,
@@ -105,12 +106,12 @@ impl World {
                 reference_snr_db: place.reference_snr.map(Db::get),
                 carrier_hz: place.carrier.map(Frequency::as_hz),
             },
-            events: self.ledger.recorder.digest.events(),
+            events: self.under.ledger.recorder.digest.events(),
             conservation,
             users: self.users_summary(&flows),
             flows,
         };
-        let watch = self.ledger.recorder.watch();
+        let watch = self.under.ledger.recorder.watch();
         let (events, more_events, packets) = watch.map_or_else(Default::default, |watch| {
             let (events, more) = watch.events();
             (events, more, watch.packets())
@@ -120,11 +121,14 @@ impl World {
 
     /// Counts every packet in two ways: by the world's ledger, and by asking the machines that hold packets.
     fn conservation(&self) -> Result<Conservation, String> {
-        let dropped_by_reason = self.ledger.recorder.drops.by_reason();
+        let dropped_by_reason = self.under.ledger.recorder.drops.by_reason();
         let dropped = dropped_by_reason.values().sum();
-        let (created, delivered, in_flight) =
-            (self.ledger.packets.created(), self.ledger.recorder.delivered, self.ledger.packets.in_flight());
-        let held = self.network.in_flight();
+        let (created, delivered, in_flight) = (
+            self.under.ledger.packets.created(),
+            self.under.ledger.recorder.delivered,
+            self.under.ledger.packets.in_flight(),
+        );
+        let held = self.under.network.in_flight();
         if created != delivered + dropped + in_flight || held as u64 != in_flight {
             return Err(format!(
                 "{created} created, {delivered} delivered, {dropped} dropped, {in_flight} in flight, {held} held"
@@ -136,7 +140,7 @@ impl World {
     fn users_summary(&self, flows: &[FlowSummary]) -> UsersSummary {
         // Of each user with an open flow: when the first was opened, and what all were delivered.
         let mut users: BTreeMap<u32, (Time, u64)> = BTreeMap::new();
-        for (flow, record) in flows.iter().zip(&self.ledger.recorder.flows) {
+        for (flow, record) in flows.iter().zip(&self.under.ledger.recorder.flows) {
             let Some(opened_at) = record.opened_at else { continue };
             let (first, delivered) = users.entry(flow.user).or_insert((opened_at, 0));
             *first = opened_at.min(*first);
@@ -158,7 +162,7 @@ impl World {
         if partial {
             warnings.push(format!("stopped after {} of {}: a partial result", self.now, config.duration));
         }
-        let without_route = self.ledger.recorder.drops.by(Loss::Path(PathLoss::NoRoute));
+        let without_route = self.under.ledger.recorder.drops.by(Loss::Path(PathLoss::NoRoute));
         if without_route > 0 {
             warnings.push(format!("{without_route} packets were lost for want of a route"));
         }
@@ -189,7 +193,7 @@ impl World {
         // A browser may need fewer connections than it has.
         let spare = |id: u32| {
             let first = self.applications[self.flows[id as usize].application as usize].first_flow;
-            id != first && self.ledger.recorder.flows[id as usize].opened_at.is_none()
+            id != first && self.under.ledger.recorder.flows[id as usize].opened_at.is_none()
         };
         let silent = flows.iter().filter(|flow| flow.received_packets == 0 && !spare(flow.id)).count();
         if silent > 0 {
@@ -270,7 +274,7 @@ impl World {
 
     /// The only place, so far.
     fn place(&self) -> &Place {
-        &self.network.places[0]
+        &self.under.network.places[0]
     }
 
     /// The application, if this is the first of its flows.

@@ -7,10 +7,10 @@ use units::Time;
 
 use super::connection::{Connections, Reader};
 use super::flow::{Application, Flow, Kind};
-use super::ledger::Ledger;
 use super::network::Network;
 use super::proxy::Proxy;
-use super::schedule::{Machine, Schedule};
+use super::schedule::Machine;
+use super::underlay::Underlay;
 use crate::packet::{EndpointId, Payload, Way};
 use crate::record::recorder::Recorder;
 use crate::record::series::FlowSample;
@@ -18,10 +18,8 @@ use crate::record::watch::What;
 
 /// All machines of a run.
 pub(crate) struct World {
-    pub(super) schedule: Schedule,
     pub(super) now: Time,
-    pub(super) network: Network,
-    pub(super) ledger: Ledger,
+    pub(super) under: Underlay,
     /// What the packet carries that has arrived last.
     pub(super) arrived: Box<Payload>,
     pub(super) applications: Vec<Application>,
@@ -44,12 +42,12 @@ impl World {
     /// # Errors
     /// Time does not move.
     pub(crate) fn run_until(&mut self, until: Time) -> Result<(), Livelock> {
-        while let Some((now, machine)) = self.schedule.next_until(until)? {
+        while let Some((now, machine)) = self.under.schedule.next_until(until)? {
             self.now = now;
             match machine {
                 Machine::Downlink(place) => self.arrive_at_last_hop(now, place),
                 Machine::LastHop(place) => {
-                    self.network.place(place).work_last_hop(now, &self.ledger);
+                    self.under.network.place(place).work_last_hop(now, &self.under.ledger);
                     self.leave_last_hop(now, place);
                 }
                 Machine::Uplink(place) => self.arrive_at_gateway(now, place),
@@ -58,7 +56,7 @@ impl World {
                 Machine::Application(application) => self.act(now, application),
                 Machine::Terrestrial => self.arrive_over_ground(now),
                 Machine::ReturnLink(place) => {
-                    self.network.place(place).begin_frame(now, &mut self.ledger, &mut self.schedule);
+                    self.under.network.place(place).begin_frame(now, &mut self.under.ledger, &mut self.under.schedule);
                 }
                 Machine::Service(place) => self.hand_over(now, place),
                 Machine::Sampler => self.sample(now),
@@ -71,25 +69,25 @@ impl World {
     /// Arms what acts by itself.
     pub(super) fn start(&mut self) {
         for application in &self.applications {
-            self.schedule.wake_at(application.machine, application.source.poll_timeout());
+            self.under.schedule.wake_at(application.machine, application.source.poll_timeout());
         }
-        for place in &self.network.places {
-            place.schedule_service(&mut self.schedule);
+        for place in &self.under.network.places {
+            place.schedule_service(&mut self.under.schedule);
         }
-        self.schedule.wake_at(self.sampler, self.ledger.recorder.series.as_ref().map(|_| Time::ZERO));
+        self.under.schedule.wake_at(self.sampler, self.under.ledger.recorder.series.as_ref().map(|_| Time::ZERO));
     }
 
     fn arrive_at_last_hop(&mut self, now: Time, place: u32) {
-        while self.network.place(place).enter_last_hop(now, &mut self.ledger, &mut self.schedule) {
+        while self.under.network.place(place).enter_last_hop(now, &mut self.under.ledger, &mut self.under.schedule) {
             self.leave_last_hop(now, place);
         }
     }
 
     fn leave_last_hop(&mut self, now: Time, place: u32) {
-        while let Some(id) = self.network.place(place).poll_arrived() {
+        while let Some(id) = self.under.network.place(place).poll_arrived() {
             self.arrive(now, id);
         }
-        if !self.network.place(place).rest_last_hop(&mut self.schedule) {
+        if !self.under.network.place(place).rest_last_hop(&mut self.under.schedule) {
             self.empty_last_hop(now, place);
         }
     }
@@ -97,42 +95,43 @@ impl World {
     /// What leaves the last hop beside the packets to which nothing can have happened.
     #[inline(never)]
     fn empty_last_hop(&mut self, now: Time, place: u32) {
-        while let Some(id) = self.network.place(place).poll_last_hop(now, &mut self.ledger, &mut self.schedule) {
+        while let Some(id) =
+            self.under.network.place(place).poll_last_hop(now, &mut self.under.ledger, &mut self.under.schedule)
+        {
             self.arrive(now, id);
         }
     }
 
     #[inline(never)]
     fn arrive_at_gateway(&mut self, now: Time, place: u32) {
-        while let Some(id) = self.network.place(place).poll_uplink(now, &mut self.schedule) {
+        while let Some(id) = self.under.network.place(place).poll_uplink(now, &mut self.under.schedule) {
             self.arrive(now, id);
         }
     }
 
     #[inline(never)]
     fn arrive_over_ground(&mut self, now: Time) {
-        while let Some(id) = self.network.poll_terrestrial(now, &mut self.schedule) {
+        while let Some(id) = self.under.network.poll_terrestrial(now, &mut self.under.schedule) {
             self.arrive(now, id);
         }
     }
 
     fn hand_over(&mut self, now: Time, place: u32) {
-        let has_moved = self.network.place(place).hand_over(now, &mut self.ledger.recorder);
+        let has_moved = self.under.network.place(place).hand_over(now, &mut self.under.ledger.recorder);
         self.leave_last_hop(now, place);
         if has_moved {
             for endpoint in self.connections.change_addresses(now, place) {
                 self.enter(now, endpoint, Input::Acted);
             }
         }
-        self.network.place(place).schedule_service(&mut self.schedule);
+        self.under.network.place(place).schedule_service(&mut self.under.schedule);
     }
 
     /// A packet arrives at the other end of its connection, which answers, and whoever reads there.
     #[inline(always)]
     fn arrive(&mut self, now: Time, id: u32) {
-        let World { connections, ledger, network, schedule, .. } = self;
-        let endpoint = ledger.deliver(now, id);
-        if !connections.answer(now, endpoint, Prompt::Packet, id, ledger, network, schedule) {
+        let endpoint = self.under.ledger.deliver(now, id);
+        if !self.connections.answer(now, endpoint, Prompt::Packet, id, &mut self.under) {
             self.receive(now, id, endpoint);
         }
     }
@@ -140,11 +139,11 @@ impl World {
     /// The general way of a packet into the endpoint at which it has arrived.
     #[inline(never)]
     fn receive(&mut self, now: Time, id: u32, endpoint: EndpointId) {
-        let sent = self.ledger.packets.get(id).sent;
-        self.ledger.packets.exchange(id, &mut self.arrived);
-        self.ledger.packets.release(id);
-        let World { connections, ledger, arrived, network, schedule, .. } = self;
-        let (reader, advanced) = connections.enter(now, endpoint, Input::Packet(arrived), ledger, network, schedule);
+        let sent = self.under.ledger.packets.get(id).sent;
+        self.under.ledger.packets.exchange(id, &mut self.arrived);
+        self.under.ledger.packets.release(id);
+        let World { connections, arrived, under, .. } = self;
+        let (reader, advanced) = connections.enter(now, endpoint, Input::Packet(arrived), under);
         match reader {
             Reader::Application(number) if advanced => self.tell(now, number, endpoint, sent),
             Reader::Proxy(number) => self.relay(now, number, endpoint),
@@ -156,15 +155,15 @@ impl World {
     fn time_out(&mut self, now: Time, endpoint: EndpointId) {
         let site = self.connections.site(endpoint.connection);
         let flow = site.flow;
-        self.ledger.recorder.timed_out(now, flow, site.route(endpoint.way), endpoint.way);
+        self.under.ledger.recorder.timed_out(now, flow, site.route(endpoint.way), endpoint.way);
         let expired = |world: &World| {
             let counters = world.connections.end(endpoint.connection, endpoint.way).protocol().counters();
             counters.rto_events + counters.syn_timeouts
         };
-        let before = self.ledger.recorder.watch().is_some().then(|| expired(self));
+        let before = self.under.ledger.recorder.watch().is_some().then(|| expired(self));
         self.enter(now, endpoint, Input::Timeout);
         if before.is_some_and(|before| expired(self) > before) {
-            self.ledger.recorder.happened(now, What::Timeout, Some(flow));
+            self.under.ledger.recorder.happened(now, What::Timeout, Some(flow));
         }
     }
 
@@ -172,8 +171,7 @@ impl World {
     /// before.
     #[inline(always)]
     pub(super) fn enter(&mut self, now: Time, endpoint: EndpointId, input: Input<'_>) -> (Reader, bool) {
-        let World { connections, ledger, network, schedule, .. } = self;
-        connections.enter(now, endpoint, input, ledger, network, schedule)
+        self.connections.enter(now, endpoint, input, &mut self.under)
     }
 
     /// An application does what is due.
@@ -188,7 +186,7 @@ impl World {
             acted[way as usize] |= 1 << act.connection;
         }
         let application = &self.applications[number as usize];
-        self.schedule.wake_at(application.machine, application.source.poll_timeout());
+        self.under.schedule.wake_at(application.machine, application.source.poll_timeout());
         for way in [Way::Forward, Way::Backward] {
             let mut left = acted[way as usize];
             while left > 0 {
@@ -206,21 +204,21 @@ impl World {
         let Some((bytes, next)) = source.poll_datagram(now) else { return false };
         let (machine, flow) = (*machine, *flow);
         let endpoint = EndpointId { connection: self.connection_of(flow), way: Way::Forward };
-        let World { connections, ledger, network, schedule, .. } = self;
-        ledger.recorder.acted(now, flow, false);
-        schedule.wake_at(machine, Some(next));
-        let slot = ledger.packets.reserve();
-        if !connections.answer(now, endpoint, Prompt::Write(bytes), slot, ledger, network, schedule) {
-            ledger.packets.release(slot);
+        let World { connections, under, .. } = self;
+        under.ledger.recorder.acted(now, flow, false);
+        under.schedule.wake_at(machine, Some(next));
+        let slot = under.ledger.packets.reserve();
+        if !connections.answer(now, endpoint, Prompt::Write(bytes), slot, under) {
+            under.ledger.packets.release(slot);
             connections.act(now, endpoint, Act::Write(bytes));
-            connections.enter(now, endpoint, Input::Acted, ledger, network, schedule);
+            connections.enter(now, endpoint, Input::Acted, under);
         }
         true
     }
 
     /// An application acts on one of its connections: the end that is to be entered.
     fn carry_out(&mut self, now: Time, flow: u32, act: traffic::Act) -> Way {
-        self.ledger.recorder.acted(now, flow, act.action == Action::Open);
+        self.under.ledger.recorder.acted(now, flow, act.action == Action::Open);
         let (connection, way) = (self.connection_of(flow), Way::of(act.end));
         let act = match act.action {
             Action::Open => return self.connections.open(now, connection, way),
@@ -259,7 +257,7 @@ impl World {
         }
         match application.source.poll_timeout() {
             Some(due) if due <= now => self.act(now, number),
-            timeout => self.schedule.wake_at(application.machine, timeout),
+            timeout => self.under.schedule.wake_at(application.machine, timeout),
         }
     }
 
@@ -271,7 +269,8 @@ impl World {
     }
 
     fn sample(&mut self, now: Time) {
-        let World { network: Network { places, .. }, ledger, flows, kinds, connections, applications, .. } = self;
+        let World { under, flows, kinds, connections, applications, .. } = self;
+        let Underlay { network: Network { places, .. }, ledger, schedule } = under;
         let Recorder { series: Some(series), flows: records, .. } = &mut ledger.recorder else { return };
         let hop = places[0].sample(now);
         let flows = flows.iter().zip(records.iter()).enumerate().map(|(id, (flow, record))| {
@@ -285,7 +284,6 @@ impl World {
             (place.attenuate(now, flow.user, FlowSample { delivered_bytes, queue_delay_s, ..sample }), application)
         });
         series.add(now, hop, flows);
-        let next = series.next(now);
-        self.schedule.wake_at(self.sampler, Some(next));
+        schedule.wake_at(self.sampler, Some(series.next(now)));
     }
 }

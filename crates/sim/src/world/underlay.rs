@@ -1,0 +1,74 @@
+//! What lies below endpoints and applications: the links, the packets on them, and the wake-ups of all machines.
+
+use units::Time;
+
+use super::ledger::Ledger;
+use super::network::{Network, Site};
+use super::schedule::Schedule;
+use crate::packet::{EndpointId, Packet, Route, Way, digest_word};
+use crate::record::drops::{Loss, PathLoss};
+
+/// See the module.
+pub(super) struct Underlay {
+    pub(super) ledger: Ledger,
+    pub(super) network: Network,
+    pub(super) schedule: Schedule,
+}
+
+/// A packet whose payload an endpoint has written.
+#[derive(Clone, Copy)]
+pub(super) struct Written {
+    /// Where the payload is.
+    pub(super) slot: u32,
+    /// Which transmission of its data this is: 0 for the first.
+    pub(super) copy: u32,
+    /// Whether the endpoint sends no other at this instant; otherwise [`Underlay::schedule_link`] is to be called.
+    pub(super) last: bool,
+}
+
+impl Underlay {
+    /// A packet is made of what was written, and enters the first link of its route; `peer`: its receiver.
+    #[inline(always)]
+    pub(super) fn launch(
+        &mut self,
+        now: Time,
+        EndpointId { connection, way }: EndpointId,
+        site: &Site,
+        Written { slot, copy, last }: Written,
+        peer: &dyn transport::Endpoint,
+    ) {
+        let Underlay { ledger, network, schedule } = self;
+        let (Site { flow, user, class, .. }, route) = (*site, site.route(way));
+        let outline = ledger.packets.get(slot).payload.outline();
+        let (bytes, word) = (outline.bytes, digest_word(&outline, way));
+        let stale = route == Route::Downlink && outline.address != site.address;
+        let counts = way == Way::Forward && route != Route::Terrestrial && outline.has_data;
+        let packet = Packet {
+            payload: (),
+            sent: now,
+            flow,
+            user,
+            class,
+            connection,
+            number: 0,
+            copy,
+            bytes,
+            word,
+            way,
+            route,
+            counts,
+        };
+        ledger.send(slot, packet, |own| peer.has_received(own.sequence()));
+        if stale {
+            ledger.lose(now, slot, Loss::Path(PathLoss::Address));
+        } else {
+            network.send(now, slot, bytes, route, site, ledger, last.then_some(schedule));
+        }
+    }
+
+    /// After an endpoint at `site` sent packets that go `way`: schedules the link that they entered.
+    #[inline(always)]
+    pub(super) fn schedule_link(&mut self, now: Time, site: &Site, way: Way) {
+        self.network.schedule(now, site.route(way), site.place, &mut self.ledger, &mut self.schedule);
+    }
+}
