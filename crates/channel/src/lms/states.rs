@@ -20,7 +20,7 @@ pub(crate) trait Track: Send {
 /// A Markov chain clocked by distance, with linear transitions.
 ///
 /// The parameters at `x` are the mean of the chain's over `x` ± half a transition length: a linear ramp centred on the
-/// border between two states, which remains defined where states are shorter than the transition. Between the places
+/// border between two states, which remains defined where states are shorter than the transition. Between the positions
 /// where a border enters or leaves this window they are linear in `x`.
 ///
 /// Where the elevation leaves the range of a set, the state and its frame continue under the next set, joined by such a
@@ -42,7 +42,7 @@ pub(crate) struct MarkovTrack {
     until: f64,
     value: Loo,
     slope: Loo,
-    /// The state at the place asked last, and the end of its frame.
+    /// The state at the position asked last, and the end of its frame.
     state: usize,
     state_end: f64,
 }
@@ -75,7 +75,7 @@ impl Track for MarkovTrack {
         }
         let state = pick(&self.shares_of_distance.1, &mut *self.rng);
         let frame = self.course.legs()[leg].1.states[state].frame_m;
-        // The window opens at a uniformly distributed place of its first frame.
+        // The window opens at a uniformly distributed position of its first frame.
         let start = metres - self.half - frame * unit_interval(&mut *self.rng);
         self.frames.clear();
         self.leg = leg;
@@ -291,7 +291,7 @@ mod tests {
         let mut track = MarkovTrack::new(Course::of_legs(&legs), streams(6)("states"));
         let mut counts = [[0usize; 3]; 2];
         for i in 0..1_000_000 {
-            // The test skips places near the borders, where the chain still has the state of the set before.
+            // The test skips positions near the borders, where the chain still has the state of the set before.
             if i % 500 >= 100 {
                 counts[i / 500 % 2][track.at(i as f64).1] += 1;
             }
