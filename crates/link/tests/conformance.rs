@@ -327,8 +327,8 @@ impl Bench {
         while let Some((packet, _)) = self.scheduler.poll_dropped() {
             assert!(self.scheduler.gives_up());
             let flow = self.waiting.get_mut(&packet.flow).unwrap();
-            let place = flow.iter().position(|waiting| waiting.id == packet.id).expect("it was waiting");
-            flow.remove(place);
+            let index = flow.iter().position(|waiting| waiting.id == packet.id).expect("it was waiting");
+            flow.remove(index);
         }
     }
 

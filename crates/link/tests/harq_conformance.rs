@@ -123,8 +123,8 @@ impl Link {
         }
     }
 
-    /// Whose turn it is of so many.
-    fn place(&mut self, of: usize) -> usize {
+    /// The index of the burst or feedback that arrives next, of so many.
+    fn next_index(&mut self, of: usize) -> usize {
         if self.disorder && of > 0 { self.chance.next_u64() as usize % of } else { 0 }
     }
 
@@ -168,8 +168,8 @@ impl Link {
     }
 
     fn receive(&mut self) {
-        let place = self.place(self.on_air.len());
-        let Some(burst) = self.on_air.remove(place) else { return };
+        let index = self.next_index(self.on_air.len());
+        let Some(burst) = self.on_air.remove(index) else { return };
         let snr = [CLEAR, ERASED, Db::new(-3.0), Db::new(0.0), Db::new(4.0)][self.chance.next_u64() as usize % 5];
         (self.bits, self.bursts) = (self.bits + u64::from(burst.coded.bits), self.bursts + 1);
         let id = burst.packet.id;
@@ -193,8 +193,8 @@ impl Link {
     }
 
     fn answer(&mut self) {
-        let place = self.place(self.on_the_way_back.len());
-        let Some(feedback) = self.on_the_way_back.remove(place) else { return };
+        let index = self.next_index(self.on_the_way_back.len());
+        let Some(feedback) = self.on_the_way_back.remove(index) else { return };
         self.harq.handle_feedback(Time::ZERO, feedback);
         self.settle(feedback.process);
     }

@@ -54,8 +54,8 @@ impl Wire {
                     end.handle_timeout(self.now);
                 }
             }
-            if let Some(place) = on_way.iter().position(|entry| entry.0 <= self.now) {
-                let (_, to, segment) = on_way.remove(place);
+            if let Some(index) = on_way.iter().position(|entry| entry.0 <= self.now) {
+                let (_, to, segment) = on_way.remove(index);
                 self.ends[to].handle_segment(self.now, &segment);
             }
         }
@@ -265,8 +265,8 @@ fn a_loss_in_the_window_of_a_mark_does_not_reduce_again() {
             if data && segment.seq == 1 {
                 segment.ecn = Ecn::Ce;
             }
-            let place = left.iter().position(|&seq| data && seq == segment.seq);
-            place.map(|place| left.remove(place)).is_none()
+            let index = left.iter().position(|&seq| data && seq == segment.seq);
+            index.map(|index| left.remove(index)).is_none()
         });
         let (info, counters) = (wire.ends[0].info(), wire.ends[0].counters());
         assert_eq!(info.slow_start_threshold, Some(threshold), "{ecn:?} {lost:?}");

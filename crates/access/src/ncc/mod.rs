@@ -385,8 +385,8 @@ impl Ncc {
         let Some(mut demand) = self.demand.take() else { return };
         // A request does not overtake an earlier one when the path becomes shorter.
         let due = self.requests.back().map_or(Time::ZERO, |last| last.due).max(now + round_trip);
-        for place in 0..self.connected.len() {
-            let terminal = self.connected[place];
+        for index in 0..self.connected.len() {
+            let terminal = self.connected[index];
             let number = terminal as usize;
             let need = self.need(number, backlogs(terminal), round_trip);
             if let Some(requested) = demand.request(number, &need) {

@@ -43,13 +43,13 @@ impl Irsa {
     fn check_distribution(&self, layout: &RandomLayout) -> Result<(), FieldError> {
         let refuse = |message: String| Err(FieldError::new("distribution", message));
         let mut sum = 0.0;
-        for (place, &Repetition { replicas, probability }) in self.distribution.iter().enumerate() {
-            let field = |name: &str| format!("distribution.{place}.{name}");
+        for (index, &Repetition { replicas, probability }) in self.distribution.iter().enumerate() {
+            let field = |name: &str| format!("distribution.{index}.{name}");
             check_bursts(&field("replicas"), replicas, 1, layout)?;
             if !(0.0..=1.0).contains(&probability) {
                 return Err(FieldError::new(field("probability"), format!("{probability} is not between 0 and 1")));
             }
-            if self.distribution[..place].iter().any(|other| other.replicas == replicas) {
+            if self.distribution[..index].iter().any(|other| other.replicas == replicas) {
                 return Err(FieldError::new(
                     field("replicas"),
                     format!("{replicas} copies have a probability already"),

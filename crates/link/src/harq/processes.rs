@@ -227,7 +227,7 @@ impl Processes {
         }
     }
 
-    fn place(&mut self, process: Process) -> u32 {
+    fn insert(&mut self, process: Process) -> u32 {
         let segments = self.codeword.segments();
         match self.free.pop() {
             Some(index) => {
@@ -253,17 +253,17 @@ impl Harq for Processes {
     }
 
     fn start(&mut self, _now: Time, packet: &PacketRef, sequence: u64, _estimate: Option<f64>) -> Coded {
-        let place = packet.user as usize;
-        if place >= self.users.len() {
-            self.users.resize_with(place + 1, User::default);
+        let user = packet.user as usize;
+        if user >= self.users.len() {
+            self.users.resize_with(user + 1, User::default);
         }
-        let user = &mut self.users[place];
+        let user = &mut self.users[user];
         let number = user.base + user.over.len() as u64;
         user.open += 1;
         if let Window::Span(_) = self.window {
             user.over.push_back(false);
         }
-        let index = self.place(Process {
+        let index = self.insert(Process {
             packet: *packet,
             sequence,
             data_bits: self.codeword.data_bits(packet.size),

@@ -144,7 +144,7 @@ proptest! {
         let sum: u32 = weights.iter().sum();
         let mut share = Share::new(weights.len());
         for available in frames {
-            let claims = weights.iter().zip(0..).map(|(&weight, place)| (place, 1000, f64::from(weight)));
+            let claims = weights.iter().zip(0..).map(|(&weight, index)| (index, 1000, f64::from(weight)));
             for (&(_, granted), weight) in share.divide(available, claims).iter().zip(&weights) {
                 let due = available * weight;
                 prop_assert!(granted >= due / sum && granted <= due.div_ceil(sum));

@@ -384,7 +384,7 @@ impl Scoreboard {
 
     /// Slot `number` has arrived: a block says so.
     pub fn mark_sacked(&mut self, number: u64) {
-        // Among retransmissions one that stays on its way keeps its place.
+        // Among retransmissions one that stays on its way keeps its position.
         if self.order == Order::Sent || self.order == Order::Resent && self.get(number).is(LOST) {
             self.leave_order(number);
         }
