@@ -68,7 +68,7 @@ fn scheduler(kind: &str, queue: &str, limit: Option<Duration>) -> Box<dyn Schedu
 fn harq(kind: &str) -> Box<dyn Harq> {
     let config: HarqConfig = serde_json::from_value(json!({ "kind": kind })).expect("every option has a default");
     assert_eq!(config.kind(), kind);
-    let law = config.entry().planned_transmissions().map(|transmissions| uniform_block_fading(transmissions, 200));
+    let law = config.entry().law_transmissions().map(|transmissions| uniform_block_fading(transmissions, 200));
     config.entry().build(law.as_ref(), rng(1)).unwrap()
 }
 

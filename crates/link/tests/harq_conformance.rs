@@ -17,7 +17,7 @@ const USERS: u32 = 3;
 
 fn build(config: &Value, seed: u64) -> (HarqConfig, Box<dyn Harq>) {
     let config: HarqConfig = serde_json::from_value(config.clone()).unwrap_or_else(|e| panic!("{config}: {e}"));
-    let law = config.entry().planned_transmissions().map(|transmissions| uniform_block_fading(transmissions, 200));
+    let law = config.entry().law_transmissions().map(|transmissions| uniform_block_fading(transmissions, 200));
     let harq = config.entry().build(law.as_ref(), rng(seed)).unwrap();
     (config, harq)
 }
@@ -85,7 +85,7 @@ struct Link {
     chance: Box<dyn Rng + Send>,
     on_air: VecDeque<Burst>,
     on_the_way_back: VecDeque<Feedback>,
-    /// Bursts and answers of each process that are under way, and the packet they belong to.
+    /// Bursts and answers of each process that are in flight, and the packet they belong to.
     in_flight: BTreeMap<u32, (u32, usize)>,
     bursts_of: BTreeMap<u32, usize>,
     decided: BTreeMap<u32, Verdict>,
@@ -128,7 +128,7 @@ impl Link {
         if self.disorder && of > 0 { self.chance.next_u64() as usize % of } else { 0 }
     }
 
-    /// All that is under way is gone.
+    /// All that is in flight is gone.
     fn reset(&mut self) {
         let in_flight: Vec<Burst> = self.on_air.drain(..).collect();
         self.on_the_way_back.clear();

@@ -345,7 +345,7 @@ fn what_the_last_hop_asks_of_its_surroundings() {
     assert_eq!(Bytes::new(1115), link::harq::adaptive::AdaptiveConfig::default().block);
 }
 
-/// A hop that may have one packet under way rests for a round trip after each, and says so.
+/// A hop that may have one packet in flight rests for a round trip after each, and says so.
 #[test]
 fn resting_while_packets_wait_is_told() {
     let settings = |processes: u32| {

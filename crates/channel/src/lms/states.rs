@@ -36,7 +36,7 @@ pub(crate) struct MarkovTrack {
     shares_of_distance: (usize, Vec<f64>),
     rng: Box<dyn Rng + Send>,
     /// The frames in the window, in order.
-    frames: VecDeque<Frame>,
+    frames: VecDeque<StateFrame>,
     /// The window's centre when `value` was computed, and the distance up to which `slope` applies.
     from: f64,
     until: f64,
@@ -49,7 +49,7 @@ pub(crate) struct MarkovTrack {
 
 /// A stay in a state, or the part of it in a leg.
 #[derive(Clone, Copy, Debug)]
-struct Frame {
+struct StateFrame {
     start: f64,
     end: f64,
     state: usize,
@@ -126,14 +126,14 @@ impl MarkovTrack {
             return;
         }
         // The sum over the whole window is computed each time, so that rounding errors do not accumulate.
-        let share = |frame: &Frame| (frame.end.min(metres + half) - frame.start.max(metres - half)) / (2.0 * half);
+        let share = |frame: &StateFrame| (frame.end.min(metres + half) - frame.start.max(metres - half)) / (2.0 * half);
         self.value = self.frames.iter().fold(Loo::default(), |sum, frame| sum.plus(share(frame), frame.loo));
         self.slope = Loo::default().plus(1.0 / (2.0 * half), last).plus(-1.0 / (2.0 * half), first);
     }
 
     /// Appends the next frame, or the next part of a frame that extends into another leg.
     fn push_next(&mut self) {
-        let Frame { end, mut state, .. } = self.back();
+        let StateFrame { end, mut state, .. } = self.back();
         if self.course.end(self.leg) <= end {
             self.leg += 1;
         }
@@ -146,7 +146,7 @@ impl MarkovTrack {
 
     fn push(&mut self, start: f64, state: usize) {
         let end = self.frame_end.min(self.course.end(self.leg));
-        self.frames.push_back(Frame { start, end, state, loo: self.set().states[state].loo });
+        self.frames.push_back(StateFrame { start, end, state, loo: self.set().states[state].loo });
     }
 
     fn set(&self) -> &'static ParameterSet {
@@ -160,7 +160,7 @@ impl MarkovTrack {
         (self.state, self.state_end) = (frame.state, frame.end);
     }
 
-    fn back(&self) -> Frame {
+    fn back(&self) -> StateFrame {
         self.frames[self.frames.len() - 1]
     }
 }

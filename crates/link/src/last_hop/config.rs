@@ -50,7 +50,7 @@ pub struct LastHopConfig {
     pub reordering: ReorderingConfig,
 }
 
-/// The law from which a reliability scheme plans.
+/// The law from which a reliability scheme takes the sizes of its transmissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LawRequest {
     /// Transmissions of a packet.
@@ -118,7 +118,7 @@ impl LastHopConfig {
     /// The law of the channel that [`LastHop::new`] needs, over a link with a delay of `typical`; `None` if it needs
     /// none.
     pub fn law_request(&self, typical: Duration) -> Option<LawRequest> {
-        let transmissions = self.harq.entry().planned_transmissions()?;
+        let transmissions = self.harq.entry().law_transmissions()?;
         Some(LawRequest { transmissions, spacing: self.feedback_rtt(typical) })
     }
 

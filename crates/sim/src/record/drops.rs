@@ -83,8 +83,8 @@ causes! {
     Path(P::NoRoute) => "no_route", "no route", "lost_no_route"
         ("without a route", "Packets with data lost because there was no route, and no room to wait for one.");
     LastHop(L::Handover) => "handover", "in the last hop at a handover", "lost_handover"
-        ("at handovers", "Packets with data lost because another satellite took over the user while they were on \
-          their way to the old one, waited there, or were half decoded (in `conservation`, the first are \
+        ("at handovers", "Packets with data lost because another satellite took over the user while they were in \
+          flight to the old one, waited there, or were half decoded (in `conservation`, the first are \
           `path_handover`, the others `handover`), or because they were sent to an address that the user no longer \
           had (`old_address`).");
     ReturnLink(R::Collision) => "collision", "collision on the return link", "lost_collision"

@@ -25,7 +25,7 @@ pub(crate) struct Recorder {
     pub(crate) taps: Option<Box<Taps>>,
 }
 
-/// Who is told of each packet on its way.
+/// Who is told of each packet in flight.
 #[derive(Default)]
 pub(crate) struct Taps {
     pub(crate) capture: Option<Capture>,

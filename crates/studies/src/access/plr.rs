@@ -79,7 +79,7 @@ pub struct PlrRow {
     pub point: PlrPoint,
 }
 
-/// A study of packet loss under way.
+/// A study of packet loss in progress.
 pub struct PlrStudy {
     access: AccessConfig,
     layout: RandomLayout,
@@ -88,7 +88,7 @@ pub struct PlrStudy {
     bursts: u64,
     packets: Vec<u32>,
     curves: Vec<Curve>,
-    /// The point under way; none between two.
+    /// The point in progress; none between two.
     running: Option<random::PlrStudy>,
     rows: Vec<PlrRow>,
 }

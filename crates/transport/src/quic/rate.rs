@@ -20,7 +20,7 @@ pub(super) struct Sent {
     settled: bool,
 }
 
-/// What is on its way and what has become of the rest, in packets that ask for an acknowledgment.
+/// What is in flight and what has become of the rest, in packets that ask for an acknowledgment.
 #[derive(Debug)]
 pub(super) struct Ledger {
     sent: VecDeque<Sent>,

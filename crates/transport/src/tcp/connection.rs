@@ -61,7 +61,7 @@ pub struct Transmit {
     pub transmission: u32,
 }
 
-/// The SYN or SYN-ACK on its way, and what the peer's said.
+/// The SYN or SYN-ACK in flight, and what the peer's said.
 #[derive(Debug)]
 struct Handshake {
     /// It is to be sent (again).
@@ -252,7 +252,7 @@ impl Connection {
     }
 
     /// The application has `bytes` more, and says that others follow at once (`MSG_MORE`): what does not fill a segment
-    /// waits for them. It goes with the next [`Connection::write`], when the peer is heard, or with nothing on its way
+    /// waits for them. It goes with the next [`Connection::write`], when the peer is heard, or with nothing in flight
     /// after a time-out.
     pub fn write_more(&mut self, now: Time, bytes: u64) {
         self.send.write(now, bytes);

@@ -145,7 +145,7 @@ impl Script {
     }
 }
 
-/// Segments on their way.
+/// Segments in flight.
 pub fn in_flight(info: &Info) -> u32 {
     info.unacked + info.retransmitted - info.sacked - info.lost
 }
@@ -195,7 +195,7 @@ pub enum End {
     Server,
 }
 
-/// What happens to a segment on its way.
+/// What happens to a segment in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Pass,

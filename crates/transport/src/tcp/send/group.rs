@@ -6,7 +6,7 @@
 //! makes room for more. Where the peer's window has room for a part of a segment only, it goes behind a full one of the
 //! same group.
 
-/// The group under way.
+/// The group in progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Group {
     /// Segments that may still join it.

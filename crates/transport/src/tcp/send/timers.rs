@@ -90,7 +90,7 @@ impl Sender {
         self.timer.arm(TimerKind::Retransmission, at);
     }
 
-    /// New data went out, the first on their way if `idle`.
+    /// New data went out, the first in flight if `idle`.
     pub(super) fn on_new_data(&mut self, now: Time, idle: bool) {
         if idle {
             self.start_waiting(now);
@@ -167,7 +167,7 @@ impl Sender {
         }
     }
 
-    /// The peer's window, or the application itself, holds back data: if nothing is on its way that would be answered,
+    /// The peer's window, or the application itself, holds back data: if nothing is in flight that would be answered,
     /// the persist timer runs.
     #[cold]
     pub(super) fn start_persist(&mut self, now: Time) {

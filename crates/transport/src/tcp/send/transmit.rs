@@ -13,9 +13,9 @@ use crate::state::CongestionState;
 /// Why a segment is sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Why {
-    /// It is lost, or may be (RFC 6675 NextSeg rules 1 and 3): it is on its way again.
+    /// It is lost, or may be (RFC 6675 NextSeg rules 1 and 3): it is in flight again.
     Lost,
-    /// The last one, once in a recovery (rule 4): it is not counted as on its way.
+    /// The last one, once in a recovery (rule 4): it is not counted as in flight.
     Rescue,
     /// A tail loss probe: nor is it counted as a retransmission that an undo waits for.
     TailProbe,
@@ -63,13 +63,13 @@ impl Sender {
         full
     }
 
-    /// Whether there is nothing to send, nothing on its way and no burst to be ended: as at an end that only receives.
+    /// Whether there is nothing to send, nothing in flight and no burst to be ended: as at an end that only receives.
     #[inline]
     pub(in crate::tcp) fn is_at_rest(&self) -> bool {
         self.is_quiet() && self.usage.burst == 0
     }
 
-    /// Whether there is nothing to send and nothing on its way.
+    /// Whether there is nothing to send and nothing in flight.
     #[inline]
     pub(super) fn is_quiet(&self) -> bool {
         !self.board.outstanding() && !self.has_unsent()
@@ -118,7 +118,7 @@ impl Sender {
         self.next_speculative(now).or_else(|| self.next_probe())
     }
 
-    /// What is lost and not on its way again, unless the peer's window has shrunk below it: only the oldest segment
+    /// What is lost and not in flight again, unless the peer's window has shrunk below it: only the oldest segment
     /// goes then.
     #[inline]
     fn next_lost(&mut self) -> Option<u64> {
