@@ -215,7 +215,7 @@ impl Curve {
     fn described(&self) -> PlrMethod {
         PlrMethod {
             method: self.named.label.clone(),
-            bursts_mean: self.scheme.mean_bursts(),
+            bursts_mean: self.scheme.mean_replicas(),
             payload_bits: self.scheme.payload_bits(),
             options: Json::Object(options(&self.named.scheme)),
         }
