@@ -84,7 +84,7 @@ struct Link {
     most: usize,
     chance: Box<dyn Rng + Send>,
     on_air: VecDeque<Burst>,
-    on_the_way_back: VecDeque<Feedback>,
+    feedback_in_flight: VecDeque<Feedback>,
     /// Bursts and answers of each process that are in flight, and the packet they belong to.
     in_flight: BTreeMap<u32, (u32, usize)>,
     bursts_of: BTreeMap<u32, usize>,
@@ -110,7 +110,7 @@ impl Link {
             go_back_n: kind == "go-back-n",
             chance: rng(seed ^ 77),
             on_air: VecDeque::new(),
-            on_the_way_back: VecDeque::new(),
+            feedback_in_flight: VecDeque::new(),
             in_flight: BTreeMap::new(),
             bursts_of: BTreeMap::new(),
             decided: BTreeMap::new(),
@@ -131,7 +131,7 @@ impl Link {
     /// All that is in flight is gone.
     fn reset(&mut self) {
         let in_flight: Vec<Burst> = self.on_air.drain(..).collect();
-        self.on_the_way_back.clear();
+        self.feedback_in_flight.clear();
         self.in_flight.clear();
         let mut lost = Vec::new();
         let undecided = self.harq.undecided();
@@ -186,15 +186,15 @@ impl Link {
                 let decoded = self.decided.get(&id) == Some(&Verdict::Decoded);
                 assert!(answer == Answer::Lost || (answer == Answer::Ack) == decoded, "{}: {answer:?}", self.name);
                 self.lost += u64::from(answer == Answer::Lost);
-                self.on_the_way_back.push_back(burst.coded.answered(answer));
+                self.feedback_in_flight.push_back(burst.coded.answered(answer));
             }
             None => self.settle(burst.coded.process),
         }
     }
 
     fn answer(&mut self) {
-        let index = self.next_index(self.on_the_way_back.len());
-        let Some(feedback) = self.on_the_way_back.remove(index) else { return };
+        let index = self.next_index(self.feedback_in_flight.len());
+        let Some(feedback) = self.feedback_in_flight.remove(index) else { return };
         self.harq.handle_feedback(Time::ZERO, feedback);
         self.settle(feedback.process);
     }
@@ -234,7 +234,7 @@ impl Link {
                 5..7 => self.receive(),
                 _ => self.answer(),
             }
-            let quiet = self.on_air.is_empty() && self.on_the_way_back.is_empty() && !self.harq.has_burst();
+            let quiet = self.on_air.is_empty() && self.feedback_in_flight.is_empty() && !self.harq.has_burst();
             if quiet {
                 assert_eq!((self.harq.undecided(), self.harq.counters().processes), (0, 0), "{}: stalled", self.name);
                 assert!((0..USERS).all(|user| self.harq.may_start(user)), "{}: stalled", self.name);

@@ -34,18 +34,18 @@ impl Wire {
     }
 
     fn run(&mut self, until: Time, mut fate: impl FnMut(bool, &mut Segment) -> bool) {
-        let mut on_way: Vec<(Time, usize, Segment)> = Vec::new();
+        let mut in_flight: Vec<(Time, usize, Segment)> = Vec::new();
         loop {
             for from in 0..2 {
                 while let Some(transmit) = self.ends[from].poll_transmit(self.now) {
                     let mut segment = transmit.segment;
                     self.log.push((from == 0, segment));
                     if fate(from == 0, &mut segment) {
-                        on_way.push((self.now + ms(20), 1 - from, segment));
+                        in_flight.push((self.now + ms(20), 1 - from, segment));
                     }
                 }
             }
-            let arrival = on_way.iter().map(|entry| entry.0).min();
+            let arrival = in_flight.iter().map(|entry| entry.0).min();
             let timer = self.ends.iter().filter_map(Connection::poll_timeout).min();
             let Some(next) = arrival.into_iter().chain(timer).min().filter(|&next| next <= until) else { break };
             self.now = next.max(self.now);
@@ -54,8 +54,8 @@ impl Wire {
                     end.handle_timeout(self.now);
                 }
             }
-            if let Some(index) = on_way.iter().position(|entry| entry.0 <= self.now) {
-                let (_, to, segment) = on_way.remove(index);
+            if let Some(index) = in_flight.iter().position(|entry| entry.0 <= self.now) {
+                let (_, to, segment) = in_flight.remove(index);
                 self.ends[to].handle_segment(self.now, &segment);
             }
         }

@@ -12,8 +12,8 @@ coded_scheme! {
     /// Contention resolution diversity slotted ALOHA: several replicas of a packet; those of decoded packets are
     /// subtracted from their slots.
     ///
-    /// Casini, De Gaudenzi, del Rio Herrero 2007 (with 2 replicas); EN 301 545-2, section 7.2.5.2. The default is CRDSA-3
-    /// with QPSK 2/3 of Kuhn et al. 2015, section 4.4.2: 613 bits in 920 coded bits.
+    /// Casini, De Gaudenzi, del Rio Herrero 2007 (with 2 replicas); EN 301 545-2, section 7.2.5.2. The default is
+    /// CRDSA-3 with QPSK 2/3 of Kuhn et al. 2015, section 4.4.2: 613 bits in 920 coded bits.
     pub struct Crdsa {
         /// Replicas of a packet, at least 2.
         pub replicas: u32 = 3,

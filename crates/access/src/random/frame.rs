@@ -278,7 +278,7 @@ impl RandomFrame {
         if self.has_room(block, columns, replicas) {
             return Some(block);
         }
-        // Rare, and uniform as well: those without room are drawn again, as it were.
+        // Rare. The block is uniform among those with room, as if blocks without room were drawn again.
         let with_room = || (0..self.blocks).filter(|&block| self.has_room(block, columns, replicas));
         let count = with_room().count() as u32;
         if count == 0 {

@@ -1,9 +1,9 @@
 //! Random access: terminals send without a request, and the receiver resolves collisions (EN 301 545-2, section 7.2.5).
 //!
-//! A *scheme* defines the number of replicas of a packet, each a burst in a slot of its own, and how the receiver decodes. A scenario names it
-//! ([`RandomAccess`]), and loading it computes its decoding threshold or reads its table ([`Scheme`]). [`RandomFrame`]
-//! is the machine: packets are added to the RA blocks of a frame, then the frame is decoded. [`PlrStudy`] simulates
-//! packet loss against load with it.
+//! A *scheme* defines the number of replicas of a packet, each a burst in a slot of its own, and how the receiver
+//! decodes. A scenario names it ([`RandomAccess`]), and loading it computes its decoding threshold or reads its table
+//! ([`Scheme`]). [`RandomFrame`] is the machine: packets are added to the RA blocks of a frame, then the frame is
+//! decoded. [`PlrStudy`] simulates packet loss against load with it.
 //!
 //! # The receiver
 //! A burst meets the noise and the other bursts of its slot, which count as Gaussian noise of the same power. The

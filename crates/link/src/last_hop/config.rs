@@ -20,7 +20,7 @@ pub struct LastHopConfig {
     /// Coded bits that the transmitter sends in a second. With "path" it is the rate that the path has at each instant:
     /// of a trace, or of a model.
     pub rate: OrPath<BitRate>,
-    /// The mean of the path's rate, where the rate follows it: whoever knows the path fills it in.
+    /// The mean of the path's rate, where the rate follows it: the caller, which knows the path, fills it in.
     #[serde(skip)]
     pub path_rate: Option<BitRate>,
     /// Propagation from the satellite to a user, one way; feedback takes the same time back, unless the scheme has a

@@ -1,8 +1,8 @@
 //! Scheduling by periods: the next frames are planned together and then sent.
 //!
 //! The criterion is that of [frame by frame](super::bbs) (Dupé et al., ICC 2014, name the variant without its details):
-//! here a schedule covers a period, and each of its frames is filled as if those before it had been sent. Within a period
-//! the schedule ignores new packets and changes of the channels, which is the cost of planning rarely.
+//! here a schedule covers a period, and each of its frames is filled as if those before it had been sent. Within a
+//! period the schedule ignores new packets and changes of the channels, which is the cost of planning rarely.
 //!
 //! What is simplified: as there. The service does not decay within a period, so a period should be short against the
 //! window.

@@ -54,8 +54,8 @@ fn arrivals() -> impl Strategy<Value = Vec<(usize, u64, u64)>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Under all arrivals the burst time plan holds (checked in each frame), and the queues become empty although a slot carries
-    /// less than its nominal payload. Then connections are released.
+    /// Under all arrivals the burst time plan holds (checked in each frame), and the queues become empty although a
+    /// slot carries less than its nominal payload. Then connections are released.
     #[test]
     fn what_arrives_is_sent(
         (config, facts) in scenarios(),

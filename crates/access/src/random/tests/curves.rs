@@ -16,8 +16,8 @@ fn aloha_follows_its_law() {
     }
 }
 
-/// The probability that all `replicas` collide, by inclusion and exclusion over those that do not: the other packets miss
-/// any `k` slots with the probability of drawing all their slots elsewhere.
+/// The probability that all `replicas` collide, by inclusion and exclusion over those that do not: the other packets
+/// miss any `k` slots with the probability of drawing all their slots elsewhere.
 fn diversity_loss(slots: u32, replicas: u32, packets: u32) -> f64 {
     let choose = |n: u32, k: u32| (0..k).fold(1.0, |c, i| c * f64::from(n - i) / f64::from(i + 1));
     (0..=replicas)
@@ -156,8 +156,8 @@ fn peak(config: &serde_json::Value, slots: u32, loads: impl Iterator<Item = u32>
     points.fold((0.0, 0.0), |best, point| if point.0 > best.0 { point } else { best })
 }
 
-/// Casini, De Gaudenzi, del Rio Herrero 2007: 2 replicas carry up to about 0.55 packets per slot, where slotted ALOHA has
-/// 1/e; Liva 2011 and del Rio Herrero, De Gaudenzi 2009 ("CRDSA++"): 3 replicas about 0.68, on 100 slots.
+/// Casini, De Gaudenzi, del Rio Herrero 2007: 2 replicas carry up to about 0.55 packets per slot, where slotted ALOHA
+/// has 1/e; Liva 2011 and del Rio Herrero, De Gaudenzi 2009 ("CRDSA++"): 3 replicas about 0.68, on 100 slots.
 #[test]
 fn throughput_peaks_where_it_is_published() {
     let (aloha, load) = peak(&json!({ "kind": "aloha" }), 100, (80..=120).step_by(5));
@@ -168,8 +168,8 @@ fn throughput_peaks_where_it_is_published() {
     assert!((0.66..0.70).contains(&three) && (0.68..=0.74).contains(&load), "{three} at {load}");
 }
 
-/// Casini, De Gaudenzi, del Rio Herrero 2007: at a packet loss of 2 % under Poisson traffic, 2 replicas carry 17 times as
-/// much as slotted ALOHA.
+/// Casini, De Gaudenzi, del Rio Herrero 2007: at a packet loss of 2 % under Poisson traffic, 2 replicas carry 17 times
+/// as much as slotted ALOHA.
 #[test]
 fn the_gain_at_two_percent_loss_is_the_published_one() {
     // The number of packets in one of so many blocks is nearly Poisson.

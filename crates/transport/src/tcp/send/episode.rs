@@ -6,13 +6,13 @@ use crate::state::CongestionState;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Recovery {
     pub state: CongestionState,
-    /// What was sent when the last reduction began: losses below it belong to that one.
+    /// SND.NXT when the last reduction began: losses below it cause no other reduction.
     pub high_seq: u64,
     /// Whether the time-out in progress may turn out to be spurious (RFC 5682).
     pub frto: bool,
-    /// What the last acknowledgment allows.
+    /// The retransmissions that the last acknowledgment allows.
     pub rexmit: Rexmit,
-    /// What goes out next, whatever the window says.
+    /// The segment that is sent next, whatever the window is.
     pub forced: Forced,
     /// The rescue retransmission of this recovery was used (RFC 6675 RescueRxt).
     pub rescued: bool,
@@ -33,7 +33,7 @@ pub(super) enum Rexmit {
     New,
 }
 
-/// What goes out whatever the window says.
+/// A segment that is sent whatever the window is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Forced {
     Nothing,

@@ -11,7 +11,7 @@ pub(super) struct Rack {
     /// position, not the instant: several segments are sent in one.
     newest: Option<u32>,
     rtt: Duration,
-    /// It may tell of new losses.
+    /// Whether the segment delivered last may reveal new losses.
     advanced: bool,
     /// Reordering window in quarters of the shortest round-trip time.
     steps: u32,
@@ -49,7 +49,7 @@ impl Rack {
         }
     }
 
-    /// A segment was delivered, whatever it tells.
+    /// A segment was delivered; its transmission may be ambiguous.
     #[inline]
     pub fn note_prior(&mut self, slot: &Slot) {
         if self.prior.is_none_or(|(newest, _)| !is_after(newest, slot.order)) {
@@ -57,7 +57,7 @@ impl Rack {
         }
     }
 
-    /// The acknowledgment at hand was dealt with.
+    /// The present acknowledgment was processed.
     #[inline]
     pub fn forget_prior(&mut self) {
         self.prior = None;

@@ -26,14 +26,14 @@ pub(super) struct Counts {
     pub resent: u32,
 }
 
-/// Whose order of sending is kept.
+/// The transmissions whose order of sending is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Nobody's: who judges by counting needs none.
+    /// None: losses are detected by counting.
     Unknown,
     /// That of retransmissions, for forward acknowledgment.
     Resent,
-    /// That of all, for those who judge by time.
+    /// That of all, for the detection of losses by time (RACK).
     Sent,
 }
 
@@ -66,7 +66,7 @@ pub(super) struct Scoreboard {
     sending: Option<Box<Sending>>,
     /// Number after the highest slot that was ever sent again.
     resent_until: u64,
-    /// The blocks of the last acknowledgment, which need no second look.
+    /// The SACK blocks of the last acknowledgment, which are not read again.
     known: Option<Box<SackBlocks>>,
     mss: u64,
     pub(super) order: Order,
