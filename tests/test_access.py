@@ -214,7 +214,7 @@ def test_what_is_somebodys_is_left_alone(command: Command, here: Path, name: str
         (("--es-n0", "loud"), "access.random.es_n0: "),
         (("--es-n0", "99 dB"), "access.random.es_n0: 99 dB is not between"),
         (("--slots", "0"), "access.frame.block_slots: 0 was given"),
-        (("--slots", "2"), "--method crdsa: replicas: 3 bursts for a packet"),
+        (("--slots", "2"), "--method crdsa: replicas: 3 replicas of a packet"),
         (("--set", "access.random.iteration=1"), "access.random.iteration: is an unknown key"),
         (("--seed", "-1"), "--seed: "),
         (("--plot", "curve.txt"), "--plot: curve.txt"),

@@ -41,7 +41,7 @@ def lost_of_calls(tmp_path: Path, held: object) -> tuple[int, int]:
 def test_a_burst_takes_the_series_a_row_further_whenever_it_is_sent(tmp_path: Path) -> None:
     sent, lost = lost_of_calls(tmp_path, {"kind": "burst", "step": "10 ms"})
     assert sent > 1000
-    assert abs(lost - sent / 2) <= 10, "each second burst, but for packets under way at the end"
+    assert abs(lost - sent / 2) <= 10, "each second burst, but for packets in flight at the end"
     _, over_time = lost_of_calls(tmp_path, {"kind": "time"})
     assert over_time < 0.1 * sent or over_time > 0.9 * sent, "packets are two rows apart"
 

@@ -55,7 +55,7 @@ def test_the_program_loses_what_the_drop_list_says(program: Path) -> None:
     listed = xv.drops(1, 1.0)
 
     assert listed[:3] == [99, 161, 266]
-    # What was sent is what arrived, what was lost, and the round trip under way at the end.
+    # What was sent is what arrived, what was lost, and what was in flight at the end.
     assert sum(n < delivered for n in listed) <= lost <= sum(n < delivered + 2 * lost + 200 for n in listed)
 
 

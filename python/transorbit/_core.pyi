@@ -59,7 +59,7 @@ class Plans:
 
 @final
 class Capacity:
-    """A study of the capacity of the last hop that is under way."""
+    """A study of the capacity of the last hop that is in progress."""
 
     @property
     def share(self) -> float: ...
@@ -68,7 +68,7 @@ class Capacity:
 
 @final
 class PlrStudy:
-    """A study of packet loss against load that is under way."""
+    """A study of packet loss against load that is in progress."""
 
     def __new__(
         cls,
@@ -86,7 +86,7 @@ class PlrStudy:
 
 @final
 class RoutesStudy:
-    """A search for the routes between all pairs of stations that is under way."""
+    """A search for the routes between all pairs of stations that is in progress."""
 
     def __new__(cls, options_json: str, base_dir: str | PathLike[str]) -> RoutesStudy: ...
     @property
@@ -159,11 +159,11 @@ class Ack:
 
     @property
     def in_flight_before(self) -> int:
-        """Segments on their way before this acknowledgment."""
+        """Segments in flight before this acknowledgment."""
 
     @property
     def in_flight(self) -> int:
-        """Segments on their way after it."""
+        """Segments in flight after it."""
 
     @property
     def una(self) -> int:
@@ -206,7 +206,7 @@ class Ack:
 
     @property
     def tx_in_flight(self) -> int | None:
-        """Segments on their way when that segment had been sent, it included."""
+        """Segments in flight when that segment had been sent, it included."""
 
     @property
     def rate_interval(self) -> float | None:
@@ -289,7 +289,7 @@ class Event:
 
     @property
     def in_flight(self) -> int | None:
-        """Of "congestion", "sent" and "timeout": segments on their way."""
+        """Of "congestion", "sent" and "timeout": segments in flight."""
 
     @property
     def srtt(self) -> float | None:
@@ -313,7 +313,7 @@ class Event:
 
     @property
     def tx_in_flight(self) -> int | None:
-        """Of "lost": segments on their way when the segment had been sent, it included."""
+        """Of "lost": segments in flight when the segment had been sent, it included."""
 
     @property
     def lost_since(self) -> int | None:
@@ -400,7 +400,7 @@ class Weights:
 
 @final
 class Simulation:
-    """A run that is under way."""
+    """A run that is in progress."""
 
     @property
     def duration_s(self) -> float: ...

@@ -43,7 +43,7 @@ impl Comparison {
             dedicated_bits: access.dedicated.slot_bits().map_err(|error| error.within("dedicated"))?,
             random_bits: scheme.entry().payload_bits(),
             // Of an irregular scheme, which the equations do not cover, the mean.
-            bursts: scheme.entry().bursts().mean().ceil() as u32,
+            bursts: scheme.entry().replicas().mean().ceil() as u32,
         };
         comparison.check()?;
         Ok(comparison)

@@ -293,7 +293,7 @@ impl ReturnLink {
         let slots = (self.frame.carriers - self.random_carriers) * self.frame.timeslots;
         ncc.handle_frame(now, slots, &mut |terminal| terminals[terminal as usize].backlog(), round_trip);
         let frame_end = now + self.frame.duration;
-        for grant in ncc.plan() {
+        for grant in ncc.burst_time_plan() {
             self.tally.slots_granted += u64::from(grant.slots);
             let terminal = &mut terminals[grant.terminal as usize];
             terminal.begin_frame(frame, self.frame_bits);

@@ -157,21 +157,21 @@ impl Queue {
     }
 
     /// Whether a part of the datagram at this index was sent.
-    pub(crate) fn has_begun(&self, place: usize) -> bool {
-        self.waiting.get(place).is_some_and(|waiting| waiting.begun)
+    pub(crate) fn has_begun(&self, index: usize) -> bool {
+        self.waiting.get(index).is_some_and(|waiting| waiting.begun)
     }
 
     /// Removes the first datagram of which nothing was sent.
     fn take_fresh(&mut self) -> Option<Waiting> {
-        let place = self.waiting.iter().position(|waiting| !waiting.begun)?;
-        let waiting = self.waiting.remove(place)?;
+        let index = self.waiting.iter().position(|waiting| !waiting.begun)?;
+        let waiting = self.waiting.remove(index)?;
         self.bits -= waiting.bits_left;
         Some(waiting)
     }
 
     /// Marks these datagrams as damaged: a part of each is lost.
-    pub(crate) fn damage(&mut self, places: Range<u32>) {
-        for waiting in self.waiting.range_mut(places.start as usize..places.end as usize) {
+    pub(crate) fn damage(&mut self, indices: Range<u32>) {
+        for waiting in self.waiting.range_mut(indices.start as usize..indices.end as usize) {
             waiting.damaged = true;
         }
     }

@@ -66,7 +66,7 @@ fn sent_at(outputs: &[(u32, Output)], id: u32) -> (f64, Access) {
     }
 }
 
-/// A packet of IRSA may have eight copies, but most have fewer: the timeslots are the limit.
+/// A packet of IRSA may have eight replicas, but most have fewer: the timeslots are the limit.
 #[test]
 fn irregular_repetition_fills_the_timeslots() {
     let report = backlogged(&config(r#"{ "method": { "kind": "irsa" } }"#), 1);

@@ -133,8 +133,8 @@ struct HeldChannel {
 }
 
 impl HeldChannel {
-    /// The place in the series of what is sent at `now`.
-    fn place(&self, now: Time) -> Time {
+    /// The position in the series of what is sent at `now`.
+    fn position(&self, now: Time) -> Time {
         let times = |step: Duration, count: u64| Time::from_nanos(step.as_nanos().saturating_mul(count));
         match self.held {
             Held::Time => now,
@@ -147,25 +147,25 @@ impl HeldChannel {
     }
 
     fn count(&mut self, now: Time) -> Time {
-        let place = self.place(now);
+        let position = self.position(now);
         self.bursts += 1;
-        place
+        position
     }
 }
 
 impl Channel for HeldChannel {
     fn burst_snr(&mut self, now: Time) -> Db {
-        let place = self.count(now);
-        self.channel.burst_snr(place)
+        let position = self.count(now);
+        self.channel.burst_snr(position)
     }
 
     fn attenuation(&mut self, now: Time) -> Option<Db> {
-        self.channel.attenuation(self.place(now))
+        self.channel.attenuation(self.position(now))
     }
 
     /// Of the next burst.
     fn estimated_snr(&mut self, now: Time) -> Db {
-        self.channel.estimated_snr(self.place(now))
+        self.channel.estimated_snr(self.position(now))
     }
 
     fn is_clear(&self) -> bool {
@@ -177,12 +177,12 @@ impl Channel for HeldChannel {
     }
 
     fn decoded_after(&mut self, now: Time) -> u32 {
-        let place = self.count(now);
-        self.channel.decoded_after(place)
+        let position = self.count(now);
+        self.channel.decoded_after(position)
     }
 
     fn observe(&mut self, now: Time) -> Observation {
-        self.channel.observe(self.place(now))
+        self.channel.observe(self.position(now))
     }
 }
 

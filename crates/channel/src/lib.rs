@@ -22,6 +22,7 @@ mod testing;
 
 pub use geometry::Geometry;
 pub use link_budget::LinkBudget;
+pub use lms::P681;
 pub use model::{CLEAR, Channel, ChannelModel, DECIDED, ERASED, Kind, MakeRng, Observation, TransmissionLaw};
 pub use rain::{FixedRain, Rain, RainByElevation};
 pub use stats::{ChannelStats, FadeStats, Fading, Lag, Percentile, Row, StateShare, generate, measure};
@@ -30,7 +31,7 @@ units::registry! {
     /// The radio channel of the last hop.
     pub enum ChannelConfig: dyn Kind {
         "lms" => Lms(Lms) in lms,
-        "p681" => P681(P681) in p681,
+        "p681" => P681(P681),
         #[default] "clear" => Clear(Clear) in clear,
         "bernoulli" => Bernoulli(Bernoulli) in bernoulli,
         "trace" => Trace(Trace) in trace,

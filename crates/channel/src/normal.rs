@@ -58,7 +58,7 @@ impl Normals {
         self.run_mut(most).1
     }
 
-    /// As [`Normals::run`], and the place of the first: what is written over them is [`Normals::kept`].
+    /// As [`Normals::run`], and the index of the first number, for [`Normals::kept`].
     #[inline]
     pub(crate) fn run_mut(&mut self, most: usize) -> (usize, &mut [f64]) {
         if self.unused.is_empty() {
@@ -69,10 +69,10 @@ impl Normals {
         (start, &mut self.ahead[start..self.unused.start])
     }
 
-    /// What is in the place of a number of the last run.
+    /// What the caller wrote over the number `index` of the last run.
     #[inline]
-    pub(crate) fn kept(&self, place: usize) -> f64 {
-        self.ahead[place]
+    pub(crate) fn kept(&self, index: usize) -> f64 {
+        self.ahead[index]
     }
 
     /// Draws the next words, and makes at least one number of them.
@@ -97,20 +97,20 @@ impl Normals {
             let group = groups.trailing_zeros() as usize;
             groups &= groups - 1;
             for lane in (0..LANES).filter(|&lane| outside[lane] >> group & 1 == 1) {
-                let place = LANES * group + lane;
-                if place < used {
+                let index = LANES * group + lane;
+                if index < used {
                     continue; // a word that decided about the number before
                 }
-                ahead.copy_within(used..place, made);
-                made += place - used;
-                used = place + 1;
+                ahead.copy_within(used..index, made);
+                made += index - used;
+                used = index + 1;
                 let mut uniform = || {
                     let word = words.get(used).map_or_else(|| rng.next_u64(), |&word| u64::from_le_bytes(word));
                     used += 1;
                     unit_interval(word)
                 };
-                let word = u64::from_le_bytes(words[place]);
-                if let Some(x) = layers.beyond_the_core(word, ahead[place], &mut uniform) {
+                let word = u64::from_le_bytes(words[index]);
+                if let Some(x) = layers.beyond_the_core(word, ahead[index], &mut uniform) {
                     ahead[made] = x;
                     made += 1;
                 }

@@ -158,7 +158,7 @@ pub struct Lag {
 pub fn measure(model: &dyn ChannelModel, duration: Duration, streams: &mut MakeRng<'_>) -> ChannelStats {
     let mut levels = Levels::new();
     let mut states = States::default();
-    let mut processes = Processes::new(model);
+    let mut correlations = FadingCorrelations::new(model);
     let (mut samples, mut information, mut erased) = (0u64, 0.0, 0u64);
     for (_, snr, seen) in instants(model, duration, None, streams) {
         samples += 1;
@@ -170,8 +170,8 @@ pub fn measure(model: &dyn ChannelModel, duration: Duration, streams: &mut MakeR
         if let Some(state) = seen.state {
             states.add(state);
         }
-        if let Some(processes) = &mut processes {
-            processes.add(&seen);
+        if let Some(correlations) = &mut correlations {
+            correlations.add(&seen);
         }
     }
     let step_s = step_of(model, None).as_secs_f64();
@@ -187,7 +187,7 @@ pub fn measure(model: &dyn ChannelModel, duration: Duration, streams: &mut MakeR
         erased_share: erased as f64 / count,
         states: states.shares(step_s, model.speed_mps()),
         fades: levels.fades(step_s),
-        fading: processes.map(|processes| processes.fading()),
+        fading: correlations.map(|correlations| correlations.fading()),
     }
 }
 
@@ -304,7 +304,7 @@ impl States {
 }
 
 /// Correlations of the multipath over about a Doppler period, and of the shadowing over some metres.
-struct Processes {
+struct FadingCorrelations {
     doppler_hz: f64,
     speed_mps: f64,
     step_s: f64,
@@ -316,12 +316,12 @@ struct Processes {
 const LOOKS_PER_PERIOD: f64 = 16.0;
 const LOOKS_PER_METRE: f64 = 8.0;
 
-impl Processes {
-    fn new(model: &dyn ChannelModel) -> Option<Processes> {
+impl FadingCorrelations {
+    fn new(model: &dyn ChannelModel) -> Option<FadingCorrelations> {
         let (doppler_hz, speed_mps) = (model.doppler_hz()?, model.speed_mps()?);
         let step_s = step_of(model, None).as_secs_f64();
         let every = |looks_per_s: f64| ((1.0 / (looks_per_s * step_s)) as u64).max(1);
-        Some(Processes {
+        Some(FadingCorrelations {
             doppler_hz,
             speed_mps,
             step_s,

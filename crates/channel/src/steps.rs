@@ -47,8 +47,8 @@ impl Series {
             return Vec::new();
         }
         if starts > 1 {
-            let places = format!("steps of {offset} through a trace of {period} lead to {starts} places");
-            return vec![format!("users share channels: {places}, there are {users} users")];
+            let positions = format!("steps of {offset} through a trace of {period} lead to {starts} positions");
+            return vec![format!("users share channels: {positions}, there are {users} users")];
         }
         let reason = match offset.is_zero() {
             true => "the trace has no `offset`".to_owned(),

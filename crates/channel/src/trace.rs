@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(warnings(4.0, 3), "");
         assert_eq!(
             warnings(4.0, 4),
-            "users share channels: steps of 4 s through a trace of 6 s lead to 3 places, there are 4 users"
+            "users share channels: steps of 4 s through a trace of 6 s lead to 3 positions, there are 4 users"
         );
         assert_eq!(warnings(1.234567891, 1_000_000), "");
         assert!(model("0,3\n", 0.0).warnings(200).is_empty(), "a constant");

@@ -36,11 +36,11 @@ fn adaptive_harq_decodes_as_often_as_calibrated() {
     for (step, (success, success_deviation, bits, bits_deviation)) in REFERENCE.into_iter().enumerate() {
         let snr = 7.0 + step as f64;
         let law = model(snr).transmission_law(SPACING, 4, &mut testing::streams(1));
-        let ours = decode(&gains, snr, plan(&law));
+        let ours = decode(&gains, snr, transmission_sizes(&law));
         println!("{snr} dB: {ours:.2?}");
         assert!((ours.success - success).abs() < chance * success_deviation, "{snr} dB: {ours:?} against {success} %");
         assert!((ours.bits - bits).abs() < chance * bits_deviation, "{snr} dB: {ours:?} against {bits}");
-        // What the plan aims for: 50, 20 and 15 % of all packets.
+        // What the sizes aim for: 50, 20 and 15 % of all packets.
         for (share, aim) in ours.decoded_after.into_iter().zip([50.0, 20.0, 15.0]) {
             assert!((share - aim).abs() < 1.5, "{snr} dB: {ours:?}");
         }
@@ -59,7 +59,7 @@ fn gains_db(run: u64) -> Vec<f64> {
 }
 
 /// Sizes of the four transmissions in bits.
-fn plan(law: &TransmissionLaw) -> [f64; 4] {
+fn transmission_sizes(law: &TransmissionLaw) -> [f64; 4] {
     let rows: Vec<&[f32]> = law.samples.chunks(4).collect();
     let mut received = vec![0.0; rows.len()];
     let mut sizes = [0.0; 4];

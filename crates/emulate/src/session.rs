@@ -66,7 +66,7 @@ pub struct Session {
     /// Waiting less than this is done by looking at the clock.
     spin: Duration,
     start: Option<Instant>,
-    /// The packets under way, by ticket.
+    /// The packets in flight, by ticket.
     kept: Vec<Packet>,
     free: Vec<u32>,
     /// What is read.

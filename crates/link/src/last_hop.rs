@@ -91,7 +91,7 @@ pub struct LastHop {
     counters: Counters,
     /// Takes the place of scheduler and bursts while it is there.
     fifo: Option<Fifo>,
-    /// How long packets wait, if somebody asks.
+    /// How long packets wait, if [`LastHop::note_waits`] was called.
     waits: Option<Box<Waits>>,
 }
 

@@ -146,11 +146,11 @@ impl Segmentation {
 
     /// The next fragment of a packet that is begun, of a user that may start one.
     pub fn next(&mut self, may_start: impl Fn(u32) -> bool) -> Option<PacketRef> {
-        let place = self.cutting.iter().position(|(packet, _)| may_start(packet.user))?;
-        let (packet, left) = &mut self.cutting[place];
+        let index = self.cutting.iter().position(|(packet, _)| may_start(packet.user))?;
+        let (packet, left) = &mut self.cutting[index];
         let fragment = PacketRef { size: self.cutter.cut(left), ..*packet };
         if *left == 0 {
-            self.cutting.remove(place);
+            self.cutting.remove(index);
         }
         Some(fragment)
     }
@@ -233,7 +233,7 @@ mod tests {
             fragments.extend(std::iter::from_fn(|| segmentation.next(|_| true)));
             assert_eq!(fragments.iter().map(|fragment| fragment.size).collect::<Vec<_>>(), [103, 103, 61]);
             let outputs = fragments.iter().enumerate().map(|(number, fragment)| match lost {
-                Some(place) if place == number => Output::Dropped(*fragment, DropReason::Harq),
+                Some(lost) if lost == number => Output::Dropped(*fragment, DropReason::Harq),
                 _ => Output::Delivered(*fragment),
             });
             let left: Vec<Output> = outputs.filter_map(|output| segmentation.merge(output)).collect();

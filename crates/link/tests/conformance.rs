@@ -68,7 +68,7 @@ fn scheduler(kind: &str, queue: &str, limit: Option<Duration>) -> Box<dyn Schedu
 fn harq(kind: &str) -> Box<dyn Harq> {
     let config: HarqConfig = serde_json::from_value(json!({ "kind": kind })).expect("every option has a default");
     assert_eq!(config.kind(), kind);
-    let law = config.entry().planned_transmissions().map(|transmissions| uniform_block_fading(transmissions, 200));
+    let law = config.entry().law_transmissions().map(|transmissions| uniform_block_fading(transmissions, 200));
     config.entry().build(law.as_ref(), rng(1)).unwrap()
 }
 
@@ -327,8 +327,8 @@ impl Bench {
         while let Some((packet, _)) = self.scheduler.poll_dropped() {
             assert!(self.scheduler.gives_up());
             let flow = self.waiting.get_mut(&packet.flow).unwrap();
-            let place = flow.iter().position(|waiting| waiting.id == packet.id).expect("it was waiting");
-            flow.remove(place);
+            let index = flow.iter().position(|waiting| waiting.id == packet.id).expect("it was waiting");
+            flow.remove(index);
         }
     }
 

@@ -177,7 +177,7 @@ fn two_queues_are_one_to_whoever_holds_them() {
     }
     assert_eq!(queue.push(ms(40), of(4, Ecn::Ect1)), Err(DropReason::Overflow));
     assert_eq!((queue.backlog(), queue.front().map(|packet| packet.id)), (waiting(4), Some(1)));
-    let sizes: Vec<Option<u32>> = (0..5).map(|place| queue.size_at(place)).collect();
+    let sizes: Vec<Option<u32>> = (0..5).map(|index| queue.size_at(index)).collect();
     assert_eq!(sizes, [Some(1000), Some(1000), Some(1000), Some(1000), None]);
     assert!(queue.expire(ms(61)), "0 and 1 came more than 50 ms ago");
     let dropped: Vec<u32> = std::iter::from_fn(|| queue.poll_dropped()).map(|(packet, _)| packet.id).collect();

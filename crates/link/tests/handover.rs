@@ -1,4 +1,4 @@
-//! Packet conversations while satellites change: what waits, what is under way, and what is repeated when.
+//! Packet conversations while satellites change: what waits, what is in flight, and what is repeated when.
 
 mod common;
 

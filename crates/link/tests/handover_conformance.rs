@@ -235,7 +235,7 @@ fn check(sky: &Sky, events: &[(Duration, Event)], reordering: bool) -> Result<()
     let loses = |(_, event): &(Duration, Event)| matches!(event, Event::HandOver { transfer: Transfer::Lose, .. });
     let lost = events.iter().any(loses);
     prop_assert!(lost || by_handover == 0);
-    // What was under way was received, if erased; unless all was lost.
+    // What was in flight was received, if erased; unless all was lost.
     prop_assert!(hop.coded_bits() >= report.harq.coded_bits);
     prop_assert!(lost || hop.coded_bits() == report.harq.coded_bits);
     prop_assert!(report.utilisation <= 1.0 && report.stalled_ratio + report.utilisation <= 1.0 + 1e-9, "{:?}", report);

@@ -249,7 +249,7 @@ fn the_order_in_which_transmissions_come_does_not_matter() {
     let mut draw = |most: f64| (chance.next_u64() >> 11) as f64 / (1u64 << 53) as f64 * most;
     let (mut decoded, mut failed) = (0, 0);
     for _ in 0..500 {
-        // The repetitions of 5G begin at four places of the buffer, and overlap.
+        // The repetitions of 5G begin at four positions of the buffer, and overlap.
         let snrs = [0; 4].map(|_| draw(8.0) - 7.0);
         let turn = draw(4.0) as usize;
         let fate = |turn: usize| {

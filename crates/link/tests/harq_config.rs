@@ -52,10 +52,10 @@ fn every_default_can_be_built_and_is_written_as_it_is_read() {
         assert_eq!(serde_json::to_value(read(written.clone())).unwrap(), written, "{kind}");
         assert_eq!(config.entry().max_packet_bytes(), (*kind != "none").then_some(1115), "{kind}");
         assert_eq!(config.entry().feedback_delay(), None, "{kind}");
-        assert_eq!(config.entry().planned_transmissions(), (*kind == "adaptive").then_some(4), "{kind}");
+        assert_eq!(config.entry().law_transmissions(), (*kind == "adaptive").then_some(4), "{kind}");
     }
     let estimate = read(json!({ "kind": "adaptive", "sizing": "estimate" }));
-    assert_eq!((estimate.entry().planned_transmissions(), estimate.entry().check()), (None, Ok(())));
+    assert_eq!((estimate.entry().law_transmissions(), estimate.entry().check()), (None, Ok(())));
     assert_eq!(resolved(&estimate), estimate);
     let late = read(json!({ "kind": "chase", "feedback": { "delay": "25 ms" } }));
     assert_eq!(late.entry().feedback_delay(), Some(Duration::from_millis(25)));

@@ -17,7 +17,7 @@ const USERS: u32 = 3;
 
 fn build(config: &Value, seed: u64) -> (HarqConfig, Box<dyn Harq>) {
     let config: HarqConfig = serde_json::from_value(config.clone()).unwrap_or_else(|e| panic!("{config}: {e}"));
-    let law = config.entry().planned_transmissions().map(|transmissions| uniform_block_fading(transmissions, 200));
+    let law = config.entry().law_transmissions().map(|transmissions| uniform_block_fading(transmissions, 200));
     let harq = config.entry().build(law.as_ref(), rng(seed)).unwrap();
     (config, harq)
 }
@@ -84,8 +84,8 @@ struct Link {
     most: usize,
     chance: Box<dyn Rng + Send>,
     on_air: VecDeque<Burst>,
-    on_the_way_back: VecDeque<Feedback>,
-    /// Bursts and answers of each process that are under way, and the packet they belong to.
+    feedback_in_flight: VecDeque<Feedback>,
+    /// Bursts and answers of each process that are in flight, and the packet they belong to.
     in_flight: BTreeMap<u32, (u32, usize)>,
     bursts_of: BTreeMap<u32, usize>,
     decided: BTreeMap<u32, Verdict>,
@@ -110,7 +110,7 @@ impl Link {
             go_back_n: kind == "go-back-n",
             chance: rng(seed ^ 77),
             on_air: VecDeque::new(),
-            on_the_way_back: VecDeque::new(),
+            feedback_in_flight: VecDeque::new(),
             in_flight: BTreeMap::new(),
             bursts_of: BTreeMap::new(),
             decided: BTreeMap::new(),
@@ -123,15 +123,15 @@ impl Link {
         }
     }
 
-    /// Whose turn it is of so many.
-    fn place(&mut self, of: usize) -> usize {
+    /// The index of the burst or feedback that arrives next, of so many.
+    fn next_index(&mut self, of: usize) -> usize {
         if self.disorder && of > 0 { self.chance.next_u64() as usize % of } else { 0 }
     }
 
-    /// All that is under way is gone.
+    /// All that is in flight is gone.
     fn reset(&mut self) {
         let in_flight: Vec<Burst> = self.on_air.drain(..).collect();
-        self.on_the_way_back.clear();
+        self.feedback_in_flight.clear();
         self.in_flight.clear();
         let mut lost = Vec::new();
         let undecided = self.harq.undecided();
@@ -168,8 +168,8 @@ impl Link {
     }
 
     fn receive(&mut self) {
-        let place = self.place(self.on_air.len());
-        let Some(burst) = self.on_air.remove(place) else { return };
+        let index = self.next_index(self.on_air.len());
+        let Some(burst) = self.on_air.remove(index) else { return };
         let snr = [CLEAR, ERASED, Db::new(-3.0), Db::new(0.0), Db::new(4.0)][self.chance.next_u64() as usize % 5];
         (self.bits, self.bursts) = (self.bits + u64::from(burst.coded.bits), self.bursts + 1);
         let id = burst.packet.id;
@@ -186,15 +186,15 @@ impl Link {
                 let decoded = self.decided.get(&id) == Some(&Verdict::Decoded);
                 assert!(answer == Answer::Lost || (answer == Answer::Ack) == decoded, "{}: {answer:?}", self.name);
                 self.lost += u64::from(answer == Answer::Lost);
-                self.on_the_way_back.push_back(burst.coded.answered(answer));
+                self.feedback_in_flight.push_back(burst.coded.answered(answer));
             }
             None => self.settle(burst.coded.process),
         }
     }
 
     fn answer(&mut self) {
-        let place = self.place(self.on_the_way_back.len());
-        let Some(feedback) = self.on_the_way_back.remove(place) else { return };
+        let index = self.next_index(self.feedback_in_flight.len());
+        let Some(feedback) = self.feedback_in_flight.remove(index) else { return };
         self.harq.handle_feedback(Time::ZERO, feedback);
         self.settle(feedback.process);
     }
@@ -234,7 +234,7 @@ impl Link {
                 5..7 => self.receive(),
                 _ => self.answer(),
             }
-            let quiet = self.on_air.is_empty() && self.on_the_way_back.is_empty() && !self.harq.has_burst();
+            let quiet = self.on_air.is_empty() && self.feedback_in_flight.is_empty() && !self.harq.has_burst();
             if quiet {
                 assert_eq!((self.harq.undecided(), self.harq.counters().processes), (0, 0), "{}: stalled", self.name);
                 assert!((0..USERS).all(|user| self.harq.may_start(user)), "{}: stalled", self.name);

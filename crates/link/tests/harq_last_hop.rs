@@ -4,7 +4,7 @@ mod common;
 
 use channel::{CLEAR, Channel, ERASED, qpsk};
 use common::{Run, Scripted, ms, packet, rng, uniform_block_fading};
-use link::harq::plan::{Block, Threshold};
+use link::harq::sizes::{Block, Threshold};
 use link::{DropReason, HarqConfig, Output, PacketRef};
 use rand::Rng;
 use serde_json::{Value, json};

@@ -345,7 +345,7 @@ fn what_the_last_hop_asks_of_its_surroundings() {
     assert_eq!(Bytes::new(1115), link::harq::adaptive::AdaptiveConfig::default().block);
 }
 
-/// A hop that may have one packet under way rests for a round trip after each, and says so.
+/// A hop that may have one packet in flight rests for a round trip after each, and says so.
 #[test]
 fn resting_while_packets_wait_is_told() {
     let settings = |processes: u32| {
@@ -387,13 +387,13 @@ fn a_packet_longer_than_a_block_is_cut_and_put_together() {
     let report = run.hop.report(Duration::from_secs(1));
     assert_eq!((report.cut_packets, report.harq.started), (Some(1), 3));
     assert_eq!(report.useful_bps, 8.0 * 1540.0);
-    for place in 0..2 {
+    for index in 0..2 {
         let mut answers = [CLEAR; 2];
-        answers[place] = ERASED;
+        answers[index] = ERASED;
         let mut run = Run::of(settings.clone(), vec![Scripted::new(&answers, CLEAR).0], None);
         run.offer(ms(0), packet(1, 1500));
         run.finish();
-        assert_eq!(run.log, [(ms(14), Output::Dropped(packet(1, 1500), DropReason::Harq))], "fragment {place} is lost");
+        assert_eq!(run.log, [(ms(14), Output::Dropped(packet(1, 1500), DropReason::Harq))], "fragment {index} is lost");
     }
 }
 

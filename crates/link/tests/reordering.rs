@@ -168,15 +168,15 @@ impl Reference {
     }
 }
 
-/// Fates of packets of three flows (two of user 0, one of user 1), in an order disturbed by `reach` places.
+/// Fates of packets of three flows (two of user 0, one of user 1), in an order disturbed by `reach` positions.
 fn events() -> impl Strategy<Value = Vec<(u32, u32, u64, bool)>> {
     let fates = prop::collection::vec((0u32..3, 0u32..40, any::<u8>()), 1..300);
     (fates, 1u32..60, 0u8..60).prop_map(|(fates, reach, failures)| {
         let mut next = [0u64; 3];
-        let numbered = fates.into_iter().enumerate().map(|(place, (flow, delay, chance))| {
+        let numbered = fates.into_iter().enumerate().map(|(position, (flow, delay, chance))| {
             let sequence = next[flow as usize];
             next[flow as usize] += 1;
-            (place as u32 + delay % reach, (flow / 2, flow, sequence, chance >= failures))
+            (position as u32 + delay % reach, (flow / 2, flow, sequence, chance >= failures))
         });
         let mut numbered: Vec<_> = numbered.collect();
         numbered.sort_by_key(|entry| entry.0);

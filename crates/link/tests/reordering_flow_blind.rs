@@ -17,10 +17,10 @@ fn with_room(capacity: u32) -> Buffer {
     Buffer::new(ReorderingConfig { capacity, numbering: Numbering::FlowBlind, ..ReorderingConfig::default() })
 }
 
-/// The next packet comes to the satellite, with the handle `id` and this place in its connection.
-fn offer(buffer: &mut Buffer, id: u32, user: u32, connection: u32, place: u64) -> PacketRef {
+/// The next packet comes to the satellite, with the handle `id` and this position in its connection.
+fn offer(buffer: &mut Buffer, id: u32, user: u32, connection: u32, position: u64) -> PacketRef {
     let packet = PacketRef { id, flow: connection, user, class: 0, size: 1040, ecn: Ecn::NotEct };
-    let (begin, end) = (place * BYTES, (place + 1) * BYTES);
+    let (begin, end) = (position * BYTES, (position + 1) * BYTES);
     buffer.machine.note_numbers(&packet, FlowNumbers { connection, begin, end });
     packet
 }
@@ -137,15 +137,15 @@ fn fragments_are_refused() {
     assert!(last_hop("link", true).check(rtt, 1).is_ok());
 }
 
-/// What becomes of transmissions of two connections of one user: connection, place in it, whether it is decoded. A
-/// place may come more than once, and some never do.
+/// What becomes of transmissions of two connections of one user: connection, position in it, whether it is decoded. A
+/// position may come more than once, and some never do.
 fn events() -> impl Strategy<Value = Vec<(u32, u64, bool)>> {
     prop::collection::vec((0u32..2, 0u64..30, 0u8..100), 1..200).prop_map(|drawn| {
-        drawn.into_iter().map(|(connection, place, chance)| (connection, place, chance > 10)).collect()
+        drawn.into_iter().map(|(connection, position, chance)| (connection, position, chance > 10)).collect()
     })
 }
 
-/// The texts with maps by place.
+/// The texts with maps by position.
 #[derive(Default)]
 struct Reference {
     expected: BTreeMap<u32, u64>,
@@ -154,19 +154,19 @@ struct Reference {
 
 impl Reference {
     fn flush(&mut self) -> Vec<u32> {
-        for &(connection, place) in self.stored.keys() {
-            self.expected.insert(connection, place + 1);
+        for &(connection, position) in self.stored.keys() {
+            self.expected.insert(connection, position + 1);
         }
         std::mem::take(&mut self.stored).into_values().collect()
     }
 
-    fn decoded(&mut self, id: u32, connection: u32, place: u64, capacity: usize) -> Vec<u32> {
+    fn decoded(&mut self, id: u32, connection: u32, position: u64, capacity: usize) -> Vec<u32> {
         let expected = self.expected.get_mut(&connection).expect("an offered connection");
-        if place < *expected || self.stored.contains_key(&(connection, place)) {
+        if position < *expected || self.stored.contains_key(&(connection, position)) {
             return vec![id];
         }
-        self.stored.insert((connection, place), id);
-        if place > *expected {
+        self.stored.insert((connection, position), id);
+        if position > *expected {
             return if self.stored.len() > capacity { self.flush() } else { Vec::new() };
         }
         std::iter::from_fn(|| self.stored.remove(&(connection, *expected)).inspect(|_| *expected += 1)).collect()
@@ -181,22 +181,22 @@ proptest! {
         let mut buffer = with_room(capacity);
         let mut reference = Reference::default();
         let (mut decoded, mut left) = (Vec::new(), Vec::new());
-        for (step, &(connection, place, decodes)) in events.iter().enumerate() {
+        for (step, &(connection, position, decodes)) in events.iter().enumerate() {
             let id = step as u32;
-            let packet = offer(&mut buffer, id, 0, connection, place);
-            reference.expected.entry(connection).or_insert(place);
+            let packet = offer(&mut buffer, id, 0, connection, position);
+            reference.expected.entry(connection).or_insert(position);
             let before = *buffer.machine.counters();
             let (forwarded, expected) = if decodes {
                 decoded.push(id);
-                (buffer.decoded(step as u64, packet), reference.decoded(id, connection, place, capacity as usize))
+                (buffer.decoded(step as u64, packet), reference.decoded(id, connection, position, capacity as usize))
             } else {
                 (buffer.failed(step as u64, packet), reference.flush())
             };
             prop_assert_eq!(&forwarded, &expected);
             // What leaves together leaves in the order of its connection.
             for of in 0..2 {
-                let places = forwarded.iter().map(|&id| events[id as usize]).filter(|event| event.0 == of);
-                prop_assert!(places.map(|event| event.1).is_sorted());
+                let positions = forwarded.iter().map(|&id| events[id as usize]).filter(|event| event.0 == of);
+                prop_assert!(positions.map(|event| event.1).is_sorted());
             }
             let flushed = buffer.machine.counters().flushed_full > before.flushed_full;
             prop_assert!(buffer.machine.stored() <= capacity as usize && (!flushed || buffer.machine.stored() == 0));

@@ -64,7 +64,7 @@ proptest! {
     #![proptest_config(cases(60))]
 
     /// The same bound from the instant on at which nobody is held up any more, whatever was before: users that may have
-    /// one packet under way, or none for a while, save nothing up.
+    /// one packet in flight, or none for a while, save nothing up.
     #[test]
     fn drr_gives_no_credit_for_being_held_up(quantum in 40u32..4000, users in 2u32..6, seed in any::<u64>()) {
         const LARGEST: u32 = 1500;
@@ -193,7 +193,7 @@ fn a_period_is_played_as_planned_whatever_happens() {
     desk.wait(MS);
     (0..20).for_each(|_| assert!(desk.offer(2, 1000)));
     assert_eq!(runs(&mut desk, 8), [(0, 3), (1, 4), (2, 1)]);
-    // Who may not start is passed over, and when nothing is left of the plan a new one is made.
+    // Who may not start is passed over, and when nothing is left of the schedule a new one is made.
     let mut desk = filled();
     desk.open(1, false);
     assert_eq!(runs(&mut desk, 8), [(0, 8)]);

@@ -56,8 +56,8 @@ proptest! {
                     Some(packet) => {
                         prop_assert!(desk.is_open(packet.user), "{} at {}", kind, id);
                         prop_assert_eq!(waiting.get_mut(&packet.user).and_then(VecDeque::pop_front), Some(packet.size));
-                        let place = order.iter().position(|&user| user == packet.user).unwrap();
-                        order.remove(place);
+                        let index = order.iter().position(|&user| user == packet.user).unwrap();
+                        order.remove(index);
                     }
                     None if kind == "droptail" => prop_assert!(order.front().is_none_or(|&user| !desk.is_open(user))),
                     None => prop_assert!(order.iter().all(|&user| !desk.is_open(user)), "{} at {}", kind, id),

@@ -17,7 +17,7 @@ packetdrill runs packetdrill scripts against the transport in virtual time, or r
 
 A FILE may be a folder: all scripts (*.pkt) or recordings (*.jsonl.gz, *.jsonl) in it are taken, sorted.
 
-    --strict         compare PSH too, and let nothing unexpected be under way when a packet arrives
+    --strict         compare PSH too, and let nothing unexpected be in flight when a packet arrives
     -D NAME=VALUE    put VALUE in the place of NAME
     --OPTION=VALUE   an option of scripts, such as tolerance_usecs or mss; goes before those of a file
     --kernel-trace   the files are recordings

@@ -72,25 +72,25 @@ impl Ack {
         self.sample.lost_total
     }
 
-    /// Segments on their way before this acknowledgment.
+    /// Segments in flight before this acknowledgment.
     #[getter]
     fn in_flight_before(&self) -> u32 {
         self.sample.in_flight_before
     }
 
-    /// Segments on their way after it.
+    /// Segments in flight after it.
     #[getter]
     fn in_flight(&self) -> u32 {
         self.sample.in_flight
     }
 
-    /// SND.UNA after it, as an offset in the stream.
+    /// SND.UNA after it, as an offset in the byte stream.
     #[getter]
     fn una(&self) -> u64 {
         self.sample.una
     }
 
-    /// SND.NXT after it, as an offset in the stream.
+    /// SND.NXT after it, as an offset in the byte stream.
     #[getter]
     fn nxt(&self) -> u64 {
         self.sample.nxt
@@ -140,7 +140,7 @@ impl Ack {
         self.sample.rate.map(|rate| rate.prior_delivered)
     }
 
-    /// Segments on their way when that segment had been sent, it included.
+    /// Segments in flight when that segment had been sent, it included.
     #[getter]
     fn tx_in_flight(&self) -> Option<u32> {
         self.sample.rate.map(|rate| rate.tx_in_flight)

@@ -29,7 +29,7 @@ pub(crate) struct Packet<P = Box<Payload>> {
     pub(crate) word: u64,
     pub(crate) way: Way,
     pub(crate) route: Route,
-    /// Whether it counts in the flow's own numbers: data on their way over the satellites.
+    /// Whether it counts in the flow's own numbers: data in flight over the satellites.
     pub(crate) counts: bool,
 }
 
@@ -147,7 +147,7 @@ pub(crate) fn digest_word(outline: &Outline, way: Way) -> u64 {
     }
 }
 
-/// All packets that are under way.
+/// All packets that are in flight.
 #[derive(Debug, Default)]
 pub(crate) struct Packets {
     slots: Vec<Packet>,
@@ -195,13 +195,13 @@ impl Packets {
         self.slots.len() as u32 - 1
     }
 
-    /// A packet under way.
+    /// A packet in flight.
     #[inline]
     pub(crate) fn get(&self, id: u32) -> &Packet {
         &self.slots[id as usize]
     }
 
-    /// A packet under way, for what routers change in it.
+    /// A packet in flight, for what routers change in it.
     #[inline]
     pub(crate) fn get_mut(&mut self, id: u32) -> &mut Packet {
         &mut self.slots[id as usize]
@@ -218,7 +218,7 @@ impl Packets {
         Box::new(Payload::Udp(Datagram { number: 0, len: 0 }))
     }
 
-    /// A packet is no longer under way: it has arrived or is lost.
+    /// A packet is no longer in flight: it has arrived or is lost.
     #[inline]
     pub(crate) fn release(&mut self, id: u32) {
         self.free.push(id);
@@ -229,7 +229,7 @@ impl Packets {
         self.created
     }
 
-    /// How many are under way.
+    /// How many are in flight.
     pub(crate) fn in_flight(&self) -> u64 {
         (self.slots.len() - self.free.len()) as u64
     }

@@ -234,7 +234,7 @@ fn accurate_feedback_is_seen_in_bits_and_options() {
     let options = last.tcp.options();
     let at = options.windows(2).position(|pair| pair == [174, 8]).expect("two counts");
     let bytes = u32::from_be_bytes([0, options[at + 5], options[at + 6], options[at + 7]]);
-    // All that was marked is a full segment; the last ones are still on their way back.
+    // All that was marked is a full segment; the last ones are still in flight.
     let (marked, mss) = (summary.flows[0].marked_packets, 1448);
     assert!(marked > 3 && bytes.is_multiple_of(mss), "{bytes}");
     assert!((marked - 3..=marked).contains(&u64::from(bytes / mss)), "{bytes} of {marked}");

@@ -68,7 +68,7 @@ fn the_delays_are_those_of_the_two_parts() {
 }
 
 /// The window that the gateway offers the server is what is left of its buffer: with a rate of C over the satellites
-/// and a buffer of B, what is under way to the user and not acknowledged never exceeds B.
+/// and a buffer of B, what is in flight to the user and not acknowledged never exceeds B.
 #[test]
 fn a_small_buffer_holds_the_server_back() {
     for buffer in [20_000u64, 50_000, 200_000] {

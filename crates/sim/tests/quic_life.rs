@@ -77,7 +77,7 @@ fn an_idle_connection_ends_and_only_what_is_cut_off_is_warned_of() {
     let cut_off = run(LABORATORY, &[&quic(", idle_timeout=\"2 s\""), &outage()]);
     let ended = flow(&cut_off);
     assert_eq!((ended.ended_connections, ended.end_cause.as_deref()), (Some(1), Some("idle-timeout")));
-    // The last packet before the outage at 8 s is under way for less than 0.1 s.
+    // The last packet before the outage at 8 s is in flight for less than 0.1 s.
     assert!((10.0..10.1).contains(&ended.ended_after_s.unwrap()), "{ended:?}");
     assert!(warned(&cut_off, "1 of 1 flows ended before their time"));
     // A transfer that is over ends in silence.

@@ -70,7 +70,7 @@ fn what_a_handover_loses_is_what_was_in_flight() {
     let at_handover = "path.at_handover={interruption=\"40 ms\", packets=\"forward\"}";
     let repeated = run(SHELL, &[&STEADY[..], &[at_handover, harq]].concat());
     assert_eq!(repeated.summary.conservation.dropped, 0);
-    // 125 packets a second and some 20 to 70 ms on their way.
+    // 125 packets a second and some 20 to 70 ms in flight.
     let lost = dropped(&lose, "handover") + dropped(&lose, "path_handover");
     let handovers = lose.summary.last_hop.handovers;
     assert!((2 * handovers..=9 * handovers).contains(&lost), "{handovers}: {:?}", lose.summary.conservation);

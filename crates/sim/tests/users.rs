@@ -35,7 +35,7 @@ fn flows(record: &Record) -> &[FlowSummary] {
     &record.summary.flows
 }
 
-/// Every packet with data is received, lost for one of the causes, or under way at the end; `only_data`: there are no
+/// Every packet with data is received, lost for one of the causes, or in flight at the end; `only_data`: there are no
 /// others.
 fn check_causes(record: &Record, only_data: bool) {
     let sum = |count: &dyn Fn(&FlowSummary) -> u64| flows(record).iter().map(count).sum::<u64>();

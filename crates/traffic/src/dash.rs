@@ -1,9 +1,9 @@
 //! Adaptive video over HTTP, as in MPEG-DASH (ISO/IEC 23009-1): segments of a few seconds, each at several bit rates,
 //! of which the client asks for one after the other over a connection that stays open.
 //!
-//! Simplified: one request at a time; no manifest, no audio, no HTTP headers in responses; a segment that is under way
-//! is never given up; the server answers at once. Who could notice: a study of abandoned segments or of start-up with
-//! TLS.
+//! Simplified: one request at a time; no manifest, no audio, no HTTP headers in responses; a segment that is being
+//! loaded is never given up; the server answers at once. Who could notice: a study of abandoned segments or of start-up
+//! with TLS.
 
 pub mod adaptation;
 mod player;
@@ -175,7 +175,7 @@ pub(crate) struct DashSource {
     received: u64,
 }
 
-/// A segment under way, and whether the server has been asked for it.
+/// A segment that is being loaded, and whether the server has been asked for it.
 struct Request {
     at: Time,
     size: Bytes,

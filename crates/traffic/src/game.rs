@@ -316,12 +316,12 @@ impl Source for GameSource {
 impl GameSource {
     /// The end whose packet is due sends it; the server first.
     fn tick(&mut self) -> Act {
-        let place = usize::from(self.next[1] < self.next[0]);
-        let Ticker { law, intervals, sizes } = &mut self.tickers[place];
-        self.next[place] += law.draw_interval(&mut **intervals);
+        let index = usize::from(self.next[1] < self.next[0]);
+        let Ticker { law, intervals, sizes } = &mut self.tickers[index];
+        self.next[index] += law.draw_interval(&mut **intervals);
         let size = law.draw_size(&mut **sizes);
-        self.written[place] += 1;
-        Act::on_first(ENDS[place], Action::Write(size))
+        self.written[index] += 1;
+        Act::on_first(ENDS[index], Action::Write(size))
     }
 }
 

@@ -259,8 +259,8 @@ impl LiveSource {
         }
         let span = self.config.frame_time() * (end - first);
         let number = sizes.len() as u64;
-        let at = |place: u64| if self.config.paced { now + span * place / number } else { now };
-        self.packets.extend((0..).zip(sizes).map(|(place, size)| (at(place), Bytes::new(size))));
+        let at = |index: u64| if self.config.paced { now + span * index / number } else { now };
+        self.packets.extend((0..).zip(sizes).map(|(index, size)| (at(index), Bytes::new(size))));
         self.frame = end;
     }
 }

@@ -34,18 +34,18 @@ impl Wire {
     }
 
     fn run(&mut self, until: Time, mut fate: impl FnMut(bool, &mut Segment) -> bool) {
-        let mut on_way: Vec<(Time, usize, Segment)> = Vec::new();
+        let mut in_flight: Vec<(Time, usize, Segment)> = Vec::new();
         loop {
             for from in 0..2 {
                 while let Some(transmit) = self.ends[from].poll_transmit(self.now) {
                     let mut segment = transmit.segment;
                     self.log.push((from == 0, segment));
                     if fate(from == 0, &mut segment) {
-                        on_way.push((self.now + ms(20), 1 - from, segment));
+                        in_flight.push((self.now + ms(20), 1 - from, segment));
                     }
                 }
             }
-            let arrival = on_way.iter().map(|entry| entry.0).min();
+            let arrival = in_flight.iter().map(|entry| entry.0).min();
             let timer = self.ends.iter().filter_map(Connection::poll_timeout).min();
             let Some(next) = arrival.into_iter().chain(timer).min().filter(|&next| next <= until) else { break };
             self.now = next.max(self.now);
@@ -54,8 +54,8 @@ impl Wire {
                     end.handle_timeout(self.now);
                 }
             }
-            if let Some(place) = on_way.iter().position(|entry| entry.0 <= self.now) {
-                let (_, to, segment) = on_way.remove(place);
+            if let Some(index) = in_flight.iter().position(|entry| entry.0 <= self.now) {
+                let (_, to, segment) = in_flight.remove(index);
                 self.ends[to].handle_segment(self.now, &segment);
             }
         }
@@ -265,8 +265,8 @@ fn a_loss_in_the_window_of_a_mark_does_not_reduce_again() {
             if data && segment.seq == 1 {
                 segment.ecn = Ecn::Ce;
             }
-            let place = left.iter().position(|&seq| data && seq == segment.seq);
-            place.map(|place| left.remove(place)).is_none()
+            let index = left.iter().position(|&seq| data && seq == segment.seq);
+            index.map(|index| left.remove(index)).is_none()
         });
         let (info, counters) = (wire.ends[0].info(), wire.ends[0].counters());
         assert_eq!(info.slow_start_threshold, Some(threshold), "{ecn:?} {lost:?}");

@@ -54,7 +54,7 @@ fn a_resolved_configuration_is_accepted() {
     let mut accepted = 0;
     for profile in Profile::ALL {
         for bits in 0..3_u32.pow(switches.len() as u32) {
-            let lines = switches.iter().enumerate().map(|(place, name)| match bits / 3_u32.pow(place as u32) % 3 {
+            let lines = switches.iter().enumerate().map(|(index, name)| match bits / 3_u32.pow(index as u32) % 3 {
                 0 => String::new(),
                 state => format!("{name} = {}\n", state == 1),
             });

@@ -250,7 +250,7 @@ fn a_timer_is_told_when_it_changes() {
         acts.iter().for_each(|&act| end.act(now, act));
         end.handle(now, input, &mut Box::new(left_behind(0)), &mut |_, _| ()).wake
     };
-    assert_eq!(wake(at(0), &[], Input::Acted), Wake::Unchanged, "nothing is on its way");
+    assert_eq!(wake(at(0), &[], Input::Acted), Wake::Unchanged, "nothing is in flight");
     let armed = wake(at(0), &[Act::Write(Bytes::new(1000))], Input::Acted);
     assert_eq!(armed, Wake::At(Some(at(1000))));
     assert_eq!(wake(at(5), &[Act::Write(Bytes::new(1000))], Input::Acted), Wake::Unchanged);

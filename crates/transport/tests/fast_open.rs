@@ -15,7 +15,7 @@ struct Visit {
     client: Connection,
     server: Connection,
     now: Time,
-    /// Segments on their way, with when they arrive, and whether they go to the server.
+    /// Segments in flight, with when they arrive, and whether they go to the server.
     packets: Vec<(Time, bool, Segment)>,
     /// The number of the client's segments, and the server's, that is lost.
     lost: [Option<u32>; 2],

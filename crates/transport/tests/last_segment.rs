@@ -20,7 +20,7 @@ fn the_last_segment_goes_twice() {
     assert_eq!(three(settings()).1, ["1:1001", "1001:2001", "2001:3001 fin"], "once, by default");
     let (mut script, sent) = three(Settings { transmit_twice: true, ..settings() });
     assert_eq!(sent, ["1:1001", "1001:2001", "2001:3001 fin", "2001:3001 fin again"]);
-    assert_eq!(script.connection.info().unacked, 3, "the copy is no further segment on its way");
+    assert_eq!(script.connection.info().unacked, 3, "the copy is no further segment in flight");
     // Whichever of the two arrives ends the flow, and no measurement is taken of it.
     assert_eq!(script.ack(3002, &[]), [] as [&str; 0]);
     assert_eq!(script.connection.poll_timeout(), None);
@@ -33,7 +33,7 @@ fn the_fin_goes_alone_and_tells_that_the_last_segment_is_lost() {
     for sack in [true, false] {
         let (mut script, sent) = three(Settings { transmit_fin: true, sack, ..settings() });
         assert_eq!(sent, ["1:1001", "1001:2001", "2001:3001", "fin"]);
-        assert_eq!(script.ack(2001, &[]), [] as [&str; 0], "both on their way: nothing is told yet");
+        assert_eq!(script.ack(2001, &[]), [] as [&str; 0], "both in flight: nothing is told yet");
         let block: &[(u64, u64)] = if sack { &[(3001, 3002)] } else { &[] };
         // With SACK followed by the one of RFC 6675's NextSeg rule 4, which nothing else fills.
         let again = &["2001:3001 again"; 2][..if sack { 2 } else { 1 }];

@@ -49,8 +49,8 @@ fn a_segment_is_lost_when_one_four_beyond_it_has_arrived() {
     }
 }
 
-/// In a recovery Reno's window is a quarter at once, and what is on its way falls by one for every two
-/// acknowledgments; at the end the window is at the threshold, or three segments beyond what is on its way.
+/// In a recovery Reno's window is a quarter at once, and what is in flight falls by one for every two
+/// acknowledgments; at the end the window is at the threshold, or three segments beyond what is in flight.
 #[test]
 fn a_recovery_halves_the_rate_and_ends_with_a_burst_of_three() {
     let mut script = sender(ns2());

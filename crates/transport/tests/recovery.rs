@@ -129,7 +129,7 @@ fn newreno_repairs_one_hole_per_partial_acknowledgment() {
     assert_eq!(script.ack(2001, &[]), ["15001:16001"]);
     assert_eq!(script.ack(4001, &[]), ["4001:5001 again", "16001:17001"]);
     assert_eq!(script.connection.info().congestion_state, CongestionState::Recovery);
-    assert_eq!(script.ack(14_001, &[]).len(), 2, "the window of five, three of them on their way");
+    assert_eq!(script.ack(14_001, &[]).len(), 2, "the window of five, three of them in flight");
     assert_eq!((script.connection.info().congestion_state, script.window()), (CongestionState::Open, 5.0));
     assert_eq!(script.connection.counters().dupack_events, 1);
 }

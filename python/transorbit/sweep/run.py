@@ -76,7 +76,7 @@ class _AtPoint:
 
 
 class Runs:
-    """The runs of a sweep that is under way; `queue.py` has them computed."""
+    """The runs of a sweep that is in progress; `queue.py` has them computed."""
 
     def __init__(
         self,

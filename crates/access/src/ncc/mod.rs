@@ -17,7 +17,8 @@
 //! * Requests are never lost and take no capacity: they are sent in headers or in slots of their own that are not
 //!   counted. A study of signalling would notice.
 //! * All terminals use the same category. A study of service classes would notice.
-//! * The plan of a superframe is computed frame by frame, from the state at its beginning; the result is the same.
+//! * The burst time plan of a superframe is computed frame by frame, from the state at its beginning; the result is
+//!   the same.
 
 mod capacity;
 mod config;
@@ -87,7 +88,7 @@ pub struct Ncc {
     setups: BinaryHeap<Reverse<(Time, u32)>>,
     requests: VecDeque<Request>,
     shares: [Share; 3],
-    plan: Vec<Grant>,
+    burst_time_plan: Vec<Grant>,
 }
 
 /// The slots that a connected terminal has without a request.
@@ -183,7 +184,7 @@ impl Ncc {
             setups: BinaryHeap::new(),
             requests: VecDeque::new(),
             shares: std::array::from_fn(|_| Share::new(weights.len())),
-            plan: Vec::new(),
+            burst_time_plan: Vec::new(),
         }
     }
 
@@ -224,15 +225,15 @@ impl Ncc {
             self.handle_requests(now);
         }
         self.divide(slots);
-        self.make_plan();
+        self.make_burst_time_plan();
         if frame.is_multiple_of(self.request_frames) {
             self.make_requests(now, backlogs, round_trip);
         }
     }
 
     /// The burst time plan of this frame. Each terminal has at most one entry; no slot is in two.
-    pub fn plan(&self) -> &[Grant] {
-        &self.plan
+    pub fn burst_time_plan(&self) -> &[Grant] {
+        &self.burst_time_plan
     }
 
     /// Whether a terminal has a connection.
@@ -368,13 +369,13 @@ impl Ncc {
 
     /// Assigns consecutive slots to each terminal: no column twice, because a terminal (with one amplifier) has no more
     /// slots than a carrier has timeslots.
-    fn make_plan(&mut self) {
-        self.plan.clear();
+    fn make_burst_time_plan(&mut self) {
+        self.burst_time_plan.clear();
         let mut first_slot = 0;
         for &terminal in &self.connected {
             let slots = self.terminals[terminal as usize].granted;
             if slots > 0 {
-                self.plan.push(Grant { terminal, first_slot, slots });
+                self.burst_time_plan.push(Grant { terminal, first_slot, slots });
                 first_slot += slots;
             }
         }
@@ -385,8 +386,8 @@ impl Ncc {
         let Some(mut demand) = self.demand.take() else { return };
         // A request does not overtake an earlier one when the path becomes shorter.
         let due = self.requests.back().map_or(Time::ZERO, |last| last.due).max(now + round_trip);
-        for place in 0..self.connected.len() {
-            let terminal = self.connected[place];
+        for index in 0..self.connected.len() {
+            let terminal = self.connected[index];
             let number = terminal as usize;
             let need = self.need(number, backlogs(terminal), round_trip);
             if let Some(requested) = demand.request(number, &need) {

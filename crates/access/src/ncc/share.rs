@@ -18,7 +18,7 @@ pub(super) struct Share {
 #[derive(Clone, Copy, Debug)]
 struct Claim {
     /// Its index among the claims.
-    place: u32,
+    index: u32,
     terminal: u32,
     wanted: u32,
     weight: f64,
@@ -43,9 +43,9 @@ impl Share {
     pub(super) fn divide(&mut self, available: u32, claims: impl Iterator<Item = (u32, u32, f64)>) -> &[(u32, u32)] {
         self.claims.clear();
         self.granted.clear();
-        for (place, (terminal, wanted, weight)) in claims.enumerate() {
+        for (index, (terminal, wanted, weight)) in claims.enumerate() {
             self.granted.push((terminal, wanted));
-            self.claims.push(Claim { place: place as u32, terminal, wanted, weight, share: 0.0, whole: 0 });
+            self.claims.push(Claim { index: index as u32, terminal, wanted, weight, share: 0.0, whole: 0 });
         }
         let wanted: u64 = self.claims.iter().map(|claim| u64::from(claim.wanted)).sum();
         if wanted > u64::from(available) {
@@ -69,7 +69,7 @@ impl Share {
         let behind = &self.behind;
         let rank = |claim: &Claim| {
             let part = claim.share - f64::from(claim.whole);
-            (part <= 1e-9, -(behind[claim.terminal as usize] + part), claim.place)
+            (part <= 1e-9, -(behind[claim.terminal as usize] + part), claim.index)
         };
         let chosen = usize::try_from(spare).unwrap_or(0).min(claims.len());
         if (1..claims.len()).contains(&chosen) {
@@ -90,7 +90,7 @@ impl Share {
         for claim in claims {
             let behind = &mut self.behind[claim.terminal as usize];
             *behind = (*behind + claim.share - f64::from(claim.whole)).clamp(-1.0, 1.0);
-            self.granted[claim.place as usize].1 = claim.whole;
+            self.granted[claim.index as usize].1 = claim.whole;
         }
     }
 }
@@ -104,12 +104,12 @@ fn fill(claims: &mut [Claim], available: u32) -> (usize, u32) {
         let weights: f64 = claims[content..].iter().map(|claim| claim.weight).sum();
         let level = f64::from(left) / weights;
         let before = content;
-        for place in before..claims.len() {
-            let claim = &mut claims[place];
+        for index in before..claims.len() {
+            let claim = &mut claims[index];
             claim.share = level * claim.weight;
             if f64::from(claim.wanted) <= claim.share && claim.wanted <= left {
                 left -= claim.wanted;
-                claims.swap(content, place);
+                claims.swap(content, index);
                 content += 1;
             }
         }

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::FieldError;
 
-use super::check::check_bursts;
+use super::check::check_replica_count;
 use super::coding::{Coded, Coding, coded_scheme};
 use super::scheme::Receiver;
-use super::{BurstCount, RandomConfig, RandomLayout};
+use super::{RandomConfig, RandomLayout, ReplicaCount};
 
 coded_scheme! {
     /// Slotted ALOHA: one burst for a packet, lost when it collides, unless it is strong enough to be heard all the
@@ -23,12 +23,12 @@ impl Coded for Aloha {
         self.coding()
     }
 
-    fn copies(&self) -> BurstCount {
-        BurstCount::Fixed(1)
+    fn replicas(&self) -> ReplicaCount {
+        ReplicaCount::Fixed(1)
     }
 
-    fn check_copies(&self, layout: &RandomLayout) -> Result<(), FieldError> {
-        check_bursts("", 1, 1, layout)
+    fn check_replicas(&self, layout: &RandomLayout) -> Result<(), FieldError> {
+        check_replica_count("", 1, 1, layout)
     }
 
     fn receiver(&self, random: &RandomConfig) -> Receiver {

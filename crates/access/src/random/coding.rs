@@ -3,10 +3,10 @@
 use units::{FieldError, Files};
 
 use super::Kind;
-use super::burst_count::BurstCount;
 use super::check::no_payload;
 use super::config::RandomConfig;
 use super::layout::RandomLayout;
+use super::replica_count::ReplicaCount;
 use super::scheme::{Decoding, Receiver};
 
 /// How a packet is coded.
@@ -15,7 +15,7 @@ pub(super) struct Coding {
     pub(super) packet_bits: u32,
     pub(super) symbols: u32,
     pub(super) margin: f64,
-    /// Bursts over which the code word extends.
+    /// Bursts over which the codeword extends.
     pub(super) bursts: u32,
 }
 
@@ -30,7 +30,7 @@ impl Coding {
     }
 
     /// Mutual information per coded bit at which a packet is decoded, 0 to 1: of its best burst, or the mean of those
-    /// over which its code word extends.
+    /// over which its codeword extends.
     fn required(&self) -> f64 {
         let symbols = f64::from(self.symbols) * f64::from(self.bursts);
         f64::from(self.packet_bits) * (1.0 + self.margin) / (symbols * BITS_PER_SYMBOL)
@@ -68,9 +68,9 @@ impl Coding {
 /// A scheme with a code, and what such schemes differ in.
 pub(super) trait Coded {
     fn code(&self) -> Coding;
-    fn copies(&self) -> BurstCount;
-    /// Whether so many copies fit a block.
-    fn check_copies(&self, layout: &RandomLayout) -> Result<(), FieldError>;
+    fn replicas(&self) -> ReplicaCount;
+    /// Whether so many replicas fit a block.
+    fn check_replicas(&self, layout: &RandomLayout) -> Result<(), FieldError>;
 
     fn receiver(&self, random: &RandomConfig) -> Receiver {
         self.code().receiver(random)
@@ -80,7 +80,7 @@ pub(super) trait Coded {
 impl<S: Coded> Kind for S {
     fn check(&self, layout: &RandomLayout) -> Result<(), FieldError> {
         self.code().check()?;
-        self.check_copies(layout)
+        self.check_replicas(layout)
     }
 
     fn payload_bits(&self) -> u32 {
@@ -91,8 +91,8 @@ impl<S: Coded> Kind for S {
         Some(self.code().symbols)
     }
 
-    fn bursts(&self) -> BurstCount {
-        self.copies()
+    fn replicas(&self) -> ReplicaCount {
+        Coded::replicas(self)
     }
 
     fn decoding(&self, random: &RandomConfig, _files: &mut dyn Files) -> Result<Decoding, FieldError> {

@@ -8,7 +8,7 @@ use super::decode::{Bursts, Decoder, Slot};
 use super::draw::{BITS_OF_A_DRAW, Digits, bits_of, next_digit};
 use super::layout::RandomLayout;
 use super::plr_table::PlrTable;
-use super::scheme::{Decoding, Degrees, Scheme};
+use super::scheme::{Decoding, ReplicaLaw, Scheme};
 
 /// Frames of random access, one after the other. A frame is begun, gets its packets, is decoded, and answers which of
 /// them arrived.
@@ -17,7 +17,7 @@ use super::scheme::{Decoding, Degrees, Scheme};
 #[derive(Debug)]
 pub struct RandomFrame {
     payload_bits: u32,
-    degrees: Degrees,
+    replicas: ReplicaLaw,
     receiver: Receiver,
     layout: RandomLayout,
     /// A bit for the column of each slot of a block that begins in the first column, and so on: a block that begins in
@@ -76,13 +76,13 @@ impl RandomFrame {
                 block_of_packet: Vec::new(),
             },
         };
-        let each = match scheme.degrees {
-            Degrees::Fixed(bursts) => Some(bursts),
-            Degrees::Drawn(_) => None,
+        let each = match scheme.replicas {
+            ReplicaLaw::Fixed(replicas) => Some(replicas),
+            ReplicaLaw::Drawn(_) => None,
         };
         RandomFrame {
             payload_bits: scheme.payload_bits,
-            degrees: scheme.degrees,
+            replicas: scheme.replicas,
             receiver,
             bit_of: match Columns::new(layout.timeslots).taken() {
                 Some(_) => {
@@ -127,17 +127,17 @@ impl RandomFrame {
         }
     }
 
-    /// Adds a packet of a terminal whose `columns` are used as given, and marks those that its bursts use.
+    /// Adds a packet of a terminal whose `columns` are used as given, and marks those that its replicas use.
     ///
-    /// The block is uniform among those with room for the packet, and each burst uniform among the slots of the block
+    /// The block is uniform among those with room for the packet, and each replica uniform among the slots of the block
     /// that are left: in another column than all others of the terminal if it has one amplifier, else in another slot
     /// than those of the same packet. False, and nothing changes, if no block has room; an irregular scheme draws the
-    /// number of bursts anew at the next attempt.
+    /// number of replicas anew at the next attempt.
     pub fn add(&mut self, columns: &mut Columns, rng: &mut (impl Rng + ?Sized)) -> bool {
         debug_assert!(!self.is_decoded, "packets are added before the frame is decoded");
         debug_assert_eq!(columns.timeslots(), self.layout.timeslots, "the columns are those of the frame");
-        let bursts = self.degrees.draw(rng);
-        if self.layout.one_amplifier && columns.free() < bursts {
+        let replicas = self.replicas.draw(rng);
+        if self.layout.one_amplifier && columns.free() < replicas {
             return false; // before anything else is drawn
         }
         let power = match &self.receiver {
@@ -145,18 +145,18 @@ impl RandomFrame {
             _ => 0,
         };
         if self.is_open(columns) {
-            self.place(1, bursts, columns, rng);
+            self.place(1, replicas, columns, rng);
             if let Receiver::Unequal { powers, .. } = &mut self.receiver {
                 powers.push(power);
             }
             return true;
         }
         let mut digits = Digits::new(rng);
-        let Some(block) = self.choose_block(columns, bursts, &mut digits) else { return false };
+        let Some(block) = self.choose_block(columns, replicas, &mut digits) else { return false };
         if self.layout.one_amplifier {
-            self.place_in_free_columns(block, bursts, columns, digits);
+            self.place_in_free_columns(block, replicas, columns, digits);
         } else {
-            self.place_in_any_slots(block, bursts, digits);
+            self.place_in_any_slots(block, replicas, digits);
         }
         match &mut self.receiver {
             Receiver::Equal(_) => {}
@@ -172,16 +172,20 @@ impl RandomFrame {
     /// How many packets find room for certain, so that [`RandomFrame::add_all`] may add them; `None` where they are
     /// added one by one.
     pub fn room(&self, columns: &Columns) -> Option<u32> {
-        match (&self.degrees, &self.receiver) {
-            (&Degrees::Fixed(bursts), Receiver::Equal(_)) if self.is_open(columns) => Some(columns.free() / bursts),
+        match (&self.replicas, &self.receiver) {
+            (&ReplicaLaw::Fixed(replicas), Receiver::Equal(_)) if self.is_open(columns) => {
+                Some(columns.free() / replicas)
+            }
             _ => None,
         }
     }
 
     /// As [`RandomFrame::add`] for so many packets, at most [`RandomFrame::room`].
     pub fn add_all(&mut self, packets: u32, columns: &mut Columns, rng: &mut (impl Rng + ?Sized)) {
-        let Degrees::Fixed(bursts) = self.degrees else { panic!("packets with drawn bursts are added one by one") };
-        self.place(packets, bursts, columns, rng);
+        let ReplicaLaw::Fixed(replicas) = self.replicas else {
+            panic!("packets with drawn numbers of replicas are added one by one")
+        };
+        self.place(packets, replicas, columns, rng);
     }
 
     /// Whether each block has a slot in each column, so that it has room where the terminal has columns left, and the
@@ -193,18 +197,18 @@ impl RandomFrame {
         one_amplifier && block_slots >= timeslots && self.blocks > 0 && columns.taken().is_some() && !is_table
     }
 
-    /// Places packets with so many bursts where [`RandomFrame::is_open`] and columns are left.
+    /// Places packets with so many replicas where [`RandomFrame::is_open`] and columns are left.
     #[inline]
-    fn place(&mut self, packets: u32, bursts: u32, columns: &mut Columns, rng: &mut (impl Rng + ?Sized)) {
+    fn place(&mut self, packets: u32, replicas: u32, columns: &mut Columns, rng: &mut (impl Rng + ?Sized)) {
         match bits_of(self.layout.block_slots) {
-            6 => self.place_in::<6, 64>(packets, bursts, columns, rng),
-            7 => self.place_in::<7, 128>(packets, bursts, columns, rng),
-            8 => self.place_in::<8, 256>(packets, bursts, columns, rng),
+            6 => self.place_in::<6, 64>(packets, replicas, columns, rng),
+            7 => self.place_in::<7, 128>(packets, replicas, columns, rng),
+            8 => self.place_in::<8, 256>(packets, replicas, columns, rng),
             _ => {
                 for _ in 0..packets {
                     let mut digits = Digits::new(rng);
                     let block = digits.below(self.blocks);
-                    self.place_in_free_columns(block, bursts, columns, digits);
+                    self.place_in_free_columns(block, replicas, columns, digits);
                 }
             }
         }
@@ -215,7 +219,7 @@ impl RandomFrame {
     fn place_in<const BITS: u32, const NUMBERS: usize>(
         &mut self,
         packets: u32,
-        bursts: u32,
+        replicas: u32,
         columns: &mut Columns,
         rng: &mut (impl Rng + ?Sized),
     ) {
@@ -224,15 +228,15 @@ impl RandomFrame {
         let bound = block_slots & (NUMBERS as u32 - 1);
         let after_the_block = (BITS_OF_A_DRAW - bits_of(blocks)) / BITS;
         let before = self.bursts.packets() as u32;
-        let (slot_of, left) = self.bursts.push_packets(packets, bursts);
-        'packets: for (packet, slots) in (before..).zip(slot_of.chunks_exact_mut(bursts as usize)) {
+        let (slot_of, left) = self.bursts.push_packets(packets, replicas);
+        'packets: for (packet, slots) in (before..).zip(slot_of.chunks_exact_mut(replicas as usize)) {
             let burst = Slot::with(packet);
             let mut fraction = rng.next_u64();
             let first = next_digit(&mut fraction, blocks) * block_slots;
             let left = &mut left[first as usize..][..block_slots as usize];
             let bit_of = self.bit_of[(first % timeslots) as usize..].first_chunk::<NUMBERS>().expect("long enough");
-            let mut places = slots.iter_mut();
-            let mut place = places.next().expect("a packet has bursts");
+            let mut rest = slots.iter_mut();
+            let mut next = rest.next().expect("a packet has replicas");
             // Of 40 columns the last free one is found after 40 draws. True once the packet has all slots.
             let mut draw = |fraction: &mut u64| {
                 let slot = next_digit(fraction, bound);
@@ -242,8 +246,8 @@ impl RandomFrame {
                 }
                 taken |= bit;
                 left[slot as usize].add(burst);
-                *place = first + slot;
-                places.next().map(|next| place = next).is_none()
+                *next = first + slot;
+                rest.next().map(|following| next = following).is_none()
             };
             for _ in 0..after_the_block {
                 if draw(&mut fraction) {
@@ -259,19 +263,24 @@ impl RandomFrame {
                 }
             }
         }
-        columns.take_all(taken, packets * bursts);
+        columns.take_all(taken, packets * replicas);
     }
 
-    fn choose_block(&self, columns: &Columns, bursts: u32, digits: &mut Digits<'_, impl Rng + ?Sized>) -> Option<u32> {
+    fn choose_block(
+        &self,
+        columns: &Columns,
+        replicas: u32,
+        digits: &mut Digits<'_, impl Rng + ?Sized>,
+    ) -> Option<u32> {
         if self.blocks == 0 {
             return None;
         }
         let block = digits.below(self.blocks);
-        if self.has_room(block, columns, bursts) {
+        if self.has_room(block, columns, replicas) {
             return Some(block);
         }
-        // Rare, and uniform as well: those without room are drawn again, as it were.
-        let with_room = || (0..self.blocks).filter(|&block| self.has_room(block, columns, bursts));
+        // Rare. The block is uniform among those with room, as if blocks without room were drawn again.
+        let with_room = || (0..self.blocks).filter(|&block| self.has_room(block, columns, replicas));
         let count = with_room().count() as u32;
         if count == 0 {
             return None;
@@ -279,52 +288,52 @@ impl RandomFrame {
         with_room().nth(digits.below(count) as usize)
     }
 
-    /// Whether a block has room for a packet. Each burst takes one column, so it is enough to count those that are
+    /// Whether a block has room for a packet. Each replica takes one column, so it is enough to count those that are
     /// free.
     #[inline]
-    fn has_room(&self, block: u32, columns: &Columns, bursts: u32) -> bool {
+    fn has_room(&self, block: u32, columns: &Columns, replicas: u32) -> bool {
         let RandomLayout { timeslots, block_slots, one_amplifier } = self.layout;
         if !one_amplifier {
-            return bursts <= block_slots;
+            return replicas <= block_slots;
         }
         // All that is taken may lie in the block; mostly there is room even so.
         let (columns_of_block, taken) = (block_slots.min(timeslots), timeslots - columns.free());
-        bursts + taken <= columns_of_block || self.has_room_in(block, columns, bursts)
+        replicas + taken <= columns_of_block || self.has_room_in(block, columns, replicas)
     }
 
-    fn has_room_in(&self, block: u32, columns: &Columns, bursts: u32) -> bool {
+    fn has_room_in(&self, block: u32, columns: &Columns, replicas: u32) -> bool {
         let RandomLayout { timeslots, block_slots, .. } = self.layout;
         let columns_of_block = block_slots.min(timeslots);
         let first_column = (u64::from(block) * u64::from(block_slots) % u64::from(timeslots)) as u32;
-        columns.free_among(first_column, columns_of_block) >= bursts
+        columns.free_among(first_column, columns_of_block) >= replicas
     }
 
     fn place_in_free_columns(
         &mut self,
         block: u32,
-        bursts: u32,
+        replicas: u32,
         columns: &mut Columns,
         mut digits: Digits<'_, impl Rng + ?Sized>,
     ) {
         let RandomLayout { timeslots, block_slots, .. } = self.layout;
         let first = block * block_slots;
         let burst = Slot::with(self.bursts.packets() as u32);
-        let (slots, left) = self.bursts.push_packets(1, bursts);
-        for place in slots {
-            *place = digits.find_below(block_slots, |slot| {
+        let (slots, left) = self.bursts.push_packets(1, replicas);
+        for slot_of_replica in slots {
+            *slot_of_replica = digits.find_below(block_slots, |slot| {
                 let slot = first + slot;
                 columns.take(slot % timeslots).then_some(slot)
             });
-            left[*place as usize].add(burst);
+            left[*slot_of_replica as usize].add(burst);
         }
     }
 
-    fn place_in_any_slots(&mut self, block: u32, bursts: u32, mut digits: Digits<'_, impl Rng + ?Sized>) {
+    fn place_in_any_slots(&mut self, block: u32, replicas: u32, mut digits: Digits<'_, impl Rng + ?Sized>) {
         let RandomLayout { block_slots, .. } = self.layout;
         let burst = Slot::with(self.bursts.packets() as u32);
-        let (slots, left) = self.bursts.push_packets(1, bursts);
-        for place in 0..slots.len() {
-            let (before, slot) = slots.split_at_mut(place);
+        let (slots, left) = self.bursts.push_packets(1, replicas);
+        for replica in 0..slots.len() {
+            let (before, slot) = slots.split_at_mut(replica);
             slot[0] = digits.find_below(block_slots, |slot| {
                 let slot = block * block_slots + slot;
                 (!before.contains(&slot)).then_some(slot)
@@ -378,7 +387,7 @@ impl RandomFrame {
         self.lost().binary_search(&(packet as u32)).is_err()
     }
 
-    /// The slots of a packet's bursts, numbered over all blocks.
+    /// The slots of a packet's replicas, numbered over all blocks.
     #[cfg(test)]
     pub(super) fn slots_of(&self, packet: usize) -> impl Iterator<Item = usize> {
         self.bursts.slots_of(packet)

@@ -4,18 +4,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::FieldError;
 
-use super::check::check_bursts;
+use super::check::check_replica_count;
 use super::coding::{Coded, Coding, coded_scheme};
-use super::{BurstCount, RandomLayout, Repetition};
+use super::{RandomLayout, Repetition, ReplicaCount};
 
 coded_scheme! {
-    /// Irregular repetition slotted ALOHA: as CRDSA, with a number of copies that is drawn for each packet.
+    /// Irregular repetition slotted ALOHA: as CRDSA, with a number of replicas that is drawn for each packet.
     ///
     /// Liva 2011, "Graph-based analysis and optimization of contention resolution diversity slotted ALOHA", IEEE Trans.
     /// Commun. 59(2).
     pub struct Irsa {
-        /// Numbers of copies and their probabilities, which add up to 1. The default is `0.5 x^2 + 0.28 x^3 + 0.22 x^8`
-        /// (Liva 2011), whose losses vanish in large blocks below 0.938 packets per slot.
+        /// Numbers of replicas and their probabilities, which add up to 1. The default is `0.5 x^2 + 0.28 x^3 + 0.22
+        /// x^8` (Liva 2011), whose losses vanish in large blocks below 0.938 packets per slot.
         pub distribution: Vec<Repetition> = liva(),
     }
     payload_bits: 597, packet_bits: 613, margin: 0.0
@@ -30,11 +30,11 @@ impl Coded for Irsa {
         self.coding()
     }
 
-    fn copies(&self) -> BurstCount {
-        BurstCount::Drawn(self.distribution.clone())
+    fn replicas(&self) -> ReplicaCount {
+        ReplicaCount::Drawn(self.distribution.clone())
     }
 
-    fn check_copies(&self, layout: &RandomLayout) -> Result<(), FieldError> {
+    fn check_replicas(&self, layout: &RandomLayout) -> Result<(), FieldError> {
         self.check_distribution(layout)
     }
 }
@@ -43,16 +43,16 @@ impl Irsa {
     fn check_distribution(&self, layout: &RandomLayout) -> Result<(), FieldError> {
         let refuse = |message: String| Err(FieldError::new("distribution", message));
         let mut sum = 0.0;
-        for (place, &Repetition { replicas, probability }) in self.distribution.iter().enumerate() {
-            let field = |name: &str| format!("distribution.{place}.{name}");
-            check_bursts(&field("replicas"), replicas, 1, layout)?;
+        for (index, &Repetition { replicas, probability }) in self.distribution.iter().enumerate() {
+            let field = |name: &str| format!("distribution.{index}.{name}");
+            check_replica_count(&field("replicas"), replicas, 1, layout)?;
             if !(0.0..=1.0).contains(&probability) {
                 return Err(FieldError::new(field("probability"), format!("{probability} is not between 0 and 1")));
             }
-            if self.distribution[..place].iter().any(|other| other.replicas == replicas) {
+            if self.distribution[..index].iter().any(|other| other.replicas == replicas) {
                 return Err(FieldError::new(
                     field("replicas"),
-                    format!("{replicas} copies have a probability already"),
+                    format!("{replicas} replicas have a probability already"),
                 ));
             }
             sum += probability;

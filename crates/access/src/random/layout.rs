@@ -16,8 +16,8 @@ pub struct RandomLayout {
 }
 
 impl RandomLayout {
-    /// The largest number of bursts that a terminal can have in a block.
-    pub(super) fn most_bursts(&self) -> u32 {
+    /// The largest number of replicas that a packet can have in a block.
+    pub(super) fn most_replicas(&self) -> u32 {
         if self.one_amplifier { self.block_slots.min(self.timeslots) } else { self.block_slots }
     }
 }

@@ -1,9 +1,9 @@
 //! Random access: terminals send without a request, and the receiver resolves collisions (EN 301 545-2, section 7.2.5).
 //!
-//! A *scheme* defines the number of bursts of a packet and how the receiver decodes. A scenario names it
-//! ([`RandomAccess`]), and loading it computes its decoding threshold or reads its table ([`Scheme`]). [`RandomFrame`]
-//! is the machine: packets are added to the RA blocks of a frame, then the frame is decoded. [`PlrStudy`] simulates
-//! packet loss against load with it.
+//! A *scheme* defines the number of replicas of a packet, each a burst in a slot of its own, and how the receiver
+//! decodes. A scenario names it ([`RandomAccess`]), and loading it computes its decoding threshold or reads its table
+//! ([`Scheme`]). [`RandomFrame`] is the machine: packets are added to the RA blocks of a frame, then the frame is
+//! decoded. [`PlrStudy`] simulates packet loss against load with it.
 //!
 //! # The receiver
 //! A burst meets the noise and the other bursts of its slot, which count as Gaussian noise of the same power. The
@@ -17,7 +17,6 @@
 //! The channel of every burst is known and cancellation is perfect. Real receivers leave a residue, which costs most
 //!   where many iterations are needed: the knee of the loss curve comes a little earlier.
 
-mod burst_count;
 mod check;
 mod coding;
 mod columns;
@@ -27,17 +26,18 @@ mod draw;
 mod frame;
 mod layout;
 mod plr_table;
+mod replica_count;
 mod scheme;
 mod study;
 #[cfg(test)]
 mod tests;
 
-pub use burst_count::{BurstCount, Repetition};
 pub use columns::Columns;
 pub use config::RandomConfig;
 pub use draw::Words;
 pub use frame::{RandomCounters, RandomFrame};
 pub use layout::RandomLayout;
+pub use replica_count::{Repetition, ReplicaCount};
 pub use scheme::{Decoding, Scheme};
 pub use study::{PlrPoint, PlrStudy};
 use units::{FieldError, Files};
@@ -70,8 +70,8 @@ pub trait Kind {
         None
     }
 
-    /// How many bursts a packet takes.
-    fn bursts(&self) -> BurstCount;
+    /// How many replicas a packet has.
+    fn replicas(&self) -> ReplicaCount;
 
     /// How it is found which packets arrive. For values that [`Kind::check`] and [`RandomConfig::check`] accept.
     ///
@@ -92,6 +92,6 @@ impl RandomAccess {
     /// As [`Kind::decoding`].
     pub fn load(&self, random: &RandomConfig, files: &mut dyn Files) -> Result<Scheme, FieldError> {
         let kind = self.entry();
-        Ok(Scheme::new(kind.payload_bits(), &kind.bursts(), kind.decoding(random, files)?))
+        Ok(Scheme::new(kind.payload_bits(), &kind.replicas(), kind.decoding(random, files)?))
     }
 }

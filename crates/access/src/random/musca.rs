@@ -4,13 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::FieldError;
 
-use super::check::check_bursts;
+use super::check::check_replica_count;
 use super::coding::{Coded, Coding, coded_scheme};
 use super::scheme::Receiver;
-use super::{BurstCount, RandomConfig, RandomLayout};
+use super::{RandomConfig, RandomLayout, ReplicaCount};
 
 coded_scheme! {
-    /// Multi-slot coded ALOHA: the parts of one code word go into several bursts and are decoded together, collided or
+    /// Multi-slot coded ALOHA: the parts of one codeword go into several bursts and are decoded together, collided or
     /// not; decoded packets are subtracted.
     ///
     /// Bui, Lacan, Boucheret 2012, "An enhanced multiple random access scheme for satellite communications". The
@@ -18,7 +18,7 @@ coded_scheme! {
     /// decoded when the mutual information, averaged over its bursts, reaches the code rate. The headers are taken to
     /// be read: a condition on the best burst changed no loss rate in the range where packets are decoded at all.
     pub struct Musca {
-        /// Bursts into which the code word is split (N_block), at least 2.
+        /// Bursts into which the codeword is split (N_block), at least 2.
         pub replicas: u32 = 3,
     }
     payload_bits: 594, packet_bits: 680, margin: 0.05
@@ -26,16 +26,16 @@ coded_scheme! {
 
 impl Coded for Musca {
     fn code(&self) -> Coding {
-        // The code word extends over all bursts.
+        // The codeword extends over all bursts.
         Coding { bursts: self.replicas, ..self.coding() }
     }
 
-    fn copies(&self) -> BurstCount {
-        BurstCount::Fixed(self.replicas)
+    fn replicas(&self) -> ReplicaCount {
+        ReplicaCount::Fixed(self.replicas)
     }
 
-    fn check_copies(&self, layout: &RandomLayout) -> Result<(), FieldError> {
-        check_bursts("replicas", self.replicas, 2, layout)
+    fn check_replicas(&self, layout: &RandomLayout) -> Result<(), FieldError> {
+        check_replica_count("replicas", self.replicas, 2, layout)
     }
 
     fn receiver(&self, random: &RandomConfig) -> Receiver {

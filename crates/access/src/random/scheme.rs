@@ -5,24 +5,24 @@ use rand::Rng;
 use units::Db;
 use units::chance::unit_interval;
 
-use super::burst_count::{BurstCount, Repetition};
 use super::plr_table::PlrTable;
+use super::replica_count::{Repetition, ReplicaCount};
 
 /// A scheme with checked parameters and its files read.
 #[derive(Clone, Debug)]
 pub struct Scheme {
     pub(super) payload_bits: u32,
-    pub(super) degrees: Degrees,
+    pub(super) replicas: ReplicaLaw,
     pub(super) decoding: Decoding,
 }
 
 impl Scheme {
-    pub(super) fn new(payload_bits: u32, bursts: &BurstCount, decoding: Decoding) -> Scheme {
-        let degrees = match bursts {
-            BurstCount::Fixed(bursts) => Degrees::Fixed(*bursts),
-            BurstCount::Drawn(distribution) => Degrees::distributed(distribution),
+    pub(super) fn new(payload_bits: u32, replicas: &ReplicaCount, decoding: Decoding) -> Scheme {
+        let replicas = match replicas {
+            ReplicaCount::Fixed(replicas) => ReplicaLaw::Fixed(*replicas),
+            ReplicaCount::Drawn(distribution) => ReplicaLaw::distributed(distribution),
         };
-        Scheme { payload_bits, degrees, decoding }
+        Scheme { payload_bits, replicas, decoding }
     }
 
     /// Useful bits of a packet.
@@ -30,15 +30,15 @@ impl Scheme {
         self.payload_bits
     }
 
-    /// Mean bursts of a packet.
-    pub fn mean_bursts(&self) -> f64 {
-        match &self.degrees {
-            Degrees::Fixed(bursts) => f64::from(*bursts),
-            Degrees::Drawn(choices) => {
+    /// Mean replicas of a packet.
+    pub fn mean_replicas(&self) -> f64 {
+        match &self.replicas {
+            ReplicaLaw::Fixed(replicas) => f64::from(*replicas),
+            ReplicaLaw::Drawn(choices) => {
                 let mut below = 0.0;
                 choices
                     .iter()
-                    .map(|&(bursts, upto)| f64::from(bursts) * (upto - std::mem::replace(&mut below, upto)))
+                    .map(|&(replicas, upto)| f64::from(replicas) * (upto - std::mem::replace(&mut below, upto)))
                     .sum()
             }
         }
@@ -53,17 +53,17 @@ impl Scheme {
     }
 }
 
-/// The number of bursts of a packet.
+/// The number of replicas of a packet, as it is drawn.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Degrees {
+pub(super) enum ReplicaLaw {
     Fixed(u32),
-    /// Numbers of bursts, each with its cumulative probability.
+    /// Numbers of replicas, each with its cumulative probability.
     Drawn(Vec<(u32, f64)>),
 }
 
-impl Degrees {
-    /// From numbers of bursts and their probabilities, whose sum is about 1.
-    fn distributed(distribution: &[Repetition]) -> Degrees {
+impl ReplicaLaw {
+    /// From numbers of replicas and their probabilities, whose sum is about 1.
+    fn distributed(distribution: &[Repetition]) -> ReplicaLaw {
         let sum: f64 = distribution.iter().map(|choice| choice.probability).sum();
         let mut upto = 0.0;
         let mut choices: Vec<(u32, f64)> = distribution
@@ -77,14 +77,14 @@ impl Degrees {
         if let Some(last) = choices.last_mut() {
             last.1 = 1.0;
         }
-        Degrees::Drawn(choices)
+        ReplicaLaw::Drawn(choices)
     }
 
     #[inline]
     pub(super) fn draw(&self, rng: &mut (impl Rng + ?Sized)) -> u32 {
         match self {
-            Degrees::Fixed(bursts) => *bursts,
-            Degrees::Drawn(choices) => {
+            ReplicaLaw::Fixed(replicas) => *replicas,
+            ReplicaLaw::Drawn(choices) => {
                 let u = unit_interval(rng.next_u64());
                 choices.iter().find(|&&(_, upto)| u < upto).expect("the last one is 1").0
             }
@@ -109,7 +109,7 @@ pub struct Receiver {
     pub(super) power_spread: Db,
     /// Mutual information per coded bit that a packet needs, 0 to 1.
     pub(super) required: f64,
-    /// Whether the mean over its bursts must reach it, and not the best burst.
+    /// Whether the mean over its replicas must reach it, and not the best replica.
     pub(super) joint: bool,
     pub(super) iterations: u32,
 }
@@ -121,18 +121,21 @@ mod tests {
     use rand_xoshiro::Xoshiro256PlusPlus;
 
     #[test]
-    fn degrees_follow_their_distribution() {
+    fn replicas_follow_their_distribution() {
         let choices = [(2, 0.5), (5, 0.0), (3, 0.28), (8, 0.22)];
-        let degrees =
-            Degrees::distributed(&choices.map(|(replicas, probability)| Repetition { replicas, probability }));
+        let law = ReplicaLaw::distributed(&choices.map(|(replicas, probability)| Repetition { replicas, probability }));
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         let mut counts = [0u32; 9];
         const N: u32 = 100_000;
-        (0..N).for_each(|_| counts[degrees.draw(&mut rng) as usize] += 1);
-        for (bursts, probability) in choices.map(|(bursts, probability)| (bursts as usize, probability)) {
+        (0..N).for_each(|_| counts[law.draw(&mut rng) as usize] += 1);
+        for (replicas, probability) in choices.map(|(replicas, probability)| (replicas as usize, probability)) {
             let expected = f64::from(N) * probability;
             let deviation = (expected * (1.0 - probability)).sqrt();
-            assert!((f64::from(counts[bursts]) - expected).abs() <= 4.0 * deviation, "{bursts}: {}", counts[bursts]);
+            assert!(
+                (f64::from(counts[replicas]) - expected).abs() <= 4.0 * deviation,
+                "{replicas}: {}",
+                counts[replicas]
+            );
         }
     }
 }

@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{FieldError, Files};
 
-use super::check::{check_bursts, no_payload};
+use super::check::{check_replica_count, no_payload};
 use super::plr_table::PlrTable;
-use super::{BurstCount, Decoding, Kind, RandomAccess, RandomConfig, RandomLayout};
+use super::{Decoding, Kind, RandomAccess, RandomConfig, RandomLayout, ReplicaCount};
 
 /// Packet loss from a measured or simulated curve over the packets of a block, instead of a receiver.
 ///
@@ -45,15 +45,15 @@ impl Kind for Table {
         if self.plr.is_empty() {
             return Err(FieldError::new("plr", "the name is empty: give the path of a CSV file"));
         }
-        check_bursts("replicas", self.replicas, 1, layout)
+        check_replica_count("replicas", self.replicas, 1, layout)
     }
 
     fn payload_bits(&self) -> u32 {
         self.payload_bits
     }
 
-    fn bursts(&self) -> BurstCount {
-        BurstCount::Fixed(self.replicas)
+    fn replicas(&self) -> ReplicaCount {
+        ReplicaCount::Fixed(self.replicas)
     }
 
     fn decoding(&self, _random: &RandomConfig, files: &mut dyn Files) -> Result<Decoding, FieldError> {

@@ -63,7 +63,7 @@ impl<S> Published<S> {
         })
     }
 
-    /// At each place the set published for the elevation nearest to the satellite's; the lower one half-way between
+    /// At each position the set published for the elevation nearest to the satellite's; the lower one half-way between
     /// two.
     ///
     /// There is no interpolation: each set is a fit to a measurement campaign, and nothing was measured between two of

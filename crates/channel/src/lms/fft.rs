@@ -15,8 +15,8 @@ use std::ops::Range;
 /// loops run over contiguous numbers.
 ///
 /// The groups of the first two passes have one butterfly and four, so their loops run from group to group. Within later
-/// groups butterflies may be in any order: it is that in which the second pass leaves them, and [`place_of`] is the
-/// place of a number of the result. What the last pass makes is handed on, not stored.
+/// groups butterflies may be in any order: it is that in which the second pass leaves them, and [`index_of`] is
+/// where a number of the result stands. What the last pass makes is handed on, not stored.
 #[derive(Debug)]
 pub(crate) struct InverseFft {
     size: usize,
@@ -79,9 +79,9 @@ impl Complexes {
     }
 }
 
-/// The place of a number of the result: its last two pairs of bits change places.
+/// The index at which a number of the result stands: the number with its last two pairs of bits exchanged.
 #[inline(always)]
-pub(crate) fn place_of(number: usize) -> usize {
+pub(crate) fn index_of(number: usize) -> usize {
     number & !15 | number << 2 & 12 | number >> 2 & 3
 }
 
@@ -232,18 +232,18 @@ fn four_by_four(factors: &[f64], (xr, xi): Row, yr: &mut [f64], yi: &mut [f64]) 
     }
 }
 
-/// From four rows of fours, the fours at the same place of each side by side.
+/// From four rows of fours, the fours of the same index side by side.
 #[inline(always)]
 fn side_by_side(x: &[f64], y: &mut [f64]) {
     let (x, y) = (x.as_chunks::<4>().0, y.as_chunks_mut::<4>().0.as_chunks_mut::<4>().0);
     let n = y.len();
     let [a, b, c, d] = parts(x, n);
-    for place in 0..n {
-        let y = &mut y[place];
-        y[0] = a[place];
-        y[1] = b[place];
-        y[2] = c[place];
-        y[3] = d[place];
+    for index in 0..n {
+        let y = &mut y[index];
+        y[0] = a[index];
+        y[1] = b[index];
+        y[2] = c[index];
+        y[3] = d[index];
     }
 }
 
@@ -342,7 +342,7 @@ fn times(w: &Factors, factor: usize, (r, i): Pair) -> Pair {
     (wr * r - wi * i, wr * i + wi * r)
 }
 
-/// The last pass at one place of eight rows of [`InverseFft::rows`]: numbers of the first half of the result, a quarter
+/// The last pass at one index of eight rows of [`InverseFft::rows`]: numbers of the first half of the result, a quarter
 /// of it apart, each with the one half the size after it.
 #[inline(always)]
 pub(crate) fn last_of_eight(last: &Factors, [a, b, c, d, e, f, g, h]: [Pair; 8]) -> [(Pair, Pair); 4] {
@@ -380,7 +380,7 @@ mod tests {
                 _ => last_of_four(&fft.last, std::array::from_fn(row)).to_vec(),
             };
             for (part, (first, second)) in pairs.into_iter().enumerate() {
-                let number = place_of(part * n + q);
+                let number = index_of(part * n + q);
                 (re[number], im[number]) = first;
                 (re[number + size / 2], im[number + size / 2]) = second;
             }

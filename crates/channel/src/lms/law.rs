@@ -24,8 +24,8 @@ pub(crate) struct Along<'a> {
     pub(crate) shadowing_correlation_m: &'a dyn Fn(f64) -> f64,
 }
 
-/// Draws packets sent at independent, stationary places; where the satellite moves, at equal intervals of the time in
-/// which one serves: the mixture by share of time that Recommendation ITU-R P.681 prescribes for non-geostationary
+/// Draws packets sent at independent, stationary positions; where the satellite moves, at equal intervals of the time
+/// in which one serves: the mixture by share of time that Recommendation ITU-R P.681 prescribes for non-geostationary
 /// satellites.
 ///
 /// A row needs the processes only at the instants of its transmissions, whose joint law is known. So rows are drawn

@@ -1,5 +1,5 @@
 //! The land mobile satellite channel of Pérez-Fontán et al. (1998, 2001): a Markov chain of three states, Loo fading
-//! within.
+//! within. [`P681`] is that of Recommendation ITU-R P.681-11, with the same series and other states.
 //!
 //! Simplified, and who could notice: a burst meets one sample, held for a sampling interval (matters to bursts longer
 //! than a few milliseconds); an elevation that follows the orbit takes the nearest published parameters, and the
@@ -12,6 +12,7 @@ mod fft;
 mod law;
 mod model;
 mod multipath;
+mod p681;
 mod parameters;
 mod series;
 mod shadowing;
@@ -23,14 +24,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Angle, Db, Duration, Frequency, OrOrbit, Speed};
 
-pub(crate) use self::course::{Course, Published};
-pub(crate) use self::model::{Fading, Site, fading_options};
+use self::course::{Course, Published};
+use self::model::{Fading, REFERENCE_SNR, Site, default_reference_snr, fading_options};
+pub use self::p681::{P681, P681Environment};
 pub use self::parameters::Environment;
-pub(crate) use self::parameters::Loo;
 use self::parameters::ParameterSet;
 pub(crate) use self::series::Motion;
 use self::states::MarkovTrack;
-pub(crate) use self::states::Track;
 use crate::held::Held;
 use crate::link_budget::LinkBudget;
 
@@ -78,31 +78,6 @@ impl Default for Lms {
         }
     }
 }
-
-/// The default of Es/N0 of an unobstructed line of sight.
-pub(crate) const REFERENCE_SNR: Db = Db::new(10.0);
-
-/// Deserializes a channel whose `reference_snr` has a default only without a link budget.
-macro_rules! default_reference_snr {
-    ($channel:ident) => {
-        impl<'de> serde::Deserialize<'de> for $channel {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let mut channel = $channel::deserialize(deserializer)?;
-                if channel.link_budget.is_none() {
-                    channel.reference_snr.get_or_insert($crate::lms::REFERENCE_SNR);
-                }
-                Ok(channel)
-            }
-        }
-
-        impl serde::Serialize for $channel {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                $channel::serialize(self, serializer)
-            }
-        }
-    };
-}
-pub(crate) use default_reference_snr;
 
 default_reference_snr!(Lms);
 

@@ -81,6 +81,31 @@ macro_rules! fading_options {
 }
 pub(crate) use fading_options;
 
+/// The default of Es/N0 of an unobstructed line of sight.
+pub(crate) const REFERENCE_SNR: Db = Db::new(10.0);
+
+/// Deserializes a channel whose `reference_snr` has a default only without a link budget.
+macro_rules! default_reference_snr {
+    ($channel:ident) => {
+        impl<'de> serde::Deserialize<'de> for $channel {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let mut channel = $channel::deserialize(deserializer)?;
+                if channel.link_budget.is_none() {
+                    channel.reference_snr.get_or_insert($crate::lms::model::REFERENCE_SNR);
+                }
+                Ok(channel)
+            }
+        }
+
+        impl serde::Serialize for $channel {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                $channel::serialize(self, serializer)
+            }
+        }
+    };
+}
+pub(crate) use default_reference_snr;
+
 impl<F: Fading> Kind for F {
     fn check(&self) -> Result<(), FieldError> {
         self.published().check(self.elevation())?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use multiversion::multiversion;
 use rand::Rng;
 
-use super::fft::{Complexes, Factors, InverseFft, Pair, last_of_eight, last_of_four, parts, place_of};
+use super::fft::{Complexes, Factors, InverseFft, Pair, index_of, last_of_eight, last_of_four, parts};
 use super::shared;
 use crate::normal::Normals;
 
@@ -35,7 +35,7 @@ pub(crate) struct BandTables {
     /// Standard deviations of the parts of each amplitude: of the negative frequencies, and of the others, in order.
     below: Vec<f64>,
     above: Vec<f64>,
-    /// By the places of the samples.
+    /// By the indices of the samples.
     weights: Vec<f64>,
 }
 
@@ -44,7 +44,7 @@ impl BandTables {
     pub(crate) fn new(cycles: f64) -> BandTables {
         let block = block_size(cycles);
         let weight = |n: usize| libm::sin(PI * (n as f64 + 0.5) / block as f64);
-        let weights = (0..block).map(|place| weight(place_of(place))).collect();
+        let weights = (0..block).map(|index| weight(index_of(index))).collect();
         let (below, above) = clarke(cycles, block);
         BandTables { fft: InverseFft::new(block, above.len(), below.len()), block, below, above, weights }
     }
@@ -72,7 +72,7 @@ impl Multipath {
         self.tables.block / 2
     }
 
-    /// Fills `out` with the next [`Multipath::hop`] samples, each at [`place_of`] its number.
+    /// Fills `out` with the next [`Multipath::hop`] samples, each at [`index_of`] its number.
     pub(crate) fn next_block(&mut self, out: &mut Complexes) {
         let Multipath { normals, tables, tail } = self;
         shared::with_spectra(|space| {
@@ -101,18 +101,18 @@ fn draw_spectrum(tables: &BandTables, normals: &mut Normals, data: &mut Complexe
 }
 
 fn amplitudes(deviations: &[f64], normals: &mut Normals, re: &mut [f64], im: &mut [f64]) {
-    let (mut place, amplitudes) = (0, deviations.len());
+    let (mut index, amplitudes) = (0, deviations.len());
     let (re, im) = (&mut re[..amplitudes], &mut im[..amplitudes]);
-    while place < amplitudes {
-        let (draws, rest) = normals.run(2 * (amplitudes - place)).as_chunks::<2>();
+    while index < amplitudes {
+        let (draws, rest) = normals.run(2 * (amplitudes - index)).as_chunks::<2>();
         let last = rest.first().copied();
-        let upto = place + draws.len();
-        scale(&deviations[place..upto], draws, &mut re[place..upto], &mut im[place..upto]);
-        place = upto;
+        let upto = index + draws.len();
+        scale(&deviations[index..upto], draws, &mut re[index..upto], &mut im[index..upto]);
+        index = upto;
         if let Some(draw) = last {
             // The run ends within a pair.
-            (re[place], im[place]) = (deviations[place] * draw, deviations[place] * normals.draw());
-            place += 1;
+            (re[index], im[index]) = (deviations[index] * draw, deviations[index] * normals.draw());
+            index += 1;
         }
     }
 }
@@ -121,8 +121,8 @@ fn amplitudes(deviations: &[f64], normals: &mut Normals, re: &mut [f64], im: &mu
 #[multiversion(targets("x86_64+avx2"))]
 fn scale(deviations: &[f64], draws: &[[f64; 2]], re: &mut [f64], im: &mut [f64]) {
     let (draws, re, im) = (&draws[..deviations.len()], &mut re[..deviations.len()], &mut im[..deviations.len()]);
-    for (place, deviation) in deviations.iter().enumerate() {
-        (re[place], im[place]) = (deviation * draws[place][0], deviation * draws[place][1]);
+    for (index, deviation) in deviations.iter().enumerate() {
+        (re[index], im[index]) = (deviation * draws[index][0], deviation * draws[index][1]);
     }
 }
 
@@ -248,8 +248,8 @@ mod tests {
         while all_re.len() < count {
             multipath.next_block(&mut out);
             let (re, im) = out.parts(hop);
-            all_re.extend((0..hop).map(|n| re[place_of(n)]));
-            all_im.extend((0..hop).map(|n| im[place_of(n)]));
+            all_re.extend((0..hop).map(|n| re[index_of(n)]));
+            all_im.extend((0..hop).map(|n| im[index_of(n)]));
         }
         Samples { re: all_re, im: all_im }
     }

@@ -151,7 +151,7 @@ mod tests {
                 assert!(state.frame_m > 0.0 && state.loo.deviation_db > 0.0 && state.loo.multipath_db < 0.0);
             }
             let found = ParameterSet::find(set.environment, set.elevation_deg);
-            assert!(std::ptr::eq(found, set), "two rows for the same place");
+            assert!(std::ptr::eq(found, set), "two rows for one environment and elevation");
         }
     }
 

@@ -4,7 +4,7 @@ use std::f64::consts::LN_10;
 
 use units::Duration;
 
-use super::fft::{Complexes, place_of};
+use super::fft::{Complexes, index_of};
 use super::multipath::Multipath;
 use super::parameters::Loo;
 use super::shadowing::Shadowing;
@@ -96,8 +96,8 @@ impl<T: Track> Series<T> {
     fn multipath(&self, index: u64) -> [f64; 2] {
         // Blocks are a power of two long.
         let (re, im) = self.block.parts(self.block.len());
-        let place = place_of(index as usize & (re.len() - 1));
-        [re[place], im[place]]
+        let at = index_of(index as usize & (re.len() - 1));
+        [re[at], im[at]]
     }
 
     /// Computes blocks up to the one that holds `index`.

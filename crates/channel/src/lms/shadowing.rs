@@ -17,10 +17,10 @@ pub(crate) struct Shadowing {
     /// The value after the last step that was made.
     value: f64,
     last: u64,
-    /// The first of the steps whose values are kept in the place of the numbers that they took, the place of the first,
-    /// and the value before them.
+    /// The first of the steps whose values overwrite the numbers that they took, the index of its number, and the
+    /// value before it.
     first: u64,
-    place: usize,
+    kept_at: usize,
     before: f64,
 }
 
@@ -51,7 +51,7 @@ impl Shadowing {
             value,
             last: 0,
             first: 1,
-            place: 0,
+            kept_at: 0,
             before: value,
         }
     }
@@ -69,7 +69,7 @@ impl Shadowing {
             self.walk(index);
         }
         debug_assert!(self.first <= index + 1, "asked for step {index} after step {}", self.first);
-        if index < self.first { self.before } else { self.normals.kept(self.place + (index - self.first) as usize) }
+        if index < self.first { self.before } else { self.normals.kept(self.kept_at + (index - self.first) as usize) }
     }
 
     #[cold]
@@ -88,8 +88,8 @@ impl Shadowing {
                 self.exchange();
             }
             let Step { memory, innovation, .. } = self.step;
-            let (place, run) = self.normals.run_mut((self.until - self.last).min(1 << 30) as usize);
-            (self.first, self.place, self.before) = (self.last + 1, place, self.value);
+            let (kept_at, run) = self.normals.run_mut((self.until - self.last).min(1 << 30) as usize);
+            (self.first, self.kept_at, self.before) = (self.last + 1, kept_at, self.value);
             let mut value = self.value;
             let mut step = |number: &mut f64| {
                 value = memory * value + innovation * *number;

@@ -20,7 +20,7 @@ pub(crate) trait Track: Send {
 /// A Markov chain clocked by distance, with linear transitions.
 ///
 /// The parameters at `x` are the mean of the chain's over `x` ± half a transition length: a linear ramp centred on the
-/// border between two states, which remains defined where states are shorter than the transition. Between the places
+/// border between two states, which remains defined where states are shorter than the transition. Between the positions
 /// where a border enters or leaves this window they are linear in `x`.
 ///
 /// Where the elevation leaves the range of a set, the state and its frame continue under the next set, joined by such a
@@ -36,20 +36,20 @@ pub(crate) struct MarkovTrack {
     shares_of_distance: (usize, Vec<f64>),
     rng: Box<dyn Rng + Send>,
     /// The frames in the window, in order.
-    frames: VecDeque<Frame>,
+    frames: VecDeque<StateFrame>,
     /// The window's centre when `value` was computed, and the distance up to which `slope` applies.
     from: f64,
     until: f64,
     value: Loo,
     slope: Loo,
-    /// The state at the place asked last, and the end of its frame.
+    /// The state at the position asked last, and the end of its frame.
     state: usize,
     state_end: f64,
 }
 
 /// A stay in a state, or the part of it in a leg.
 #[derive(Clone, Copy, Debug)]
-struct Frame {
+struct StateFrame {
     start: f64,
     end: f64,
     state: usize,
@@ -75,7 +75,7 @@ impl Track for MarkovTrack {
         }
         let state = pick(&self.shares_of_distance.1, &mut *self.rng);
         let frame = self.course.legs()[leg].1.states[state].frame_m;
-        // The window opens at a uniformly distributed place of its first frame.
+        // The window opens at a uniformly distributed position of its first frame.
         let start = metres - self.half - frame * unit_interval(self.rng.next_u64());
         self.frames.clear();
         self.leg = leg;
@@ -126,14 +126,14 @@ impl MarkovTrack {
             return;
         }
         // The sum over the whole window is computed each time, so that rounding errors do not accumulate.
-        let share = |frame: &Frame| (frame.end.min(metres + half) - frame.start.max(metres - half)) / (2.0 * half);
+        let share = |frame: &StateFrame| (frame.end.min(metres + half) - frame.start.max(metres - half)) / (2.0 * half);
         self.value = self.frames.iter().fold(Loo::default(), |sum, frame| sum.plus(share(frame), frame.loo));
         self.slope = Loo::default().plus(1.0 / (2.0 * half), last).plus(-1.0 / (2.0 * half), first);
     }
 
     /// Appends the next frame, or the next part of a frame that extends into another leg.
     fn push_next(&mut self) {
-        let Frame { end, mut state, .. } = self.back();
+        let StateFrame { end, mut state, .. } = self.back();
         if self.course.end(self.leg) <= end {
             self.leg += 1;
         }
@@ -146,7 +146,7 @@ impl MarkovTrack {
 
     fn push(&mut self, start: f64, state: usize) {
         let end = self.frame_end.min(self.course.end(self.leg));
-        self.frames.push_back(Frame { start, end, state, loo: self.set().states[state].loo });
+        self.frames.push_back(StateFrame { start, end, state, loo: self.set().states[state].loo });
     }
 
     fn set(&self) -> &'static ParameterSet {
@@ -160,7 +160,7 @@ impl MarkovTrack {
         (self.state, self.state_end) = (frame.state, frame.end);
     }
 
-    fn back(&self) -> Frame {
+    fn back(&self) -> StateFrame {
         self.frames[self.frames.len() - 1]
     }
 }
@@ -291,7 +291,7 @@ mod tests {
         let mut track = MarkovTrack::new(Course::of_legs(&legs), streams(6)("states"));
         let mut counts = [[0usize; 3]; 2];
         for i in 0..1_000_000 {
-            // The test skips places near the borders, where the chain still has the state of the set before.
+            // The test skips positions near the borders, where the chain still has the state of the set before.
             if i % 500 >= 100 {
                 counts[i / 500 % 2][track.at(i as f64).1] += 1;
             }

@@ -23,7 +23,7 @@ use units::{Bytes, Db, FieldError, Probability, Time};
 
 use super::codeword::{check_codeword_bits, check_processes, check_threshold, check_transmissions, data_bits, scaled};
 use super::feedback::{AnswerPath, FeedbackConfig};
-use super::plan::{Block, Threshold, plan};
+use super::sizes::{Block, Threshold, transmission_sizes};
 use super::{Answer, Burst, Coded, Feedback, Harq, HarqCounters, Kind, Reception, Verdict};
 use crate::packet::PacketRef;
 
@@ -98,7 +98,7 @@ impl Kind for AdaptiveConfig {
         Ok(Box::new(Adaptive::new(self, law, rng)?))
     }
 
-    fn planned_transmissions(&self) -> Option<usize> {
+    fn law_transmissions(&self) -> Option<usize> {
         (self.sizing == Sizing::Law).then_some(usize::from(self.transmissions))
     }
 
@@ -172,7 +172,7 @@ pub struct Adaptive {
     transmissions: u8,
     padding: bool,
     /// Coded bits of a full block sent after each transmission; empty if sizes follow from the estimate.
-    planned: Box<[u32]>,
+    sums: Box<[u32]>,
     answers: AnswerPath,
     processes: Vec<Process>,
     free: Vec<u32>,
@@ -190,7 +190,7 @@ struct Process {
     /// The data bits of its block: the configured size, or the packet's own.
     data_bits: u32,
     coded_bits: u32,
-    /// Sender: transmissions of the plan used, and coded bits sent.
+    /// Sender: transmissions made, and coded bits sent.
     made: u8,
     made_bits: u32,
     /// Sender: the estimated mutual information of a coded bit, and the information that the receiver last reported.
@@ -219,7 +219,7 @@ impl Adaptive {
     ) -> Result<Adaptive, FieldError> {
         let (block, targets) = config.block_and_targets()?;
         let sizes = match config.sizing {
-            Sizing::Law => plan(&block, &targets, law.expect("sizes from the law need one")),
+            Sizing::Law => transmission_sizes(&block, &targets, law.expect("sizes from the law need one")),
             Sizing::Estimate => Vec::new(),
         };
         let sums = sizes.iter().scan(0, |sum, size| {
@@ -230,7 +230,7 @@ impl Adaptive {
             block,
             transmissions: config.transmissions,
             padding: config.padding,
-            planned: sums.collect(),
+            sums: sums.collect(),
             answers: AnswerPath::new(config.feedback.resolve_enabled()?, rng),
             processes: Vec::new(),
             free: Vec::new(),
@@ -241,17 +241,17 @@ impl Adaptive {
     }
 
     /// The coded bits of each transmission of a full block; empty if they follow from the estimate.
-    pub fn plan(&self) -> Vec<u32> {
-        let before = std::iter::once(&0).chain(&self.planned);
-        self.planned.iter().zip(before).map(|(sum, before)| sum - before).collect()
+    pub fn transmission_sizes(&self) -> Vec<u32> {
+        let before = std::iter::once(&0).chain(&self.sums);
+        self.sums.iter().zip(before).map(|(sum, before)| sum - before).collect()
     }
 
-    /// The next increment of a process. The plan never changes; the estimate is that of the packet's first burst.
+    /// The next increment of a process. The sizes never change; the estimate is that of the packet's first burst.
     #[inline]
     fn increment(&mut self, index: u32) -> Coded {
         let process = &mut self.processes[index as usize];
         let sent = process.made_bits;
-        match self.planned.get(usize::from(process.made)) {
+        match self.sums.get(usize::from(process.made)) {
             Some(&sum) if process.data_bits == self.block.data_bits => {
                 process.made_bits = sum;
                 process.made += 1;
@@ -262,13 +262,13 @@ impl Adaptive {
         Coded { process: index, bits: self.processes[index as usize].made_bits - sent, tag: 0 }
     }
 
-    /// The plan in proportion. An increment without bits is skipped.
+    /// The sizes in proportion. An increment without bits is skipped.
     #[inline(never)]
     fn short_increment(&mut self, index: u32) {
         let process = &mut self.processes[index as usize];
         let sent = process.made_bits;
         while process.made_bits == sent {
-            let sum = self.planned[usize::from(process.made)];
+            let sum = self.sums[usize::from(process.made)];
             process.made_bits = scaled(sum, process.data_bits, self.block.data_bits);
             process.made += 1;
         }
@@ -306,7 +306,7 @@ impl Harq for Adaptive {
     }
 
     fn wants_estimate(&self) -> bool {
-        self.planned.is_empty()
+        self.sums.is_empty()
     }
 
     fn start(&mut self, _now: Time, packet: &PacketRef, sequence: u64, estimate: Option<f64>) -> Coded {

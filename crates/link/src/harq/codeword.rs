@@ -1,9 +1,9 @@
 //! The parts of a packet's codeword that each transmission carries, and the receiver's decoding of all it has received.
 //!
-//! The codeword is cut into segments such that a transmission carries a segment in full or not at all. Copies of a
-//! segment are combined optimally (maximum-ratio: their signal-to-noise ratios add); different segments have different
-//! bits, so their mutual information adds. Chase combining is one segment sent repeatedly; incremental redundancy is
-//! segments sent once each; a circular buffer that wraps, and self-decodable repetitions, lie between.
+//! The codeword is cut into parts such that a transmission carries a part in full or not at all. Copies of a part
+//! are combined optimally (maximum-ratio: their signal-to-noise ratios add); different parts have different
+//! bits, so their mutual information adds. Chase combining is one part sent repeatedly; incremental redundancy is
+//! parts sent once each; a circular buffer that wraps, and self-decodable repetitions, lie between.
 //!
 //! After Cheng, "Coding performance of hybrid ARQ schemes", IEEE Trans. Commun. 54(6), 2006, and Frenger, Parkvall,
 //! Dahlman, "Performance comparison of HARQ with chase combining and incremental redundancy for HSDPA", VTC 2001.
@@ -13,10 +13,10 @@ use std::ops::Range;
 use channel::qpsk;
 use units::{Bytes, Db, FieldError};
 
-use super::plan::{Block, Threshold};
+use super::sizes::{Block, Threshold};
 
-/// More segments than any scheme makes of 8 transmissions.
-const SEGMENTS_MAX: usize = 16;
+/// More parts than any scheme makes of 8 transmissions.
+const PARTS_MAX: usize = 16;
 
 /// The coding and the transmissions of a block. Sizes are those of a full block; a shorter packet's are in proportion.
 #[derive(Clone, Debug)]
@@ -26,9 +26,9 @@ pub(crate) struct Codeword {
     padding: bool,
     /// Whether the receiver keeps bursts that it could not decode.
     combining: bool,
-    /// Where the segments begin, and where the last ends, in bits of the codeword.
+    /// Where the parts begin, and where the last ends, in bits of the codeword.
     bounds: Box<[u32]>,
-    /// The segments that each transmission carries, one bit for each.
+    /// The parts that each transmission carries, one bit for each.
     carried: Box<[u32]>,
 }
 
@@ -101,11 +101,11 @@ impl FixedRate {
         let mut bounds: Vec<u32> = transmissions.iter().flatten().flat_map(|range| [range.start, range.end]).collect();
         bounds.sort_unstable();
         bounds.dedup();
-        assert!(bounds.len() <= SEGMENTS_MAX + 1, "{} segments", bounds.len() - 1);
+        assert!(bounds.len() <= PARTS_MAX + 1, "{} parts", bounds.len() - 1);
         let carries = |ranges: &Vec<Range<u32>>| {
             let inside = |start: &u32| ranges.iter().any(|range| range.contains(start));
             let starts = bounds[..bounds.len() - 1].iter().enumerate();
-            starts.filter(|(_, start)| inside(start)).fold(0, |mask, (segment, _)| mask | 1u32 << segment)
+            starts.filter(|(_, start)| inside(start)).fold(0, |mask, (part, _)| mask | 1u32 << part)
         };
         let carried = transmissions.iter().map(carries).collect();
         Codeword { block, padding: self.padding, combining: true, bounds: bounds.into(), carried }
@@ -118,7 +118,7 @@ impl Codeword {
         self.carried.len()
     }
 
-    pub(crate) fn segments(&self) -> usize {
+    pub(crate) fn parts(&self) -> usize {
         self.bounds.len() - 1
     }
 
@@ -131,18 +131,18 @@ impl Codeword {
     /// The coded bits of a transmission, numbered from 0.
     pub(crate) fn bits(&self, transmission: usize, data_bits: u32) -> u32 {
         let carried = self.carried[transmission];
-        (0..self.segments()).filter(|segment| carried >> segment & 1 == 1).map(|s| self.length(s, data_bits)).sum()
+        (0..self.parts()).filter(|part| carried >> part & 1 == 1).map(|s| self.length(s, data_bits)).sum()
     }
 
-    /// A transmission arrives. `gains`: the signal-to-noise ratio that each segment of the packet has so far, 0 at
+    /// A transmission arrives. `gains`: the signal-to-noise ratio that each part of the packet has so far, 0 at
     /// first.
     pub(crate) fn receive(&self, gains: &mut [f64], transmission: usize, snr: Db) {
         if !self.combining {
             gains.fill(0.0);
         }
         let gain = libm::exp10(snr.get() / 10.0);
-        for (segment, sum) in gains.iter_mut().enumerate() {
-            if self.carried[transmission] >> segment & 1 == 1 {
+        for (part, sum) in gains.iter_mut().enumerate() {
+            if self.carried[transmission] >> part & 1 == 1 {
                 *sum += gain;
             }
         }
@@ -151,28 +151,28 @@ impl Codeword {
     /// Whether a packet with these `gains` is decoded.
     ///
     /// A decoder may leave out bits with little information, so that the code counts as one of a higher rate: the best
-    /// segments are added one after the other until they suffice. Parts of segments need not be tried, because
-    /// information grows linearly within a segment and the needed information less and less.
+    /// parts are added one after the other until they suffice. A share of a part need not be tried, because
+    /// information grows linearly within a part and the needed information less and less.
     pub(crate) fn decodes(&self, gains: &[f64], data_bits: u32) -> bool {
         let block = Block { data_bits, ..self.block };
-        let mut order = [(0.0, 0u8); SEGMENTS_MAX];
+        let mut order = [(0.0, 0u8); PARTS_MAX];
         let mut received = 0;
-        for (segment, &gain) in gains.iter().enumerate().filter(|(_, gain)| **gain > 0.0) {
-            order[received] = (gain, segment as u8);
+        for (part, &gain) in gains.iter().enumerate().filter(|(_, gain)| **gain > 0.0) {
+            order[received] = (gain, part as u8);
             received += 1;
         }
         order[..received].sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
         let (mut sent, mut information) = (0.0, 0.0);
-        order[..received].iter().any(|&(gain, segment)| {
-            let bits = f64::from(self.length(usize::from(segment), data_bits));
+        order[..received].iter().any(|&(gain, part)| {
+            let bits = f64::from(self.length(usize::from(part), data_bits));
             sent += bits;
             information += bits * qpsk::mutual_information(Db::new(10.0 * libm::log10(gain)));
             block.decodes(sent, information)
         })
     }
 
-    fn length(&self, segment: usize, data_bits: u32) -> u32 {
-        self.bound(segment + 1, data_bits) - self.bound(segment, data_bits)
+    fn length(&self, part: usize, data_bits: u32) -> u32 {
+        self.bound(part + 1, data_bits) - self.bound(part, data_bits)
     }
 
     #[inline]

@@ -146,11 +146,11 @@ impl GoBackN {
     }
 
     fn go_back(&mut self, user: u32) {
-        let place = &mut self.users[user as usize];
-        self.to_repeat += place.sent;
-        place.sent = 0;
-        place.round = place.round.wrapping_add(1);
-        if !std::mem::replace(&mut place.waits, true) {
+        let state = &mut self.users[user as usize];
+        self.to_repeat += state.sent;
+        state.sent = 0;
+        state.round = state.round.wrapping_add(1);
+        if !std::mem::replace(&mut state.waits, true) {
             self.waiting.push_back(user);
         }
     }
@@ -170,11 +170,11 @@ impl Harq for GoBackN {
     }
 
     fn start(&mut self, _now: Time, packet: &PacketRef, sequence: u64, _estimate: Option<f64>) -> Coded {
-        let place = packet.user as usize;
-        if place >= self.users.len() {
-            self.users.resize_with(place + 1, User::default);
+        let user = packet.user as usize;
+        if user >= self.users.len() {
+            self.users.resize_with(user + 1, User::default);
         }
-        let user = &mut self.users[place];
+        let user = &mut self.users[user];
         let started = Packet {
             packet: *packet,
             sequence,
@@ -198,14 +198,14 @@ impl Harq for GoBackN {
 
     fn poll_burst(&mut self, _now: Time) -> Option<Burst> {
         while let Some(user) = self.waiting.pop_front() {
-            let place = &mut self.users[user as usize];
-            match place.window.get(place.sent) {
+            let state = &mut self.users[user as usize];
+            match state.window.get(state.sent) {
                 Some(&index) => {
                     self.waiting.push_back(user);
                     self.to_repeat -= 1;
                     return Some(self.burst(index));
                 }
-                None => place.waits = false,
+                None => state.waits = false,
             }
         }
         None

@@ -9,8 +9,8 @@
 
 mod codeword;
 pub mod feedback;
-pub mod plan;
 mod processes;
+pub mod sizes;
 
 use channel::TransmissionLaw;
 use rand::Rng;
@@ -50,7 +50,7 @@ pub trait Kind {
     /// Fills in the defaults that depend on other options, as a run uses them.
     fn resolve(&mut self) {}
 
-    /// The scheme. `law` is the law of [`Kind::planned_transmissions`]; `rng` makes its random decisions.
+    /// The scheme. `law` is the law of [`Kind::law_transmissions`]; `rng` makes its random decisions.
     ///
     /// # Errors
     /// As [`Kind::check`].
@@ -59,8 +59,8 @@ pub trait Kind {
     /// If the scheme needs a law and is given none.
     fn build(&self, law: Option<&TransmissionLaw>, rng: Box<dyn Rng + Send>) -> Result<Box<dyn Harq>, FieldError>;
 
-    /// The number of transmissions whose joint law the scheme plans from; `None` if it does not plan.
-    fn planned_transmissions(&self) -> Option<usize> {
+    /// The number of transmissions whose joint law the scheme takes its sizes from; `None` if it needs none.
+    fn law_transmissions(&self) -> Option<usize> {
         None
     }
 

@@ -6,7 +6,7 @@
 //! versions 0, 2, 3, 1 (TS 38.214 table 5.1.2.1-2). The machine is that of incremental redundancy; this file has the
 //! starts of the redundancy versions.
 //!
-//! What is simplified: the decoder is [`super::plan::Threshold`]'s and not that of the LDPC code; the 32 processes are
+//! What is simplified: the decoder is [`super::sizes::Threshold`]'s and not that of the LDPC code; the 32 processes are
 //! never a limit, because without feedback a process is free when its last repetition is sent; slots carry no other
 //! data.
 

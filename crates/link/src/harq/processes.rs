@@ -96,7 +96,7 @@ macro_rules! scheme_config {
             pub block: units::Bytes,
             /// Mutual information per data bit at which a block is decoded: "code" for that of the CCSDS turbo code at
             /// the rate reached so far, or a number.
-            pub threshold: $crate::harq::plan::Threshold,
+            pub threshold: $crate::harq::sizes::Threshold,
             /// Whether a packet shorter than the block is padded to it; if not, its coded bits are in proportion.
             pub padding: bool,
             $(
@@ -110,7 +110,7 @@ macro_rules! scheme_config {
                 $name {
                     $($field: $default,)*
                     block: units::Bytes::new(1115),
-                    threshold: $crate::harq::plan::Threshold::Code,
+                    threshold: $crate::harq::sizes::Threshold::Code,
                     padding: false,
                     $(feedback: <$feedback>::default(),)?
                 }
@@ -139,7 +139,7 @@ pub(crate) struct Processes {
     window: Window,
     users: Vec<User>,
     processes: Vec<Process>,
-    /// For each process the signal-to-noise ratios that the receiver has of the packet's segments, one after the other.
+    /// For each process the signal-to-noise ratios that the receiver has of the packet's parts, one after the other.
     gains: Vec<f64>,
     free: Vec<u32>,
     /// Processes whose next transmission waits for the transmitter, oldest first.
@@ -227,17 +227,17 @@ impl Processes {
         }
     }
 
-    fn place(&mut self, process: Process) -> u32 {
-        let segments = self.codeword.segments();
+    fn insert(&mut self, process: Process) -> u32 {
+        let parts = self.codeword.parts();
         match self.free.pop() {
             Some(index) => {
                 self.processes[index as usize] = process;
-                self.gains[index as usize * segments..][..segments].fill(0.0);
+                self.gains[index as usize * parts..][..parts].fill(0.0);
                 index
             }
             None => {
                 self.processes.push(process);
-                self.gains.resize(self.processes.len() * segments, 0.0);
+                self.gains.resize(self.processes.len() * parts, 0.0);
                 self.processes.len() as u32 - 1
             }
         }
@@ -253,17 +253,17 @@ impl Harq for Processes {
     }
 
     fn start(&mut self, _now: Time, packet: &PacketRef, sequence: u64, _estimate: Option<f64>) -> Coded {
-        let place = packet.user as usize;
-        if place >= self.users.len() {
-            self.users.resize_with(place + 1, User::default);
+        let user = packet.user as usize;
+        if user >= self.users.len() {
+            self.users.resize_with(user + 1, User::default);
         }
-        let user = &mut self.users[place];
+        let user = &mut self.users[user];
         let number = user.base + user.over.len() as u64;
         user.open += 1;
         if let Window::Span(_) = self.window {
             user.over.push_back(false);
         }
-        let index = self.place(Process {
+        let index = self.insert(Process {
             packet: *packet,
             sequence,
             data_bits: self.codeword.data_bits(packet.size),
@@ -297,9 +297,9 @@ impl Harq for Processes {
 
     fn receive(&mut self, _now: Time, burst: &Burst, snr: Db) -> Reception {
         let index = burst.coded.process;
-        let segments = self.codeword.segments();
+        let parts = self.codeword.parts();
         let process = &mut self.processes[index as usize];
-        let gains = &mut self.gains[index as usize * segments..][..segments];
+        let gains = &mut self.gains[index as usize * parts..][..parts];
         let bits = u64::from(burst.coded.bits);
         self.counters.on_burst(burst.coded.bits);
         process.received += 1;

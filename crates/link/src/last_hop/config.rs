@@ -20,7 +20,7 @@ pub struct LastHopConfig {
     /// Coded bits that the transmitter sends in a second. With "path" it is the rate that the path has at each instant:
     /// of a trace, or of a model.
     pub rate: OrPath<BitRate>,
-    /// The mean of the path's rate, where the rate follows it: whoever knows the path fills it in.
+    /// The mean of the path's rate, where the rate follows it: the caller, which knows the path, fills it in.
     #[serde(skip)]
     pub path_rate: Option<BitRate>,
     /// Propagation from the satellite to a user, one way; feedback takes the same time back, unless the scheme has a
@@ -50,7 +50,7 @@ pub struct LastHopConfig {
     pub reordering: ReorderingConfig,
 }
 
-/// The law from which a reliability scheme plans.
+/// The law from which a reliability scheme takes the sizes of its transmissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LawRequest {
     /// Transmissions of a packet.
@@ -118,7 +118,7 @@ impl LastHopConfig {
     /// The law of the channel that [`LastHop::new`] needs, over a link with a delay of `typical`; `None` if it needs
     /// none.
     pub fn law_request(&self, typical: Duration) -> Option<LawRequest> {
-        let transmissions = self.harq.entry().planned_transmissions()?;
+        let transmissions = self.harq.entry().law_transmissions()?;
         Some(LawRequest { transmissions, spacing: self.feedback_rtt(typical) })
     }
 

@@ -8,7 +8,7 @@ use units::{Db, Time};
 use crate::harq::Verdict;
 use crate::packet::PacketRef;
 
-/// What the channels have decided of the packets under way, by flow and number; `None` where the decoder decides.
+/// What the channels have decided of the packets in flight, by flow and number; `None` where the decoder decides.
 #[derive(Debug)]
 pub(super) struct Decisions(Option<BTreeMap<(u32, u64), Decision>>);
 
@@ -53,7 +53,7 @@ impl Decisions {
         }
     }
 
-    /// The packets under way are given up.
+    /// The packets in flight are given up.
     pub(super) fn clear(&mut self) {
         if let Some(open) = &mut self.0 {
             open.clear();

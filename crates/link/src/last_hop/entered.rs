@@ -156,8 +156,8 @@ impl LastHop {
             self.harq.count_clear(started, arrived);
         }
         let Some(Fifo { delay, packets, begun, .. }) = self.fifo.take() else { return };
-        for (place, Scheduled { end, packet }) in packets.into_iter().enumerate() {
-            if place < begun {
+        for (index, Scheduled { end, packet }) in packets.into_iter().enumerate() {
+            if index < begun {
                 let burst = Burst { coded: Uncoded::coded(&packet), sequence: self.number(packet.flow), packet };
                 self.bursts.append(end + delay, Flight { snr: CLEAR, burst, missed: false });
             } else {

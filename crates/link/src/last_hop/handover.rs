@@ -84,7 +84,7 @@ impl LastHop {
         if self.free_at > self.pause.until && !self.pause.halted { self.free_at } else { self.pause.sent_until }
     }
 
-    /// Pauses the transmitter; the reliability scheme stalls nobody meanwhile.
+    /// Pauses the transmitter; the time of the pause does not count as a stall of the reliability scheme.
     fn rest(&mut self, now: Time) {
         self.pause.sent_until = self.sending_until();
         if self.stalled_since < Time::MAX {

@@ -84,7 +84,7 @@ impl<T> Transit<T> {
 
     #[cold]
     fn overtake(&mut self, arrival: Time, message: T) {
-        let place = self.queue.partition_point(|&(other, _)| other <= arrival);
-        self.queue.insert(place, (arrival, message));
+        let index = self.queue.partition_point(|&(other, _)| other <= arrival);
+        self.queue.insert(index, (arrival, message));
     }
 }

@@ -47,7 +47,7 @@ impl LastHop {
     }
 
     fn start_new(&mut self, now: Time) -> bool {
-        // What is begun goes on before anything else begins.
+        // A packet whose transmission has begun is completed before another begins.
         if let Some(segmentation) = &mut self.segmentation
             && let Some(fragment) = segmentation.next(|user| self.harq.may_start(user))
         {

@@ -65,8 +65,8 @@ impl LowLatency {
         self.packets.len()
     }
 
-    pub fn get(&self, place: usize) -> Option<&(PacketRef, Time)> {
-        self.packets.get(place)
+    pub fn get(&self, index: usize) -> Option<&(PacketRef, Time)> {
+        self.packets.get(index)
     }
 
     pub fn drain(&mut self) -> impl Iterator<Item = (PacketRef, Time)> {

@@ -255,11 +255,11 @@ impl Queue {
     }
 
     /// The bytes of a packet, by its index from the first; of two queues, those of low latency count first.
-    pub fn size_at(&self, place: usize) -> Option<u32> {
+    pub fn size_at(&self, index: usize) -> Option<u32> {
         let beside = self.low_latency.as_ref().map_or(0, |low| low.len());
-        let packet = match place.checked_sub(beside) {
-            Some(place) => self.packets.get(place),
-            None => self.low_latency.as_ref()?.get(place),
+        let packet = match index.checked_sub(beside) {
+            Some(index) => self.packets.get(index),
+            None => self.low_latency.as_ref()?.get(index),
         };
         packet.map(|(packet, _)| packet.size)
     }

@@ -69,10 +69,10 @@ impl FlowBlind {
                 terminal.release_in_sequence(connection, end, exit);
             }
         } else {
-            let Entry::Vacant(place) = terminal.stored.entry((connection, begin)) else {
+            let Entry::Vacant(entry) = terminal.stored.entry((connection, begin)) else {
                 return exit.forward(packet); // a copy of what is stored
             };
-            place.insert((end, exit.store(packet)));
+            entry.insert((end, exit.store(packet)));
             if terminal.stored.len() > self.capacity {
                 exit.counters.flushed_full += 1;
                 terminal.flush(exit);

@@ -143,11 +143,11 @@ impl ByLink {
 
 impl Flow {
     fn store(&mut self, sequence: u64, stored: Stored) {
-        let place = (sequence - self.expected) as usize;
-        if place >= self.stored.len() {
-            self.stored.resize(place + 1, None);
+        let index = (sequence - self.expected) as usize;
+        if index >= self.stored.len() {
+            self.stored.resize(index + 1, None);
         }
-        let before = self.stored[place].replace(stored);
+        let before = self.stored[index].replace(stored);
         assert!(before.is_none(), "packet {sequence} of a flow was decoded twice");
     }
 }

@@ -1,10 +1,10 @@
 //! Scheduling by periods: the next frames are planned together and then sent.
 //!
 //! The criterion is that of [frame by frame](super::bbs) (Dupé et al., ICC 2014, name the variant without its details):
-//! here a plan covers a period, and each of its frames is filled as if those before it had been sent. Within a period
-//! the plan ignores new packets and changes of the channels, which is the cost of planning rarely.
+//! here a schedule covers a period, and each of its frames is filled as if those before it had been sent. Within a
+//! period the schedule ignores new packets and changes of the channels, which is the cost of planning rarely.
 //!
-//! What is simplified: as there. The service does not decay within a plan, so a period should be short against the
+//! What is simplified: as there. The service does not decay within a period, so a period should be short against the
 //! window.
 
 use units::{Duration, FieldError};
@@ -31,7 +31,7 @@ user_queues_config! {
     }
 }
 
-/// A longer plan would outlast the state of channels and queues, and take long to compute.
+/// A longer schedule would outlast the state of channels and queues, and take long to compute.
 const MOST_FRAMES: u32 = 10_000;
 
 impl BpsConfig {

@@ -111,20 +111,20 @@ pub struct FqCodel {
 impl FqCodel {
     /// Serves `queues`, of `limit` together, in turns of `quantum` bytes.
     pub fn new(queues: UserQueues, limit: Limit, quantum: Bytes) -> FqCodel {
-        let places = queues.users();
+        let count = queues.users();
         FqCodel {
             queues,
             limit,
             quantum: quantum.get() as i64,
             new: VecDeque::new(),
             old: VecDeque::new(),
-            listed: vec![false; places],
-            deficits: vec![0; places],
+            listed: vec![false; count],
+            deficits: vec![0; count],
         }
     }
 
-    /// The queue of a flow.
-    pub fn place(&self, flow: u32) -> u32 {
+    /// The number of the queue of a flow.
+    pub fn queue_of(&self, flow: u32) -> u32 {
         // The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
         let mut hash = u64::from(flow).wrapping_add(0x9e37_79b9_7f4a_7c15);
         hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -135,8 +135,8 @@ impl FqCodel {
     /// Section 4.1.3: the queue with the most bytes loses half of its packets from its head, at most 64.
     #[cold]
     fn make_room(&mut self, now: Time) {
-        let places = 0..self.queues.users() as u32;
-        let Some(fattest) = places.rev().max_by_key(|&place| self.queues.backlog_of(place).bytes) else { return };
+        let numbers = 0..self.queues.users() as u32;
+        let Some(fattest) = numbers.rev().max_by_key(|&queue| self.queues.backlog_of(queue).bytes) else { return };
         let lost = self.queues.backlog_of(fattest).packets.div_ceil(2).min(SHED);
         (0..lost).for_each(|_| self.queues.shed(now, fattest));
     }
@@ -147,10 +147,10 @@ impl FqCodel {
 
     /// The next queue in turn whose first packet may be sent, or that is empty: its list, and its index there.
     fn next(&self, view: &View<'_>) -> Option<(bool, usize, u32)> {
-        let may_go = |&place: &u32| self.queues.front(place).is_none_or(|(first, _)| view.may_start(first.user));
+        let may_go = |&queue: &u32| self.queues.front(queue).is_none_or(|(first, _)| view.may_start(first.user));
         let find = |list: &VecDeque<u32>| list.iter().position(may_go).map(|at| (at, list[at]));
-        let new = find(&self.new).map(|(at, place)| (true, at, place));
-        new.or_else(|| find(&self.old).map(|(at, place)| (false, at, place)))
+        let new = find(&self.new).map(|(at, queue)| (true, at, queue));
+        new.or_else(|| find(&self.old).map(|(at, queue)| (false, at, queue)))
     }
 }
 
@@ -164,11 +164,11 @@ impl ByUser for FqCodel {
     }
 
     fn take(&mut self, now: Time, packet: PacketRef) -> Result<(), DropReason> {
-        let place = self.place(packet.flow);
-        self.queues.push_to(now, place, packet)?;
-        if !std::mem::replace(&mut self.listed[place as usize], true) {
-            self.deficits[place as usize] = self.quantum;
-            self.new.push_back(place);
+        let queue = self.queue_of(packet.flow);
+        self.queues.push_to(now, queue, packet)?;
+        if !std::mem::replace(&mut self.listed[queue as usize], true) {
+            self.deficits[queue as usize] = self.quantum;
+            self.new.push_back(queue);
         }
         while self.exceeded() && self.queues.backlog().packets > 1 {
             self.make_room(now);
@@ -178,30 +178,30 @@ impl ByUser for FqCodel {
 
     fn choose(&mut self, now: Time, view: &mut View<'_>) -> Option<PacketRef> {
         loop {
-            let (is_new, at, place) = self.next(view)?;
+            let (is_new, at, queue) = self.next(view)?;
             let list = if is_new { &mut self.new } else { &mut self.old };
-            let deficit = &mut self.deficits[place as usize];
+            let deficit = &mut self.deficits[queue as usize];
             if *deficit <= 0 {
                 *deficit += self.quantum;
                 list.remove(at);
-                self.old.push_back(place);
+                self.old.push_back(queue);
                 continue;
             }
-            while self.queues.front(place).is_some_and(|(first, _)| view.may_start(first.user)) {
-                if let Some(packet) = self.queues.pop(now, place) {
+            while self.queues.front(queue).is_some_and(|(first, _)| view.may_start(first.user)) {
+                if let Some(packet) = self.queues.pop(now, queue) {
                     *deficit -= i64::from(packet.size);
                     return Some(packet);
                 }
             }
-            if self.queues.front(place).is_some() {
+            if self.queues.front(queue).is_some() {
                 continue; // CoDel dropped the packet, and the next may be one that may not start
             }
             list.remove(at);
             // An emptied new queue moves to the old ones once, so that a flow cannot stay new by sending little.
             if is_new {
-                self.old.push_back(place);
+                self.old.push_back(queue);
             } else {
-                self.listed[place as usize] = false;
+                self.listed[queue as usize] = false;
             }
         }
     }

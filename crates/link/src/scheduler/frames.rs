@@ -35,21 +35,21 @@ pub struct Frames {
     pub count: u32,
 }
 
-/// A queue for each user, and a plan of the next frames.
+/// A queue for each user, and a schedule of the next frames.
 pub struct ByFrames {
     queues: UserQueues,
     served: Served,
     frames: Frames,
     alpha: f64,
     /// The user of each next packet.
-    plan: VecDeque<u32>,
-    /// Coded bits by which the last plan was longer than its frames.
+    schedule: VecDeque<u32>,
+    /// Coded bits by which the last schedule was longer than its frames.
     overhang: f64,
     /// Working memory for planning.
     candidates: Vec<Candidate>,
 }
 
-/// A user while a plan is made.
+/// A user while a schedule is made.
 struct Candidate {
     user: u32,
     information: f64,
@@ -64,14 +64,14 @@ struct Candidate {
 }
 
 impl ByFrames {
-    /// Serves `queues` by plans for the utility of fairness `alpha`, with the service smoothed over `window`.
+    /// Serves `queues` by schedules for the utility of fairness `alpha`, with the service smoothed over `window`.
     pub fn new(queues: UserQueues, frames: Frames, alpha: f64, window: Duration) -> ByFrames {
         let served = Served::new(queues.users(), window);
-        ByFrames { queues, served, frames, alpha, plan: VecDeque::new(), overhang: 0.0, candidates: Vec::new() }
+        ByFrames { queues, served, frames, alpha, schedule: VecDeque::new(), overhang: 0.0, candidates: Vec::new() }
     }
 
     /// Fills the next frames with packets of the users that may start now; at least one packet if any waits.
-    fn make_plan(&mut self, now: Time, view: &mut View<'_>) {
+    fn make_schedule(&mut self, now: Time, view: &mut View<'_>) {
         let mut candidates = std::mem::take(&mut self.candidates);
         self.gather(now, view, &mut candidates);
         let mut room = -self.overhang;
@@ -81,21 +81,21 @@ impl ByFrames {
                 break;
             }
             room += f64::from(self.frames.bits);
-            if room <= 0.0 && !self.plan.is_empty() {
+            if room <= 0.0 && !self.schedule.is_empty() {
                 continue; // a packet that extends beyond a frame fills the next
             }
             for candidate in &mut candidates {
                 candidate.begin_frame(self.alpha);
             }
-            while (room > 0.0 || self.plan.is_empty())
+            while (room > 0.0 || self.schedule.is_empty())
                 && let Some(best) = best(&candidates)
             {
                 let candidate = &mut candidates[best];
-                while (room > 0.0 || self.plan.is_empty())
+                while (room > 0.0 || self.schedule.is_empty())
                     && let Some(size) = self.queues.size_at(candidate.user, candidate.packets)
                 {
                     room -= candidate.add(size);
-                    self.plan.push_back(candidate.user);
+                    self.schedule.push_back(candidate.user);
                 }
                 if self.queues.size_at(candidate.user, candidate.packets).is_none() {
                     candidates.swap_remove(best);
@@ -154,7 +154,7 @@ impl ByUser for ByFrames {
 
     fn choose(&mut self, now: Time, view: &mut View<'_>) -> Option<PacketRef> {
         loop {
-            while let Some(user) = self.plan.pop_front() {
+            while let Some(user) = self.schedule.pop_front() {
                 if self.queues.front(user).is_some()
                     && view.may_start(user)
                     && let Some(packet) = self.queues.pop(now, user)
@@ -163,15 +163,15 @@ impl ByUser for ByFrames {
                     return Some(packet);
                 }
             }
-            self.make_plan(now, view);
-            if self.plan.is_empty() {
+            self.make_schedule(now, view);
+            if self.schedule.is_empty() {
                 return None;
             }
         }
     }
 
     fn reset(&mut self, now: Time) {
-        self.plan.clear();
+        self.schedule.clear();
         self.overhang = 0.0;
         self.served.reset(now);
     }

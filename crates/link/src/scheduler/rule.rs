@@ -121,21 +121,21 @@ impl<R: Rule> ByRule<R> {
     }
 
     fn note(&mut self, user: u32, view: &mut View<'_>) {
-        let place = user as usize;
+        let index = user as usize;
         if self.waits(user) {
             self.waiting -= 1;
-            self.since_sum = self.since_sum.wrapping_sub(self.since[place].as_nanos());
+            self.since_sum = self.since_sum.wrapping_sub(self.since[index].as_nanos());
         }
         let mut weight = f64::NEG_INFINITY;
         if let Some((_, since)) = self.queues.front(user) {
             self.waiting += 1;
             self.since_sum = self.since_sum.wrapping_add(since.as_nanos());
-            (self.since[place], self.since_s[place]) = (since, since.as_secs_f64());
+            (self.since[index], self.since_s[index]) = (since, since.as_secs_f64());
             weight = self.weight(user, view);
         }
-        self.weights.leaves_mut()[place] = weight;
+        self.weights.leaves_mut()[index] = weight;
         if !R::TIMED {
-            self.weights.replay(place);
+            self.weights.replay(index);
         }
     }
 
@@ -181,8 +181,8 @@ impl<R: Rule> ByRule<R> {
             return None;
         }
         let mut block = weights[best_block].iter().zip(&since[best_block]);
-        let place = block.position(|(&weight, &since)| score(weight, since) == best)?;
-        Some(best_block * BLOCK + place)
+        let index = block.position(|(&weight, &since)| score(weight, since) == best)?;
+        Some(best_block * BLOCK + index)
     }
 
     /// The same, with a check whether each user may start: mostly none may then.
@@ -191,8 +191,8 @@ impl<R: Rule> ByRule<R> {
         let (now_s, waiting_users) = (now.as_secs_f64(), self.waiting_users(now));
         let mut best = (f64::NEG_INFINITY, None);
         for user in (0..self.since.len() as u32).filter(|&user| self.waits(user) && view.may_start(user)) {
-            let place = user as usize;
-            let score = self.rule.score(self.weights.leaves()[place], now_s - self.since_s[place], &waiting_users);
+            let index = user as usize;
+            let score = self.rule.score(self.weights.leaves()[index], now_s - self.since_s[index], &waiting_users);
             if score > best.0 {
                 best = (score, Some(user));
             }
@@ -259,8 +259,8 @@ fn highest(
 
 /// A tournament: a complete binary tree over the users, in which each node has the higher weight of its two children.
 struct Tournament {
-    /// The children of each node side by side, those of node i in the place i, the users last. The root is node 1: the
-    /// right one in the place 0.
+    /// The children of each node side by side, those of node i at index i, the users last. The root is node 1, the
+    /// right child at index 0.
     pairs: Vec<[f64; 2]>,
 }
 

@@ -221,24 +221,24 @@ impl UserQueues {
         self.push_to(now, packet.user, packet)
     }
 
-    /// Adds a packet to the queue `place`, for schedulers whose queues are not of users; in the other methods a user is
+    /// Adds a packet to the queue `index`, for schedulers whose queues are not of users; in the other methods a user is
     /// then a queue.
     ///
     /// # Errors
     /// As [`UserQueues::push`].
     #[inline]
-    pub fn push_to(&mut self, now: Time, place: u32, packet: PacketRef) -> Result<(), DropReason> {
+    pub fn push_to(&mut self, now: Time, index: u32, packet: PacketRef) -> Result<(), DropReason> {
         self.expire(now);
-        let queue = &mut self.queues[place as usize];
+        let queue = &mut self.queues[index as usize];
         let first = queue.front().is_none() || queue.may_overtake();
         queue.push(now, packet)?;
         self.backlog.packets += 1;
         self.backlog.bytes += u64::from(packet.size);
         if let Some(limit) = queue.max_wait() {
-            self.deadlines.push_back((now + limit, place));
+            self.deadlines.push_back((now + limit, index));
         }
         if first {
-            self.note_change(place);
+            self.note_change(index);
         }
         Ok(())
     }
@@ -271,28 +271,28 @@ impl UserQueues {
     }
 
     /// Drops the first packet of a queue to make room.
-    pub fn shed(&mut self, now: Time, place: u32) {
-        self.note_change(place);
-        self.queues[place as usize].shed(now);
-        self.take_dropped(place);
+    pub fn shed(&mut self, now: Time, index: u32) {
+        self.note_change(index);
+        self.queues[index as usize].shed(now);
+        self.take_dropped(index);
     }
 
     /// As [`super::Scheduler::drain`].
     pub fn drain(&mut self, now: Time, lost: &mut Vec<PacketRef>) {
         self.expire(now);
-        for place in 0..self.queues.len() {
-            if self.queues[place].front().is_some() {
-                self.note_change(place as u32);
+        for index in 0..self.queues.len() {
+            if self.queues[index].front().is_some() {
+                self.note_change(index as u32);
             }
-            lost.extend(self.queues[place].drain(now));
+            lost.extend(self.queues[index].drain(now));
         }
         self.deadlines.clear();
         self.backlog = Backlog::default();
     }
 
     /// The bytes of a packet of a user, by its index from the first.
-    pub fn size_at(&self, user: u32, place: usize) -> Option<u32> {
-        self.queues[user as usize].size_at(place)
+    pub fn size_at(&self, user: u32, index: usize) -> Option<u32> {
+        self.queues[user as usize].size_at(index)
     }
 
     /// The first packet of a user, and when it arrived.

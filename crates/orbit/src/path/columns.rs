@@ -38,8 +38,8 @@ pub(crate) struct Column {
     pub(crate) unit: Unit,
     /// As the file's header has it.
     pub(crate) name: String,
-    /// Its place in a row, from 0.
-    pub(crate) place: usize,
+    /// Its index in a row, from 0.
+    pub(crate) index: usize,
 }
 
 /// A unit, and what it is in seconds, bits per second or parts of one.
@@ -161,11 +161,11 @@ impl fmt::Display for Unit {
     }
 }
 
-/// Reads the name of the column at `place`; nothing if it names no quantity of a path.
+/// Reads the name of the column at `index`; nothing if it names no quantity of a path.
 ///
 /// # Errors
 /// It names one, but its unit is missing or that of another quantity; or it nearly names one.
-pub(crate) fn column(name: &str, place: usize) -> Result<Option<Column>, String> {
+pub(crate) fn column(name: &str, index: usize) -> Result<Option<Column>, String> {
     let words = words(name);
     let (mut unit, mut directions, mut rest) = (None, Directions::Both, Vec::new());
     for word in &words {
@@ -198,7 +198,7 @@ pub(crate) fn column(name: &str, place: usize) -> Result<Option<Column>, String>
         (None, Quantity::Loss) => RATIO,
         (None, _) => return Err(format!("has no unit: write {}", examples(quantity))),
     };
-    Ok(Some(Column { quantity, directions, unit, name: name.to_owned(), place }))
+    Ok(Some(Column { quantity, directions, unit, name: name.to_owned(), index }))
 }
 
 /// The words of a name in lower case, units as [`UNITS`] has them.

@@ -8,7 +8,7 @@
 //! rate is drawn for each epoch.
 //!
 //! Correlated draws are a Gaussian copula: a normal process of order one, whose normal distribution function gives the
-//! place in the table of quantiles. So distributions are those of the tables, whatever the correlation.
+//! position in the table of quantiles. So distributions are those of the tables, whatever the correlation.
 //!
 //! What is simplified, and who could notice: levels have no daily course and no drift within an epoch, nor do they know
 //! the weather or an obstacle; level, spread and rate of an epoch do not depend on each other, though a far satellite
@@ -215,9 +215,9 @@ impl Parameters {
 fn quantile(table: &[f64], z: f64) -> f64 {
     // By erf, whose last bit can differ from that of `chance::normal_cdf`.
     let share = 0.5 * (1.0 + libm::erf(z / std::f64::consts::SQRT_2));
-    let place = share * (table.len() - 1) as f64;
-    let below = (place.floor() as usize).min(table.len() - 2);
-    table[below] + (place - below as f64) * (table[below + 1] - table[below])
+    let position = share * (table.len() - 1) as f64;
+    let below = (position.floor() as usize).min(table.len() - 2);
+    table[below] + (position - below as f64) * (table[below + 1] - table[below])
 }
 
 /// The course of one run.

@@ -53,7 +53,7 @@ pub(crate) fn read(
             return Err(line.wrong(format!("{} columns where {} are expected", cells.len(), table.width)));
         }
         let value =
-            |column: &Column| column.value(&cells[column.place]).map_err(|message| wrong(&line, column, message));
+            |column: &Column| column.value(&cells[column.index]).map_err(|message| wrong(&line, column, message));
         let Some(seconds) = value(&table.time)? else {
             return Err(wrong(&line, &table.time, "a row needs its time".to_owned()));
         };
@@ -76,13 +76,13 @@ pub(crate) fn read(
 }
 
 fn wrong(line: &Line<'_>, column: &Column, message: String) -> FieldError {
-    FieldError::new(format!("line {}, column {} ({})", line.number, column.place + 1, column.name), message)
+    FieldError::new(format!("line {}, column {} ({})", line.number, column.index + 1, column.name), message)
 }
 
 impl Table {
     /// Of rows without a header.
     fn in_order() -> Table {
-        let named = |name, place| column(name, place).ok().flatten().expect("a known name");
+        let named = |name, index| column(name, index).ok().flatten().expect("a known name");
         Table { time: named("time", 0), others: vec![named("delay", 1)], width: 2 }
     }
 
@@ -113,9 +113,9 @@ impl Table {
     }
 
     fn by_header(line: &Line<'_>, names: &[String]) -> Result<Vec<Column>, FieldError> {
-        let read = |(place, name): (usize, &String)| {
-            let field = || format!("line {}, column {} ({name})", line.number, place + 1);
-            column(name, place).map_err(|message| FieldError::new(field(), message)).transpose()
+        let read = |(index, name): (usize, &String)| {
+            let field = || format!("line {}, column {} ({name})", line.number, index + 1);
+            column(name, index).map_err(|message| FieldError::new(field(), message)).transpose()
         };
         names.iter().enumerate().filter_map(read).collect()
     }
@@ -126,10 +126,10 @@ impl Table {
         columns: &BTreeMap<String, String>,
     ) -> Result<Vec<Column>, FieldError> {
         let read = |(meaning, name): (&String, &String)| {
-            let place = names.iter().position(|other| other == name).ok_or_else(|| {
+            let index = names.iter().position(|other| other == name).ok_or_else(|| {
                 line.wrong(format!("columns.{meaning}: the header \"{}\" has no column \"{name}\"", names.join(",")))
             })?;
-            let found = column(meaning, place)
+            let found = column(meaning, index)
                 .and_then(|column| column.ok_or_else(|| nothing_known(std::slice::from_ref(meaning))));
             let found = found.map_err(|message| line.wrong(format!("columns.{meaning}: {message}")))?;
             Ok(Column { name: name.clone(), ..found })
@@ -145,11 +145,11 @@ impl Table {
         directions: Directions,
     ) -> Option<(&Column, &'a Series)> {
         let of = |directions| {
-            let place = self
+            let index = self
                 .others
                 .iter()
                 .position(|column| quantities.contains(&column.quantity) && column.directions == directions)?;
-            Some((&self.others[place], &series[place]))
+            Some((&self.others[index], &series[index]))
         };
         of(directions).or_else(|| of(Directions::Both))
     }

@@ -33,21 +33,21 @@ pub struct ElementSet {
 
 /// An error in a file of elements, or in the elements of a satellite.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{place}{message}")]
+#[error("{position}{message}")]
 pub struct ElementsError {
     /// Where: `line 3: `, `record 2: `, a satellite's name, or nothing.
-    pub place: String,
+    pub position: String,
     /// What is wrong.
     pub message: String,
 }
 
 impl ElementsError {
-    pub(crate) fn at(place: impl std::fmt::Display, message: impl Into<String>) -> ElementsError {
-        ElementsError { place: format!("{place}: "), message: message.into() }
+    pub(crate) fn at(position: impl std::fmt::Display, message: impl Into<String>) -> ElementsError {
+        ElementsError { position: format!("{position}: "), message: message.into() }
     }
 
     pub(crate) fn general(message: impl Into<String>) -> ElementsError {
-        ElementsError { place: String::new(), message: message.into() }
+        ElementsError { position: String::new(), message: message.into() }
     }
 }
 

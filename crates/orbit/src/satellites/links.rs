@@ -65,7 +65,7 @@ impl Links {
             ..Links::unlinked(offsets)
         };
         let chord = 2.0 * radius * libm::sin(PI / f64::from(per_plane));
-        links.place(&pairs, chord);
+        links.connect(&pairs, chord);
         if seam {
             let ends = (0..per_plane).chain(last_plane..count);
             let spacing = TAU / f64::from(per_plane);
@@ -90,7 +90,7 @@ impl Links {
     pub fn between(pairs: &[[u32; 2]], orbits: &Orbits, minimum_altitude: f64) -> Links {
         let offsets = offsets(orbits.len() as u32, pairs.iter().flatten().copied());
         let mut links = Links { lowest: EARTH_RADIUS + minimum_altitude, ..Links::unlinked(offsets) };
-        links.place(&pairs.iter().map(|&ends| (ends, false)).collect::<Vec<_>>(), 0.0);
+        links.connect(&pairs.iter().map(|&ends| (ends, false)).collect::<Vec<_>>(), 0.0);
         let mut positions = Vec::new();
         orbits.positions_at(0.0, &mut positions);
         links.update(0.0, &positions);
@@ -113,7 +113,7 @@ impl Links {
     }
 
     /// Gives every pair its slots; the links within a plane get their constant length, `chord`.
-    fn place(&mut self, pairs: &[([u32; 2], bool)], chord: f64) {
+    fn connect(&mut self, pairs: &[([u32; 2], bool)], chord: f64) {
         let mut free = self.offsets.clone();
         for &(ends, in_plane) in pairs {
             let slots = ends.map(|s| {

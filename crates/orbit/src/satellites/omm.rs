@@ -15,7 +15,7 @@ type Fields = BTreeMap<String, String>;
 /// Reads a JSON array of messages, or one message.
 ///
 /// # Errors
-/// Names the place in the text, or the record and the keyword that is wrong.
+/// Names the position in the text, or the record and the keyword that is wrong.
 pub fn parse_json(text: &str) -> Result<Vec<ElementSet>, ElementsError> {
     let value: Value =
         serde_json::from_str(text).map_err(|error| ElementsError::general(format!("not JSON: {error}")))?;
@@ -24,16 +24,16 @@ pub fn parse_json(text: &str) -> Result<Vec<ElementSet>, ElementsError> {
         record => vec![record],
     };
     let read = |(i, record): (usize, Value)| {
-        let place = format!("record {}", i + 1);
+        let position = format!("record {}", i + 1);
         let Value::Object(record) = record else {
-            return Err(ElementsError::at(place, "must be an object with the keywords of an OMM"));
+            return Err(ElementsError::at(position, "must be an object with the keywords of an OMM"));
         };
         let text = |value: Value| match value {
             Value::String(text) => text,
             Value::Null => String::new(),
             other => other.to_string(),
         };
-        set(&place, &record.into_iter().map(|(key, value)| (key, text(value))).collect())
+        set(&position, &record.into_iter().map(|(key, value)| (key, text(value))).collect())
     };
     records.into_iter().enumerate().map(read).collect()
 }
@@ -51,12 +51,12 @@ pub fn parse_csv(text: &str) -> Result<Vec<ElementSet>, ElementsError> {
     let Some(header) = lines.next() else { return Ok(Vec::new()) };
     let header = cells(&header)?;
     let read = |line: Line| {
-        let (place, row) = (format!("line {}", line.number), cells(&line)?);
+        let (position, row) = (format!("line {}", line.number), cells(&line)?);
         if row.len() != header.len() {
             let message = format!("{} columns where the header has {}", row.len(), header.len());
-            return Err(ElementsError::at(place, message));
+            return Err(ElementsError::at(position, message));
         }
-        set(&place, &header.iter().cloned().zip(row).collect())
+        set(&position, &header.iter().cloned().zip(row).collect())
     };
     lines.map(read).collect()
 }
@@ -113,9 +113,9 @@ pub fn parse_xml(text: &str) -> Result<Vec<ElementSet>, ElementsError> {
 }
 
 /// The elements of one message.
-fn set(place: &str, fields: &Fields) -> Result<ElementSet, ElementsError> {
+fn set(position: &str, fields: &Fields) -> Result<ElementSet, ElementsError> {
     let given = |key: &str| fields.get(key).map(String::as_str).filter(|value| !value.is_empty());
-    let refuse = |message: String| ElementsError::at(place, message);
+    let refuse = |message: String| ElementsError::at(position, message);
     // The values for which SGP4 is defined. Catalogues in JSON and CSV leave these keywords out.
     let meant: [(&str, &[&str]); 4] = [
         ("CENTER_NAME", &["EARTH"]),

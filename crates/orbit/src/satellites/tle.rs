@@ -145,7 +145,7 @@ impl Line<'_> {
         let (first, rest) = text.split_at(text.len().min(1));
         let letters = "ABCDEFGHJKLMNPQRSTUVWXYZ";
         match letters.find(first).filter(|_| !first.is_empty() && rest.len() == 4) {
-            Some(place) if digits(rest) => Ok((place as u64 + 10) * 10_000 + rest.parse::<u64>().unwrap_or_default()),
+            Some(index) if digits(rest) => Ok((index as u64 + 10) * 10_000 + rest.parse::<u64>().unwrap_or_default()),
             _ if digits(text) => Ok(text.parse().unwrap_or_default()),
             _ => Err(self.refuse(&NUMBER, "must be five digits, or a letter and four digits")),
         }

@@ -179,7 +179,7 @@ struct Loop<'a> {
     origin: Time,
     sender: Host,
     receiver: Host,
-    /// Segments on their way to the receiver, by arrival and number.
+    /// Segments in flight to the receiver, by arrival and number.
     path: BTreeMap<(Time, u64), Segment>,
     sent: u64,
     /// Of each data segment, when it arrives.

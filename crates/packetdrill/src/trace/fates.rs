@@ -75,7 +75,7 @@ fn has_duplicates(recording: &Recording) -> bool {
     acks.windows(2).any(|pair| pair[0] == pair[1])
 }
 
-/// A data segment on its way.
+/// A data segment in flight.
 #[derive(Clone, Debug)]
 struct Sent {
     start: u64,
@@ -138,7 +138,7 @@ impl Path {
                     && !known.iter().any(|range| sent.lies_in(*range))
             })
             .collect();
-        // Of several transmissions the first is on its way the longest.
+        // Of several transmissions the first is in flight the longest.
         let mut named: Vec<usize> = Vec::new();
         for index in fresh {
             let same = |other: &&usize| self.sent[**other].start == self.sent[index].start;

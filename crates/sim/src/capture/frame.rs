@@ -172,7 +172,7 @@ impl Frame {
 fn tcp_header(from: &Host, to: &Host, way: Way, numbers: &Numbers, segment: &Segment) -> TcpHeader {
     let (ours, theirs) = (numbers.initial[way as usize], numbers.initial[way.back() as usize]);
     let has = |flag| segment.flags.has(flag);
-    // Offsets in the stream, cut to 32 bits (RFC 9293 section 3.4).
+    // Offsets in the byte stream, cut to 32 bits (RFC 9293 section 3.4).
     let mut header = TcpHeader::new(from.port, to.port, ours.wrapping_add(segment.seq as u32), 0);
     (header.fin, header.syn, header.rst) = (has(Flags::FIN), has(Flags::SYN), has(Flags::RST));
     (header.psh, header.ack) = (has(Flags::PSH), has(Flags::ACK));

@@ -38,7 +38,7 @@ pub(crate) struct Capture {
     flows: Vec<FlowHosts>,
     /// Packets on the uplink that have not reached the satellite yet, in the order in which they will.
     uplink: VecDeque<(Time, Frame)>,
-    /// The first bytes of packets from outside that are under way, by ticket.
+    /// The first bytes of packets from outside that are in flight, by ticket.
     headers: BTreeMap<u32, Box<[u8]>>,
     /// The first error, after which nothing more is written.
     error: Option<io::Error>,

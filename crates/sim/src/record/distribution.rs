@@ -54,7 +54,7 @@ impl Distribution {
     #[inline]
     fn count(&mut self, micros: u64) {
         let class = class_of(micros);
-        match class.checked_sub(self.first).and_then(|place| self.counts.get_mut(place)) {
+        match class.checked_sub(self.first).and_then(|index| self.counts.get_mut(index)) {
             Some(count) => *count = count.saturating_add(1),
             None => self.count_outside(class),
         }
@@ -69,11 +69,11 @@ impl Distribution {
             self.counts.splice(0..0, std::iter::repeat_n(0, self.first - first));
             self.first = first;
         }
-        let place = class - self.first;
-        if place >= self.counts.len() {
-            self.counts.resize(place / STEP * STEP + STEP, 0);
+        let index = class - self.first;
+        if index >= self.counts.len() {
+            self.counts.resize(index / STEP * STEP + STEP, 0);
         }
-        self.counts[place] += 1;
+        self.counts[index] += 1;
     }
 
     /// How many.
@@ -138,8 +138,8 @@ mod tests {
             return sorted.get(((0.95 * delays.len() as f64).ceil() as usize).max(1) - 1).copied();
         }
         let mut histogram = Histogram::<u32>::new(3).unwrap();
-        for (place, &micros) in delays.iter().enumerate() {
-            histogram.record(if (place as u64) < FEW { few(micros) } else { micros }).unwrap();
+        for (index, &micros) in delays.iter().enumerate() {
+            histogram.record(if (index as u64) < FEW { few(micros) } else { micros }).unwrap();
         }
         Some(histogram.value_at_quantile(0.95))
     }

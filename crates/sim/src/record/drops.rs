@@ -49,7 +49,7 @@ macro_rules! causes {
         /// All causes, in the order of their lines.
         pub static CAUSES: &[Cause] = &[$(Cause { name: $name, words: $words, column: $column }),+];
         const NAMES: &[&str] = &[$($name),+];
-        const COLUMN_OF: &[usize] = &[$(place($column, COLUMNS)),+];
+        const COLUMN_OF: &[usize] = &[$(index($column, COLUMNS)),+];
         const COLUMNS: &[&str] = &[$($(of_new_column($column, $label),)?)+];
         const LINES: &[Line] = &[$($(Line::new($column, Some($label), $meaning),)?)+];
 
@@ -59,10 +59,10 @@ macro_rules! causes {
                 NAMES[self.cause()]
             }
 
-            /// Its place in [`CAUSES`].
+            /// Its index in [`CAUSES`].
             fn cause(self) -> usize {
                 use {Loss::*, access::DropReason as R, link::DropReason as L, PathLoss as P};
-                match self { $($loss => const { place($name, NAMES) }),+ }
+                match self { $($loss => const { index($name, NAMES) }),+ }
             }
         }
     };
@@ -83,8 +83,8 @@ causes! {
     Path(P::NoRoute) => "no_route", "no route", "lost_no_route"
         ("without a route", "Packets with data lost because there was no route, and no room to wait for one.");
     LastHop(L::Handover) => "handover", "in the last hop at a handover", "lost_handover"
-        ("at handovers", "Packets with data lost because another satellite took over the user while they were on \
-          their way to the old one, waited there, or were half decoded (in `conservation`, the first are \
+        ("at handovers", "Packets with data lost because another satellite took over the user while they were in \
+          flight to the old one, waited there, or were half decoded (in `conservation`, the first are \
           `path_handover`, the others `handover`), or because they were sent to an address that the user no longer \
           had (`old_address`).");
     ReturnLink(R::Collision) => "collision", "collision on the return link", "lost_collision"
@@ -99,23 +99,23 @@ causes! {
 }
 
 /// Where `name` is among `names`.
-const fn place(name: &str, names: &[&str]) -> usize {
-    let mut place = 0;
-    while place < names.len() {
-        if equal(name.as_bytes(), names[place].as_bytes()) {
-            return place;
+const fn index(name: &str, names: &[&str]) -> usize {
+    let mut index = 0;
+    while index < names.len() {
+        if equal(name.as_bytes(), names[index].as_bytes()) {
+            return index;
         }
-        place += 1;
+        index += 1;
     }
     panic!("a cause names a column of which no line tells what it means")
 }
 
 const fn equal(a: &[u8], b: &[u8]) -> bool {
-    let mut place = 0;
-    while place < a.len() && place < b.len() && a[place] == b[place] {
-        place += 1;
+    let mut index = 0;
+    while index < a.len() && index < b.len() && a[index] == b[index] {
+        index += 1;
     }
-    place == a.len() && place == b.len()
+    index == a.len() && index == b.len()
 }
 
 const fn of_new_column(column: &'static str, _label: &str) -> &'static str {
@@ -178,7 +178,7 @@ impl std::ops::Index<&str> for Lost {
     type Output = u64;
 
     fn index(&self, column: &str) -> &u64 {
-        &self.0[place(column, COLUMNS)]
+        &self.0[index(column, COLUMNS)]
     }
 }
 

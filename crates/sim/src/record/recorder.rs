@@ -25,7 +25,7 @@ pub(crate) struct Recorder {
     pub(crate) taps: Option<Box<Taps>>,
 }
 
-/// Who is told of each packet on its way.
+/// Who is told of each packet in flight.
 #[derive(Default)]
 pub(crate) struct Taps {
     pub(crate) capture: Option<Capture>,
@@ -163,7 +163,7 @@ impl Recorder {
             let segment = match &*packet.payload {
                 Payload::Tcp(segment) => Some((segment.seq, packet.copy)),
                 Payload::Quic(quic) => match quic.content {
-                    Content::Stream(place) => Some((place, packet.copy)),
+                    Content::Stream(position) => Some((position, packet.copy)),
                     Content::None | Content::Datagrams { .. } => None,
                 },
                 Payload::Udp(_) | Payload::External(_) => None,

@@ -108,7 +108,7 @@ mod tests {
         counter.on_arrival(1, 1);
         assert!(counter.followed.is_empty());
 
-        counter.on_retransmission(2, 1, false); // still under way
+        counter.on_retransmission(2, 1, false); // still in flight
         assert_eq!(counter.count(), 1);
         counter.on_arrival(2, 0);
         assert_eq!(counter.count(), 2);

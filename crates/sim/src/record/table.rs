@@ -90,8 +90,8 @@ cells! {
 
 impl Cell for Lost {
     fn add<'a>(table: &mut Table, _: &'static str, values: impl Iterator<Item = &'a Self> + Clone) {
-        for (place, (name, _)) in Lost::default().columns().enumerate() {
-            table.count(name, values.clone().map(|lost| lost.columns().nth(place).map_or(0, |(_, count)| count)));
+        for (index, (name, _)) in Lost::default().columns().enumerate() {
+            table.count(name, values.clone().map(|lost| lost.columns().nth(index).map_or(0, |(_, count)| count)));
         }
     }
 }

@@ -141,8 +141,8 @@ impl Watch {
 
     /// What is kept of a packet, if it is. Numbers repeat after four billion: then the instant of sending tells.
     fn walk(&mut self, packet: &Packet) -> Option<&mut Walk> {
-        let place = packet.number.wrapping_sub(self.first) as usize;
-        self.packets.get_mut(place).filter(|walk| walk.sent == packet.sent && walk.flow == packet.flow)
+        let index = packet.number.wrapping_sub(self.first) as usize;
+        self.packets.get_mut(index).filter(|walk| walk.sent == packet.sent && walk.flow == packet.flow)
     }
 
     fn note(&mut self, event: Event) {

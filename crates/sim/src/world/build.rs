@@ -84,7 +84,7 @@ pub(crate) fn build(plan: &Plan, seed: u64, scripts: &mut dyn Scripts) -> Result
     Ok(world)
 }
 
-/// Whether no packet ever goes from a user to the ground or stays there, and no series shows packets on their way.
+/// Whether no packet ever goes from a user to the ground or stays there, and no series shows packets in flight.
 fn only_users_receive(config: &ScenarioConfig, kinds: &[Kind]) -> bool {
     let receives = |(entry, kind): (&FlowConfig, &Kind)| {
         let datagrams = matches!(entry.traffic.entry().needs(), Needs::Datagrams { .. });

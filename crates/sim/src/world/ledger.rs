@@ -6,7 +6,7 @@ use crate::record::drops::Loss;
 use crate::record::recorder::Recorder;
 use units::{Ecn, Time};
 
-/// The packets under way and the record of the run.
+/// The packets in flight and the record of the run.
 pub(super) struct Ledger {
     pub(super) packets: Packets,
     pub(super) recorder: Recorder,

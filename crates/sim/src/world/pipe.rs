@@ -2,7 +2,7 @@
 
 use units::Time;
 
-/// Packets under way, by the instant at which they arrive; those of the same instant in the order in which they
+/// Packets in flight, by the instant at which they arrive; those of the same instant in the order in which they
 /// entered.
 #[derive(Debug)]
 pub(super) struct Pipe {
@@ -28,28 +28,28 @@ impl Pipe {
         if self.len == self.ring.len() {
             self.grow();
         }
-        let mut place = self.len;
+        let mut index = self.len;
         if at < self.last {
-            place = self.make_room(at);
+            index = self.make_room(at);
         } else {
             self.last = at;
         }
-        *self.slot(place) = (at, packet);
+        *self.slot(index) = (at, packet);
         self.len += 1;
-        if place == 0 {
+        if index == 0 {
             self.next = at;
         }
     }
 
-    /// Moves the packets that arrive after `at` one place back; the place before them.
+    /// Moves the packets that arrive after `at` one back; the index of the first of them.
     #[cold]
     fn make_room(&mut self, at: Time) -> usize {
-        let mut place = self.len;
-        while place > 0 && self.get(place - 1).0 > at {
-            *self.slot(place) = self.get(place - 1);
-            place -= 1;
+        let mut index = self.len;
+        while index > 0 && self.get(index - 1).0 > at {
+            *self.slot(index) = self.get(index - 1);
+            index -= 1;
         }
-        place
+        index
     }
 
     /// The next packet that has arrived by `now`.
@@ -77,27 +77,27 @@ impl Pipe {
         if before < self.len { self.get(before).0 } else { Time::MAX }
     }
 
-    /// How many packets are under way.
+    /// How many packets are in flight.
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    /// The `place`-th packet.
+    /// The packet with `index` packets before it.
     #[inline]
-    fn get(&self, place: usize) -> (Time, u32) {
-        self.ring[(self.first + place) & (self.ring.len() - 1)]
+    fn get(&self, index: usize) -> (Time, u32) {
+        self.ring[(self.first + index) & (self.ring.len() - 1)]
     }
 
     #[inline]
-    fn slot(&mut self, place: usize) -> &mut (Time, u32) {
-        let index = (self.first + place) & (self.ring.len() - 1);
-        &mut self.ring[index]
+    fn slot(&mut self, index: usize) -> &mut (Time, u32) {
+        let slot = (self.first + index) & (self.ring.len() - 1);
+        &mut self.ring[slot]
     }
 
     #[cold]
     fn grow(&mut self) {
-        let mut ring: Vec<_> = (0..self.len).map(|place| self.get(place)).collect();
+        let mut ring: Vec<_> = (0..self.len).map(|index| self.get(index)).collect();
         ring.resize(2 * self.len, (Time::MAX, 0));
         (self.ring, self.first) = (ring, 0);
     }

@@ -39,7 +39,7 @@ impl World {
         Ok(())
     }
 
-    /// Who is told of each packet on its way from now on.
+    /// What is told of each packet in flight from now on.
     fn taps(&mut self) -> &mut Taps {
         let Underlay { network, ledger, schedule } = &mut self.under;
         network.places.iter_mut().for_each(|place| place.enter_in_time(self.now, ledger, schedule));

@@ -79,7 +79,7 @@ pub struct PlrRow {
     pub point: PlrPoint,
 }
 
-/// A study of packet loss under way.
+/// A study of packet loss in progress.
 pub struct PlrStudy {
     access: AccessConfig,
     layout: RandomLayout,
@@ -88,7 +88,7 @@ pub struct PlrStudy {
     bursts: u64,
     packets: Vec<u32>,
     curves: Vec<Curve>,
-    /// The point under way; none between two.
+    /// The point in progress; none between two.
     running: Option<random::PlrStudy>,
     rows: Vec<PlrRow>,
 }
@@ -215,7 +215,7 @@ impl Curve {
     fn described(&self) -> PlrMethod {
         PlrMethod {
             method: self.named.label.clone(),
-            bursts_mean: self.scheme.mean_bursts(),
+            bursts_mean: self.scheme.mean_replicas(),
             payload_bits: self.scheme.payload_bits(),
             options: Json::Object(options(&self.named.scheme)),
         }

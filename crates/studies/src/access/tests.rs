@@ -161,7 +161,7 @@ fn what_is_wrong_is_named() {
     let message = refused("access = {}", options(&["crdsa", "crsda"], &[10], 1));
     assert!(message.starts_with("methods.1.kind: ") && message.contains("did you mean \"crdsa\""), "{message}");
     let message = refused("access = {}", options(&["{ kind = \"crdsa\", replicas = 101 }"], &[10], 1));
-    assert!(message.starts_with("methods.0.replicas: 101 bursts"), "{message}");
+    assert!(message.starts_with("methods.0.replicas: 101 replicas"), "{message}");
     let message = refused("access = {}", options(&["{ kind = \"crdsa\", copies = 2 }"], &[10], 1));
     assert!(message.starts_with("methods.0.copies: is an unknown key"), "{message}");
     let message = refused("access = {}", options(&["{ kind = \"table\", plr = \"none.csv\" }"], &[10], 1));

@@ -118,7 +118,7 @@ pub struct CapacityRow {
     pub best_limit_pps: f64,
 }
 
-/// A study of capacity under way.
+/// A study of capacity in progress.
 pub struct CapacityStudy {
     plan: Plan,
     streams: Streams,
@@ -128,7 +128,7 @@ pub struct CapacityStudy {
     information_bits: u64,
     information: Information,
     cases: Vec<Case>,
-    /// The case under way and how far it is; none between two.
+    /// The case in progress and how far it is; none between two.
     running: Option<(Saturation, Time)>,
     rows: Vec<CapacityRow>,
 }

@@ -50,7 +50,7 @@ fn a_clear_channel_without_harq_carries_what_the_transmitter_sends() {
     for row in report.rows.iter().chain([&report.one_user]) {
         assert!(about(row.started_pps, 50e6 / packet_bits, 1e-4), "{row:?}");
         assert!(about(row.coded_bps, 50e6, 1e-6));
-        // The last packets are under way for 10 ms of the 10 s.
+        // The last packets are in flight for 10 ms of the 10 s.
         assert!(about(row.useful_bps, 50e6, 2e-3));
         assert_eq!(row.bits_per_packet_mean, Some(packet_bits));
         assert!(about(row.mean_limit_bps, 50e6, 1e-6) && about(row.best_limit_bps, 50e6, 1e-6));

@@ -38,7 +38,7 @@ pub struct RoutesOptions {
     pub keep_unseen: bool,
 }
 
-/// A search for routes that is under way.
+/// A search for routes in progress.
 pub struct RoutesStudy {
     inner: AllPairs,
     stations: Vec<NamedPlace>,

@@ -23,7 +23,7 @@ pub trait Kind {
         Ok(())
     }
 
-    /// The level of the next segment, its place in the ladder.
+    /// The level of the next segment, its index in the ladder.
     fn choose(&self, now: &Situation<'_>) -> usize;
 }
 

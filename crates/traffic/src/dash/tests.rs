@@ -68,8 +68,8 @@ fn over(dash: &Dash, bps: u64, seconds: u64) -> (DashSource, VideoReport) {
         }
         for (from, action) in actions(&mut source, now) {
             let Action::Write(size) = action else { continue };
-            let place = usize::from(from == End::User);
-            sent[place] += size.get();
+            let index = usize::from(from == End::User);
+            sent[index] += size.get();
             let (to, when) = match from {
                 End::User => (End::Server, now),
                 End::Server => {
@@ -77,7 +77,7 @@ fn over(dash: &Dash, bps: u64, seconds: u64) -> (DashSource, VideoReport) {
                     (End::User, free)
                 }
             };
-            arrivals.push_back((when, to, sent[place]));
+            arrivals.push_back((when, to, sent[index]));
         }
         check_bounds(&source, now);
     }

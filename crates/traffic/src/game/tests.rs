@@ -34,12 +34,12 @@ fn play(game: &Game, seed: u64, delay: impl Fn(End, u64) -> Option<u64>) -> (Gam
         }
         while let Some(act) = source.poll_action(now) {
             let Action::Write(_) = act.action else { continue };
-            let (place, to) = if act.end == End::Server { (0, End::User) } else { (1, End::Server) };
-            match delay(to, sent[place]) {
-                Some(delay) => arrivals.push((now + ms(delay), to, sent[place], now)),
-                None => lost[place] += 1,
+            let (index, to) = if act.end == End::Server { (0, End::User) } else { (1, End::Server) };
+            match delay(to, sent[index]) {
+                Some(delay) => arrivals.push((now + ms(delay), to, sent[index], now)),
+                None => lost[index] += 1,
             }
-            sent[place] += 1;
+            sent[index] += 1;
         }
     }
     let report = source.experience(at(20_000), lost).game.unwrap();

@@ -136,12 +136,12 @@ impl Receiver {
 
     /// Packet `number` has arrived, counted from 0.
     pub(super) fn handle_packet(&mut self, now: Time, number: u64) {
-        let place = self.frames.partition_point(|frame| frame.first_packet <= number);
-        let Some(place) = place.checked_sub(1) else { return };
-        let frame = &mut self.frames[place];
+        let index = self.frames.partition_point(|frame| frame.first_packet <= number);
+        let Some(index) = index.checked_sub(1) else { return };
+        let frame = &mut self.frames[index];
         frame.missing = frame.missing.saturating_sub(1);
         if frame.missing == 0 {
-            self.complete(now, self.first + place as u64);
+            self.complete(now, self.first + index as u64);
         }
     }
 

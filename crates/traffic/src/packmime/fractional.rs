@@ -187,19 +187,19 @@ mod tests {
         // Over many sequences: variances and covariances of the first values, and the covariance of the first with a
         // far one.
         let (n, d) = (4_000, 0.33);
-        let places = [0usize, 1, 2, 10, 300];
+        let lags = [0usize, 1, 2, 10, 300];
         let mut products = [[0.0; 5]; 5];
         for seed in 0..n {
             let mut sequence = SumDifference::new(d, 0.2, streams(seed)("noise"));
             let values: Vec<f64> = (0..=300).map(|_| sequence.draw()).collect();
-            for (i, &a) in places.iter().enumerate() {
-                for (j, &b) in places.iter().enumerate() {
+            for (i, &a) in lags.iter().enumerate() {
+                for (j, &b) in lags.iter().enumerate() {
                     products[i][j] += values[a] * values[b] / n as f64;
                 }
             }
         }
-        for (i, &a) in places.iter().enumerate() {
-            for (j, &b) in places.iter().enumerate() {
+        for (i, &a) in lags.iter().enumerate() {
+            for (j, &b) in lags.iter().enumerate() {
                 let expected = if a == b { 1.0 } else { correlation(d, 0.2, a.abs_diff(b) as u64) };
                 // The variance of a product of standard normals is 1 + ρ².
                 let error = libm::sqrt((1.0 + expected * expected) / n as f64);

@@ -32,7 +32,7 @@ impl LossPattern {
         if sequence < self.base {
             return false;
         }
-        let (word, bit) = place(sequence);
+        let (word, bit) = word_and_bit(sequence);
         self.played[word] |= bit;
         true
     }
@@ -41,7 +41,7 @@ impl LossPattern {
     pub(crate) fn pass(&mut self, sequence: u64) {
         self.end = self.end.max(sequence + 1);
         while self.end - self.base > WINDOW {
-            let (word, bit) = place(self.base);
+            let (word, bit) = word_and_bit(self.base);
             self.counts.add(self.played[word] & bit != 0);
             self.played[word] &= !bit;
             self.base += 1;
@@ -53,7 +53,7 @@ impl LossPattern {
     pub(crate) fn burst_ratio(&self) -> f64 {
         let mut counts = self.counts;
         for sequence in self.base..self.end {
-            let (word, bit) = place(sequence);
+            let (word, bit) = word_and_bit(sequence);
             counts.add(self.played[word] & bit != 0);
         }
         let Counts { packets, lost, bursts, .. } = counts;
@@ -74,7 +74,7 @@ impl Counts {
     }
 }
 
-fn place(sequence: u64) -> (usize, u64) {
+fn word_and_bit(sequence: u64) -> (usize, u64) {
     let at = sequence % WINDOW;
     ((at / WORD) as usize, 1 << (at % WORD))
 }

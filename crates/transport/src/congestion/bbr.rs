@@ -2,7 +2,7 @@
 //! it: with the allowance for aggregated acknowledgments.
 //!
 //! Simplified: traffic policers are not told from congestion (Linux looks for one where losses recur at a steady rate),
-//! so behind one BBR keeps probing above the policed rate. What is on its way is not reckoned at the instant of
+//! so behind one BBR keeps probing above the policed rate. What is in flight is not reckoned at the instant of
 //! departure.
 
 use schemars::JsonSchema;
@@ -79,7 +79,7 @@ pub struct Bbr {
     phase_at: Time,
     /// Random numbers drawn.
     drawn: u64,
-    /// The round-trip time is probed until then, once what is on its way has fallen, and for a round trip at least.
+    /// The round-trip time is probed until then, once what is in flight has fallen, and for a round trip at least.
     probe_rtt_until: Option<Time>,
     probe_rtt_round: bool,
     /// Samples of segments sent before this total was delivered are too low: they were limited by the probe.

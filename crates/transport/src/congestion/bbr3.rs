@@ -382,7 +382,7 @@ impl Bbr3 {
         if !self.cycle.is_probe_sample || !too_high(lost.lost_since, lost.tx_in_flight) {
             return;
         }
-        // InflightAtLoss: how much of what was on its way when it was sent went through with few enough losses.
+        // InflightAtLoss: how much of what was in flight when it was sent went through with few enough losses.
         let before = f64::from(lost.tx_in_flight.saturating_sub(1));
         let lost_before = f64::from(lost.lost_since.saturating_sub(1));
         let prefix = (LOSS_THRESHOLD * before - lost_before) / (1.0 - LOSS_THRESHOLD);

@@ -97,7 +97,7 @@ pub(super) fn approach(window: &mut Window, sample: &AckSample, most: u32, full:
     window.size = window.size.max(MIN_WINDOW);
 }
 
-/// Whether a retransmission is under way.
+/// Whether a retransmission is in flight.
 pub(super) fn repairs(state: CongestionState) -> bool {
     matches!(state, CongestionState::Recovery | CongestionState::Loss)
 }

@@ -88,7 +88,7 @@ const GROUPS: u64 = 4 * 65_536;
 #[derive(Clone, Debug)]
 pub(super) struct Linux {
     min_rtt: Duration,
-    /// The round under way: when it began, the offset whose acknowledgment ends it, its shortest round-trip time.
+    /// The round in progress: when it began, the offset whose acknowledgment ends it, its shortest round-trip time.
     round_start: Time,
     round_end: Option<u64>,
     round_rtt: Duration,

@@ -1,4 +1,4 @@
-//! Congestion controllers: how much may be on its way.
+//! Congestion controllers: how much may be in flight.
 //!
 //! A controller owns its [`Window`]: it opens it, says how far a loss closes it, and may take over altogether
 //! ([`Needs::drives`]). It is told what happened in small samples and events, and never reaches into the connection.
@@ -155,7 +155,7 @@ impl CongestionConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// It alone moves the window, also in recovery: the sender neither reduces it nor spreads a reduction (it only
-    /// takes it to the segments on their way, and one more, when the retransmission timer expires).
+    /// takes it to the segments in flight, and one more, when the retransmission timer expires).
     pub drives: bool,
     /// Samples carry delivery rates, and [`Event::Lost`] tells of each lost segment.
     pub rates: bool,

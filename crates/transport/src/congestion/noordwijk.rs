@@ -76,7 +76,7 @@ pub struct Noordwijk {
     burst: u32,
     /// The time from its first segment to the next burst.
     interval: Duration,
-    /// Segments that the burst under way may still send; 0 between bursts.
+    /// Segments that the burst in progress may still send; 0 between bursts.
     allowance: u32,
     /// What it has sent.
     sent: u32,
@@ -102,7 +102,7 @@ struct Train {
     first: Option<Time>,
     acked: u32,
     rtt: Duration,
-    /// Repairs were under way: the time between its acknowledgments is not that of the path's rate.
+    /// Repairs were in flight: the time between its acknowledgments is not that of the path's rate.
     repaired: bool,
 }
 
@@ -200,7 +200,7 @@ impl Noordwijk {
         }
     }
 
-    /// The burst under way has ended.
+    /// The burst in progress has ended.
     fn end_burst(&mut self) {
         self.allowance = 0;
         if self.sent > 0 {

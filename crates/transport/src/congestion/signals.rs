@@ -19,9 +19,9 @@ pub struct AckSample {
     pub delivered_total: u64,
     /// All segments ever taken for lost.
     pub lost_total: u64,
-    /// Segments on their way before this acknowledgment.
+    /// Segments in flight before this acknowledgment.
     pub in_flight_before: u32,
-    /// Segments on their way after it.
+    /// Segments in flight after it.
     pub in_flight: u32,
     /// SND.UNA and SND.NXT after it, as stream offsets: for controllers that count round trips by sequence.
     pub una: u64,
@@ -73,7 +73,7 @@ pub struct RateSample {
     /// [`AckSample::delivered_total`] when that segment was sent: a round trip ends when it reaches that of the round's
     /// start.
     pub prior_delivered: u64,
-    /// Segments on their way when that segment had been sent, it included.
+    /// Segments in flight when that segment had been sent, it included.
     pub tx_in_flight: u32,
     /// The longer of the times it took to send them and to have them acknowledged; `None` where neither can be told
     /// (shorter than the shortest round-trip time).
@@ -87,7 +87,7 @@ pub struct RateSample {
 /// A segment that is taken for lost, for controllers that ask for rates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LostSegment {
-    /// Segments on their way when it had been sent, it included.
+    /// Segments in flight when it had been sent, it included.
     pub tx_in_flight: u32,
     /// Segments taken for lost since it was sent, it included.
     pub lost_since: u32,
@@ -116,7 +116,7 @@ pub struct Congestion {
     /// The segments to reduce from: the window as Linux does, or FlightSize as RFC 5681 equation (4), as the profile
     /// says.
     pub from: u32,
-    /// Segments on their way.
+    /// Segments in flight.
     pub in_flight: u32,
     /// Smoothed round-trip time; zero before the first measurement.
     pub srtt: Duration,
@@ -134,7 +134,7 @@ pub enum Event {
         /// The round-trip time of the handshake, zero if it was not measured.
         srtt: Duration,
     },
-    /// A segment goes out after nothing was on its way.
+    /// A segment goes out after nothing was in flight.
     Starts {
         /// The application, not the window, had left it so; or nothing was delivered yet.
         app_limited: bool,
@@ -143,7 +143,7 @@ pub enum Event {
     },
     /// New data or a retransmission went out, for controllers that ask ([`super::Needs::sent`]).
     Sent {
-        /// Segments on their way, it included.
+        /// Segments in flight, it included.
         in_flight: u32,
     },
     /// A segment is taken for lost, for controllers that ask ([`super::Needs::rates`]).
@@ -168,7 +168,7 @@ pub enum Event {
     },
     /// The time of [`super::CongestionController::poll_timeout`] is reached.
     Timeout {
-        /// Segments on their way.
+        /// Segments in flight.
         in_flight: u32,
     },
 }

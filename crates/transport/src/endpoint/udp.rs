@@ -75,7 +75,7 @@ impl Endpoint for UdpEnd {
             (Prompt::Write(bytes), _) => {
                 let datagram = self.sender.send_now(bytes);
                 match payload {
-                    Payload::Udp(place) => *place = datagram,
+                    Payload::Udp(before) => *before = datagram,
                     _ => replace(payload, datagram),
                 }
                 true

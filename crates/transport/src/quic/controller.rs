@@ -60,7 +60,7 @@ enum Control {
     Noq(Box<dyn Controller>),
 }
 
-/// A reduction under way.
+/// A reduction in progress.
 #[derive(Clone, Copy)]
 struct Recovery {
     since: Time,
@@ -172,7 +172,7 @@ impl Core {
         }
     }
 
-    /// Logs what has changed; `in_flight` bytes are on their way, and the application may have had nothing to send.
+    /// Logs what has changed; `in_flight` bytes are in flight, and the application may have had nothing to send.
     fn log_metrics(&mut self, now: Time, in_flight: u64, app_limited: bool) {
         let Some(mut log) = self.log.take() else { return };
         let mtu = u64::from(self.facts.mtu);
@@ -562,7 +562,7 @@ impl Controller for Shared {
         let core = self.core();
         match &core.control {
             Control::Noq(theirs) => theirs.window(),
-            // What a controller holds back waits until something on its way has arrived.
+            // What a controller holds back waits until something in flight has arrived.
             Control::Own { controller, .. } if controller.window().holds => 1,
             Control::Own { controller, .. } => u64::from(controller.window().size) * u64::from(core.facts.mtu),
         }

@@ -322,7 +322,7 @@ const DELAY: Duration = Duration::from_millis(20);
 /// Whether a datagram arrives at us, and its bytes.
 type Arrival = (bool, Arc<[u8]>);
 
-/// What is on its way: when each arrives, by numbers.
+/// What is in flight: when each arrives, by numbers.
 #[derive(Default)]
 struct Wire {
     queue: BTreeMap<(Time, u64), Arrival>,

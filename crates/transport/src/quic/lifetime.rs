@@ -130,9 +130,9 @@ impl Resume {
         if id & 1 == 1 {
             return 0;
         }
-        let place = id / 4;
-        let beyond = || self.next + 4 * (place - self.carried.len() as u64);
-        self.carried.get(place as usize).copied().unwrap_or_else(beyond)
+        let index = id / 4;
+        let beyond = || self.next + 4 * (index - self.carried.len() as u64);
+        self.carried.get(index as usize).copied().unwrap_or_else(beyond)
     }
 }
 

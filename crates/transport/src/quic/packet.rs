@@ -58,7 +58,7 @@ impl QuicPacket {
     pub fn sequence(&self) -> u64 {
         match self.content {
             Content::None => self.number,
-            Content::Stream(place) => place,
+            Content::Stream(position) => position,
             Content::Datagrams { first, .. } => first,
         }
     }

@@ -20,7 +20,7 @@ pub(super) struct Sent {
     settled: bool,
 }
 
-/// What is on its way and what has become of the rest, in packets that ask for an acknowledgment.
+/// What is in flight and what has become of the rest, in packets that ask for an acknowledgment.
 #[derive(Debug)]
 pub(super) struct Ledger {
     sent: VecDeque<Sent>,
@@ -96,12 +96,12 @@ impl Ledger {
     fn settle(&mut self, number: u64, at: Option<Time>) -> Option<Sent> {
         let is_it = |sent: &Sent| sent.number == number && at.is_none_or(|at| sent.at == at) && !sent.settled;
         let guess = self.sent.partition_point(|sent| sent.number < number);
-        let place = match self.sent.get(guess) {
+        let index = match self.sent.get(guess) {
             Some(sent) if is_it(sent) => guess,
             _ => self.sent.iter().position(is_it)?,
         };
-        self.sent[place].settled = true;
-        let sent = self.sent[place];
+        self.sent[index].settled = true;
+        let sent = self.sent[index];
         // Packets of the handshake that nobody acknowledges any more do not stay for ever.
         while self.sent.front().is_some_and(|front| front.settled || front.at + SETTLED < sent.at) {
             self.sent.pop_front();

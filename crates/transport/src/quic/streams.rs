@@ -13,17 +13,17 @@ use super::received::Received;
 /// The first stream, of which each direction is the byte stream of a flow.
 pub(super) const FIRST: u64 = 0;
 
-/// Bits of an offset in [`place`]: streams up to 4 TiB, and a million of them.
+/// Bits of an offset in [`position`]: streams up to 4 TiB, and a million of them.
 const OFFSET_BITS: u32 = 42;
 
-/// One number for a place in one of the streams of a connection: the stream's number above, the offset below.
-fn place(stream: u64, offset: u64) -> u64 {
+/// One number for a position in one of the streams of a connection: the stream's number above, the offset below.
+fn position(stream: u64, offset: u64) -> u64 {
     stream << OFFSET_BITS | offset
 }
 
-/// The stream and the offset of a [`place`].
-pub(super) fn stream_and_offset(place: u64) -> (u64, u64) {
-    (place >> OFFSET_BITS, place & ((1 << OFFSET_BITS) - 1))
+/// The stream and the offset of a [`position`].
+pub(super) fn stream_and_offset(position: u64) -> (u64, u64) {
+    (position >> OFFSET_BITS, position & ((1 << OFFSET_BITS) - 1))
 }
 
 /// What the application does with one stream, at this end.
@@ -96,7 +96,7 @@ impl Stream {
 pub(super) struct Sending {
     /// Of each stream, the end of what was sent.
     ends: BTreeMap<u64, u64>,
-    /// How often the data at a place were sent again.
+    /// How often the data at a position were sent again.
     copies: BTreeMap<u64, u32>,
     /// Where the streams of this connection begin, if not at their beginnings.
     pub from: BTreeMap<u64, u64>,
@@ -126,7 +126,7 @@ impl Visitor for Outgoing<'_> {
         }
         let id = stream_of(self.names, id);
         let offset = offset + self.sending.from.get(&id).copied().unwrap_or(0);
-        let at = place(id, offset);
+        let at = position(id, offset);
         let end = self.sending.ends.entry(id).or_default();
         let again = offset < *end;
         *end = (*end).max(offset + len);

@@ -117,14 +117,14 @@ impl AccEcn {
     pub fn on_segment(&mut self, ecn: Ecn, len: u32) -> bool {
         let marked = ecn == Ecn::Ce;
         self.packets += u64::from(marked);
-        let place = match ecn {
+        let index = match ecn {
             Ecn::NotEct => None,
             Ecn::Ect0 => Some(ECT0),
             Ecn::Ect1 => Some(ECT1),
             Ecn::Ce => Some(CE),
         };
-        if let Some(place) = place {
-            self.bytes[place] = self.bytes[place].wrapping_add(len);
+        if let Some(index) = index {
+            self.bytes[index] = self.bytes[index].wrapping_add(len);
         }
         self.marks += u32::from(marked);
         let before = std::mem::replace(&mut self.marked, marked);
@@ -145,8 +145,8 @@ impl AccEcn {
 
     /// The option of a segment with `room` bytes left for it, if one is due.
     pub fn option(&mut self, room: u32) -> Option<AccEcnOption> {
-        let grown = |place: usize| self.bytes[place].wrapping_sub(self.told[place]);
-        let ever = |place: usize| self.bytes[place] != FIRST_BYTES[place];
+        let grown = |index: usize| self.bytes[index].wrapping_sub(self.told[index]);
+        let ever = |index: usize| self.bytes[index] != FIRST_BYTES[index];
         let data = self.bytes != self.told;
         let due = self.first || ever(CE) && data || grown(ECT0).max(grown(ECT1)) >= BEACON;
         if !(self.options && due) {

@@ -40,7 +40,7 @@ pub struct Connection {
     recv: Receiver,
     /// TCP Fast Open, if it is in use.
     fast_open: Option<Box<FastOpen>>,
-    /// There is no connection any more: either side reset it, it was given up, or the last acknowledgment has come.
+    /// The connection has ended: by a reset of either side, by a time-out, or by the last acknowledgment.
     gone: bool,
     /// The user timeout ended it.
     timed_out: bool,
@@ -61,7 +61,7 @@ pub struct Transmit {
     pub transmission: u32,
 }
 
-/// The SYN or SYN-ACK on its way, and what the peer's said.
+/// The SYN or SYN-ACK in flight, and what the peer's said.
 #[derive(Debug)]
 struct Handshake {
     /// It is to be sent (again).
@@ -84,7 +84,8 @@ struct Handshake {
 enum Reset {
     /// The application ends the connection.
     Abort,
-    /// The answer to a segment that has no place here: at the offset that it acknowledges, or acknowledging it.
+    /// The answer to a segment that belongs to no connection: `seq` is the offset that the segment acknowledges; if it
+    /// acknowledges none, `ack` is the offset after it.
     To { seq: u64, ack: Option<u64> },
 }
 
@@ -223,8 +224,8 @@ impl Connection {
         Some(transmit.transmission)
     }
 
-    /// Whether nothing follows the segment polled last, without asking for it: an end that only receives has
-    /// acknowledged, or the window of one that sends is full.
+    /// Whether [`Connection::poll_transmit`] would give nothing after the segment polled last: an end that only
+    /// receives has acknowledged, or the congestion window of an end that sends is full.
     #[inline(always)]
     pub fn rests(&mut self, now: Time) -> bool {
         self.state == State::Established
@@ -251,15 +252,16 @@ impl Connection {
         self.send.write(now, bytes);
     }
 
-    /// The application has `bytes` more, and says that others follow at once (`MSG_MORE`): what does not fill a segment
-    /// waits for them. It goes with the next [`Connection::write`], when the peer is heard, or with nothing on its way
-    /// after a time-out.
+    /// The application has `bytes` more, and says that others follow at once (`MSG_MORE`): a rest
+    /// that does not fill a segment waits. It is sent with the next [`Connection::write`], when a segment of the peer
+    /// arrives, or, with nothing in flight, after a time-out.
     pub fn write_more(&mut self, now: Time, bytes: u64) {
         self.send.write(now, bytes);
         self.send.expect_more();
     }
 
-    /// The application has `bytes` more, with which a record ends (`MSG_EOR`): no segment has data of two.
+    /// The application has `bytes` more, with which a record ends (`MSG_EOR`): no segment has data of two
+    /// records.
     pub fn write_record(&mut self, now: Time, bytes: u64) {
         self.send.write(now, bytes);
         self.send.end_record();
@@ -270,21 +272,21 @@ impl Connection {
         self.send.write(now, u64::MAX);
     }
 
-    /// Whether small writes wait while others are unacknowledged (RFC 9293 section 3.7.4). Saying that they do not lets
-    /// go what waits now, corked or not.
+    /// Switches Nagle's algorithm: small writes wait while other small segments are unacknowledged (RFC 9293 section
+    /// 3.7.4). Switching it off sends the data that wait now, corked or not.
     pub fn set_nagle(&mut self, on: bool) {
         self.send.set_nagle(on);
     }
 
-    /// Whether whatever does not fill a segment is held back (`TCP_CORK`); a FIN lets it go, and with nothing on its
-    /// way the retransmission time-out.
+    /// Switches `TCP_CORK`: data that do not fill a segment are held back. A FIN sends them, and so does the
+    /// retransmission time-out when nothing is in flight.
     pub fn set_cork(&mut self, on: bool) {
         self.send.set_cork(on);
     }
 
-    /// The connection ends when what was sent, its SYN included, stays unacknowledged for this long, or the peer's
-    /// window closed (RFC 5482). The time counts from when it was sent or, if later, the last progress. `None`, as at
-    /// the beginning, waits for ever.
+    /// The connection ends when sent data, or its SYN, stay unacknowledged for `timeout`, or when the peer's window
+    /// stays closed for `timeout` (RFC 5482). The time counts from the sending or, if later, from the last progress.
+    /// With `None`, the default, the connection never ends so.
     pub fn set_user_timeout(&mut self, timeout: Option<Duration>) {
         self.send.set_user_timeout(timeout);
     }
@@ -294,12 +296,12 @@ impl Connection {
         self.timed_out
     }
 
-    /// From now on the receiving application reads only by [`Connection::read`]; before it reads at once.
+    /// From now on the receiving application reads only by [`Connection::read`]. Until then it reads data on arrival.
     pub fn hold_reads(&mut self) {
         self.recv.hold_reads();
     }
 
-    /// The application reads up to `bytes`; how many it got. The window offered may open.
+    /// The application reads up to `bytes`. Returns the bytes read. The advertised window may open.
     pub fn read(&mut self, bytes: u64) -> u64 {
         self.recv.read(bytes)
     }
@@ -315,8 +317,8 @@ impl Connection {
         self.send.close();
     }
 
-    /// The application is gone: it has written all, and reads no more. Data that it leaves unread, or that still
-    /// arrive, are answered by a reset, so that the peer knows that they were lost (RFC 9293 section 3.6.1, SHLD-3). A
+    /// The application has exited: it has written all, and reads no more. Unread data and data that arrive later are
+    /// answered by a reset, so that the peer knows that they were lost (RFC 9293 section 3.6.1, SHLD-3). A
     /// connection that is not open yet is forgotten (section 3.10.4).
     pub fn abandon(&mut self) {
         match self.state {
@@ -468,7 +470,7 @@ impl Connection {
         segment.len > 0 && end > self.recv.next() && !self.recv.finished()
     }
 
-    /// A dummy segment of TCP Peach is acknowledged at once, and its acknowledgment told to the controller.
+    /// A dummy segment of TCP Peach is acknowledged at once; the controller gets the acknowledgment of one.
     #[cold]
     fn handle_dummy(&mut self, now: Time, segment: &Segment) {
         if segment.len > 0 {
@@ -490,7 +492,7 @@ impl Connection {
     #[cold]
     fn follow_teardown(&mut self) {
         if self.handshake.early {
-            return; // as Linux: first the handshake ends
+            return; // as in Linux the handshake ends first
         }
         let before = self.state;
         self.state = match (self.send.fin_sent(), self.send.fin_acknowledged(), self.recv.finished()) {
@@ -505,11 +507,11 @@ impl Connection {
         if matches!(self.state, State::FinWait2 | State::Closed) {
             self.send.release();
         }
-        // Whoever closed first waits for the peer's FIN to come again (TIME-WAIT); the other has nothing to wait for.
+        // The end that closed first waits for a repeated FIN of the peer (TIME-WAIT); the other end does not.
         self.gone |= before == State::LastAck && self.state == State::Closed;
     }
 
-    /// Writes what the send half has to send; how often its data were sent before.
+    /// Writes the segment that the send half polled. Returns how often its data were sent before.
     #[inline]
     fn transmit(&mut self, now: Time, outgoing: &Outgoing, segment: &mut Segment) -> u32 {
         let (seq, len, fin, transmission, push, cwr) = match *outgoing {
@@ -547,7 +549,7 @@ impl Connection {
         transmission
     }
 
-    /// A probe: a copy that only its mark tells from data.
+    /// A dummy segment of TCP Peach: a copy of data with the flag `DUMMY`.
     #[cold]
     fn low_priority_probe(&mut self, now: Time, seq: u64, len: u32, segment: &mut Segment) -> u32 {
         self.fill(now, segment, seq, Flags::ACK | Flags::DUMMY);
@@ -576,7 +578,7 @@ impl Connection {
         segment
     }
 
-    /// Writes what every segment says.
+    /// Writes the fields that every segment has.
     #[inline(always)]
     fn fill(&self, now: Time, segment: &mut Segment, seq: u64, flags: Flags) {
         segment.seq = seq;

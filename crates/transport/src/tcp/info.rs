@@ -50,7 +50,7 @@ pub struct Info {
     pub sacked: u32,
     /// Segments of them taken for lost, retransmitted or not.
     pub lost: u32,
-    /// Retransmissions on their way.
+    /// Retransmissions in flight.
     pub retransmitted: u32,
     /// Segments by which data may come out of order without being taken for lost.
     pub reordering: u32,

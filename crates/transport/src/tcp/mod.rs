@@ -1,8 +1,8 @@
 //! TCP, both halves of a connection (RFC 9293).
 //!
-//! What is simplified, and who could notice: sequence numbers are 64-bit stream offsets (the SYN is 0, data begin at 1)
-//! that never wrap: who exports segments cuts them to 32 bits. There is no urgent data, no simultaneous open and no
-//! TIME-WAIT.
+//! What is simplified, and who could notice: sequence numbers are 64-bit byte stream offsets (the SYN is 0, data begin
+//! at 1) that never wrap: who exports segments cuts them to 32 bits. There is no urgent data, no simultaneous open and
+//! no TIME-WAIT.
 
 mod accecn;
 mod config;

@@ -2,7 +2,7 @@
 
 /// The option counts modulo 2^24.
 pub(super) const BYTES_MASK: u32 = (1 << 24) - 1;
-/// The places of its counts.
+/// The indices of its counts.
 pub(super) const ECT0: usize = 0;
 pub(super) const CE: usize = 1;
 pub(super) const ECT1: usize = 2;
@@ -19,8 +19,8 @@ pub struct AccEcnOption {
 impl AccEcnOption {
     pub(super) fn new(counts: [u32; 3], ect1_first: bool, fields: u8) -> AccEcnOption {
         let order = if ect1_first { [ECT1, CE, ECT0] } else { [ECT0, CE, ECT1] };
-        let bytes = |place: usize| {
-            let [_, high, middle, low] = (counts[place] & BYTES_MASK).to_be_bytes();
+        let bytes = |index: usize| {
+            let [_, high, middle, low] = (counts[index] & BYTES_MASK).to_be_bytes();
             [high, middle, low]
         };
         AccEcnOption { ect1_first, fields, counts: order.map(bytes) }

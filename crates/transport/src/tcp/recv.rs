@@ -10,7 +10,7 @@ use super::config::Settings;
 use super::reassembly::Reassembly;
 use super::segment::{Flags, SackBlocks, Segment, is_before};
 
-/// What has arrived, and what is to be said about it.
+/// The data that have arrived, and the acknowledgments that are due.
 #[derive(Debug)]
 pub(super) struct Receiver {
     /// Next offset expected (RCV.NXT).
@@ -19,29 +19,29 @@ pub(super) struct Receiver {
     beyond: Reassembly,
     /// Offset of the FIN, once seen.
     fin: Option<u64>,
-    /// The receive buffer, which bits of its size the window's scale can tell, and the right edge offered.
+    /// The size of the receive buffer, the mask of the bits that a scaled window can have, and the right edge of the
+    /// advertised window.
     buffer: u64,
     scale: u64,
     edge: u64,
     /// In-order bytes that the application has read, if it does not read at once.
     read: Option<u64>,
     delayed_ack: Option<Duration>,
-    /// How long they wait now, where that adapts.
+    /// The present delay of acknowledgments, where it adapts.
     patience: Duration,
-    /// The round-trip time of the handshake, beyond which they do not wait.
+    /// The round-trip time of the handshake: the upper limit of that delay.
     rtt: Option<Duration>,
-    /// Segments since the last acknowledgment after which no more may come soon: small ones, and those with PSH; two
-    /// are enough.
+    /// Segments since the last acknowledgment that may end a burst: small ones, and those with PSH. Counted up to 2.
     pushed: u8,
-    /// Acknowledgments that still go at once, and how many did at the start.
+    /// Acknowledgments that will be sent without delay, and their number at the start.
     quick: u32,
     quick_acks: u32,
-    /// The application answers what it gets: acknowledgments can ride on its data.
+    /// The application answers the data that it reads, so that acknowledgments can go with its data.
     answers: bool,
     ecn: bool,
     /// A mark arrived and the sender has not said that it reduced its window.
     echo_mark: bool,
-    /// Largest segment seen: what a full one is.
+    /// The payload of the largest segment so far, which counts as that of a full segment.
     full: u32,
     due: Due,
     timer: Time,
@@ -68,8 +68,7 @@ enum Due {
     Alone,
 }
 
-/// The longest that an acknowledgment waits, and where no more is known of the path the longest time that is thought
-/// of.
+/// The upper limit of an acknowledgment's delay, and the limit before the end of a burst has been seen.
 const MOST_DELAY: Duration = Duration::from_millis(200);
 const MOST_PATIENCE: Duration = Duration::from_millis(500);
 /// TS.Recent is no measure of age after this long without traffic (RFC 7323 section 5.5).
@@ -134,7 +133,7 @@ impl Receiver {
         self.buffer.saturating_sub(self.readable()) & self.scale
     }
 
-    /// Moves the right edge of the window as far as the buffer is free; it never moves back.
+    /// Moves the right edge of the window to the end of the free buffer; the edge never moves back.
     #[inline]
     fn slide(&mut self) {
         let free = self.free();
@@ -149,8 +148,8 @@ impl Receiver {
         self.read.get_or_insert(self.delivered());
     }
 
-    /// The application reads up to `bytes`; how many it got. A window that at least doubles is told at once, and so is
-    /// what a delayed acknowledgment holds back beyond a segment.
+    /// The application reads up to `bytes`. Returns the bytes read. An acknowledgment is sent at once if the window at
+    /// least doubles, or if more than a segment is unacknowledged.
     pub(super) fn read(&mut self, bytes: u64) -> u64 {
         let (got, before) = (bytes.min(self.readable()), self.window());
         let Some(read) = &mut self.read else { return 0 };
@@ -195,7 +194,8 @@ impl Receiver {
         self.edge.saturating_sub(self.next) & self.scale
     }
 
-    /// What was ever offered is taken, though its scale tells the window in whole units only.
+    /// The highest right edge ever advertised: data below it are accepted, also where a scaled window, which has whole
+    /// units only, lies below it.
     #[inline]
     fn right_edge(&self) -> u64 {
         if self.read.is_none() { self.next + self.window() } else { self.edge }
@@ -280,7 +280,7 @@ impl Receiver {
             && u64::from(segment.len) <= self.free()
     }
 
-    /// Takes such a segment: what [`Receiver::accepts`] and [`Receiver::handle_data`] do with it.
+    /// Takes a segment that [`Receiver::expects`], as [`Receiver::accepts`] and [`Receiver::handle_data`] do.
     #[inline(always)]
     pub(super) fn take(&mut self, now: Time, segment: &Segment) {
         if let (Some((value, _)), Some(recent)) = (segment.timestamps, &mut self.ts_recent)
@@ -298,9 +298,9 @@ impl Receiver {
         }
     }
 
-    /// Data arrived in order where acknowledgments may be quick: after a long pause the peer's window may be small
-    /// again, and they go at once. They wait as long as the time between segments, on average of the last ones, and
-    /// half of the shortest wait.
+    /// Data arrived in order, with quick acknowledgments in use. After a long pause, acknowledgments are sent at once,
+    /// because the peer's window may be small again. Otherwise their delay follows the mean time between the last
+    /// segments, and is at least half of the shortest delay.
     #[inline]
     fn note_arrival(&mut self, now: Time, segment: &Segment) {
         if segment.len < self.full {
@@ -332,7 +332,7 @@ impl Receiver {
         self.patience.min(most).min(MOST_DELAY.max(least))
     }
 
-    /// Whether no more is to be expected soon, so that whoever has read all lets the acknowledgment go.
+    /// Whether a burst has ended. If so, an end that has read all data sends the acknowledgment at once.
     #[inline]
     fn ends_burst(&self) -> bool {
         self.pushed > 1 || self.pushed > 0 && !self.answers
@@ -392,11 +392,11 @@ impl Receiver {
 
     #[inline(always)]
     fn acknowledge_in_order(&mut self, now: Time) {
-        // RFC 5681 section 4.2 has every second full segment, Linux whatever exceeds one.
+        // RFC 5681 section 4.2 acknowledges every second full segment, Linux whatever exceeds one full segment.
         let (since, full) = (self.next - self.acked, u64::from(self.full));
         let mut second = if self.quick_acks > 0 { since > full } else { since >= 2 * full };
         if self.read.is_some() {
-            // As in Linux: a window that has not grown is told by whoever reads.
+            // As in Linux: if the window has not grown, `read` sends the acknowledgment.
             second &= self.free() > self.offered;
         }
         match self.delayed_ack {
@@ -405,7 +405,7 @@ impl Receiver {
         }
     }
 
-    /// The acknowledgment waits, the longer the slower segments come.
+    /// Delays the acknowledgment; the delay grows with the time between segments.
     #[inline]
     fn delay(&mut self, now: Time, least: Duration) {
         if self.due == Due::No {
@@ -423,7 +423,7 @@ impl Receiver {
         }
     }
 
-    /// The next acknowledgments go at once, if any may.
+    /// The next `acknowledgments` are sent without delay, at most as many as the configuration allows.
     fn go_quick(&mut self, acknowledgments: u32) {
         self.quick = self.quick.max(acknowledgments.min(self.quick_acks));
         self.answers = false;
@@ -498,8 +498,8 @@ impl Receiver {
     pub(super) fn handle_timeout(&mut self, now: Time) {
         if self.timer <= now {
             self.timer = Time::MAX;
-            // As in Linux: nothing came in time, so it comes slowly; or nothing was answered, so acknowledgments go
-            // alone again.
+            // As in Linux: no segment came within the delay, so the delay doubles; or the application sent no answer,
+            // so acknowledgments no longer wait for its data.
             if self.quick_acks > 0 && !self.answers {
                 self.patience = (self.patience * 2).min(self.long_pause);
             } else {

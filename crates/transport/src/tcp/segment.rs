@@ -10,8 +10,8 @@ use super::option::AccEcnOption;
 
 /// A TCP segment without its payload's bytes, which no model looks at.
 ///
-/// Sequence numbers are offsets in the stream: the SYN is 0, data begin at 1, the FIN comes after the last byte. The
-/// data of a SYN (TCP Fast Open) begin after it, at 1.
+/// Sequence numbers are offsets in the byte stream: the SYN is 0, data begin at 1, the FIN comes after the last byte.
+/// The data of a SYN (TCP Fast Open) begin after it, at 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
     /// Offset of the first byte (or of the SYN or FIN).

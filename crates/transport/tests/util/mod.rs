@@ -145,7 +145,7 @@ impl Script {
     }
 }
 
-/// Segments on their way.
+/// Segments in flight.
 pub fn in_flight(info: &Info) -> u32 {
     info.unacked + info.retransmitted - info.sacked - info.lost
 }
@@ -195,7 +195,7 @@ pub enum End {
     Server,
 }
 
-/// What happens to a segment on its way.
+/// What happens to a segment in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Pass,
@@ -229,14 +229,14 @@ pub struct Pair<F> {
     delay: Duration,
     fate: F,
     steps_at_once: u32,
-    on_way: BTreeMap<(Time, u64), (End, Segment)>,
+    in_flight: BTreeMap<(Time, u64), (End, Segment)>,
 }
 
 impl<F: FnMut(&Sent) -> Fate> Pair<F> {
     pub fn new(client: Settings, server: Settings, delay: Duration, fate: F) -> Pair<F> {
         let client = Connection::connect(client, Time::ZERO, 0);
         let server = Connection::listen(server, 0);
-        let (log, on_way) = (Vec::new(), BTreeMap::new());
+        let (log, in_flight) = (Vec::new(), BTreeMap::new());
         Pair {
             client,
             server,
@@ -247,7 +247,7 @@ impl<F: FnMut(&Sent) -> Fate> Pair<F> {
             delay,
             fate,
             steps_at_once: 0,
-            on_way,
+            in_flight,
         }
     }
 
@@ -271,11 +271,11 @@ impl<F: FnMut(&Sent) -> Fate> Pair<F> {
                     Fate::Pass => Duration::ZERO,
                     Fate::Late(extra) => extra,
                     Fate::Twice(extra) => {
-                        self.on_way.insert((arrival, number + 1), (to, transmit.segment));
+                        self.in_flight.insert((arrival, number + 1), (to, transmit.segment));
                         extra
                     }
                 };
-                self.on_way.insert((arrival + extra, number), (to, transmit.segment));
+                self.in_flight.insert((arrival + extra, number), (to, transmit.segment));
             }
             end.check();
         }
@@ -284,7 +284,7 @@ impl<F: FnMut(&Sent) -> Fate> Pair<F> {
     /// Goes to the next arrival or timer; false if there is none until `end`.
     pub fn step(&mut self, end: Time) -> bool {
         self.pump();
-        let arrival = self.on_way.first_key_value().map(|(key, _)| key.0);
+        let arrival = self.in_flight.first_key_value().map(|(key, _)| key.0);
         let timers = [self.client.poll_timeout(), self.server.poll_timeout()];
         let Some(next) = timers.into_iter().flatten().chain(arrival).min().filter(|&next| next <= end) else {
             self.now = self.now.max(end);
@@ -295,7 +295,7 @@ impl<F: FnMut(&Sent) -> Fate> Pair<F> {
         assert!(self.steps_at_once < 100_000, "time stands still at {next}: {:?}", self.client.info());
         self.now = next;
         if arrival == Some(next) {
-            let (_, (to, segment)) = self.on_way.pop_first().expect("an arrival");
+            let (_, (to, segment)) = self.in_flight.pop_first().expect("an arrival");
             match to {
                 End::Client => {
                     if segment.ack >= self.told_ack {

@@ -94,7 +94,7 @@ struct Rate {
     outstanding: u64,
     // The mean of the arrivals.
     arrival: f64,
-    // The share by which the plan fell short of the rate in force, 0 to 1.
+    // The share by which the burst time plan fell short of the rate in force, 0 to 1.
     shortfall: f64,
     // At the NCC: the rate, the number of frames for which the terminal counts on it, its expiry, and fractions of a
     // slot.

@@ -67,7 +67,7 @@ fn a_rate_is_that_of_arrivals_and_part_of_what_will_wait_uncovered() {
     // The base rate sends 2 of the 5 slots that arrive in a frame, and of those of the round trip.
     let base = |slots, arrived| Need { base_bits: 2.0 * 920.0, round_trip_frames: 12.0, ..need(slots, arrived) };
     assert_eq!(rates(at_once()).request(0, &base(0, 5)), Some((3 + 12 * 3) * 920));
-    // A plan that granted half of the last request is expected to do so again: 5 of the 10 in flight.
+    // A burst time plan that granted half of the last request is expected to do so again: 5 of the 10 in flight.
     let mut short = rates(at_once());
     for waiting in [10, 20] {
         assert_eq!(short.request(0, &need(waiting, 0)), Some(10 * 920));

@@ -75,7 +75,7 @@ impl Link {
         self.ncc.handle_data(now, terminal as u32, backlog, RTT);
     }
 
-    /// The next frame: checks its plan, then all terminals send.
+    /// The next frame: checks its burst time plan, then all terminals send.
     fn frame(&mut self) -> Time {
         let now = Time::ZERO + FRAME * self.next_frame;
         self.next_frame += 1;
@@ -85,7 +85,7 @@ impl Link {
         self.ncc.handle_frame(now, self.slots, &mut backlogs, RTT);
         self.check_plan();
         self.granted.fill(0);
-        for grant in self.ncc.plan() {
+        for grant in self.ncc.burst_time_plan() {
             let number = grant.terminal as usize;
             self.granted[number] = grant.slots;
             self.granted_ever[number] += u64::from(grant.slots);
@@ -102,7 +102,7 @@ impl Link {
         let facts = self.facts;
         let mut taken = vec![false; self.slots as usize];
         let mut named = vec![false; self.waiting.len()];
-        for grant in self.ncc.plan() {
+        for grant in self.ncc.burst_time_plan() {
             assert!(self.ncc.is_connected(grant.terminal), "{grant:?} without connection");
             assert!(!std::mem::replace(&mut named[grant.terminal as usize], true), "{grant:?} is the second");
             assert!((1..=facts.max_slots).contains(&grant.slots), "{grant:?} is beyond the limit");
@@ -219,7 +219,7 @@ fn a_connection_without_data_is_released() {
     assert!(link.granted_in_frame() == 40 && link.ncc.is_connected(0));
     // 20 frames after the one in which data last waited, not after their arrival.
     link.frame();
-    assert!(!link.ncc.is_connected(0) && link.ncc.is_idle() && link.ncc.plan().is_empty());
+    assert!(!link.ncc.is_connected(0) && link.ncc.is_idle() && link.ncc.burst_time_plan().is_empty());
     link.arrive(at(3.6), 0, 12_000);
     link.run_until(at(3.6));
     assert_eq!(link.next_grant(0), at(4.14));

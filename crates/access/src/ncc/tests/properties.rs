@@ -54,8 +54,8 @@ fn arrivals() -> impl Strategy<Value = Vec<(usize, u64, u64)>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Under all arrivals the plan holds (checked in each frame), and the queues become empty although a slot carries
-    /// less than its nominal payload. Then connections are released.
+    /// Under all arrivals the burst time plan holds (checked in each frame), and the queues become empty although a
+    /// slot carries less than its nominal payload. Then connections are released.
     #[test]
     fn what_arrives_is_sent(
         (config, facts) in scenarios(),
@@ -144,7 +144,7 @@ proptest! {
         let sum: u32 = weights.iter().sum();
         let mut share = Share::new(weights.len());
         for available in frames {
-            let claims = weights.iter().zip(0..).map(|(&weight, place)| (place, 1000, f64::from(weight)));
+            let claims = weights.iter().zip(0..).map(|(&weight, index)| (index, 1000, f64::from(weight)));
             for (&(_, granted), weight) in share.divide(available, claims).iter().zip(&weights) {
                 let due = available * weight;
                 prop_assert!(granted >= due / sum && granted <= due.div_ceil(sum));

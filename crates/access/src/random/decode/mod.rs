@@ -196,8 +196,8 @@ impl<'a, S: Slots<'a>> Decoding<'_, S> {
         self.decodable.resize(self.waiting.len(), 0);
         let (waiting, decodable) = (self.waiting.as_mut_slice(), self.decodable.as_mut_slice());
         let (mut kept, mut found) = (0, 0);
-        for place in 0..waiting.len() {
-            let packet = waiting[place];
+        for index in 0..waiting.len() {
+            let packet = waiting[index];
             let is_decodable = rule.is_decodable(packet, self.slots.of(packet));
             waiting[kept] = packet;
             decodable[found] = packet;

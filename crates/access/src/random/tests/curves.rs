@@ -16,29 +16,29 @@ fn aloha_follows_its_law() {
     }
 }
 
-/// The probability that all `copies` collide, by inclusion and exclusion over those that do not: the other packets miss
-/// any `k` slots with the probability of drawing all their slots elsewhere.
-fn diversity_loss(slots: u32, copies: u32, packets: u32) -> f64 {
+/// The probability that all `replicas` collide, by inclusion and exclusion over those that do not: the other packets
+/// miss any `k` slots with the probability of drawing all their slots elsewhere.
+fn diversity_loss(slots: u32, replicas: u32, packets: u32) -> f64 {
     let choose = |n: u32, k: u32| (0..k).fold(1.0, |c, i| c * f64::from(n - i) / f64::from(i + 1));
-    (0..=copies)
+    (0..=replicas)
         .map(|k| {
-            let missed = choose(slots - k, copies) / choose(slots, copies);
+            let missed = choose(slots - k, replicas) / choose(slots, replicas);
             let sign = if k % 2 == 0 { 1.0 } else { -1.0 };
-            sign * choose(copies, k) * libm::pow(missed, f64::from(packets - 1))
+            sign * choose(replicas, k) * libm::pow(missed, f64::from(packets - 1))
         })
         .sum()
 }
 
 #[test]
 fn diversity_aloha_follows_its_law() {
-    for copies in [2, 3, 4] {
+    for replicas in [2, 3, 4] {
         for packets in [1, 2, 10, 40, 90] {
-            let config = json!({ "kind": "dsa", "replicas": copies });
-            let (plr, sigma) = loss_rate(scheme(&config), free(100), packets, 4000, u64::from(packets * copies));
-            let expected = diversity_loss(100, copies, packets);
+            let config = json!({ "kind": "dsa", "replicas": replicas });
+            let (plr, sigma) = loss_rate(scheme(&config), free(100), packets, 4000, u64::from(packets * replicas));
+            let expected = diversity_loss(100, replicas, packets);
             assert!(
                 (plr - expected).abs() <= 4.0 * sigma.max((expected / (4000.0 * f64::from(packets))).sqrt()),
-                "{copies} copies, {packets} packets: {plr} against {expected}, deviation {sigma}"
+                "{replicas} replicas, {packets} packets: {plr} against {expected}, deviation {sigma}"
             );
         }
     }
@@ -46,9 +46,9 @@ fn diversity_aloha_follows_its_law() {
 
 #[test]
 fn two_packets_are_lost_when_they_choose_the_same_slots() {
-    for (slots, copies, ways) in [(6, 2, 15.0), (6, 3, 20.0), (8, 4, 70.0)] {
-        let (plr, sigma) = loss_rate(scheme(&crdsa(copies)), free(slots), 2, 40_000, u64::from(copies));
-        assert!((plr - 1.0 / ways).abs() < 4.0 * sigma, "{copies} copies: {plr}, deviation {sigma}");
+    for (slots, replicas, ways) in [(6, 2, 15.0), (6, 3, 20.0), (8, 4, 70.0)] {
+        let (plr, sigma) = loss_rate(scheme(&crdsa(replicas)), free(slots), 2, 40_000, u64::from(replicas));
+        assert!((plr - 1.0 / ways).abs() < 4.0 * sigma, "{replicas} replicas: {plr}, deviation {sigma}");
     }
 }
 
@@ -156,8 +156,8 @@ fn peak(config: &serde_json::Value, slots: u32, loads: impl Iterator<Item = u32>
     points.fold((0.0, 0.0), |best, point| if point.0 > best.0 { point } else { best })
 }
 
-/// Casini, De Gaudenzi, del Rio Herrero 2007: 2 copies carry up to about 0.55 packets per slot, where slotted ALOHA has
-/// 1/e; Liva 2011 and del Rio Herrero, De Gaudenzi 2009 ("CRDSA++"): 3 copies about 0.68, on 100 slots.
+/// Casini, De Gaudenzi, del Rio Herrero 2007: 2 replicas carry up to about 0.55 packets per slot, where slotted ALOHA
+/// has 1/e; Liva 2011 and del Rio Herrero, De Gaudenzi 2009 ("CRDSA++"): 3 replicas about 0.68, on 100 slots.
 #[test]
 fn throughput_peaks_where_it_is_published() {
     let (aloha, load) = peak(&json!({ "kind": "aloha" }), 100, (80..=120).step_by(5));
@@ -168,8 +168,8 @@ fn throughput_peaks_where_it_is_published() {
     assert!((0.66..0.70).contains(&three) && (0.68..=0.74).contains(&load), "{three} at {load}");
 }
 
-/// Casini, De Gaudenzi, del Rio Herrero 2007: at a packet loss of 2 % under Poisson traffic, 2 copies carry 17 times as
-/// much as slotted ALOHA.
+/// Casini, De Gaudenzi, del Rio Herrero 2007: at a packet loss of 2 % under Poisson traffic, 2 replicas carry 17 times
+/// as much as slotted ALOHA.
 #[test]
 fn the_gain_at_two_percent_loss_is_the_published_one() {
     // The number of packets in one of so many blocks is nearly Poisson.
@@ -209,7 +209,7 @@ fn asymptotic_loss(distribution: &[(u32, f64)], load: f64) -> f64 {
 
 const IRSA: [(u32, f64); 3] = [(2, 0.5), (3, 0.28), (8, 0.22)];
 
-/// Liva 2011: 2, 3 and 4 copies have the thresholds 0.5, 0.818 and 0.772, the irregular distribution 0.938.
+/// Liva 2011: 2, 3 and 4 replicas have the thresholds 0.5, 0.818 and 0.772, the irregular distribution 0.938.
 #[test]
 fn large_blocks_have_the_published_thresholds() {
     let cases = [

@@ -153,7 +153,7 @@ proptest! {
             let mut occupied = vec![0u64; (blocks * layout.block_slots) as usize];
             for packet in 0..packets {
                 let added = frame.add(&mut Columns::new(layout.timeslots), &mut rng);
-                prop_assert_eq!(added, replicas <= layout.most_bursts());
+                prop_assert_eq!(added, replicas <= layout.most_replicas());
                 if added {
                     frame.slots_of(packet as usize).for_each(|slot| occupied[slot] += 1);
                 }

@@ -40,9 +40,10 @@ fn cancelling_the_stronger_frees_the_weaker() {
         let (plr, sigma) = loss_rate(load(&crdsa(2), &without_noise(spread)), free(2), 2, 40_000, 2);
         let expected = 1.0 - 2.0 * capture(spread);
         assert!((plr - expected).abs() < 4.0 * sigma, "{spread} dB: {plr} against {expected}, deviation {sigma}");
-        let (copies, sigma) = loss_rate(load(&json!({ "kind": "dsa" }), &without_noise(spread)), free(2), 2, 40_000, 3);
+        let (replicas, sigma) =
+            loss_rate(load(&json!({ "kind": "dsa" }), &without_noise(spread)), free(2), 2, 40_000, 3);
         let expected = 1.0 - capture(spread);
-        assert!((copies - expected).abs() < 4.0 * sigma, "{spread} dB, without cancellation: {copies}");
+        assert!((replicas - expected).abs() < 4.0 * sigma, "{spread} dB, without cancellation: {replicas}");
     }
 }
 
@@ -58,8 +59,8 @@ fn noise_takes_the_weak() {
 }
 
 #[test]
-fn all_copies_of_a_packet_have_one_power() {
-    // With 8 copies a packet alone has the same power in each: the loss is that of one copy.
+fn all_replicas_of_a_packet_have_one_power() {
+    // With 8 replicas a packet alone has the same power in each: the loss is that of one replica.
     let random = RandomConfig { power_spread: Db::new(2.0), ..RandomConfig::default() };
     let one = loss_rate(load(&crdsa(2), &random), free(10), 1, 100_000, 6).0;
     let (eight, sigma) = loss_rate(load(&crdsa(8), &random), free(10), 1, 100_000, 7);

@@ -32,7 +32,7 @@ fn a_packet_has_its_bursts_and_bits() {
         let scheme = config.load(&RandomConfig::default(), &mut MemoryFiles::new()).unwrap();
         assert_eq!(scheme.payload_bits(), config.entry().payload_bits());
         assert_eq!(RandomFrame::new(scheme.clone(), LAYOUT).payload_bits(), config.entry().payload_bits());
-        (config.entry().bursts().most(), scheme.mean_bursts(), config.entry().payload_bits())
+        (config.entry().replicas().most(), scheme.mean_replicas(), config.entry().payload_bits())
     };
     assert_eq!(facts(json!({ "kind": "aloha" })), (1, 1.0, 597));
     assert_eq!(facts(json!({ "kind": "dsa" })), (2, 2.0, 597));

@@ -14,7 +14,7 @@ pub(super) struct Lane {
     waiting: (Time, u64),
     rate: Option<BitRate>,
     buffer: Option<Bytes>,
-    /// When each link, by its place on the way, has sent what it has to send.
+    /// When each link, by its index on the route, has sent what it has to send.
     free_at: Vec<Time>,
 }
 

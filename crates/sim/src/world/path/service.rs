@@ -1,4 +1,4 @@
-//! Which satellite serves the users, when another takes over, and what that does to packets on their way.
+//! Which satellite serves the users, when another takes over, and what that does to packets in flight.
 
 use link::Transfer;
 use orbit::{AtHandover, AtHandoverPackets, RouteInterval};

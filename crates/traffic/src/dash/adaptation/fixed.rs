@@ -10,7 +10,7 @@ use super::{Kind, Situation, Video};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Fixed {
-    /// The place of the bit rate in the ladder, from 0.
+    /// The index of the bit rate in the ladder, from 0.
     pub level: u32,
 }
 

@@ -25,7 +25,7 @@ struct State {
     w_max: f64,
     /// The window before the last reduction.
     cwnd_prior: f64,
-    /// The congestion avoidance stage under way, if any.
+    /// The congestion avoidance stage in progress, if any.
     epoch: Option<Epoch>,
 }
 
@@ -113,7 +113,7 @@ impl Rfc9438 {
         f64::from(window.size) + self.fraction
     }
 
-    /// K in seconds and W_cubic(t) in segments of the stage under way.
+    /// K in seconds and W_cubic(t) in segments of the stage in progress.
     #[cfg(test)]
     pub(super) fn curve(&self) -> Option<(f64, impl Fn(f64) -> f64 + use<>)> {
         let (epoch, c) = (self.state.epoch?, self.constants.c);
@@ -127,7 +127,7 @@ struct Epoch {
     /// When it began, moved on by the time during which the application limited.
     start: Time,
     last_ack: Time,
-    /// Segments on their way after the last acknowledgment.
+    /// Segments in flight after the last acknowledgment.
     in_flight: u32,
     /// Seconds from the start to the plateau at `w_max`.
     k: f64,
@@ -154,7 +154,7 @@ impl Epoch {
         c * (from_plateau * from_plateau * from_plateau) + self.w_max
     }
 
-    /// The stage goes on, at an acknowledgment that may open the window. If nothing was on its way, the time until
+    /// The stage goes on, at an acknowledgment that may open the window. If nothing was in flight, the time until
     /// something was sent does not count (section 5.8).
     fn resume(&mut self, sample: &AckSample) {
         let idle = if self.in_flight == 0 {

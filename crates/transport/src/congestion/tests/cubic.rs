@@ -232,7 +232,7 @@ fn the_curve_waits_for_the_application() {
     };
     let silent = |drive: &mut Drive| {
         let last_sent = Some(drive.now);
-        let last = AckSample { in_flight: 0, ..drive.sample(1) }; // the last on its way
+        let last = AckSample { in_flight: 0, ..drive.sample(1) }; // the last in flight
         drive.handle(&last);
         drive.now += Duration::from_secs(10);
         drive.tell(Event::Starts { app_limited: true, last_sent });

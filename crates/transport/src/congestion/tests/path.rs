@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::super::{LostSegment, RateSample};
 use super::*;
 
-/// A segment on its way.
+/// A segment in flight.
 #[derive(Clone, Copy)]
 struct Packet {
     sent: Time,
@@ -105,7 +105,7 @@ impl Path {
             let timer = self.rig.timer().unwrap_or(Time::MAX);
             let waits = self.has_data() && self.in_flight < self.window().size && !self.window().holds;
             let pace = if waits { self.pace.max(self.data_at()) } else { Time::MAX };
-            // Everything on its way is lost: the retransmission timer.
+            // Everything in flight is lost: the retransmission timer.
             let silent = self.packets.iter().all(|packet| packet.acked.is_none()) && self.in_flight > 0;
             let rto = if silent { self.delivered_at + Duration::from_secs(1) } else { Time::MAX };
             let next = ack.min(timer).min(pace).min(rto);

@@ -6,7 +6,7 @@ use super::*;
 
 const SLOW: Duration = Duration::from_millis(50);
 
-/// Round trips of a sender that always has its window on its way, with the fraction of segments that come with a mark.
+/// Round trips of a sender that always has its window in flight, with the fraction of segments that come with a mark.
 struct Rounds {
     now: Time,
     una: u64,

@@ -22,7 +22,7 @@ const TIMESTAMPS: u32 = 12;
 
 impl Connection {
     /// Both ends of a connection that was opened just before `now`, the end that connected first. The handshake took no
-    /// time, was never on the way, and gave no measurement of the round trip; with [`Settings::syn`] each end has a SYN
+    /// time, was not sent, and gave no measurement of the round trip; with [`Settings::syn`] each end has a SYN
     /// to send.
     pub fn pair(settings: impl Into<Arc<Settings>>, now: Time, entropy: [u64; 2]) -> [Connection; 2] {
         let settings = settings.into();
@@ -79,8 +79,9 @@ impl Connection {
         self.follow_fast_open(now, segment, options);
     }
 
-    /// The peer's SYN or SYN-ACK asks for, or agrees to, feedback of marks. Who has asked for accurate feedback and
-    /// hears of RFC 3168 only goes on with that; who has not takes three bits of a SYN for two.
+    /// The peer's SYN or SYN-ACK asks for, or agrees to, feedback of marks. An end that has
+    /// asked for accurate feedback and is offered RFC 3168 only uses RFC 3168. An end without accurate feedback reads
+    /// the three bits of a SYN as two.
     fn agree_on_marks(&mut self, segment: &Segment, offer: Offer) {
         self.ecn = match (self.settings.ecn, offer) {
             (EcnMode::Off, _) | (_, Offer::None) => EcnMode::Off,

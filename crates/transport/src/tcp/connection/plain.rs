@@ -1,5 +1,5 @@
-//! The segments that almost all are: the one that comes in order to an end with nothing to send, and the acknowledgment
-//! of one that receives nothing (header prediction, as kernels have it); and what they are answered by.
+//! The most frequent segments and their answers, by a short way (header prediction, as in kernels): data in order that
+//! arrive at an end with nothing to send, and the acknowledgment that arrives at an end that receives no data.
 
 use units::Time;
 
@@ -9,15 +9,15 @@ use super::super::send::{Ack, NextFull};
 use super::Connection;
 
 impl Connection {
-    /// Takes a segment of an open connection that is the one expected and says nothing else. Whether it was one: what
-    /// is done with it is what is done with any other, less the questions whose answer is known.
+    /// Takes a segment of an open connection that is expected and carries only data or only an acknowledgment. Returns
+    /// whether `segment` was one. The effect is that of the general way; tests whose result is known are left out.
     #[inline]
     pub(super) fn handle_plain(&mut self, now: Time, segment: &Segment) -> bool {
         self.expects(segment) && self.take_plain(now, segment)
     }
 
-    /// As [`Connection::handle_segment`] and the first [`Connection::poll_segment`] after it, of one of these segments
-    /// in its own place.
+    /// As [`Connection::handle_segment`] and the first [`Connection::poll_segment`] after it, for these segments. The
+    /// answer overwrites `segment`.
     #[inline]
     pub fn answer(&mut self, now: Time, segment: &mut Segment) -> InPlace {
         if !self.expects(segment) {
@@ -58,7 +58,7 @@ impl Connection {
         true
     }
 
-    /// Data come to an end with nothing to send, which acknowledges them now or later.
+    /// Data arrive at an end with nothing to send. The end acknowledges them now or later.
     #[inline(always)]
     fn answer_data(&mut self, now: Time, segment: &mut Segment) -> InPlace {
         if !self.send.is_at_rest() || self.probes_to_acknowledge > 0 || !self.take_plain(now, segment) {
@@ -71,7 +71,7 @@ impl Connection {
         InPlace::Acknowledged
     }
 
-    /// Data are acknowledged, and new ones may go.
+    /// An acknowledgment arrives. The end may send new data.
     #[inline(always)]
     fn answer_acknowledgment(&mut self, now: Time, segment: &mut Segment) -> InPlace {
         if !self.take_plain(now, segment) {
@@ -88,7 +88,7 @@ impl Connection {
         }
     }
 
-    /// What else is sent, if it is a full segment of new data or waits to be one.
+    /// Writes the next segment, if it is a full one of new data. [`InPlace::Nothing`] if new data wait to fill one.
     #[inline(always)]
     pub fn answer_further(&mut self, now: Time, segment: &mut Segment) -> InPlace {
         if self.state != State::Established || self.recv.ack_due() || self.probes_to_acknowledge > 0 {

@@ -6,7 +6,7 @@ use super::super::segment::{Flags, Segment};
 use super::{Connection, Reset, Transmit};
 
 impl Connection {
-    /// A segment that has no place here: the peer is told (RFC 9293 section 3.5.2), but a reset is never answered.
+    /// Answers a segment that belongs to no connection by a reset (RFC 9293 section 3.5.2). A reset is not answered.
     #[cold]
     pub(super) fn refuse(&mut self, segment: &Segment) {
         let flags = segment.flags;

@@ -30,7 +30,7 @@ impl Scoreboard {
             let resent = slot.marks & (LOST | RESENT) == LOST | RESENT;
             assert!(
                 self.order != Order::Resent || !resent || self.listed().is_some_and(|sending| sending.contains(number)),
-                "retransmission {number} has no place"
+                "retransmission {number} has no position"
             );
             above += u32::from(number >= self.frontier && slot.is(SACKED));
         }

@@ -6,13 +6,13 @@ use crate::state::CongestionState;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Recovery {
     pub state: CongestionState,
-    /// What was sent when the last reduction began: losses below it belong to that one.
+    /// SND.NXT when the last reduction began: losses below it cause no other reduction.
     pub high_seq: u64,
-    /// Whether the time-out under way may turn out to be spurious (RFC 5682).
+    /// Whether the time-out in progress may turn out to be spurious (RFC 5682).
     pub frto: bool,
-    /// What the last acknowledgment allows.
+    /// The retransmissions that the last acknowledgment allows.
     pub rexmit: Rexmit,
-    /// What goes out next, whatever the window says.
+    /// The segment that is sent next, whatever the window is.
     pub forced: Forced,
     /// The rescue retransmission of this recovery was used (RFC 6675 RescueRxt).
     pub rescued: bool,
@@ -33,7 +33,7 @@ pub(super) enum Rexmit {
     New,
 }
 
-/// What goes out whatever the window says.
+/// A segment that is sent whatever the window is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Forced {
     Nothing,
@@ -51,7 +51,7 @@ pub(super) enum Forced {
     New,
 }
 
-/// The tail loss probe under way: SND.NXT after it, and whether it was a retransmission.
+/// The tail loss probe in progress: SND.NXT after it, and whether it was a retransmission.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TailProbe {
     pub high: Option<u64>,
@@ -79,7 +79,7 @@ impl Recovery {
         self.rexmit = Rexmit::Lost;
     }
 
-    /// Whether a reduction is under way, so that the controller does not open the window.
+    /// Whether a reduction is in progress, so that the controller does not open the window.
     #[inline]
     pub fn in_reduction(&self) -> bool {
         matches!(self.state, CongestionState::Recovery | CongestionState::Cwr)

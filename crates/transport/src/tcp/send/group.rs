@@ -6,25 +6,25 @@
 //! makes room for more. Where the peer's window has room for a part of a segment only, it goes behind a full one of the
 //! same group.
 
-/// The group under way.
+/// The group in progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Group {
     /// Segments that may still join it.
     left: u32,
     /// Segments that it has.
     size: u32,
-    /// Data wait for a larger group, and it is the congestion window that makes it small.
+    /// Data wait for a larger group, because the congestion window makes the present one small.
     deferred: bool,
 }
 
 impl Group {
-    /// Begins one of so many segments at most.
+    /// Begins a group of at most `segments`.
     #[inline]
     pub fn open(&mut self, segments: u32) {
         (self.left, self.size) = (segments, 0);
     }
 
-    /// A segment joins. Whether there is room for another.
+    /// A segment joins the group. Returns whether there is room for another.
     #[inline]
     pub fn join(&mut self) -> bool {
         self.size += 1;
@@ -32,7 +32,7 @@ impl Group {
         self.left > 0
     }
 
-    /// It is complete. Whether it has several segments.
+    /// Ends the group. Returns whether it has several segments.
     #[inline]
     pub fn end(&mut self) -> bool {
         let several = self.size > 1;
@@ -40,18 +40,18 @@ impl Group {
         several
     }
 
-    /// Data wait for a larger one, since the congestion window is what makes it small.
+    /// Data wait for a larger group, because the congestion window makes the present one small.
     pub fn defer(&mut self) {
         self.deferred = true;
     }
 
-    /// Whether the next segment begins another.
+    /// Whether the next segment begins another group.
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.left == 0
     }
 
-    /// Whether a full segment stands in it, and another may join.
+    /// Whether the group has a full segment, and another may join.
     #[inline]
     pub fn goes_on(&self) -> bool {
         self.size > 0 && self.left > 0

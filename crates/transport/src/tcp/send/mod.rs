@@ -70,7 +70,7 @@ use undo::Undo;
 use usage::Usage;
 use wait::Wait;
 
-/// Everything about the way out.
+/// The send half of a connection.
 pub(super) struct Sender {
     settings: Arc<Settings>,
     agreed: Agreed,
@@ -99,7 +99,8 @@ pub(super) struct Sender {
     totals: Totals,
     /// Recovery by ns-2's rules.
     ns2: Option<Box<Ns2>>,
-    /// Of when new data go nobody is asked and told but the window: not a controller with a rate or with probes.
+    /// Whether the congestion window alone decides when new data are sent: the controller has neither a pacing rate nor
+    /// probes.
     asks_window_only: bool,
 }
 
@@ -129,7 +130,7 @@ pub(super) struct Agreed {
 struct EcnState {
     /// RFC 3168 is in use.
     on: bool,
-    /// What accurate feedback has told.
+    /// The counts of accurate feedback, if it is in use.
     counted: Option<Counted>,
     /// The controller takes the count of marks, and decides itself on reductions.
     scalable: bool,
@@ -321,12 +322,13 @@ impl Sender {
         self.stream.write(bytes);
     }
 
-    /// More follows what was written last: what does not fill a segment waits for it, until the peer is heard.
+    /// More data follow those written last: a rest that does not fill a segment waits for them, until a segment of the
+    /// peer arrives.
     pub(super) fn expect_more(&mut self) {
         self.stream.expect_more();
     }
 
-    /// A record ends with what was written last: no segment has data of two.
+    /// A record ends with the data written last: no segment has data of two records.
     pub(super) fn end_record(&mut self) {
         self.records.push_back(self.stream.end());
     }
@@ -356,7 +358,7 @@ impl Sender {
         self.stream.close();
     }
 
-    /// Switching Nagle's algorithm off lets go what waits, corked or not.
+    /// Switching Nagle's algorithm off sends the data that wait, corked or not.
     pub(super) fn set_nagle(&mut self, on: bool) {
         self.stream.set_nagle(on);
     }
@@ -472,7 +474,7 @@ impl Sender {
     }
 }
 
-/// Whose order of sending tells of losses.
+/// The transmissions whose order of sending is kept, to detect losses by.
 fn order(settings: &Settings, control: &Control) -> Order {
     let as_ns2 = settings.recovers_as_ns2() && !control.drives();
     match (settings.rack, settings.fack && !as_ns2) {

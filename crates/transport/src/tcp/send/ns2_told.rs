@@ -1,5 +1,5 @@
 //! What loss recovery by ns-2's rules remembers: what blocks told of, as runs of slots that have arrived, and
-//! retransmissions on their way.
+//! retransmissions in flight.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use units::Time;
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Ns2 {
-    /// In a reduction: what may be on its way whatever the window says.
+    /// In a reduction: what may be in flight whatever the window says.
     pub ceiling: u32,
     /// Number after the highest slot that a block told of since the last recovery.
     pub forward: u64,
@@ -17,7 +17,7 @@ pub(super) struct Ns2 {
     pub judged: u64,
     /// What blocks told of since the last recovery.
     pub arrived: Arrived,
-    /// The retransmissions on their way, and the one that was answered last.
+    /// The retransmissions in flight, and the one that was answered last.
     pub copies: Copies,
     pub answered: u64,
     /// The segment that is timed: the offset after it, and when it was sent.

@@ -2,7 +2,8 @@
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PeerWindow {
-    /// Right edge of the window, and the segment that said so (RFC 9293 SND.WL1, SND.WL2).
+    /// Right edge of the window, and the sequence and acknowledgment numbers of the segment that advertised it (RFC
+    /// 9293 SND.WL1, SND.WL2).
     edge: u64,
     seq: u64,
     ack: u64,

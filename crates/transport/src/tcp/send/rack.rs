@@ -7,11 +7,11 @@ use super::slot::{Slot, is_after};
 /// The state of RFC 8985 section 5.2.
 #[derive(Debug, Default)]
 pub(super) struct Rack {
-    /// The place in the order of sending of the segment sent last of those delivered, and its round-trip time. The
-    /// place, not the instant: several segments are sent in one.
+    /// The position in the order of sending of the segment sent last of those delivered, and its round-trip time. The
+    /// position, not the instant: several segments are sent in one.
     newest: Option<u32>,
     rtt: Duration,
-    /// It may tell of new losses.
+    /// Whether the segment delivered last may reveal new losses.
     advanced: bool,
     /// Reordering window in quarters of the shortest round-trip time.
     steps: u32,
@@ -21,7 +21,7 @@ pub(super) struct Rack {
     dsack_seen: bool,
     /// Segments delivered when the window grew last.
     grown_at: u64,
-    /// Of the newest segment that the acknowledgment at hand tells of: its place in the order of sending, and the
+    /// Of the newest segment that the acknowledgment at hand tells of: its position in the order of sending, and the
     /// segments delivered when it was sent.
     prior: Option<(u32, u32)>,
 }
@@ -49,7 +49,7 @@ impl Rack {
         }
     }
 
-    /// A segment was delivered, whatever it tells.
+    /// A segment was delivered; its transmission may be ambiguous.
     #[inline]
     pub fn note_prior(&mut self, slot: &Slot) {
         if self.prior.is_none_or(|(newest, _)| !is_after(newest, slot.order)) {
@@ -57,7 +57,7 @@ impl Rack {
         }
     }
 
-    /// The acknowledgment at hand was dealt with.
+    /// The present acknowledgment was processed.
     #[inline]
     pub fn forget_prior(&mut self) {
         self.prior = None;

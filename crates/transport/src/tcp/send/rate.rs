@@ -29,7 +29,7 @@ impl RateSampler {
         RateSampler { delivered_at: Time::ZERO, first_sent_at: Time::ZERO, app_limited_until: Some(0), newest: None }
     }
 
-    /// A segment goes out while `in_flight` others are on their way.
+    /// A segment goes out while `in_flight` others are in flight.
     pub fn on_send(&mut self, now: Time, in_flight: u32, idle: bool, delivered: u64, lost: u64) -> SentState {
         if idle {
             self.delivered_at = now;

@@ -267,7 +267,7 @@ impl Sender {
         }
     }
 
-    /// Whether a retransmission is on its way, or the oldest segment was sent again.
+    /// Whether a retransmission is in flight, or the oldest segment was sent again.
     pub(super) fn any_resent(&self) -> bool {
         self.board.counts().resent > 0 || self.board.front().is_some_and(|front| front.was_resent())
     }

@@ -74,7 +74,7 @@ impl Sender {
         self.mark_undo();
     }
 
-    /// The window after a time-out: what is on its way, which is nothing where all is taken for lost, and one more.
+    /// The window after a time-out: what is in flight, which is nothing where all is taken for lost, and one more.
     pub(super) fn collapse(&mut self, now: Time) {
         let left = self.board.in_flight() + 1;
         self.control.window_mut().collapse(left);

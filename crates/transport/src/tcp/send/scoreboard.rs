@@ -1,6 +1,6 @@
 //! What was sent and is not acknowledged: one slot for each segment, with what is thought of it.
 //!
-//! Segments are counted as Linux and ns-2 do: those on their way are the outstanding ones, without those known to have
+//! Segments are counted as Linux and ns-2 do: those in flight are the outstanding ones, without those known to have
 //! arrived and those taken for lost, and with the retransmissions that were not answered yet. Slots are numbered from
 //! the start of the connection, so that a number stays valid while the front of the queue is acknowledged; marks that
 //! move forward are such numbers. Every sum is kept up to date step by step, so that the cost of an acknowledgment does
@@ -22,18 +22,18 @@ pub(super) struct Counts {
     pub sacked: u32,
     /// Taken for lost, retransmitted or not.
     pub lost: u32,
-    /// Retransmissions that are thought to be on their way.
+    /// Retransmissions that are thought to be in flight.
     pub resent: u32,
 }
 
-/// Whose order of sending is kept.
+/// The transmissions whose order of sending is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Nobody's: who judges by counting needs none.
+    /// None: losses are detected by counting.
     Unknown,
     /// That of retransmissions, for forward acknowledgment.
     Resent,
-    /// That of all, for those who judge by time.
+    /// That of all, for the detection of losses by time (RACK).
     Sent,
 }
 
@@ -66,7 +66,7 @@ pub(super) struct Scoreboard {
     sending: Option<Box<Sending>>,
     /// Number after the highest slot that was ever sent again.
     resent_until: u64,
-    /// The blocks of the last acknowledgment, which need no second look.
+    /// The SACK blocks of the last acknowledgment, which are not read again.
     known: Option<Box<SackBlocks>>,
     mss: u64,
     pub(super) order: Order,
@@ -120,7 +120,7 @@ impl Scoreboard {
         self.slots.len() as u32
     }
 
-    /// Segments on their way.
+    /// Segments in flight.
     #[inline]
     pub fn in_flight(&self) -> u32 {
         // Duplicate acknowledgments may tell of more than there is.
@@ -230,7 +230,7 @@ impl Scoreboard {
         self.slots.back_mut().expect("a slot that was sent just now").marks |= PUSH;
     }
 
-    /// Sends slot `number` again. A `probe` (of a tail, or by RFC 6675 rule 4) does not count as on its way.
+    /// Sends slot `number` again. A `probe` (of a tail, or by RFC 6675 rule 4) does not count as in flight.
     pub fn resend(&mut self, now: Time, number: u64, delivered: u64, probe: bool) -> Slot {
         if self.order != Order::Unknown {
             self.list().remove(number);
@@ -384,14 +384,14 @@ impl Scoreboard {
 
     /// Slot `number` has arrived: a block says so.
     pub fn mark_sacked(&mut self, number: u64) {
-        // Among retransmissions one that stays on its way keeps its place.
+        // Among retransmissions one that stays in flight keeps its position.
         if self.order == Order::Sent || self.order == Order::Resent && self.get(number).is(LOST) {
             self.leave_order(number);
         }
         let slot = self.get_mut(number);
         let marks = slot.marks;
         debug_assert!(marks & SACKED == 0);
-        // A retransmission of what was not lost stays on its way: both copies may have been needed for nothing.
+        // A retransmission of what was not lost stays in flight: both copies may have been needed for nothing.
         let gone = if marks & LOST != 0 { LOST | RESENT } else { 0 };
         slot.marks = marks & !gone | SACKED;
         self.counts.lost -= u32::from(marks & LOST != 0);
@@ -403,7 +403,7 @@ impl Scoreboard {
         self.high_sacked = self.high_sacked.max(number + 1);
     }
 
-    /// A duplicate of slot `number`, which is not lost, arrived: its retransmission is not on its way any more.
+    /// A duplicate of slot `number`, which is not lost, arrived: its retransmission is not in flight any more.
     pub fn forget_resent(&mut self, number: u64) {
         let slot = self.get_mut(number);
         let resent = slot.is(RESENT);
@@ -514,7 +514,7 @@ impl Scoreboard {
         self.speculative = self.first;
     }
 
-    /// The lowest slot that is lost and not on its way again.
+    /// The lowest slot that is lost and not in flight again.
     #[inline]
     pub fn next_lost(&mut self) -> Option<u64> {
         if self.counts.lost == 0 {

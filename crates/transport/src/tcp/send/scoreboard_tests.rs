@@ -104,7 +104,7 @@ fn overtaken_retransmissions_are_told_oldest_first() {
     assert_eq!(board.next_overtaken(), None, "nothing sent after it has arrived");
 }
 
-/// Segments 2, 6, 7 and 8 are SACKed, 1, 3, 4 and 5 lost: 9 and 10 are on their way. Retransmissions join them, and
+/// Segments 2, 6, 7 and 8 are SACKed, 1, 3, 4 and 5 lost: 9 and 10 are in flight. Retransmissions join them, and
 /// leave when SACKed.
 #[test]
 fn in_flight_of_sacked_lost_and_retransmitted() {
@@ -142,7 +142,7 @@ fn losses_can_be_taken_back() {
     board.check(false);
     assert_eq!((board.counts().lost, board.next_lost(), board.in_flight()), (0, None, 7));
     assert_eq!(count_losses(&mut board, 3, false), [1, 1001]);
-    assert_eq!(board.next_lost(), Some(1), "the copy of the first is still on its way");
+    assert_eq!(board.next_lost(), Some(1), "the copy of the first is still in flight");
 }
 
 /// Blocks that were in the acknowledgment before bring nothing, nor do those outside what is outstanding.
@@ -185,7 +185,7 @@ fn speculative_and_rescue_candidates() {
         assert_eq!(board.next_speculative(), Some(number));
         let before = board.in_flight();
         resend(&mut board, number);
-        assert_eq!(board.in_flight(), before + 1, "both copies may be on their way");
+        assert_eq!(board.in_flight(), before + 1, "both copies may be in flight");
     }
     assert_eq!((board.next_speculative(), board.last_unsacked()), (None, Some(9)));
     let before = board.in_flight();

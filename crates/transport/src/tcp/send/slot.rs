@@ -29,7 +29,7 @@ const _: () = assert!(size_of::<Slot>() == 32);
 pub(super) const SACKED: u8 = 1;
 /// Taken for lost and not (known to be) delivered since.
 pub(super) const LOST: u8 = 2;
-/// Retransmitted, and the retransmission is thought to be on its way.
+/// Retransmitted, and the retransmission is thought to be in flight.
 pub(super) const RESENT: u8 = 4;
 /// The FIN goes with it.
 pub(super) const FIN: u8 = 8;
@@ -68,7 +68,7 @@ impl Slot {
         self.is(FIN)
     }
 
-    /// Whether it was taken for lost, and what was sent again for it is on its way.
+    /// Whether it was taken for lost, and what was sent again for it is in flight.
     #[inline]
     pub fn is_on_its_way_again(&self) -> bool {
         self.marks & (LOST | RESENT) == LOST | RESENT
@@ -91,7 +91,7 @@ pub(super) struct SentState {
     /// Segments delivered and lost, modulo 2^32.
     pub delivered: u32,
     pub lost: u32,
-    /// Segments on their way, it included; the highest bit says that the application limits.
+    /// Segments in flight, it included; the highest bit says that the application limits.
     pub tx_in_flight: u32,
 }
 

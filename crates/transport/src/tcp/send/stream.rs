@@ -14,7 +14,7 @@ pub(super) struct Stream {
     /// come.
     cork: bool,
     more: bool,
-    /// What was written by now goes nevertheless.
+    /// Data below this offset are sent although they do not fill a segment.
     pushed: bool,
     /// Offset after the last segment that was not full.
     small_end: u64,
@@ -47,7 +47,7 @@ impl Stream {
         self.more = true;
     }
 
-    /// The peer was heard: no more is waited for what the application has to add.
+    /// A segment of the peer arrived: data no longer wait for more of the application (`MSG_MORE`).
     #[inline]
     pub fn stop_waiting(&mut self) {
         self.more = false;

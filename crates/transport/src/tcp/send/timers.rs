@@ -21,7 +21,7 @@ impl Sender {
         if self.asks_window_only { at } else { at.min(self.pacing.wake_at()).min(self.control.timer()) }
     }
 
-    /// When the application's patience ends (RFC 5482); [`Time::MAX`] for never.
+    /// When the user timeout ends the connection (RFC 5482); [`Time::MAX`] for never.
     #[inline]
     pub(in crate::tcp) fn gives_up_at(&self) -> Time {
         self.wait.ends_at()
@@ -31,13 +31,13 @@ impl Sender {
         self.wait.set_limit(limit);
     }
 
-    /// Something goes out that the peer must answer, or may not go out.
+    /// Starts the user timeout: a segment that the peer must answer is sent, or the peer's window holds it back.
     pub(in crate::tcp) fn start_waiting(&mut self, now: Time) {
         self.wait.start(now);
     }
 
-    /// A segment of the peer was taken in: if it acknowledged something the wait starts anew, and no more is waited for
-    /// what the application has to add.
+    /// A segment of the peer was accepted. If it acknowledged data, the user timeout starts anew. Data that waited for
+    /// more of the application (`MSG_MORE`) no longer wait.
     #[inline]
     pub(in crate::tcp) fn heard(&mut self, now: Time) {
         self.stream.stop_waiting();
@@ -90,7 +90,7 @@ impl Sender {
         self.timer.arm(TimerKind::Retransmission, at);
     }
 
-    /// New data went out, the first on their way if `idle`.
+    /// New data went out, the first in flight if `idle`.
     pub(super) fn on_new_data(&mut self, now: Time, idle: bool) {
         if idle {
             self.start_waiting(now);
@@ -144,7 +144,7 @@ impl Sender {
         self.timer.kind = TimerKind::Probe;
     }
 
-    /// Waits until a segment that was overtaken is lost.
+    /// Starts the reordering timer: after `wait` a segment that others overtook counts as lost.
     pub(super) fn start_reordering_timer(&mut self, now: Time, wait: Duration) {
         self.timer.arm(TimerKind::Reordering, now + round_up(wait + SLACK, self.settings.timer_tick));
     }
@@ -167,7 +167,7 @@ impl Sender {
         }
     }
 
-    /// The peer's window, or the application itself, holds back data: if nothing is on its way that would be answered,
+    /// The peer's window, or the application itself, holds back data: if nothing is in flight that would be answered,
     /// the persist timer runs.
     #[cold]
     pub(super) fn start_persist(&mut self, now: Time) {

@@ -13,13 +13,13 @@ use crate::state::CongestionState;
 /// Why a segment is sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Why {
-    /// It is lost, or may be (RFC 6675 NextSeg rules 1 and 3): it is on its way again.
+    /// It is lost, or may be (RFC 6675 NextSeg rules 1 and 3): it is in flight again.
     Lost,
-    /// The last one, once in a recovery (rule 4): it is not counted as on its way.
+    /// The rescue retransmission: the last segment, once in a recovery (rule 4). It does not count as in flight.
     Rescue,
-    /// A tail loss probe: nor is it counted as a retransmission that an undo waits for.
+    /// A tail loss probe. It does not count as in flight, nor as a retransmission that an undo waits for.
     TailProbe,
-    /// The copy of the last segment (Transmit Twice): nor is it.
+    /// The copy of the last segment (Transmit Twice). It counts as a tail loss probe does.
     Copy,
 }
 
@@ -53,7 +53,7 @@ impl Sender {
         full
     }
 
-    /// The same after [`Sender::next_full`].
+    /// As [`Sender::rests`], directly after [`Sender::next_full`].
     #[inline(always)]
     pub(in crate::tcp) fn fills_window(&mut self, now: Time) -> bool {
         let full = self.board.in_flight() >= self.control.window().size;
@@ -63,13 +63,13 @@ impl Sender {
         full
     }
 
-    /// Whether there is nothing to send, nothing on its way and no burst to be ended: as at an end that only receives.
+    /// Whether there is nothing to send, nothing in flight and no burst to be ended: as at an end that only receives.
     #[inline]
     pub(in crate::tcp) fn is_at_rest(&self) -> bool {
         self.is_quiet() && self.usage.burst == 0
     }
 
-    /// Whether there is nothing to send and nothing on its way.
+    /// Whether there is nothing to send and nothing in flight.
     #[inline]
     pub(super) fn is_quiet(&self) -> bool {
         !self.board.outstanding() && !self.has_unsent()
@@ -118,7 +118,7 @@ impl Sender {
         self.next_speculative(now).or_else(|| self.next_probe())
     }
 
-    /// What is lost and not on its way again, unless the peer's window has shrunk below it: only the oldest segment
+    /// What is lost and not in flight again, unless the peer's window has shrunk below it: only the oldest segment
     /// goes then.
     #[inline]
     fn next_lost(&mut self) -> Option<u64> {
@@ -239,8 +239,8 @@ impl Sender {
         let usable = self.peer.usable(nxt);
         let grouped = self.settings.offload_divisor > 0;
         if usable < len {
-            // RFC 9293 section 3.8.6.2.1: a segment is cut only if the window was never larger, nothing else gets it
-            // going, or a full one goes with it.
+            // RFC 9293 section 3.8.6.2.1: a segment is cut only if the peer's window was never larger, if the persist
+            // timer has expired, or if a full segment goes with it.
             let joins = self.group.goes_on() && !self.stream.small_is_out(&self.board);
             if usable == 0 || !(joins || self.timer.cut || self.peer.is_half_of_largest(usable)) {
                 self.start_persist(now);
@@ -267,8 +267,8 @@ impl Sender {
         Some(sent)
     }
 
-    /// What goes behind the last segment, whatever the window says (Ciullo, Mellia, Meo, "Two schemes to reduce latency
-    /// in short lived TCP flows", IEEE Communications Letters 13 (10), 2009).
+    /// Sends a copy or a FIN behind the last segment, whatever the window is (Ciullo, Mellia, Meo, "Two schemes to
+    /// reduce latency in short lived TCP flows", IEEE Communications Letters 13 (10), 2009).
     #[cold]
     fn follow_last(&mut self) {
         if self.settings.transmit_twice {
@@ -411,14 +411,15 @@ impl Sender {
         Some(Outgoing::Dummy { seq: slot.seq, len: u32::from(slot.len) })
     }
 
-    /// Nothing more may go for now: notes whether the window was the limit, and guards the tail.
+    /// Ends a burst: nothing more may be sent now. Notes whether the window was the limit, and starts the timer of the
+    /// tail.
     #[inline(always)]
     fn end_burst(&mut self, now: Time) {
         let full = self.board.in_flight() >= self.control.window().size;
         self.close_burst(now, full);
     }
 
-    /// The same; whether the window is full.
+    /// As [`Sender::end_burst`]; `full` if the congestion window is full.
     #[inline(always)]
     fn close_burst(&mut self, now: Time, full: bool) {
         let sent = std::mem::take(&mut self.usage.burst);
@@ -428,7 +429,7 @@ impl Sender {
         if sent == 0 && !self.has_unsent() {
             return;
         }
-        // What a window spread over the round trip holds back, the window holds back.
+        // Where the window is spread over the round trip, data that pacing holds back are held back by the window.
         let spread = self.ecn.scalable && self.pacing.wake;
         let limited = deferred || spread || full;
         if sent > 0 || limited {

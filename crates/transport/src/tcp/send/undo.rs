@@ -31,7 +31,7 @@ impl Undo {
         self.threshold = None;
     }
 
-    /// From here on, SND.UNA, the reduction can be undone; so many retransmissions are on their way.
+    /// From here on, SND.UNA, the reduction can be undone; so many retransmissions are in flight.
     pub fn mark(&mut self, una: u64, resent: u32) {
         self.marker = Some(una);
         self.retransmissions = (resent > 0).then_some(resent);

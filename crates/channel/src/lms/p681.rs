@@ -10,9 +10,12 @@ use serde::{Deserialize, Serialize};
 use units::chance::{normal_cdf, unit_interval};
 use units::{Angle, Db, Duration, Frequency, OrOrbit, Speed};
 
+use super::course::{Course, Published};
+use super::model::{Fading, REFERENCE_SNR, Site, default_reference_snr, fading_options};
+use super::parameters::Loo;
+use super::states::Track;
 use crate::held::Held;
 use crate::link_budget::LinkBudget;
-use crate::lms::{Course, Fading, Loo, Published, REFERENCE_SNR, Site, Track, default_reference_snr, fading_options};
 use crate::normal::normal;
 
 /// Land mobile satellite fading in L and S band at 20 to 70 degrees: two states, by ITU-R P.681-11.
@@ -138,7 +141,7 @@ impl Parameters {
         static SITES: OnceLock<Vec<Parameters>> = OnceLock::new();
         // The file is compiled in; a test reads it.
         let read =
-            || toml::from_str::<File>(include_str!("../parameters/p681.toml")).expect("a valid parameter file").site;
+            || toml::from_str::<File>(include_str!("../../parameters/p681.toml")).expect("a valid parameter file").site;
         SITES.get_or_init(read)
     }
 
@@ -319,7 +322,7 @@ impl Track for Events {
         (self.at_place(metres), self.state)
     }
 
-    /// At a random place of the course, long events are met in proportion to their length: if the logarithm of the
+    /// At a random position of the course, long events are met in proportion to their length: if the logarithm of the
     /// length is normal, it still is, with the mean increased by the variance.
     fn restart(&mut self, metres: f64) {
         self.leg = self.course.leg_at(metres);
@@ -349,7 +352,10 @@ mod tests {
     fn every_row_is_complete() {
         assert_eq!(Parameters::all().len(), 23);
         for row in Parameters::all() {
-            assert!(std::ptr::eq(row, site(row.environment, row.elevation_deg)), "two rows for the same place");
+            assert!(
+                std::ptr::eq(row, site(row.environment, row.elevation_deg)),
+                "two rows for one environment and elevation"
+            );
             assert!(row.shadowing_correlation_m > 0.0 && row.good.mean_db > row.bad.mean_db, "{row:?}");
             let mut events = Events::new(Course::of(row), streams(1)("states"));
             for i in 0..10_000 {

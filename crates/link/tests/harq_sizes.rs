@@ -6,7 +6,7 @@ mod common;
 use channel::TransmissionLaw;
 use common::uniform_block_fading;
 use link::harq::adaptive::{Adaptive, AdaptiveConfig};
-use link::harq::plan::{Block, Threshold, plan};
+use link::harq::sizes::{Block, Threshold, transmission_sizes};
 use proptest::prelude::*;
 use units::Probability;
 
@@ -56,29 +56,29 @@ fn outcome(block: &Block, sizes: &[u32], law: &TransmissionLaw) -> (Vec<usize>, 
 #[test]
 fn agrees_with_numpy_on_the_same_packets() {
     let law = tree_shadowed();
-    for (threshold, sizes, decoded, mean) in [
+    for (threshold, expected, decoded, mean) in [
         (1.0, [9942, 4626, 6187, 32_765], [1000, 400, 300, 275, 25], 19_025.85),
         (1.1, [10_936, 5089, 6805, 30_690], [1000, 400, 300, 269, 31], 20_125.5),
     ] {
-        let planned = plan(&ideal(threshold), &TARGETS, &law);
-        assert_eq!(planned, sizes);
-        let (outcome, bits) = outcome(&ideal(threshold), &planned, &law);
+        let sizes = transmission_sizes(&ideal(threshold), &TARGETS, &law);
+        assert_eq!(sizes, expected);
+        let (outcome, bits) = outcome(&ideal(threshold), &sizes, &law);
         assert_eq!(outcome, decoded);
         assert!((bits - mean).abs() < 0.01, "{bits} against {mean}");
     }
     // The code's threshold by trying every number of bits.
-    let planned = plan(&CODE, &TARGETS, &law);
-    assert_near(&planned, &[10_428.0, 5717.0, 7587.0, 29_788.0], |_| 2.0);
-    assert_eq!(outcome(&CODE, &planned, &law).0, [1000, 400, 300, 263, 37]);
+    let sizes = transmission_sizes(&CODE, &TARGETS, &law);
+    assert_near(&sizes, &[10_428.0, 5717.0, 7587.0, 29_788.0], |_| 2.0);
+    assert_eq!(outcome(&CODE, &sizes, &law).0, [1000, 400, 300, 263, 37]);
 }
 
 /// The sizes and the success published for the whole law, which 2000 packets of it meet but for the sampling.
 #[test]
 fn agrees_with_the_calibration_of_the_channel() {
     let law = tree_shadowed();
-    let planned = plan(&ideal(1.0), &TARGETS, &law);
-    assert_near(&planned, &[9940.0, 4550.0, 5965.0, 33_065.0], |wanted| 0.04 * wanted);
-    let (decoded, bits) = outcome(&ideal(1.0), &planned, &law);
+    let sizes = transmission_sizes(&ideal(1.0), &TARGETS, &law);
+    assert_near(&sizes, &[9940.0, 4550.0, 5965.0, 33_065.0], |wanted| 0.04 * wanted);
+    let (decoded, bits) = outcome(&ideal(1.0), &sizes, &law);
     assert!((bits - 18_994.0).abs() < 0.005 * 18_994.0, "{bits}");
     let success = 100.0 * (1.0 - decoded[4] as f64 / 2000.0);
     assert!((success - 98.92).abs() < 0.25, "{success} %");
@@ -88,8 +88,8 @@ fn agrees_with_the_calibration_of_the_channel() {
 fn block_fading_gives_quantiles_of_one_over_a_uniform_variable() {
     // c uniform on 0 to 1: N_1 = K / (1/2), N_1 + N_2 = K / 0.3, and all in all K / 0.15 is more than there is.
     let law = uniform_block_fading(4, 100_001);
-    let planned = plan(&ideal(1.0), &TARGETS, &law);
-    assert_near(&planned, &[17_840.0, 8920.0 / 0.3 - 17_840.0, 53_520.0 - 8920.0 / 0.3], |_| 2.0);
+    let sizes = transmission_sizes(&ideal(1.0), &TARGETS, &law);
+    assert_near(&sizes, &[17_840.0, 8920.0 / 0.3 - 17_840.0, 53_520.0 - 8920.0 / 0.3], |_| 2.0);
 }
 
 #[test]
@@ -98,23 +98,23 @@ fn independent_draws_use_what_was_received_before() {
     // 380 (halfway between the order statistics of four packets); the others then miss 8920 - 6690 bits of information.
     let samples = [[1.0, 0.8], [1.0, 0.8], [0.5, 0.8], [0.5, 0.8]].concat();
     let law = TransmissionLaw { transmissions: 2, samples };
-    assert_eq!(plan(&ideal(1.0), &[0.5], &law), [13_380, 40_140]);
+    assert_eq!(transmission_sizes(&ideal(1.0), &[0.5], &law), [13_380, 40_140]);
     let three = TransmissionLaw { transmissions: 3, samples: [1.0, 0.8, 0.8, 0.5, 0.8, 0.8].repeat(50) };
-    let planned = plan(&ideal(1.0), &[0.4, 0.9], &three);
-    assert_eq!(planned[0], 8920);
-    assert_near(&planned[1..2], &[4460.0 / 0.8], |_| 1.0);
+    let sizes = transmission_sizes(&ideal(1.0), &[0.4, 0.9], &three);
+    assert_eq!(sizes[0], 8920);
+    assert_near(&sizes[1..2], &[4460.0 / 0.8], |_| 1.0);
 }
 
 #[test]
 fn a_transmission_without_bits_is_not_made() {
     let clear = TransmissionLaw { transmissions: 4, samples: vec![1.0; 400] };
-    assert_eq!(plan(&ideal(1.0), &TARGETS, &clear), [8920, 44_600]);
+    assert_eq!(transmission_sizes(&ideal(1.0), &TARGETS, &clear), [8920, 44_600]);
     let deaf = TransmissionLaw { transmissions: 4, samples: vec![0.0; 400] };
-    assert_eq!(plan(&ideal(1.0), &TARGETS, &deaf), [53_520]);
+    assert_eq!(transmission_sizes(&ideal(1.0), &TARGETS, &deaf), [53_520]);
     // N^2 - 1.22 K N + 0.2 K^2 = 0
     let whole = (8920.0 * (1.22 + (1.22f64 * 1.22 - 0.8).sqrt()) / 2.0).ceil();
-    assert_near(&plan(&CODE, &TARGETS, &clear)[..1], &[whole], |_| 0.0);
-    assert_eq!(plan(&CODE, &[], &TransmissionLaw { transmissions: 1, samples: vec![1.0; 5] }), [53_520]);
+    assert_near(&transmission_sizes(&CODE, &TARGETS, &clear)[..1], &[whole], |_| 0.0);
+    assert_eq!(transmission_sizes(&CODE, &[], &TransmissionLaw { transmissions: 1, samples: vec![1.0; 5] }), [53_520]);
 }
 
 /// The threshold rises as more bits are sent, but a packet that is decoded needs no more.
@@ -122,8 +122,8 @@ fn a_transmission_without_bits_is_not_made() {
 fn a_decoded_packet_stays_decoded() {
     let samples = [[1.0, 0.0, 0.5, 0.5]; 60].into_iter().chain([[0.5; 4]; 40]).flatten().collect();
     let law = TransmissionLaw { transmissions: 4, samples };
-    let planned = plan(&CODE, &[0.5, 0.7, 0.9], &law);
-    assert_eq!(planned.len(), 3, "the second decodes all others, so the third has nothing to carry: {planned:?}");
+    let sizes = transmission_sizes(&CODE, &[0.5, 0.7, 0.9], &law);
+    assert_eq!(sizes.len(), 3, "the second decodes all others, so the third has nothing to carry: {sizes:?}");
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn more_transmissions_halve_what_is_left() {
     let with = |transmissions, targets: Option<&[f64]>| {
         let targets = targets.map(|targets| targets.iter().map(|&target| Probability::new(target)).collect());
         let config = AdaptiveConfig { transmissions, targets, codeword_bits: 500_000, ..AdaptiveConfig::default() };
-        Adaptive::new(&config, Some(&law), common::rng(1)).unwrap().plan()
+        Adaptive::new(&config, Some(&law), common::rng(1)).unwrap().transmission_sizes()
     };
     assert_eq!(with(2, None), with(2, Some(&[0.5])));
     assert_eq!(with(4, None), with(4, Some(&TARGETS)));
@@ -164,13 +164,13 @@ proptest! {
 
     /// Whatever the law: no bit is sent twice or forgotten, and the targets are met as far as the bits reach.
     #[test]
-    fn a_plan_meets_its_targets(
+    fn sizes_meet_its_targets(
         samples in prop::collection::vec(0.0f32..1.0, 4..400), constant in prop::option::of(1.0f64..1.3)
     ) {
         let rows = samples.len() / 4;
         let law = TransmissionLaw { transmissions: 4, samples: samples[..4 * rows].to_vec() };
         let block = constant.map_or(CODE, ideal);
-        let sizes = plan(&block, &TARGETS, &law);
+        let sizes = transmission_sizes(&block, &TARGETS, &law);
         prop_assert_eq!(sizes.iter().sum::<u32>(), 53_520);
         prop_assert!(sizes.iter().all(|&size| size > 0) && sizes.len() <= 4);
         if sizes.len() == 4 {

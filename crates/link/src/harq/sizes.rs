@@ -87,7 +87,7 @@ impl Block {
 ///
 /// # Panics
 /// If the law is empty or has fewer transmissions than `targets` and the last.
-pub fn plan(block: &Block, targets: &[f64], law: &TransmissionLaw) -> Vec<u32> {
+pub fn transmission_sizes(block: &Block, targets: &[f64], law: &TransmissionLaw) -> Vec<u32> {
     assert!(targets.len() < law.transmissions && law.samples.len() >= law.transmissions);
     let rows = law.samples.chunks_exact(law.transmissions);
     // For each packet of the law: the information received, or infinity once it is decoded.
