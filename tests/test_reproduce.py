@@ -334,7 +334,10 @@ def test_items_that_share_a_sweep_share_its_runs(done: Any) -> None:
 def test_a_study_is_called_again_when_what_it_depends_on_changes(tmp_path: Path) -> None:
     papers = tmp_path / "papers"
     shutil.copytree(PAPERS, papers)
-    (papers / "lab-2026/constants.py").write_text("TRIALS = 10\n")
+    # With a dataclass, which looks for its module among those that all find.
+    lines = ["from __future__ import annotations", "from dataclasses import dataclass", "@dataclass"]
+    lines += ["class Trials:", "    number: int", "TRIALS = Trials(10).number"]
+    (papers / "lab-2026/constants.py").write_text("\n".join(lines))
 
     def ratio(**options: Any) -> Any:
         found = reproduce("lab-2026/section-3", papers=papers, out=tmp_path / "out", **options)

@@ -42,7 +42,7 @@ Scales = dict[tuple[bytes, bytes, int, int], int | None]
 
 
 class _Addresses(dict[bytes, str]):
-    """Addresses as they are written: most packets have one of a few."""
+    """Addresses in dotted decimal, each formatted once: a capture has few."""
 
     def __missing__(self, address: bytes) -> str:
         self[address] = ".".join(map(str, address))

@@ -1,4 +1,4 @@
-// Elements without a framework.
+// Makes elements of a document, without a framework.
 
 type Child = Node | string | null | undefined | false;
 type Properties = Record<string, unknown>;

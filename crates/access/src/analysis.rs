@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(PUBLISHED.break_even_users(), 477);
         assert!(PUBLISHED.dedicated_frame_bits(477) <= 7722.0 && PUBLISHED.dedicated_frame_bits(476) > 7722.0);
         assert!((PUBLISHED.packets_per_block(477, 100) - 155.025).abs() < 1e-9);
-        // Three more bits in a packet are two users less.
+        // Three more bits in a packet lower the break-even by two users.
         assert_eq!(Comparison { random_bits: 597, ..PUBLISHED }.break_even_users(), 475);
     }
 

@@ -130,7 +130,7 @@ impl ChannelModel for OutcomesModel {
 
 struct OutcomesChannel {
     series: Arc<Series>,
-    /// The user's begin in the series, in nanoseconds below the period.
+    /// Where the user starts in the series: nanoseconds after its first row, less than the period.
     start: u64,
     /// The row of the last call.
     row: usize,

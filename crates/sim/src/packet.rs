@@ -21,7 +21,7 @@ pub(crate) struct Packet<P = Box<Payload>> {
     pub(crate) connection: u32,
     /// Packets made in the run before it; the lower bits only. [`Packets::add`] sets it.
     pub(crate) number: u32,
-    /// Which transmission of its data this is: 0 for the first.
+    /// How often its data were sent before: 0 in the first transmission.
     pub(crate) copy: u32,
     /// Bytes of the whole IP packet.
     pub(crate) bytes: u32,

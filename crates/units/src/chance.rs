@@ -48,8 +48,7 @@ mod tests {
         assert_eq!(unit_interval(0), 0.0);
         assert_eq!(unit_interval(u64::MAX), 1.0 - f64::EPSILON / 2.0);
         assert_eq!(unit_interval(1 << 63), 0.5);
-        let mut word = words();
-        for word in std::iter::repeat_with(word).take(1000) {
+        for word in std::iter::repeat_with(words()).take(1000) {
             let exact = (word >> 11) as f64 / (1u64 << 53) as f64;
             assert_eq!(unit_interval(word).to_bits(), exact.to_bits());
         }

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _columns
+from transorbit._flow_kinds import is_controlled, is_voice
 from transorbit._numbers import NONE, counted, decimals, ms, number, percent, quantity, rate, several
 from transorbit.cli.tables import facts, table
 
@@ -196,11 +197,10 @@ def _flows(flows: list[Flow]) -> list[str]:
 
 def _tells(flow: Flow, name: str) -> bool:
     """Whether a column tells something of a flow of this kind."""
-    is_controlled = flow.get("congestion") is not None
     if name in _OF_CONTROLLED or name == "loss_ratio":
-        return is_controlled == (name in _OF_CONTROLLED)
+        return is_controlled(flow) == (name in _OF_CONTROLLED)
     if name in _OF_VOICE:
-        return _is_voice(flow)
+        return is_voice(flow)
     if name in _OF_SOME:
         return flow.get(name) is not None
     return name != "first_packet_s" or flow["access_kind"] is not None
@@ -242,7 +242,7 @@ def _users(summary: dict[str, Any]) -> Iterator[Fact]:
     if any(lost.values()) and sent:
         named = ", ".join(f"{count} {cause}" for cause, count in lost.items() if count)
         yield "lost", f"{percent(sum(lost.values()) / sent)} of the packets with data: {named}"
-    voices = [flow for flow in flows if _is_voice(flow)]
+    voices = [flow for flow in flows if is_voice(flow)]
     if late := total(voices, "lost_late"):
         received = total(voices, "received_packets")
         yield "late", f"{percent(late / received)} of the packets of calls that arrived: {late}"
@@ -346,12 +346,8 @@ def total(flows: list[Flow], key: str) -> int:
 
 def _kind(flow: Flow) -> str:
     """The congestion controller or transport of a flow, and its traffic where that shows."""
-    traffic = f" {flow['traffic']}" if _is_voice(flow) or flow.get("web") is not None else ""
+    traffic = f" {flow['traffic']}" if is_voice(flow) or flow.get("web") is not None else ""
     return f"{flow.get('congestion') or flow['transport']}{traffic}"
-
-
-def _is_voice(flow: Flow) -> bool:
-    return flow.get("lost_late") is not None
 
 
 def _plain(value: Any) -> str:

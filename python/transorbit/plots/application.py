@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 from matplotlib.ticker import MaxNLocator
 
+from transorbit._flow_kinds import is_video
 from transorbit.plots import heading, run, style
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def _name(flow: dict[str, Any]) -> str:
 
 def _experience(result: Result) -> str:
     """Stalls of all viewers together."""
-    flows = [flow for flow in result.summary["flows"] if flow.get("rebuffers") is not None]
+    flows = [flow for flow in result.summary["flows"] if is_video(flow)]
     stalls, stalled_s = sum(flow["rebuffers"] for flow in flows), sum(flow["rebuffer_s"] for flow in flows)
     viewers = f" of {len(flows)} viewers" if len(flows) > 1 else ""
     return f"{stalls} stalls{viewers}, {stalled_s:.3g} s in all"

@@ -8,6 +8,7 @@ import tomllib
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _columns, plugins
+from transorbit._flow_kinds import is_controlled, is_video, is_voice
 from transorbit._numbers import on_page as number
 from transorbit.report import averages, network, series, text, tiles
 from transorbit.report.page import Cell, Page
@@ -97,18 +98,6 @@ def _any(_: dict[str, Any]) -> bool:
     return True
 
 
-def _is_controlled(flow: dict[str, Any]) -> bool:
-    return flow["congestion"] is not None
-
-
-def _is_call(flow: dict[str, Any]) -> bool:
-    return bool(flow.get("voice"))
-
-
-def _is_video(flow: dict[str, Any]) -> bool:
-    return flow["rebuffers"] is not None
-
-
 def _has(kind: str) -> Callable[[dict[str, Any]], bool]:
     """Whether a flow has the report of a kind of traffic."""
     return lambda flow: bool(flow.get(kind))
@@ -135,21 +124,21 @@ _WHO: list[_Column] = [
     (_columns.label("transport"), text.transport, _any),
 ]
 _COLUMNS: list[_Column] = [
-    _of("rtt_mean_s", "ms", 1e3, has=_is_controlled),
+    _of("rtt_mean_s", "ms", 1e3, has=is_controlled),
     _of("one_way_delay_mean_s", "ms", 1e3),
     _of("one_way_delay_p95_s", "ms", 1e3),
     _of("sent_packets"),
     _of("loss_ratio", "%", 100),
-    _of("retransmitted_packets", has=_is_controlled),
-    _of("spurious_retransmissions", has=_is_controlled),
-    _of("dupack_events", has=_is_controlled),
-    _of("rto_events", has=_is_controlled),
-    _of("cwnd_mean_packets", has=_is_controlled),
-    _of("jitter_s", "ms", 1e3, has=_is_call),
+    _of("retransmitted_packets", has=is_controlled),
+    _of("spurious_retransmissions", has=is_controlled),
+    _of("dupack_events", has=is_controlled),
+    _of("rto_events", has=is_controlled),
+    _of("cwnd_mean_packets", has=is_controlled),
+    _of("jitter_s", "ms", 1e3, has=is_voice),
     _of("lost_late", has=lambda flow: flow["lost_late"] is not None),
-    _of("startup_s", "s", has=_is_video),
-    _of("rebuffers", has=_is_video),
-    _of("rebuffer_s", "s", has=_is_video),
+    _of("startup_s", "s", has=is_video),
+    _of("rebuffers", has=is_video),
+    _of("rebuffer_s", "s", has=is_video),
     _of("bitrate_mean_bps", "Mbit/s", 1e-6, has=_has("video")),
     _of("bitrate_switches", has=_has("video")),
     _of("qoe", has=_has("video")),

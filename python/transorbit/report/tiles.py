@@ -6,6 +6,7 @@ import statistics
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _columns
+from transorbit._flow_kinds import is_video
 from transorbit._numbers import on_page as number
 from transorbit.report import text
 from transorbit.report.page import Tile
@@ -68,7 +69,7 @@ def _losses(summary: dict[str, Any]) -> Iterator[Tile]:
 
 def _quality(flows: list[dict[str, Any]]) -> Iterator[Tile]:
     """The quality that users perceive: speech, pages, transfers."""
-    if viewers := [flow for flow in flows if flow["rebuffers"] is not None]:
+    if viewers := [flow for flow in flows if is_video(flow)]:
         stalled = _known(viewers, "rebuffer_ratio")
         note = f"{number(sum(flow['rebuffers'] for flow in viewers))} stalls of {number(len(viewers))} viewers"
         yield Tile("Time in stalls", number(100 * statistics.fmean(stalled), 3) if stalled else "-", "%", note)

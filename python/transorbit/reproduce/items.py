@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-#: The tables that a statistic finds, beside the item's views.
+#: The tables that a claim's statistic may query, besides the item's views.
 TABLES = ("results", "flows", "published")
 TESTS = ("paired", "pooled")
 _INHERITED = ("sweep", "quick", "study", "published", "plots", "table", "views", "labels")
@@ -76,7 +76,7 @@ class Study:
 
 @dataclass(frozen=True)
 class Item:
-    """A table, figure or section of a paper. Folders stay with what they were written for: `like` crosses papers.
+    """A table, figure or section of a paper. `like` may take a section from another paper, whose folder it keeps.
 
     Attributes:
         only_full: whether `--quick` leaves it out, unless it is asked for by its name.
@@ -126,10 +126,10 @@ class Paper:
 
 
 def load(folder: Path, only: str | None = None) -> list[Paper]:
-    """The papers of a folder; of `only`, PAPER or PAPER/ITEM, if given.
+    """The papers of a folder, or only the paper or item that `only` names (PAPER or PAPER/ITEM).
 
     Raises:
-        ScenarioError: nothing of that name, or a file that is not as it has to be: which, and what is wrong.
+        ScenarioError: there is no such paper or item, or a file is wrong; it names the file and the fault.
     """
     keys = sorted(path.parent.name for path in folder.glob("*/paper.toml"))
     if not keys:

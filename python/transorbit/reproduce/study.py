@@ -123,7 +123,8 @@ class _Modules:
     def load(self, name: str) -> ModuleType:
         """The module of that name, run when it is first asked for."""
         if name not in self._made:
-            spec = importlib.util.spec_from_file_location(name, self._folder / f"{name}.py")
+            # It has the name of this one: a dataclass looks for the module of its class among those that all find.
+            spec = importlib.util.spec_from_file_location(__name__, self._folder / f"{name}.py")
             assert spec
             assert spec.loader
             made = self._made[name] = importlib.util.module_from_spec(spec)

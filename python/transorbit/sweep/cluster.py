@@ -23,8 +23,9 @@ _LOOK_AT_WORKERS_S = 5.0
 _CONNECT_S = 15
 # How often a wait that nothing ends is told of: perhaps there is no worker.
 _PATIENCE_S = 2.0
-# How long a result may take to come here. One that is still there after that has twice as long.
+# How long a result may take to come here. After one that is still there they all have twice as long, up to a limit.
 _TRANSFER_S = 10.0
+_LONGEST_TRANSFER_S = 300.0
 
 
 def connect(dask: Any) -> Any:
@@ -117,8 +118,9 @@ class Cluster:
         while not self._done.empty():
             futures.append(self._done.get())
         outcomes = []
+        stuck = False
         for future in futures:
-            if not future.done():
+            if stuck or not future.done():
                 self._lost.append(future)
                 continue
             task = self._tasks.pop(future)
@@ -127,7 +129,9 @@ class Cluster:
             except TimeoutError:
                 self._tasks[future] = task
                 self._lost.append(future)
-                self._transfer_s *= 2 if future.done() else 1
+                if future.done():
+                    # Its worker hangs, or has much to send: the others are asked at the next call.
+                    stuck, self._transfer_s = True, min(2 * self._transfer_s, _LONGEST_TRANSFER_S)
             except ScenarioError as error:
                 self._error = self._error or error
         if self._error and not outcomes:
@@ -164,8 +168,13 @@ class Cluster:
             raise ScenarioError("dask: the scheduler has gone; what was finished is kept, and the next start goes on")
         error = future.exception(timeout=self._transfer_s)
         if error is None:
-            outcome: Outcome = future.result(timeout=self._transfer_s)
-            return outcome
+            try:
+                outcome: Outcome = future.result(timeout=self._transfer_s)
+                return outcome
+            except TimeoutError:
+                raise
+            except Exception as late:  # the worker died before it could send, and computing it again failed
+                error = late
         if isinstance(error, KilledWorker):
             text = "the workers that computed it died, one after the other; perhaps their memory did not suffice"
             return work.failed(task.key, task.scenario_sha256, task.seed, text)

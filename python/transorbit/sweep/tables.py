@@ -25,9 +25,9 @@ _ORIGIN = ("status", "error", "key", "scenario_sha256", "transorbit", "build", "
 def build(
     store: Store, members: Sequence[Member], points: Mapping[int, Point], inputs: Iterable[Input] = ()
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The tables `runs`, still without metrics, and `flows`, in the order of the members.
+    """The tables `runs`, without metrics, and `flows`, in the order of `members`.
 
-    Inputs have the names that they have in the scenario, wherever they were read.
+    An input appears under its name in the scenario, not under the path from which it was read.
     """
     names = {each.sha256: each.file for each in inputs}
     axes = list(next(iter(points.values())).values) if points else []
@@ -104,7 +104,7 @@ def _series(name: str, values: list[Any]) -> pl.Series:
 
     series = pl.Series(name, values, strict=False)
     if series.dtype == pl.Null:
-        # Other tools know no column without a type; nearly all of ours are numbers.
+        # A column with nulls only has no type, which other tools refuse; nearly all columns are numbers.
         return series.cast(pl.String if name in _TEXTS else pl.Float64)
     if series.dtype == pl.List(pl.Null):
         return series.cast(pl.List(pl.String))

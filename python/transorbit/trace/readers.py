@@ -38,7 +38,7 @@ class Measurement:
 
 
 def read(name: str, contents: bytes, columns: Mapping[str, str], step_s: float | None) -> Measurement:
-    """Read a file by what it holds.
+    """Read a measurement, whose format is recognised from its contents.
 
     Raises:
         ScenarioError: it is none of the formats, or a line of it is wrong.

@@ -14,7 +14,7 @@ use units::{Angle, Duration, FieldError, SPEED_OF_LIGHT, Time};
 
 use crate::ground::place::Station;
 use crate::ground::stations::NamedPlace;
-use crate::routes::tree::{Cost, Graph, HopsThenMetres, NOWHERE, Order, STATION, Tree};
+use crate::routes::tree::{Cost, Graph, HopsThenMetres, NOWHERE, STATION, SweepOrder, Tree};
 use crate::satellites::frame::Vector;
 use crate::satellites::links::Links;
 use crate::satellites::propagation::Orbits;
@@ -160,7 +160,7 @@ struct Unseen {
 #[derive(Clone, Debug)]
 struct Towards {
     number: u32,
-    order: Order,
+    order: SweepOrder,
     /// The next hops at the step before, satellites first; empty without the option.
     next: Vec<u32>,
     /// The routes from the stations before this one, for each step of the batch.
@@ -258,7 +258,7 @@ impl AllPairs {
         let forwarding = options.forwarding;
         let towards = (0..stations.len()).map(|number| Towards {
             number: number as u32,
-            order: Order::new(orbits.len()),
+            order: SweepOrder::new(orbits.len()),
             next: vec![UNKNOWN; if forwarding { orbits.len() + stations.len() } else { 0 }],
             routes: Vec::new(),
             next_hops: Vec::new(),

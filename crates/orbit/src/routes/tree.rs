@@ -111,11 +111,11 @@ impl Cost for HopsThenMetres {
 
 /// The order in which the satellites of a tree were last swept: the only state kept from step to step.
 #[derive(Clone, Debug)]
-pub(crate) struct Order(Vec<u32>);
+pub(crate) struct SweepOrder(Vec<u32>);
 
-impl Order {
-    pub fn new(satellites: usize) -> Order {
-        Order((0..satellites as u32).collect())
+impl SweepOrder {
+    pub fn new(satellites: usize) -> SweepOrder {
+        SweepOrder((0..satellites as u32).collect())
     }
 }
 
@@ -153,7 +153,7 @@ impl<C: Cost> Tree<C> {
     }
 
     /// Finds the routes to a station that has `in_view` the satellites given by number and distance in metres.
-    pub fn grow(&mut self, graph: &Graph, in_view: &[(u32, f64)], order: &mut Order) {
+    pub fn grow(&mut self, graph: &Graph, in_view: &[(u32, f64)], order: &mut SweepOrder) {
         for &(satellite, metres) in in_view {
             self.last_link[satellite as usize] = C::last_link(metres);
         }
@@ -291,7 +291,7 @@ mod tests {
     }
 
     fn distances_agree<C: Cost>(n: u32, steps: &[Edges], in_view: &[(u32, f64)], by_hops: bool) {
-        let mut order = Order::new(n as usize);
+        let mut order = SweepOrder::new(n as usize);
         let mut tree = Tree::<C>::new(n as usize);
         for edges in steps {
             tree.grow(&graph(n, edges), in_view, &mut order);
@@ -314,7 +314,7 @@ mod tests {
             check_routes(&tree, &Links::from_edges(n, edges), in_view);
             // The result does not depend on the steps before.
             let mut fresh = Tree::<C>::new(n as usize);
-            fresh.grow(&graph(n, edges), in_view, &mut Order::new(n as usize));
+            fresh.grow(&graph(n, edges), in_view, &mut SweepOrder::new(n as usize));
             assert!(fresh.cost == tree.cost && fresh.next == tree.next && fresh.routes == tree.routes);
         }
     }
@@ -341,7 +341,7 @@ mod tests {
             let orbits = Orbits::new(&preset.constellation);
             let mut links = Links::new(&preset.constellation, &orbits);
             let (mut positions, mut graph) = (Vec::new(), Graph::default());
-            let mut order = Order::new(orbits.len());
+            let mut order = SweepOrder::new(orbits.len());
             let mut tree = Tree::<f64>::new(orbits.len());
             let mut router = Router::default();
             for round in 0..40u32 {

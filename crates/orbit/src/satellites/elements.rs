@@ -51,8 +51,7 @@ impl ElementsError {
     }
 }
 
-/// Elements are accurate for about two weeks from their epoch; after that SGP4's error exceeds that of the other
-/// models.
+/// Elements are accurate for about two weeks from their epoch: from then on a user is warned.
 pub const FRESH_SECONDS: f64 = 14.0 * 86_400.0;
 
 /// A satellite below this decays within a revolution or two.
@@ -154,8 +153,8 @@ impl ElementOrbits {
         std::array::from_fn(|axis| (8.0 * (c[axis] - b[axis]) - (d[axis] - a[axis])) / (12.0 * OVER_S))
     }
 
-    /// From the true equator and mean equinox to the Earth's frame by sidereal time, and to our inertial frame by the
-    /// Earth's rotation: sine and cosine of that angle.
+    /// Sine and cosine of the angle from SGP4's frame (true equator, mean equinox) to our inertial frame: the sidereal
+    /// time at `seconds`, less the Earth's rotation since the epoch.
     fn turn(&self, seconds: f64) -> (f64, f64) {
         libm::sincos(self.epoch.after(seconds).sidereal_time() - EARTH_ROTATION * seconds)
     }

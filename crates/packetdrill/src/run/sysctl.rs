@@ -91,7 +91,7 @@ impl FastOpenRules {
         self.bits & 1 != 0
     }
 
-    /// A socket that listens takes them, if it was asked to (`asked`) or every one does.
+    /// Whether a listening socket accepts data in a SYN: servers may, and this one was asked to (`asked`) or all are.
     pub fn for_server(self, asked: bool) -> bool {
         self.bits & 2 != 0 && (asked || self.bits & 0x400 != 0)
     }
@@ -307,7 +307,8 @@ impl Stack {
     }
 }
 
-/// The key of cookies, four numbers of eight hexadecimal digits, as the two that they are hashed with.
+/// The key of cookies, written as four words of eight hexadecimal digits, as the two halves of the hash's key. Of
+/// several keys only the first counts.
 fn cookie_key(text: &str) -> Option<(u64, u64)> {
     let first = text.split(',').next()?;
     let words = first.split('-').map(|word| u64::from_str_radix(word, 16).ok()).collect::<Option<Vec<_>>>()?;

@@ -187,7 +187,7 @@ fn flows(
                 Needs::Stream | Needs::Datagrams { .. } => Reader::Sink,
             };
             for _ in 0..connections {
-                made.add_flow(users.start + user, number, reader, pep.as_ref(), streams);
+                made.add_flow(users.start + user, number, reader, pep.as_ref(), streams, schedule);
             }
         }
         before += u64::from(entry.count);
@@ -223,7 +223,15 @@ fn supplied(
 impl Flows {
     /// Adds a flow of the last kind, whose endpoints over the satellites are read by `reader`, or by a proxy and an
     /// application that takes what arrives.
-    fn add_flow(&mut self, user: u32, application: u32, reader: Reader, proxy: Option<&PepPlan>, streams: &Streams) {
+    fn add_flow(
+        &mut self,
+        user: u32,
+        application: u32,
+        reader: Reader,
+        proxy: Option<&PepPlan>,
+        streams: &Streams,
+        schedule: &mut Schedule,
+    ) {
         let entropy = |purpose, flow| {
             let mut rng = streams.stream(purpose, u64::from(flow));
             [rng.next_u64(), rng.next_u64()]
@@ -242,12 +250,13 @@ impl Flows {
         };
         let relay = Reader::Proxy(self.proxies.len() as u32);
         let readers = [if proxy.is_some() { relay } else { reader }, reader];
-        let connection = self.connections.add(site, &*kind.protocol, entropy("flow.congestion", flow), readers);
+        let connection =
+            self.connections.add(site, &*kind.protocol, entropy("flow.congestion", flow), readers, schedule);
         let proxy = proxy.map(|PepPlan { delay, transport }| {
             let (delay, payload_bytes) = (*delay, transport.payload_bytes());
             let site = Site { routes: [Route::Terrestrial; 2], delay, payload_bytes, ..site };
             let readers = [Reader::Sink, relay];
-            let terrestrial = self.connections.add(site, &**transport, entropy("flow.pep", flow), readers);
+            let terrestrial = self.connections.add(site, &**transport, entropy("flow.pep", flow), readers, schedule);
             self.proxies.push(Proxy::new(terrestrial, transport.congestion().unwrap_or_default(), connection));
             self.proxies.len() as u32 - 1
         });

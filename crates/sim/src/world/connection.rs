@@ -10,7 +10,7 @@ use units::Time;
 
 use super::log::Log;
 use super::network::Site;
-use super::schedule::Machine;
+use super::schedule::{Machine, Schedule};
 use super::underlay::{Underlay, Written};
 use crate::packet::{EndpointId, Packets, Payload, Route, Way};
 use crate::record::series::FlowSample;
@@ -26,8 +26,7 @@ pub(super) struct Connection {
 pub(super) struct Endpoint {
     protocol: Box<dyn transport::Endpoint>,
     reader: Reader,
-    /// None before it first asks to be woken.
-    machine: Option<MachineId>,
+    machine: MachineId,
     /// Where its log is written, if it keeps one.
     log: Option<Box<Log>>,
     /// The congestion window in packets that the recorder was told last.
@@ -75,16 +74,19 @@ impl Connections {
         transport: &dyn Transport,
         entropy: [u64; 2],
         readers: [Reader; 2],
+        schedule: &mut Schedule,
     ) -> u32 {
-        let end = |way: Way| {
+        let connection = self.all.len() as u32;
+        let mut end = |way: Way| {
             let reader = readers[way as usize];
             let holds_reads = site.route(way) == Route::Terrestrial && matches!(reader, Reader::Proxy(_));
             let protocol = transport.end(entropy[way as usize], holds_reads);
             let (delivered_bytes, acknowledged_bytes) = (0, 0);
-            Endpoint { protocol, reader, machine: None, log: None, window: 0, delivered_bytes, acknowledged_bytes }
+            let machine = schedule.add(Machine::of(EndpointId { connection, way }));
+            Endpoint { protocol, reader, machine, log: None, window: 0, delivered_bytes, acknowledged_bytes }
         };
         self.all.push(Connection { site, ends: [end(Way::Forward), end(Way::Backward)] });
-        self.all.len() as u32 - 1
+        connection
     }
 
     /// The class of service of the packets that a connection sends from now on.
@@ -335,8 +337,7 @@ impl Endpoint {
             under.ledger.recorder.window(now, site.flow, f64::from(window));
         }
         if let Wake::At(at) = answer.wake {
-            let machine = *self.machine.get_or_insert_with(|| under.schedule.add(Machine::of(id)));
-            under.schedule.wake_at(machine, at);
+            under.schedule.wake_at(self.machine, at);
         }
         advanced
     }

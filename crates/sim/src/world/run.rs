@@ -20,7 +20,7 @@ use crate::record::watch::What;
 pub(crate) struct World {
     pub(super) now: Time,
     pub(super) under: Underlay,
-    /// What the packet carries that has arrived last.
+    /// The payload of the packet that [`World::receive`] took last.
     pub(super) arrived: Box<Payload>,
     pub(super) applications: Vec<Application>,
     pub(super) kinds: Vec<Kind>,
@@ -127,7 +127,7 @@ impl World {
         self.under.network.place(place).schedule_service(&mut self.under.schedule);
     }
 
-    /// A packet arrives at the other end of its connection, which answers, and whoever reads there.
+    /// A packet arrives at the other end of its connection, which answers it in its slot, or takes it the general way.
     #[inline(always)]
     fn arrive(&mut self, now: Time, id: u32) {
         let endpoint = self.under.ledger.deliver(now, id);
@@ -216,7 +216,8 @@ impl World {
         true
     }
 
-    /// An application acts on one of its connections: the end that is to be entered.
+    /// Carries out what an application does on the connection of `flow`. Returns the way of the end that is to be
+    /// entered next.
     fn carry_out(&mut self, now: Time, flow: u32, act: traffic::Act) -> Way {
         self.under.ledger.recorder.acted(now, flow, act.action == Action::Open);
         let (connection, way) = (self.connection_of(flow), Way::of(act.end));
@@ -237,8 +238,8 @@ impl World {
         flow.proxy.map_or(flow.connection, |proxy| self.proxies[proxy as usize].terrestrial)
     }
 
-    /// The packet that has arrived last, sent at `sent`, brought more for the application at `endpoint`; it may have
-    /// something to say to that.
+    /// Tells application `number` what the packet in `arrived`, sent at `sent`, brought to `endpoint`; it acts at once
+    /// if it is due then.
     fn tell(&mut self, now: Time, number: u32, endpoint: EndpointId, sent: Time) {
         let EndpointId { connection, way } = endpoint;
         let bytes = self.connections.end(connection, way).delivered_bytes();

@@ -57,7 +57,8 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// Adds a machine that is not to be woken yet. Those that nearly every packet wakes come before all others.
+    /// Adds a machine that is not to be woken yet. Those that nearly every packet wakes are to be added first; added
+    /// later they are as the others.
     pub(super) fn add(&mut self, machine: Machine) -> MachineId {
         self.machines.push(machine);
         match machine {

@@ -20,7 +20,7 @@ pub(super) struct Underlay {
 pub(super) struct Written {
     /// Where the payload is.
     pub(super) slot: u32,
-    /// Which transmission of its data this is: 0 for the first.
+    /// How often its data were sent before: 0 in the first transmission.
     pub(super) copy: u32,
     /// Whether the endpoint sends no other at this instant; otherwise [`Underlay::schedule_link`] is to be called.
     pub(super) last: bool,

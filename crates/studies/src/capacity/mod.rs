@@ -145,8 +145,8 @@ struct Case {
 
 /// The policy that looks at nothing.
 const RANDOM: &str = "random";
-/// As many as a scenario may have.
-const MOST_USERS: u32 = 100_000;
+/// The most users of a case; a scenario may have more.
+const MOST_CASE_USERS: u32 = 100_000;
 /// Sizes of queues follow from it, and they are of no account here: two packets of each user wait, whatever the size.
 const BASE_RTT: Duration = Duration::from_secs(1);
 /// A step, in simulated time: short enough that whoever steps is not kept waiting.
@@ -304,8 +304,8 @@ fn cases(scenario: &Scenario, config: &ScenarioConfig, options: &CapacityOptions
         return Err(ScenarioError::new("users", "at least one number of users is needed"));
     }
     for (i, users) in options.users.iter().enumerate() {
-        if !(1..=MOST_USERS).contains(users) {
-            let message = format!("{users} was given, 1 to {MOST_USERS} are possible");
+        if !(1..=MOST_CASE_USERS).contains(users) {
+            let message = format!("{users} was given, 1 to {MOST_CASE_USERS} are possible");
             return Err(ScenarioError::new(format!("users.{i}"), message));
         }
     }

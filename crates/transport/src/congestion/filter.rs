@@ -1,5 +1,7 @@
 //! The largest of recent values, and numbers that differ between connections.
 
+use units::chance::unit_interval;
+
 /// The largest value of the last `N` rounds.
 #[derive(Clone, Debug)]
 pub(super) struct MaxFilter<const N: usize> {
@@ -40,7 +42,7 @@ pub(super) fn fraction(entropy: u64, count: u64) -> f64 {
     let mut x = entropy.wrapping_add(count.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    ((x ^ (x >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    unit_interval(x ^ (x >> 31))
 }
 
 #[cfg(test)]

@@ -301,8 +301,8 @@ impl Connection {
         }
     }
 
-    /// Whether this end may open a stream: the client does, and the server its first where the client is the user, who
-    /// may have nothing to say.
+    /// Whether this end may open a stream, once the connection is established or with 0-RTT: the client may, and the
+    /// server its first where the client is the user, because a user may have nothing to say.
     fn may_open(&self) -> bool {
         let config = &self.settings.config;
         let mode = self.resume.as_ref().and(config.reopen).unwrap_or(config.handshake);
@@ -417,7 +417,8 @@ impl Connection {
         }
     }
 
-    /// The connection at this moment. Places in the stream are packet numbers.
+    /// The connection at this moment; `una` and `nxt` are packet numbers: one past the newest packet known to have
+    /// arrived, and the next to send.
     pub fn info(&self) -> Info {
         let core = self.control.core();
         let (una, nxt) = core.ledger.span();
