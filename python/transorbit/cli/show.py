@@ -280,8 +280,7 @@ def _return_link(access: dict[str, Any]) -> Iterator[Fact]:
 
 
 def _last_hop(hop: dict[str, Any], channel: dict[str, Any]) -> Iterator[Fact]:
-    lost = {words: hop[key] for key, words in _columns.dropped("last_hop").items()}
-    causes = ", ".join(f"{count} {words}" for words, count in lost.items() if count)
+    causes = ", ".join(f"{hop[key]} {words}" for key, words in _columns.dropped("last_hop").items() if hop[key])
     told = f"; lost: {causes}" if causes else ""
     told += f"; {hop['marked_packets']} marked" if hop["marked_packets"] else ""
     useful = hop["spectral_efficiency"]

@@ -221,17 +221,20 @@ impl Agenda {
         }
         self.machines[machine].at = due;
         let entry = Entry::new(due, phase, machine);
-        let moves = due != Time::MAX;
-        let steady = moves && self.is_steady(entry);
-        match (self.first_is_steady, steady) {
-            (true, _) => drop(self.steady.pop_front()),
-            (false, false) if moves => self.sift_down(0, entry),
-            (false, _) => self.remove_top(),
+        let is_steady = due != Time::MAX && self.is_steady(entry);
+        let goes_to_heap = due != Time::MAX && !is_steady;
+        if self.first_is_steady {
+            self.steady.pop_front();
+            if goes_to_heap {
+                self.push_heap(entry);
+            }
+        } else if goes_to_heap {
+            self.sift_down(0, entry);
+        } else {
+            self.remove_top();
         }
-        if steady {
+        if is_steady {
             self.steady.push_back(entry);
-        } else if moves && self.first_is_steady {
-            self.push_heap(entry);
         }
         self.find_first();
     }
