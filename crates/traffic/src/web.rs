@@ -246,13 +246,13 @@ impl Source for WebSource {
         match end {
             End::Server if bytes >= self.config.request.get() && !*answered => {
                 *answered = true;
-                self.times.requests.push(now.since(request.asked));
+                self.times.request_times.push(now.since(request.asked));
                 let action = Action::WriteStream { stream, bytes: request.object };
                 self.acts.push_back(Act::on_first(End::Server, action));
                 self.due = now;
             }
             End::User if bytes >= request.object.get() => {
-                self.times.responses.push(now.since(request.asked));
+                self.times.response_times.push(now.since(request.asked));
                 self.streams.remove(&stream);
                 self.outstanding -= 1;
                 if self.outstanding == 0 {
@@ -293,7 +293,7 @@ impl WebSource {
         for _ in connection.received_requests..received_requests {
             let request = &connection.waiting[connection.answered];
             connection.answered += 1;
-            self.times.requests.push(now.since(request.asked));
+            self.times.request_times.push(now.since(request.asked));
             let action = Action::Write(request.object);
             self.acts.push_back(Act { connection: number, end: End::Server, action });
         }
@@ -309,7 +309,7 @@ impl WebSource {
             let request = connection.waiting.pop_front().expect("answered ones are among them");
             connection.answered -= 1;
             connection.received += request.object.get();
-            self.times.responses.push(now.since(request.asked));
+            self.times.response_times.push(now.since(request.asked));
             self.outstanding -= 1;
         }
         if self.outstanding == outstanding {
@@ -375,8 +375,8 @@ impl WebSource {
     }
 
     fn finish_page(&mut self, now: Time) {
-        self.times.loads.push(now.since(self.clicked));
-        if self.config.pages.is_some_and(|pages| self.times.loads.len() as u64 >= u64::from(pages)) {
+        self.times.load_times.push(now.since(self.clicked));
+        if self.config.pages.is_some_and(|pages| self.times.load_times.len() as u64 >= u64::from(pages)) {
             self.stage = Stage::Done;
             self.close(now);
         } else {

@@ -15,7 +15,8 @@ coded_scheme! {
     /// Commun. 59(2).
     pub struct Irsa {
         /// Numbers of replicas and their probabilities, which add up to 1. The default is
-        /// `0.5 x^2 + 0.28 x^3 + 0.22 x^8` (Liva 2011), whose losses vanish in large blocks below 0.938 packets per slot.
+        /// `0.5 x^2 + 0.28 x^3 + 0.22 x^8` (Liva 2011), whose losses vanish in large blocks below 0.938 packets per
+        /// slot.
         pub distribution: Vec<Repetition> = liva(),
     }
     payload_bits: 597, packet_bits: 613, margin: 0.0

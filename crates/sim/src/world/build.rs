@@ -12,7 +12,7 @@ use transport::Transport;
 use units::{Duration, Time};
 
 use super::connection::{Connections, Reader};
-use super::flow::{Application, Flow, Kind};
+use super::flow::{Application, Flow, FlowKind};
 use super::ledger::Ledger;
 use super::network::{Network, Site};
 use super::path::LongPath;
@@ -85,8 +85,8 @@ pub(crate) fn build(plan: &Plan, seed: u64, scripts: &mut dyn Scripts) -> Result
 }
 
 /// Whether no packet ever goes from a user to the ground or stays there, and no series shows packets in flight.
-fn only_users_receive(config: &ScenarioConfig, kinds: &[Kind]) -> bool {
-    let receives = |(entry, kind): (&FlowConfig, &Kind)| {
+fn only_users_receive(config: &ScenarioConfig, kinds: &[FlowKind]) -> bool {
+    let receives = |(entry, kind): (&FlowConfig, &FlowKind)| {
         let datagrams = matches!(entry.traffic.entry().needs(), Needs::Datagrams { .. });
         datagrams && entry.pep.is_none() && !kind.upload && !kind.protocol.answers()
     };
@@ -138,7 +138,7 @@ fn return_link(plan: &Plan, streams: &Streams) -> Option<Box<ReturnLink>> {
 #[derive(Default)]
 struct Flows {
     applications: Vec<Application>,
-    kinds: Vec<Kind>,
+    kinds: Vec<FlowKind>,
     /// In the order of the applications.
     flows: Vec<Flow>,
     connections: Connections,
@@ -159,7 +159,7 @@ fn flows(
     for (((number, entry), FlowPlan { class, pep }), users) in entries {
         let Supplied { protocol, pep, traffic } =
             supplied(config, entry, pep.as_ref(), scripts).map_err(|error| error.within(&format!("flows.{number}")))?;
-        made.kinds.push(Kind {
+        made.kinds.push(FlowKind {
             upload: entry.direction == FlowDirection::Up,
             class: *class,
             traffic: entry.traffic.kind(),

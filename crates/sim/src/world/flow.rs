@@ -14,7 +14,7 @@ pub(super) struct Application {
 }
 
 /// What the flows of one entry of the scenario have in common.
-pub(super) struct Kind {
+pub(super) struct FlowKind {
     /// The user sends the data.
     pub(super) upload: bool,
     /// The class of service on the last hop.
@@ -29,7 +29,7 @@ pub(super) struct Kind {
 /// A flow between a server and a user.
 pub(super) struct Flow {
     pub(super) user: u32,
-    /// The [`Kind`], by the index of its entry in the scenario.
+    /// The [`FlowKind`], by the index of its entry in the scenario.
     pub(super) kind: u32,
     pub(super) application: u32,
     /// The connection over the satellites: from the server, or from the gateway if there is a proxy.

@@ -6,7 +6,7 @@ use transport::{Act, Input, Prompt};
 use units::Time;
 
 use super::connection::{Connections, Reader};
-use super::flow::{Application, Flow, Kind};
+use super::flow::{Application, Flow, FlowKind};
 use super::network::Network;
 use super::proxy::Proxy;
 use super::schedule::Machine;
@@ -23,7 +23,7 @@ pub(crate) struct World {
     /// The payload of the packet that [`World::receive`] took last.
     pub(super) arrived: Box<Payload>,
     pub(super) applications: Vec<Application>,
-    pub(super) kinds: Vec<Kind>,
+    pub(super) kinds: Vec<FlowKind>,
     pub(super) flows: Vec<Flow>,
     pub(super) connections: Connections,
     pub(super) proxies: Vec<Proxy>,

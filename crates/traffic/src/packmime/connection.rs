@@ -114,12 +114,12 @@ impl Source for HttpSource {
     fn handle_delivered(&mut self, now: Time, _connection: u32, end: End, bytes: u64) {
         match (end, self.step) {
             (End::Server, Step::AwaitRequest) if bytes >= self.requested => {
-                self.times.requests.push(now.since(self.asked));
+                self.times.request_times.push(now.since(self.asked));
                 self.step = Step::SendResponse;
                 self.due = Some(now + self.exchange().delay);
             }
             (End::User, Step::AwaitResponse) if bytes >= self.responded => {
-                self.times.responses.push(now.since(self.asked));
+                self.times.response_times.push(now.since(self.asked));
                 self.exchanges.pop();
                 (self.step, self.due) = match self.exchanges.last() {
                     Some(next) => (Step::SendRequest, Some(now + next.gap)),

@@ -10,11 +10,11 @@ pub struct WebTimes {
     /// Pages that were requested.
     pub clicks: u64,
     /// Load time of each complete page: from the click to its last byte.
-    pub loads: Vec<Duration>,
+    pub load_times: Vec<Duration>,
     /// For each request that reached the server: from its writing to its last byte there.
-    pub requests: Vec<Duration>,
+    pub request_times: Vec<Duration>,
     /// For each response that reached the user: from the writing of its request to its last byte there.
-    pub responses: Vec<Duration>,
+    pub response_times: Vec<Duration>,
 }
 
 units::report! {
@@ -60,15 +60,15 @@ impl WebTimes {
     /// Adds the times of another user; quantiles of both cannot be computed from the separate reports.
     pub fn absorb(&mut self, other: &WebTimes) {
         self.clicks += other.clicks;
-        self.loads.extend_from_slice(&other.loads);
-        self.requests.extend_from_slice(&other.requests);
-        self.responses.extend_from_slice(&other.responses);
+        self.load_times.extend_from_slice(&other.load_times);
+        self.request_times.extend_from_slice(&other.request_times);
+        self.response_times.extend_from_slice(&other.response_times);
     }
 
     /// Counts, means and quantiles.
     pub fn report(&self) -> WebReport {
         let [loads, requests, responses] =
-            [&self.loads, &self.requests, &self.responses].map(|times| Sorted::new(times.clone()));
+            [&self.load_times, &self.request_times, &self.response_times].map(|times| Sorted::new(times.clone()));
         WebReport {
             pages: loads.count(),
             clicks: self.clicks,

@@ -22,7 +22,7 @@ pub(super) trait Visitor {
 
 /// The kind of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PacketKind {
     Initial,
     ZeroRtt,
     Handshake,
@@ -30,34 +30,34 @@ pub(super) enum Kind {
     OneRtt,
 }
 
-impl Kind {
-    fn of(first: u8) -> Kind {
+impl PacketKind {
+    fn of(first: u8) -> PacketKind {
         match (first & 0x80, first >> 4 & 3) {
-            (0, _) => Kind::OneRtt,
-            (_, 0) => Kind::Initial,
-            (_, 1) => Kind::ZeroRtt,
-            (_, 2) => Kind::Handshake,
-            _ => Kind::Retry,
+            (0, _) => PacketKind::OneRtt,
+            (_, 0) => PacketKind::Initial,
+            (_, 1) => PacketKind::ZeroRtt,
+            (_, 2) => PacketKind::Handshake,
+            _ => PacketKind::Retry,
         }
     }
 
     /// As qlog has it.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Initial => "initial",
-            Kind::ZeroRtt => "0RTT",
-            Kind::Handshake => "handshake",
-            Kind::Retry => "retry",
-            Kind::OneRtt => "1RTT",
+            PacketKind::Initial => "initial",
+            PacketKind::ZeroRtt => "0RTT",
+            PacketKind::Handshake => "handshake",
+            PacketKind::Retry => "retry",
+            PacketKind::OneRtt => "1RTT",
         }
     }
 
     /// The space of its numbers (RFC 9000 section 12.3).
     pub fn space(self) -> usize {
         match self {
-            Kind::Initial | Kind::Retry => 0,
-            Kind::Handshake => 1,
-            Kind::ZeroRtt | Kind::OneRtt => 2,
+            PacketKind::Initial | PacketKind::Retry => 0,
+            PacketKind::Handshake => 1,
+            PacketKind::ZeroRtt | PacketKind::OneRtt => 2,
         }
     }
 }
@@ -65,7 +65,7 @@ impl Kind {
 /// The header of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packet {
-    pub kind: Kind,
+    pub kind: PacketKind,
     /// The low bytes of its number, and how many they are.
     number: [u64; 2],
     /// Bytes of all of it.
@@ -75,7 +75,7 @@ pub(super) struct Packet {
 impl Packet {
     fn new(first: u8, number: &[u8], bytes: usize) -> Packet {
         let value = number.iter().fold(0, |value, byte| value << 8 | u64::from(*byte));
-        Packet { kind: Kind::of(first), number: [value, number.len() as u64], bytes }
+        Packet { kind: PacketKind::of(first), number: [value, number.len() as u64], bytes }
     }
 
     /// Its number where `expected` comes next (RFC 9000 section A.3).

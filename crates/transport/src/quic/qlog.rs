@@ -7,7 +7,7 @@ use noq_proto::Side;
 use serde_json::{Value, json};
 use units::{Duration, Time};
 
-use super::frames::{self, Kind, Packet, Reader, Visitor};
+use super::frames::{self, Packet, PacketKind, Reader, Visitor};
 use super::lifetime::{EndCause, Ended};
 
 /// See the module.
@@ -16,7 +16,7 @@ pub(super) struct Qlog {
     /// The next packet number of each space that is sent, and that is expected.
     next: [[u64; 3]; 2],
     /// Packets of the handshake, which are not lost by their numbers alone: kind, number and bytes.
-    early: Vec<(Kind, u64, usize)>,
+    early: Vec<(PacketKind, u64, usize)>,
     /// What was told last.
     metrics: Metrics,
     state: &'static str,
@@ -133,7 +133,7 @@ impl Qlog {
             let next = &mut self.next[heading as usize][packet.kind.space()];
             let full = packet.full_number(*next);
             *next = (*next).max(full + 1);
-            if matches!(heading, Heading::Sent) && packet.kind != Kind::OneRtt {
+            if matches!(heading, Heading::Sent) && packet.kind != PacketKind::OneRtt {
                 self.early.push((packet.kind, full, packet.bytes));
             }
             let data = json!({
@@ -149,7 +149,7 @@ impl Qlog {
     /// A packet is taken for lost.
     pub fn lost(&mut self, now: Time, number: u64, bytes: u64) {
         let early = self.early.iter().position(|&(_, sent, size)| (sent, size as u64) == (number, bytes));
-        let kind = early.map_or(Kind::OneRtt, |at| self.early.remove(at).0);
+        let kind = early.map_or(PacketKind::OneRtt, |at| self.early.remove(at).0);
         let header = json!({ "packet_type": kind.name(), "packet_number": number });
         self.event(now, "recovery:packet_lost", json!({ "header": header }));
     }

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use units::Time;
 
-use super::ranges::NewRanges;
+use super::new_ranges::NewRanges;
 use super::sending::Sending;
 use super::slot::{LOST, PUSH, RESENT, SACKED, SentState, Slot, control_marks};
 use crate::tcp::SackBlocks;
