@@ -244,7 +244,7 @@ def test_options_of_the_function_are_named_too() -> None:
         ({"packets": []}, r"^packets: "),
         ({"methods": []}, r"^methods: "),
         ({"methods": "crdsa"}, r"^methods: 'crdsa' was given, a list"),
-        ({"methods": ["crdsa", {"kind": "crdsa", "replicas": 1}]}, r"^methods\.1\.replicas: 1 burst"),
+        ({"methods": ["crdsa", {"kind": "crdsa", "replicas": 1}]}, r"^methods\.1\.replicas: 1 was given"),
         ({"bursts": 0}, r"^bursts: "),
         ({"seed": -1}, r"^seed: "),
         ({"block_slots": 0}, r"^access\.frame\.block_slots: "),

@@ -17,7 +17,7 @@ pub(super) fn check_replica_count(
 ) -> Result<(), FieldError> {
     let refuse = |message: String| Err(FieldError::new(field, message));
     if replicas < least {
-        return refuse(format!("{replicas} replica(s) of a packet: at least {least}"));
+        return refuse(format!("{replicas} was given, a packet has at least {least}"));
     }
     if replicas > layout.block_slots {
         return refuse(format!("{replicas} replicas of a packet, but an RA block has {} slots", layout.block_slots));
