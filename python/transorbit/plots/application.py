@@ -70,10 +70,10 @@ def game(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     with style.plain(title=title, rows=3, height=5.2, look=look) as (fig, axes):
         delays = (("down_delay", "Updates\n(ms)"), ("up_delay", "Commands\n(ms)"), ("response", "Response\n(ms)"))
         for (key, label), ax in zip(delays, axes, strict=True):
-            for place, (share, marker) in enumerate((("p50", "o"), ("p95", "s"), ("p99", "^"))):
+            for index, (share, marker) in enumerate((("p50", "o"), ("p95", "s"), ("p99", "^"))):
                 known = {n: flow["game"][f"{key}_{share}_s"] for n, flow in zip(rank, flows, strict=True)}
                 points = {n: 1e3 * time for n, time in known.items() if time is not None}
-                color = (style.BLUE, style.SKY, style.RED)[place]
+                color = (style.BLUE, style.SKY, style.RED)[index]
                 name = f"{'median' if share == 'p50' else share[1:] + ' %'}"
                 ax.plot([*points], [*points.values()], linestyle="none", marker=marker, color=color, label=name)
             ax.set_ylabel(label)

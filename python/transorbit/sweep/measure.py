@@ -38,8 +38,8 @@ def measured(
         with sql.connection({"_runs": good, "_flows": own}) as db:
             whole = whole and len(good) == len(runs)
             columns = [_measure(db, metric, numbered, own, whole=whole) for metric in metrics]
-    place = 3 + axes
-    return runs.select(*runs.columns[:place], *columns, *runs.columns[place:])
+    first = 3 + axes
+    return runs.select(*runs.columns[:first], *columns, *runs.columns[first:])
 
 
 def check(runs: pl.DataFrame, flows: pl.DataFrame, metrics: Iterable[Metric]) -> None:

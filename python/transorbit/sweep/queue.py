@@ -114,9 +114,9 @@ class _Queue:
 
     def _keep(self, outcome: Outcome) -> list[Runs]:
         askers = self._asked.pop(outcome.key)
-        for place, runs in enumerate(askers):
+        for index, runs in enumerate(askers):
             try:
-                runs.keep(outcome, computed=place == 0)
+                runs.keep(outcome, computed=index == 0)
             except ScenarioError as error:
                 self._end(runs, error)
         return askers

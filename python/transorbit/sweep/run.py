@@ -136,8 +136,8 @@ class Runs:
         waiting = self._waiting.pop(outcome.key)
         if outcome.status == "ok":
             self._check_metrics(*waiting[0], outcome.key)
-        for place, (at, number) in enumerate(waiting):
-            self.progress.reused += place > 0 or not computed
+        for index, (at, number) in enumerate(waiting):
+            self.progress.reused += index > 0 or not computed
             at.failed |= outcome.status != "ok"
             self._arrive(at, number, outcome.key)
         self.report()
