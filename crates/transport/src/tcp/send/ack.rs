@@ -29,7 +29,7 @@ impl Sender {
         let mut news = News {
             advanced: ack.ack > una,
             data: !ack.bare,
-            ece: self.ecn.on && ack.ece,
+            ece: self.cwnd.ecn.on && ack.ece,
             echo: ack.echo.unwrap_or(0),
             ..News::default()
         };
@@ -62,7 +62,7 @@ impl Sender {
         }
         self.follow_tail_probe(now, ack.ack, &news);
         let alert = news.sacked || news.ece || news.duplicate;
-        if !news.is_no_duplicate() || alert || self.recovery.state != CongestionState::Open {
+        if !news.is_no_duplicate() || alert || self.cwnd.state() != CongestionState::Open {
             let duplicate = !(news.advanced || news.is_no_duplicate() || news.duplicate);
             self.follow(now, &before, u32::from(duplicate), &mut news);
         } else {
@@ -78,11 +78,11 @@ impl Sender {
     /// not take the count hears of a mark as of RFC 3168's.
     fn read_marks(&mut self, ack: &Ack, before: &Before, news: &mut News) {
         let delivered = (self.totals.delivered - before.delivered) as u32;
-        if let (Some(counted), Some((ace, option))) = (&mut self.ecn.counted, ack.marks)
+        if let (Some(counted), Some((ace, option))) = (&mut self.cwnd.ecn.counted, ack.marks)
             && (news.advanced || delivered > 0)
         {
             news.marks = counted.on_ack(ace, option, delivered, self.agreed.mss);
-            news.ece |= news.marks.packets > 0 && !self.ecn.scalable;
+            news.ece |= news.marks.packets > 0 && !self.cwnd.ecn.scalable;
         }
     }
 
@@ -96,7 +96,7 @@ impl Sender {
             self.update_window(now, ack);
         } else if ack.ack > una
             && ack.ack <= self.board.nxt()
-            && self.recovery.state == CongestionState::Open
+            && self.cwnd.state() == CongestionState::Open
             && self.tail.high.is_none()
             && self.ns2.is_none()
             && self.board.is_plain_up_to(ack.ack)
@@ -164,7 +164,7 @@ impl Sender {
             min_rtt: self.rtt.min(),
             rate,
             may_grow: true,
-            window_limited: self.usage.filled_window() || self.usage.is_window_limited(self.control.window()),
+            window_limited: self.cwnd.is_limit(),
             state: CongestionState::Open,
             ece: false,
             marked: 0,
@@ -172,7 +172,7 @@ impl Sender {
             paced: self.is_paced(),
             mss: self.agreed.mss as u32,
         };
-        self.control.acknowledge(&sample);
+        self.cwnd.control.acknowledge(&sample);
     }
 
     /// An acknowledgment that was overtaken may still bring blocks.
@@ -227,7 +227,7 @@ impl Sender {
             }
         }
         if let Some(late) = news.late
-            && (self.recovery.state != CongestionState::Loss || self.undo.marker().is_some())
+            && (self.cwnd.state() != CongestionState::Loss || self.undo.marker().is_some())
         {
             self.note_reordering(late);
         }
@@ -383,25 +383,20 @@ impl Sender {
         true
     }
 
-    /// Tells the controller, and moves the window by its rules or those of a reduction.
+    /// Moves the window, by the controller's rules or those of a reduction.
     #[inline]
     fn control(&mut self, now: Time, before: &Before, news: &News) {
-        let reducing = self.recovery.in_reduction();
         let reordered = self.reordering.has_grown();
         let sample = AckSample {
-            may_grow: !reducing && (news.acked > 0 || reordered && news.sacked),
-            window_limited: self.usage.is_window_limited(self.control.window()),
+            may_grow: !self.cwnd.in_reduction() && (news.acked > 0 || reordered && news.sacked),
+            window_limited: self.cwnd.is_limit(),
             ece: news.ece,
             marked: news.marks.packets,
             marked_bytes: news.marks.bytes,
             ..self.sample(now, before, news.acked, news.rtt)
         };
-        if !sample.has_news() {
-            return;
-        }
-        self.control.acknowledge(&sample);
-        if reducing && !self.control.drives() {
-            self.reduce(sample.delivered, sample.lost, news.advanced);
+        if sample.has_news() {
+            self.cwnd.acknowledge(&sample, news.advanced);
         }
     }
 
@@ -427,7 +422,7 @@ impl Sender {
             rate: self.rate_sample(now, delivered),
             may_grow: false,
             window_limited: false,
-            state: self.recovery.state,
+            state: self.cwnd.state(),
             ece: false,
             marked: 0,
             marked_bytes: 0,
@@ -450,9 +445,9 @@ impl Sender {
             return;
         }
         self.recovery.lost_again |= resent;
-        if self.control.wants_rates() {
+        if self.cwnd.control.wants_rates() {
             let lost = self.board.state(number).lost_segment(self.board.lost_total());
-            self.control.tell(now, &Event::Lost(lost));
+            self.cwnd.control.tell(now, &Event::Lost(lost));
         }
     }
 }

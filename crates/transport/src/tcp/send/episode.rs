@@ -1,11 +1,8 @@
 //! An episode of loss recovery.
 
-use crate::state::CongestionState;
-
-/// The state of loss recovery.
+/// What loss recovery remembers beside the state.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Recovery {
-    pub state: CongestionState,
     /// SND.NXT when the last reduction began: losses below it cause no other reduction.
     pub high_seq: u64,
     /// Whether the time-out in progress may turn out to be spurious (RFC 5682).
@@ -61,7 +58,6 @@ pub(super) struct TailProbe {
 impl Recovery {
     pub fn new() -> Recovery {
         Recovery {
-            state: CongestionState::Open,
             high_seq: 1,
             frto: false,
             rexmit: Rexmit::None,
@@ -70,24 +66,5 @@ impl Recovery {
             lost_again: false,
             count: 0,
         }
-    }
-
-    /// What was lost before `high_seq` is repaired, as after a time-out.
-    pub fn await_loss(&mut self, high_seq: u64) {
-        self.state = CongestionState::Loss;
-        self.high_seq = high_seq;
-        self.rexmit = Rexmit::Lost;
-    }
-
-    /// Whether a reduction is in progress, so that the controller does not open the window.
-    #[inline]
-    pub fn in_reduction(&self) -> bool {
-        matches!(self.state, CongestionState::Recovery | CongestionState::Cwr)
-    }
-
-    /// Whether losses are being repaired.
-    #[inline]
-    pub fn repairs(&self) -> bool {
-        matches!(self.state, CongestionState::Recovery | CongestionState::Loss)
     }
 }

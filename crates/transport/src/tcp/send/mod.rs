@@ -2,13 +2,14 @@
 //!
 //! The rules are those of Linux 6.18 in our words, each behind its switch of the profile; with all switches off what is
 //! left is RFC 5681, RFC 6582, RFC 6675 and RFC 6298. Each file owns one thing: the stream of the application, the
-//! window of the peer, the scoreboard, the congestion controller, timers, what an undo needs. These know nothing of the
+//! window of the peer, the scoreboard, the congestion window with its controller, timers. These know nothing of the
 //! [`Sender`], which holds them. Others let them act on one another: `transmit` sends, `ack` reads what an
-//! acknowledgment says, `recovery` draws the conclusions, `reduction` moves the window, `timers` waits.
+//! acknowledgment says, `recovery` draws the conclusions, `reduction` begins and ends reductions, `timers` waits.
 
 mod ack;
+mod burst;
 mod check;
-mod control;
+mod cwnd;
 mod episode;
 mod gap;
 mod group;
@@ -20,7 +21,6 @@ mod ns2_told;
 mod outgoing;
 mod pacing;
 mod peer;
-mod prr;
 mod rack;
 mod rate;
 mod recovery;
@@ -36,7 +36,6 @@ mod timers;
 mod timestamp;
 mod transmit;
 mod undo;
-mod usage;
 mod wait;
 
 use std::collections::VecDeque;
@@ -50,14 +49,14 @@ use super::info::{Counters, Info};
 use super::option::AccEcnOption;
 use super::segment::{SackBlocks, is_before};
 use crate::congestion::{Event, Window};
-use control::Control;
-use episode::{Recovery, TailProbe};
+use burst::Burst;
+use cwnd::{CongestionWindow, Control};
+use episode::{Recovery, Rexmit, TailProbe};
 use gap::Pacing;
 use group::Group;
 use ns2_told::Ns2;
 pub(super) use outgoing::{NextFull, Outgoing};
 use peer::PeerWindow;
-use prr::Prr;
 use rack::Rack;
 use rate::RateSampler;
 use reordering::Reordering;
@@ -67,7 +66,6 @@ use stream::Stream;
 use timer::{Timer, TimerKind};
 pub(super) use timestamp::{echo_age, timestamp};
 use undo::Undo;
-use usage::Usage;
 use wait::Wait;
 
 /// The send half of a connection.
@@ -84,15 +82,13 @@ pub(super) struct Sender {
     rack: Rack,
     /// For controllers that ask for delivery rates.
     sampler: Option<Box<RateSampler>>,
-    control: Control,
-    usage: Usage,
+    cwnd: CongestionWindow,
+    burst: Burst,
     pacing: Pacing,
     group: Group,
-    ecn: EcnState,
     recovery: Recovery,
     reordering: Reordering,
     undo: Undo,
-    prr: Prr,
     tail: TailProbe,
     timer: Timer,
     wait: Wait,
@@ -123,19 +119,6 @@ pub(super) struct Agreed {
     pub syn_end: u64,
     /// Data may go before our SYN-ACK is acknowledged (TCP Fast Open).
     pub early: bool,
-}
-
-/// RFC 3168 at the sender, or RFC 9768.
-#[derive(Clone, Copy, Debug, Default)]
-struct EcnState {
-    /// RFC 3168 is in use.
-    on: bool,
-    /// The counts of accurate feedback, if it is in use.
-    counted: Option<Counted>,
-    /// The controller takes the count of marks, and decides itself on reductions.
-    scalable: bool,
-    /// The next new segment says that the window was reduced.
-    cwr_due: bool,
 }
 
 /// Segments since the connection opened.
@@ -180,7 +163,8 @@ impl Sender {
             syn_end: 1,
             early: false,
         };
-        let control = Control::new(settings, settings.mss, settings.initial_window, entropy);
+        let cwnd = CongestionWindow::new(settings, settings.mss, settings.initial_window, entropy);
+        let control = &cwnd.control;
         let paced = settings.pacing || settings.initial_spreading || control.paces();
         Sender {
             agreed,
@@ -188,19 +172,17 @@ impl Sender {
             stream: Stream::new(settings.nagle),
             records: VecDeque::new(),
             peer: PeerWindow::new(),
-            board: Scoreboard::new(1, agreed.mss, order(settings, &control), control.wants_rates()),
+            board: scoreboard(settings, control, 1, agreed.mss),
             rtt: Rtt::new(settings),
             rack: Rack::new(),
             sampler: control.wants_rates().then(|| Box::new(RateSampler::new())),
-            control,
-            usage: Usage::new(),
+            cwnd,
+            burst: Burst::default(),
             pacing: Pacing::new(paced),
             group: Group::default(),
-            ecn: EcnState::default(),
             recovery: Recovery::new(),
             reordering: Reordering::new(settings.dupthresh),
             undo: Undo::default(),
-            prr: Prr::default(),
             tail: TailProbe::default(),
             timer: Timer::default(),
             wait: Wait::new(),
@@ -213,35 +195,29 @@ impl Sender {
 
     /// What the handshake settled.
     pub(super) fn open(&mut self, now: Time, agreed: &Agreed) {
-        if agreed.mss != self.agreed.mss || agreed.syn_lost && self.settings.initial_window != 1 {
-            self.agreed = *agreed;
-            self.control = Control::new(&self.settings, agreed.mss as u32, self.initial_window(), self.entropy);
-            self.board =
-                Scoreboard::new(1, agreed.mss, order(&self.settings, &self.control), self.control.wants_rates());
+        let other = agreed.mss != self.agreed.mss || agreed.syn_lost && self.settings.initial_window != 1;
+        if other {
+            // A lost SYN makes the initial window one segment (RFC 5681 section 3.1).
+            let initial = if agreed.syn_lost { 1 } else { self.settings.initial_window };
+            self.cwnd.settle(agreed.mss as u32, initial, self.entropy);
         }
-        if agreed.una > 1 {
-            self.board = Scoreboard::new(
-                agreed.una,
-                agreed.mss,
-                order(&self.settings, &self.control),
-                self.control.wants_rates(),
-            );
+        if other || agreed.una > 1 {
+            self.board = scoreboard(&self.settings, &self.cwnd.control, agreed.una, agreed.mss);
         }
         self.agreed = *agreed;
-        self.ecn.on = agreed.ecn == EcnMode::Classic;
-        self.ecn.counted = (agreed.ecn == EcnMode::Accurate).then(|| Counted::new(agreed.syn_marked));
-        self.ecn.scalable = self.ecn.counted.is_some() && self.settings.congestion.entry().marks().is_some();
-        let as_ns2 = agreed.sack && self.settings.recovers_as_ns2() && !self.control.drives();
+        self.cwnd.ecn.on = agreed.ecn == EcnMode::Classic;
+        self.cwnd.ecn.counted = (agreed.ecn == EcnMode::Accurate).then(|| Counted::new(agreed.syn_marked));
+        self.cwnd.ecn.scalable = self.cwnd.ecn.counted.is_some() && self.settings.congestion.entry().marks().is_some();
+        let as_ns2 = agreed.sack && self.settings.recovers_as_ns2() && !self.cwnd.control.drives();
         self.ns2 = as_ns2.then(Box::default);
-        self.asks_window_only = !(as_ns2 || self.pacing.on || self.control.is_asked());
+        self.asks_window_only = !(as_ns2 || self.pacing.on || self.cwnd.control.is_asked());
         self.totals.delivered = u64::from(!agreed.early); // the SYN
         self.wait.stop();
-        self.usage.restart(now);
         if let Some(rtt) = agreed.rtt {
             self.rtt.note_min(now, rtt);
             self.rtt.measured(rtt, agreed.una, agreed.una);
         }
-        self.control.tell(now, &Event::Established { srtt: self.rtt.srtt() });
+        self.cwnd.establish(now, self.rtt.srtt());
         if agreed.una < agreed.syn_end {
             self.repeat_syn_data(now);
         }
@@ -249,8 +225,7 @@ impl Sender {
 
     /// What is sent begins with the SYN, which was not sent yet.
     pub(super) fn begin_with_syn(&mut self) {
-        let keeps_states = self.control.wants_rates();
-        self.board = Scoreboard::new(0, self.agreed.mss, order(&self.settings, &self.control), keeps_states);
+        self.board = scoreboard(&self.settings, &self.cwnd.control, 0, self.agreed.mss);
         self.totals.delivered = 0;
     }
 
@@ -288,7 +263,9 @@ impl Sender {
         for number in self.board.numbers() {
             self.lose(now, number);
         }
-        self.recovery.await_loss(self.board.nxt());
+        self.cwnd.await_loss();
+        self.recovery.high_seq = self.board.nxt();
+        self.recovery.rexmit = Rexmit::Lost;
         self.start_rto(now);
     }
 
@@ -297,19 +274,15 @@ impl Sender {
         self.stream.waiting(self.board.nxt())
     }
 
-    /// A lost SYN makes the initial window one segment (RFC 5681 section 3.1).
-    fn initial_window(&self) -> u32 {
-        if self.agreed.syn_lost { 1 } else { self.settings.initial_window }
-    }
-
-    /// The application has `bytes` more. After an idle time the window starts over (RFC 5681 section 4.1): as in Linux
-    /// (RFC 2861) it halves for each time-out that has passed, down to the initial window.
+    /// The application has `bytes` more.
     pub(super) fn write(&mut self, now: Time, bytes: u64) {
         if !self.stream.is_open() || bytes == 0 {
             return;
         }
-        if !self.board.outstanding() {
-            self.restart_after_idle(now);
+        if let Some(last) = self.burst.last_sent
+            && !self.board.outstanding()
+        {
+            self.cwnd.restart_after_idle(now, now.since(last), self.rtt.rto(), self.ns2.is_some());
         }
         let waiting = self.stream.waiting(self.board.nxt());
         let counts = self.board.counts();
@@ -331,26 +304,6 @@ impl Sender {
     /// A record ends with the data written last: no segment has data of two records.
     pub(super) fn end_record(&mut self) {
         self.records.push_back(self.stream.end());
-    }
-
-    fn restart_after_idle(&mut self, now: Time) {
-        let Some(last) = self.usage.last_sent else { return };
-        let (idle, rto) = (now.since(last), self.rtt.rto());
-        if !self.settings.slow_start_after_idle || self.control.drives() || idle <= rto {
-            return;
-        }
-        let halvings = ((idle.as_nanos() - 1) / rto.as_nanos().max(1)).min(31);
-        let (threshold, initial) = (self.threshold_now(), self.initial_window());
-        if self.ns2.is_some() {
-            let window = self.control.window_mut();
-            window.size = window.size.min(initial);
-            return;
-        }
-        let window = self.control.window_mut();
-        window.threshold = threshold;
-        window.size = (window.size >> halvings).max(initial.min(window.size));
-        self.usage.forget(now);
-        self.control.tell(now, &Event::Restarted);
     }
 
     /// The application has written all: a FIN follows.
@@ -408,7 +361,7 @@ impl Sender {
 
     /// A probe was acknowledged.
     pub(super) fn handle_probe_ack(&mut self, now: Time) {
-        self.control.tell(now, &Event::ProbeAcked { state: self.recovery.state });
+        self.cwnd.control.tell(now, &Event::ProbeAcked { state: self.cwnd.state() });
     }
 
     pub(super) fn rtt(&mut self) -> &mut Rtt {
@@ -425,8 +378,8 @@ impl Sender {
     pub(super) fn describe(&self, info: &mut Info) {
         let known = |duration: Duration| Some(duration).filter(|d| !d.is_zero());
         let counts = self.board.counts();
-        let window = self.control.window();
-        info.congestion_state = self.recovery.state;
+        let window = self.cwnd.window();
+        info.congestion_state = self.cwnd.state();
         info.window = window.size;
         info.slow_start_threshold = Some(window.threshold).filter(|&t| t != Window::NO_THRESHOLD);
         info.srtt = known(self.rtt.srtt());
@@ -442,7 +395,7 @@ impl Sender {
         info.reordering_seen = self.reordering.seen();
         info.total_retransmitted = self.totals.retransmitted;
         info.delivered = self.totals.delivered;
-        info.delivered_marked = self.ecn.counted.map_or(0, |counted| counted.total);
+        info.delivered_marked = self.cwnd.ecn.counted.map_or(0, |counted| counted.total);
         info.backoff = self.rtt.backoff();
         info.consecutive_timeouts = self.timer.timeouts;
         info.probes = self.timer.window_probes;
@@ -453,7 +406,7 @@ impl Sender {
 
     /// Our SYN-ACK arrived with a congestion mark.
     pub(super) fn on_marked_handshake(&mut self) {
-        if let Some(counted) = &mut self.ecn.counted {
+        if let Some(counted) = &mut self.cwnd.ecn.counted {
             counted.on_marked_handshake();
         }
     }
@@ -461,12 +414,12 @@ impl Sender {
     /// The congestion window in segments.
     #[inline]
     pub(super) fn window(&self) -> u32 {
-        self.control.window().size
+        self.cwnd.window().size
     }
 
     pub(super) fn check(&self) {
         self.board.check(!self.agreed.sack);
-        let window = self.control.window();
+        let window = self.cwnd.window();
         assert!(window.size >= 1, "a window below a segment");
         assert!(window.threshold >= 2, "a threshold below two segments");
         let guarded = !matches!(self.timer.kind, TimerKind::None | TimerKind::Persist);
@@ -474,12 +427,13 @@ impl Sender {
     }
 }
 
-/// The transmissions whose order of sending is kept, to detect losses by.
-fn order(settings: &Settings, control: &Control) -> Order {
+/// What keeps the segments from offset `start` on, with the order of sending by which losses are detected.
+fn scoreboard(settings: &Settings, control: &Control, start: u64, mss: u64) -> Scoreboard {
     let as_ns2 = settings.recovers_as_ns2() && !control.drives();
-    match (settings.rack, settings.fack && !as_ns2) {
+    let order = match (settings.rack, settings.fack && !as_ns2) {
         (true, _) => Order::Sent,
         (false, true) => Order::Resent,
         (false, false) => Order::Unknown,
-    }
+    };
+    Scoreboard::new(start, mss, order, control.wants_rates())
 }

@@ -19,7 +19,7 @@ use super::news::Before;
 use super::ns2_told::Ns2;
 use super::slot::{LOST, RESENT, SACKED};
 use super::{Ack, Sender, echo_age};
-use crate::congestion::{AckSample, Cause, Event};
+use crate::congestion::{AckSample, Cause};
 use crate::state::CongestionState;
 use crate::tcp::config::{Dupthresh, RtoRestart};
 use crate::tcp::info::Counters;
@@ -64,7 +64,7 @@ impl Sender {
             self.rearm_rto(now);
         }
         self.control_as_ns2(now, &before, &told);
-        if told.acked == 0 || told.sacked || self.recovery.state != CongestionState::Open {
+        if told.acked == 0 || told.sacked || self.cwnd.state() != CongestionState::Open {
             self.follow_as_ns2(now, told.lost);
         }
         self.begin_burst();
@@ -72,16 +72,12 @@ impl Sender {
 
     /// The retransmission timer expired.
     pub(super) fn expire_as_ns2(&mut self, now: Time) {
-        let congestion = self.congestion(now, Cause::Timeout);
-        self.control.tell(now, &Event::Congestion(congestion));
+        self.cwnd.tell_congestion(now, Cause::Timeout, &self.board, &self.rtt);
         for number in self.board.numbers() {
             self.lose(now, number);
         }
         self.board.restart();
-        self.control.window_mut().collapse(1);
-        self.usage.restart(now);
-        self.control.tell(now, &Event::TimedOut);
-        self.recovery.state = CongestionState::Loss;
+        self.cwnd.collapse(now, 1);
         self.recovery.high_seq = self.board.nxt();
         self.recovery.rexmit = Rexmit::Lost;
         self.timer.timeouts += 1;
@@ -262,37 +258,25 @@ impl Sender {
     /// Tells the controller, which opens the window outside of a recovery.
     fn control_as_ns2(&mut self, now: Time, before: &Before, told: &Told) {
         let sample = AckSample {
-            may_grow: told.acked > 0 && self.recovery.state != CongestionState::Recovery,
-            window_limited: before.in_flight >= self.control.window().size,
+            may_grow: told.acked > 0 && self.cwnd.state() != CongestionState::Recovery,
+            window_limited: before.in_flight >= self.cwnd.window().size,
             ..self.sample(now, before, told.acked, told.rtt)
         };
         if sample.has_news() {
-            self.control.acknowledge(&sample);
+            self.cwnd.control.acknowledge(&sample);
         }
     }
 
     /// A recovery ends when all is acknowledged that had been sent when it began, and begins with a loss.
     fn follow_as_ns2(&mut self, now: Time, lost: bool) {
-        if self.recovery.state != CongestionState::Open && self.board.una() >= self.recovery.high_seq {
+        if self.cwnd.state() != CongestionState::Open && self.board.una() >= self.recovery.high_seq {
             self.forget_blocks();
-            let in_flight = self.board.in_flight();
-            let window = self.control.window_mut();
-            if window.size < window.threshold {
-                window.size = window.threshold.min(in_flight + MOST_BURST);
-            }
-            self.recovery.state = CongestionState::Open;
-            self.control.tell(now, &Event::Recovered);
-        } else if lost && self.recovery.state != CongestionState::Recovery {
+            self.cwnd.rise_to_threshold(now, self.board.in_flight() + MOST_BURST);
+        } else if lost && self.cwnd.state() != CongestionState::Recovery {
             self.recovery.count += 1;
-            self.recovery.state = CongestionState::Recovery;
             self.recovery.high_seq = self.board.nxt();
-            let ceiling = self.control.window().size;
-            let congestion = self.congestion(now, Cause::Loss);
-            self.control.tell(now, &Event::Congestion(congestion));
-            let floor = self.control.floor();
-            let window = self.control.window_mut();
-            window.restart_count();
-            window.size = floor.min(window.size).max(1);
+            let ceiling = self.cwnd.window().size;
+            self.cwnd.fall_to_floor(now, &self.board, &self.rtt);
             if let Some(ns2) = &mut self.ns2 {
                 ns2.ceiling = ceiling;
             }

@@ -17,7 +17,7 @@ impl Sender {
     /// Whether segments are spaced now.
     #[inline(always)]
     pub(super) fn is_paced(&self) -> bool {
-        self.pacing.on && (self.settings.pacing || self.is_spreading() || self.control.pacing_rate().is_some())
+        self.pacing.on && (self.settings.pacing || self.is_spreading() || self.cwnd.control.pacing_rate().is_some())
     }
 
     /// Whether the initial window is being spread over the first round trip.
@@ -29,16 +29,16 @@ impl Sender {
     /// The rate that the controller sets; otherwise, as Linux, twice the window per round trip while it is far below
     /// the threshold, then 1.2 times.
     pub(super) fn pacing_rate(&self) -> BitRate {
-        if let Some(rate) = self.control.pacing_rate() {
+        if let Some(rate) = self.cwnd.control.pacing_rate() {
             return rate;
         }
         let srtt = self.rtt.srtt().max(Duration::from_micros(1));
         let percent = match () {
             () if self.is_spreading() => 100,
-            () if self.control.window().size < self.control.window().threshold / 2 => 200,
+            () if self.cwnd.window().size < self.cwnd.window().threshold / 2 => 200,
             () => 120,
         };
-        let bytes = u64::from(self.control.window().size.max(self.board.out())) * self.agreed.mss;
+        let bytes = u64::from(self.cwnd.window().size.max(self.board.out())) * self.agreed.mss;
         let bits = bytes * 8 * percent / 100;
         let bps = match bits.checked_mul(1_000_000_000) {
             Some(scaled) => scaled / srtt.as_nanos(),
@@ -54,7 +54,7 @@ impl Sender {
             let rate = self.pacing_rate();
             // RFC 9331 section 4.3: bursts of a scalable sender would fill a queue that is to stay empty.
             let grouped = self.settings.offload_divisor > 0;
-            let single = self.is_spreading() || self.ecn.scalable && !grouped;
+            let single = self.is_spreading() || self.cwnd.ecn.scalable && !grouped;
             if grouped && !single {
                 let last = self.group.is_closed();
                 return self.pacing.on_group(now, bytes, rate, last);
@@ -67,7 +67,7 @@ impl Sender {
 impl Sender {
     /// Begins a group where `waiting` bytes wait and the peer takes `usable`. Whether one goes now.
     pub(super) fn open_group(&mut self, now: Time, waiting: u64, usable: u64) -> bool {
-        let (window, in_flight) = (self.control.window().size, self.board.in_flight());
+        let (window, in_flight) = (self.cwnd.window().size, self.board.in_flight());
         let room = window.saturating_sub(in_flight).max(1);
         if waiting > self.agreed.mss && self.defers(now, waiting, usable, room) {
             return false;
@@ -107,20 +107,20 @@ impl Sender {
         if halvings < 32 {
             bytes += LARGEST >> halvings;
         }
-        let least = if self.control.pacing_rate().is_some() && rate < SINGLE { 1 } else { 2 };
+        let least = if self.cwnd.control.pacing_rate().is_some() && rate < SINGLE { 1 } else { 2 };
         ((bytes.min(LARGEST) / self.agreed.mss) as u32).max(least)
     }
 
     /// Whether what may go waits for more: others went just now, it is a small part of the window, and the next
     /// acknowledgment is near.
     fn defers(&mut self, now: Time, waiting: u64, usable: u64, room: u32) -> bool {
-        if matches!(self.recovery.state, CongestionState::Recovery | CongestionState::Loss)
-            || self.usage.last_sent.is_none_or(|last| now.since(last) > RECENT)
+        if matches!(self.cwnd.state(), CongestionState::Recovery | CongestionState::Loss)
+            || self.burst.last_sent.is_none_or(|last| now.since(last) > RECENT)
         {
             return false;
         }
         let mss = self.agreed.mss;
-        let (allowed, all) = (u64::from(room) * mss, u64::from(self.control.window().size) * mss);
+        let (allowed, all) = (u64::from(room) * mss, u64::from(self.cwnd.window().size) * mss);
         let limit = allowed.min(usable);
         let window = all.min(self.peer.usable(self.board.una()));
         if limit >= window / u64::from(self.settings.offload_divisor) {

@@ -15,25 +15,24 @@ impl Sender {
     pub(super) fn follow(&mut self, now: Time, before: &Before, duplicates: u32, news: &mut News) {
         self.recovery.rexmit = Rexmit::None;
         if news.ece {
-            self.undo.forbid(); // the reduction is asked for: no undo
+            self.cwnd.forbid_undo(); // the reduction is asked for
         }
-        match self.recovery.state {
+        match self.cwnd.state() {
             CongestionState::Open => self.undo.forget_stamp(),
             _ if self.board.una() < self.recovery.high_seq => {}
             CongestionState::Cwr if self.board.una() > self.recovery.high_seq => {
-                self.end_reduction(now);
-                self.recovery.state = CongestionState::Open;
+                self.cwnd.end_reduction(now, false);
             }
             CongestionState::Recovery => {
                 self.reset_guessed();
                 if self.try_undo_recovery(now, news) {
                     return;
                 }
-                self.end_reduction(now);
+                self.cwnd.end_reduction(now, self.undo.marker().is_none());
             }
             _ => {}
         }
-        match self.recovery.state {
+        match self.cwnd.state() {
             CongestionState::Recovery => {
                 if !self.follow_in_recovery(now, before, duplicates, news) {
                     return;
@@ -42,7 +41,7 @@ impl Sender {
             CongestionState::Loss => {
                 self.follow_in_loss(now, duplicates, news);
                 self.identify_losses(now, news);
-                if self.recovery.state != CongestionState::Open && !news.resent_lost {
+                if self.cwnd.state() != CongestionState::Open && !news.resent_lost {
                     return;
                 }
                 if self.follow_calm(now, duplicates, news) {
@@ -79,7 +78,7 @@ impl Sender {
             self.try_to_open(now, news);
         }
         self.identify_losses(now, news);
-        if self.recovery.state != CongestionState::Recovery {
+        if self.cwnd.state() != CongestionState::Recovery {
             if self.board.counts().lost == 0 {
                 return false;
             }
@@ -96,7 +95,7 @@ impl Sender {
             }
             self.guess_sacked(duplicates);
         }
-        if matches!(self.recovery.state, CongestionState::Open | CongestionState::Disorder) {
+        if self.cwnd.is_calm() {
             self.try_undo_by_duplicates(now);
         }
         self.identify_losses(now, news);
@@ -193,9 +192,9 @@ impl Sender {
     /// RFC 5681 section 3.2 and RFC 6582: the oldest segment is lost after enough duplicates, and again at each partial
     /// acknowledgment.
     fn lose_head_by_duplicates(&mut self, now: Time, advanced: bool) {
-        let recovering = self.recovery.repairs();
+        let recovering = self.cwnd.repairs();
         let told = !recovering && self.board.counts().sacked >= self.reordering.degree();
-        if told || self.recovery.state == CongestionState::Recovery && advanced {
+        if told || self.cwnd.state() == CongestionState::Recovery && advanced {
             let head = self.board.front_number();
             self.lose(now, head);
             if recovering && !self.settings.prr {
@@ -237,7 +236,7 @@ impl Sender {
     /// duplicates.
     fn reordering_window(&self) -> units::Duration {
         let told = self.board.counts().sacked >= self.reordering.degree();
-        let recovering = self.recovery.repairs();
+        let recovering = self.cwnd.repairs();
         if self.reordering.seen() == 0 && (told || recovering) {
             return units::Duration::ZERO;
         }
@@ -252,7 +251,7 @@ impl Sender {
         if news.ece {
             self.enter_cwr(now);
         }
-        if self.recovery.state != CongestionState::Cwr {
+        if self.cwnd.state() != CongestionState::Cwr {
             self.keep_open();
         }
     }
@@ -260,9 +259,7 @@ impl Sender {
     pub(super) fn keep_open(&mut self) {
         let counts = self.board.counts();
         let left = counts.sacked + counts.lost > 0 || self.any_resent();
-        let state = if left { CongestionState::Disorder } else { CongestionState::Open };
-        if self.recovery.state != state {
-            self.recovery.state = state;
+        if self.cwnd.open(left) {
             self.recovery.high_seq = self.board.nxt();
         }
     }
@@ -301,21 +298,20 @@ impl Sender {
     }
 
     fn enter_loss(&mut self, now: Time) {
-        let fresh = !self.recovery.repairs();
+        let fresh = !self.cwnd.repairs();
         self.lose_all(now);
-        let again = self.recovery.state == CongestionState::Loss && self.timer.timeouts == 0;
-        let calm = matches!(self.recovery.state, CongestionState::Open | CongestionState::Disorder);
-        if calm || self.recovery.high_seq <= self.board.una() || again {
-            self.begin_timeout(now);
+        let again = self.cwnd.state() == CongestionState::Loss && self.timer.timeouts == 0;
+        let calm = self.cwnd.is_calm();
+        let begins = calm || self.recovery.high_seq <= self.board.una() || again;
+        self.cwnd.enter_loss(now, begins, &self.board, &self.rtt);
+        if begins {
+            self.mark_undo();
         }
-        self.collapse(now);
         if calm {
             self.reordering.distrust(self.board.counts().sacked);
         }
-        self.recovery.state = CongestionState::Loss;
         self.recovery.high_seq = self.board.nxt();
         self.tail.high = None;
-        self.ecn.cwr_due |= self.ecn.on;
         self.recovery.frto = self.settings.frto && (fresh || self.timer.timeouts > 0);
     }
 

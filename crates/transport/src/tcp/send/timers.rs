@@ -4,6 +4,7 @@
 use units::{Duration, Time};
 
 use super::Sender;
+use super::cwnd::Step;
 use super::episode::{Forced, Rexmit};
 use super::rtt::round_up;
 use super::timer::TimerKind;
@@ -18,7 +19,7 @@ impl Sender {
     #[inline]
     pub(in crate::tcp) fn timer(&self) -> Time {
         let at = self.timer.at.min(self.gives_up_at());
-        if self.asks_window_only { at } else { at.min(self.pacing.wake_at()).min(self.control.timer()) }
+        if self.asks_window_only { at } else { at.min(self.pacing.wake_at()).min(self.cwnd.control.timer()) }
     }
 
     /// When the user timeout ends the connection (RFC 5482); [`Time::MAX`] for never.
@@ -45,7 +46,7 @@ impl Sender {
     }
 
     pub(in crate::tcp) fn handle_timeout(&mut self, now: Time, counters: &mut Counters) {
-        self.control.handle_timeout(now, self.board.in_flight());
+        self.cwnd.control.handle_timeout(now, self.board.in_flight());
         if self.timer.at > now {
             return;
         }
@@ -111,7 +112,7 @@ impl Sender {
     /// RFC 8985 section 7.2, with tail loss probes: one after two round trips, if nothing is in doubt. `advancing` if
     /// the time-out starts anew now.
     pub(super) fn schedule_probe(&mut self, now: Time, advancing: bool) -> bool {
-        let calm = matches!(self.recovery.state, CongestionState::Open | CongestionState::Cwr);
+        let calm = matches!(self.cwnd.state(), CongestionState::Open | CongestionState::Cwr);
         if !self.agreed.sack || !calm || self.agreed.early {
             return false;
         }
@@ -154,11 +155,10 @@ impl Sender {
         let lost_before = self.board.lost_total();
         self.detect_by_rack(now);
         if before != self.board.in_flight() {
-            if self.recovery.state != CongestionState::Recovery {
+            if self.cwnd.state() != CongestionState::Recovery {
                 self.enter_recovery(now, false);
-                if !self.control.drives() {
-                    self.reduce(1, (self.board.lost_total() - lost_before) as u32, false);
-                }
+                let lost = (self.board.lost_total() - lost_before) as u32;
+                self.cwnd.reduce(Step { delivered: 1, lost, advanced: false, in_flight: self.board.in_flight() });
             }
             self.recovery.rexmit = Rexmit::Lost;
         }

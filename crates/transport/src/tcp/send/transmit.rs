@@ -45,7 +45,7 @@ impl Sender {
         if self.is_at_rest() {
             return true;
         }
-        let full = self.recovery.forced == Forced::Nothing && !self.has_room() && !self.control.wants_probes();
+        let full = self.recovery.forced == Forced::Nothing && !self.has_room() && !self.cwnd.control.wants_probes();
         if full {
             self.pacing.wake = false;
             self.end_burst(now);
@@ -56,7 +56,7 @@ impl Sender {
     /// As [`Sender::rests`], directly after [`Sender::next_full`].
     #[inline(always)]
     pub(in crate::tcp) fn fills_window(&mut self, now: Time) -> bool {
-        let full = self.board.in_flight() >= self.control.window().size;
+        let full = self.board.in_flight() >= self.cwnd.window().size;
         if full {
             self.close_burst(now, true);
         }
@@ -66,7 +66,7 @@ impl Sender {
     /// Whether there is nothing to send, nothing in flight and no burst to be ended: as at an end that only receives.
     #[inline]
     pub(in crate::tcp) fn is_at_rest(&self) -> bool {
-        self.is_quiet() && self.usage.burst == 0
+        self.is_quiet() && self.burst.sent == 0
     }
 
     /// Whether there is nothing to send and nothing in flight.
@@ -102,7 +102,7 @@ impl Sender {
         {
             return Some(self.resend(now, number, Why::Lost));
         }
-        if self.control.window().holds {
+        if self.cwnd.window().holds {
             return self.next_probe();
         }
         if let Some(new) = self.next_new(now) {
@@ -134,12 +134,12 @@ impl Sender {
     /// Whether the congestion window has room for a segment.
     #[inline]
     pub(super) fn has_room(&self) -> bool {
-        let on_their_way = if self.recovery.state == CongestionState::Disorder && !self.settings.limited_transmit {
+        let on_their_way = if self.cwnd.state() == CongestionState::Disorder && !self.settings.limited_transmit {
             self.board.out() // what is acknowledged selectively makes no room yet (before RFC 3042)
         } else {
             self.board.in_flight()
         };
-        on_their_way < self.control.window().size.max(self.ns2.as_ref().map_or(0, |ns2| ns2.ceiling))
+        on_their_way < self.cwnd.window().size.max(self.ns2.as_ref().map_or(0, |ns2| ns2.ceiling))
     }
 
     #[cold]
@@ -165,7 +165,7 @@ impl Sender {
             }
             Forced::New => self.next_new(now),
             Forced::Tail => {
-                self.usage.probing = true;
+                self.burst.probing = true;
                 let outgoing = self.next_new(now).or_else(|| {
                     let number = self.board.last_number()?;
                     self.tail.retransmission = !self.board.get(number).is(SACKED) && self.fits_window(number);
@@ -189,14 +189,14 @@ impl Sender {
         let calm = self.asks_window_only
             && self.recovery.forced == Forced::Nothing
             && self.recovery.rexmit == Rexmit::None
-            && self.recovery.state == CongestionState::Open
+            && self.cwnd.state() == CongestionState::Open
             && !self.timer.cut
-            && !self.ecn.cwr_due
+            && !self.cwnd.ecn.cwr_due
             && self.records.is_empty();
         if !calm || waiting <= mss || usable < mss || nxt == 0 || !self.board.outstanding() {
             return NextFull::Unknown;
         }
-        let window = self.control.window();
+        let window = self.cwnd.window();
         if window.holds || self.board.in_flight() >= window.size {
             return NextFull::Unknown;
         }
@@ -207,11 +207,11 @@ impl Sender {
         }
         let push = grouped && self.join_group(mss, waiting - mss, usable - mss);
         let slot = self.board.send(now, mss, false, self.totals.delivered);
-        self.usage.burst += 1;
+        self.burst.sent += 1;
         if self.timer.kind != TimerKind::Retransmission {
             self.on_new_data(now, false);
         }
-        self.usage.last_sent = Some(now);
+        self.burst.last_sent = Some(now);
         NextFull::Goes { seq: slot.seq, push }
     }
 
@@ -252,7 +252,7 @@ impl Sender {
         }
         let last = self.stream.wants_fin() && len == waiting && usable > len;
         // A probe, and the new data of F-RTO, do not wait for more to come.
-        let probing = self.usage.probing || self.recovery.rexmit == Rexmit::New || ends_record;
+        let probing = self.burst.probing || self.recovery.rexmit == Rexmit::New || ends_record;
         if len < self.agreed.mss && !last && !self.timer.cut && !probing && self.stream.holds_small(&self.board) {
             self.start_persist(now); // as in Linux: nothing is held back for longer than a time-out
             return None;
@@ -308,16 +308,14 @@ impl Sender {
         if len < self.agreed.mss && slot.seq > 0 {
             self.stream.on_small_sent(slot.end());
         }
-        self.usage.burst += 1;
+        self.burst.sent += 1;
         self.note_sent_as_ns2(now, Some(slot.end()));
-        if self.recovery.in_reduction() {
-            self.prr.on_sent();
-        }
+        self.cwnd.on_sent();
         if idle || self.timer.kind != TimerKind::Retransmission {
             self.on_new_data(now, idle);
         }
-        let cwr = self.ecn.cwr_due && len > 0;
-        self.ecn.cwr_due &= !cwr;
+        let cwr = self.cwnd.ecn.cwr_due && len > 0;
+        self.cwnd.ecn.cwr_due &= !cwr;
         self.sent(now, &slot, cwr)
     }
 
@@ -333,8 +331,8 @@ impl Sender {
     fn announce_start(&mut self, now: Time, in_flight: u32) {
         if in_flight == 0 {
             let app_limited = self.sampler.as_ref().is_some_and(|sampler| sampler.is_app_limited());
-            let last_sent = self.usage.last_sent;
-            self.control.tell(now, &Event::Starts { app_limited, last_sent });
+            let last_sent = self.burst.last_sent;
+            self.cwnd.control.tell(now, &Event::Starts { app_limited, last_sent });
         }
     }
 
@@ -350,9 +348,7 @@ impl Sender {
         self.note_resent_as_ns2(now, number);
         if !matches!(why, Why::TailProbe | Why::Copy) {
             self.undo.on_retransmission(now);
-            if self.recovery.in_reduction() {
-                self.prr.on_sent();
-            }
+            self.cwnd.on_sent();
             if number == self.board.front_number() && self.timer.kind != TimerKind::Reordering {
                 self.start_rto(now);
             }
@@ -362,10 +358,10 @@ impl Sender {
 
     #[inline]
     fn sent(&mut self, now: Time, slot: &Slot, cwr: bool) -> Outgoing {
-        self.usage.last_sent = Some(now);
+        self.burst.last_sent = Some(now);
         self.pace(now, u64::from(slot.len));
-        if self.control.wants_sent() {
-            self.control.tell(now, &Event::Sent { in_flight: self.board.in_flight() });
+        if self.cwnd.control.wants_sent() {
+            self.cwnd.control.tell(now, &Event::Sent { in_flight: self.board.in_flight() });
         }
         Outgoing::Data {
             seq: slot.seq,
@@ -380,7 +376,7 @@ impl Sender {
     /// RFC 6675 NextSeg rules 3 and 4, for a recovery by counting: there is room and no new data to fill it.
     #[inline]
     fn next_speculative(&mut self, now: Time) -> Option<Outgoing> {
-        if self.recovery.state != CongestionState::Recovery
+        if self.cwnd.state() != CongestionState::Recovery
             || !self.agreed.sack
             || self.settings.rack
             || self.settings.prr
@@ -400,11 +396,11 @@ impl Sender {
     }
 
     fn next_probe(&mut self) -> Option<Outgoing> {
-        if !self.control.wants_probes() {
+        if !self.cwnd.control.wants_probes() {
             return None;
         }
         let last = self.board.last_number()?;
-        if !self.control.take_probe() {
+        if !self.cwnd.control.take_probe() {
             return None;
         }
         let slot = self.board.get(last);
@@ -415,25 +411,25 @@ impl Sender {
     /// tail.
     #[inline(always)]
     fn end_burst(&mut self, now: Time) {
-        let full = self.board.in_flight() >= self.control.window().size;
+        let full = self.board.in_flight() >= self.cwnd.window().size;
         self.close_burst(now, full);
     }
 
     /// As [`Sender::end_burst`]; `full` if the congestion window is full.
     #[inline(always)]
     fn close_burst(&mut self, now: Time, full: bool) {
-        let sent = std::mem::take(&mut self.usage.burst);
-        let probing = std::mem::take(&mut self.usage.probing);
+        let sent = std::mem::take(&mut self.burst.sent);
+        let probing = std::mem::take(&mut self.burst.probing);
         let deferred = self.group.take_deferred();
         self.group.close();
         if sent == 0 && !self.has_unsent() {
             return;
         }
         // Where the window is spread over the round trip, data that pacing holds back are held back by the window.
-        let spread = self.ecn.scalable && self.pacing.wake;
+        let spread = self.cwnd.ecn.scalable && self.pacing.wake;
         let limited = deferred || spread || full;
         if sent > 0 || limited {
-            self.validate_window(now, limited);
+            self.cwnd.validate(now, limited, &self.board, &self.rtt);
         }
         if sent > 0 && !probing && self.settings.tlp {
             self.schedule_probe(now, false);

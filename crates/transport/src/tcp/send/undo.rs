@@ -1,4 +1,4 @@
-//! What is needed to take a reduction back.
+//! What tells that a reduction was for nothing, so that it is taken back.
 
 use units::Time;
 
@@ -12,25 +12,9 @@ pub(super) struct Undo {
     retransmissions: Option<u32>,
     /// Timestamp of the first retransmission; 0 if there was none.
     stamp: u32,
-    /// The window and the threshold before; a threshold of `None` forbids the undo.
-    window: u32,
-    threshold: Option<u32>,
 }
 
 impl Undo {
-    /// A reduction of `window` begins; `threshold` is what an undo returns to, if it may come.
-    pub fn begin(&mut self, window: u32) {
-        self.window = window;
-    }
-
-    pub fn allow(&mut self, threshold: u32) {
-        self.threshold = Some(threshold);
-    }
-
-    pub fn forbid(&mut self) {
-        self.threshold = None;
-    }
-
     /// From here on, SND.UNA, the reduction can be undone; so many retransmissions are in flight.
     pub fn mark(&mut self, una: u64, resent: u32) {
         self.marker = Some(una);
@@ -49,15 +33,6 @@ impl Undo {
     #[inline]
     pub fn marker(&self) -> Option<u64> {
         self.marker
-    }
-
-    #[inline]
-    pub fn window(&self) -> u32 {
-        self.window
-    }
-
-    pub fn threshold(&self) -> Option<u32> {
-        self.threshold
     }
 
     #[inline]

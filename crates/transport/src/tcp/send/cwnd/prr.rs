@@ -9,7 +9,7 @@ pub(super) struct Prr {
 
 /// What an acknowledgment says to a reduction, in segments.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
+pub(in crate::tcp::send) struct Step {
     pub delivered: u32,
     pub lost: u32,
     /// It advanced SND.UNA.

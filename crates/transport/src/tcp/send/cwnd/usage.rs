@@ -2,14 +2,11 @@
 
 use units::Time;
 
-use super::scoreboard::Scoreboard;
 use crate::congestion::Window;
+use crate::tcp::send::scoreboard::Scoreboard;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Usage {
-    /// Segments of new data sent since the last pause, and whether a tail probe is among them.
-    pub burst: u32,
-    pub probing: bool,
     /// Whether the window was full in this round trip, the most that was outstanding, and where the round trip ends.
     limited: bool,
     most_out: u32,
@@ -17,21 +14,11 @@ pub(super) struct Usage {
     /// The most that was outstanding since the window was full last, and when that was.
     used: u32,
     full_at: Time,
-    pub last_sent: Option<Time>,
 }
 
 impl Usage {
     pub fn new() -> Usage {
-        Usage {
-            burst: 0,
-            probing: false,
-            limited: false,
-            most_out: 0,
-            until: 1,
-            used: 0,
-            full_at: Time::ZERO,
-            last_sent: None,
-        }
+        Usage { limited: false, most_out: 0, until: 1, used: 0, full_at: Time::ZERO }
     }
 
     /// The window was set anew: what is unused counts from now on.

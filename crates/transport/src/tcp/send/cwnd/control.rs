@@ -6,7 +6,7 @@ use crate::congestion::{AckSample, CongestionController, Event, Needs, Start, Wi
 use crate::probes::Probes;
 use crate::tcp::config::{AvoidanceCounts, ByteCounting, Settings};
 
-pub(super) struct Control {
+pub(in crate::tcp::send) struct Control {
     controller: Box<dyn CongestionController>,
     needs: Needs,
     probes: Probes,
@@ -39,7 +39,7 @@ impl Control {
     }
 
     #[inline]
-    pub fn window_mut(&mut self) -> &mut Window {
+    pub(super) fn window_mut(&mut self) -> &mut Window {
         self.controller.window_mut()
     }
 
@@ -74,7 +74,7 @@ impl Control {
     }
 
     /// The window in a recovery of Linux 2.6.22.
-    pub fn floor(&self) -> u32 {
+    pub(super) fn floor(&self) -> u32 {
         self.controller.floor()
     }
 
