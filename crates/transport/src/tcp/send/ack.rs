@@ -6,7 +6,7 @@ use super::episode::Rexmit;
 use super::news::{Before, News};
 use super::slot::{LOST, SACKED, Slot};
 use super::{Ack, Sender, TimerKind, echo_age, is_before, timestamp};
-use crate::congestion::{AckSample, Event, RateSample};
+use crate::congestion::{AckSample, RateSample};
 use crate::state::CongestionState;
 use crate::tcp::SackBlocks;
 use crate::tcp::config::RtoRestart;
@@ -436,18 +436,5 @@ impl Sender {
         self.rack.forget_prior();
         let sampler = self.sampler.as_mut()?;
         sampler.sample(now, self.totals.delivered, self.board.lost_total(), delivered > 0, self.rtt.min())
-    }
-
-    /// Takes slot `number` for lost.
-    pub(super) fn lose(&mut self, now: Time, number: u64) {
-        let resent = self.board.get(number).is(LOST);
-        if !self.board.mark_lost(number) {
-            return;
-        }
-        self.recovery.lost_again |= resent;
-        if self.cwnd.control.wants_rates() {
-            let lost = self.board.state(number).lost_segment(self.board.lost_total());
-            self.cwnd.control.tell(now, &Event::Lost(lost));
-        }
     }
 }

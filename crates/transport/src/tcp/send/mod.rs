@@ -3,8 +3,15 @@
 //! The rules are those of Linux 6.18 in our words, each behind its switch of the profile; with all switches off what is
 //! left is RFC 5681, RFC 6582, RFC 6675 and RFC 6298. Each file owns one thing: the stream of the application, the
 //! window of the peer, the scoreboard, the congestion window with its controller, timers. These know nothing of the
-//! [`Sender`], which holds them. Others let them act on one another: `transmit` sends, `ack` reads what an
-//! acknowledgment says, `recovery` draws the conclusions, `reduction` begins and ends reductions, `timers` waits.
+//! [`Sender`], which holds them. Others are methods of the sender, and let these act on one another:
+//!
+//! - `timeout` follows a timer that expired, `ack` an acknowledgment: it reads what that says.
+//! - `recovery` moves between the states of loss recovery: reductions begin, end, and are taken back.
+//! - `loss` finds what is lost.
+//! - `transmit` sends what goes next, `pacing` spaces it.
+//! - `timers` starts timers.
+//!
+//! Their methods call those of the same file and of files further down this list.
 
 mod ack;
 mod burst;
@@ -13,6 +20,7 @@ mod cwnd;
 mod episode;
 mod gap;
 mod group;
+mod loss;
 mod new_ranges;
 mod news;
 mod ns2;
@@ -24,13 +32,13 @@ mod peer;
 mod rack;
 mod rate;
 mod recovery;
-mod reduction;
 mod reordering;
 mod rtt;
 mod scoreboard;
 mod sending;
 mod slot;
 mod stream;
+mod timeout;
 mod timer;
 mod timers;
 mod timestamp;

@@ -1,13 +1,11 @@
-//! From what an acknowledgment says to what is lost, and to the state of recovery.
+//! The states of loss recovery: when a reduction begins, when it ends, and when it is taken back.
 
 use units::Time;
 
 use super::episode::{Forced, Rexmit};
 use super::news::{Before, News};
-use super::slot::{LOST, RESENT, SACKED};
-use super::{Sender, TimerKind, is_before};
+use super::{Sender, is_before};
 use crate::state::CongestionState;
-use crate::tcp::info::Counters;
 
 impl Sender {
     /// Moves between the states after an acknowledgment that is not plain progress. `duplicates` are duplicate
@@ -145,102 +143,16 @@ impl Sender {
         self.recovery.rexmit = Rexmit::Lost;
     }
 
-    /// Finds what is lost: by RACK, by counting, or without SACK by duplicate acknowledgments.
-    fn identify_losses(&mut self, now: Time, news: &mut News) {
-        if !self.board.outstanding() {
-            return;
+    /// What the tail loss probe found out (RFC 8985 section 7.4).
+    pub(super) fn follow_tail_probe(&mut self, now: Time, ack: u64, news: &News) {
+        let Some(high) = self.tail.high.filter(|&high| ack >= high) else { return };
+        if !self.tail.retransmission || news.probe_duplicate {
+            self.tail.high = None; // new data arrived, or both copies did
+        } else if ack > high {
+            self.reduce_for_probe(now); // it repaired a loss
+        } else if !(news.advanced || news.data || news.window_update || news.sacked) {
+            self.tail.high = None; // a duplicate acknowledgment: both copies arrived
         }
-        self.recovery.lost_again = false;
-        if !self.agreed.sack {
-            self.lose_head_by_duplicates(now, news.advanced);
-        } else if self.settings.rack {
-            if self.rack.take_advanced() && self.detect_by_rack(now) {
-                news.set_timer = false;
-            }
-        } else {
-            while let Some(number) = self.board.next_counted_lost(self.reordering.degree(), self.settings.fack) {
-                self.lose(now, number);
-            }
-            while self.settings.fack
-                && let Some(number) = self.board.next_overtaken()
-            {
-                self.lose(now, number);
-            }
-        }
-        if self.settings.transmit_fin && self.last_is_lost() {
-            let head = self.board.front_number();
-            self.lose(now, head);
-            if self.settings.rack {
-                self.board.leave_order(head);
-            }
-        }
-        news.resent_lost |= self.recovery.lost_again;
-    }
-
-    /// Transmit FIN: the FIN has arrived, and the segment before it, the only other that is outstanding, has not.
-    fn last_is_lost(&self) -> bool {
-        let told = self.awaits_fin_and_last() && self.board.counts().sacked > 0;
-        told && self.board.front().is_some_and(|front| !front.is(SACKED | LOST | RESENT))
-    }
-
-    /// Whether a FIN by itself and the segment before it are all that is outstanding.
-    pub(super) fn awaits_fin_and_last(&self) -> bool {
-        let bare = |number| self.board.get(number).fin() && self.board.get(number).len == 0;
-        self.board.out() == 2 && self.board.last_number().is_some_and(bare)
-    }
-
-    /// RFC 5681 section 3.2 and RFC 6582: the oldest segment is lost after enough duplicates, and again at each partial
-    /// acknowledgment.
-    fn lose_head_by_duplicates(&mut self, now: Time, advanced: bool) {
-        let recovering = self.cwnd.repairs();
-        let told = !recovering && self.board.counts().sacked >= self.reordering.degree();
-        if told || self.cwnd.state() == CongestionState::Recovery && advanced {
-            let head = self.board.front_number();
-            self.lose(now, head);
-            if recovering && !self.settings.prr {
-                self.recovery.forced = Forced::Head;
-            }
-        }
-    }
-
-    /// RFC 8985 section 6.2 step 5. Whether the reordering timer was started.
-    pub(super) fn detect_by_rack(&mut self, now: Time) -> bool {
-        let window = self.reordering_window();
-        let mut longest = units::Duration::ZERO;
-        let mut next = self.board.oldest_sent();
-        while let Some(number) = next {
-            next = self.board.sent_after(number);
-            let slot = self.board.get(number);
-            if slot.is(LOST) && !slot.is(RESENT) {
-                continue;
-            }
-            if !self.rack.overtook(slot) {
-                break;
-            }
-            let wait = (slot.sent_at + self.rack.rtt() + window).since(now);
-            if wait.is_zero() {
-                self.lose(now, number);
-                self.board.leave_order(number);
-            } else {
-                longest = longest.max(wait);
-            }
-        }
-        if longest.is_zero() {
-            return false;
-        }
-        self.start_reordering_timer(now, longest);
-        true
-    }
-
-    /// RFC 8985 section 6.2 step 4: none while no reordering was seen and losses are being repaired or told by
-    /// duplicates.
-    fn reordering_window(&self) -> units::Duration {
-        let told = self.board.counts().sacked >= self.reordering.degree();
-        let recovering = self.cwnd.repairs();
-        if self.reordering.seen() == 0 && (told || recovering) {
-            return units::Duration::ZERO;
-        }
-        self.rack.window(self.rtt.min(), self.rtt.srtt())
     }
 
     /// Back to open, unless something is still missing; or a reduction for a mark.
@@ -256,7 +168,7 @@ impl Sender {
         }
     }
 
-    pub(super) fn keep_open(&mut self) {
+    fn keep_open(&mut self) {
         let counts = self.board.counts();
         let left = counts.sacked + counts.lost > 0 || self.any_resent();
         if self.cwnd.open(left) {
@@ -265,27 +177,46 @@ impl Sender {
     }
 
     /// Whether a retransmission is in flight, or the oldest segment was sent again.
-    pub(super) fn any_resent(&self) -> bool {
+    fn any_resent(&self) -> bool {
         self.board.counts().resent > 0 || self.board.front().is_some_and(|front| front.was_resent())
     }
 
-    /// The retransmission timer expired (RFC 6298 (5.4) to (5.6)).
-    pub(super) fn expire(&mut self, now: Time, counters: &mut Counters) {
-        if !self.board.outstanding() {
-            return;
+    /// Fast recovery begins, asked for by a mark too if `ece`.
+    pub(super) fn enter_recovery(&mut self, now: Time, ece: bool) {
+        self.recovery.count += 1;
+        if !self.any_resent() {
+            self.undo.forget_stamp();
         }
-        counters.rto_events += 1;
-        if self.ns2.is_some() {
-            return self.expire_as_ns2(now);
+        self.mark_undo();
+        if self.cwnd.enter_recovery(now, ece, &self.board, &self.rtt) {
+            self.on_reduction();
         }
-        self.enter_loss(now);
-        if self.peer.edge() > self.board.una() {
-            self.timer.timeouts += 1; // a peer that has closed its window is there: as Linux, no time-out in a row
+        self.recovery.rescued = false;
+        self.board.restart();
+        if !self.settings.prr && !self.cwnd.control.drives() {
+            self.recovery.forced = Forced::FirstLost; // the fast retransmission goes whatever the window says
         }
-        self.recovery.forced = Forced::Head;
-        self.recovery.rexmit = Rexmit::Lost;
-        self.rtt.back_off();
-        self.start_rto(now);
+    }
+
+    /// A mark was echoed: a reduction without loss.
+    fn enter_cwr(&mut self, now: Time) {
+        if self.cwnd.enter_cwr(now, &self.board, &self.rtt) {
+            self.undo.unmark();
+            self.on_reduction();
+        }
+    }
+
+    /// A tail loss probe repaired a loss: a whole reduction at once (RFC 8985 section 7.4.2).
+    fn reduce_for_probe(&mut self, now: Time) {
+        self.cwnd.reduce_at_once(now, &self.board, &self.rtt);
+        self.on_reduction();
+        self.keep_open();
+    }
+
+    /// A reduction began: losses of what was sent before cause no other.
+    fn on_reduction(&mut self) {
+        self.recovery.high_seq = self.board.nxt();
+        self.tail.high = None;
     }
 
     /// What was sent with a SYN-ACK that was lost is lost too.
@@ -297,7 +228,7 @@ impl Sender {
         }
     }
 
-    fn enter_loss(&mut self, now: Time) {
+    pub(super) fn enter_loss(&mut self, now: Time) {
         let fresh = !self.cwnd.repairs();
         self.lose_all(now);
         let again = self.cwnd.state() == CongestionState::Loss && self.timer.timeouts == 0;
@@ -315,94 +246,82 @@ impl Sender {
         self.recovery.frto = self.settings.frto && (fresh || self.timer.timeouts > 0);
     }
 
-    /// Takes everything for lost that is not known to have arrived, copies included (RFC 6675 section 5.1); with RACK
-    /// not what was sent within the last round trip.
-    fn lose_all(&mut self, now: Time) {
-        self.reset_guessed();
-        let head = self.board.front_number();
-        for number in self.board.numbers() {
-            let recent = self.settings.rack
-                && self.agreed.sack
-                && number != head
-                && !(self.board.get(number).sent_at + self.rack.rtt()).since(now).is_zero();
-            if !recent {
-                self.lose(now, number);
-            }
+    /// From here on the reduction can be undone.
+    fn mark_undo(&mut self) {
+        let resent = self.board.counts().resent + u32::from(self.tail.high.is_some() && self.tail.retransmission);
+        self.undo.mark(self.board.una(), resent);
+    }
+
+    /// Everything up to where the recovery began is acknowledged. True to hold the state until more is: without SACK
+    /// late duplicates must not begin another one (RFC 6582 section 3.2 step 1).
+    fn try_undo_recovery(&mut self, now: Time, news: &News) -> bool {
+        if self.may_undo(news.echo) {
+            self.undo(now, false);
+        } else {
+            self.rack.on_recovered();
         }
-        self.board.restart();
-    }
-
-    /// What the tail loss probe found out (RFC 8985 section 7.4).
-    pub(super) fn follow_tail_probe(&mut self, now: Time, ack: u64, news: &News) {
-        let Some(high) = self.tail.high.filter(|&high| ack >= high) else { return };
-        if !self.tail.retransmission || news.probe_duplicate {
-            self.tail.high = None; // new data arrived, or both copies did
-        } else if ack > high {
-            self.reduce_for_probe(now); // it repaired a loss
-        } else if !(news.advanced || news.data || news.window_update || news.sacked) {
-            self.tail.high = None; // a duplicate acknowledgment: both copies arrived
+        if self.holds_without_sack() {
+            return true;
         }
+        self.cwnd.open(false);
+        false
     }
 
-    /// Data from `seq` on came after data sent later.
-    pub(super) fn note_reordering(&mut self, seq: u64) {
-        self.reordering.note(seq, &self.board, self.agreed.mss);
-    }
-
-    /// Without SACK: each duplicate acknowledgment tells of a segment beyond the hole.
-    fn guess_sacked(&mut self, duplicates: u32) {
-        if self.agreed.sack || duplicates == 0 {
-            return;
+    /// After a time-out that may have been spurious, as F-RTO found out if `frto`. Whether it was undone.
+    fn try_undo_loss(&mut self, now: Time, news: &News, frto: bool) -> bool {
+        if !frto && !self.may_undo(news.echo) {
+            return false;
         }
-        let before = self.board.counts().sacked;
-        self.board.set_guessed_sacked(before + duplicates);
-        self.limit_guessed(0);
-        self.totals.delivered += u64::from(self.board.counts().sacked.saturating_sub(before));
-    }
-
-    /// Without SACK: one acknowledged segment filled the hole, the others had been told of.
-    pub(super) fn settle_guessed(&mut self, acked: u32) {
-        let guessed = self.board.counts().sacked;
-        self.totals.delivered += u64::from(acked.saturating_sub(guessed).max(1));
-        self.board.set_guessed_sacked(guessed.saturating_sub(acked - 1));
-        self.limit_guessed(acked);
-    }
-
-    /// More duplicates than segments can be out means that data came out of order.
-    fn limit_guessed(&mut self, acked: u32) {
-        let (out, counts) = (self.board.out(), self.board.counts());
-        let holes = counts.lost.max(1).min(out);
-        if counts.sacked + holes <= out {
-            return;
+        self.undo(now, true);
+        self.timer.timeouts = 0;
+        if !self.holds_without_sack() && (frto || self.agreed.sack) {
+            self.cwnd.open(false);
         }
-        self.board.set_guessed_sacked(out - holes);
-        self.reordering.exceed(out + acked);
+        true
     }
 
-    pub(super) fn reset_guessed(&mut self) {
-        if !self.agreed.sack {
-            self.board.set_guessed_sacked(0);
+    /// Every retransmission was reported as a duplicate (RFC 3708). Whether the reduction was undone.
+    fn try_undo_by_duplicates(&mut self, now: Time) -> bool {
+        let all = self.undo.all_were_duplicates();
+        if all {
+            self.rack.on_undone();
+            self.undo(now, false);
         }
+        all
     }
 
-    /// The peer acknowledges data and has dropped what follows, which it had acknowledged selectively.
-    #[cold]
-    pub(super) fn forget_reneged(&mut self, now: Time) {
-        self.board.forget_sacked();
-        for number in self.board.numbers() {
-            self.lose(now, number);
-        }
-        self.timer.kind = TimerKind::Retransmission;
+    fn may_undo(&self, echo: u32) -> bool {
+        self.undo.marker().is_some() && (self.undo.all_were_duplicates() || self.is_delayed(echo))
     }
 
     /// Whether the acknowledgment answers a segment sent before the first retransmission (RFC 3522), or nothing was
     /// retransmitted.
-    pub(super) fn is_delayed(&self, echo: u32) -> bool {
+    fn is_delayed(&self, echo: u32) -> bool {
         if self.undo.stamp() == 0 {
             // Without SACK the stamp is also forgotten while the end of a recovery is waited for.
             let forgotten = !self.agreed.sack && self.board.una() >= self.recovery.high_seq;
             return !forgotten && (self.settings.eifel || self.settings.dsack);
         }
         self.settings.eifel && self.agreed.timestamps && echo != 0 && is_before(echo, self.undo.stamp())
+    }
+
+    fn holds_without_sack(&mut self) -> bool {
+        if self.agreed.sack || self.board.una() != self.recovery.high_seq {
+            return false;
+        }
+        if !self.any_resent() {
+            self.undo.forget_stamp();
+        }
+        true
+    }
+
+    /// Takes the reduction back, and the losses with it if `losses`.
+    fn undo(&mut self, now: Time, losses: bool) {
+        if losses {
+            self.board.unmark_lost();
+        }
+        self.cwnd.undo(now);
+        self.undo.end();
+        self.rack.look_again();
     }
 }

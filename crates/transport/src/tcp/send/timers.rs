@@ -1,15 +1,13 @@
-//! Timers: retransmission (RFC 6298), tail loss probe and reordering (RFC 8985), persist (RFC 9293 section 3.8.6.1). As
-//! in Linux one is armed at a time.
+//! When timers are started: retransmission (RFC 6298), tail loss probe and reordering (RFC 8985), persist (RFC 9293
+//! section 3.8.6.1). As in Linux one is armed at a time.
 
 use units::{Duration, Time};
 
 use super::Sender;
-use super::cwnd::Step;
-use super::episode::{Forced, Rexmit};
+use super::episode::Forced;
 use super::rtt::round_up;
 use super::timer::TimerKind;
 use crate::state::CongestionState;
-use crate::tcp::info::Counters;
 
 /// The shortest time that Linux lets a probe or a reordered segment wait beyond what was computed.
 const SLACK: Duration = Duration::from_millis(2);
@@ -43,21 +41,6 @@ impl Sender {
     pub(in crate::tcp) fn heard(&mut self, now: Time) {
         self.stream.stop_waiting();
         self.wait.follow(now, self.board.una(), self.board.outstanding());
-    }
-
-    pub(in crate::tcp) fn handle_timeout(&mut self, now: Time, counters: &mut Counters) {
-        self.cwnd.control.handle_timeout(now, self.board.in_flight());
-        if self.timer.at > now {
-            return;
-        }
-        match self.timer.kind {
-            TimerKind::None => {}
-            TimerKind::Retransmission if self.agreed.early => self.start_rto(now), // the SYN-ACK goes again, and alone
-            TimerKind::Retransmission => self.expire(now, counters),
-            TimerKind::Probe => self.probe_tail(now),
-            TimerKind::Reordering => self.expire_reordering(now),
-            TimerKind::Persist => self.probe_window(now, counters),
-        }
     }
 
     /// Ends all timers: the connection is over.
@@ -134,37 +117,9 @@ impl Sender {
         true
     }
 
-    /// The probe timer expired: one probe for each tail.
-    fn probe_tail(&mut self, now: Time) {
-        if self.tail.high.is_some() {
-            return self.rearm_rto(now);
-        }
-        self.tail.retransmission = false;
-        self.recovery.forced = Forced::Tail;
-        self.rearm_rto(now); // in case there is nothing to probe with
-        self.timer.kind = TimerKind::Probe;
-    }
-
     /// Starts the reordering timer: after `wait` a segment that others overtook counts as lost.
     pub(super) fn start_reordering_timer(&mut self, now: Time, wait: Duration) {
         self.timer.arm(TimerKind::Reordering, now + round_up(wait + SLACK, self.settings.timer_tick));
-    }
-
-    fn expire_reordering(&mut self, now: Time) {
-        let before = self.board.in_flight();
-        let lost_before = self.board.lost_total();
-        self.detect_by_rack(now);
-        if before != self.board.in_flight() {
-            if self.cwnd.state() != CongestionState::Recovery {
-                self.enter_recovery(now, false);
-                let lost = (self.board.lost_total() - lost_before) as u32;
-                self.cwnd.reduce(Step { delivered: 1, lost, advanced: false, in_flight: self.board.in_flight() });
-            }
-            self.recovery.rexmit = Rexmit::Lost;
-        }
-        if self.timer.at <= now {
-            self.rearm_rto(now);
-        }
     }
 
     /// The peer's window, or the application itself, holds back data: if nothing is in flight that would be answered,
@@ -195,19 +150,5 @@ impl Sender {
         } else {
             self.timer.at = now + self.rtt.rto();
         }
-    }
-
-    fn probe_window(&mut self, now: Time, counters: &mut Counters) {
-        self.timer.cut = self.peer.edge() > self.board.nxt();
-        if self.timer.cut {
-            self.rtt.forget_backoff(); // data go
-            self.timer.window_probes = 0;
-        } else {
-            self.rtt.back_off();
-            self.recovery.forced = Forced::WindowProbe;
-            self.timer.window_probes += 1;
-            counters.window_probes += 1;
-        }
-        self.timer.at = now + self.rtt.rto();
     }
 }
