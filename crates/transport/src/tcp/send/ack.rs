@@ -17,12 +17,9 @@ fn extend(times: &mut Option<(Time, Time)>, sent_at: Time) {
 }
 
 impl Sender {
-    /// An acknowledgment, of nothing beyond SND.NXT.
-    pub(in crate::tcp) fn handle_ack(&mut self, now: Time, ack: &Ack, counters: &mut Counters) {
+    /// As [`Sender::handle_ack`].
+    pub(super) fn handle_as_linux(&mut self, now: Time, ack: &Ack, counters: &mut Counters) {
         let una = self.board.una();
-        if self.ns2.is_some() {
-            return self.handle_as_ns2(now, ack, counters);
-        }
         if ack.ack < una {
             return self.handle_old_ack(now, ack);
         }

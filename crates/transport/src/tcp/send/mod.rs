@@ -5,7 +5,8 @@
 //! window of the peer, the scoreboard, the congestion window with its controller, timers. These know nothing of the
 //! [`Sender`], which holds them. Others are methods of the sender, and let these act on one another:
 //!
-//! - `timeout` follows a timer that expired, `ack` an acknowledgment: it reads what that says.
+//! - `timeout` follows a timer that expired.
+//! - `ns2` takes an acknowledgment by ns-2's rules, `ack` by the others.
 //! - `recovery` moves between the states of loss recovery: reductions begin, end, and are taken back.
 //! - `loss` finds what is lost.
 //! - `transmit` sends what goes next, `pacing` spaces it.
@@ -280,6 +281,15 @@ impl Sender {
     /// Bytes that were written and not sent.
     pub(super) fn unsent(&self) -> u64 {
         self.stream.waiting(self.board.nxt())
+    }
+
+    /// An acknowledgment, of nothing beyond SND.NXT.
+    pub(super) fn handle_ack(&mut self, now: Time, ack: &Ack, counters: &mut Counters) {
+        if self.ns2.is_some() {
+            self.handle_as_ns2(now, ack, counters);
+        } else {
+            self.handle_as_linux(now, ack, counters);
+        }
     }
 
     /// The application has `bytes` more.

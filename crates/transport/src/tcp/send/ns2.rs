@@ -10,14 +10,12 @@
 //!
 //! Reno's and CUBIC's windows are as in Linux 2.6.22 ([`crate::congestion::Window::open`], CUBIC 2.1).
 
-use std::ops::Range;
-
 use units::{Duration, Time};
 
 use super::episode::Rexmit;
 use super::news::Before;
-use super::ns2_told::Ns2;
-use super::slot::{LOST, RESENT, SACKED};
+use super::ns2_told::Judged;
+use super::slot::{RESENT, SACKED};
 use super::{Ack, Sender, echo_age};
 use crate::congestion::{AckSample, Cause};
 use crate::state::CongestionState;
@@ -40,7 +38,7 @@ struct Told {
 const MOST_BURST: u32 = 3;
 
 impl Sender {
-    /// An acknowledgment, of nothing beyond SND.NXT.
+    /// As [`Sender::handle_ack`].
     pub(super) fn handle_as_ns2(&mut self, now: Time, ack: &Ack, counters: &mut Counters) {
         let una = self.board.una();
         if ack.ack < una {
@@ -82,32 +80,10 @@ impl Sender {
         self.recovery.rexmit = Rexmit::Lost;
         self.timer.timeouts += 1;
         if let Some(ns2) = &mut self.ns2 {
-            ns2.copies.clear();
-            (ns2.answered, ns2.ceiling, ns2.timed) = (0, 0, None);
+            ns2.on_timeout();
         }
         self.rtt.back_off();
         self.start_rto(now);
-    }
-
-    /// New data up to `end` went out.
-    #[inline]
-    pub(super) fn note_sent_as_ns2(&mut self, now: Time, end: Option<u64>) {
-        let in_flight = self.board.in_flight();
-        if let Some(ns2) = &mut self.ns2 {
-            ns2.ceiling = ns2.ceiling.min(in_flight.saturating_sub(1).max(1));
-            if let Some(end) = end {
-                ns2.timed.get_or_insert((end, now));
-            }
-        }
-    }
-
-    /// Slot `number` went out again.
-    #[inline]
-    pub(super) fn note_resent_as_ns2(&mut self, now: Time, number: u64) {
-        if let Some(ns2) = &mut self.ns2 {
-            ns2.copies.send(number);
-        }
-        self.note_sent_as_ns2(now, None);
     }
 
     /// A ceiling leaves room for one segment at most.
@@ -144,53 +120,17 @@ impl Sender {
         told
     }
 
-    /// Goes through the slots below the highest that has arrived, in order: those that a block covers have arrived,
-    /// others may be lost. Of the slots it looks at those only of which that may be new.
+    /// Takes in blocks, and what follows from them: losses and arrivals in the order of their slots.
     fn read_blocks_as_ns2(&mut self, now: Time, ack: &Ack, told: &mut Told) {
         let Dupthresh::Fixed(distance) = self.settings.dupthresh else { return };
-        let Some(mut ns2) = self.ns2.take() else { return };
-        let (una, nxt) = (self.board.una(), self.board.nxt());
-        let valid = ack.sack.as_slice().iter().filter(|block| block.0 >= una && block.1 <= nxt);
-        let mut covered: Vec<_> = valid.map(|&(start, end)| self.board.within(start, end)).collect();
-        covered.sort_unstable_by_key(|range| range.start);
-        let last = covered.last().map_or(0, |range| range.end);
-        if last > ns2.forward {
-            ns2.forward = last;
-            told.thorough = true;
-        }
-        if !told.thorough && last == 0 {
-            self.ns2 = Some(ns2);
-            return;
-        }
-        ns2.arrived.forget_before(self.board.front_number());
-        let mut arrived = Vec::new();
-        for range in covered {
-            arrived.extend(ns2.arrived.missing(range.clone()));
-            ns2.arrived.insert(range);
-        }
-        // Each retransmission that a block answers: from its slot on, and for what was sent again before it.
-        let mut answers = vec![(0, ns2.answered)];
-        for &number in &arrived {
-            let copy = ns2.copies.remove(number).unwrap_or(0);
-            if self.board.get(number).is_on_its_way_again() {
-                answers.push((number, copy));
-            }
-        }
-        told.thorough |= answers.len() > 1;
-        let end = if told.thorough { ns2.forward } else { (last + 1).min(ns2.forward) * u64::from(last > 0) };
-        let mut lost = self.overtaken_copies(&ns2, distance, &answers, end);
-        lost.extend(self.newly_overtaken(&ns2, distance, end));
-        lost.sort_unstable();
-        if told.thorough {
-            ns2.judged = ns2.forward.saturating_sub(u64::from(distance));
-        }
-        ns2.answered = answers.last().map_or(0, |answer| answer.1);
+        let anew = self.settings.transmit_fin && self.awaits_fin_and_last();
+        let Some(ns2) = &mut self.ns2 else { return };
+        let Judged { arrived, lost } = ns2.judge(&self.board, ack.sack, distance, told.thorough, anew);
         told.sacked |= !arrived.is_empty();
         told.lost |= !lost.is_empty();
         let mut lost = lost.into_iter().peekable();
         for number in arrived {
             while let Some(number) = lost.next_if(|&lost| lost < number) {
-                ns2.copies.remove(number);
                 self.lose(now, number);
             }
             let slot = *self.board.get(number);
@@ -199,43 +139,8 @@ impl Sender {
             self.totals.delivered += 1;
         }
         for number in lost {
-            ns2.copies.remove(number);
             self.lose(now, number);
         }
-        self.ns2 = Some(ns2);
-    }
-
-    /// Retransmissions before `end` that are lost: something sent for the first time after one has arrived, or one so
-    /// many later is answered. `answers` has what is answered from which slot on.
-    fn overtaken_copies(&self, ns2: &Ns2, distance: u32, answers: &[(u64, u64)], end: u64) -> Vec<u64> {
-        let best = answers.iter().map(|answer| answer.1).max().unwrap_or(0);
-        let mut lost = Vec::new();
-        for (copy, number) in ns2.copies.iter() {
-            let slot = self.board.get(number);
-            if !slot.is_on_its_way_again() {
-                continue;
-            }
-            let overtaken = (ns2.forward as u32).wrapping_sub(slot.then) as i32 > 0;
-            if !overtaken && copy + u64::from(distance) >= best {
-                break; // as are all that were sent again later
-            }
-            let at = answers.partition_point(|answer| answer.0 <= number);
-            if number < end && (overtaken || copy + u64::from(distance) < answers[at - 1].1) {
-                lost.push(number);
-            }
-        }
-        lost
-    }
-
-    /// Slots before `end` that were sent once, are not taken for lost, and have one so many beyond them that arrived.
-    fn newly_overtaken(&self, ns2: &Ns2, distance: u32, end: u64) -> impl Iterator<Item = u64> {
-        let front = self.board.front_number();
-        let range: Range<u64> = if self.settings.transmit_fin && self.awaits_fin_and_last() {
-            front..end
-        } else {
-            ns2.judged.max(front)..end.min(ns2.forward.saturating_sub(u64::from(distance)))
-        };
-        ns2.arrived.missing(range).filter(|&number| !self.board.get(number).is(LOST))
     }
 
     /// With timestamps every acknowledgment tells a round-trip time, otherwise that of the segment that is timed. The

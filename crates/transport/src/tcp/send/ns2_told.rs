@@ -1,10 +1,14 @@
-//! What loss recovery by ns-2's rules remembers: what blocks told of, as runs of slots that have arrived, and
-//! retransmissions in flight.
+//! What loss recovery by ns-2's rules remembers, and what it takes for lost: what blocks told of, as runs of slots that
+//! have arrived, and retransmissions in flight.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use units::Time;
+
+use super::scoreboard::Scoreboard;
+use super::slot::LOST;
+use crate::tcp::SackBlocks;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -24,7 +28,121 @@ pub(super) struct Ns2 {
     pub timed: Option<(u64, Time)>,
 }
 
+/// What an acknowledgment newly tells of slots, in their order.
+#[derive(Debug, Default)]
+pub(super) struct Judged {
+    pub arrived: Vec<u64>,
+    pub lost: Vec<u64>,
+}
+
 impl Ns2 {
+    /// New data up to `end` went out.
+    pub fn on_new_data(&mut self, now: Time, end: u64, in_flight: u32) {
+        self.timed.get_or_insert((end, now));
+        self.lower_ceiling(in_flight);
+    }
+
+    /// Slot `number` went out again.
+    pub fn on_retransmission(&mut self, number: u64, in_flight: u32) {
+        self.copies.send(number);
+        self.lower_ceiling(in_flight);
+    }
+
+    fn lower_ceiling(&mut self, in_flight: u32) {
+        self.ceiling = self.ceiling.min(in_flight.saturating_sub(1).max(1));
+    }
+
+    /// The retransmission timer expired.
+    pub fn on_timeout(&mut self) {
+        self.copies.clear();
+        (self.answered, self.ceiling, self.timed) = (0, 0, None);
+    }
+
+    /// Goes through the slots below the highest that has arrived, in order: those that a block covers have arrived,
+    /// others may be lost. Of the slots it looks at those only of which that may be new, unless it is to be
+    /// `thorough`; at those that were judged before too if `anew`.
+    pub fn judge(
+        &mut self,
+        board: &Scoreboard,
+        blocks: &SackBlocks,
+        distance: u32,
+        mut thorough: bool,
+        anew: bool,
+    ) -> Judged {
+        let valid = blocks.as_slice().iter().filter(|block| block.0 >= board.una() && block.1 <= board.nxt());
+        let mut covered: Vec<_> = valid.map(|&(start, end)| board.within(start, end)).collect();
+        covered.sort_unstable_by_key(|range| range.start);
+        let last = covered.last().map_or(0, |range| range.end);
+        if last > self.forward {
+            self.forward = last;
+            thorough = true;
+        }
+        if !thorough && last == 0 {
+            return Judged::default();
+        }
+        self.arrived.forget_before(board.front_number());
+        let mut arrived = Vec::new();
+        for range in covered {
+            arrived.extend(self.arrived.missing(range.clone()));
+            self.arrived.insert(range);
+        }
+        // Each retransmission that a block answers: from its slot on, and for what was sent again before it.
+        let mut answers = vec![(0, self.answered)];
+        for &number in &arrived {
+            let copy = self.copies.remove(number).unwrap_or(0);
+            if board.get(number).is_on_its_way_again() {
+                answers.push((number, copy));
+            }
+        }
+        thorough |= answers.len() > 1;
+        let end = if thorough { self.forward } else { (last + 1).min(self.forward) * u64::from(last > 0) };
+        let mut lost = self.overtaken_copies(board, distance, &answers, end);
+        lost.extend(self.newly_overtaken(board, distance, end, anew));
+        lost.sort_unstable();
+        for &number in &lost {
+            self.copies.remove(number);
+        }
+        if thorough {
+            self.judged = self.forward.saturating_sub(u64::from(distance));
+        }
+        self.answered = answers.last().map_or(0, |answer| answer.1);
+        Judged { arrived, lost }
+    }
+
+    /// Retransmissions before `end` that are lost: something sent for the first time after one has arrived, or one so
+    /// many later is answered. `answers` has what is answered from which slot on.
+    fn overtaken_copies(&self, board: &Scoreboard, distance: u32, answers: &[(u64, u64)], end: u64) -> Vec<u64> {
+        let best = answers.iter().map(|answer| answer.1).max().unwrap_or(0);
+        let mut lost = Vec::new();
+        for (copy, number) in self.copies.iter() {
+            let slot = board.get(number);
+            if !slot.is_on_its_way_again() {
+                continue;
+            }
+            let overtaken = (self.forward as u32).wrapping_sub(slot.then) as i32 > 0;
+            if !overtaken && copy + u64::from(distance) >= best {
+                break; // as are all that were sent again later
+            }
+            let at = answers.partition_point(|answer| answer.0 <= number);
+            if number < end && (overtaken || copy + u64::from(distance) < answers[at - 1].1) {
+                lost.push(number);
+            }
+        }
+        lost
+    }
+
+    /// Slots before `end` that were sent once, are not taken for lost, and have one so many beyond them that arrived;
+    /// if `anew`, one beyond them is enough.
+    fn newly_overtaken(&self, board: &Scoreboard, distance: u32, end: u64, anew: bool) -> impl Iterator<Item = u64> {
+        let front = board.front_number();
+        let range = if anew {
+            front..end
+        } else {
+            self.judged.max(front)..end.min(self.forward.saturating_sub(u64::from(distance)))
+        };
+        self.arrived.missing(range).filter(|&number| !board.get(number).is(LOST))
+    }
+
     pub fn forget(&mut self) {
         (self.forward, self.judged, self.answered, self.ceiling) = (0, 0, 0, 0);
         self.arrived.clear();

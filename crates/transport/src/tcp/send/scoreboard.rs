@@ -338,6 +338,7 @@ impl Scoreboard {
     }
 
     /// The parts of `blocks` that were not in the acknowledgment before, in ascending order.
+    #[inline]
     pub fn news_of(&mut self, blocks: &SackBlocks) -> NewRanges {
         let (una, nxt) = (self.una, self.nxt);
         let valid = blocks.as_slice().iter().copied().filter(|&(start, end)| start >= una && end <= nxt).collect();
@@ -464,23 +465,21 @@ impl Scoreboard {
     ///
     /// A deliberate deviation: the RFC counts discontiguous sequences, or more than `dupthresh - 1` full segments'
     /// bytes; this, as Linux, segments. They differ for small segments in a row, which no bulk transfer sends.
+    #[inline]
     pub fn next_counted_lost(&mut self, dupthresh: u32, forward: bool) -> Option<u64> {
         while self.above > 0 {
             let number = self.frontier;
             let slot = self.get(number);
-            if slot.is(SACKED) {
-                self.above -= 1;
-            } else {
-                let distance = if forward { (self.high_sacked - 1 - number) as u32 } else { self.above };
-                if distance < dupthresh {
-                    return None;
-                }
-                if !slot.is(LOST) {
-                    self.frontier += 1;
-                    return Some(number);
-                }
+            let (sacked, lost) = (slot.is(SACKED), slot.is(LOST));
+            let distance = if forward { (self.high_sacked - 1 - number) as u32 } else { self.above };
+            if !sacked && distance < dupthresh {
+                return None;
             }
             self.frontier += 1;
+            self.above -= u32::from(sacked);
+            if !sacked && !lost {
+                return Some(number);
+            }
         }
         None
     }

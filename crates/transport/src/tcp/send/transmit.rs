@@ -309,7 +309,9 @@ impl Sender {
             self.stream.on_small_sent(slot.end());
         }
         self.burst.sent += 1;
-        self.note_sent_as_ns2(now, Some(slot.end()));
+        if let Some(ns2) = &mut self.ns2 {
+            ns2.on_new_data(now, slot.end(), self.board.in_flight());
+        }
         self.cwnd.on_sent();
         if idle || self.timer.kind != TimerKind::Retransmission {
             self.on_new_data(now, idle);
@@ -345,7 +347,9 @@ impl Sender {
             self.keep_state(now, number, in_flight, idle);
         }
         self.totals.retransmitted += 1;
-        self.note_resent_as_ns2(now, number);
+        if let Some(ns2) = &mut self.ns2 {
+            ns2.on_retransmission(number, self.board.in_flight());
+        }
         if !matches!(why, Why::TailProbe | Why::Copy) {
             self.undo.on_retransmission(now);
             self.cwnd.on_sent();
