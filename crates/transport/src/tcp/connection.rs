@@ -534,19 +534,24 @@ impl Connection {
         if let Some(feedback) = &mut self.accurate {
             segment.flags |= feedback.on_sent(false);
         }
-        self.recv.on_acknowledged();
-        if len > 0 {
-            self.recv.on_data_sent(now);
-        }
-        let counters = &mut self.counters;
-        counters.segments_sent += 1;
-        counters.data_segments_sent += u64::from(len > 0);
-        counters.data_bytes_sent += u64::from(len);
-        counters.retransmitted_segments += u64::from(transmission > 0);
+        self.on_sent(now, len);
+        self.counters.retransmitted_segments += u64::from(transmission > 0);
         if fin {
             self.follow_teardown();
         }
         transmission
+    }
+
+    /// A segment of the send half went out, with `len` bytes and an acknowledgment.
+    #[inline(always)]
+    fn on_sent(&mut self, now: Time, len: u32) {
+        self.recv.on_acknowledged();
+        if len > 0 {
+            self.recv.on_data_sent(now);
+        }
+        self.counters.segments_sent += 1;
+        self.counters.data_segments_sent += u64::from(len > 0);
+        self.counters.data_bytes_sent += u64::from(len);
     }
 
     /// A dummy segment of TCP Peach: a copy of data with the flag `DUMMY`.

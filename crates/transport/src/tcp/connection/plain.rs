@@ -110,10 +110,6 @@ impl Connection {
         self.fill(now, segment, seq, if push { Flags::ACK | Flags::PSH } else { Flags::ACK });
         segment.len = self.send.mss();
         segment.ecn = self.capable;
-        self.recv.on_acknowledged();
-        self.recv.on_data_sent(now);
-        self.counters.segments_sent += 1;
-        self.counters.data_segments_sent += 1;
-        self.counters.data_bytes_sent += u64::from(segment.len);
+        self.on_sent(now, segment.len);
     }
 }
