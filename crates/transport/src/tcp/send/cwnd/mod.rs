@@ -349,3 +349,6 @@ impl CongestionWindow {
         self.usage.restart(now);
     }
 }
+
+#[cfg(test)]
+mod tests;
