@@ -26,7 +26,7 @@ impl Sender {
     }
 
     /// The retransmission timer expired (RFC 6298 (5.4) to (5.6)).
-    pub(super) fn expire(&mut self, now: Time, counters: &mut Counters) {
+    fn expire(&mut self, now: Time, counters: &mut Counters) {
         if !self.board.outstanding() {
             return;
         }
