@@ -166,6 +166,46 @@ def _definer(
     return at if at in files else None
 
 
+def methods(source: Path) -> dict[str, dict[str, set[str]]]:
+    """For each type of a crate whose own methods stand in several files: which of these call methods of which.
+
+    Files see each other's methods without naming the file, so [`rust`] does not find these uses. A type is known by its
+    name and by the file that declares it, or, of several types of a name, the nearest one.
+    """
+    files = {_module(path, source): path for path in sorted(source.rglob("*.rs"))}
+    code = {module: _without_tests(bare(path.read_text(encoding="utf-8"))) for module, path in files.items()}
+    declared = [(found[1], module) for module, text in code.items() for found in _DECLARED.finditer(text)]
+    own: dict[tuple[str, _Module], dict[_Module, str]] = {}
+    for module, text in code.items():
+        for name, body in _own_methods(text):
+            homes = [home for one, home in declared if one == name]
+            if homes:
+                home = max(homes, key=lambda home: sum(a == b for a, b in zip(home, module, strict=False)))
+                of_type = own.setdefault((name, home), {})
+                of_type[module] = of_type.get(module, "") + body
+    return {
+        f"{_shown(home)}::{name}": _calls(bodies) for (name, home), bodies in sorted(own.items()) if len(bodies) > 1
+    }
+
+
+_DECLARED = re.compile(r"^(?:pub(?:\([^)]*\))?\s+)?(?:struct|enum)\s+(\w+)", re.MULTILINE)
+
+
+def _own_methods(text: str) -> list[tuple[str, str]]:
+    """The types that a file gives methods of their own, not those of a trait, and what stands in these."""
+    blocks = re.findall(r"^impl(?:<[^{]*?>)?\s+(\w+)([^{;]*)\{\n(.*?)^\}", text, re.MULTILINE | re.DOTALL)
+    return [(name, body) for name, rest, body in blocks if " for " not in rest]
+
+
+def _calls(bodies: Mapping[_Module, str]) -> dict[str, set[str]]:
+    home = {method: module for module, body in bodies.items() for method in re.findall(r"\bfn\s+(\w+)", body)}
+    called = {module: set(re.findall(r"\bself\s*\.(\w+)\(|\bSelf::(\w+)\(", body)) for module, body in bodies.items()}
+    return {
+        _shown(module): {_shown(home[name]) for pair in pairs for name in pair if name in home and home[name] != module}
+        for module, pairs in called.items()
+    }
+
+
 # Python
 
 

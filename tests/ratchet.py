@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from circles import bare, circles, python, rust
+from circles import bare, circles, methods, python, rust
 
 ROOT = Path(__file__).parent.parent
 NUMBERS = Path(__file__).with_suffix(".toml")
@@ -107,10 +107,22 @@ def _emptied(block: re.Match[str]) -> str:
 
 def files_in_circles() -> list[str]:
     """Files that use each other, directly or over others: the modules of each crate, and those of the package."""
-    crates = [path.parent for path in sorted((ROOT / "crates").glob("*/Cargo.toml"))]
-    groups = [(crate.name, group) for crate in crates for group in circles(rust(crate / "src"))]
+    groups = [(crate.name, group) for crate in _crates() for group in circles(rust(crate / "src"))]
     groups += [("python", group) for group in circles(python(ROOT / "python/transorbit"))]
     return [f"{place}: {one} with {', '.join(group)}" for place, group in groups for one in group]
+
+
+def methods_in_circles() -> list[str]:
+    """Files of one type's methods that call each other, directly or over others."""
+    found = []
+    for crate in _crates():
+        for name, uses in methods(crate / "src").items():
+            found += [f"{crate.name}, {name}: {one}" for group in circles(uses) for one in group]
+    return found
+
+
+def _crates() -> list[Path]:
+    return [path.parent for path in sorted((ROOT / "crates").glob("*/Cargo.toml"))]
 
 
 def process_wide_state() -> list[str]:
@@ -192,7 +204,8 @@ def _at(path: Path, line: int) -> str:
 
 
 COUNTS = {
-    count.__name__: count for count in (long_functions, long_files, long_lines, files_in_circles, process_wide_state)
+    count.__name__: count
+    for count in (long_functions, long_files, long_lines, files_in_circles, methods_in_circles, process_wide_state)
 }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import ratchet
-from circles import circles, rust
+from circles import circles, methods, rust
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,3 +76,20 @@ def test_names_are_followed_to_the_file_that_defines_them(tmp_path: Path) -> Non
         "crate::b": {"crate::a", "crate::b::inner"},
         "crate::b::inner": {"crate"},
     }
+
+
+def test_methods_of_a_type_are_followed_between_its_files(tmp_path: Path) -> None:
+    files = {
+        "lib.rs": "mod a;\nmod b;\nmod other;\n",
+        "a.rs": "pub struct Made;\nimpl Made {\n    fn whole(&self) { self.part() }\n    fn inner(&self) {}\n}\n",
+        "b.rs": "impl crate::Trait for Made {\n    fn whole(&self) { self.inner() }\n}\n"
+        "impl Made {\n    fn part(&self) { Self::inner(self) }\n    // self.whole()\n}\n",
+        "other.rs": "struct Made;\nimpl Made {\n    fn whole(&self) { self.part() }\n}\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+
+    uses = methods(tmp_path)
+
+    assert uses == {"crate::a::Made": {"crate::a": {"crate::b"}, "crate::b": {"crate::a"}}}
+    assert circles(uses["crate::a::Made"]) == [["crate::a", "crate::b"]]
