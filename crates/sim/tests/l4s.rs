@@ -3,7 +3,6 @@
 mod util;
 
 use link::{DropReason, SchedulerConfig};
-use serde_json::json;
 use sim::Summary;
 use util::{LABORATORY, run};
 
@@ -85,7 +84,7 @@ fn marks_and_drops_add_up() {
 #[test]
 fn every_scheduler_serves_two_queues() {
     for scheduler in SchedulerConfig::ALL {
-        let config: SchedulerConfig = serde_json::from_value(json!({ "kind": scheduler })).unwrap();
+        let config = SchedulerConfig::with_defaults(scheduler);
         if config.entry().manages_queues() || config.entry().check_chooser(&[]).is_err() {
             continue; // it takes no manager, or asks a user's code
         }

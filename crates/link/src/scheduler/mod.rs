@@ -18,6 +18,8 @@ pub mod users;
 
 use channel::Channel;
 use choose::Choose;
+use serde::Deserialize;
+use serde::de::value::{Error, MapDeserializer};
 use units::{FieldError, Time};
 
 use crate::buffer::{Backlog, Limit, LinkFacts};
@@ -42,6 +44,17 @@ units::registry! {
         "drr" => Drr(DrrConfig) in drr,
         "fq-codel" => FqCodel(FqCodelConfig) in fq_codel,
         "external" => External(ExternalConfig) in external,
+    }
+}
+
+impl SchedulerConfig {
+    /// The scheduler of a kind in the registry, with its defaults.
+    ///
+    /// # Panics
+    /// If there is no such kind.
+    pub fn with_defaults(kind: &str) -> SchedulerConfig {
+        let options = MapDeserializer::<_, Error>::new([("kind", kind)].into_iter());
+        SchedulerConfig::deserialize(options).expect("a kind whose options all have defaults")
     }
 }
 

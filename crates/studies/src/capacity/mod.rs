@@ -340,13 +340,8 @@ fn cases(scenario: &Scenario, config: &ScenarioConfig, options: &CapacityOptions
 
 /// The policy that looks at the channels alone.
 fn best_channel() -> &'static str {
-    let alone = |kind: &&&str| with_defaults(kind).entry().looks_at_channels_alone();
+    let alone = |kind: &&&str| SchedulerConfig::with_defaults(kind).entry().looks_at_channels_alone();
     SchedulerConfig::ALL.iter().find(alone).expect("the upper bound is a scheduler")
-}
-
-/// The scheduler of a kind in the registry, with its defaults.
-fn with_defaults(kind: &str) -> SchedulerConfig {
-    serde_json::from_value(serde_json::json!({ "kind": kind })).expect("every option has a default")
 }
 
 /// The scheduler of a name: as the scenario has it, or with its defaults.

@@ -129,7 +129,7 @@ fn the_same_seed_gives_the_same_and_another_seed_another() {
 #[test]
 fn every_scheduler_is_kept_busy() {
     // Except one that asks a user's code.
-    let alone = |kind: &&&str| with_defaults(kind).entry().check_chooser(&[]).is_ok();
+    let alone = |kind: &&&str| SchedulerConfig::with_defaults(kind).entry().check_chooser(&[]).is_ok();
     let schedulers: Vec<String> = SchedulerConfig::ALL.iter().filter(alone).map(|&kind| kind.to_owned()).collect();
     assert!(schedulers.len() + 1 >= SchedulerConfig::ALL.len());
     let schedulers = Some(schedulers);
