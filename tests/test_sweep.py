@@ -331,7 +331,7 @@ def test_a_metric_that_cannot_be_computed_is_named_after_the_first_run_which_is_
     with pytest.raises(to.ScenarioError, match=r"^metrics\.bad: no column"):
         sweep.run(jobs=1, store=tmp_path / "s.sqlite", progress=lambda at: done.append(at.done))
     assert done == [], "the run that is there tells it as well"
-    assert len(keys(tmp_path / "s.sqlite")) == 1
+    assert 1 <= len(keys(tmp_path / "s.sqlite")) <= 3, "and those that a thread had finished meanwhile"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import transorbit as to
-from sweeps import RATES, SCENARIOS, SWEEP, TCP, lab
+from sweeps import RATES, SCENARIOS, SWEEP, TCP, keys, lab
 from transorbit.sweep import code, sql, work
 from transorbit.sweep import result as sweeps
 from transorbit.sweep.local import Threads
@@ -288,6 +288,18 @@ def test_a_start_that_is_stopped_between_outcomes_keeps_all_that_came(
         lab(replications=4).run(jobs=1, progress=stop)
     assert len(stopped.value.result.runs) == 3
     assert stopped.value.result.progress.done == 3  # type: ignore[union-attr]
+
+
+def test_what_came_with_the_error_of_a_sweep_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three outcomes come at once, and the first tells that the sweep asks for a column that no run has."""
+    monkeypatch.setattr(Threads, "wait", lambda pool: pool._taken(*(pool._done.get() for _ in range(3))))
+    monkeypatch.setattr(work, "_simulate", ending_before(3))
+    sweep = lab(replications=4, metrics={"odd": {"sql": "sum(no_such_column)", "unit": ""}})
+    done: list[int] = []
+    with pytest.raises(to.ScenarioError, match="no_such_column"):
+        sweep.run(jobs=1, store=tmp_path / "s.sqlite", progress=lambda at: done.append(at.done))
+    assert done == []
+    assert len(keys(tmp_path / "s.sqlite")) == 3
 
 
 def test_a_stopped_start_shows_what_earlier_ones_finished(tmp_path: Path) -> None:

@@ -63,19 +63,19 @@ def compute(
 
     Raises:
         KeyboardInterrupt: the pool is closed, and what had come is kept.
-        ScenarioError: the pool cannot compute, or `ended` was not given and a sweep is wrong.
+        ScenarioError: the same, where the pool cannot compute, or `ended` was not given and a sweep is wrong.
     """
     queue = _Queue(sweeps, pool, ended)
     try:
         with pool.between_outcomes():
             queue.to_the_end()
     except KeyboardInterrupt:
-        pool.close()
-        for runs in sweeps:
-            runs.tell_no_more()
-        queue.keep(pool.finished())
+        queue.stop()
         for runs in sweeps:
             runs.take_what_is_there()
+        raise
+    except ScenarioError:
+        queue.stop()
         raise
     finally:
         for runs in sweeps:
@@ -86,6 +86,7 @@ class _Queue:
     def __init__(
         self, sweeps: Sequence[Runs], pool: Pool, ended: Callable[[Runs, ScenarioError | None], None] | None
     ) -> None:
+        self._sweeps = sweeps
         self._left = list(sweeps)
         self._pool = pool
         self._ended = ended
@@ -93,18 +94,29 @@ class _Queue:
         self._asked: dict[str, list[Runs]] = {}
         # Outcomes that have come and are not kept yet: who is told of one may end the sweep before the next.
         self._come: deque[Outcome] = deque()
+        # The first error of a sweep that nobody is told of by `ended`: raised when all that came with it is kept.
+        self._error: ScenarioError | None = None
 
     def to_the_end(self) -> None:
         self._fill()
         while self._asked:
-            touched = self.keep(self._pool.wait())
+            touched = self._keep_all(self._pool.wait())
             for runs in dict.fromkeys(touched):
                 runs.join()
+            if self._error:
+                raise self._error
             self._fill()
             for runs in dict.fromkeys(touched) if touched else self._left[:1]:
                 runs.report(stalled=bool(self._asked) and self._pool.stalled)
 
-    def keep(self, outcomes: Iterable[Outcome]) -> list[Runs]:
+    def stop(self) -> None:
+        """Close the pool, and keep what had come."""
+        self._pool.close()
+        for runs in self._sweeps:
+            runs.tell_no_more()
+        self._keep_all(self._pool.finished())
+
+    def _keep_all(self, outcomes: Iterable[Outcome]) -> list[Runs]:
         """Hand outcomes to the sweeps that asked for them, and tell which."""
         self._come.extend(outcomes)
         touched = []
@@ -133,13 +145,16 @@ class _Queue:
                         self._asked[task.key] = [runs]
             except ScenarioError as error:
                 self._end(runs, error)
+                if not self._ended:
+                    raise
                 continue
             if runs.complete:
                 self._end(runs, None)
 
     def _end(self, runs: Runs, error: ScenarioError | None) -> None:
         if error and not self._ended:
-            raise error
+            self._error = self._error or error
+            runs.tell_no_more()
         if runs in self._left:
             self._left.remove(runs)
             runs.join()
