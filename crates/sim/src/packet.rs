@@ -1,16 +1,24 @@
 //! The packets of a run: made once, referred to by number, counted to the last.
 
+use std::ops::Deref;
+
 use link::FlowNumbers;
 use traffic::End;
 pub(crate) use transport::Payload;
 use transport::{Datagram, Outline};
 use units::Time;
 
-/// A packet between the two endpoints of a connection. `P`: its payload, or nothing while that is elsewhere. It stays
-/// where it was written, because it is long.
+/// A packet between the two endpoints of a connection. The fields of its head are read as if they were its own.
 #[derive(Clone, Debug)]
-pub(crate) struct Packet<P = Box<Payload>> {
-    pub(crate) payload: P,
+pub(crate) struct Packet {
+    head: Head,
+    /// It stays where it was written, because it is long.
+    pub(crate) payload: Box<Payload>,
+}
+
+/// All of a packet but its payload.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Head {
     pub(crate) sent: Time,
     pub(crate) flow: u32,
     /// The user of the flow.
@@ -19,7 +27,7 @@ pub(crate) struct Packet<P = Box<Payload>> {
     pub(crate) class: u32,
     /// The connection that it belongs to.
     pub(crate) connection: u32,
-    /// Packets made in the run before it; the lower bits only. [`Packets::add`] sets it.
+    /// Packets made in the run before it: [`Packets::next_number`].
     pub(crate) number: u32,
     /// How often its data were sent before: 0 in the first transmission.
     pub(crate) copy: u32,
@@ -34,9 +42,10 @@ pub(crate) struct Packet<P = Box<Payload>> {
 }
 
 /// The links that a packet crosses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Route {
     /// From the gateway over the satellites and the last hop to the user.
+    #[default]
     Downlink,
     /// From the user over the return link and the satellites to the gateway.
     Uplink,
@@ -45,8 +54,9 @@ pub(crate) enum Route {
 }
 
 /// A way within a flow: from the server to the user, or back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Way {
+    #[default]
     Forward,
     Backward,
 }
@@ -91,24 +101,19 @@ impl Way {
     }
 }
 
+impl Deref for Packet {
+    type Target = Head;
+
+    #[inline(always)]
+    fn deref(&self) -> &Head {
+        &self.head
+    }
+}
+
 impl Packet {
     /// What is in a slot before its first packet.
     fn none() -> Packet {
-        Packet {
-            payload: Packets::no_payload(),
-            sent: Time::ZERO,
-            flow: 0,
-            user: 0,
-            class: 0,
-            connection: 0,
-            number: 0,
-            copy: 0,
-            bytes: 0,
-            word: 0,
-            way: Way::Forward,
-            route: Route::Downlink,
-            counts: false,
-        }
+        Packet { head: Head::default(), payload: Packets::no_payload() }
     }
 
     /// Its numbers in its connection, for a reordering buffer that orders by them.
@@ -162,30 +167,19 @@ impl Packets {
         self.free.pop().unwrap_or_else(|| self.grow())
     }
 
-    /// A packet is made in a slot in which its payload is written already, and numbered.
+    /// A packet is made in a slot in which its payload is written already.
     #[inline(always)]
-    pub(crate) fn make(&mut self, id: u32, packet: Packet<()>) -> &Packet {
-        let Packet {
-            payload: (),
-            sent,
-            flow,
-            user,
-            class,
-            connection,
-            number: _,
-            copy,
-            bytes,
-            word,
-            way,
-            route,
-            counts,
-        } = packet;
+    pub(crate) fn make(&mut self, id: u32, head: Head) -> &Packet {
         let slot = &mut self.slots[id as usize];
-        (slot.sent, slot.flow, slot.user, slot.class) = (sent, flow, user, class);
-        (slot.connection, slot.number, slot.copy) = (connection, self.created as u32, copy);
-        (slot.bytes, slot.word, slot.way, slot.route, slot.counts) = (bytes, word, way, route, counts);
+        slot.head = head;
         self.created += 1;
         slot
+    }
+
+    /// The number of the packet that is made next; the lower bits only.
+    #[inline(always)]
+    pub(crate) fn next_number(&self) -> u32 {
+        self.created as u32
     }
 
     /// One more slot.
@@ -224,7 +218,7 @@ impl Packets {
         self.free.push(id);
     }
 
-    /// How many packets were ever added.
+    /// How many packets were ever made.
     pub(crate) fn created(&self) -> u64 {
         self.created
     }

@@ -1,7 +1,7 @@
 //! The packets of a run from their making to their end, each change told to the recorder.
 
 use super::departure::Departures;
-use crate::packet::{EndpointId, Packet, Packets, Payload};
+use crate::packet::{EndpointId, Head, Packets, Payload};
 use crate::record::drops::Loss;
 use crate::record::recorder::Recorder;
 use units::{Ecn, Time};
@@ -22,9 +22,9 @@ impl Ledger {
     /// A packet is sent whose payload is in its slot; `received`: whether its receiver has its data already, asked of
     /// retransmissions only.
     #[inline(always)]
-    pub(super) fn send(&mut self, id: u32, packet: Packet<()>, received: impl FnOnce(&Payload) -> bool) {
-        let (now, packet) = (packet.sent, self.packets.make(id, packet));
-        self.recorder.sent(now, packet, received);
+    pub(super) fn send(&mut self, id: u32, head: Head, received: impl FnOnce(&Payload) -> bool) {
+        let packet = self.packets.make(id, head);
+        self.recorder.sent(head.sent, packet, received);
     }
 
     /// A packet arrives at the other end of its connection: the endpoint there.

@@ -9,7 +9,6 @@ use super::ledger::Ledger;
 use super::path::{Event, LongPath};
 use super::pipe::Pipe;
 use super::schedule::{Machine, Schedule};
-use crate::packet::Packet;
 use crate::record::drops::Loss;
 use crate::record::recorder::Recorder;
 use crate::record::series::{FlowSample, HopSample, LookSample};
@@ -223,7 +222,7 @@ impl Place {
     #[inline(always)]
     fn enter(&mut self, at: Time, id: u32, ledger: &Ledger) {
         let packet = ledger.packets.get(id);
-        let &Packet { flow, user, class, bytes: size, .. } = packet;
+        let (flow, user, class, size) = (packet.flow, packet.user, packet.class, packet.bytes);
         let reference = PacketRef { id, flow, user, class, size, ecn: packet.payload.ecn() };
         if self.last_hop.wants_numbers() {
             self.last_hop.handle_numbered(at, reference, packet.numbers());

@@ -5,7 +5,7 @@ use units::Time;
 use super::ledger::Ledger;
 use super::network::{Network, Site};
 use super::schedule::Schedule;
-use crate::packet::{EndpointId, Packet, Route, Way, digest_word};
+use crate::packet::{EndpointId, Head, Route, Way, digest_word};
 use crate::record::drops::{Loss, PathLoss};
 
 /// See the module.
@@ -43,22 +43,9 @@ impl Underlay {
         let (bytes, word) = (outline.bytes, digest_word(&outline, way));
         let stale = route == Route::Downlink && outline.address != site.address;
         let counts = way == Way::Forward && route != Route::Terrestrial && outline.has_data;
-        let packet = Packet {
-            payload: (),
-            sent: now,
-            flow,
-            user,
-            class,
-            connection,
-            number: 0,
-            copy,
-            bytes,
-            word,
-            way,
-            route,
-            counts,
-        };
-        ledger.send(slot, packet, |own| peer.has_received(own.sequence()));
+        let number = ledger.packets.next_number();
+        let head = Head { sent: now, flow, user, class, connection, number, copy, bytes, word, way, route, counts };
+        ledger.send(slot, head, |own| peer.has_received(own.sequence()));
         if stale {
             ledger.lose(now, slot, Loss::Path(PathLoss::Address));
         } else {
