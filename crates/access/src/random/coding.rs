@@ -23,10 +23,16 @@ pub(super) struct Coding {
 const BITS_PER_SYMBOL: f64 = 2.0;
 
 impl Coding {
-    /// The receiver that decodes each packet by its best burst, and subtracts it from its slots.
+    /// The receiver that decodes each packet by its best burst, or by all where its codeword extends over them, and
+    /// subtracts it from its slots.
     pub(super) fn receiver(&self, random: &RandomConfig) -> Receiver {
         let &RandomConfig { es_n0, power_spread, iterations } = random;
-        Receiver { es_n0, power_spread, required: self.required(), joint: false, iterations }
+        Receiver { es_n0, power_spread, required: self.required(), joint: self.is_joint(), iterations }
+    }
+
+    /// Whether the codeword extends over all bursts.
+    fn is_joint(&self) -> bool {
+        self.bursts > 1
     }
 
     /// Mutual information per coded bit at which a packet is decoded, 0 to 1: of its best burst, or the mean of those
@@ -89,6 +95,10 @@ impl<S: Coded> Kind for S {
 
     fn symbols(&self) -> Option<u32> {
         Some(self.code().symbols)
+    }
+
+    fn is_joint(&self) -> bool {
+        self.code().is_joint()
     }
 
     fn replicas(&self) -> ReplicaCount {

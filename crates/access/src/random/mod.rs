@@ -70,6 +70,11 @@ pub trait Kind {
         None
     }
 
+    /// Whether the replicas of a packet are parts of one codeword, which are decoded together.
+    fn is_joint(&self) -> bool {
+        false
+    }
+
     /// How many replicas a packet has.
     fn replicas(&self) -> ReplicaCount;
 

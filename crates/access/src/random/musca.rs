@@ -6,8 +6,7 @@ use units::FieldError;
 
 use super::check::check_replica_count;
 use super::coding::{Coded, Coding, coded_scheme};
-use super::scheme::Receiver;
-use super::{RandomConfig, RandomLayout, ReplicaCount};
+use super::{RandomLayout, ReplicaCount};
 
 coded_scheme! {
     /// Multi-slot coded ALOHA: the parts of one codeword go into several bursts and are decoded together, collided or
@@ -36,9 +35,5 @@ impl Coded for Musca {
 
     fn check_replicas(&self, layout: &RandomLayout) -> Result<(), FieldError> {
         check_replica_count("replicas", self.replicas, 2, layout)
-    }
-
-    fn receiver(&self, random: &RandomConfig) -> Receiver {
-        Receiver { joint: true, ..self.code().receiver(random) }
     }
 }

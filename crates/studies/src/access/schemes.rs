@@ -1,14 +1,18 @@
 //! The schemes of random access that a study is asked for, from a scenario's return link and the names of methods.
 
-use access::random::{Musca, RandomAccess};
+use access::random::RandomAccess;
 use access::{AccessConfig, AccessMethod};
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 use sim::{Scenario, ScenarioConfig, ScenarioError};
 use toml::Value;
 
-/// The schemes that are asked for where a scenario has no random access of its own.
-fn usual() -> [RandomAccess; 2] {
-    [RandomAccess::default(), RandomAccess::from(Musca::default())]
+/// The schemes that are asked for where a scenario has no random access of its own: the default, whose replicas are
+/// decoded one by one, and the one that decodes them together.
+fn usual() -> [&'static str; 2] {
+    let with_defaults = |kind: &str| serde_json::from_value::<RandomAccess>(json!({ "kind": kind })).ok();
+    let is_joint = |kind: &&&str| with_defaults(kind).is_some_and(|scheme| scheme.entry().is_joint());
+    let joint = RandomAccess::ALL.iter().find(is_joint).expect("a scheme decodes replicas together");
+    [RandomAccess::default().kind(), joint]
 }
 
 /// A scheme of random access and how it is called: `crdsa-2`, `musca (margin=0.1)`.
@@ -40,7 +44,7 @@ pub(super) fn named_schemes(
     let asked = match (methods, own) {
         (Some(methods), _) => methods.to_vec(),
         (None, Some(_)) => vec![Value::from(access.method.kind())],
-        (None, None) => usual().map(|scheme| Value::from(scheme.kind())).to_vec(),
+        (None, None) => usual().map(Value::from).to_vec(),
     };
     if asked.is_empty() {
         return Err(ScenarioError::new("methods", "at least one method is needed"));
