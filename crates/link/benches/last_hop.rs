@@ -11,6 +11,7 @@ use link::{Ecn, LastHop, LastHopConfig, PacketRef, Propagation};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::{Value, json};
+use units::chance::unit_interval;
 use units::{Db, Duration, Time};
 
 const PACKETS: u32 = 50_000;
@@ -119,7 +120,7 @@ struct Fading(Box<Xoshiro256PlusPlus>);
 
 impl Channel for Fading {
     fn burst_snr(&mut self, _now: Time) -> Db {
-        Db::new(-10.0 + 22.0 * (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64)
+        Db::new(-10.0 + 22.0 * unit_interval(self.0.next_u64()))
     }
 
     fn attenuation(&mut self, _now: Time) -> Option<Db> {

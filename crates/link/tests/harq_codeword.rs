@@ -9,6 +9,7 @@ use link::{Harq, HarqConfig};
 use proptest::prelude::*;
 use rand::Rng;
 use serde_json::{Value, json};
+use units::chance::unit_interval;
 use units::{Db, Time};
 
 fn build(config: Value) -> Box<dyn Harq> {
@@ -230,7 +231,8 @@ fn on_average_type_two_needs_the_fewest_transmissions() {
     for _ in 0..3000 {
         // Rayleigh fading of 0 dB on average.
         let mut snr = || {
-            let uniform = ((chance.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
+            // Half a step above, so that it is never 0.
+            let uniform = unit_interval(chance.next_u64()) + 0.25 * f64::EPSILON;
             10.0 * libm::log10(-libm::log(uniform))
         };
         let snrs: Vec<f64> = (0..4).map(|_| snr()).collect();
@@ -246,7 +248,7 @@ fn on_average_type_two_needs_the_fewest_transmissions() {
 #[test]
 fn the_order_in_which_transmissions_come_does_not_matter() {
     let mut chance = rng(11);
-    let mut draw = |most: f64| (chance.next_u64() >> 11) as f64 / (1u64 << 53) as f64 * most;
+    let mut draw = |most: f64| unit_interval(chance.next_u64()) * most;
     let (mut decoded, mut failed) = (0, 0);
     for _ in 0..500 {
         // The repetitions of 5G begin at four positions of the buffer, and overlap.

@@ -8,6 +8,7 @@ use link::harq::sizes::{Block, Threshold};
 use link::{DropReason, HarqConfig, Output, PacketRef};
 use rand::Rng;
 use serde_json::{Value, json};
+use units::chance::unit_interval;
 use units::{Db, Duration, Time};
 
 /// A burst of 17 840 coded bits, a full block at rate 1/2, takes 1 ms.
@@ -29,8 +30,7 @@ struct Erasures(f64, Box<dyn Rng + Send>);
 
 impl Channel for Erasures {
     fn burst_snr(&mut self, _now: Time) -> Db {
-        let draw = (self.1.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
-        if draw < self.0 { ERASED } else { CLEAR }
+        if unit_interval(self.1.next_u64()) < self.0 { ERASED } else { CLEAR }
     }
 
     fn attenuation(&mut self, _now: Time) -> Option<Db> {

@@ -4,10 +4,11 @@ use std::path::Path;
 
 use engine::Streams;
 use orbit::DelayTrace;
-use rand::RngExt;
+use rand::Rng;
 use serde::Deserialize;
 use serde_json::Value as Json;
 use sim::{InputFiles, Scenario, ScenarioError, Table};
+use units::chance::unit_interval;
 use units::{Duration, RateOverTime, Time};
 
 use crate::bounds::{MOST_ROWS, span};
@@ -39,7 +40,7 @@ pub(crate) fn course(asked: &Course, base: &Path) -> Result<Table, ScenarioError
     let mean = path.entry().delays(duration.unwrap_or(Duration::from_secs(1)), &mut files).map_err(within)?;
     let duration = duration.unwrap_or(mean.end().since(Time::ZERO));
     let mut chance = Streams::new(asked.seed).stream("path.course", 0);
-    let own = path.entry().realise(duration, &mut || chance.random::<f64>());
+    let own = path.entry().realise(duration, &mut || unit_interval(chance.next_u64()));
     let trace = own.unwrap_or(mean);
     let times = match asked.step_s {
         Some(step) => grid(duration, span("step", step)?)?,

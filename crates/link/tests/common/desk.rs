@@ -11,6 +11,7 @@ use link::{
 use proptest::prelude::ProptestConfig;
 use rand::Rng;
 use serde_json::{Value, json};
+use units::chance::unit_interval;
 use units::{BitRate, Db, Duration, Time};
 
 use super::scheduler_json;
@@ -191,7 +192,7 @@ pub fn with_limit(kind: &str, limit: Duration) -> Value {
 
 /// A number from 0 to 1.
 pub fn uniform(chance: &mut dyn Rng) -> f64 {
-    (chance.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    unit_interval(chance.next_u64())
 }
 
 /// A channel that fades anywhere between noise alone and no noise.

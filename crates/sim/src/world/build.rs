@@ -6,9 +6,10 @@ use std::sync::Arc;
 use access::ReturnLink;
 use engine::Streams;
 use link::{Choose, LastHop};
-use rand::{Rng, RngExt};
+use rand::Rng;
 use traffic::{Needs, TrafficConfig};
 use transport::Transport;
+use units::chance::unit_interval;
 use units::{Duration, Time};
 
 use super::connection::{Connections, Reader};
@@ -102,7 +103,7 @@ fn long_path(plan: &Plan, streams: &Streams) -> LongPath {
     let path = &plan.config().path;
     let jitter = path.entry().jitter().map(|jitter| (jitter.clone(), streams.stream("path.jitter", 0)));
     let mut chance = streams.stream("path.course", 0);
-    let own = path.entry().realise(plan.config().duration, &mut || chance.random::<f64>());
+    let own = path.entry().realise(plan.config().duration, &mut || unit_interval(chance.next_u64()));
     let course = own.map_or_else(|| Arc::clone(&plan.path), |trace| Arc::new(PathPlan::of(trace)));
     LongPath::new(path, course, jitter).with_losses([streams.stream("path.loss", 0), streams.stream("path.loss", 1)])
 }
@@ -168,7 +169,7 @@ fn flows(
             place: 0,
         });
         // Drawn from even when the spread is zero: another spread moves no other draw.
-        let share = |place| streams.stream("flow.start", before + place).random::<f64>();
+        let share = |place| unit_interval(streams.stream("flow.start", before + place).next_u64());
         let offsets: Vec<Duration> =
             (0..u64::from(entry.count)).map(|place| entry.start_spread.mul_f64(share(place))).collect();
         let mut own = |purpose: &'static str, place: u32| -> Box<dyn Rng + Send> {
