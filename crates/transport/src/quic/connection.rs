@@ -128,12 +128,12 @@ impl Connection {
     /// Keeps a log from now on, the beginning.
     pub fn keep_log(&mut self, now: Time) {
         let log = Qlog::new(now, self.side, [address(self.side, 0), address(!self.side, 0)]);
-        self.control.core().log = Some(Box::new(log));
+        self.control.lock().log = Some(Box::new(log));
     }
 
     /// Takes what was logged since it was asked last.
     pub fn poll_log(&mut self, records: &mut Vec<u8>) {
-        self.control.core().log.iter_mut().for_each(|log| log.take(records));
+        self.control.lock().log.iter_mut().for_each(|log| log.take(records));
     }
 
     /// Nothing more is written.
@@ -149,12 +149,12 @@ impl Connection {
             std::cmp::Ordering::Equal => {}
             std::cmp::Ordering::Greater => self.accept_again(now, packet),
         }
-        self.control.core().log_datagram(now, Heading::Received, packet.number, &packet.bytes);
+        self.control.lock().log_datagram(now, Heading::Received, packet.number, &packet.bytes);
         let names = self.resume.as_deref();
         let mut incoming = Incoming { arrived: &mut self.arrived, names, marked: None };
         frames::read(&packet.bytes, &mut incoming);
         if let Some(marked) = incoming.marked {
-            self.control.core().count_marks(marked);
+            self.control.lock().count_marks(marked);
         }
         let ecn = match packet.ecn {
             Ecn::NotEct => None,
@@ -206,13 +206,13 @@ impl Connection {
         {
             connection.handle_timeout(instant);
         }
-        self.control.core().handle_timeout(now);
+        self.control.lock().handle_timeout(now);
     }
 
     /// When [`Connection::handle_timeout`] is due; [`Time::MAX`] for never.
     pub fn poll_timeout(&self) -> Time {
         let library = self.library.live.as_ref().and_then(|(_, connection)| connection.poll_timeout());
-        library.map_or(Time::MAX, |at| self.clock.time(at)).min(self.control.core().timer())
+        library.map_or(Time::MAX, |at| self.clock.time(at)).min(self.control.lock().timer())
     }
 
     /// Does what follows from what happened: takes what has arrived, and hands over what is to be written.
@@ -363,7 +363,7 @@ impl Connection {
         self.counters.retransmitted_segments += u64::from(copy > 0);
         let number = self.numbers;
         self.numbers += 1;
-        self.control.core().log_datagram(now, Heading::Sent, number, bytes);
+        self.control.lock().log_datagram(now, Heading::Sent, number, bytes);
         let ecn = transmit
             .ecn
             .filter(|_| self.settings.config.ecn)
@@ -380,7 +380,7 @@ impl Connection {
 
     /// The window in packets.
     pub fn window(&self) -> u32 {
-        self.control.core().window()
+        self.control.lock().window()
     }
 
     /// Whether the data at `sequence` have arrived.
@@ -407,7 +407,7 @@ impl Connection {
 
     /// What this end has counted.
     pub fn counters(&self) -> Counters {
-        let core = self.control.core();
+        let core = self.control.lock();
         Counters {
             dupack_events: core.reductions,
             rto_events: core.timeouts,
@@ -420,7 +420,7 @@ impl Connection {
     /// The connection at this moment; `una` and `nxt` are packet numbers: one past the newest packet known to have
     /// arrived, and the next to send.
     pub fn info(&self) -> Info {
-        let core = self.control.core();
+        let core = self.control.lock();
         let (una, nxt) = core.ledger.span();
         let rtt = &core.rtt;
         // RFC 9002 section 6.2.1

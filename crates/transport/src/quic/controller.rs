@@ -455,7 +455,7 @@ impl Shared {
         Shared(Arc::new(Mutex::new(core)))
     }
 
-    pub fn core(&self) -> MutexGuard<'_, Core> {
+    pub fn lock(&self) -> MutexGuard<'_, Core> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -469,14 +469,14 @@ impl Shared {
 
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").field("window", &self.core().window()).finish_non_exhaustive()
+        f.debug_struct("Shared").field("window", &self.lock().window()).finish_non_exhaustive()
     }
 }
 
 impl ControllerFactory for Shared {
     /// For the first path, or for one to another address, which the connection has moved to.
     fn build(self: Arc<Self>, _now: Instant, _current_mtu: u16) -> Box<dyn Controller> {
-        let mut core = self.core();
+        let mut core = self.lock();
         if std::mem::replace(&mut core.has_path, true) {
             core.begin_anew();
         }
@@ -487,29 +487,29 @@ impl ControllerFactory for Shared {
 
 impl Controller for Shared {
     fn on_sent(&mut self, now: Instant, bytes: u64, largest_pn: u64) {
-        Shared::theirs(&mut self.core(), |theirs| theirs.on_sent(now, bytes, largest_pn));
+        Shared::theirs(&mut self.lock(), |theirs| theirs.on_sent(now, bytes, largest_pn));
     }
 
     fn on_packet_sent(&mut self, now: Instant, bytes: u16, pn: u64) {
-        let mut core = self.core();
+        let mut core = self.lock();
         let at = core.facts.clock.time(now);
         core.sent(at, pn);
         Shared::theirs(&mut core, |theirs| theirs.on_packet_sent(now, bytes, pn));
     }
 
     fn on_cwnd_limited(&mut self) {
-        Shared::theirs(&mut self.core(), |theirs| theirs.on_cwnd_limited());
+        Shared::theirs(&mut self.lock(), |theirs| theirs.on_cwnd_limited());
     }
 
     fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, pn: u64, app_limited: bool, rtt: &RttEstimator) {
-        let mut core = self.core();
+        let mut core = self.lock();
         let at = core.facts.clock.time(sent);
         core.acked(pn, at);
         Shared::theirs(&mut core, |theirs| theirs.on_ack(now, sent, bytes, pn, app_limited, rtt));
     }
 
     fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, largest: Option<u64>) {
-        let mut core = self.core();
+        let mut core = self.lock();
         let at = core.facts.clock.time(now);
         core.end_acks(at, in_flight, app_limited);
         Shared::theirs(&mut core, |theirs| theirs.on_end_acks(now, in_flight, app_limited, largest));
@@ -525,7 +525,7 @@ impl Controller for Shared {
         lost_bytes: u64,
         largest_lost_pn: u64,
     ) {
-        let mut core = self.core();
+        let mut core = self.lock();
         let clock = core.facts.clock;
         core.congested(clock.time(now), clock.time(sent), is_persistent_congestion, is_ecn);
         Shared::theirs(&mut core, |theirs| {
@@ -534,7 +534,7 @@ impl Controller for Shared {
     }
 
     fn on_packet_lost(&mut self, lost_bytes: u16, pn: u64, now: Instant) {
-        let mut core = self.core();
+        let mut core = self.lock();
         let at = core.facts.clock.time(now);
         core.lost(at, pn);
         if let Some(log) = &mut core.log {
@@ -544,22 +544,22 @@ impl Controller for Shared {
     }
 
     fn on_spurious_congestion_event(&mut self) {
-        let mut core = self.core();
+        let mut core = self.lock();
         let now = core.ledger.last_sent.unwrap_or(Time::ZERO);
         core.undo(now);
         Shared::theirs(&mut core, |theirs| theirs.on_spurious_congestion_event());
     }
 
     fn on_mtu_update(&mut self, new_mtu: u16) {
-        Shared::theirs(&mut self.core(), |theirs| theirs.on_mtu_update(new_mtu));
+        Shared::theirs(&mut self.lock(), |theirs| theirs.on_mtu_update(new_mtu));
     }
 
     fn on_ack_frequency_update(&mut self, threshold: u64, max_ack_delay: StdDuration) {
-        Shared::theirs(&mut self.core(), |theirs| theirs.on_ack_frequency_update(threshold, max_ack_delay));
+        Shared::theirs(&mut self.lock(), |theirs| theirs.on_ack_frequency_update(threshold, max_ack_delay));
     }
 
     fn window(&self) -> u64 {
-        let core = self.core();
+        let core = self.lock();
         match &core.control {
             Control::Noq(theirs) => theirs.window(),
             // What a controller holds back waits until something in flight has arrived.
@@ -569,7 +569,7 @@ impl Controller for Shared {
     }
 
     fn metrics(&self) -> ControllerMetrics {
-        let core = self.core();
+        let core = self.lock();
         let mut metrics = ControllerMetrics::default();
         if let Control::Noq(theirs) = &core.control {
             metrics = theirs.metrics();

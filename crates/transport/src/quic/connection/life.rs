@@ -23,11 +23,11 @@ impl Connection {
         if number > self.other_address {
             self.other_address = number;
             self.validating = Some((number, answers));
-            self.control.core().log_migration(now, Migration::Started, address(!self.side, number));
+            self.control.lock().log_migration(now, Migration::Started, address(!self.side, number));
         } else if let Some((number, _)) = self.validating.filter(|(_, before)| answers > *before) {
             self.validating = None;
             self.lifetime.migrations += 1;
-            self.control.core().log_migration(now, Migration::Complete, address(!self.side, number));
+            self.control.lock().log_migration(now, Migration::Complete, address(!self.side, number));
         }
     }
 
@@ -41,7 +41,7 @@ impl Connection {
             && let Some((_, connection)) = &mut self.library.live
         {
             connection.handle_network_change(None, self.clock.instant(now));
-            let mut core = self.control.core();
+            let mut core = self.control.lock();
             core.begin_anew();
             core.log_migration(now, Migration::Started, address(self.side, self.own_address));
         }
@@ -109,7 +109,7 @@ impl Connection {
     fn begin(&mut self, now: Time, resume: Resume) {
         let entropy = mix(self.entropy ^ u64::from(resume.connection).rotate_left(32));
         let control = controller(&self.settings, self.clock, entropy);
-        control.core().follow(&mut self.control.core());
+        control.lock().follow(&mut self.control.lock());
         self.control = control;
         let resumes = self.settings.config.reopen == Some(HandshakeMode::ZeroRtt);
         let (settings, clock, side) = (&self.settings, self.clock, self.side);
@@ -119,13 +119,13 @@ impl Connection {
         (self.established, self.over, self.validating) = (false, false, None);
         self.resume = Some(Arc::new(resume));
         self.control
-            .core()
+            .lock()
             .log_start(now, [address(self.side, self.own_address), address(!self.side, self.other_address)]);
     }
 
     /// The library says that the connection is over.
     pub(super) fn end(&mut self, ended: Ended) {
-        self.control.core().log_end(&ended);
+        self.control.lock().log_end(&ended);
         self.over = true;
         let is_cut_off = match self.side {
             Side::Client => !self.is_done(),
